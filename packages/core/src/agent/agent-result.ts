@@ -1,0 +1,44 @@
+import type { JsonValue } from '../message/json.ts';
+import type { Msg } from '../message/msg.ts';
+import type { Usage } from '../model/usage.ts';
+
+/** Why a call ended. `max-iterations`: the loop's limit, answered by a summary. `aborted`: an `AbortSignal`. */
+export type StopReason =
+  | 'stop'
+  | 'interrupted'
+  | 'suspended'
+  | 'max-iterations'
+  | 'limit'
+  | 'return-direct'
+  | 'stopped-by-hook'
+  | 'rejected'
+  | 'aborted'
+  | 'error';
+
+/** A tool call that waits for somebody. */
+export interface PendingCall {
+  readonly toolUseId: string;
+  readonly name: string;
+  readonly input: JsonValue;
+  readonly kind: 'approval' | 'external' | 'suspended' | 'replay';
+  readonly reason?: string;
+}
+
+export interface AgentResult<T = unknown> {
+  readonly text: string;
+  /** The message the call ended with; `text` is its text. */
+  readonly message: Msg;
+  readonly reason: StopReason;
+  /** Summed over all model requests of the call. */
+  readonly usage: Usage;
+  /** Tools that exist and were called, each once, in order of first call. */
+  readonly toolsUsed: readonly string[];
+  readonly durationMs: number;
+  /** Model requests the loop made, the closing summary not counted. */
+  readonly iterations: number;
+  readonly pending: readonly PendingCall[];
+  readonly output?: T;
+  readonly error?: { readonly code: string; readonly message: string; readonly retryable: boolean };
+  /** Grows with every record of the session; 0 where the memory has no log. */
+  readonly sessionVersion: number;
+}

@@ -1,0 +1,112 @@
+import type { JsonObject } from '../message/json.ts';
+
+/**
+ * What went wrong, stable across versions and runtimes.
+ *
+ * - `AGENT_BUSY`: a call came while another one runs on the same agent.
+ * - `INVALID_INPUT`: an argument, option or request body is malformed.
+ * - `INVALID_MESSAGE`: a stored or foreign message does not have the shape of `Msg`.
+ * - `MODEL_AUTH`: the model's server refused the key (401, 403).
+ * - `MODEL_RATE_LIMITED`: 429 from the model's server; `retryAfterMs` in `details` where it said so.
+ * - `MODEL_REQUEST`: the server refused the request for another reason (4xx).
+ * - `MODEL_CONTEXT_LENGTH`: the request is longer than the model's window.
+ * - `MODEL_SERVER`: the server failed (5xx), or sent an error in mid-stream.
+ * - `MODEL_UNREACHABLE`: no connection, or it broke before the answer's end.
+ * - `MODEL_BAD_RESPONSE`: what came back is not the protocol: no event stream, no JSON, cut off.
+ * - `MODEL_TIMEOUT`, `TOOL_TIMEOUT`: no answer within the limit.
+ * - `TOOL_ERROR`: a tool failed in a way that ends the call.
+ * - `HOOK_ERROR`: a hook threw and had not declared `onError: 'ignore'`.
+ * - `ABORTED`: the caller's signal was raised.
+ * - `STORAGE_QUOTA`: the store is full. `STORAGE_FAILED`: any other failure of the store.
+ * - `WORKER_TERMINATED`: the worker is gone. `WORKER_FAILED`: its script could not be loaded or crashed.
+ * - `UNAUTHORIZED`, `NOT_FOUND`, `PAYLOAD_TOO_LARGE`: the edge endpoint's refusals.
+ * - `CONFIGURATION`: the library is put together wrongly.
+ * - `INTERNAL`: anything else; a defect, or an error of a part we do not know.
+ */
+export type AgentErrorCode =
+  | 'AGENT_BUSY'
+  | 'INVALID_INPUT'
+  | 'INVALID_MESSAGE'
+  | 'MODEL_AUTH'
+  | 'MODEL_RATE_LIMITED'
+  | 'MODEL_REQUEST'
+  | 'MODEL_CONTEXT_LENGTH'
+  | 'MODEL_SERVER'
+  | 'MODEL_UNREACHABLE'
+  | 'MODEL_BAD_RESPONSE'
+  | 'MODEL_TIMEOUT'
+  | 'TOOL_TIMEOUT'
+  | 'TOOL_ERROR'
+  | 'HOOK_ERROR'
+  | 'ABORTED'
+  | 'STORAGE_QUOTA'
+  | 'STORAGE_FAILED'
+  | 'WORKER_TERMINATED'
+  | 'WORKER_FAILED'
+  | 'UNAUTHORIZED'
+  | 'NOT_FOUND'
+  | 'PAYLOAD_TOO_LARGE'
+  | 'CONFIGURATION'
+  | 'INTERNAL';
+
+/** An error as plain JSON: what crosses a worker boundary or a wire. Never holds a stack or a cause. */
+export interface AgentErrorData {
+  readonly name: 'AgentError';
+  readonly code: AgentErrorCode;
+  readonly message: string;
+  readonly retryable: boolean;
+  readonly details?: JsonObject;
+}
+
+export interface AgentErrorOptions {
+  readonly cause?: unknown;
+  /** Whether the same call may succeed later. Default false. */
+  readonly retryable?: boolean;
+  /** Fields for programs: an HTTP status, a tool's name. Never a secret. */
+  readonly details?: JsonObject;
+}
+
+const marker: unique symbol = Symbol.for('isoloop.AgentError') as never;
+
+/** The one error class. Tell it by `AgentError.is`, which holds across realms and copies of the library, and by `code`. */
+export class AgentError extends Error {
+  override readonly name = 'AgentError' as const;
+  readonly code: AgentErrorCode;
+  readonly retryable: boolean;
+  readonly details?: JsonObject;
+  readonly [marker] = true;
+
+  constructor(code: AgentErrorCode, message: string, options: AgentErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.retryable = options.retryable ?? false;
+    if (options.details) this.details = options.details;
+  }
+
+  static is(value: unknown): value is AgentError {
+    return typeof value === 'object' && value !== null && marker in value;
+  }
+
+  /** Any thrown value as an `AgentError`; one that is none becomes `code`, with the value as its cause. */
+  static from(value: unknown, code: AgentErrorCode = 'INTERNAL'): AgentError {
+    if (AgentError.is(value)) return value;
+    return new AgentError(code, messageOf(value), { cause: value });
+  }
+
+  /** The error that `toJSON` gave, on the other side of a boundary. */
+  static fromJSON(data: AgentErrorData): AgentError {
+    const { code, message, retryable, details } = data;
+    return new AgentError(code, message, { retryable, ...(details ? { details } : {}) });
+  }
+
+  toJSON(): AgentErrorData {
+    const { name, code, message, retryable, details } = this;
+    return { name, code, message, retryable, ...(details ? { details } : {}) };
+  }
+}
+
+/** The message of anything that can be thrown. */
+export function messageOf(value: unknown): string {
+  if (value instanceof Error) return value.message || value.name;
+  return typeof value === 'string' ? value : String(value);
+}

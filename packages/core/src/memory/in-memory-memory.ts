@@ -1,0 +1,28 @@
+import type { Msg } from '../message/msg.ts';
+import type { Memory } from './memory.ts';
+
+/** A conversation that lives as long as the object (AgentScope: `InMemoryMemory`). */
+export class InMemoryMemory implements Memory {
+  #messages: readonly Msg[];
+
+  constructor(messages: readonly Msg[] = []) {
+    this.#messages = messages;
+  }
+
+  async append(messages: readonly Msg[]): Promise<void> {
+    this.#messages = [...this.#messages, ...messages];
+  }
+
+  async read(): Promise<readonly Msg[]> {
+    return this.#messages;
+  }
+
+  async delete(ids: readonly string[]): Promise<void> {
+    const gone = new Set(ids);
+    this.#messages = this.#messages.filter((message) => !gone.has(message.id));
+  }
+
+  async clear(): Promise<void> {
+    this.#messages = [];
+  }
+}

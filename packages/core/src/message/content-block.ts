@@ -1,0 +1,50 @@
+import type { JsonObject, JsonValue } from './json.ts';
+
+/** Where a medium's bytes are: behind a URL, or inline as base64. */
+export type MediaSource =
+  | { readonly type: 'url'; readonly url: string; readonly mediaType?: string }
+  | { readonly type: 'base64'; readonly mediaType: string; readonly data: string };
+
+interface BlockBase {
+  /** What a provider wants back untouched: signatures, reasoning items, its own ids. */
+  readonly providerMetadata?: JsonObject;
+}
+
+export interface TextBlock extends BlockBase {
+  readonly type: 'text';
+  readonly text: string;
+}
+
+export interface ThinkingBlock extends BlockBase {
+  readonly type: 'thinking';
+  readonly thinking: string;
+  readonly signature?: string;
+}
+
+export interface MediaBlock extends BlockBase {
+  readonly type: 'image' | 'audio' | 'video' | 'file';
+  readonly source: MediaSource;
+  readonly name?: string;
+}
+
+export interface ToolUse extends BlockBase {
+  readonly type: 'tool_use';
+  readonly id: string;
+  readonly name: string;
+  /** The parsed arguments; `null` where `raw` is no JSON. */
+  readonly input: JsonValue;
+  /** The model's own argument text, kept where it differs from `JSON.stringify(input)`. */
+  readonly raw?: string;
+}
+
+export type ToolResultState = 'success' | 'error' | 'denied' | 'interrupted';
+
+export interface ToolResult extends BlockBase {
+  readonly type: 'tool_result';
+  readonly toolUseId: string;
+  readonly name: string;
+  readonly output: string | readonly ContentBlock[];
+  readonly state: ToolResultState;
+}
+
+export type ContentBlock = TextBlock | ThinkingBlock | MediaBlock | ToolUse | ToolResult;

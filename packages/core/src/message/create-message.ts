@@ -1,0 +1,46 @@
+import type { ContentBlock, ToolResult } from './content-block.ts';
+import type { JsonObject } from './json.ts';
+import type { Msg, Role } from './msg.ts';
+
+/** Where ids and times come from; a test gives its own. */
+export interface MessageContext {
+  /** A new unique id. Default: `crypto.randomUUID`. */
+  readonly generateId?: () => string;
+  /** Milliseconds since 1970. Default: `Date.now`. */
+  readonly now?: () => number;
+}
+
+export interface MessageOptions extends MessageContext {
+  readonly id?: string;
+  readonly name?: string;
+  readonly metadata?: JsonObject;
+}
+
+export function createMessage(role: Role, content: string | readonly ContentBlock[], options: MessageOptions = {}): Msg {
+  const { id, name, metadata, generateId = () => crypto.randomUUID(), now = Date.now } = options;
+  return {
+    id: id ?? generateId(),
+    role,
+    ...(name === undefined ? {} : { name }),
+    content: typeof content === 'string' ? [{ type: 'text', text: content }] : content,
+    ...(metadata === undefined ? {} : { metadata }),
+    createdAt: new Date(now()).toISOString(),
+  };
+}
+
+export function userMessage(content: string | readonly ContentBlock[], options?: MessageOptions): Msg {
+  return createMessage('user', content, options);
+}
+
+export function assistantMessage(content: string | readonly ContentBlock[], options?: MessageOptions): Msg {
+  return createMessage('assistant', content, options);
+}
+
+export function systemMessage(content: string, options?: MessageOptions): Msg {
+  return createMessage('system', content, options);
+}
+
+/** One message a result, as AgentScope stores them. */
+export function toolMessage(result: ToolResult, options?: MessageOptions): Msg {
+  return createMessage('tool', [result], options);
+}

@@ -1,0 +1,29 @@
+import type { ContentBlock, ToolResult, ToolUse } from './content-block.ts';
+import type { Msg } from './msg.ts';
+
+/** The text blocks of a message, joined by a line break (AgentScope: `getTextContent`). */
+export function textOf(message: Msg | readonly ContentBlock[]): string {
+  const blocks = 'role' in message ? message.content : message;
+  let text = '';
+  let first = true;
+  for (const block of blocks) {
+    if (block.type !== 'text') continue;
+    text += first ? block.text : `\n${block.text}`;
+    first = false;
+  }
+  return text;
+}
+
+export function toolUsesOf(message: Msg): readonly ToolUse[] {
+  return message.content.filter((block) => block.type === 'tool_use');
+}
+
+export function toolResultsOf(message: Msg): readonly ToolResult[] {
+  return message.content.filter((block) => block.type === 'tool_result');
+}
+
+/** A tool result's output as text; media become a placeholder that names their kind. */
+export function outputText(output: ToolResult['output']): string {
+  if (typeof output === 'string') return output;
+  return output.map((block) => (block.type === 'text' ? block.text : `[${block.type}]`)).join('\n');
+}

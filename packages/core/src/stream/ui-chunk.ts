@@ -1,0 +1,34 @@
+import type { JsonObject, JsonValue } from '../message/json.ts';
+
+/** The part of AI SDK 7's UI message stream we send; plain JSON, assignable to its `UIMessageChunk`. */
+export type UiChunk =
+  | { readonly type: 'start'; readonly messageId?: string; readonly messageMetadata?: JsonObject }
+  | { readonly type: 'start-step' | 'finish-step' | 'reset-step' }
+  | {
+      readonly type: 'finish';
+      readonly finishReason?: 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'other';
+      readonly messageMetadata?: JsonObject;
+    }
+  | { readonly type: 'abort'; readonly reason?: string }
+  | { readonly type: 'error'; readonly errorText: string }
+  | { readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; readonly id: string }
+  | { readonly type: 'text-delta' | 'reasoning-delta'; readonly id: string; readonly delta: string }
+  | { readonly type: 'tool-input-start'; readonly toolCallId: string; readonly toolName: string; readonly dynamic: true }
+  | { readonly type: 'tool-input-delta'; readonly toolCallId: string; readonly inputTextDelta: string }
+  | {
+      readonly type: 'tool-input-available';
+      readonly toolCallId: string;
+      readonly toolName: string;
+      readonly input: JsonValue;
+      readonly dynamic: true;
+    }
+  | {
+      readonly type: 'tool-output-available';
+      readonly toolCallId: string;
+      readonly output: JsonValue;
+      readonly dynamic: true;
+      readonly preliminary?: boolean;
+    }
+  | { readonly type: 'tool-output-error'; readonly toolCallId: string; readonly errorText: string; readonly dynamic: true }
+  | { readonly type: 'tool-output-denied'; readonly toolCallId: string }
+  | { readonly type: 'data-isoloop-event'; readonly data: JsonValue; readonly transient: true };
