@@ -1,0 +1,20 @@
+import { completion, openEventStream, textEvents, write } from './event-stream.ts';
+import { sendJson, type Exchange } from './exchange.ts';
+
+/** `/echo/v1`: the answer's text is the request itself, as JSON: `{ path, headers, body }`. */
+export async function echo({ request, response, body }: Exchange): Promise<void> {
+  const text = JSON.stringify({ path: request.url, headers: request.headers, body });
+  const model = body.model ?? 'echo';
+  if (body.stream !== true) return sendJson(response, 200, completion(model, text));
+  openEventStream(response);
+  await write(response, textEvents(model, [text]).join(''));
+  response.end();
+}
+
+/** `/deltas/COUNT/v1`: an answer of that many deltas, in one go. */
+export async function deltas({ response, parameters: [count = '2000'], body }: Exchange): Promise<void> {
+  openEventStream(response);
+  const pieces = Array.from({ length: Number(count) }, (_, index) => ` word${index}`);
+  await write(response, textEvents(body.model ?? 'deltas', pieces).join(''));
+  response.end();
+}

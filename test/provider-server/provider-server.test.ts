@@ -1,0 +1,110 @@
+import OpenAI from 'openai';
+import { expect, inject, test } from 'vitest';
+import { cjkText, faults } from './faults.ts';
+import { recordedNames } from './replay.ts';
+
+const post = (path: string, body: unknown = { stream: true }, headers: Record<string, string> = {}): Promise<Response> =>
+  fetch(`${inject('providerUrl')}${path}/chat/completions`, { method: 'POST', body: JSON.stringify(body), headers });
+
+const client = (path: string): OpenAI => new OpenAI({ apiKey: 'k', baseURL: inject('providerUrl') + path, maxRetries: 0 });
+
+const tool = (name: string, properties: Record<string, unknown>) =>
+  ({ type: 'function', function: { name, parameters: { type: 'object', properties } } }) as const;
+
+test('the official client holds a scripted conversation, streamed and not', async () => {
+  const tools = [tool('weather', { city: { type: 'string' } }), tool('clock', { zone: { enum: ['UTC'] } })];
+  for (const streamed of [false, true]) {
+    const { chat } = client('/scripted/v1');
+    const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Weather and time?' }];
+    const ask = async (): Promise<OpenAI.ChatCompletion> =>
+      streamed
+        ? chat.completions.stream({ model: 'scripted', messages, tools: [...tools] }).finalChatCompletion()
+        : chat.completions.create({ model: 'scripted', messages, tools: [...tools] });
+
+    const first = (await ask()).choices[0]!;
+    const calls = first.message.tool_calls!.map(
+      (call) => call.type === 'function' && [call.id, call.function.name, call.function.arguments],
+    );
+    expect(first.finish_reason).toBe('tool_calls');
+    expect(calls).toEqual([
+      ['call_1', 'weather', '{"city":"sample"}'],
+      ['call_2', 'clock', '{"zone":"UTC"}'],
+    ]);
+
+    messages.push(
+      first.message,
+      { role: 'tool', tool_call_id: 'call_1', content: 'sun' },
+      { role: 'tool', tool_call_id: 'call_2', content: 'noon' },
+    );
+    const second = (await ask()).choices[0]!;
+    expect(second.message.content).toBe('The tools say: sun; noon');
+  }
+});
+
+test('a script in the body sets the steps, and a new user message starts it again', async () => {
+  const script = [[{ name: 'a', arguments: {} }], [{ name: 'b', arguments: {} }], 'done {results}'];
+  const ask = async (...messages: unknown[]) =>
+    (await (await post('/scripted/v1', { script, messages })).json()).choices[0].message as {
+      content: string;
+      tool_calls?: { id: string }[];
+    };
+  const result = (content: string) => ({ role: 'tool', content });
+  expect((await ask({ role: 'user' })).tool_calls).toMatchObject([{ id: 'call_1', function: { name: 'a' } }]);
+  expect((await ask({ role: 'user' }, result('1'))).tool_calls).toMatchObject([{ id: 'call_2', function: { name: 'b' } }]);
+  expect((await ask({ role: 'user' }, result('1'), result('2'))).content).toBe('done 1; 2');
+  expect((await ask({ role: 'user' }, result('1'), { role: 'user' })).tool_calls).toMatchObject([{ function: { name: 'a' } }]);
+});
+
+test('replays every recorded stream', async () => {
+  const names = await recordedNames();
+  expect(names.length).toBeGreaterThanOrEqual(9);
+  for (const name of names) {
+    const text = await (await post(`/replay/${name}/v1`)).text();
+    expect(text).toMatch(/^data: \{"/);
+    expect(text.trimEnd().endsWith('data: [DONE]'), name).toBe(true);
+  }
+  expect((await post('/replay/..%2Fsecret/v1')).status).toBe(404);
+});
+
+test('faults are as their names say', async () => {
+  expect(Object.keys(faults).length).toBeGreaterThan(20);
+  const limited = await post('/fault/429/v1');
+  expect([limited.status, limited.headers.get('retry-after')]).toEqual([429, '2']);
+  await expect(post('/fault/cut/v1').then((response) => response.text())).rejects.toThrow();
+  expect(await (await post('/fault/split-utf8/v1')).text()).toContain(cjkText);
+  expect((await (await post('/fault/huge/v1')).text()).length).toBeGreaterThan(4_000_000);
+  expect(await (await post('/fault/crlf/v1')).text()).toMatch(/\r\n\r\ndata: \[DONE]\r\n\r\n$/);
+  expect((await post('/fault/none/v1')).status).toBe(404);
+});
+
+test('the echo shows what was sent', async () => {
+  const { choices } = await (await post('/echo/v1', { model: 'm', a: 1 }, { authorization: 'Bearer k' })).json();
+  expect(JSON.parse(choices[0].message.content)).toMatchObject({
+    path: '/echo/v1/chat/completions',
+    headers: { authorization: 'Bearer k' },
+    body: { model: 'm', a: 1 },
+  });
+});
+
+test('a client that hangs up is noticed', async () => {
+  const url = inject('providerUrl');
+  const controller = new AbortController();
+  const response = await fetch(`${url}/fault/hang-mid/v1/chat/completions`, {
+    method: 'POST',
+    body: '{}',
+    headers: { 'x-test-key': 'departure' },
+    signal: controller.signal,
+  });
+  controller.abort();
+  await expect(response.text()).rejects.toThrow();
+  expect(await (await fetch(`${url}/departed/departure`)).json()).toEqual({ departed: true });
+});
+
+test('a browser may ask from any origin, with a key', async () => {
+  const response = await fetch(`${inject('providerUrl')}/echo/v1/chat/completions`, {
+    method: 'OPTIONS',
+    headers: { 'access-control-request-headers': 'authorization,content-type' },
+  });
+  expect(response.headers.get('access-control-allow-headers')).toBe('authorization,content-type');
+  expect(response.headers.get('access-control-allow-origin')).toBe('*');
+});

@@ -1,0 +1,81 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { deltas, echo } from './echo.ts';
+import { readBody, sendError, sendJson, type ChatRequest, type Handler } from './exchange.ts';
+import { fault } from './faults.ts';
+import { replay } from './replay.ts';
+import { scripted } from './scripted.ts';
+import { Departures } from './departures.ts';
+
+export interface ProviderServer {
+  /** `http://127.0.0.1:PORT`, without a slash at its end. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export interface ProviderServerOptions {
+  /** Default: any free one. */
+  readonly port?: number;
+}
+
+const routes: Readonly<Record<string, Handler>> = { replay, fault, scripted, echo, deltas };
+
+/** An OpenAI-compatible server on loopback; what it does is chosen by the path, see README.md. */
+export async function startProviderServer({ port = 0 }: ProviderServerOptions = {}): Promise<ProviderServer> {
+  const departures = new Departures();
+  const server = createServer((request, response) => {
+    answer(request, response, departures).catch((error: unknown) => {
+      if (response.headersSent) response.destroy();
+      else sendError(response, 500, { message: String(error) });
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, departures: Departures): Promise<void> {
+  allowAnyOrigin(request, response);
+  if (request.method === 'OPTIONS') return void response.writeHead(204).end();
+
+  const { pathname } = new URL(request.url ?? '/', 'http://localhost');
+  const [route = '', ...rest] = pathname.split('/').filter(Boolean);
+  if (route === 'departed') return departures.answer(rest[0] ?? '', response);
+  if (pathname.endsWith('/models')) return sendJson(response, 200, { object: 'list', data: [{ id: 'scripted', object: 'model' }] });
+
+  const handler = route === 'v1' ? scripted : Object.hasOwn(routes, route) ? routes[route] : undefined;
+  if (!handler || !pathname.endsWith('/chat/completions')) return sendError(response, 404, { message: `Nothing at ${pathname}` });
+  if (request.method !== 'POST') return sendError(response, 405, { message: 'Use POST.' });
+
+  departures.watch(request, response);
+  const body = parseBody(await readBody(request));
+  if (!body) return sendError(response, 400, { message: 'We could not parse the JSON body of your request.' });
+  await handler({ request, response, parameters: rest, body });
+}
+
+/** Browsers ask before they send `authorization`, and `*` does not cover that header. */
+function allowAnyOrigin(request: IncomingMessage, response: ServerResponse): void {
+  response.setHeader('access-control-allow-origin', '*');
+  response.setHeader('access-control-allow-methods', 'GET, POST, OPTIONS');
+  response.setHeader('access-control-allow-headers', request.headers['access-control-request-headers'] ?? '*');
+  response.setHeader('access-control-expose-headers', 'retry-after');
+  response.setHeader('access-control-max-age', '600');
+}
+
+function parseBody(text: string): ChatRequest | undefined {
+  try {
+    const body: unknown = JSON.parse(text);
+    return typeof body === 'object' && body !== null ? body : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,127 @@
+import { chunk, done, event, openEventStream, textEvents, usage, usageChunk, writePieces } from './event-stream.ts';
+import { sendJson, type ChatRequest, type Exchange } from './exchange.ts';
+
+interface ScriptedCall {
+  readonly name: string;
+  readonly arguments: unknown;
+}
+
+/** An answer, or the calls to make at the same time. `{results}` in an answer stands for the tool results so far. */
+type Step = string | readonly ScriptedCall[];
+
+/**
+ * `/scripted/v1`: a model that calls tools. Which step it is at follows from the tool results after the last user message.
+ * Steps come in the body's `script`; without one: two calls at once (of the first two tools, or of the only one twice, with
+ * arguments made from the schema), then an answer that quotes the results.
+ */
+export async function scripted({ response, body }: Exchange): Promise<void> {
+  const model = body.model ?? 'scripted';
+  const results = resultsOfTurn(body);
+  const step = currentStep(scriptOf(body), results.length);
+  const calls = typeof step === 'string' ? [] : step;
+  const answer = typeof step === 'string' ? step.replace('{results}', () => results.join('; ')) : '';
+
+  if (body.stream !== true) return sendJson(response, 200, completionOf(model, answer, calls, results.length));
+  openEventStream(response);
+  await writePieces(response, calls.length === 0 ? textEvents(model, words(answer)) : callEvents(model, calls, results.length));
+  response.end();
+}
+
+function scriptOf(body: ChatRequest): readonly Step[] {
+  if (Array.isArray(body.script)) return body.script as readonly Step[];
+  const [first, second = first] = body.tools ?? [];
+  if (!first || !second) return ['There are no tools to call.'];
+  return [
+    [first, second].map((tool) => ({ name: tool.function.name, arguments: sample(tool.function.parameters) })),
+    'The tools say: {results}',
+  ];
+}
+
+function currentStep(script: readonly Step[], resultCount: number): Step {
+  let needed = 0;
+  for (const step of script) {
+    if (typeof step === 'string' || needed >= resultCount) return step;
+    needed += step.length;
+  }
+  return 'The script has ended: {results}';
+}
+
+function resultsOfTurn({ messages = [] }: ChatRequest): string[] {
+  const start = messages.findLastIndex((message) => message.role === 'user') + 1;
+  return messages.slice(start).flatMap((message) => (message.role === 'tool' ? [String(message.content)] : []));
+}
+
+/** A value that satisfies the usual JSON Schemas. */
+function sample(schema: unknown): unknown {
+  const {
+    type,
+    properties = {},
+    enum: choices,
+    items,
+    default: preset,
+  } = (schema ?? {}) as {
+    type?: string;
+    properties?: Record<string, unknown>;
+    enum?: readonly unknown[];
+    items?: unknown;
+    default?: unknown;
+  };
+  if (preset !== undefined) return preset;
+  if (choices) return choices[0];
+  if (type === 'string') return 'sample';
+  if (type === 'number' || type === 'integer') return 1;
+  if (type === 'boolean') return true;
+  if (type === 'array') return [sample(items)];
+  return Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, sample(property)]));
+}
+
+/** Both calls are opened first and their arguments come interleaved, as OpenAI may send parallel calls. */
+function callEvents(model: string, calls: readonly ScriptedCall[], offset: number): string[] {
+  const opened = calls.map((call, index) => ({
+    index,
+    id: callId(offset + index),
+    type: 'function' as const,
+    function: { name: call.name, arguments: '' },
+  }));
+  const fragments = calls.map((call) => halves(JSON.stringify(call.arguments)));
+  const argumentsOf = (half: 0 | 1): string[] =>
+    fragments.map((pair, index) => event(chunk(model, { tool_calls: [{ index, function: { arguments: pair[half] } }] })));
+  return [
+    event(chunk(model, { role: 'assistant', content: null, tool_calls: opened })),
+    ...argumentsOf(0),
+    ...argumentsOf(1),
+    event(chunk(model, {}, 'tool_calls')),
+    event(usageChunk(model, 20, 5)),
+    done,
+  ];
+}
+
+function completionOf(model: string, content: string, calls: readonly ScriptedCall[], offset: number): Record<string, unknown> {
+  const toolCalls = calls.map((call, index) => ({
+    id: callId(offset + index),
+    type: 'function',
+    function: { name: call.name, arguments: JSON.stringify(call.arguments) },
+  }));
+  const message = calls.length > 0 ? { role: 'assistant', content: null, tool_calls: toolCalls } : { role: 'assistant', content };
+  return {
+    id: 'chatcmpl-provider-server',
+    object: 'chat.completion',
+    created: 1_770_000_000,
+    model,
+    choices: [{ index: 0, message, finish_reason: calls.length > 0 ? 'tool_calls' : 'stop' }],
+    usage: usage(20, 5),
+  };
+}
+
+function callId(number: number): string {
+  return `call_${number + 1}`;
+}
+
+function halves(text: string): readonly [string, string] {
+  const middle = Math.ceil(text.length / 2);
+  return [text.slice(0, middle), text.slice(middle)];
+}
+
+function words(text: string): string[] {
+  return text.match(/\S+\s*|\s+/g) ?? [];
+}
