@@ -1,0 +1,16 @@
+import { globSync, readFileSync } from 'node:fs';
+import { root } from './root.ts';
+import { layerViolations } from './layers.ts';
+
+const files = globSync('packages/*/src/**/*.ts', { cwd: root }).map((path) => ({
+  path: path.replaceAll('\\', '/'),
+  source: readFileSync(`${root}/${path}`, 'utf8'),
+}));
+const violations = layerViolations(files);
+for (const line of violations) console.error(line);
+if (violations.length > 0) {
+  console.error(`${violations.length} imports break the layer rule (CONTRIBUTING.md, "Layers").`);
+  process.exitCode = 1;
+} else {
+  console.log(`Layer rule: ${files.length} files, no violation.`);
+}
