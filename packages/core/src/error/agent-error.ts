@@ -66,15 +66,12 @@ export interface AgentErrorOptions {
   readonly details?: JsonObject;
 }
 
-const marker: unique symbol = Symbol.for('isoloop.AgentError') as never;
-
 /** The one error class. Tell it by `AgentError.is`, which holds across realms and copies of the library, and by `code`. */
 export class AgentError extends Error {
   override readonly name = 'AgentError' as const;
   readonly code: AgentErrorCode;
   readonly retryable: boolean;
   readonly details?: JsonObject;
-  readonly [marker] = true;
 
   constructor(code: AgentErrorCode, message: string, options: AgentErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -84,7 +81,9 @@ export class AgentError extends Error {
   }
 
   static is(value: unknown): value is AgentError {
-    return typeof value === 'object' && value !== null && marker in value;
+    if (typeof value !== 'object' || value === null) return false;
+    const { name, code } = value as Partial<AgentError>;
+    return name === 'AgentError' && typeof code === 'string';
   }
 
   /** Any thrown value as an `AgentError`; one that is none becomes `code`, with the value as its cause. */

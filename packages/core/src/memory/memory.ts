@@ -10,4 +10,6 @@ export interface Memory {
   clear(): Promise<void>;
   /** Writes what `append` may still hold back (`durability: 'turn'`); called once at the end of each call, also of a failed one. */
   flush?(): Promise<void>;
+  /** Grows with every record; absent where there is no log. */
+  readonly sessionVersion?: number;
 }

@@ -1,43 +1,72 @@
+import { AgentError } from '../error/agent-error.ts';
 import type { ContentBlock } from '../message/content-block.ts';
-import type { JsonObject, JsonValue } from '../message/json.ts';
+import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
+import type { ToolSchema } from '../model/chat-model.ts';
 import type { Schema } from '../schema/schema.ts';
-import { toSchema, type InferInput, type SchemaLike } from '../schema/to-schema.ts';
-import type { Awaitable } from '../hook/hook.ts';
+import { toSchema, type InferOutput, type SchemaLike } from '../schema/to-schema.ts';
 
 export interface ToolContext {
-  /** Raised when the call is aborted or timed out; hand it on to `fetch`. */
+  /** Raised when the call is aborted or its time is up; hand it on to `fetch`. */
   readonly signal: AbortSignal;
   readonly toolUseId: string;
   /** The conversation as the model saw it. */
   readonly messages: readonly Msg[];
-  /** The same for a replay of the same call. */
+  /** The same for every attempt at the same call. */
   readonly idempotencyKey: string;
   /** Progress for hooks and readers; the model never sees it (AgentScope: `ToolEmitter`). */
   emit(progress: JsonValue): void;
 }
 
-/** What a tool gives back: text and blocks go to the model as they are, anything else as JSON text. */
-export type ToolOutput = string | readonly ContentBlock[] | JsonValue | undefined;
+/** Text goes to the model as it is; anything else as its JSON text (`undefined` as an empty text). */
+export type ToolOutput = JsonValue | undefined | object;
 
 export interface ToolOptions<S extends SchemaLike> {
-  /** Letters, digits, `_` and `-`, at most 64, as providers ask. */
+  /** Letters, digits, `_` and `-`, at most 64: what every provider takes. */
   readonly name: string;
   readonly description: string;
-  /** Zod, any Standard Schema with JSON Schema, or plain JSON Schema (an object schema; passed to the model, not checked). */
+  /** Zod, any Standard Schema with JSON Schema, or plain JSON Schema (an object schema: goes to the model, is not checked). */
   readonly input: S;
-  /** Milliseconds; default 5 minutes (AgentScope: tool execution defaults). */
+  /** Milliseconds one call may take; default 5 minutes (AgentScope: tool execution defaults). */
   readonly timeoutMs?: number;
+  /** Asks the provider to keep to the schema, where it can. */
   readonly strict?: boolean;
-  execute(input: InferInput<S>, context: ToolContext): Awaitable<ToolOutput>;
+  readonly execute: (input: InferOutput<S>, context: ToolContext) => ToolOutput | Promise<ToolOutput>;
 }
 
-/** A tool as the toolkit holds it. Made by `tool()`. */
+/** A tool as a toolkit holds it; made by `tool()`. */
 export interface Tool {
   readonly name: string;
-  readonly description: string;
-  readonly schema: Schema<unknown>;
   readonly timeoutMs: number;
-  readonly strict?: boolean;
-  execute(input: unknown, context: ToolContext): Awaitable<ToolOutput>;
+  readonly input: Schema<unknown>;
+  /** What the model is told. */
+  readonly schema: ToolSchema;
+  readonly execute: (input: unknown, context: ToolContext) => ToolOutput | Promise<ToolOutput>;
+}
+
+/** Media and text that a tool returns as they are, instead of as JSON. */
+export interface ToolContent {
+  readonly content: readonly ContentBlock[];
+}
+
+/**
+ * Declares a tool. `execute` gets input that passed the schema. What it throws becomes an error result that the model sees.
+ * Throws `CONFIGURATION` for a name that providers would refuse.
+ */
+export function tool<const S extends SchemaLike>(options: ToolOptions<S>): Tool {
+  const { name, description, timeoutMs = 300_000, strict, execute } = options;
+  if (!/^[\w-]{1,64}$/.test(name)) {
+    throw new AgentError('CONFIGURATION', `"${name}" is no tool name: letters, digits, _ and -, at most 64.`);
+  }
+  const input = toSchema(options.input);
+  let schema: ToolSchema | undefined;
+  return {
+    name,
+    timeoutMs,
+    input,
+    get schema() {
+      return (schema ??= { name, description, parameters: input.jsonSchema, ...(strict === undefined ? {} : { strict }) });
+    },
+    execute: execute as Tool['execute'],
+  };
 }

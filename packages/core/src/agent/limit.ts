@@ -1,0 +1,40 @@
+import { AgentError } from '../error/agent-error.ts';
+import type { EventBatch } from '../hook/agent-event.ts';
+import { createMessage } from '../message/create-message.ts';
+import { textOf } from '../message/message-text.ts';
+import { readReply, type Reply } from './read-reply.ts';
+import type { Run } from './run.ts';
+
+/** How a call ends that has used up its iterations: yields events, returns the closing reply. All tool calls have results by then. */
+export type OnLimit = (run: Run) => AsyncGenerator<EventBatch, Reply>;
+
+export interface SummarizeOptions {
+  /** What the model is asked, as a user message that is not stored. */
+  readonly prompt?: string;
+}
+
+/** One more request without tools that asks for an answer from what is known (AgentScope: `summarizing`). */
+export function summarize(options: SummarizeOptions = {}): OnLimit {
+  const { prompt = 'You have used all your steps. Answer now, without tools, from what you have found; say what is still open.' } = options;
+  return async function* (run) {
+    const question = createMessage('user', prompt, run.setup);
+    const before = await run.modify('pre-summary', { messages: [...run.request(), question] });
+    yield [before];
+    const { toolChoice: _toolChoice, ...generate } = run.setup.generate;
+    const reply = yield* readReply(run, { ...generate, messages: before.messages, tools: [] }, 'summary');
+    if (reply.type === 'cut') return reply;
+    const after = await run.modify('post-summary', { message: withoutCalls(reply.message) });
+    if (textOf(after.message) !== textOf(reply.message)) {
+      yield await run.notify('step-reset', { reason: 'post-summary', replacement: after.message });
+    }
+    yield [after];
+    return { type: 'whole', message: after.message };
+  };
+}
+
+/** Some models call tools that they were not offered; a closing message with open calls would make the history invalid. */
+function withoutCalls(message: Reply['message'] & {}): Reply['message'] & {} {
+  const content = message.content.filter((block) => block.type !== 'tool_use');
+  if (!content.length) throw new AgentError('MODEL_BAD_RESPONSE', 'The model gave no answer at the limit of its iterations.');
+  return content.length === message.content.length ? message : { ...message, content };
+}

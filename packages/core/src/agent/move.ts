@@ -1,0 +1,13 @@
+import type { ToolUse } from '../message/content-block.ts';
+import type { Msg } from '../message/msg.ts';
+import type { EventBatch } from '../hook/agent-event.ts';
+import type { StopReason } from './agent-result.ts';
+
+/** Where the loop goes next. `persist`: whether `finish` still has to put the message into the log. */
+export type Move =
+  | { readonly to: 'reason' }
+  | { readonly to: 'act'; readonly toolUses: readonly ToolUse[] }
+  | { readonly to: 'finish'; readonly reason: StopReason; readonly message: Msg; readonly persist: boolean };
+
+/** A state of the loop: yields events, returns the next move. */
+export type Step = AsyncGenerator<EventBatch, Move>;

@@ -1,0 +1,126 @@
+import { AgentError } from '../error/agent-error.ts';
+import type { EventBatch } from '../hook/agent-event.ts';
+import { HookDispatcher } from '../hook/hook-dispatcher.ts';
+import type { Hook } from '../hook/hook.ts';
+import { createMessage, systemMessage } from '../message/create-message.ts';
+import type { Msg } from '../message/msg.ts';
+import { InMemoryMemory } from '../memory/in-memory-memory.ts';
+import type { Memory } from '../memory/memory.ts';
+import { Toolkit } from '../tool/toolkit.ts';
+import type { AgentOptions, CallOptions } from './agent-options.ts';
+import type { AgentResult } from './agent-result.ts';
+import { AgentStream } from './agent-stream.ts';
+import { loop } from './loop.ts';
+import { Run, type RunSetup } from './run.ts';
+
+/** What a call may be given: text, one message, several, or nothing: go on from the log. */
+export type AgentInput = string | Msg | readonly Msg[];
+
+/** An agent that reasons, acts and observes until it has an answer. One instance holds one conversation. */
+export class ReActAgent {
+  readonly name: string;
+  readonly sessionId: string;
+  readonly memory: Memory;
+  readonly #options: AgentOptions;
+  readonly #toolkit: Toolkit;
+  readonly #systemMessage: Msg | undefined;
+  readonly #generateId: () => string;
+  readonly #now: () => number;
+  #hooks: readonly Hook[];
+  #running: Run | undefined;
+
+  constructor(options: AgentOptions) {
+    const { name, systemPrompt, tools = [], hooks = [], generateId = () => crypto.randomUUID(), now = Date.now } = options;
+    this.#options = options;
+    this.#generateId = generateId;
+    this.#now = now;
+    this.name = name;
+    this.sessionId = options.sessionId ?? generateId();
+    this.memory = options.memory ?? new InMemoryMemory();
+    this.#toolkit = tools instanceof Toolkit ? tools.fork() : new Toolkit(tools);
+    this.#systemMessage = systemPrompt?.trim() ? systemMessage(systemPrompt, { id: 'system', now }) : undefined;
+    this.#hooks = hooks;
+  }
+
+  /**
+   * Runs to the end. Rejects with an `AgentError`; `AGENT_BUSY` while another call runs. An interrupt and an abort resolve, with
+   * their reason.
+   */
+  async call(input?: AgentInput, options: CallOptions = {}): Promise<AgentResult> {
+    const events = this.#start(input, options).events;
+    for (;;) {
+      const read = await events.next();
+      if (read.done) return read.value;
+    }
+  }
+
+  /** The same call as events. It starts at the first read, or at once with `detached: true`. */
+  stream(input?: AgentInput, options: CallOptions = {}): AgentStream {
+    const { run, events } = this.#start(input, options);
+    return new AgentStream({ runId: run.id, events, abort: (reason) => run.abort(reason), detached: options.detached ?? false });
+  }
+
+  /**
+   * Asks the running call to stop at its next interrupt point (before reasoning, between model deltas, after tools) and to answer
+   * with a recovery message, or with `message`. Tools run to their end. Does nothing when no call runs.
+   */
+  interrupt(message?: string | Msg): void {
+    this.#running?.interrupt(message);
+  }
+
+  /** Adds messages to the conversation without asking the model (AgentScope: `observe`). */
+  async observe(messages: AgentInput): Promise<void> {
+    await this.memory.append(this.#toMessages(messages));
+    await this.memory.flush?.();
+  }
+
+  messages(): Promise<readonly Msg[]> {
+    return this.memory.read();
+  }
+
+  /** From the next call on; gives back what takes the hook off again. */
+  addHook(hook: Hook): () => void {
+    this.#hooks = [...this.#hooks, hook];
+    return () => {
+      this.#hooks = this.#hooks.filter((other) => other !== hook);
+    };
+  }
+
+  #start(input: AgentInput | undefined, options: CallOptions): { readonly run: Run; readonly events: AsyncGenerator<EventBatch, AgentResult> } {
+    const run = new Run(this.#setup(options), new HookDispatcher(this.#hooks));
+    return { run, events: this.#guarded(run, this.#toMessages(input)) };
+  }
+
+  async *#guarded(run: Run, input: readonly Msg[]): AsyncGenerator<EventBatch, AgentResult> {
+    if (this.#running) throw new AgentError('AGENT_BUSY', `The agent "${this.name}" is still answering; wait for its result or abort it.`);
+    this.#running = run;
+    try {
+      return yield* loop(run, input);
+    } finally {
+      this.#running = undefined;
+    }
+  }
+
+  #setup(options: CallOptions): RunSetup {
+    const { signal, detached: _detached, throwOnError = true, ...generate } = options;
+    return {
+      options: this.#options,
+      sessionId: this.sessionId,
+      memory: this.memory,
+      toolkit: this.#toolkit,
+      systemMessage: this.#systemMessage,
+      generate: { ...this.#options.generate, ...generate },
+      signal,
+      throwOnError,
+      generateId: this.#generateId,
+      now: this.#now,
+    };
+  }
+
+  #toMessages(input: AgentInput | undefined): readonly Msg[] {
+    if (input === undefined) return [];
+    if (typeof input !== 'string') return 'role' in input ? [input] : input;
+    if (!input.trim()) throw new AgentError('INVALID_INPUT', 'The input is an empty text.');
+    return [createMessage('user', input, { generateId: this.#generateId, now: this.#now })];
+  }
+}

@@ -1,0 +1,77 @@
+import { AgentError } from '../error/agent-error.ts';
+import type { AgentEvent, EventBatch } from '../hook/agent-event.ts';
+import type { Msg } from '../message/msg.ts';
+import type { ModelRequest } from '../model/chat-model.ts';
+import { abortable } from './abortable.ts';
+import { ReplyAssembler, type ReplyPiece } from './reply-assembler.ts';
+import type { Run } from './run.ts';
+
+/** `cut`: an interrupt or an abort ended it; `message` is what was released till then, or nothing. */
+export type Reply =
+  | { readonly type: 'whole'; readonly message: Msg }
+  | { readonly type: 'cut'; readonly by: 'interrupted' | 'aborted'; readonly message: Msg | undefined };
+
+/** One request to the model: yields a batch a network read, returns the reply. Rejects with the model's `AgentError`. */
+export async function* readReply(run: Run, request: ModelRequest, phase: 'reasoning' | 'summary'): AsyncGenerator<EventBatch, Reply> {
+  const { generateId, options } = run.setup;
+  const messageId = generateId();
+  const assembler = new ReplyAssembler({ messageId, generateId, claimToolUseId: (id) => run.claimToolUseId(id) });
+  const toEvent = phase === 'summary' ? summaryEvent : reasoningEvent;
+  const hooked = run.hooks.wants('reasoning-chunk') || run.hooks.wants('tool-input-chunk') || run.hooks.wants('summary-chunk');
+  const { signal, done } = run.modelSignal();
+  let iterator: AsyncIterator<Parameters<ReplyAssembler['add']>[0][] | readonly Parameters<ReplyAssembler['add']>[0][]> | undefined;
+  try {
+    if (run.signal.aborted || run.interruption) return cutReply(run, assembler, messageId);
+    iterator = options.model.stream(request, { signal })[Symbol.asyncIterator]();
+    for (;;) {
+      const next = await abortable(iterator.next(), signal);
+      if (next.done) break;
+      const events: AgentEvent[] = [];
+      for (const delta of next.value) {
+        const piece = assembler.add(delta);
+        const event = piece && toEvent(run, piece);
+        if (!event) continue;
+        if (hooked) await run.hooks.notify(event);
+        events.push(event);
+      }
+      if (events.length) yield events;
+      if (run.interruption || run.signal.aborted) return cutReply(run, assembler, messageId);
+    }
+  } catch (error) {
+    if (run.interruption || run.signal.aborted) return cutReply(run, assembler, messageId);
+    throw AgentError.from(error, 'INTERNAL');
+  } finally {
+    done();
+    // Ends the network read when the loop leaves early; a model that hangs in its own clean-up is not waited for.
+    iterator?.return?.()?.catch(() => {});
+    run.addUsage(assembler.usage);
+  }
+  return { type: 'whole', message: wholeMessage(run, assembler, messageId) };
+}
+
+function wholeMessage(run: Run, assembler: ReplyAssembler, id: string): Msg {
+  const { finishReason, usage, metadata } = assembler;
+  const about = {
+    ...metadata,
+    ...(finishReason === undefined ? {} : { finishReason }),
+    ...(usage === undefined ? {} : { usage: { ...usage } }),
+  };
+  return run.message('assistant', assembler.content({ partial: false }), { id, metadata: about });
+}
+
+function cutReply(run: Run, assembler: ReplyAssembler, id: string): Reply {
+  const by = run.signal.aborted ? 'aborted' : 'interrupted';
+  const content = assembler.content({ partial: true });
+  const message = content.length ? run.message('assistant', content, { id, metadata: { partial: by } }) : undefined;
+  return { type: 'cut', by, message };
+}
+
+function reasoningEvent(run: Run, piece: ReplyPiece): AgentEvent {
+  const { delta } = piece;
+  if (piece.type === 'tool-input') return run.event('tool-input-chunk', { toolUseId: piece.toolUseId, name: piece.name, delta });
+  return run.event('reasoning-chunk', { blockId: piece.blockId, kind: piece.type, delta });
+}
+
+function summaryEvent(run: Run, piece: ReplyPiece): AgentEvent | undefined {
+  return piece.type === 'text' ? run.event('summary-chunk', { blockId: piece.blockId, delta: piece.delta }) : undefined;
+}

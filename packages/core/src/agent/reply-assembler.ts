@@ -1,0 +1,148 @@
+import type { ContentBlock, MediaBlock } from '../message/content-block.ts';
+import type { JsonObject, JsonValue } from '../message/json.ts';
+import type { ModelDelta } from '../model/chat-model.ts';
+import type { Usage } from '../model/usage.ts';
+
+interface OpenText {
+  readonly kind: 'text' | 'thinking';
+  readonly deltaId: string;
+  /** Unique within the session. */
+  readonly blockId: string;
+  text: string;
+  signature?: string;
+  providerMetadata?: JsonObject;
+}
+
+interface OpenCall {
+  id: string;
+  providerId: string | undefined;
+  name: string;
+  input: string;
+  providerMetadata?: JsonObject;
+}
+
+/** What a delta adds, for the reader; `undefined` where there is nothing to show. */
+export type ReplyPiece =
+  | { readonly type: 'text' | 'thinking'; readonly blockId: string; readonly delta: string }
+  | { readonly type: 'tool-input'; readonly toolUseId: string; readonly name: string; readonly delta: string };
+
+export interface ReplyAssemblerOptions {
+  readonly messageId: string;
+  /** Whether an id is new to the session; one that is not gets replaced. */
+  claimToolUseId(id: string): boolean;
+  generateId(): string;
+}
+
+/** Builds a reply's blocks from its deltas: text and thinking as they came, then media, then tool calls (AgentScope's order). */
+export class ReplyAssembler {
+  readonly #options: ReplyAssemblerOptions;
+  readonly #texts: OpenText[] = [];
+  readonly #media: MediaBlock[] = [];
+  readonly #calls: Map<number, OpenCall> = new Map();
+  #last: OpenText | undefined;
+  finishReason: string | undefined;
+  usage: Usage | undefined;
+  metadata: JsonObject | undefined;
+
+  constructor(options: ReplyAssemblerOptions) {
+    this.#options = options;
+  }
+
+  add(delta: ModelDelta): ReplyPiece | undefined {
+    switch (delta.type) {
+      case 'text':
+      case 'thinking':
+        return this.#addText(delta);
+      case 'tool-input':
+        return this.#addToolInput(delta);
+      case 'file':
+        this.#media.push({ type: mediaKind(delta.mediaType), source: { type: 'base64', mediaType: delta.mediaType, data: delta.data } });
+        return undefined;
+      case 'finish':
+        this.finishReason = delta.reason;
+        if (delta.usage) this.usage = delta.usage;
+        if (delta.metadata) this.metadata = delta.metadata;
+        return undefined;
+    }
+  }
+
+  /** The blocks so far. `partial`: the reply was cut, so its tool calls may be incomplete and are left out. */
+  content(options: { readonly partial: boolean }): readonly ContentBlock[] {
+    const texts = this.#texts.filter((open) => open.text || open.signature || open.providerMetadata).map(textBlock);
+    const calls = options.partial ? [] : [...this.#calls.values()].map(toolUseBlock);
+    return [...texts, ...this.#media, ...calls];
+  }
+
+  #addText(delta: Extract<ModelDelta, { type: 'text' | 'thinking' }>): ReplyPiece | undefined {
+    let open = this.#last;
+    if (open?.deltaId !== delta.id || open.kind !== delta.type) open = this.#openText(delta.type, delta.id);
+    open.text += delta.delta;
+    if (delta.signature) open.signature = (open.signature ?? '') + delta.signature;
+    if (delta.providerMetadata) open.providerMetadata = { ...open.providerMetadata, ...delta.providerMetadata };
+    return delta.delta ? { type: delta.type, blockId: open.blockId, delta: delta.delta } : undefined;
+  }
+
+  #openText(kind: OpenText['kind'], deltaId: string): OpenText {
+    let open = this.#texts.find((text) => text.kind === kind && text.deltaId === deltaId);
+    if (!open) {
+      open = { kind, deltaId, blockId: `${this.#options.messageId}:${this.#texts.length}`, text: '' };
+      this.#texts.push(open);
+    }
+    this.#last = open;
+    return open;
+  }
+
+  #addToolInput(delta: Extract<ModelDelta, { type: 'tool-input' }>): ReplyPiece | undefined {
+    let call = this.#calls.get(delta.index);
+    if (!call) {
+      const claimed = delta.id !== undefined && this.#options.claimToolUseId(delta.id);
+      call = { id: claimed ? delta.id : this.#newId(), providerId: undefined, name: '', input: '' };
+      this.#calls.set(delta.index, call);
+    }
+    if (delta.id && delta.id !== call.id) call.providerId = delta.id;
+    const named = call.name !== '';
+    if (delta.name && !named) call.name = delta.name;
+    call.input += delta.delta;
+    if (delta.providerMetadata) call.providerMetadata = { ...call.providerMetadata, ...delta.providerMetadata };
+    if (!call.name) return undefined;
+    // A name that came late releases the arguments that waited for it; a name alone announces the call.
+    return { type: 'tool-input', toolUseId: call.id, name: call.name, delta: named ? delta.delta : call.input };
+  }
+
+  #newId(): string {
+    const id = `call_${this.#options.generateId()}`;
+    this.#options.claimToolUseId(id);
+    return id;
+  }
+}
+
+function textBlock(open: OpenText): ContentBlock {
+  const { kind, text, signature, providerMetadata } = open;
+  const extra = providerMetadata ? { providerMetadata } : {};
+  if (kind === 'text') return { type: 'text', text, ...extra };
+  return { type: 'thinking', thinking: text, ...(signature ? { signature } : {}), ...extra };
+}
+
+function toolUseBlock(call: OpenCall): ContentBlock {
+  const { id, name, input: raw, providerId } = call;
+  const metadata = providerId === undefined ? call.providerMetadata : { ...call.providerMetadata, id: providerId };
+  const extra = metadata ? { providerMetadata: metadata } : {};
+  const input = parseInput(raw);
+  if (input === undefined) return { type: 'tool_use', id, name, input: null, raw, ...extra };
+  return { type: 'tool_use', id, name, input, ...(raw && raw !== JSON.stringify(input) ? { raw } : {}), ...extra };
+}
+
+/** Nothing at all is a call without arguments; `undefined` is no JSON. */
+function parseInput(raw: string): JsonValue | undefined {
+  if (!raw.trim()) return {};
+  try {
+    return JSON.parse(raw) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
+
+function mediaKind(mediaType: string): MediaBlock['type'] {
+  const kind = mediaType.slice(0, mediaType.indexOf('/'));
+  return kind === 'image' || kind === 'audio' || kind === 'video' ? kind : 'file';
+}

@@ -1,0 +1,155 @@
+import type { AgentEvent, EventBatch, EventOf } from '../hook/agent-event.ts';
+import type { HookControl } from '../hook/hook.ts';
+import { HookDispatcher } from '../hook/hook-dispatcher.ts';
+import { toolUsesOf } from '../message/message-text.ts';
+import { createMessage } from '../message/create-message.ts';
+import type { ContentBlock } from '../message/content-block.ts';
+import type { JsonObject } from '../message/json.ts';
+import type { Msg, Role } from '../message/msg.ts';
+import type { Memory } from '../memory/memory.ts';
+import type { GenerateOptions } from '../model/chat-model.ts';
+import { addUsage, noUsage, type Usage } from '../model/usage.ts';
+import type { Toolkit } from '../tool/toolkit.ts';
+import type { AgentOptions } from './agent-options.ts';
+
+/** What the agent gives a run; the same for all its runs but for `generate` and `signal`. */
+export interface RunSetup {
+  readonly options: AgentOptions;
+  readonly sessionId: string;
+  readonly memory: Memory;
+  readonly toolkit: Toolkit;
+  readonly systemMessage: Msg | undefined;
+  readonly generate: GenerateOptions;
+  readonly signal: AbortSignal | undefined;
+  readonly throwOnError: boolean;
+  readonly generateId: () => string;
+  readonly now: () => number;
+}
+
+type EventFields<K extends AgentEvent['type']> = Omit<EventOf<K>, 'type' | 'runId' | 'sessionId' | 'seq' | 'iteration' | 'agentPath' | 'at'>;
+
+/** One call's state: what its steps read and move on. */
+export class Run {
+  readonly id: string;
+  readonly setup: RunSetup;
+  readonly hooks: HookDispatcher;
+  readonly startedAt: number;
+  readonly #agentPath: readonly string[];
+  readonly #abort: AbortController = new AbortController();
+  readonly #toolUseIds: Set<string> = new Set();
+  #seq = 0;
+  #modelAbort: AbortController | undefined;
+
+  iteration = 0;
+  usage: Usage = noUsage;
+  readonly toolsUsed: Set<string> = new Set();
+  /** The conversation as the log has it, without the system prompt. */
+  view: Msg[] = [];
+  /** The message this call was made with. */
+  promptId: string | undefined;
+  /** Set by `interrupt()`; the loop looks at it at its interrupt points. */
+  interruption: { readonly message: string | Msg | undefined } | undefined;
+
+  constructor(setup: RunSetup, hooks: HookDispatcher) {
+    this.setup = setup;
+    this.hooks = hooks;
+    this.id = setup.generateId();
+    this.startedAt = setup.now();
+    this.#agentPath = [setup.options.name];
+    const { signal } = setup;
+    if (signal?.aborted) this.abort(signal.reason);
+    else signal?.addEventListener('abort', () => this.abort(signal.reason), { once: true, signal: this.#abort.signal });
+  }
+
+  /** Raised by the caller's signal or `cancel()`. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  abort(reason?: unknown): void {
+    this.#abort.abort(reason);
+  }
+
+  interrupt(message: string | Msg | undefined): void {
+    this.interruption ??= { message };
+    this.#modelAbort?.abort();
+  }
+
+  /** For one model request: raised by an abort and by an interrupt. `done` takes the listeners off. */
+  modelSignal(): { readonly signal: AbortSignal; done(): void } {
+    const controller = new AbortController();
+    const onAbort = (): void => controller.abort(this.signal.reason);
+    if (this.signal.aborted) onAbort();
+    this.signal.addEventListener('abort', onAbort, { once: true });
+    this.#modelAbort = controller;
+    return {
+      signal: controller.signal,
+      done: () => {
+        this.signal.removeEventListener('abort', onAbort);
+        this.#modelAbort = undefined;
+      },
+    };
+  }
+
+  event<K extends AgentEvent['type']>(type: K, fields: EventFields<K>): EventOf<K> {
+    return {
+      type,
+      ...fields,
+      runId: this.id,
+      sessionId: this.setup.sessionId,
+      seq: ++this.#seq,
+      iteration: this.iteration,
+      agentPath: this.#agentPath,
+      at: this.setup.now(),
+    } as unknown as EventOf<K>;
+  }
+
+  /** A modifiable event: the hooks' version of it. */
+  modify<K extends AgentEvent['type']>(type: K, fields: EventFields<K>, control?: HookControl): Promise<EventOf<K>> {
+    return this.hooks.modify(this.event(type, fields), control);
+  }
+
+  /** A notification, told to the hooks and given to the reader. */
+  async notify<K extends AgentEvent['type']>(type: K, fields: EventFields<K>): Promise<EventBatch> {
+    const event = this.event(type, fields);
+    await this.hooks.notify(event);
+    return [event];
+  }
+
+  message(role: Role, content: string | readonly ContentBlock[], options: { id?: string; metadata?: JsonObject } = {}): Msg {
+    const { generateId, now } = this.setup;
+    return createMessage(role, content, { ...options, generateId, now });
+  }
+
+  /** What the model is asked with, before it is made to fit: system prompt, then the conversation. */
+  request(): readonly Msg[] {
+    const { systemMessage } = this.setup;
+    return systemMessage ? [systemMessage, ...this.view] : [...this.view];
+  }
+
+  /** Puts messages into the log, then into the view. */
+  async append(messages: readonly Msg[]): Promise<void> {
+    if (!messages.length) return;
+    await this.setup.memory.append(messages);
+    this.show(messages);
+  }
+
+  /** Puts messages into the view that the log has already. */
+  show(messages: readonly Msg[]): void {
+    for (const message of messages) {
+      this.view.push(message);
+      for (const toolUse of toolUsesOf(message)) this.#toolUseIds.add(toolUse.id);
+    }
+  }
+
+  /** Whether a tool call's id is new to the session; takes it if so. */
+  claimToolUseId(id: string): boolean {
+    if (!id || this.#toolUseIds.has(id)) return false;
+    this.#toolUseIds.add(id);
+    return true;
+  }
+
+  addUsage(usage: Usage | undefined): void {
+    if (usage) this.usage = addUsage(this.usage, usage);
+  }
+}
