@@ -13,7 +13,7 @@ export interface FittedContext {
   readonly messages: readonly Msg[];
   /** Messages that went. */
   readonly removed: number;
-  /** Tokens before and after. */
+  /** Estimated tokens of the request, system prompt and tools included, before and after. */
   readonly before: number;
   readonly after: number;
 }

@@ -1,0 +1,151 @@
+import { expect, test } from 'vitest';
+import vectors from '../../../../test/fixtures/golden/arc-trim.json?raw';
+import type { ContentBlock } from '../message/content-block.ts';
+import { createMessage } from '../message/create-message.ts';
+import type { Msg } from '../message/msg.ts';
+import { countMessage } from '../tokens/count-message.ts';
+import { estimateTokens } from '../tokens/estimate-tokens.ts';
+import { twoPhaseTrim } from './two-phase-trim.ts';
+
+interface GoldenMessage {
+  readonly id: string;
+  readonly role: 'user' | 'assistant' | 'tool';
+  readonly text?: string;
+  readonly toolCalls?: readonly { readonly id: string; readonly name: string; readonly arguments: string }[];
+  readonly responses?: readonly string[];
+  readonly ids?: readonly string[];
+}
+
+interface Golden {
+  readonly maxContextTokens: number;
+  readonly maxOutputTokens: number;
+  readonly systemPrompt: string;
+  readonly budget: number;
+  readonly messages: readonly GoldenMessage[];
+  readonly keptIds: readonly string[];
+  readonly tokens: number;
+}
+
+const golden: readonly Golden[] = JSON.parse(vectors);
+
+test.for(golden)(
+  'trims as Arc to a budget of $budget',
+  ({ maxContextTokens, maxOutputTokens, systemPrompt, budget, messages, keptIds, tokens }) => {
+    expect(maxContextTokens - maxOutputTokens - estimateTokens(systemPrompt)).toBe(budget);
+    const log = messages.map(fromGolden);
+    const prompt = log.findLastIndex((message) => message.role === 'user');
+    const trimmed = twoPhaseTrim(log, { budget, count: countMessage, prompt, reference: true });
+    expect(trimmed.messages.map((message) => message.id)).toEqual(keptIds);
+    expect(trimmed.after).toBe(tokens);
+  },
+);
+
+test('as Arc: a single message after the prompt is never removed, a budget of nothing leaves the prompt alone', () => {
+  const log = conversation('u a u a');
+  expect(idsOf(twoPhaseTrim(log, { budget: 1, count: () => 10, prompt: 2, reference: true }).messages)).toBe('2u 3a');
+  expect(idsOf(twoPhaseTrim(log, { budget: 0, count: () => 10, prompt: 2, reference: true }).messages)).toBe('2u');
+});
+
+test('a call takes all its results along, one message each', () => {
+  const log = conversation('u c2 t t a u c2 t t c1 t');
+  for (let budget = 0; budget <= 110; budget++) {
+    for (const reference of [true, false]) {
+      const { messages, after } = twoPhaseTrim(log, { budget, count: () => 10, prompt: 5, reference });
+      expect(orphans(messages)).toEqual([]);
+      expect(messages).toContain(log[5]);
+      expect(after).toBe(messages.length * 10);
+    }
+  }
+});
+
+test('the newest group stays, even over the budget', () => {
+  const log = conversation('u a u c1 t c2 t t');
+  const { messages, after } = twoPhaseTrim(log, { budget: 20, count: () => 10, prompt: 2 });
+  expect(idsOf(messages)).toBe('2u 5c 6t 7t');
+  expect(after).toBe(40);
+});
+
+test('what is left of the history begins with a user message', () => {
+  const log = conversation('u c1 t a u a u');
+  expect(idsOf(twoPhaseTrim(log, { budget: 60, count: () => 10, prompt: 6 }).messages)).toBe('4u 5a 6u');
+  expect(idsOf(twoPhaseTrim(log, { budget: 60, count: () => 10, prompt: 6, reference: true }).messages)).toBe('1c 2t 3a 4u 5a 6u');
+});
+
+test('the prompt is the one that is marked, not the last user message', () => {
+  const log = conversation('u a u a u');
+  expect(idsOf(twoPhaseTrim(log, { budget: 20, count: () => 10, prompt: 2 }).messages)).toBe('2u 4u');
+});
+
+test('without a prompt the oldest go', () => {
+  const log = conversation('u a c1 t c1 t');
+  expect(idsOf(twoPhaseTrim(log, { budget: 40, count: () => 10, prompt: -1 }).messages)).toBe('2c 3t 4c 5t');
+});
+
+test('with a step the cut stays in place while the history grows', () => {
+  const log = conversation(`${'u a '.repeat(100)}u`);
+  const first = new Set<string>();
+  const cuts: number[] = [];
+  for (let length = 101; length <= 201; length += 2) {
+    const { messages, after } = twoPhaseTrim(log.slice(0, length), { budget: 1000, count: () => 10, prompt: length - 1, step: 200 });
+    expect(after).toBeLessThanOrEqual(1000);
+    expect(after).toBeGreaterThan(1000 - 200 - 20);
+    first.add(messages[0]?.id ?? '');
+    cuts.push(length - messages.length);
+  }
+  expect(first.size).toBe(6);
+  expect(cuts).toEqual(cuts.toSorted((a, b) => a - b));
+});
+
+test('a step never costs what followed the prompt when the budget is kept without it', () => {
+  const log = conversation('u a u c1 t c1 t');
+  expect(idsOf(twoPhaseTrim(log, { budget: 50, count: () => 10, prompt: 2, step: 60 }).messages)).toBe('2u 3c 4t 5c 6t');
+  expect(idsOf(twoPhaseTrim(log, { budget: 40, count: () => 10, prompt: 2, step: 40 }).messages)).toBe('2u 5c 6t');
+});
+
+test('what fits comes back as it is', () => {
+  const log = conversation('u a');
+  expect(twoPhaseTrim(log, { budget: 20, count: () => 10, prompt: 0 }).messages).toBe(log);
+});
+
+/** `u`, `a` and `t` are messages of a user, an assistant and a tool, `c2` an assistant's with two calls; ids are index and letter. */
+function conversation(plan: string): readonly Msg[] {
+  return plan.split(' ').map((part, index) => {
+    const letter = part.charAt(0);
+    const id = `${index}${letter}`;
+    if (letter === 'u') return createMessage('user', 'u', { id });
+    if (letter === 'a') return createMessage('assistant', 'a', { id });
+    if (letter === 't')
+      return createMessage('tool', [{ type: 'tool_result', toolUseId: id, name: 't', output: 'r', state: 'success' }], { id });
+    const calls = Array.from({ length: Number(part.slice(1)) }, (_, n): ContentBlock => {
+      return { type: 'tool_use', id: `${index + 1 + n}t`, name: 't', input: {} };
+    });
+    return createMessage('assistant', calls, { id });
+  });
+}
+
+/** Tool calls and results that lost each other. */
+function orphans(messages: readonly Msg[]): readonly string[] {
+  const ids = (type: 'tool_use' | 'tool_result'): readonly string[] =>
+    messages.flatMap(({ content }) =>
+      content.flatMap((block) => (block.type === type ? ('id' in block ? block.id : block.toolUseId) : [])),
+    );
+  const calls = ids('tool_use');
+  const results = ids('tool_result');
+  return [...calls.filter((id) => !results.includes(id)), ...results.filter((id) => !calls.includes(id))];
+}
+
+function idsOf(messages: readonly Msg[]): string {
+  return messages.map((message) => message.id).join(' ');
+}
+
+function fromGolden({ id, role, text, toolCalls = [], responses = [], ids = [] }: GoldenMessage): Msg {
+  const content: ContentBlock[] = [];
+  if (text) content.push({ type: 'text', text });
+  for (const call of toolCalls) {
+    content.push({ type: 'tool_use', id: call.id, name: call.name, input: JSON.parse(call.arguments), raw: call.arguments });
+  }
+  for (const [index, output] of responses.entries()) {
+    content.push({ type: 'tool_result', toolUseId: ids[index] ?? '', name: 'tool', output, state: 'success' });
+  }
+  return createMessage(role, content, { id });
+}

@@ -1,0 +1,51 @@
+import type { TokenProfile } from './token-profile.ts';
+
+/**
+ * Arc Reactor's heuristic: four Latin letters a token, three CJK characters two tokens, an emoji one, three of anything else one.
+ * A medium counts 1600 tokens, as most providers charge at most for an image; Arc counts none.
+ */
+export const arc: TokenProfile = { name: 'arc', countText, perMessage: 0, perToolCall: 0, perMedia: 1600 };
+
+function countText(text: string): number {
+  const { length } = text;
+  if (length === 0) return 0;
+  let latin = 0;
+  let cjk = 0;
+  let emoji = 0;
+  let other = 0;
+  for (let i = 0; i < length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit <= 0x7f) latin++;
+    else if (unit < 0x2600) other++;
+    else if (isCjk(unit)) cjk++;
+    else if (isBmpEmoji(unit)) emoji++;
+    else if (!isHighSurrogate(unit) || !isLowSurrogate(text.charCodeAt(i + 1))) other++;
+    else if (isAstralEmoji(text.codePointAt(i++) ?? 0)) emoji++;
+    else other++;
+  }
+  const tokens = Math.floor(latin / 4) + Math.floor((cjk * 2 + 1) / 3) + emoji + Math.floor(other / 3);
+  return Math.max(1, tokens);
+}
+
+/** Han, Hangul syllables, Hiragana and Katakana. */
+function isCjk(unit: number): boolean {
+  return (unit >= 0x4e00 && unit <= 0x9fff) || (unit >= 0xac00 && unit <= 0xd7af) || (unit >= 0x3040 && unit <= 0x30ff);
+}
+
+/** Symbols, dingbats and variation selectors. */
+function isBmpEmoji(unit: number): boolean {
+  return unit <= 0x27bf || (unit >= 0xfe00 && unit <= 0xfe0f);
+}
+
+function isAstralEmoji(codePoint: number): boolean {
+  return codePoint >= 0x1f300 && codePoint <= 0x1faff;
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}
+
+/** False for the `NaN` behind a text's end. */
+function isLowSurrogate(unit: number): boolean {
+  return unit >= 0xdc00 && unit <= 0xdfff;
+}
