@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { chromium } from 'playwright';
 
 /** For a headless Chromium that may run as root and asks nobody on the network. */
-export const chromiumArgs: readonly string[] = [
+export const chromiumArgs: string[] = [
   '--no-sandbox',
   '--disable-gpu',
   '--disable-quic',

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { moduleImports, type ModuleImport } from './module-imports.ts';
 
-/** Core's folders: each may import itself and what stands before it; the entry files beside them may import all. */
+/** Core's folders: each may import itself and what stands before it; the entry files beside them may import all. `testing` is for users' tests. */
 export const coreLayers: readonly string[] = [
   'message',
   'error',
@@ -17,6 +17,7 @@ export const coreLayers: readonly string[] = [
   'guard',
   'agent',
   'stream',
+  'testing',
 ];
 
 /** A file of the repository: its path from the root with `/`, and its text. */

@@ -29,13 +29,19 @@ test("tests may use any of core's folders", () => {
 
 test('no folder may import an entry file, and none may stand outside the list', () => {
   expect(check('packages/core/src/model/http.ts', `import { tool } from '../index.ts';`)[0]).toContain('entry file index.ts');
-  expect(check('packages/core/src/utils/all.ts', `import { b } from '../hook/dispatch.ts';`)[0]).toContain("utils/ is none of core's layers");
+  expect(check('packages/core/src/utils/all.ts', `import { b } from '../hook/dispatch.ts';`)[0]).toContain(
+    "utils/ is none of core's layers",
+  );
 });
 
 test('core imports neither adapter, the adapters not each other, not even their types', () => {
   expect(check('packages/core/src/agent/loop.ts', `import type { X } from '@isoloop/edge';`)[0]).toContain('core must not import edge');
-  expect(check('packages/web-worker/src/index.ts', `import type { X } from '@isoloop/edge';`)[0]).toContain('web-worker must not import edge');
-  expect(check('packages/edge/src/index.ts', `import { connectAgent } from '@isoloop/web-worker';`)[0]).toContain('edge must not import web-worker');
+  expect(check('packages/web-worker/src/index.ts', `import type { X } from '@isoloop/edge';`)[0]).toContain(
+    'web-worker must not import edge',
+  );
+  expect(check('packages/edge/src/index.ts', `import { connectAgent } from '@isoloop/web-worker';`)[0]).toContain(
+    'edge must not import web-worker',
+  );
   expect(check('packages/edge/src/index.ts', `import { openai } from '@isoloop/core/openai';`)).toEqual([]);
 });
 

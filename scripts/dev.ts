@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process';
+import { createServer } from 'vite';
+import { fail, isPortFree, portFromEnvironment, startLocalEdge, untilHealthy } from './local-edge.ts';
+import { root } from './root.ts';
+import { quietEnvironment, runCommand } from './run-command.ts';
+
+const port = await portFromEnvironment(5173);
+console.log('Building …');
+const built = await runCommand('tsc', ['-b', 'packages/core', 'packages/web-worker', 'packages/edge']);
+if (!built.ok) fail(built.output);
+const page = await runCommand('vite', ['build']);
+if (!page.ok) fail(page.output);
+
+const edge = startLocalEdge({ port: await freePortAfter(8787) });
+const compiler = spawn('tsc', ['-b', '--watch', '--preserveWatchOutput', 'packages/core', 'packages/web-worker', 'packages/edge'], {
+  cwd: root,
+  env: quietEnvironment(),
+  stdio: ['ignore', 'inherit', 'inherit'],
+});
+const proxy = Object.fromEntries(['/api', '/v1', '/healthz'].map((path) => [path, { target: edge.url }]));
+const vite = await createServer({
+  root: undefined,
+  configFile: `${root}/vite.config.ts`,
+  server: { host: '127.0.0.1', port, strictPort: true, proxy },
+});
+
+let stopping = false;
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop(0));
+void edge.exited.then(() => {
+  if (!stopping) console.error(edge.log());
+  return stop(1);
+});
+await untilHealthy(edge);
+await vite.listen();
+console.log(
+  `\n  Page   http://127.0.0.1:${port}   reloads when a source changes\n  Edge   ${edge.url}   the page reaches it through its own address\n`,
+);
+
+async function stop(code: number): Promise<void> {
+  if (stopping) return;
+  stopping = true;
+  compiler.kill();
+  await Promise.all([vite.close(), edge.stop()]);
+  process.exit(code);
+}
+
+async function freePortAfter(first: number): Promise<number> {
+  for (let candidate = first; candidate < first + 50; candidate++) if (await isPortFree(candidate)) return candidate;
+  return fail(`No free port between ${first} and ${first + 50}.`);
+}

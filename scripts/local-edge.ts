@@ -1,0 +1,87 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createServer } from 'node:net';
+import { quietEnvironment } from './run-command.ts';
+import { root } from './root.ts';
+
+export interface LocalEdgeOptions {
+  readonly port: number;
+  /** Folder of the simulated KV and Durable Objects; default `.wrangler/state`. */
+  readonly persistTo?: string;
+}
+
+export interface LocalEdge {
+  readonly url: string;
+  /** Resolves with the exit code when it ends by itself. */
+  readonly exited: Promise<number>;
+  /** Its output so far. */
+  log(): string;
+  stop(): Promise<void>;
+}
+
+/** Starts `wrangler dev` on loopback, with everything simulated on this machine. It answers once `untilHealthy` resolves. */
+export function startLocalEdge({ port, persistTo = '.wrangler/state' }: LocalEdgeOptions): LocalEdge {
+  const args = ['dev', '--local', '--ip', '127.0.0.1', '--port', String(port), '--inspector-port', '0', '--persist-to', persistTo];
+  const child = spawn('wrangler', [...args, '--show-interactive-dev-session=false', '--log-level', 'warn'], {
+    cwd: root,
+    env: quietEnvironment(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  const keep = (data: Buffer): void => void (output = (output + data.toString()).slice(-100_000));
+  child.stdout.on('data', keep);
+  child.stderr.on('data', keep);
+  const exited = new Promise<number>((resolve) => {
+    child.on('exit', (code) => resolve(code ?? 1));
+    child.on('error', (error) => {
+      output += error.message;
+      resolve(1);
+    });
+  });
+  return { url: `http://127.0.0.1:${port}`, exited, log: () => output, stop: () => stop(child, exited) };
+}
+
+/** Waits until `/healthz` answers; rejects when the server ends first or `timeoutMs` (default 60,000) have passed. */
+export async function untilHealthy({ url, exited, log }: LocalEdge, timeoutMs = 60_000): Promise<void> {
+  let ended = false;
+  void exited.then(() => (ended = true));
+  const deadline = Date.now() + timeoutMs;
+  while (!ended && Date.now() < deadline) {
+    const response = await fetch(`${url}/healthz`).catch(() => undefined);
+    if (response?.ok) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`${ended ? 'The server ended' : `No answer from ${url}/healthz`}:\n${log()}`);
+}
+
+/** Whether nothing listens on this port of loopback. */
+export function isPortFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', () => resolve(false));
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
+  });
+}
+
+/** The port from `PORT`, or the default. Ends the process with a message when it is no port or taken. */
+export async function portFromEnvironment(defaultPort: number): Promise<number> {
+  const { PORT } = process.env;
+  const port = PORT ? Number(PORT) : defaultPort;
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) fail(`PORT is ${PORT}, which is no port (1 to 65535).`);
+  if (!(await isPortFree(port))) {
+    const other = port === 8787 ? 8799 : 8787;
+    fail(`Port ${port} of 127.0.0.1 is taken. Use another:  PORT=${other} npm ${process.env['npm_lifecycle_event'] ?? 'start'}`);
+  }
+  return port;
+}
+
+export function fail(message: string): never {
+  console.error(message);
+  process.exit(1);
+}
+
+async function stop(child: ChildProcess, exited: Promise<number>): Promise<void> {
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), 5_000);
+  await exited;
+  clearTimeout(timer);
+}

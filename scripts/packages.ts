@@ -1,0 +1,15 @@
+import { readFileSync } from 'node:fs';
+import { root } from './root.ts';
+
+/** The published packages: folders of `packages/`, each after what it depends on. */
+export const packageFolders: readonly string[] = ['core', 'web-worker', 'edge'];
+
+export interface PackageManifest {
+  readonly name: string;
+  readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+}
+
+export function readManifest(folder: string): PackageManifest {
+  return JSON.parse(readFileSync(`${root}/packages/${folder}/package.json`, 'utf8')) as PackageManifest;
+}

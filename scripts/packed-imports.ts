@@ -1,0 +1,44 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { packageFolders, readManifest, type PackageManifest } from './packages.ts';
+import { root } from './root.ts';
+import { runCommand, type CommandResult } from './run-command.ts';
+
+/** Packs every package, unpacks it as a user would have it, and imports each of its entries in plain Node. */
+export async function checkPackedImports(): Promise<CommandResult> {
+  const folder = mkdtempSync(join(tmpdir(), 'isoloop-packed-'));
+  try {
+    return await packAndImport(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function packAndImport(folder: string): Promise<CommandResult> {
+  const manifests = packageFolders.map(readManifest);
+  const paths = packageFolders.map((name) => `./packages/${name}`);
+  const packed = await runCommand('npm', ['pack', '--silent', '--pack-destination', folder, ...paths]);
+  if (!packed.ok) return packed;
+  for (const file of readdirSync(folder).filter((name) => name.endsWith('.tgz'))) {
+    const target = join(folder, 'node_modules', file.replace(/^isoloop-/, '@isoloop/').replace(/-\d.*$/, ''));
+    mkdirSync(target, { recursive: true });
+    const unpacked = await runCommand('tar', ['-xzf', join(folder, file), '-C', target, '--strip-components=1']);
+    if (!unpacked.ok) return unpacked;
+  }
+  for (const name of manifests.flatMap((manifest) => Object.keys(manifest.dependencies ?? {}))) {
+    const link = join(folder, 'node_modules', name);
+    if (!existsSync(link)) symlinkSync(join(root, 'node_modules', name), link);
+  }
+  const entries = manifests.flatMap(entriesOf);
+  const source = entries.map((entry) => `await import(${JSON.stringify(entry)});`).join('\n');
+  const imported = await runCommand('node', ['--input-type=module', '-e', source], { cwd: folder });
+  return imported.ok ? { ok: true, output: `${entries.length} entries import` } : imported;
+}
+
+/** `./testing` is left out: it imports vitest, which only loads inside a test run. */
+function entriesOf({ name, exports }: PackageManifest): readonly string[] {
+  return Object.keys(exports)
+    .filter((key) => key !== './package.json' && key !== './testing')
+    .map((key) => name + key.slice(1));
+}

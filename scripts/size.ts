@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs';
+import { readManifest } from './packages.ts';
+import { root } from './root.ts';
+import { runCommand } from './run-command.ts';
+import { reachable } from './reachable-modules.ts';
+
+/** One line of `size-limit --json`. */
+interface Measured {
+  readonly name: string;
+  readonly passed: boolean;
+  /** Bytes, minified and gzipped. */
+  readonly size: number;
+}
+
+interface Row {
+  readonly what: string;
+  readonly value: string;
+  readonly budget: string;
+  readonly ok: boolean;
+}
+
+const rows = [...(await bundleRows()), dependencyRow(), ...entryRows()];
+const width = (key: 'what' | 'value'): number => Math.max(...rows.map((row) => row[key].length));
+for (const { what, value, budget, ok } of rows) {
+  console.log(`${ok ? 'ok  ' : 'OVER'}  ${what.padEnd(width('what'))}  ${value.padStart(width('value'))}  budget ${budget}`);
+}
+process.exitCode = rows.every((row) => row.ok) ? 0 : 1;
+
+async function bundleRows(): Promise<readonly Row[]> {
+  const budgets = JSON.parse(readFileSync(`${root}/.size-limit.json`, 'utf8')) as readonly { name: string; limit: string }[];
+  const { output } = await runCommand('size-limit', ['--json']);
+  const measured = parseMeasured(output);
+  return budgets.map(({ name, limit }) => {
+    const found = measured.find((one) => one.name === name);
+    if (!found) throw new Error(`size-limit says nothing about "${name}":\n${output}`);
+    return { what: `${name}, gzip`, value: `${(found.size / 1000).toFixed(2)} kB`, budget: limit, ok: found.passed };
+  });
+}
+
+function parseMeasured(output: string): readonly Measured[] {
+  try {
+    const parsed: unknown = JSON.parse(output);
+    if (Array.isArray(parsed)) return parsed as readonly Measured[];
+  } catch {
+    // It wrote something else than JSON: said below.
+  }
+  throw new Error(`size-limit failed; is everything built (npm run build)?\n${output}`);
+}
+
+function dependencyRow(): Row {
+  const count = Object.keys(readManifest('core').dependencies ?? {}).length;
+  return { what: 'runtime dependencies of core', value: String(count), budget: '0', ok: count === 0 };
+}
+
+/** What each entry of core pulls in: no package, and the main entry none of the other entries. */
+function entryRows(): readonly Row[] {
+  const dist = `${root}/packages/core/dist`;
+  const entries = Object.values(readManifest('core').exports).flatMap((target) =>
+    typeof target === 'string' ? [] : [target.default.replace('./dist/', '')],
+  );
+  return entries
+    .filter((entry) => entry !== 'testing.js')
+    .map((entry) => {
+      const { files, packages } = reachable(`${dist}/${entry}`);
+      const others = entries.filter((other) => other !== entry && files.has(`${dist}/${other}`));
+      const extra = [...packages, ...others];
+      return {
+        what: `packages and other entries that core's ${entry} pulls in`,
+        value: extra.length > 0 ? extra.join(', ') : 'none',
+        budget: 'none',
+        ok: extra.length === 0,
+      };
+    });
+}

@@ -1,0 +1,53 @@
+import { fail, portFromEnvironment, startLocalEdge, untilHealthy } from './local-edge.ts';
+import { runCommand } from './run-command.ts';
+
+const port = await portFromEnvironment(8787);
+console.log('Building …');
+for (const [command, args] of [
+  ['tsc', ['-b', 'packages/core', 'packages/web-worker', 'packages/edge']],
+  ['vite', ['build']],
+] as const) {
+  const { ok, output } = await runCommand(command, args);
+  if (!ok) fail(`${output}\n${command} failed.`);
+}
+console.log('Starting …');
+const edge = startLocalEdge({ port });
+let stopping = false;
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    if (stopping) return;
+    stopping = true;
+    void edge.stop().then(() => process.exit(0));
+  });
+}
+try {
+  await untilHealthy(edge);
+} catch (error) {
+  if (!stopping) {
+    await edge.stop();
+    fail(error instanceof Error ? error.message : String(error));
+  }
+}
+if (!stopping) console.log(greeting(edge.url));
+const code = await edge.exited;
+if (!stopping) fail(`The server ended (exit code ${code}):\n${edge.log()}`);
+
+function greeting(url: string): string {
+  return `
+  Isoloop runs on this machine; nothing leaves it.
+
+  Open   ${url}
+  Try    What time is it in Tokyo, and what is 17 * 23?
+         Remember that the keys are under the mat.  Then reload the page and ask: What do you remember?
+
+  The same agent as an endpoint, in another terminal:
+
+  curl -N ${url}/v1/chat/completions -H 'content-type: application/json' \\
+    -d '{"model":"offline","stream":true,"messages":[{"role":"user","content":"What is 17 * 23?"}]}'
+
+  curl -N ${url}/api/chat -H 'content-type: application/json' \\
+    -d '{"id":"demo","messages":[{"id":"1","role":"user","parts":[{"type":"text","text":"What time is it in Tokyo?"}]}]}'
+
+  Conversations of the endpoint are kept in .wrangler/state. Ctrl-C stops everything.
+`;
+}
