@@ -1,0 +1,405 @@
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+import {
+  AgentError,
+  InMemoryMemory,
+  ReActAgent,
+  textOf,
+  tool,
+  toolResultsOf,
+  toolUsesOf,
+  userMessage,
+  type AgentEvent,
+  type AgentOptions,
+  type Msg,
+} from '@isoloop/core';
+import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
+
+const add = tool({
+  name: 'add',
+  description: 'Adds two numbers',
+  input: z.object({ a: z.number(), b: z.number() }),
+  execute: ({ a, b }, { emit }) => {
+    emit({ adding: [a, b] });
+    return a + b;
+  },
+});
+
+function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
+  const model = new ScriptedModel(replies);
+  const memory = new InMemoryMemory();
+  let id = 0;
+  const agent = new ReActAgent({ name: 'a', model, memory, tools: [add], generateId: () => `id${++id}`, now: () => 1_000, ...options });
+  return { agent, model, memory };
+}
+
+async function collect(events: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {
+  const all: AgentEvent[] = [];
+  for await (const event of events) all.push(event);
+  return all;
+}
+
+const types = (events: readonly AgentEvent[]): string[] => events.map((event) => event.type);
+const call = (a: number, b: number) => ({ name: 'add', input: { a, b } });
+
+/** What every request has to satisfy: each tool call is followed at once by its results, in order, and no result is alone. */
+function expectValid(messages: readonly Msg[]): void {
+  const expected: string[] = [];
+  for (const message of messages) {
+    if (message.role === 'tool') {
+      for (const { toolUseId } of toolResultsOf(message)) expect(toolUseId).toBe(expected.shift());
+      continue;
+    }
+    expect(expected).toEqual([]);
+    expected.push(...toolUsesOf(message).map(({ id }) => id));
+  }
+  expect(expected).toEqual([]);
+}
+
+test('answers, and keeps the conversation', async () => {
+  const { agent, model } = setUp(['Hello there.', 'You said hi.'], { systemPrompt: 'Be brief.' });
+  const first = await agent.call('hi');
+  expect(first).toMatchObject({ text: 'Hello there.', reason: 'stop', iterations: 1, usage: { inputTokens: 10, outputTokens: 5 } });
+  await agent.call('what did I say?');
+  expect(model.requests[1]!.messages.map((message) => [message.role, textOf(message)])).toEqual([
+    ['system', 'Be brief.'],
+    ['user', 'hi'],
+    ['assistant', 'Hello there.'],
+    ['user', 'what did I say?'],
+  ]);
+});
+
+test('events of a run with a tool come in the order of the law', async () => {
+  const { agent } = setUp([{ text: 'I add.', toolCalls: [call(1, 2)] }, 'It is 3.']);
+  const stream = agent.stream('1+2?');
+  const events = await collect(stream);
+  expect(types(events)).toEqual([
+    'run-start',
+    'pre-call',
+    'pre-reasoning',
+    'reasoning-chunk',
+    'reasoning-chunk',
+    'tool-input-chunk',
+    'post-reasoning',
+    'pre-acting',
+    'acting-chunk',
+    'post-acting',
+    'pre-reasoning',
+    'reasoning-chunk',
+    'reasoning-chunk',
+    'reasoning-chunk',
+    'post-reasoning',
+    'post-call',
+    'run-end',
+  ]);
+  expect(events.map((event) => event.seq)).toEqual(events.map((_, index) => index + 1));
+  expect(new Set(events.map((event) => event.runId))).toEqual(new Set([stream.runId]));
+  expect(events.find((event) => event.type === 'post-acting')?.result).toMatchObject({ output: '3', state: 'success' });
+  expect(await stream.result).toMatchObject({ text: 'It is 3.', toolsUsed: ['add'], iterations: 2 });
+});
+
+test('parallel tools: results enter the log as they come, the model sees them in request order', async () => {
+  const gates = new Map<number, () => void>();
+  const wait = tool({
+    name: 'wait',
+    description: 'Waits for its gate',
+    input: z.object({ n: z.number() }),
+    execute: async ({ n }) => {
+      await new Promise<void>((resolve) => gates.set(n, resolve));
+      return `done ${n}`;
+    },
+  });
+  const toolCalls = [1, 2, 3].map((n) => ({ name: 'wait', input: { n } }));
+  const { agent, model, memory } = setUp([{ toolCalls }, 'ok'], { tools: [wait] });
+  const finished: string[] = [];
+  for await (const event of agent.stream('go')) {
+    if (event.type === 'pre-acting' && event.toolUse.id === 'call_3') queueMicrotask(() => void openWhenReady(gates, 3));
+    if (event.type !== 'post-acting') continue;
+    finished.push(event.toolUse.id);
+    gates.get(event.toolUse.id === 'call_3' ? 2 : 1)?.();
+  }
+  expect(finished).toEqual(['call_3', 'call_2', 'call_1']);
+  const results = (messages: readonly Msg[]) => messages.flatMap(toolResultsOf).map(({ toolUseId }) => toolUseId);
+  expect(results(await memory.read())).toEqual(['call_3', 'call_2', 'call_1']);
+  expect(results(model.requests[1]!.messages)).toEqual(['call_1', 'call_2', 'call_3']);
+});
+
+async function openWhenReady(gates: ReadonlyMap<number, () => void>, n: number): Promise<void> {
+  while (!gates.has(n)) await Promise.resolve();
+  gates.get(n)!();
+}
+
+test('a cap on parallel tools is kept', async () => {
+  let running = 0;
+  let most = 0;
+  const slow = tool({
+    name: 'slow',
+    description: 'Counts who runs beside it',
+    input: { type: 'object' },
+    execute: async () => {
+      most = Math.max(most, ++running);
+      for (let tick = 0; tick < 5; tick += 1) await Promise.resolve();
+      running -= 1;
+      return 'ok';
+    },
+  });
+  const toolCalls = Array.from({ length: 7 }, () => ({ name: 'slow' }));
+  const { agent } = setUp([{ toolCalls }, 'done'], { tools: [slow], limits: { parallelTools: 3 } });
+  await agent.call('go');
+  expect(most).toBe(3);
+});
+
+test.for([
+  ['an unknown tool', { name: 'subtract', input: {} }, /Tool not found: subtract\. Available: add\./],
+  ['arguments that are no JSON', { name: 'add', input: '{"a": 1, ' }, /not valid JSON/],
+  ['arguments that do not fit', { name: 'add', input: { a: 1, b: 'two' } }, /do not fit its schema:\n- b: /],
+] as const)('%s is an error result that the model sees, and the tool does not run', async ([, toolCall, message]) => {
+  let ran = false;
+  const guarded = tool({ name: 'add', description: 'Adds', input: z.object({ a: z.number(), b: z.number() }), execute: () => void (ran = true) });
+  const { agent, model } = setUp([{ toolCalls: [toolCall] }, 'sorry'], { tools: [guarded] });
+  const events = await collect(agent.stream('go'));
+  expect(ran).toBe(false);
+  expect(types(events)).not.toContain('pre-acting');
+  const result = model.requests[1]!.messages.flatMap(toolResultsOf)[0]!;
+  expect(result.state).toBe('error');
+  expect(result.output).toMatch(message);
+});
+
+test('a tool that throws is an error result; the call goes on', async () => {
+  const broken = tool({
+    name: 'broken',
+    description: 'Fails',
+    input: { type: 'object' },
+    execute: () => {
+      throw new Error('disk on fire');
+    },
+  });
+  const { agent, model } = setUp([{ toolCalls: [{ name: 'broken' }, call(1, 1)] }, 'noted'], { tools: [broken, add] });
+  expect((await agent.call('go')).text).toBe('noted');
+  expect(model.requests[1]!.messages.flatMap(toolResultsOf)).toMatchObject([
+    { state: 'error', output: 'Error: disk on fire' },
+    { state: 'success', output: '2' },
+  ]);
+});
+
+test('a tool that takes too long is told so and answered for', async () => {
+  let reason: unknown;
+  const stuck = tool({
+    name: 'stuck',
+    description: 'Never ends',
+    input: { type: 'object' },
+    timeoutMs: 1,
+    execute: (_input, { signal }) => new Promise(() => signal.addEventListener('abort', () => (reason = signal.reason))),
+  });
+  const { agent, model } = setUp([{ toolCalls: [{ name: 'stuck' }] }, 'gave up'], { tools: [stuck] });
+  expect((await agent.call('go')).text).toBe('gave up');
+  expect(model.requests[1]!.messages.flatMap(toolResultsOf)[0]).toMatchObject({ state: 'error', output: 'Error: Tool "stuck" timed out after 1 ms' });
+  expect(reason).toMatchObject({ code: 'TOOL_TIMEOUT' });
+});
+
+test('at the limit of iterations the answer is a summary without tools', async () => {
+  const { agent, model } = setUp([{ toolCalls: [call(1, 1)] }, { toolCalls: [call(2, 2)] }, 'So far: 2 and 4.'], { limits: { iterations: 2 } });
+  const events = await collect(agent.stream('keep adding'));
+  expect(types(events).slice(-7)).toEqual(['pre-summary', 'summary-chunk', 'summary-chunk', 'summary-chunk', 'summary-chunk', 'summary-chunk', 'post-summary', 'post-call', 'run-end'].slice(-7));
+  expect(events.at(-1)).toMatchObject({ result: { reason: 'max-iterations', text: 'So far: 2 and 4.', iterations: 2 } });
+  expect(model.requests[2]!.tools).toEqual([]);
+  expectValid(model.requests[2]!.messages);
+  expect((await agent.messages()).map((message) => message.role)).toEqual(['user', 'assistant', 'tool', 'assistant', 'tool', 'assistant']);
+});
+
+test('a second call on a busy agent is refused, and the first goes on', async () => {
+  const { agent } = setUp(['fine']);
+  const stream = agent.stream('one');
+  const iterator = stream[Symbol.asyncIterator]();
+  await iterator.next();
+  await expect(agent.call('two')).rejects.toMatchObject({ code: 'AGENT_BUSY' });
+  while (!(await iterator.next()).done);
+  expect((await stream.result).text).toBe('fine');
+});
+
+test('a model failure rejects with its code, after error and run-end, and the next call works', async () => {
+  const failure = new AgentError('MODEL_RATE_LIMITED', 'slow down', { retryable: true });
+  const { agent } = setUp([{ text: 'half an ', error: failure }, 'whole']);
+  const seen: AgentEvent[] = [];
+  const stream = agent.stream('go');
+  await expect(
+    (async () => {
+      for await (const event of stream) seen.push(event);
+    })(),
+  ).rejects.toBe(failure);
+  expect(types(seen).slice(-2)).toEqual(['error', 'run-end']);
+  expect(seen.at(-1)).toMatchObject({ result: { reason: 'error', error: { code: 'MODEL_RATE_LIMITED', retryable: true } } });
+  await expect(stream.result).rejects.toBe(failure);
+  expect((await agent.call('again')).text).toBe('whole');
+});
+
+test('throwOnError: false gives a failure as a result', async () => {
+  const { agent } = setUp([{ error: new AgentError('MODEL_SERVER', 'down') }]);
+  expect(await agent.call('go', { throwOnError: false })).toMatchObject({ reason: 'error', text: '', error: { code: 'MODEL_SERVER', message: 'down' } });
+});
+
+test('abort while the model answers resolves, keeps the released text, and the next call works', async () => {
+  const { agent, model } = setUp([{ text: 'one two', hang: true }, 'fresh']);
+  const controller = new AbortController();
+  const stream = agent.stream('count', { signal: controller.signal });
+  for await (const event of stream) if (event.type === 'reasoning-chunk' && event.delta === 'two') controller.abort();
+  expect(await stream.result).toMatchObject({ reason: 'aborted', text: 'one two', message: { metadata: { partial: 'aborted' } } });
+  await agent.call('go on');
+  expect(model.requests[1]!.messages.map(textOf)).toEqual(['count', 'one two', 'go on']);
+});
+
+test('abort while tools run closes their calls as interrupted, also of one that does not listen', async () => {
+  const deaf = tool({ name: 'deaf', description: 'Never ends', input: { type: 'object' }, execute: () => new Promise(() => {}) });
+  const { agent, model } = setUp([{ toolCalls: [{ name: 'deaf' }, call(1, 2)] }, 'after'], { tools: [deaf, add] });
+  const controller = new AbortController();
+  const stream = agent.stream('go', { signal: controller.signal });
+  for await (const event of stream) if (event.type === 'post-acting') controller.abort();
+  expect((await stream.result).reason).toBe('aborted');
+  await agent.call('next');
+  expectValid(model.requests[1]!.messages);
+  expect(model.requests[1]!.messages.flatMap(toolResultsOf).map(({ state }) => state)).toEqual(['interrupted', 'success']);
+});
+
+test('an abort before the call starts asks nothing of the model', async () => {
+  const { agent, model } = setUp(['never']);
+  expect((await agent.call('go', { signal: AbortSignal.abort() })).reason).toBe('aborted');
+  expect(model.requests).toEqual([]);
+});
+
+test('leaving the loop cancels the run and its log is in order', async () => {
+  const { agent, model } = setUp([{ text: 'one two three' }, 'fresh']);
+  const stream = agent.stream('count');
+  for await (const event of stream) if (event.type === 'reasoning-chunk') break;
+  expect((await stream.result).reason).toBe('aborted');
+  expect(model.reads).toBe(1);
+  expect((await agent.messages()).map(textOf)).toEqual(['count', 'one ']);
+  expect((await agent.call('again')).text).toBe('fresh');
+});
+
+test('a reader that stops stops the model read', async () => {
+  const { agent, model } = setUp(['a b c d e f']);
+  const iterator = agent.stream('go').batches()[Symbol.asyncIterator]();
+  for (let batch = 0; batch < 5; batch += 1) await iterator.next();
+  expect(model.reads).toBe(2);
+  await iterator.return!();
+});
+
+test('a detached run goes on without a reader, and a later one gets all of it with deltas joined', async () => {
+  const { agent } = setUp(['a b c d']);
+  const stream = agent.stream('go', { detached: true });
+  expect((await stream.result).text).toBe('a b c d');
+  const events = await collect(stream);
+  expect(types(events)).toEqual(['run-start', 'pre-call', 'pre-reasoning', 'reasoning-chunk', 'post-reasoning', 'post-call', 'run-end']);
+  expect(events[3]).toMatchObject({ delta: 'a b c d' });
+  expect(await collect(stream)).toEqual(events);
+});
+
+test('an unread failure is not an unhandled rejection, and result has it', async () => {
+  const { agent } = setUp([{ error: new AgentError('MODEL_SERVER', 'down') }]);
+  await expect(agent.stream('go').result).rejects.toMatchObject({ code: 'MODEL_SERVER' });
+});
+
+test('interrupt between deltas keeps the partial text and answers with the recovery message', async () => {
+  const { agent } = setUp([{ text: 'one two three', hang: true }, 'as you like']);
+  const stream = agent.stream('count');
+  const events: AgentEvent[] = [];
+  for await (const event of stream) {
+    events.push(event);
+    if (event.type === 'reasoning-chunk' && event.delta === 'two ') agent.interrupt();
+  }
+  const result = await stream.result;
+  expect(result.reason).toBe('interrupted');
+  expect(result.text).toMatch(/interrupted/);
+  expect((await agent.messages()).map(textOf)).toEqual(['count', 'one two ', result.text]);
+  const chunks = events.filter((event) => event.type === 'reasoning-chunk');
+  expect(chunks.at(-1)).toMatchObject({ delta: result.text });
+  expect(chunks.at(-1)!.blockId).not.toBe(chunks[0]!.blockId);
+  expect((await agent.call('stop at two')).text).toBe('as you like');
+});
+
+test('interrupt reaches a model that says nothing, and answers with the given message', async () => {
+  const { agent } = setUp([{ hang: true }]);
+  const stream = agent.stream('go');
+  for await (const event of stream) if (event.type === 'pre-reasoning') queueMicrotask(() => agent.interrupt('Stopped by you.'));
+  expect(await stream.result).toMatchObject({ reason: 'interrupted', text: 'Stopped by you.' });
+});
+
+test('under an interrupt tools run to their end', async () => {
+  let agent: ReActAgent;
+  const slow = tool({
+    name: 'slow',
+    description: 'Interrupts its own agent',
+    input: { type: 'object' },
+    execute: async () => {
+      agent.interrupt();
+      await Promise.resolve();
+      return 'finished';
+    },
+  });
+  ({ agent } = setUp([{ toolCalls: [{ name: 'slow' }] }], { tools: [slow] }));
+  expect((await agent.call('go')).reason).toBe('interrupted');
+  expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([{ state: 'success', output: 'finished' }]);
+});
+
+test('a log that ends with open calls is closed before the model is asked', async () => {
+  const memory = new InMemoryMemory([
+    userMessage('go', { id: 'u1' }),
+    { id: 'a1', role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'add', input: { a: 1, b: 2 } }], createdAt: '2026-01-01T00:00:00.000Z' },
+  ]);
+  const { agent, model } = setUp(['It was interrupted.'], { memory });
+  expect((await agent.call()).text).toBe('It was interrupted.');
+  expectValid(model.requests[0]!.messages);
+  expect(model.requests[0]!.messages.flatMap(toolResultsOf)[0]).toMatchObject({ toolUseId: 't1', state: 'interrupted' });
+});
+
+test('tool call ids that are empty or taken are replaced, and the provider’s is kept', async () => {
+  const { agent, model } = setUp([
+    { toolCalls: [{ ...call(1, 1), id: 'same' }] },
+    { toolCalls: [{ ...call(2, 2), id: 'same' }, { ...call(3, 3), id: '' }] },
+    'ok',
+  ]);
+  await agent.call('go');
+  const uses = model.requests[2]!.messages.flatMap(toolUsesOf);
+  expect(new Set(uses.map(({ id }) => id)).size).toBe(3);
+  expect(uses.map(({ providerMetadata }) => providerMetadata)).toEqual([undefined, { id: 'same' }, undefined]);
+  expectValid(model.requests[2]!.messages);
+});
+
+test.for(['', '   \n'])('an empty input (%j) is refused', async (input) => {
+  const { agent, model } = setUp(['x']);
+  await expect(agent.call(input)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  expect(model.requests).toEqual([]);
+});
+
+test('a call without input on an empty or an answered conversation is refused', async () => {
+  const { agent } = setUp(['done']);
+  await expect(agent.call()).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  await agent.call('hi');
+  await expect(agent.call()).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+});
+
+test('a full store rejects with its code and leaves no tool running', async () => {
+  const memory = new InMemoryMemory();
+  const append = memory.append.bind(memory);
+  memory.append = async (messages) => {
+    if (messages.some((message) => message.role === 'tool')) throw new AgentError('STORAGE_QUOTA', 'The disk is full.');
+    await append(messages);
+  };
+  let stopped = false;
+  const slow = tool({
+    name: 'slow',
+    description: 'Waits to be stopped',
+    input: { type: 'object' },
+    execute: (_input, { signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve((stopped = true)))),
+  });
+  const { agent } = setUp([{ toolCalls: [{ name: 'slow' }, call(1, 1)] }], { memory, tools: [slow, add] });
+  await expect(agent.call('go')).rejects.toMatchObject({ code: 'STORAGE_QUOTA' });
+  expect(stopped).toBe(true);
+});
+
+test('messages observed are part of the next request', async () => {
+  const { agent, model } = setUp(['I know.']);
+  await agent.observe('The meeting moved to three.');
+  await agent.call('when is it?');
+  expect(model.requests[0]!.messages.map(textOf)).toEqual(['The meeting moved to three.', 'when is it?']);
+});

@@ -1,0 +1,110 @@
+import { expect, test } from 'vitest';
+import { ReActAgent, textOf, tool, toolResultsOf, userMessage, type AgentEvent, type Hook } from '@isoloop/core';
+import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
+
+const echo = tool({ name: 'echo', description: 'Gives back', input: { type: 'object' }, execute: (input) => input as object });
+
+function setUp(replies: readonly ScriptedReply[], hooks: readonly Hook[]) {
+  const model = new ScriptedModel(replies);
+  return { agent: new ReActAgent({ name: 'a', model, hooks, tools: [echo] }), model };
+}
+
+const mark = (name: string): Hook['on'] => ({
+  'pre-call': (event) => ({ ...event, input: [...event.input, userMessage(name)] }),
+});
+
+test('hooks run by priority, lower first, equal ones in the order given, each with what the last one made', async () => {
+  const { agent, model } = setUp(['ok'], [{ on: mark('third')! }, { on: mark('fourth')! }, { priority: 1, on: mark('first')! }, { priority: 99, on: mark('second')! }]);
+  await agent.call('go');
+  expect(model.requests[0]!.messages.map(textOf)).toEqual(['go', 'first', 'second', 'third', 'fourth']);
+});
+
+test('pre-reasoning edits the request and not the log', async () => {
+  const hook: Hook = { on: { 'pre-reasoning': (event) => ({ ...event, messages: [...event.messages, userMessage('hint')], options: { temperature: 0 } }) } };
+  const { agent, model } = setUp(['ok'], [hook]);
+  await agent.call('go');
+  expect(model.requests[0]).toMatchObject({ temperature: 0 });
+  expect(model.requests[0]!.messages.map(textOf)).toEqual(['go', 'hint']);
+  expect((await agent.messages()).map(textOf)).toEqual(['go', 'ok']);
+});
+
+test('pre-acting changes the arguments, post-acting the result', async () => {
+  const hook: Hook = {
+    on: {
+      'pre-acting': (event) => ({ ...event, toolUse: { ...event.toolUse, input: { changed: true } } }),
+      'post-acting': (event) => ({ ...event, result: { ...event.result, output: `seen ${String(event.result.output)}` } }),
+    },
+  };
+  const { agent, model } = setUp([{ toolCalls: [{ name: 'echo', input: { changed: false } }] }, 'ok'], [hook]);
+  await agent.call('go');
+  expect(model.requests[1]!.messages.flatMap(toolResultsOf)[0]!.output).toBe('seen {"changed":true}');
+});
+
+test('pre-acting refuses just its call', async () => {
+  const hook: Hook = { on: { 'pre-acting': (event, control) => void (event.toolUse.id === 'call_1' && control.reject('not today')) } };
+  const { agent, model } = setUp([{ toolCalls: [{ name: 'echo' }, { name: 'echo' }] }, 'ok'], [hook]);
+  await agent.call('go');
+  expect(model.requests[1]!.messages.flatMap(toolResultsOf)).toMatchObject([
+    { state: 'denied', output: 'Tool call rejected: not today' },
+    { state: 'success' },
+  ]);
+});
+
+test('a hook that rewrites what was streamed announces it by step-reset', async () => {
+  const hook: Hook = { on: { 'post-reasoning': (event) => ({ ...event, message: { ...event.message, content: [{ type: 'text', text: 'polished' }] } }) } };
+  const { agent } = setUp(['rough'], [hook]);
+  const events: AgentEvent[] = [];
+  for await (const event of agent.stream('go')) events.push(event);
+  expect(events.find((event) => event.type === 'step-reset')).toMatchObject({ replacement: { content: [{ text: 'polished' }] } });
+  expect(events.at(-1)).toMatchObject({ result: { text: 'polished' } });
+});
+
+test('stop() from post-reasoning ends the call with its tool calls open; the next call closes them', async () => {
+  const { agent, model } = setUp([{ toolCalls: [{ name: 'echo' }] }, 'later'], [{ on: { 'post-reasoning': (event, control) => void (event.iteration === 1 && model.requests.length === 1 && control.stop()) } }]);
+  expect((await agent.call('go')).reason).toBe('stopped-by-hook');
+  expect((await agent.messages()).at(-1)!.content[0]).toMatchObject({ type: 'tool_use' });
+  expect((await agent.call('go on')).text).toBe('later');
+});
+
+test('stop() from post-acting ends the call after the batch', async () => {
+  const { agent, model } = setUp([{ toolCalls: [{ name: 'echo' }, { name: 'echo' }] }], [{ on: { 'post-acting': (_event, control) => control.stop() } }]);
+  expect((await agent.call('go')).reason).toBe('stopped-by-hook');
+  expect(model.requests).toHaveLength(1);
+  expect((await agent.messages()).flatMap(toolResultsOf)).toHaveLength(2);
+});
+
+test('gotoReasoning sends the reply back with its messages', async () => {
+  const hook: Hook = { on: { 'post-reasoning': (event, control) => void (textOf(event.message) === 'no' && control.gotoReasoning([userMessage('try again')])) } };
+  const { agent, model } = setUp(['no', 'yes'], [hook]);
+  expect((await agent.call('go')).text).toBe('yes');
+  expect(model.requests[1]!.messages.map(textOf)).toEqual(['go', 'no', 'try again']);
+});
+
+test('a notification is frozen: a hook that writes to it fails the call', async () => {
+  const hook: Hook = { name: 'writer', on: { 'reasoning-chunk': (event) => void ((event as { delta: string }).delta = 'x') } };
+  const { agent } = setUp(['ok'], [hook]);
+  await expect(agent.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR', details: { hook: 'writer', event: 'reasoning-chunk' } });
+});
+
+test('a hook that fails is ignored where it says so', async () => {
+  const hook: Hook = {
+    onError: 'ignore',
+    onEvent() {
+      throw new Error('hook down');
+    },
+  };
+  const { agent } = setUp(['ok'], [hook]);
+  expect((await agent.call('go')).text).toBe('ok');
+});
+
+test('onEvent sees every event of the run, in order, and a hook can be taken off', async () => {
+  const { agent } = setUp(['a b', 'c'], []);
+  const seen: number[] = [];
+  const off = agent.addHook({ onEvent: (event) => void seen.push(event.seq) });
+  const read: number[] = [];
+  for await (const event of agent.stream('go')) read.push(event.seq);
+  expect(seen).toEqual(read);
+  off();
+  await agent.call('again');
+  expect(seen).toEqual(read);
+});
