@@ -39,26 +39,26 @@ export function twoPhaseTrim(messages: readonly Msg[], options: TrimOptions): Tr
 
   const excess = before - budget;
   const target = before - (step > 0 ? Math.ceil(excess / step) * step : excess);
+  const cost = (from: number, to: number): number => sumOf(messages.slice(from, to), count);
   let after = before;
-  const drop = (from: number, to: number): number => {
-    after -= sumOf(messages.slice(from, to), count);
-    return to;
-  };
 
   let history = 0;
   while (history < prompt && (after > target || (!reference && messages[history]?.role !== 'user'))) {
     const end = groupEnd(messages, history);
     if (end > prompt) break;
-    history = drop(history, end);
+    after -= cost(history, end);
+    history = end;
   }
 
   let turn = prompt + 1;
   const onlyPrompt = reference && budget <= 0 && prompt >= 0;
   const last = onlyPrompt ? messages.length : messages.length - 1;
-  while (turn < last && (after > budget || (turn > prompt + 1 && after > target))) {
+  const limit = after > budget ? target : budget;
+  while (turn < last && after > limit) {
     const end = groupEnd(messages, turn);
     if (!reference && end === messages.length) break;
-    turn = drop(turn, end);
+    after -= cost(turn, end);
+    turn = end;
   }
   return { messages: [...messages.slice(history, prompt + 1), ...messages.slice(turn)], before, after };
 }
