@@ -40,10 +40,11 @@ export function twoPhaseTrim(messages: readonly Msg[], options: TrimOptions): Tr
   const excess = before - budget;
   const target = before - (step > 0 ? Math.ceil(excess / step) * step : excess);
   const cost = (from: number, to: number): number => sumOf(messages.slice(from, to), count);
+  const needsUser = (message: Msg | undefined): boolean => !reference && message?.role !== 'user';
   let after = before;
 
   let history = 0;
-  while (history < prompt && (after > target || (!reference && messages[history]?.role !== 'user'))) {
+  while (history < prompt && (after > target || needsUser(messages[history]))) {
     const end = groupEnd(messages, history);
     if (end > prompt) break;
     after -= cost(history, end);
