@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest';
+import type { ModelDelta } from '../model/chat-model.ts';
+import { ReplyAssembler } from './reply-assembler.ts';
+
+function assemble(deltas: readonly ModelDelta[]) {
+  const taken = new Set<string>();
+  let id = 0;
+  const assembler = new ReplyAssembler({
+    messageId: 'm',
+    generateId: () => `new${++id}`,
+    claimToolUseId: (claimed) => !!claimed && !taken.has(claimed) && !!taken.add(claimed),
+  });
+  const pieces = deltas.map((delta) => assembler.add(delta));
+  return { pieces, content: assembler.content({ partial: false }), partial: assembler.content({ partial: true }) };
+}
+
+test('blocks keep the order they began in, tool calls come last, signatures stay', () => {
+  const { content } = assemble([
+    { type: 'thinking', id: 't0', delta: 'hm' },
+    { type: 'thinking', id: 't0', delta: '', signature: 'sig' },
+    { type: 'tool-input', index: 0, id: 'c', name: 'f', delta: '{}' },
+    { type: 'text', id: 'x0', delta: 'he' },
+    { type: 'thinking', id: 't1', delta: 'more' },
+    { type: 'text', id: 'x0', delta: 'llo' },
+  ]);
+  expect(content).toEqual([
+    { type: 'thinking', thinking: 'hm', signature: 'sig' },
+    { type: 'text', text: 'hello' },
+    { type: 'thinking', thinking: 'more' },
+    { type: 'tool_use', id: 'c', name: 'f', input: {} },
+  ]);
+});
+
+test('arguments that wait for a late name are released with it', () => {
+  const { pieces } = assemble([
+    { type: 'tool-input', index: 0, id: 'c', delta: '{"a"' },
+    { type: 'tool-input', index: 0, name: 'f', delta: ':1' },
+    { type: 'tool-input', index: 0, delta: '}' },
+  ]);
+  expect(pieces).toEqual([
+    undefined,
+    { type: 'tool-input', toolUseId: 'c', name: 'f', delta: '{"a":1' },
+    { type: 'tool-input', toolUseId: 'c', name: 'f', delta: '}' },
+  ]);
+});
+
+test.for([
+  ['', {}, undefined],
+  ['{"a":1}', { a: 1 }, undefined],
+  ['{"a": 1}', { a: 1 }, '{"a": 1}'],
+  ['{"a":', null, '{"a":'],
+  ['null', null, undefined],
+] as const)('arguments %j', ([delta, input, raw]) => {
+  const { content } = assemble([{ type: 'tool-input', index: 0, id: 'c', name: 'f', delta }]);
+  expect(content[0]).toEqual({ type: 'tool_use', id: 'c', name: 'f', input, ...(raw === undefined ? {} : { raw }) });
+});
+
+test('a cut reply has no tool calls', () => {
+  const { partial } = assemble([
+    { type: 'text', id: 'x', delta: 'so' },
+    { type: 'tool-input', index: 0, id: 'c', name: 'f', delta: '{"a' },
+  ]);
+  expect(partial).toEqual([{ type: 'text', text: 'so' }]);
+});
+
+test('a file becomes a block of its kind', () => {
+  const { content } = assemble([
+    { type: 'file', mediaType: 'image/png', data: 'AA' },
+    { type: 'file', mediaType: 'application/pdf', data: 'BB' },
+  ]);
+  expect(content.map(({ type }) => type)).toEqual(['image', 'file']);
+});

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { AgentError, messageOf } from './agent-error.ts';
+
+test('an error survives a structured clone of its JSON with code and details, and keeps its cause to itself', () => {
+  const error = new AgentError('MODEL_RATE_LIMITED', 'slow down', { retryable: true, details: { status: 429 }, cause: new Error('secret') });
+  const data = structuredClone(error.toJSON());
+  expect(JSON.stringify(data)).not.toContain('secret');
+  const back = AgentError.fromJSON(data);
+  expect(back).toBeInstanceOf(AgentError);
+  expect(back).toMatchObject({ code: 'MODEL_RATE_LIMITED', message: 'slow down', retryable: true, details: { status: 429 } });
+});
+
+test('an error of another copy of the library is recognised, other values are not', () => {
+  expect(AgentError.is({ name: 'AgentError', code: 'ABORTED', message: '', retryable: false })).toBe(true);
+  for (const value of [new Error('x'), { code: 'ABORTED' }, 'AgentError', null, undefined]) expect(AgentError.is(value)).toBe(false);
+});
+
+test('any thrown value becomes an AgentError with the value as its cause', () => {
+  const cause = new TypeError('bad');
+  expect(AgentError.from(cause, 'TOOL_ERROR')).toMatchObject({ code: 'TOOL_ERROR', message: 'bad', cause });
+  expect(AgentError.from('text').message).toBe('text');
+  const own = new AgentError('ABORTED', 'stop');
+  expect(AgentError.from(own, 'INTERNAL')).toBe(own);
+  expect(messageOf(new RangeError())).toBe('RangeError');
+});

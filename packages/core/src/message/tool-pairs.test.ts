@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { inRequestOrder, openCalls } from './tool-pairs.ts';
+import { assistantMessage, toolMessage, userMessage } from './create-message.ts';
+import type { Msg } from './msg.ts';
+
+const asks = (id: string, ...toolUseIds: string[]): Msg =>
+  assistantMessage(
+    toolUseIds.map((toolUseId) => ({ type: 'tool_use', id: toolUseId, name: 't', input: {} })),
+    { id },
+  );
+const gives = (toolUseId: string, id = `r-${toolUseId}`): Msg => toolMessage({ type: 'tool_result', toolUseId, name: 't', output: '', state: 'success' }, { id });
+const says = (id: string): Msg => userMessage(id, { id });
+const ids = (messages: readonly Msg[]): string[] => messages.map(({ id }) => id);
+
+test('results are put behind their call, in the order of the call', () => {
+  const log = [says('u'), asks('a', '1', '2'), gives('2'), gives('1'), says('v')];
+  expect(ids(inRequestOrder(log))).toEqual(['u', 'a', 'r-1', 'r-2', 'v']);
+});
+
+test('a result that came after later messages moves back to its call', () => {
+  const log = [asks('a', '1'), says('v'), gives('1')];
+  expect(ids(inRequestOrder(log))).toEqual(['a', 'r-1', 'v']);
+});
+
+test('a second result and one without a call are left out', () => {
+  const log = [gives('x'), asks('a', '1'), gives('1'), gives('1', 'again')];
+  expect(ids(inRequestOrder(log))).toEqual(['a', 'r-1']);
+});
+
+test('a log in order is given back as it is', () => {
+  const log = [says('u'), asks('a', '1'), gives('1')];
+  expect(inRequestOrder(log)).toBe(log);
+});
+
+test('open calls are those without a result anywhere', () => {
+  const log = [asks('a', '1', '2'), gives('2'), says('u'), asks('b', '3')];
+  expect(openCalls(log).map(({ id }) => id)).toEqual(['1', '3']);
+});
