@@ -1,7 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent, EventBatch } from '../hook/agent-event.ts';
 import type { Msg } from '../message/msg.ts';
-import type { ModelRequest } from '../model/chat-model.ts';
+import type { ModelDelta, ModelRequest } from '../model/chat-model.ts';
 import { abortable } from './abortable.ts';
 import { ReplyAssembler, type ReplyPiece } from './reply-assembler.ts';
 import type { Run } from './run.ts';
@@ -16,10 +16,10 @@ export async function* readReply(run: Run, request: ModelRequest, phase: 'reason
   const { generateId, options } = run.setup;
   const messageId = generateId();
   const assembler = new ReplyAssembler({ messageId, generateId, claimToolUseId: (id) => run.claimToolUseId(id) });
-  const toEvent = phase === 'summary' ? summaryEvent : reasoningEvent;
+  const toEvent = phase === 'summary' ? summaryEvent : chunkEvent;
   const hooked = run.hooks.wants('reasoning-chunk') || run.hooks.wants('tool-input-chunk') || run.hooks.wants('summary-chunk');
   const { signal, done } = run.modelSignal();
-  let iterator: AsyncIterator<Parameters<ReplyAssembler['add']>[0][] | readonly Parameters<ReplyAssembler['add']>[0][]> | undefined;
+  let iterator: AsyncIterator<readonly ModelDelta[]> | undefined;
   try {
     if (run.signal.aborted || run.interruption) return cutReply(run, assembler, messageId);
     iterator = options.model.stream(request, { signal })[Symbol.asyncIterator]();
@@ -27,9 +27,10 @@ export async function* readReply(run: Run, request: ModelRequest, phase: 'reason
       const next = await abortable(iterator.next(), signal);
       if (next.done) break;
       const events: AgentEvent[] = [];
+      const at = run.setup.now();
       for (const delta of next.value) {
         const piece = assembler.add(delta);
-        const event = piece && toEvent(run, piece);
+        const event = piece && toEvent(run, piece, at);
         if (!event) continue;
         if (hooked) await run.hooks.notify(event);
         events.push(event);
@@ -66,10 +67,8 @@ function cutReply(run: Run, assembler: ReplyAssembler, id: string): Reply {
   return { type: 'cut', by, message };
 }
 
-function reasoningEvent(run: Run, piece: ReplyPiece): AgentEvent {
-  const { delta } = piece;
-  if (piece.type === 'tool-input') return run.event('tool-input-chunk', { toolUseId: piece.toolUseId, name: piece.name, delta });
-  return run.event('reasoning-chunk', { blockId: piece.blockId, kind: piece.type, delta });
+function chunkEvent(run: Run, piece: ReplyPiece, at: number): AgentEvent {
+  return run.chunk(piece, at);
 }
 
 function summaryEvent(run: Run, piece: ReplyPiece): AgentEvent | undefined {

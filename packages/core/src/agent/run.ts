@@ -11,6 +11,7 @@ import type { GenerateOptions } from '../model/chat-model.ts';
 import { addUsage, noUsage, type Usage } from '../model/usage.ts';
 import type { Toolkit } from '../tool/toolkit.ts';
 import type { AgentOptions } from './agent-options.ts';
+import type { ReplyPiece } from './reply-assembler.ts';
 
 /** What the agent gives a run; the same for all its runs but for `generate` and `signal`. */
 export interface RunSetup {
@@ -102,6 +103,20 @@ export class Run {
       agentPath: this.#agentPath,
       at: this.setup.now(),
     } as unknown as EventOf<K>;
+  }
+
+  /** `event` for deltas: one object literal, because spreading the fields costs more than all the rest of a delta's way. */
+  chunk(piece: ReplyPiece, at: number): EventOf<'reasoning-chunk' | 'tool-input-chunk'> {
+    const { id: runId, iteration } = this;
+    const { sessionId } = this.setup;
+    const agentPath = this.#agentPath;
+    const seq = ++this.#seq;
+    const { delta } = piece;
+    if (piece.type === 'tool-input') {
+      const { toolUseId, name } = piece;
+      return { type: 'tool-input-chunk', toolUseId, name, delta, runId, sessionId, seq, iteration, agentPath, at };
+    }
+    return { type: 'reasoning-chunk', blockId: piece.blockId, kind: piece.type, delta, runId, sessionId, seq, iteration, agentPath, at };
   }
 
   /** A modifiable event: the hooks' version of it. */
