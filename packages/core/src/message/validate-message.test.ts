@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest';
+import { AgentError } from '../error/agent-error.ts';
+import type { ContentBlock } from './content-block.ts';
+import { assistantMessage, toolMessage, userMessage } from './create-message.ts';
+import { parseMessages } from './validate-message.ts';
+
+const valid = { id: 'm1', role: 'user', content: [{ type: 'text', text: 'hi' }], createdAt: '2026-01-02T03:04:05.678Z' };
+const cycle: Record<string, unknown> = {};
+cycle['self'] = cycle;
+
+function errorOf(value: unknown): AgentError {
+  try {
+    parseMessages(value);
+  } catch (error) {
+    if (AgentError.is(error)) return error;
+    throw error;
+  }
+  throw new Error('accepted');
+}
+
+test('every kind of message that is made here is accepted as it is, also after a trip through JSON', () => {
+  const blocks: readonly ContentBlock[] = [
+    { type: 'thinking', thinking: 't', signature: 's', providerMetadata: { openai: { itemId: 'rs_1', list: [1, null, true] } } },
+    { type: 'text', text: '東京' },
+    { type: 'image', source: { type: 'url', url: 'https://example.com/a.png', mediaType: 'image/png' } },
+    { type: 'file', source: { type: 'base64', mediaType: 'application/pdf', data: 'AAAA' }, name: 'a.pdf' },
+    { type: 'tool_use', id: 'c1', name: 'tool', input: { deep: [{ a: 1 }] }, raw: '{"deep": [{"a": 1}]}' },
+  ];
+  const messages = [
+    userMessage('hi', { name: 'Ann', metadata: { turn: 1 } }),
+    assistantMessage(blocks),
+    toolMessage({ type: 'tool_result', toolUseId: 'c1', name: 'tool', output: blocks.slice(1, 3), state: 'success' }),
+    toolMessage({ type: 'tool_result', toolUseId: 'c2', name: 'tool', output: 'failed', state: 'error' }),
+  ];
+  expect(parseMessages(messages)).toBe(messages);
+  expect(parseMessages(JSON.parse(JSON.stringify(messages)))).toEqual(messages);
+});
+
+test.for([
+  [null, 'The messages must be an array'],
+  [[valid, 'text'], 'Message 1: the message must be an object'],
+  [[{ ...valid, id: '' }], 'Message 0 (id ""): id must be a string that is not empty'],
+  [[{ ...valid, id: 7 }], 'Message 0: id must be a string that is not empty'],
+  [[{ ...valid, role: 'admin' }], 'Message 0 (id "m1"): role must be one of system, user, assistant, tool'],
+  [[{ ...valid, name: null }], 'Message 0 (id "m1"): name must be a string'],
+  [[{ ...valid, metadata: [] }], 'Message 0 (id "m1"): metadata must be a JSON object'],
+  [[{ ...valid, metadata: { at: new Date(0) } }], 'Message 0 (id "m1"): metadata must be a JSON object'],
+  [[{ ...valid, metadata: { run: () => 1 } }], 'Message 0 (id "m1"): metadata must be a JSON object'],
+  [[{ ...valid, metadata: cycle }], 'Message 0 (id "m1"): metadata must be a JSON object'],
+  [[{ ...valid, createdAt: 'yesterday' }], 'Message 0 (id "m1"): createdAt must be an ISO 8601 time'],
+  [[{ ...valid, content: 'hi' }], 'Message 0 (id "m1"): content must be an array of content blocks'],
+  [[{ ...valid, content: [null] }], 'Message 0 (id "m1"): content[0] must be a content block'],
+  [[{ ...valid, content: [{ type: 'html' }] }], 'Message 0 (id "m1"): content[0].type must be the type of a content block'],
+  [[{ ...valid, content: [...valid.content, { type: 'text' }] }], 'Message 0 (id "m1"): content[1].text must be a string'],
+  [
+    [{ ...valid, content: [{ type: 'image', source: { type: 'path' } }] }],
+    'Message 0 (id "m1"): content[0].source.type must be "url" or "base64"',
+  ],
+  [
+    [{ ...valid, content: [{ type: 'audio', source: { type: 'base64', data: 'AA' } }] }],
+    'Message 0 (id "m1"): content[0].source.mediaType must be a string',
+  ],
+  [[{ ...valid, content: [{ type: 'tool_use', id: 'c', name: 't' }] }], 'Message 0 (id "m1"): content[0].input must be a JSON value'],
+  [
+    [{ ...valid, content: [{ type: 'tool_use', id: 'c', name: 't', input: { n: Number.NaN } }] }],
+    'Message 0 (id "m1"): content[0].input must be a JSON value',
+  ],
+  [
+    [{ ...valid, content: [{ type: 'tool_result', toolUseId: 'c', name: 't', state: 'done', output: '' }] }],
+    'Message 0 (id "m1"): content[0].state must be one of success, error, denied, interrupted',
+  ],
+  [
+    [{ ...valid, content: [{ type: 'tool_result', toolUseId: 'c', name: 't', state: 'error', output: 5 }] }],
+    'Message 0 (id "m1"): content[0].output must be a string or an array of content blocks',
+  ],
+  [
+    [{ ...valid, content: [{ type: 'tool_result', toolUseId: 'c', name: 't', state: 'error', output: [{ type: 'text', text: 1 }] }] }],
+    'Message 0 (id "m1"): content[0].output[0].text must be a string',
+  ],
+  [
+    [{ ...valid, content: [{ type: 'text', text: '', providerMetadata: 'x' }] }],
+    'Message 0 (id "m1"): content[0].providerMetadata must be a JSON object',
+  ],
+] as const)('%j is refused', ([value, message]) => {
+  expect(errorOf(value)).toMatchObject({ code: 'INVALID_MESSAGE', message });
+});
+
+test('the details name index, id and field', () => {
+  expect(errorOf([valid, { ...valid, id: 'm2', content: [{ type: 'text' }] }]).details).toEqual({
+    index: 1,
+    id: 'm2',
+    field: 'content[0].text',
+  });
+});
+
+test('results nested in one another without end are refused', () => {
+  const result: Record<string, unknown> = { type: 'tool_result', toolUseId: 'c', name: 't', state: 'success' };
+  result['output'] = [result];
+  expect(errorOf([{ ...valid, content: [result] }]).code).toBe('INVALID_MESSAGE');
+});

@@ -1,0 +1,144 @@
+import { AgentError } from '../error/agent-error.ts';
+import type { Msg } from './msg.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Deeper values are refused: no message needs them, and a cycle would never end. */
+const maxDepth = 100;
+
+/**
+ * Messages from outside: a store, another page, a request. Gives the very same array back when each is a `Msg`, else throws
+ * `INVALID_MESSAGE`, with the message's index, its id and the first field that is wrong, in the text and in `details`.
+ */
+export function parseMessages(value: unknown): readonly Msg[] {
+  if (!Array.isArray(value)) throw new AgentError('INVALID_MESSAGE', 'The messages must be an array');
+  for (const [index, message] of value.entries()) {
+    const issue = issueOf(message);
+    if (issue) throw invalidMessage(index, message, issue);
+  }
+  return value;
+}
+
+/** What is wrong, and where: a path such as `content[0].text`; empty for the message itself. */
+interface Issue {
+  readonly field: string;
+  readonly expected: string;
+}
+
+function invalidMessage(index: number, message: unknown, { field, expected }: Issue): AgentError {
+  const id = isObject(message) && typeof message['id'] === 'string' ? message['id'] : undefined;
+  const named = id === undefined ? `Message ${index}` : `Message ${index} (id ${JSON.stringify(id)})`;
+  return new AgentError('INVALID_MESSAGE', `${named}: ${field || 'the message'} must be ${expected}`, {
+    details: { index, field, ...(id === undefined ? {} : { id }) },
+  });
+}
+
+function issueOf(message: unknown): Issue | undefined {
+  if (!isObject(message)) return { field: '', expected: 'an object' };
+  return (
+    check(typeof message['id'] === 'string' && message['id'] !== '', 'id', 'a string that is not empty') ??
+    oneOf(message, 'role', ['system', 'user', 'assistant', 'tool'], '') ??
+    optionalString(message, 'name', '') ??
+    optionalJsonObject(message, 'metadata', '') ??
+    check(isTime(message['createdAt']), 'createdAt', 'an ISO 8601 time') ??
+    blocksIssue(message['content'], 'content', 0)
+  );
+}
+
+function blocksIssue(blocks: unknown, path: string, depth: number): Issue | undefined {
+  if (!Array.isArray(blocks)) return { field: path, expected: 'an array of content blocks' };
+  if (depth > maxDepth) return { field: path, expected: 'nested less deeply' };
+  for (const [index, block] of blocks.entries()) {
+    const issue = blockIssue(block, `${path}[${index}]`, depth);
+    if (issue) return issue;
+  }
+  return undefined;
+}
+
+function blockIssue(block: unknown, path: string, depth: number): Issue | undefined {
+  if (!isObject(block)) return { field: path, expected: 'a content block' };
+  return bodyIssue(block, `${path}.`, depth) ?? optionalJsonObject(block, 'providerMetadata', `${path}.`);
+}
+
+function bodyIssue(block: Fields, path: string, depth: number): Issue | undefined {
+  switch (block['type']) {
+    case 'text':
+      return string(block, 'text', path);
+    case 'thinking':
+      return string(block, 'thinking', path) ?? optionalString(block, 'signature', path);
+    case 'image':
+    case 'audio':
+    case 'video':
+    case 'file':
+      return sourceIssue(block['source'], `${path}source`) ?? optionalString(block, 'name', path);
+    case 'tool_use':
+      return (
+        string(block, 'id', path) ??
+        string(block, 'name', path) ??
+        check(isJson(block['input'], 0), `${path}input`, 'a JSON value') ??
+        optionalString(block, 'raw', path)
+      );
+    case 'tool_result':
+      return (
+        string(block, 'toolUseId', path) ??
+        string(block, 'name', path) ??
+        oneOf(block, 'state', ['success', 'error', 'denied', 'interrupted'], path) ??
+        (typeof block['output'] === 'string' ? undefined : outputIssue(block['output'], `${path}output`, depth))
+      );
+    default:
+      return { field: `${path}type`, expected: 'the type of a content block' };
+  }
+}
+
+function outputIssue(output: unknown, path: string, depth: number): Issue | undefined {
+  return Array.isArray(output) ? blocksIssue(output, path, depth + 1) : { field: path, expected: 'a string or an array of content blocks' };
+}
+
+function sourceIssue(source: unknown, path: string): Issue | undefined {
+  if (!isObject(source)) return { field: path, expected: 'an object' };
+  if (source['type'] === 'url') return string(source, 'url', `${path}.`) ?? optionalString(source, 'mediaType', `${path}.`);
+  if (source['type'] === 'base64') return string(source, 'data', `${path}.`) ?? string(source, 'mediaType', `${path}.`);
+  return { field: `${path}.type`, expected: '"url" or "base64"' };
+}
+
+function check(ok: boolean, field: string, expected: string): Issue | undefined {
+  return ok ? undefined : { field, expected };
+}
+
+function string(fields: Fields, key: string, path: string): Issue | undefined {
+  return check(typeof fields[key] === 'string', path + key, 'a string');
+}
+
+function optionalString(fields: Fields, key: string, path: string): Issue | undefined {
+  return fields[key] === undefined ? undefined : string(fields, key, path);
+}
+
+function optionalJsonObject(fields: Fields, key: string, path: string): Issue | undefined {
+  const value = fields[key];
+  return check(value === undefined || (isObject(value) && isJson(value, 0)), path + key, 'a JSON object');
+}
+
+function oneOf(fields: Fields, key: string, values: readonly string[], path: string): Issue | undefined {
+  return check(values.includes(fields[key] as string), path + key, `one of ${values.join(', ')}`);
+}
+
+function isTime(value: unknown): boolean {
+  return typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) && !Number.isNaN(Date.parse(value));
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isJson(value: unknown, depth: number): boolean {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return true;
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value !== 'object' || depth > maxDepth || !(Array.isArray(value) || isPlain(value))) return false;
+  return Object.values(value).every((item) => isJson(item, depth + 1));
+}
+
+/** No `Date`, `Map` or other instance; holds for objects of another realm as well. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
