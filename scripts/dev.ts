@@ -19,7 +19,6 @@ const compiler = spawn('tsc', ['-b', '--watch', '--preserveWatchOutput', 'packag
 });
 const proxy = Object.fromEntries(['/api', '/v1', '/healthz'].map((path) => [path, { target: edge.url }]));
 const vite = await createServer({
-  root: undefined,
   configFile: `${root}/vite.config.ts`,
   server: { host: '127.0.0.1', port, strictPort: true, proxy },
 });

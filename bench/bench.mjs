@@ -1,0 +1,52 @@
+// npm run bench [-- --runtimes node,workerd,chromium] [--scenarios s1,s2] [--contenders floor,isoloop] [--reps N] [--write]
+// The same work by every contender in one run, repetitions interleaved; prints CPU and its ratio to the floor.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import { parseArgs } from 'node:util';
+import { measure } from './lib/measure.mjs';
+import { resultsMarkdown, scenarioTable } from './lib/report.mjs';
+import { startServer } from './lib/start-server.mjs';
+
+const { values: options } = parseArgs({
+  options: {
+    runtimes: { type: 'string', default: 'node' },
+    scenarios: { type: 'string', default: 's1,s2,s3,s4-100' },
+    contenders: { type: 'string', default: 'floor,floor-gen,isoloop,isoloop-batches,openai-raw,ai-sdk' },
+    reps: { type: 'string' },
+    write: { type: 'boolean', default: false },
+  },
+});
+const folder = import.meta.dirname;
+const names = options.contenders.split(',');
+if (!names.includes('floor')) throw new Error('Without the contender "floor" there is nothing to compare with.');
+
+const results = {
+  node: process.version,
+  cpu: os.cpus()[0].model,
+  cpus: os.cpus().length,
+  date: new Date().toISOString().slice(0, 10),
+  runtimes: {},
+};
+const bundles = `${folder}/results/bundles`;
+mkdirSync(bundles, { recursive: true });
+const server = await startServer(bundles);
+try {
+  for (const name of options.runtimes.split(',')) {
+    const { openRuntime } = await import(`./runtimes/${name}.mjs`);
+    const runtime = await openRuntime({ names, origin: server.origin, bundles });
+    results.runtimes[name] = { version: runtime.version, scenarios: {} };
+    try {
+      for (const scenario of options.scenarios.split(',')) {
+        const measured = await measure({ runtime, names, scenario, reps: options.reps && Number(options.reps) });
+        results.runtimes[name].scenarios[scenario] = measured;
+        console.log(`\n${name}  ${scenario}\n${scenarioTable(scenario, measured, name)}`);
+      }
+    } finally {
+      await runtime.close();
+    }
+  }
+} finally {
+  server.close();
+}
+writeFileSync(`${folder}/results/last.json`, JSON.stringify(results, null, 1));
+if (options.write) writeFileSync(`${folder}/RESULTS.md`, resultsMarkdown(results));

@@ -1,0 +1,29 @@
+// inner: runs per repetition; warm: repetitions thrown away first; reps: repetitions that count.
+const plan = {
+  s1: { inner: 3, warm: 6, reps: 11 },
+  s1t: { inner: 2, warm: 3, reps: 7 },
+  s2: { inner: 10, warm: 5, reps: 11 },
+  s3: { inner: 10, warm: 5, reps: 11 },
+  's4-10': { inner: 5, warm: 4, reps: 9 },
+  's4-25': { inner: 2, warm: 4, reps: 9 },
+  's4-50': { inner: 1, warm: 4, reps: 9 },
+  's4-100': { inner: 1, warm: 2, reps: 7 },
+  's4-200': { inner: 1, warm: 1, reps: 3 },
+};
+
+/** Runs one scenario with every contender, one repetition of each in turn, the order rotated: A B C, B C A, … */
+export async function measure({ runtime, names, scenario, reps }) {
+  const steps = plan[scenario];
+  if (!steps) throw new Error(`There is no scenario ${scenario}: ${Object.keys(plan).join(', ')}.`);
+  const contenders = [];
+  for (const name of names) contenders.push({ name, samples: [], ...(await runtime.start(name, scenario)) });
+  for (let round = -steps.warm; round < (reps ?? steps.reps); round++) {
+    for (let i = 0; i < contenders.length; i++) {
+      const contender = contenders[(i + round + steps.warm) % contenders.length];
+      const sample = await contender.rep(steps.inner);
+      if (round >= 0) contender.samples.push(sample);
+    }
+  }
+  for (const contender of contenders) await contender.stop();
+  return Object.fromEntries(contenders.map(({ name, samples }) => [name, samples]));
+}

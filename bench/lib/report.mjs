@@ -1,0 +1,54 @@
+/** DESIGN's budgets: CPU of our event reader over the floor's. */
+const budgets = { node: { s1: 1.5, s2: 1.2, s3: 1.3, 's4-100': 1 }, workerd: { s1: 2 } };
+
+const titles = {
+  s1: 'one answer of 2,000 text deltas',
+  s1t: 'the same, one network write a delta',
+  s2: '10 model turns, one tool call each',
+  s3: '8 parallel tool calls',
+};
+const titleOf = (scenario) => titles[scenario] ?? `${scenario.slice(3)} model turns with tool results of 4 KB`;
+
+export const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
+
+/** One row a contender: median CPU, its range, median wall time, and CPU over the floor's. */
+function rowsOf(measured) {
+  const floor = median(measured.floor.map((sample) => sample.cpu));
+  return Object.entries(measured).map(([name, samples]) => {
+    const cpu = samples.map((sample) => sample.cpu);
+    const middle = median(cpu);
+    const range = `${Math.min(...cpu).toFixed(2)} to ${Math.max(...cpu).toFixed(2)}`;
+    return { name, cpu: middle.toFixed(2), range, wall: median(samples.map((sample) => sample.wall)).toFixed(2), ratio: middle / floor };
+  });
+}
+
+export function scenarioTable(scenario, measured, runtime) {
+  const lines = rowsOf(measured).map(
+    ({ name, cpu, range, wall, ratio }) =>
+      `${name.padEnd(16)} cpu ${cpu.padStart(8)} ms  (${range})`.padEnd(56) +
+      `wall ${wall.padStart(8)} ms   ${ratio.toFixed(2).padStart(6)} x floor`,
+  );
+  const budget = budgets[runtime]?.[scenario];
+  return [...lines, ...(budget ? [`budget of isoloop: ${budget} x floor`] : [])].join('\n');
+}
+
+export function resultsMarkdown({ node, cpu, cpus, date, runtimes }) {
+  const sections = Object.entries(runtimes).flatMap(([runtime, { version, scenarios }]) =>
+    Object.entries(scenarios).map(([scenario, measured]) => {
+      const budget = budgets[runtime]?.[scenario];
+      const rows = rowsOf(measured).map((row) => `| \`${row.name}\` | ${row.cpu} | ${row.range} | ${row.wall} | ${row.ratio.toFixed(2)} |`);
+      return `## ${runtime} ${version}: ${scenario}, ${titleOf(scenario)}
+
+| contender | CPU ms a run, median | range | wall ms, median | CPU over the floor |
+| :-- | --: | --: | --: | --: |
+${rows.join('\n')}
+${budget ? `\nBudget of \`isoloop\`: ${budget} × the floor.\n` : ''}`;
+    }),
+  );
+  return `# Results of ${date}
+
+Written by \`npm run bench -- --write\`; method in [README.md](README.md). ${cpus} × ${cpu}, Node ${node.slice(1)}. One interleaved run a runtime; compare within a
+table, and read ratios rather than milliseconds.
+
+${sections.join('\n')}`;
+}

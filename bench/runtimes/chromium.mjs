@@ -1,0 +1,74 @@
+import { writeFileSync } from 'node:fs';
+import { chromium } from 'playwright';
+import { chromiumArgs, chromiumPath } from '../../scripts/chromium.ts';
+import { bundle } from '../lib/bundle.mjs';
+import { cpuTimeOf } from '../lib/cpu-time.mjs';
+
+/** Headless Chromium: each contender in a module worker of one page. CPU is the page's process, its workers included. */
+export async function openRuntime({ origin, bundles }) {
+  const browser = await chromium.launch({
+    executablePath: chromiumPath(),
+    args: [...chromiumArgs, '--disable-background-timer-throttling'],
+  });
+  const page = await browser.newPage();
+  writeFileSync(`${bundles}/index.html`, '<!doctype html><meta charset="utf-8"><title>bench</title>');
+  await page.goto(`${origin}/static/index.html`);
+  const session = await browser.newBrowserCDPSession();
+  const rendererTime = async () => {
+    const { processInfo } = await session.send('SystemInfo.getProcessInfo');
+    return processInfo.filter(({ type }) => type === 'renderer').reduce((sum, { id }) => sum + cpuTimeOf(id), 0);
+  };
+  return {
+    version: browser.version(),
+    async start(name, scenario) {
+      await bundle(workerSource(name), { file: `${bundles}/chromium-${name}.js`, conditions: ['browser', 'module', 'import'] });
+      const worker = await page.evaluateHandle(startWorker, `/static/chromium-${name}.js`);
+      return {
+        async rep(inner) {
+          const cpu = await rendererTime();
+          const { wall, error } = await worker.evaluate(ask, { scenario, inner });
+          if (error) throw new Error(`${name}, ${scenario}: ${error}`);
+          return { cpu: ((await rendererTime()) - cpu) / inner, wall: wall / inner };
+        },
+        stop: () => worker.evaluate((one) => one.terminate()),
+      };
+    },
+    close: () => browser.close(),
+  };
+}
+
+/** In the page. */
+function startWorker(url) {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(url, { type: 'module' });
+    worker.addEventListener('message', () => resolve(worker), { once: true });
+    worker.addEventListener('error', (event) => reject(new Error(event.message ?? 'the worker does not start')), { once: true });
+  });
+}
+
+/** In the page. */
+function ask(worker, job) {
+  return new Promise((resolve) => {
+    worker.addEventListener('message', ({ data }) => resolve(data), { once: true });
+    worker.postMessage(job);
+  });
+}
+
+function workerSource(name) {
+  const benchFolder = `${import.meta.dirname}/..`;
+  return `
+import { run } from ${JSON.stringify(`${benchFolder}/contenders/${name}.mjs`)};
+import { clientScenario, runOnce } from ${JSON.stringify(`${benchFolder}/lib/scenarios.mjs`)};
+const known = {};
+self.onmessage = async ({ data: { scenario, inner } }) => {
+  try {
+    const sc = (known[scenario] ??= clientScenario(scenario));
+    const begin = performance.now();
+    for (let i = 0; i < inner; i++) await runOnce(run, sc, location.origin + '/' + scenario + '/v1');
+    self.postMessage({ wall: performance.now() - begin });
+  } catch (error) {
+    self.postMessage({ error: String(error?.stack ?? error) });
+  }
+};
+self.postMessage('ready');`;
+}
