@@ -1,0 +1,50 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { afterEach, expect, test } from 'vitest';
+import { root } from '../scripts/root.ts';
+import { runCommand } from '../scripts/run-command.ts';
+
+const folder = `${root}/node_modules/.cache/readme`;
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** README's TypeScript blocks; the word after `ts` names the file. */
+function codeBlocks(): readonly { readonly file: string; readonly source: string }[] {
+  const readme = readFileSync(`${root}/README.md`, 'utf8');
+  return [...readme.matchAll(/^```ts (\S+)\n([\s\S]*?)^```$/gm)].map(([, file = '', source = '']) => ({ file, source }));
+}
+
+/** What a block is compiled with besides the page's and the worker's own types. */
+const typesOf: Readonly<Record<string, readonly string[]>> = { 'agent.ts': ['node'], 'edge.ts': ['@cloudflare/workers-types'] };
+
+test('the code in README compiles against the built packages', { timeout: 60_000 }, async () => {
+  const blocks = codeBlocks();
+  expect(blocks.map(({ file }) => file)).toEqual(['agent.ts', 'worker.ts', 'page.ts', 'edge.ts']);
+  for (const { file, source } of blocks) {
+    expect(await compile(file, source), file).toEqual({ ok: true, output: '' });
+  }
+});
+
+test('a mistake in a block is found', { timeout: 60_000 }, async () => {
+  const { ok, output } = await compile('agent.ts', `import { ReActAgent } from '@isoloop/core';\nnew ReActAgent({ name: 7 });`);
+  expect(ok).toBe(false);
+  expect(output).toContain("Type 'number' is not assignable to type 'string'");
+});
+
+function compile(file: string, source: string): ReturnType<typeof runCommand> {
+  const types = typesOf[file] ?? [];
+  const compilerOptions = {
+    target: 'es2023',
+    module: 'esnext',
+    moduleResolution: 'bundler',
+    lib: file === 'edge.ts' ? ['es2023'] : ['es2023', 'dom', 'dom.iterable', 'dom.asynciterable'],
+    types,
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    skipLibCheck: true,
+    noEmit: true,
+  };
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(`${folder}/${file}`, source);
+  writeFileSync(`${folder}/tsconfig.json`, JSON.stringify({ compilerOptions, files: [file] }));
+  return runCommand('tsc', ['-p', folder]);
+}
