@@ -1,0 +1,86 @@
+import type { JsonObject, JsonValue } from '../message/json.ts';
+import type { Msg } from '../message/msg.ts';
+import type { ModelFeatures, ModelRequest, ToolChoice, ToolSchema } from '../model/chat-model.ts';
+import type { Formatter } from './formatter.ts';
+import { OpenAiDecoder } from './openai-decoder.ts';
+import { toWireMessages } from './openai-messages.ts';
+
+export interface OpenAiFormat {
+  readonly model: string;
+  readonly features: ModelFeatures;
+  /**
+   * The body's field for `maxTokens`: OpenAI's reasoning models refuse `max_tokens`, most other servers know nothing else.
+   */
+  readonly maxTokensField: 'max_tokens' | 'max_completion_tokens';
+  /** Send thinking back as `reasoning_content`, which DeepSeek asks for between tool calls and OpenAI does not know. */
+  readonly sendThinking: boolean;
+  /** Ask for token counts by `stream_options.include_usage`. */
+  readonly includeUsage: boolean;
+}
+
+/**
+ * Chat completions. A message's and a tool's wire form is kept as JSON text for as long as the object lives: a long history is
+ * joined, not serialised again, at each step.
+ */
+export function openAiFormatter(format: OpenAiFormat): Formatter {
+  const messageText = memoize((message: Msg) => toWireMessages(message, format).map(stringify).join(','));
+  const toolText = memoize((tool: ToolSchema) => stringify(toWireTool(tool)));
+
+  return {
+    format(request) {
+      const { providerOptions = {}, messages, tools } = request;
+      const options = stringify({ model: format.model, ...toOptions(request, format), ...providerOptions });
+      const lists = [
+        ...('messages' in providerOptions ? [] : [`"messages":[${messages.map(messageText).filter(Boolean).join(',')}]`]),
+        ...('tools' in providerOptions || tools.length === 0 ? [] : [`"tools":[${tools.map(toolText).join(',')}]`]),
+      ];
+      return `${[options.slice(0, -1), ...lists].join(',')}}`;
+    },
+    decoder: () => new OpenAiDecoder(),
+  };
+}
+
+function toOptions(request: ModelRequest, format: OpenAiFormat): JsonObject {
+  const { maxTokens, temperature, toolChoice, responseSchema, tools } = request;
+  return {
+    stream: true,
+    ...(format.includeUsage ? { stream_options: { include_usage: true } } : {}),
+    ...(maxTokens === undefined ? {} : { [format.maxTokensField]: maxTokens }),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(toolChoice === undefined || tools.length === 0 ? {} : { tool_choice: toWireChoice(toolChoice) }),
+    ...(responseSchema === undefined ? {} : { response_format: toWireResponseFormat(responseSchema) }),
+  };
+}
+
+function toWireTool({ name, description, parameters, strict }: ToolSchema): JsonObject {
+  return { type: 'function', function: { name, description, parameters, ...(strict === undefined ? {} : { strict }) } };
+}
+
+function toWireChoice(choice: ToolChoice): JsonValue {
+  return typeof choice === 'string' ? choice : { type: 'function', function: { name: choice.name } };
+}
+
+function toWireResponseFormat(schema: JsonObject): JsonObject {
+  return { type: 'json_schema', json_schema: { name: 'response', schema, strict: isStrict(schema) } };
+}
+
+/** Whether OpenAI takes the schema as strict: every object closed, every property required. */
+function isStrict(schema: JsonValue): boolean {
+  if (typeof schema !== 'object' || schema === null) return true;
+  const { type, properties, required, additionalProperties } = schema as JsonObject;
+  const isOpen = type === 'object' && additionalProperties !== false;
+  const names = typeof properties === 'object' && properties !== null ? Object.keys(properties) : [];
+  const isPartial = names.some((name) => !Array.isArray(required) || !required.includes(name));
+  return !isOpen && !isPartial && Object.values(schema).every(isStrict);
+}
+
+const stringify = (value: JsonValue): string => JSON.stringify(value);
+
+function memoize<T extends object>(make: (key: T) => string): (key: T) => string {
+  const known = new WeakMap<T, string>();
+  return (key) => {
+    let text = known.get(key);
+    if (text === undefined) known.set(key, (text = make(key)));
+    return text;
+  };
+}

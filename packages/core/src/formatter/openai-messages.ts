@@ -1,0 +1,118 @@
+import type { ContentBlock, MediaBlock, MediaSource, ToolResult, ToolUse } from '../message/content-block.ts';
+import type { JsonObject } from '../message/json.ts';
+import { textOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
+import type { OpenAiFormat } from './openai-formatter.ts';
+
+type MessageFormat = Pick<OpenAiFormat, 'features' | 'sendThinking'>;
+
+/** What OpenAI accepts as a speaker's name. */
+const speaker = /^[\w-]{1,64}$/;
+
+/**
+ * One message as the wire has it; more where it holds tool results, which are messages of their own there. An assistant's `name`
+ * is left out: its role says who speaks, and several servers refuse the field.
+ */
+export function toWireMessages(message: Msg, format: MessageFormat): JsonObject[] {
+  const { role, name, content } = message;
+  if (role === 'assistant') return [toWireAssistant(content, format)];
+  const results = content.filter((block) => block.type === 'tool_result').map(toWireResult);
+  const rest = content.filter((block) => block.type !== 'tool_result');
+  if (rest.length === 0 && (results.length > 0 || role === 'tool')) return results;
+  return [
+    ...results,
+    {
+      role: role === 'tool' ? 'user' : role,
+      ...(name !== undefined && speaker.test(name) ? { name } : {}),
+      content: role === 'system' ? textOf(rest) : toWireContent(rest, format),
+    },
+  ];
+}
+
+function toWireAssistant(content: readonly ContentBlock[], { sendThinking }: MessageFormat): JsonObject {
+  const calls = content.filter((block) => block.type === 'tool_use');
+  const thinking = content.flatMap((block) => (block.type === 'thinking' ? block.thinking : []));
+  return {
+    role: 'assistant',
+    content: plainText(content) || (calls.length > 0 ? null : ''),
+    ...(sendThinking && thinking.length > 0 ? { reasoning_content: thinking.join('\n') } : {}),
+    ...(calls.length > 0 ? { tool_calls: calls.map(toWireCall) } : {}),
+  };
+}
+
+function toWireCall({ id, name, input, raw, providerMetadata }: ToolUse): JsonObject {
+  const extra = providerMetadata?.['extra_content'];
+  return {
+    id,
+    type: 'function',
+    function: { name, arguments: raw === undefined ? JSON.stringify(input ?? {}) : isJson(raw) ? raw : '{}' },
+    ...(extra === undefined ? {} : { extra_content: extra }),
+  };
+}
+
+function toWireResult({ toolUseId, output }: ToolResult): JsonObject {
+  return { role: 'tool', tool_call_id: toolUseId, content: typeof output === 'string' ? output : plainText(output) };
+}
+
+/** Text alone goes as a string, which every server takes; parts only where there are media. */
+function toWireContent(content: readonly ContentBlock[], format: MessageFormat): string | JsonObject[] {
+  const parts = content.flatMap((block): JsonObject[] => {
+    if (block.type === 'text') return [{ type: 'text', text: block.text }];
+    return isMedia(block) ? [toWireMedia(block, format)] : [];
+  });
+  return parts.every((part) => part['type'] === 'text') ? parts.map((part) => part['text']).join('\n') : parts;
+}
+
+function toWireMedia(block: MediaBlock, { features }: MessageFormat): JsonObject {
+  const { type, name = 'file' } = block;
+  const source = inlined(block.source);
+  if (features.media.includes(type)) {
+    if (type === 'image') return { type: 'image_url', image_url: { url: toUrl(source) } };
+    if (type === 'video') return { type: 'video_url', video_url: { url: toUrl(source) } };
+    // The wire takes sound and files inline only.
+    if (source.type === 'base64' && type === 'file') return { type: 'file', file: { filename: name, file_data: toUrl(source) } };
+    if (source.type === 'base64') return { type: 'input_audio', input_audio: { data: source.data, format: audioFormat(source.mediaType) } };
+  }
+  return { type: 'text', text: placeholder(block) };
+}
+
+function toUrl(source: MediaSource): string {
+  return source.type === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`;
+}
+
+/** A `data:` URL is inline data too. */
+function inlined(source: MediaSource): MediaSource {
+  if (source.type === 'base64') return source;
+  const head = /^data:([^;,]*)[^,]*;base64,/.exec(source.url.slice(0, 256));
+  return head ? { type: 'base64', mediaType: head[1] || 'text/plain', data: source.url.slice(head[0].length) } : source;
+}
+
+/** `audio/x-wav` and `audio/wave` are `wav`, `audio/mpeg` is `mp3`. */
+function audioFormat(mediaType: string): string {
+  const subtype = mediaType.replace(/^audio\/(x-)?/, '').replace(/;.*/, '');
+  return { wave: 'wav', mpeg: 'mp3' }[subtype] ?? subtype;
+}
+
+/** `[image: cat.png]`, `[audio: https://…]`, `[file: report.pdf https://…]`; inline data shows its media type where it has no name. */
+function placeholder({ type, source, name }: MediaBlock): string {
+  const known = inlined(source);
+  const place = known.type === 'url' && !known.url.startsWith('data:') ? known.url : '';
+  return `[${type}: ${[name, place].filter(Boolean).join(' ') || (known.mediaType ?? 'inline')}]`;
+}
+
+function plainText(blocks: readonly ContentBlock[]): string {
+  return blocks.flatMap((block) => (block.type === 'text' ? block.text : isMedia(block) ? placeholder(block) : [])).join('\n');
+}
+
+function isMedia(block: ContentBlock): block is MediaBlock {
+  return 'source' in block;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,73 @@
+import { AgentError, messageOf } from './error/agent-error.ts';
+import { openAiFormatter, type OpenAiFormat } from './formatter/openai-formatter.ts';
+import type { ChatModel, ModelFeatures } from './model/chat-model.ts';
+import { streamReply, type Fetch } from './model/http-transport.ts';
+
+export type { Fetch } from './model/http-transport.ts';
+
+export interface OpenAiOptions {
+  readonly model: string;
+  /** Sent as `Authorization: Bearer …`; a function is asked before each request. None: no such header. */
+  readonly apiKey?: string | (() => string | Promise<string>);
+  /** Any server that speaks chat completions. Default `https://api.openai.com/v1`. */
+  readonly baseURL?: string;
+  /** Added to each request; win over the library's own. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Default: the global `fetch` at the time of the request. */
+  readonly fetch?: Fetch;
+  /** Default: tools, images and files, no known window. */
+  readonly features?: Partial<ModelFeatures>;
+  /** Default: `max_completion_tokens` at OpenAI and Azure, `max_tokens` elsewhere. */
+  readonly maxTokensField?: OpenAiFormat['maxTokensField'];
+  /** Sends thinking back as `reasoning_content`, as DeepSeek asks for. Default false. */
+  readonly sendThinking?: boolean;
+  /** Asks for token counts; false for servers that refuse `stream_options`. Default true. */
+  readonly includeUsage?: boolean;
+  /** Longest silence of the server in milliseconds, before the reply and within it. Default 5 minutes; `Infinity`: no limit. */
+  readonly timeoutMs?: number;
+}
+
+/**
+ * A model behind a chat-completions endpoint. Its stream rejects with the `MODEL_…` codes of `AgentErrorCode`, or `ABORTED`; with
+ * `INVALID_INPUT` where the key cannot be sent.
+ */
+export function openai(options: OpenAiOptions): ChatModel {
+  const { model, baseURL = 'https://api.openai.com/v1', timeoutMs = 300_000 } = options;
+  const features: ModelFeatures = { tools: true, media: ['image', 'file'], ...options.features };
+  const url = `${baseURL.replace(/\/+$/, '')}/chat/completions`;
+  const formatter = openAiFormatter({
+    model,
+    features,
+    maxTokensField: options.maxTokensField ?? (isOpenAi(url) ? 'max_completion_tokens' : 'max_tokens'),
+    sendThinking: options.sendThinking ?? false,
+    includeUsage: options.includeUsage ?? true,
+  });
+  return {
+    provider: 'openai',
+    modelId: model,
+    features,
+    async *stream(request, { signal }) {
+      const headers = { ...(await authorization(options.apiKey)), ...options.headers };
+      yield* streamReply({ url, headers, body: formatter.format(request), fetch: options.fetch, signal, timeoutMs }, formatter.decoder());
+    },
+  };
+}
+
+function isOpenAi(url: string): boolean {
+  return /^https:\/\/([\w-]+\.)*(openai\.com|azure\.com)\//.test(url);
+}
+
+async function authorization(apiKey: OpenAiOptions['apiKey']): Promise<Record<string, string>> {
+  const key = (typeof apiKey === 'function' ? await askKey(apiKey) : apiKey)?.trim();
+  if (!key) return {};
+  if (!/^[!-~]+$/.test(key)) throw new AgentError('INVALID_INPUT', 'The API key has characters that cannot be sent');
+  return { authorization: `Bearer ${key}` };
+}
+
+async function askKey(apiKey: () => string | Promise<string>): Promise<string> {
+  try {
+    return await apiKey();
+  } catch (cause) {
+    throw new AgentError('MODEL_AUTH', `There is no API key: ${messageOf(cause)}`, { cause });
+  }
+}
