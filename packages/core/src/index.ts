@@ -6,6 +6,10 @@ export type { AgentStream } from './agent/agent-stream.ts';
 export { summarize } from './agent/limit.ts';
 export type { OnLimit, SummarizeOptions } from './agent/limit.ts';
 export type { ContextPolicy, ContextRequest, FittedContext } from './context/context-policy.ts';
+export { fitContext } from './context/fit-context.ts';
+export type { FitContextOptions } from './context/fit-context.ts';
+export { twoPhaseTrim } from './context/two-phase-trim.ts';
+export type { Trimmed, TrimOptions } from './context/two-phase-trim.ts';
 export { AgentError, messageOf } from './error/agent-error.ts';
 export type { AgentErrorCode, AgentErrorData, AgentErrorOptions } from './error/agent-error.ts';
 export type { AgentEvent, AgentEventBase, EventBatch, EventOf } from './hook/agent-event.ts';
@@ -13,17 +17,34 @@ export type { Awaitable, Hook, HookControl } from './hook/hook.ts';
 export { InMemoryMemory } from './memory/in-memory-memory.ts';
 export type { KeyValueStore, StoreFeatures } from './memory/key-value-store.ts';
 export type { Memory } from './memory/memory.ts';
-export type { ContentBlock, MediaBlock, MediaSource, TextBlock, ThinkingBlock, ToolResult, ToolResultState, ToolUse } from './message/content-block.ts';
+export { MemoryStore } from './memory/memory-store.ts';
+export { SessionMemory } from './memory/session-memory.ts';
+export type { SessionMemoryOptions } from './memory/session-memory.ts';
+export type {
+  ContentBlock,
+  MediaBlock,
+  MediaSource,
+  TextBlock,
+  ThinkingBlock,
+  ToolResult,
+  ToolResultState,
+  ToolUse,
+} from './message/content-block.ts';
 export { assistantMessage, createMessage, systemMessage, toolMessage, userMessage } from './message/create-message.ts';
 export type { MessageContext, MessageOptions } from './message/create-message.ts';
 export type { JsonObject, JsonValue } from './message/json.ts';
 export { outputText, textOf, toolResultsOf, toolUsesOf } from './message/message-text.ts';
 export type { Msg, Role } from './message/msg.ts';
+export { parseMessages } from './message/validate-message.ts';
 export type { ChatModel, GenerateOptions, ModelDelta, ModelFeatures, ModelRequest, ToolChoice, ToolSchema } from './model/chat-model.ts';
 export { addUsage, noUsage } from './model/usage.ts';
 export type { Usage } from './model/usage.ts';
 export type { Schema, Validation } from './schema/schema.ts';
 export type { InferOutput, SchemaLike, StandardSchema } from './schema/to-schema.ts';
+export { arc } from './tokens/arc-profile.ts';
+export { countMessage, countTools } from './tokens/count-message.ts';
+export { estimateTokens } from './tokens/estimate-tokens.ts';
+export type { TokenProfile } from './tokens/token-profile.ts';
 export { tool } from './tool/tool.ts';
 export type { Tool, ToolContent, ToolContext, ToolOptions, ToolOutput } from './tool/tool.ts';
 export { Toolkit } from './tool/toolkit.ts';

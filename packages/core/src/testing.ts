@@ -1,2 +1,5 @@
 export { ScriptedModel } from './testing/scripted-model.ts';
 export type { ScriptedModelOptions, ScriptedReply, ScriptedStep, ScriptedToolCall } from './testing/scripted-model.ts';
+export { memoryConformance } from './testing/memory-conformance.ts';
+export type { MemoryConformanceOptions } from './testing/memory-conformance.ts';
+export { keyValueStoreConformance } from './testing/store-conformance.ts';

@@ -130,11 +130,13 @@ function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** A property that is `undefined` passes: JSON leaves it out. */
 function isJson(value: unknown, depth: number): boolean {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return true;
   if (typeof value === 'number') return Number.isFinite(value);
-  if (typeof value !== 'object' || depth > maxDepth || !(Array.isArray(value) || isPlain(value))) return false;
-  return Object.values(value).every((item) => isJson(item, depth + 1));
+  if (typeof value !== 'object' || depth > maxDepth) return false;
+  if (Array.isArray(value)) return value.every((item) => isJson(item, depth + 1));
+  return isPlain(value) && Object.values(value).every((item) => item === undefined || isJson(item, depth + 1));
 }
 
 /** No `Date`, `Map` or other instance; holds for objects of another realm as well. */

@@ -54,7 +54,8 @@ export class ScriptedModel implements ChatModel {
   async *stream(request: ModelRequest, { signal }: { readonly signal: AbortSignal }): AsyncGenerator<readonly ModelDelta[]> {
     const reply = this.#replies[this.requests.length];
     this.requests.push(request);
-    if (reply === undefined) throw new AgentError('MODEL_SERVER', `The script has ${this.#replies.length} replies; this was one request more.`);
+    if (reply === undefined)
+      throw new AgentError('MODEL_SERVER', `The script has ${this.#replies.length} replies; this was one request more.`);
     const said = typeof reply === 'function' ? reply(request) : reply;
     const step = typeof said === 'string' ? { text: said } : said;
     for (const deltas of step.deltas ?? this.#deltas(step)) {
@@ -79,7 +80,11 @@ export class ScriptedModel implements ChatModel {
 }
 
 function finish(step: ScriptedStep): ModelDelta {
-  return { type: 'finish', reason: step.toolCalls?.length ? 'tool_calls' : 'stop', usage: step.usage ?? { inputTokens: 10, outputTokens: 5 } };
+  return {
+    type: 'finish',
+    reason: step.toolCalls?.length ? 'tool_calls' : 'stop',
+    usage: step.usage ?? { inputTokens: 10, outputTokens: 5 },
+  };
 }
 
 function words(text = ''): readonly string[] {

@@ -1,0 +1,11 @@
+import { expect, test } from 'vitest';
+import { userMessage } from '../message/create-message.ts';
+import { memoryConformance } from '../testing/memory-conformance.ts';
+import { InMemoryMemory } from './in-memory-memory.ts';
+
+memoryConformance('InMemoryMemory', () => new InMemoryMemory());
+
+test('it begins with the messages it is given', async () => {
+  const messages = [userMessage('hi')];
+  expect(await new InMemoryMemory(messages).read()).toEqual(messages);
+});

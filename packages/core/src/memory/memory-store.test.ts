@@ -1,0 +1,4 @@
+import { keyValueStoreConformance } from '../testing/store-conformance.ts';
+import { MemoryStore } from './memory-store.ts';
+
+keyValueStoreConformance('MemoryStore', () => new MemoryStore());

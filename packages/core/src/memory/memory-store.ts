@@ -1,0 +1,48 @@
+import type { KeyValueStore, StoreFeatures } from './key-value-store.ts';
+
+/** Values that live as long as the object. */
+export class MemoryStore implements KeyValueStore {
+  readonly features: StoreFeatures;
+  readonly #values = new Map<string, string>();
+
+  /** `maxValueBytes`: what it reports; default: no limit. */
+  constructor(options: { readonly maxValueBytes?: number } = {}) {
+    this.features = { atomic: true, compareAndSet: true, maxValueBytes: options.maxValueBytes ?? Number.MAX_SAFE_INTEGER };
+  }
+
+  async get(key: string): Promise<string | undefined> {
+    return this.#values.get(key);
+  }
+
+  async getMany(keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const found = new Map<string, string>();
+    for (const key of keys) {
+      const value = this.#values.get(key);
+      if (value !== undefined) found.set(key, value);
+    }
+    return found;
+  }
+
+  async set(key: string, value: string): Promise<void> {
+    this.#values.set(key, value);
+  }
+
+  async setMany(entries: readonly (readonly [key: string, value: string])[]): Promise<void> {
+    for (const [key, value] of entries) this.#values.set(key, value);
+  }
+
+  async delete(keys: readonly string[]): Promise<void> {
+    for (const key of keys) this.#values.delete(key);
+  }
+
+  /** ASCII keys sort by code unit as they do by code point. */
+  async keys(prefix: string): Promise<readonly string[]> {
+    return [...this.#values.keys()].filter((key) => key.startsWith(prefix)).toSorted();
+  }
+
+  async compareAndSet(key: string, expected: string | undefined, value: string): Promise<boolean> {
+    if (this.#values.get(key) !== expected) return false;
+    this.#values.set(key, value);
+    return true;
+  }
+}

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { placeRef } from './place-ref.ts';
+
+test('the head stays small, and every batch is found in few rounds', () => {
+  const width = 4;
+  const carried = new Map<string, readonly string[]>();
+  let levels: readonly (readonly string[])[] = [];
+  for (let n = 1; n <= 2000; n++) {
+    const placed = placeRef(levels, width);
+    carried.set(String(n), placed.index);
+    levels = placed.levels(String(n));
+    expect(levels.flat().length).toBeLessThanOrEqual(width * levels.length);
+    expect(placed.index.length).toBeLessThanOrEqual(width * levels.length);
+  }
+  expect(levels.length).toBe(5);
+
+  const found: number[] = [];
+  let rounds = 0;
+  for (let wanted = levels.flat(); wanted.length > 0; wanted = wanted.flatMap((ref) => carried.get(ref) ?? [])) {
+    found.push(...wanted.map(Number));
+    rounds++;
+  }
+  expect(found.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 2000 }, (_, n) => n + 1));
+  expect(rounds).toBeLessThanOrEqual(levels.length);
+});

@@ -1,0 +1,38 @@
+/**
+ * A JSON text as the values of a store that takes `maxBytes` (UTF-8) a value: the text itself, or, when it is longer, pieces
+ * of it, each written as a JSON string so that every value is JSON.
+ */
+export function splitValue(text: string, maxBytes: number): readonly string[] {
+  if (text.length * 3 <= maxBytes || fitting(text, 0, maxBytes, 1) === text.length) return [text];
+  const pieces: string[] = [];
+  for (let start = 0; start < text.length;) {
+    const end = fitting(text, start, maxBytes - 2, 2);
+    pieces.push(JSON.stringify(text.slice(start, end)));
+    start = end;
+  }
+  return pieces;
+}
+
+/** The text that `splitValue` took apart. Throws a `SyntaxError` where a piece is no JSON string. */
+export function joinValue(values: readonly string[]): string {
+  return values.length === 1 ? (values[0] ?? '') : values.map((value) => String(JSON.parse(value))).join('');
+}
+
+/** The end of the part from `start` that has at most `maxBytes`, with quotes and backslashes at `quoteBytes` each; never empty. */
+function fitting(text: string, start: number, maxBytes: number, quoteBytes: number): number {
+  let bytes = 0;
+  let end = start;
+  while (end < text.length) {
+    const codePoint = text.codePointAt(end) ?? 0;
+    bytes += codePoint === 0x22 || codePoint === 0x5c ? quoteBytes : utf8Bytes(codePoint);
+    if (bytes > maxBytes && end > start) break;
+    end += codePoint > 0xffff ? 2 : 1;
+  }
+  return end;
+}
+
+function utf8Bytes(codePoint: number): number {
+  if (codePoint < 0x80) return 1;
+  if (codePoint < 0x800) return 2;
+  return codePoint < 0x10000 ? 3 : 4;
+}

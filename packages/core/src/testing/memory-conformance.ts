@@ -1,0 +1,170 @@
+import { describe, expect, test } from 'vitest';
+import type { Awaitable } from '../hook/hook.ts';
+import type { Memory } from '../memory/memory.ts';
+import type { ContentBlock } from '../message/content-block.ts';
+import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
+import type { Msg } from '../message/msg.ts';
+
+export interface MemoryConformanceOptions {
+  /** Memories that were opened with the same session id share what was flushed. Default false. */
+  readonly persistent?: boolean;
+}
+
+/** Vitest tests of what every `Memory` has to do; `open` gives a new object for a session each time. */
+export function memoryConformance(
+  name: string,
+  open: (sessionId: string) => Awaitable<Memory>,
+  { persistent = false }: MemoryConformanceOptions = {},
+): void {
+  const setUp = async (): Promise<{ memory: Memory; sessionId: string }> => {
+    const sessionId = `conformance-${crypto.randomUUID()}`;
+    return { memory: await open(sessionId), sessionId };
+  };
+
+  describe(`${name} is a Memory`, () => {
+    test('a new session is empty', async () => {
+      const { memory } = await setUp();
+      expect(await memory.read()).toEqual([]);
+    });
+
+    test('messages come back in order, with all they hold', async () => {
+      const { memory } = await setUp();
+      const turn = aTurn();
+      await memory.append(turn.slice(0, 2));
+      await memory.append([]);
+      await memory.append(turn.slice(2));
+      expect(await memory.read()).toEqual(turn);
+    });
+
+    test('what was read does not change when more is appended', async () => {
+      const { memory } = await setUp();
+      await memory.append([userMessage('one', { id: '1' })]);
+      const read = await memory.read();
+      await memory.append([userMessage('two', { id: '2' })]);
+      expect(idsOf(read)).toEqual(['1']);
+      expect(idsOf(await memory.read())).toEqual(['1', '2']);
+    });
+
+    test('calls that nobody waited for keep their order', async () => {
+      const { memory } = await setUp();
+      const appended = Array.from({ length: 10 }, (_, n) => memory.append([userMessage(String(n), { id: String(n) })]));
+      const deleted = memory.delete(['3', '4']);
+      expect(idsOf(await memory.read())).toEqual(['0', '1', '2', '5', '6', '7', '8', '9']);
+      await Promise.all([...appended, deleted]);
+    });
+
+    test('deleted messages are gone, unknown ids are ignored', async () => {
+      const { memory } = await setUp();
+      await memory.append(['1', '2', '3'].map((id) => userMessage(id, { id })));
+      await memory.delete(['2', 'unknown']);
+      await memory.delete([]);
+      expect(idsOf(await memory.read())).toEqual(['1', '3']);
+      await memory.append([userMessage('again', { id: '2' })]);
+      expect(idsOf(await memory.read())).toEqual(['1', '3', '2']);
+    });
+
+    test('a cleared session is empty and goes on', async () => {
+      const { memory } = await setUp();
+      await memory.append(aTurn());
+      await memory.clear();
+      expect(await memory.read()).toEqual([]);
+      await memory.append([userMessage('new', { id: 'n' })]);
+      expect(idsOf(await memory.read())).toEqual(['n']);
+    });
+
+    test('sessions do not see each other', async () => {
+      const { memory, sessionId } = await setUp();
+      const ids = [`${sessionId}:`, `${sessionId}/2`, `${sessionId} %2F`, `${sessionId}:head`, `${sessionId}会話 😀`];
+      const others = await Promise.all(ids.map((id) => open(id)));
+      for (const [n, other] of others.entries()) await other.append([userMessage('other', { id: String(n) })]);
+      expect(await memory.read()).toEqual([]);
+      for (const [n, other] of others.entries()) expect(idsOf(await other.read())).toEqual([String(n)]);
+      await others[0]?.clear();
+      for (const [n, other] of others.entries()) expect((await other.read()).length).toBe(n === 0 ? 0 : 1);
+    });
+  });
+
+  if (!persistent) return;
+  describe(`${name} outlives its object`, () => {
+    test('a second object finds what the first flushed', async () => {
+      const { memory, sessionId } = await setUp();
+      const turns = Array.from({ length: 40 }, (_, n) => aTurn(`${n}-`));
+      for (const turn of turns) {
+        await memory.append(turn);
+        await memory.flush?.();
+      }
+      await memory.delete(['7-question', '39-answer']);
+      await memory.flush?.();
+      const expected = turns.flat().filter(({ id }) => id !== '7-question' && id !== '39-answer');
+
+      const second = await open(sessionId);
+      expect(await second.read()).toEqual(expected);
+      expect(await memory.read()).toEqual(expected);
+      expect(second.sessionVersion).toBe(memory.sessionVersion);
+    });
+
+    test('after a clear a second object finds nothing', async () => {
+      const { memory, sessionId } = await setUp();
+      await memory.append(aTurn());
+      await memory.flush?.();
+      await memory.clear();
+      expect(await (await open(sessionId)).read()).toEqual([]);
+    });
+
+    test('an object that never read can clear', async () => {
+      const { memory, sessionId } = await setUp();
+      await memory.append(aTurn());
+      await memory.flush?.();
+      await (await open(sessionId)).clear();
+      expect(await (await open(sessionId)).read()).toEqual([]);
+    });
+
+    test('of two writers that take turns, neither loses a message', async () => {
+      const { memory, sessionId } = await setUp();
+      const other = await open(sessionId);
+      for (let n = 0; n < 5; n++) {
+        for (const [writer, prefix] of [[memory, 'a'] as const, [other, 'b'] as const]) {
+          await writer.append([userMessage('', { id: prefix + n })]);
+          await writer.flush?.();
+        }
+      }
+      const expected = ['a0', 'b0', 'a1', 'b1', 'a2', 'b2', 'a3', 'b3', 'a4', 'b4'];
+      expect(idsOf(await (await open(sessionId)).read())).toEqual(expected);
+      expect(idsOf(await other.read())).toEqual(expected);
+    });
+  });
+}
+
+/** A question, a tool call, its result and an answer, with every kind of block. */
+function aTurn(prefix = ''): readonly Msg[] {
+  const image: ContentBlock = { type: 'image', source: { type: 'base64', mediaType: 'image/png', data: 'iVBORw0KGgo=' }, name: 'a.png' };
+  return [
+    userMessage([{ type: 'text', text: '東京の天気は？ 😀' }, image], {
+      id: `${prefix}question`,
+      name: 'Ann',
+      metadata: { page: { number: 1 } },
+    }),
+    assistantMessage(
+      [
+        { type: 'thinking', thinking: 'I need the tool.', signature: 'abc', providerMetadata: { openai: { itemId: 'rs_1' } } },
+        { type: 'tool_use', id: `${prefix}call`, name: 'weather', input: { city: '東京' }, raw: '{"city": "東京"}' },
+      ],
+      { id: `${prefix}call` },
+    ),
+    toolMessage(
+      {
+        type: 'tool_result',
+        toolUseId: `${prefix}call`,
+        name: 'weather',
+        output: [{ type: 'text', text: '18 °C' }, image],
+        state: 'success',
+      },
+      { id: `${prefix}result` },
+    ),
+    assistantMessage('18 °C', { id: `${prefix}answer` }),
+  ];
+}
+
+function idsOf(messages: readonly Msg[]): readonly string[] {
+  return messages.map((message) => message.id);
+}
