@@ -15,6 +15,7 @@ import { ToolQueue } from './tool-queue.ts';
 export async function* act(run: Run, toolUses: readonly ToolUse[]): Step {
   const from = run.view.length;
   const state = { stopped: false };
+  let done = false;
   const batch = new AbortController();
   const onAbort = (): void => batch.abort(run.signal.reason);
   run.signal.addEventListener('abort', onAbort, { once: true });
@@ -43,10 +44,11 @@ export async function* act(run: Run, toolUses: readonly ToolUse[]): Step {
         else yield await conclude(run, toolUse, item.result, state);
       }
     }
+    done = true;
   } finally {
     run.signal.removeEventListener('abort', onAbort);
     // A failure on the way (a hook that threw, a full store) must not leave the sibling calls running.
-    batch.abort();
+    if (!done) batch.abort();
   }
   run.view = [...run.view.slice(0, from - 1), ...inRequestOrder(run.view.slice(from - 1))];
   if (state.stopped) return { to: 'finish', reason: 'stopped-by-hook', message: run.view[from - 1]!, persist: false };
