@@ -1,20 +1,18 @@
-import { accessSync, constants, existsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { findChromium } from './chromium.ts';
 import { runCommand, type CommandResult } from './run-command.ts';
 
 /** Finds Chromium or installs it: Debian's package as root, else Playwright's download. The path is the output when it went well. */
 export async function ensureChromium(): Promise<CommandResult> {
   const { CHROMIUM_PATH } = process.env;
-  if (CHROMIUM_PATH && !isExecutable(CHROMIUM_PATH)) {
-    return { ok: false, output: `CHROMIUM_PATH is ${CHROMIUM_PATH}, which is no executable file. Correct it, or unset it.\n` };
-  }
-  const present = existing();
+  const present = await working();
   if (present) return { ok: true, output: present };
+  if (CHROMIUM_PATH) return { ok: false, output: `CHROMIUM_PATH is ${CHROMIUM_PATH}, which does not start. Correct it, or unset it.\n` };
   let tried = '';
   for (const install of installers()) {
     const { output } = await install();
     tried += output;
-    const found = existing();
+    const found = await working();
     if (found) return { ok: true, output: found };
   }
   return { ok: false, output: tried + advice };
@@ -23,8 +21,9 @@ export async function ensureChromium(): Promise<CommandResult> {
 type Installer = () => Promise<CommandResult>;
 
 function installers(): readonly Installer[] {
-  const playwright: Installer = () => runCommand('npx', ['playwright', 'install', 'chromium']);
-  return process.getuid?.() === 0 && existsSync('/etc/debian_version') ? [debianPackage, playwright] : [playwright];
+  if (process.getuid?.() !== 0) return [() => runCommand('playwright', ['install', 'chromium'])];
+  const playwright: Installer = () => runCommand('playwright', ['install', '--with-deps', 'chromium']);
+  return existsSync('/etc/debian_version') ? [debianPackage, playwright] : [playwright];
 }
 
 async function debianPackage(): Promise<CommandResult> {
@@ -34,18 +33,13 @@ async function debianPackage(): Promise<CommandResult> {
   return { ok: install.ok, output: update.output + install.output };
 }
 
-function existing(): string | undefined {
+/** The Chromium there is, if it starts: Ubuntu's package is a script that asks for snap. Windows' Chrome knows no `--version`. */
+async function working(): Promise<string | undefined> {
   const path = findChromium();
-  return path !== undefined && isExecutable(path) ? path : undefined;
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  if (path === undefined || !existsSync(path)) return undefined;
+  if (process.platform === 'win32') return path;
+  const { ok } = await runCommand(path, ['--version'], { timeoutMs: 30_000 });
+  return ok ? path : undefined;
 }
 
 const advice = `
