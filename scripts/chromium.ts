@@ -12,15 +12,15 @@ export const chromiumArgs: string[] = [
   '--disable-sync',
 ];
 
-/** The Chromium to use: `CHROMIUM_PATH`, else a usual place, else Playwright's own; `undefined` where there is none. */
-export function findChromium(): string | undefined {
+/** Where a Chromium lies: `CHROMIUM_PATH` alone when it is set, else the usual places, then Playwright's own. */
+export function chromiumCandidates(): readonly string[] {
   const { CHROMIUM_PATH } = process.env;
-  if (CHROMIUM_PATH) return CHROMIUM_PATH;
-  return [...usualPlaces, chromium.executablePath()].find((path) => existsSync(path));
+  return (CHROMIUM_PATH ? [CHROMIUM_PATH] : [...usualPlaces, chromium.executablePath()]).filter((path) => existsSync(path));
 }
 
+/** The Chromium to use; Playwright's own, present or not, where there is none. */
 export function chromiumPath(): string {
-  return findChromium() ?? chromium.executablePath();
+  return chromiumCandidates()[0] ?? chromium.executablePath();
 }
 
 const usualPlaces = [

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { findChromium } from './chromium.ts';
+import { chromiumCandidates } from './chromium.ts';
 import { runCommand, type CommandResult } from './run-command.ts';
 
 /** Finds Chromium or installs it: Debian's package as root, else Playwright's download. The path is the output when it went well. */
@@ -33,13 +33,14 @@ async function debianPackage(): Promise<CommandResult> {
   return { ok: install.ok, output: update.output + install.output };
 }
 
-/** The Chromium there is, if it starts: Ubuntu's package is a script that asks for snap. Windows' Chrome knows no `--version`. */
+/** The first Chromium that starts: Ubuntu's package is a script that asks for snap. Windows' Chrome knows no `--version`. */
 async function working(): Promise<string | undefined> {
-  const path = findChromium();
-  if (path === undefined || !existsSync(path)) return undefined;
-  if (process.platform === 'win32') return path;
-  const { ok } = await runCommand(path, ['--version'], { timeoutMs: 30_000 });
-  return ok ? path : undefined;
+  for (const path of chromiumCandidates()) {
+    if (process.platform === 'win32') return path;
+    const { ok } = await runCommand(path, ['--version'], { timeoutMs: 30_000 });
+    if (ok) return path;
+  }
+  return undefined;
 }
 
 const advice = `

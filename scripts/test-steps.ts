@@ -25,7 +25,7 @@ export interface Step {
 
 /** In order; one after another, because Chromium and workerd beside each other starve on two cores. */
 export const steps: readonly Step[] = [
-  { name: 'chromium', run: async () => withNote(await ensureChromium()) },
+  { name: 'chromium', run: chromium },
   { name: 'types', run: () => command('tsc', '-b') },
   { name: 'lint', run: () => command('oxlint', '--deny-warnings') },
   { name: 'layers', run: () => command('node', 'scripts/check-layers.ts') },
@@ -46,6 +46,13 @@ export const steps: readonly Step[] = [
   ]),
   { name: 'packed', needs: ['types'], run: async () => withNote(await checkPackedImports()) },
 ];
+
+/** The Chromium found is the one the later steps use. */
+async function chromium(): Promise<StepResult> {
+  const result = await ensureChromium();
+  if (result.ok) process.env['CHROMIUM_PATH'] = result.output;
+  return withNote(result);
+}
 
 async function command(name: string, ...args: readonly string[]): Promise<StepResult> {
   return counted(await runCommand(name, args));
