@@ -16,8 +16,7 @@ export class OpenAiDecoder implements ReplyDecoder {
   #choice: number | null | undefined;
   #reason = '';
   #usage: WireUsage | undefined;
-  #id: string | undefined;
-  #model: string | undefined;
+  readonly #metadata: { id?: string; model?: string } = {};
 
   get finished(): boolean {
     return this.#reason !== '';
@@ -26,20 +25,19 @@ export class OpenAiDecoder implements ReplyDecoder {
   decode(chunk: unknown, deltas: ModelDelta[]): void {
     if (typeof chunk !== 'object' || chunk === null) return;
     const { id, model, choices, usage, x_groq } = chunk as WireChunk;
-    this.#id ||= id || undefined;
-    this.#model ||= model || undefined;
+    if (id) this.#metadata.id = id;
+    if (model) this.#metadata.model = model;
     const choice = choices?.[0];
     if (choice) this.#decodeChoice(choice, deltas);
     this.#usage = usage ?? choice?.usage ?? x_groq?.usage ?? this.#usage;
   }
 
   end(): ModelDelta {
-    const metadata = { ...(this.#id ? { id: this.#id } : {}), ...(this.#model ? { model: this.#model } : {}) };
     return {
       type: 'finish',
       reason: this.#reason || (this.#calls.size > 0 ? 'tool_calls' : 'stop'),
       ...(this.#usage ? { usage: toUsage(this.#usage) } : {}),
-      ...(this.#id || this.#model ? { metadata } : {}),
+      metadata: this.#metadata,
     };
   }
 

@@ -3,7 +3,7 @@ import type { Msg } from '../message/msg.ts';
 import type { ModelFeatures, ModelRequest, ToolChoice, ToolSchema } from '../model/chat-model.ts';
 import type { Formatter } from './formatter.ts';
 import { OpenAiDecoder } from './openai-decoder.ts';
-import { toWireMessages } from './openai-messages.ts';
+import { toWireMessages, type WireObject } from './openai-messages.ts';
 
 export interface OpenAiFormat {
   readonly model: string;
@@ -23,44 +23,48 @@ export interface OpenAiFormat {
  * joined, not serialised again, at each step.
  */
 export function openAiFormatter(format: OpenAiFormat): Formatter {
-  const messageText = memoize((message: Msg) => toWireMessages(message, format).map(stringify).join(','));
-  const toolText = memoize((tool: ToolSchema) => stringify(toWireTool(tool)));
+  const messageText = memoize((message: Msg) =>
+    toWireMessages(message, format)
+      .map((wire) => JSON.stringify(wire))
+      .join(','),
+  );
+  const toolText = memoize((tool: ToolSchema) => JSON.stringify(toWireTool(tool)));
 
   return {
     format(request) {
       const { providerOptions = {}, messages, tools } = request;
-      const options = stringify({ model: format.model, ...toOptions(request, format), ...providerOptions });
+      const options = JSON.stringify({ model: format.model, ...toOptions(request, format), ...providerOptions });
       const lists = [
-        ...('messages' in providerOptions ? [] : [`"messages":[${messages.map(messageText).filter(Boolean).join(',')}]`]),
-        ...('tools' in providerOptions || tools.length === 0 ? [] : [`"tools":[${tools.map(toolText).join(',')}]`]),
+        'messages' in providerOptions ? '' : `,"messages":[${messages.map(messageText).filter(Boolean).join(',')}]`,
+        'tools' in providerOptions || tools.length === 0 ? '' : `,"tools":[${tools.map(toolText).join(',')}]`,
       ];
-      return `${[options.slice(0, -1), ...lists].join(',')}}`;
+      return `${options.slice(0, -1)}${lists.join('')}}`;
     },
     decoder: () => new OpenAiDecoder(),
   };
 }
 
-function toOptions(request: ModelRequest, format: OpenAiFormat): JsonObject {
+function toOptions(request: ModelRequest, { includeUsage, maxTokensField }: OpenAiFormat): WireObject {
   const { maxTokens, temperature, toolChoice, responseSchema, tools } = request;
   return {
     stream: true,
-    ...(format.includeUsage ? { stream_options: { include_usage: true } } : {}),
-    ...(maxTokens === undefined ? {} : { [format.maxTokensField]: maxTokens }),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(toolChoice === undefined || tools.length === 0 ? {} : { tool_choice: toWireChoice(toolChoice) }),
-    ...(responseSchema === undefined ? {} : { response_format: toWireResponseFormat(responseSchema) }),
+    stream_options: includeUsage ? { include_usage: true } : undefined,
+    [maxTokensField]: maxTokens,
+    temperature,
+    tool_choice: tools.length > 0 ? toWireChoice(toolChoice) : undefined,
+    response_format: responseSchema && toWireResponseFormat(responseSchema),
   };
 }
 
-function toWireTool({ name, description, parameters, strict }: ToolSchema): JsonObject {
-  return { type: 'function', function: { name, description, parameters, ...(strict === undefined ? {} : { strict }) } };
+function toWireTool({ name, description, parameters, strict }: ToolSchema): WireObject {
+  return { type: 'function', function: { name, description, parameters, strict } };
 }
 
-function toWireChoice(choice: ToolChoice): JsonValue {
-  return typeof choice === 'string' ? choice : { type: 'function', function: { name: choice.name } };
+function toWireChoice(choice: ToolChoice | undefined): unknown {
+  return typeof choice === 'object' ? { type: 'function', function: { name: choice.name } } : choice;
 }
 
-function toWireResponseFormat(schema: JsonObject): JsonObject {
+function toWireResponseFormat(schema: JsonObject): WireObject {
   return { type: 'json_schema', json_schema: { name: 'response', schema, strict: isStrict(schema) } };
 }
 
@@ -68,13 +72,10 @@ function toWireResponseFormat(schema: JsonObject): JsonObject {
 function isStrict(schema: JsonValue): boolean {
   if (typeof schema !== 'object' || schema === null) return true;
   const { type, properties, required, additionalProperties } = schema as JsonObject;
-  const isOpen = type === 'object' && additionalProperties !== false;
-  const names = typeof properties === 'object' && properties !== null ? Object.keys(properties) : [];
-  const isPartial = names.some((name) => !Array.isArray(required) || !required.includes(name));
-  return !isOpen && !isPartial && Object.values(schema).every(isStrict);
+  if (type === 'object' && additionalProperties !== false) return false;
+  const isRequired = (name: string): boolean => Array.isArray(required) && required.includes(name);
+  return Object.keys(properties ?? {}).every(isRequired) && Object.values(schema).every(isStrict);
 }
-
-const stringify = (value: JsonValue): string => JSON.stringify(value);
 
 function memoize<T extends object>(make: (key: T) => string): (key: T) => string {
   const known = new WeakMap<T, string>();

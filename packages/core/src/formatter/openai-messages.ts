@@ -1,10 +1,11 @@
 import type { ContentBlock, MediaBlock, MediaSource, ToolResult, ToolUse } from '../message/content-block.ts';
-import type { JsonObject } from '../message/json.ts';
-import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import type { OpenAiFormat } from './openai-formatter.ts';
 
 type MessageFormat = Pick<OpenAiFormat, 'features' | 'sendThinking'>;
+
+/** JSON to be; an undefined field is left out. */
+export type WireObject = Readonly<Record<string, unknown>>;
 
 /** What OpenAI accepts as a speaker's name. */
 const speaker = /^[\w-]{1,64}$/;
@@ -13,8 +14,7 @@ const speaker = /^[\w-]{1,64}$/;
  * One message as the wire has it; more where it holds tool results, which are messages of their own there. An assistant's `name`
  * is left out: its role says who speaks, and several servers refuse the field.
  */
-export function toWireMessages(message: Msg, format: MessageFormat): JsonObject[] {
-  const { role, name, content } = message;
+export function toWireMessages({ role, name, content }: Msg, format: MessageFormat): readonly WireObject[] {
   if (role === 'assistant') return [toWireAssistant(content, format)];
   const results = content.filter((block) => block.type === 'tool_result').map(toWireResult);
   const rest = content.filter((block) => block.type !== 'tool_result');
@@ -23,47 +23,42 @@ export function toWireMessages(message: Msg, format: MessageFormat): JsonObject[
     ...results,
     {
       role: role === 'tool' ? 'user' : role,
-      ...(name !== undefined && speaker.test(name) ? { name } : {}),
-      content: role === 'system' ? textOf(rest) : toWireContent(rest, format),
+      name: name && speaker.test(name) ? name : undefined,
+      content: role === 'system' ? plainText(rest) : toWireContent(rest, format),
     },
   ];
 }
 
-function toWireAssistant(content: readonly ContentBlock[], { sendThinking }: MessageFormat): JsonObject {
-  const calls = content.filter((block) => block.type === 'tool_use');
-  const thinking = content.flatMap((block) => (block.type === 'thinking' ? block.thinking : []));
+function toWireAssistant(content: readonly ContentBlock[], { sendThinking }: MessageFormat): WireObject {
+  const calls = content.filter((block) => block.type === 'tool_use').map(toWireCall);
+  const thinking = content.flatMap((block) => (block.type === 'thinking' ? block.thinking : [])).join('\n');
   return {
     role: 'assistant',
     content: plainText(content) || (calls.length > 0 ? null : ''),
-    ...(sendThinking && thinking.length > 0 ? { reasoning_content: thinking.join('\n') } : {}),
-    ...(calls.length > 0 ? { tool_calls: calls.map(toWireCall) } : {}),
+    reasoning_content: (sendThinking && thinking) || undefined,
+    tool_calls: calls.length > 0 ? calls : undefined,
   };
 }
 
-function toWireCall({ id, name, input, raw, providerMetadata }: ToolUse): JsonObject {
-  const extra = providerMetadata?.['extra_content'];
-  return {
-    id,
-    type: 'function',
-    function: { name, arguments: raw === undefined ? JSON.stringify(input ?? {}) : isJson(raw) ? raw : '{}' },
-    ...(extra === undefined ? {} : { extra_content: extra }),
-  };
+function toWireCall({ id, name, input, raw, providerMetadata }: ToolUse): WireObject {
+  const given = raw === undefined ? JSON.stringify(input ?? {}) : isJson(raw) ? raw : '{}';
+  return { id, type: 'function', function: { name, arguments: given }, extra_content: providerMetadata?.['extra_content'] };
 }
 
-function toWireResult({ toolUseId, output }: ToolResult): JsonObject {
+function toWireResult({ toolUseId, output }: ToolResult): WireObject {
   return { role: 'tool', tool_call_id: toolUseId, content: typeof output === 'string' ? output : plainText(output) };
 }
 
 /** Text alone goes as a string, which every server takes; parts only where there are media. */
-function toWireContent(content: readonly ContentBlock[], format: MessageFormat): string | JsonObject[] {
-  const parts = content.flatMap((block): JsonObject[] => {
+function toWireContent(content: readonly ContentBlock[], format: MessageFormat): string | readonly WireObject[] {
+  const parts = content.flatMap((block): WireObject[] => {
     if (block.type === 'text') return [{ type: 'text', text: block.text }];
     return isMedia(block) ? [toWireMedia(block, format)] : [];
   });
   return parts.every((part) => part['type'] === 'text') ? parts.map((part) => part['text']).join('\n') : parts;
 }
 
-function toWireMedia(block: MediaBlock, { features }: MessageFormat): JsonObject {
+function toWireMedia(block: MediaBlock, { features }: MessageFormat): WireObject {
   const { type, name = 'file' } = block;
   const source = inlined(block.source);
   if (features.media.includes(type)) {

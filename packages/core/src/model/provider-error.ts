@@ -1,104 +1,45 @@
-import { AgentError, type AgentErrorCode, type AgentErrorOptions } from '../error/agent-error.ts';
-import type { JsonObject } from '../message/json.ts';
+import { AgentError, type AgentErrorCode } from '../error/agent-error.ts';
+
+/** What a provider says about a failure, in any of the shapes they use. */
+interface ProviderProblem {
+  readonly words: string;
+  /** Its own word for it: `insufficient_quota`. */
+  readonly code: string | undefined;
+  /** An HTTP status. */
+  readonly status: number | undefined;
+}
 
 const contextLength =
   /context.?(length|window|size)|(prompt|input)( is)? too (long|large)|(prompt|input) length|input token count|reduce the length|too many (input )?tokens/i;
 
 /** The error behind an HTTP status that is no success. */
-export function errorOfResponse(status: number, headers: Headers, body: string): AgentError {
-  const fields = errorFields(parseJson(body));
-  const retryAfterMs = retryAfter(headers);
-  return providerError(status, fields ?? {}, fields?.message ?? quote(body), retryAfterMs === undefined ? {} : { retryAfterMs });
+export function errorOfResponse(status: number, headers: Headers, text: string): AgentError {
+  const { words, code } = problemIn(parseJson(text)) ?? { words: quote(text), code: undefined };
+  const retryAfterMs = retryAfter(headers.get('retry-after'));
+  return new AgentError(
+    classify(status, code, words) ?? (status >= 500 ? 'MODEL_SERVER' : 'MODEL_REQUEST'),
+    `HTTP ${status} from the model server: ${words}`,
+    {
+      retryable: isRetryable(status, code),
+      details: { status, ...(code ? { providerCode: code } : {}), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
+    },
+  );
 }
 
-/** The error that a chunk reports, if it does: `{ error: … }`, or whatever an `error` event carries. */
+/** The error that a chunk reports, if it does: `{ error: … }`, `{ object: 'error' }`, or whatever an `error` event carries. */
 export function errorOfChunk(chunk: unknown, isErrorEvent = false): AgentError | undefined {
-  if (typeof chunk !== 'object' || chunk === null) return undefined;
-  const isError = isErrorEvent || ('error' in chunk && chunk.error != null) || ('object' in chunk && chunk.object === 'error');
-  if (!isError) return undefined;
-  const fields = errorFields(chunk) ?? {};
-  return providerError(fields.status ?? 500, fields, fields.message ?? quote(JSON.stringify(chunk)), {}, true);
+  const { error, object } = (chunk ?? {}) as { readonly error?: unknown; readonly object?: unknown };
+  if (!isErrorEvent && !error && object !== 'error') return undefined;
+  const { words, code, status = 500 } = problemIn(chunk) ?? { words: quote(JSON.stringify(chunk)), code: undefined };
+  return new AgentError(classify(status, code, words) ?? 'MODEL_SERVER', `The model server reported an error: ${words}`, {
+    retryable: isRetryable(status, code),
+    details: code ? { providerCode: code } : {},
+  });
 }
 
 /** A reply that is not the protocol; `retryable` where it only broke off. */
 export function badResponse(problem: string, text: string, retryable = false): AgentError {
   return new AgentError('MODEL_BAD_RESPONSE', `${problem}: ${quote(text) || '(nothing)'}`, { retryable });
-}
-
-function quote(text: string, length = 200): string {
-  const line = text
-    .slice(0, 2 * length)
-    .trim()
-    .replace(/\s+/g, ' ');
-  return line.length > length ? `${line.slice(0, length)}…` : line;
-}
-
-interface ErrorFields {
-  readonly message?: string;
-  /** The provider's own word: `insufficient_quota`. */
-  readonly code?: string;
-  /** An HTTP status the error names itself. */
-  readonly status?: number;
-}
-
-function providerError(status: number, { code }: ErrorFields, words: string, more: JsonObject, inStream = false): AgentError {
-  const kind = classify(status, code, words, inStream);
-  const message = `${titles[kind]}${inStream ? '' : ` (HTTP ${status})`}: ${words || 'no explanation'}`;
-  const options: AgentErrorOptions = {
-    retryable: (status >= 500 || status === 429 || status === 408 || kind === 'MODEL_RATE_LIMITED') && code !== 'insufficient_quota',
-    details: { ...(inStream ? {} : { status }), ...(code === undefined ? {} : { providerCode: code }), ...more },
-  };
-  return new AgentError(kind, message, options);
-}
-
-const titles = {
-  MODEL_AUTH: 'The model server refused the key',
-  MODEL_RATE_LIMITED: 'The model server limits the rate of requests',
-  MODEL_CONTEXT_LENGTH: 'The request is longer than the model can take',
-  MODEL_TIMEOUT: 'The model server timed out',
-  MODEL_REQUEST: 'The model server refused the request',
-  MODEL_SERVER: 'The model server failed',
-} as const satisfies Partial<Record<AgentErrorCode, string>>;
-
-function classify(status: number, code: string | undefined, words: string, inStream: boolean): keyof typeof titles {
-  if (status === 401 || status === 403) return 'MODEL_AUTH';
-  if (status === 429 || /rate_?limit/i.test(code ?? '')) return 'MODEL_RATE_LIMITED';
-  if (contextLength.test(`${code} ${words}`) && (status < 500 || inStream)) return 'MODEL_CONTEXT_LENGTH';
-  if (status === 408) return 'MODEL_TIMEOUT';
-  return status >= 500 || inStream ? 'MODEL_SERVER' : 'MODEL_REQUEST';
-}
-
-/** `{ error: { message, code, type } }`, `{ error: 'text' }`, `{ message }`, `{ detail }`, or an array of one of them (Gemini). */
-function errorFields(body: unknown): ErrorFields | undefined {
-  if (Array.isArray(body)) return errorFields(body[0]);
-  if (typeof body !== 'object' || body === null) return undefined;
-  const outer = body as Record<string, unknown>;
-  const inner = (typeof outer['error'] === 'object' && outer['error'] !== null ? outer['error'] : outer) as Record<string, unknown>;
-  const message = [inner['message'], outer['error'], inner['detail'], inner['msg']].find(
-    (value) => typeof value === 'string' && value !== '',
-  );
-  const code = [inner['code'], inner['type']].find((value) => typeof value === 'string' && value !== '');
-  const status = [inner['code'], inner['status_code'], inner['status'], outer['status_code']].find(isErrorStatus);
-  return {
-    ...(message === undefined ? {} : { message: quote(String(message), 600) }),
-    ...(code === undefined ? {} : { code: String(code) }),
-    ...(status === undefined ? {} : { status }),
-  };
-}
-
-function isErrorStatus(value: unknown): value is number {
-  return typeof value === 'number' && value >= 400 && value < 600;
-}
-
-/** Milliseconds; from OpenAI's own header, or from seconds or a date in the standard one. */
-function retryAfter(headers: Headers): number | undefined {
-  const ms = Number(headers.get('retry-after-ms') ?? Number.NaN);
-  if (ms >= 0) return ms;
-  const value = headers.get('retry-after');
-  if (!value) return undefined;
-  const seconds = Number(value);
-  const wait = Number.isNaN(seconds) ? Date.parse(value) - Date.now() : seconds * 1000;
-  return Number.isNaN(wait) ? undefined : Math.max(0, wait);
 }
 
 /** `undefined` where the text is no JSON. */
@@ -108,4 +49,50 @@ export function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+function classify(status: number, code = '', words: string): AgentErrorCode | undefined {
+  if (status === 401 || status === 403) return 'MODEL_AUTH';
+  if (status === 429 || /rate_?limit/i.test(code)) return 'MODEL_RATE_LIMITED';
+  if (contextLength.test(code + words)) return 'MODEL_CONTEXT_LENGTH';
+  return status === 408 ? 'MODEL_TIMEOUT' : undefined;
+}
+
+function isRetryable(status: number, code = ''): boolean {
+  return (status >= 500 || status === 429 || status === 408 || /rate_?limit/i.test(code)) && code !== 'insufficient_quota';
+}
+
+/** `{ error: { message, code, type } }`, `{ error: 'text' }`, `{ message }`, `{ detail }`, or an array of one of them (Gemini). */
+function problemIn(body: unknown): ProviderProblem | undefined {
+  const outer = toObject(Array.isArray(body) ? body[0] : body);
+  const inner = typeof outer['error'] === 'object' ? toObject(outer['error']) : outer;
+  const words = firstText(inner['message'], outer['error'], inner['detail']);
+  const status = [inner['code'], inner['status_code'], inner['status']].find((value) => typeof value === 'number' && value >= 400);
+  return words === undefined
+    ? undefined
+    : { words: quote(words, 600), code: firstText(inner['code'], inner['type']), status: status as number | undefined };
+}
+
+function toObject(value: unknown): Record<string, unknown> {
+  return Object(value ?? {}) as Record<string, unknown>;
+}
+
+function firstText(...values: readonly unknown[]): string | undefined {
+  return values.find((value) => typeof value === 'string' && value !== '') as string | undefined;
+}
+
+/** Milliseconds; the header holds seconds or a date. */
+function retryAfter(header: string | null): number | undefined {
+  if (!header) return undefined;
+  const wait = Number(header) * 1000;
+  const until = Date.parse(header) - Date.now();
+  return [wait, Math.max(0, until)].find((value) => value >= 0);
+}
+
+function quote(text: string, length = 200): string {
+  const line = text
+    .slice(0, 2 * length)
+    .trim()
+    .replace(/\s+/g, ' ');
+  return line.length > length ? `${line.slice(0, length)}…` : line;
 }
