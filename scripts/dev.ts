@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createServer } from 'vite';
 import { fail, isPortFree, portFromEnvironment, startLocalEdge, untilHealthy } from './local-edge.ts';
+import { onStop } from './on-stop.ts';
 import { root } from './root.ts';
 import { quietEnvironment, runCommand } from './run-command.ts';
 
@@ -24,7 +25,7 @@ const vite = await createServer({
 });
 
 let stopping = false;
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop(0));
+onStop(() => void stop(0));
 void edge.exited.then(() => {
   if (!stopping) console.error(edge.log());
   return stop(1);

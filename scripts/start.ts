@@ -1,4 +1,5 @@
 import { fail, portFromEnvironment, startLocalEdge, untilHealthy } from './local-edge.ts';
+import { onStop } from './on-stop.ts';
 import { runCommand } from './run-command.ts';
 
 const port = await portFromEnvironment(8787);
@@ -13,13 +14,10 @@ for (const [command, args] of [
 console.log('Starting …');
 const edge = startLocalEdge({ port });
 let stopping = false;
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.on(signal, () => {
-    if (stopping) return;
-    stopping = true;
-    void edge.stop().then(() => process.exit(0));
-  });
-}
+onStop(() => {
+  stopping = true;
+  void edge.stop().then(() => process.exit(0));
+});
 try {
   await untilHealthy(edge);
 } catch (error) {

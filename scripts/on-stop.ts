@@ -1,0 +1,18 @@
+/**
+ * Calls `stop` once, at Ctrl-C, at a signal to end, or when the process that started this one is gone: npm's shell does not pass
+ * a SIGTERM on.
+ */
+export function onStop(stop: () => void): void {
+  const parent = process.ppid;
+  let called = false;
+  const once = (): void => {
+    if (called) return;
+    called = true;
+    clearInterval(watch);
+    stop();
+  };
+  const watch = setInterval(() => {
+    if (process.ppid !== parent) once();
+  }, 500);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, once);
+}
