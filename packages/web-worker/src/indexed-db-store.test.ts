@@ -1,0 +1,148 @@
+import { userMessage } from '@isoloop/core';
+import { keyValueStoreConformance, memoryConformance } from '@isoloop/core/testing';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { cdp } from 'vitest/browser';
+import { IndexedDbMemory } from './indexed-db-memory.ts';
+import { IndexedDbStore } from './indexed-db-store.ts';
+
+const shared = new IndexedDbStore({ database: 'conformance' });
+keyValueStoreConformance('IndexedDbStore', () => shared);
+memoryConformance('IndexedDbMemory', (sessionId) => new IndexedDbMemory(sessionId, { store: shared }), { persistent: true });
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** The databases opened from now on. */
+function watchOpen(): readonly IDBDatabase[] {
+  const opened: IDBDatabase[] = [];
+  const open = indexedDB.open.bind(indexedDB);
+  vi.spyOn(indexedDB, 'open').mockImplementation((...args) => {
+    const request = open(...args);
+    request.addEventListener('success', () => opened.push(request.result));
+    return request;
+  });
+  return opened;
+}
+
+test('a connection that died without a word is opened anew, and the operation repeated', async () => {
+  const opened = watchOpen();
+  const store = new IndexedDbStore({ database: 'reopen' });
+  await store.set('a', '1');
+  opened[0]?.close();
+  expect(await store.get('a')).toBe('1');
+  opened[1]?.close();
+  await store.setMany([['a', '2']]);
+  opened[2]?.close();
+  expect(await store.compareAndSet('a', '2', '3')).toBe(true);
+  opened[3]?.close();
+  expect(await store.keys('')).toEqual(['a']);
+  expect(opened.length).toBe(5);
+});
+
+test('a connection that the browser closed is opened anew', async () => {
+  const opened = watchOpen();
+  const store = new IndexedDbStore({ database: 'forced' });
+  await store.set('a', '1');
+  const closed = new Promise((resolve) => opened[0]?.addEventListener('close', resolve));
+  await cdp().send('Storage.clearDataForOrigin', { origin: location.origin, storageTypes: 'indexeddb' });
+  await closed;
+  expect(await store.get('a')).toBeUndefined();
+  await store.set('a', '2');
+  expect(await store.get('a')).toBe('2');
+});
+
+test('after three connections it gives up', async () => {
+  const store = new IndexedDbStore({ database: 'lost' });
+  const cause = new DOMException('Connection to Indexed Database server lost. Refresh the page to try again', 'UnknownError');
+  const open = vi.spyOn(indexedDB, 'open').mockImplementation(() => {
+    throw cause;
+  });
+  await expect(store.get('a')).rejects.toMatchObject({
+    code: 'STORAGE_FAILED',
+    retryable: true,
+    message: expect.stringContaining(cause.message),
+    cause,
+  });
+  expect(open).toHaveBeenCalledTimes(3);
+  open.mockRestore();
+  expect(await store.get('a')).toBeUndefined();
+});
+
+test('another failure is not tried again', async () => {
+  const store = new IndexedDbStore({ database: 'refused' });
+  const open = vi.spyOn(indexedDB, 'open').mockImplementation(() => {
+    throw new DOMException('access denied', 'SecurityError');
+  });
+  await expect(store.get('a')).rejects.toMatchObject({ code: 'STORAGE_FAILED', retryable: false });
+  expect(open).toHaveBeenCalledTimes(1);
+});
+
+test('a compare-and-set that got through before its connection died is not taken for a lost one', async () => {
+  const store = new IndexedDbStore({ database: 'uncertain' });
+  await store.set('a', '1');
+  const put = IDBObjectStore.prototype.put;
+  vi.spyOn(IDBObjectStore.prototype, 'put').mockImplementationOnce(function (this: IDBObjectStore, ...args) {
+    const request = put.apply(this, args);
+    this.transaction.addEventListener('complete', () => this.transaction.onabort?.(new Event('abort')));
+    this.transaction.oncomplete = null;
+    return request;
+  });
+  expect(await store.compareAndSet('a', '1', '2')).toBe(true);
+  expect(await store.get('a')).toBe('2');
+});
+
+test('a batch of writes happens as a whole or not at all', async () => {
+  const store = new IndexedDbStore({ database: 'atomic' });
+  const put = IDBObjectStore.prototype.put;
+  let calls = 0;
+  vi.spyOn(IDBObjectStore.prototype, 'put').mockImplementation(function (this: IDBObjectStore, ...args) {
+    if (++calls % 3 === 0) this.transaction.abort();
+    return put.apply(this, args);
+  });
+  await expect(
+    store.setMany([
+      ['a', '1'],
+      ['b', '2'],
+      ['c', '3'],
+    ]),
+  ).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  expect(await store.keys('')).toEqual([]);
+});
+
+test('the database can be deleted while it is open', async () => {
+  const store = new IndexedDbStore({ database: 'deleted' });
+  await store.set('a', '1');
+  await new Promise((resolve, reject) => {
+    const request = indexedDB.deleteDatabase('deleted');
+    request.onsuccess = resolve;
+    request.onblocked = reject;
+  });
+  expect(await store.get('a')).toBeUndefined();
+});
+
+test('on a full disk the conversation stays whole, and is saved once there is room', async () => {
+  const { origin } = location;
+  const session = cdp();
+  // Chromium remembers for half a minute how much room a database had; a new one asks.
+  await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'indexeddb' });
+  const store = new IndexedDbStore({ database: 'full' });
+  const memory = new IndexedDbMemory('s', { store });
+  const large = Array.from({ length: 30_000 }, () => crypto.randomUUID()).join('');
+
+  await session.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 300_000 });
+  onTestFinished(async () => {
+    await session.send('Storage.overrideQuotaForOrigin', { origin });
+  });
+  await memory.append([userMessage('small', { id: '1' })]);
+  await expect(memory.append([userMessage(large, { id: '2' })])).rejects.toMatchObject({
+    code: 'STORAGE_QUOTA',
+    message: expect.stringContaining('no room'),
+  });
+  expect((await memory.read()).map(({ id }) => id)).toEqual(['1', '2']);
+  expect((await new IndexedDbMemory('s', { store }).read()).map(({ id }) => id)).toEqual(['1']);
+
+  await session.send('Storage.overrideQuotaForOrigin', { origin });
+  await memory.append([userMessage('later', { id: '3' })]);
+  expect((await new IndexedDbMemory('s', { store }).read()).map(({ id }) => id)).toEqual(['1', '2', '3']);
+});
