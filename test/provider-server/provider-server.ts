@@ -5,7 +5,7 @@ import { readBody, sendError, sendJson, type ChatRequest, type Handler } from '.
 import { fault } from './faults.ts';
 import { replay } from './replay.ts';
 import { scripted } from './scripted.ts';
-import { Departures } from './departures.ts';
+import { Visits } from './visits.ts';
 
 export interface ProviderServer {
   /** `http://127.0.0.1:PORT`, without a slash at its end. */
@@ -22,9 +22,9 @@ const routes: Readonly<Record<string, Handler>> = { replay, fault, scripted, ech
 
 /** An OpenAI-compatible server on loopback; what it does is chosen by the path, see README.md. */
 export async function startProviderServer({ port = 0 }: ProviderServerOptions = {}): Promise<ProviderServer> {
-  const departures = new Departures();
+  const visits = new Visits();
   const server = createServer((request, response) => {
-    answer(request, response, departures).catch((error: unknown) => {
+    answer(request, response, visits).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
       else sendError(response, 500, { message: String(error) });
     });
@@ -43,20 +43,20 @@ export async function startProviderServer({ port = 0 }: ProviderServerOptions = 
   };
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, departures: Departures): Promise<void> {
+async function answer(request: IncomingMessage, response: ServerResponse, visits: Visits): Promise<void> {
   allowAnyOrigin(request, response);
   if (request.method === 'OPTIONS') return void response.writeHead(204).end();
 
   const { pathname } = new URL(request.url ?? '/', 'http://localhost');
   const [route = '', ...rest] = pathname.split('/').filter(Boolean);
-  if (route === 'departed') return departures.answer(rest[0] ?? '', response);
+  if (route === 'arrived' || route === 'departed') return visits.answer(route, rest[0] ?? '', response);
   if (pathname.endsWith('/models')) return sendJson(response, 200, { object: 'list', data: [{ id: 'scripted', object: 'model' }] });
 
   const handler = route === 'v1' ? scripted : Object.hasOwn(routes, route) ? routes[route] : undefined;
   if (!handler || !pathname.endsWith('/chat/completions')) return sendError(response, 404, { message: `Nothing at ${pathname}` });
   if (request.method !== 'POST') return sendError(response, 405, { message: 'Use POST.' });
 
-  departures.watch(request, response);
+  visits.watch(request, response);
   const body = parseBody(await readBody(request));
   if (!body) return sendError(response, 400, { message: 'We could not parse the JSON body of your request.' });
   await handler({ request, response, parameters: rest, body });

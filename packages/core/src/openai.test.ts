@@ -1,0 +1,315 @@
+/// <reference path="../../../test/provider-server/provided-context.d.ts" />
+import { afterEach, expect, inject, test, vi } from 'vitest';
+import goldenText from '../../../test/fixtures/golden/openai-replies.json?raw';
+import { AgentError, type AgentErrorCode } from './error/agent-error.ts';
+import { userMessage } from './message/create-message.ts';
+import type { ChatModel, ModelDelta, ModelRequest } from './model/chat-model.ts';
+import { openai, type Fetch, type OpenAiOptions } from './openai.ts';
+
+afterEach(() => void vi.useRealTimers());
+
+const golden = JSON.parse(goldenText) as Record<string, { readonly text: string; readonly reason: string; readonly usage?: unknown }>;
+
+const at = (path: string, options: Partial<OpenAiOptions> = {}): ChatModel =>
+  openai({ model: 'm', baseURL: `${inject('providerUrl')}${path}`, ...options });
+
+/** A model whose server is this response. */
+const served = (respond: (init: RequestInit) => Response, options: Partial<OpenAiOptions> = {}): ChatModel => {
+  const serve: Fetch = async (_, init) => respond(init);
+  return openai({ model: 'm', fetch: serve, ...options });
+};
+
+const eventStream = (body: BodyInit): Response => new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+
+const event = (content: string, finishReason: string | null = null): string =>
+  `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content }, finish_reason: finishReason }] })}\n\n`;
+
+/** A body that gives these pieces, one a read, then stays open; tells how often it was read and whether it was let go. */
+const openBody = (...pieces: readonly string[]) => {
+  const state = { reads: 0, cancelled: false };
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        const piece = pieces[state.reads++];
+        if (piece === undefined) return new Promise<never>(() => undefined);
+        controller.enqueue(new TextEncoder().encode(piece));
+        return undefined;
+      },
+      cancel() {
+        state.cancelled = true;
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return { state, stream };
+};
+
+const streamOf = (model: ChatModel, request: Partial<ModelRequest> = {}, signal: AbortSignal = new AbortController().signal) =>
+  model.stream({ messages: [], tools: [], ...request }, { signal })[Symbol.asyncIterator]();
+
+interface Outcome {
+  text: string;
+  finish?: ModelDelta & { readonly type: 'finish' };
+  error?: AgentError;
+}
+
+async function run(model: ChatModel, request: Partial<ModelRequest> = {}): Promise<Outcome> {
+  const outcome: Outcome = { text: '' };
+  try {
+    for await (const batch of { [Symbol.asyncIterator]: () => streamOf(model, request) }) {
+      expect(batch.length).toBeGreaterThan(0);
+      for (const delta of batch) {
+        if (delta.type === 'text') outcome.text += delta.delta;
+        if (delta.type === 'finish') outcome.finish = delta;
+      }
+    }
+  } catch (error) {
+    expect(AgentError.is(error)).toBe(true);
+    outcome.error = error as AgentError;
+  }
+  return outcome;
+}
+
+const errorOf = async (model: ChatModel): Promise<AgentError> => (await run(model)).error ?? expect.unreachable('no error');
+
+test.each(Object.keys(golden))('reads the recorded stream %s', async (name) => {
+  const { text, reason, usage } = golden[name]!;
+  const outcome = await run(at(`/replay/${name}/v1`));
+  expect(outcome).toMatchObject({ text, finish: { reason } });
+  expect(outcome.finish?.usage).toEqual(usage);
+  expect(outcome.error).toBeUndefined();
+});
+
+test.each(['bytewise', 'crlf', 'cr', 'bom', 'comments', 'no-done', 'json'])('takes %s', async (fault) => {
+  expect(await run(at(`/fault/${fault}/v1`))).toMatchObject({
+    text: 'Hello, world.',
+    finish: { reason: 'stop', usage: { inputTokens: 10 } },
+  });
+});
+
+test('takes characters that are split over reads, and an event of four megabytes', async () => {
+  expect((await run(at('/fault/split-utf8/v1'))).text).toBe('東京の天気は晴れです。 北京今天多云，气温二十度。 서울은 맑습니다. 🌤️👩‍💻');
+  expect((await run(at('/fault/huge/v1'))).text.length).toBe(4 * 1024 * 1024);
+});
+
+test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: string]>([
+  ['400', 'MODEL_REQUEST', false, "Invalid value for 'temperature'."],
+  ['401', 'MODEL_AUTH', false, 'Incorrect API key provided.'],
+  ['403', 'MODEL_AUTH', false, 'Country not supported.'],
+  ['404', 'MODEL_REQUEST', false, 'The model does not exist.'],
+  ['429', 'MODEL_RATE_LIMITED', true, 'Rate limit reached.'],
+  ['500', 'MODEL_SERVER', true, 'The server had an error.'],
+  ['503-text', 'MODEL_SERVER', true, 'upstream connect error'],
+  ['context-length', 'MODEL_CONTEXT_LENGTH', false, 'maximum context length is 128000'],
+  ['html', 'MODEL_BAD_RESPONSE', false, 'Please log in.'],
+  ['empty', 'MODEL_BAD_RESPONSE', false, 'no event stream'],
+  ['json-error', 'MODEL_SERVER', true, 'No such deployment.'],
+])('%s before the reply is %s', async (fault, code, retryable, words) => {
+  const { text, error } = await run(at(`/fault/${fault}/v1`));
+  expect([text, error?.code, error?.retryable]).toEqual(['', code, retryable]);
+  expect(error?.message).toContain(words);
+});
+
+test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: string]>([
+  ['cut', 'MODEL_UNREACHABLE', true, 'connection broke'],
+  ['cut-clean', 'MODEL_BAD_RESPONSE', true, 'cut off in an event: {"id"'],
+  ['no-finish', 'MODEL_BAD_RESPONSE', true, 'no finish reason'],
+  ['bad-json', 'MODEL_BAD_RESPONSE', false, 'no JSON: {"choices":[{"delta":{"content": oops xxx'],
+  ['error-event', 'MODEL_SERVER', false, 'Failed to call a function.'],
+  ['error-object', 'MODEL_SERVER', true, 'Provider disconnected unexpectedly'],
+  ['error-rate-limit', 'MODEL_RATE_LIMITED', true, 'Slow down.'],
+])('%s within the reply is %s, after the text before it', async (fault, code, retryable, words) => {
+  const { text, error, finish } = await run(at(`/fault/${fault}/v1`));
+  expect([error?.code, error?.retryable]).toEqual([code, retryable]);
+  expect(text).toMatch(/^Hello/);
+  expect(finish).toBeUndefined();
+  expect(error?.message).toContain(words);
+  expect(error?.message.length).toBeLessThan(300);
+});
+
+test('a rate limit says how long to wait', async () => {
+  expect((await errorOf(at('/fault/429/v1'))).details).toEqual({ status: 429, providerCode: 'rate_limit_exceeded', retryAfterMs: 2000 });
+});
+
+test('nobody at the address', async () => {
+  const error = await errorOf(openai({ model: 'm', baseURL: 'http://127.0.0.1:9/v1' }));
+  expect([error.code, error.retryable]).toEqual(['MODEL_UNREACHABLE', true]);
+  expect(error.message).toContain('http://127.0.0.1:9/v1');
+});
+
+test('sends body, key and headers', async () => {
+  const apiKey = vi.fn(async () => ' key-1\n');
+  const model = at('/echo/v1/', { apiKey, headers: { 'x-team': 'a' } });
+  for (let calls = 1; calls <= 2; calls++) {
+    const { text } = await run(model, { messages: [userMessage('東京')], maxTokens: 9 });
+    expect(JSON.parse(text)).toMatchObject({
+      path: '/echo/v1/chat/completions',
+      headers: { authorization: 'Bearer key-1', 'x-team': 'a', 'content-type': 'application/json' },
+      body: { model: 'm', stream: true, max_tokens: 9, messages: [{ role: 'user', content: '東京' }] },
+    });
+    expect(apiKey).toHaveBeenCalledTimes(calls);
+  }
+});
+
+test('without a key there is no authorization; headers may bring their own', async () => {
+  const headersOf = async (options: Partial<OpenAiOptions>) =>
+    JSON.parse((await run(at('/echo/v1', options))).text).headers as Record<string, string>;
+  expect(await headersOf({})).not.toHaveProperty('authorization');
+  expect((await headersOf({ apiKey: 'k', headers: { authorization: 'Basic x' } }))['authorization']).toBe('Basic x');
+});
+
+test('the field for the token limit follows the server', async () => {
+  const fieldAt = async (baseURL: string | undefined, options: Partial<OpenAiOptions> = {}) => {
+    let body = '';
+    const model = served(
+      (init) => {
+        body = String(init.body);
+        return eventStream('data: [DONE]\n\n');
+      },
+      { ...(baseURL === undefined ? {} : { baseURL }), ...options },
+    );
+    await run(model, { maxTokens: 7 });
+    return Object.keys(JSON.parse(body)).filter((key) => key.startsWith('max_'));
+  };
+  expect(await fieldAt(undefined)).toEqual(['max_completion_tokens']);
+  expect(await fieldAt('https://x.openai.azure.com/openai/v1')).toEqual(['max_completion_tokens']);
+  expect(await fieldAt('https://api.deepseek.com/v1')).toEqual(['max_tokens']);
+  expect(await fieldAt('https://notopenai.com/v1')).toEqual(['max_tokens']);
+  expect(await fieldAt(undefined, { maxTokensField: 'max_tokens' })).toEqual(['max_tokens']);
+});
+
+test('a key that a server quotes is not in the error', async () => {
+  const apiKey = 'sk-secret-0123456789';
+  const quoting = `{"error":{"message":"Wrong key ${apiKey} given"}}`;
+  const errors = [
+    await errorOf(served(() => new Response(quoting, { status: 401 }), { apiKey })),
+    await errorOf(served(() => new Response(`<p>${apiKey}`, { headers: { 'content-type': 'text/html' } }), { apiKey })),
+    await errorOf(served(() => expect.unreachable(`Invalid header Bearer ${apiKey}`), { apiKey })),
+    await errorOf(openai({ model: 'm', apiKey: `${apiKey}\n東京` })),
+  ];
+  expect(errors.map((error) => error.code)).toEqual(['MODEL_AUTH', 'MODEL_BAD_RESPONSE', 'MODEL_UNREACHABLE', 'INVALID_INPUT']);
+  expect(JSON.stringify(errors)).not.toContain(apiKey);
+  expect(errors[0]?.message).toContain('Wrong key *** given');
+});
+
+test('a key that cannot be had', async () => {
+  const error = await errorOf(at('/echo/v1', { apiKey: () => Promise.reject(new Error('signed out')) }));
+  expect([error.code, error.message]).toEqual(['MODEL_AUTH', 'There is no API key: signed out']);
+});
+
+test('a signal raised before the request stops it', async () => {
+  const request = vi.fn(() => eventStream('data: [DONE]\n\n'));
+  const reason = new Error('enough');
+  await expect(streamOf(served(request), {}, AbortSignal.abort(reason)).next()).rejects.toMatchObject({ code: 'ABORTED', cause: reason });
+  expect(request).not.toHaveBeenCalled();
+});
+
+test.each(['hang', 'hang-mid'])('a signal raised while the server does %s ends the wait and the connection', async (fault) => {
+  const key = crypto.randomUUID();
+  const controller = new AbortController();
+  const stream = streamOf(at(`/fault/${fault}/v1`, { headers: { 'x-test-key': key } }), {}, controller.signal);
+  for (let text = fault === 'hang' ? 'Hello' : ''; !text.includes('Hello');) text += JSON.stringify((await stream.next()).value);
+  const next = stream.next();
+  await fetch(`${inject('providerUrl')}/arrived/${key}`);
+  controller.abort();
+  await expect(next).rejects.toMatchObject({ code: 'ABORTED', retryable: false });
+  expect(await (await fetch(`${inject('providerUrl')}/departed/${key}`)).json()).toEqual({ departed: true });
+});
+
+test('a reader that leaves closes the connection', async () => {
+  const key = crypto.randomUUID();
+  const stream = streamOf(at('/fault/hang-mid/v1', { headers: { 'x-test-key': key } }));
+  await stream.next();
+  await stream.return?.();
+  expect(await (await fetch(`${inject('providerUrl')}/departed/${key}`)).json()).toEqual({ departed: true });
+});
+
+test('the network is read as far as the reader goes, one array a read', async () => {
+  const { state, stream } = openBody(event('a') + event('b'), event('c'), event('d'));
+  const deltas = streamOf(served(() => eventStream(stream)));
+  expect((await deltas.next()).value).toMatchObject([{ delta: 'a' }, { delta: 'b' }]);
+  expect(state.reads).toBe(1);
+  expect((await deltas.next()).value).toMatchObject([{ delta: 'c' }]);
+  expect(state.reads).toBe(2);
+  await deltas.return?.();
+  expect(state).toEqual({ reads: 2, cancelled: true });
+});
+
+test('an injected fetch that ignores the signal is left behind', async () => {
+  const controller = new AbortController();
+  const { state, stream } = openBody(event('a'));
+  const deltas = streamOf(
+    served(() => eventStream(stream)),
+    {},
+    controller.signal,
+  );
+  await deltas.next();
+  const next = deltas.next();
+  controller.abort();
+  await expect(next).rejects.toMatchObject({ code: 'ABORTED' });
+  expect(state.cancelled).toBe(true);
+});
+
+test('a silent server is given up, before the reply and within it', async () => {
+  expect(await errorOf(at('/fault/hang/v1', { timeoutMs: 50 }))).toMatchObject({ code: 'MODEL_TIMEOUT', retryable: true });
+  const { text, error } = await run(at('/fault/hang-mid/v1', { timeoutMs: 250 }));
+  expect([text, error?.code]).toEqual(['Hello', 'MODEL_TIMEOUT']);
+});
+
+test('the time a reader takes is not the server’s', async () => {
+  vi.useFakeTimers();
+  const { stream } = openBody(event('a'), event('b'));
+  const deltas = streamOf(served(() => eventStream(stream), { timeoutMs: 1000 }));
+  await deltas.next();
+  vi.advanceTimersByTime(5000);
+  expect((await deltas.next()).value).toMatchObject([{ delta: 'b' }]);
+  const next = deltas.next();
+  vi.advanceTimersByTime(1000);
+  await expect(next).rejects.toMatchObject({ code: 'MODEL_TIMEOUT' });
+});
+
+test('a connection that stays open after [DONE] is closed', async () => {
+  vi.useFakeTimers();
+  const { state, stream } = openBody(`${event('a', 'stop')}data: [DONE]\n\n`);
+  const deltas = streamOf(served(() => eventStream(stream)));
+  expect((await deltas.next()).value).toMatchObject([{ delta: 'a' }, { type: 'finish', reason: 'stop' }]);
+  const end = deltas.next();
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(await end).toEqual({ done: true, value: undefined });
+  expect(state.cancelled).toBe(true);
+});
+
+test('a connection that breaks after the finish reason leaves the reply whole', async () => {
+  const pieces = [event('a', 'stop')];
+  const body = new ReadableStream({
+    pull(controller) {
+      const piece = pieces.shift();
+      if (piece === undefined) controller.error(new Error('reset'));
+      else controller.enqueue(new TextEncoder().encode(piece));
+    },
+  });
+  expect(await run(served(() => eventStream(body)))).toEqual({ text: 'a', finish: { type: 'finish', reason: 'stop', metadata: {} } });
+});
+
+test.each([
+  ['a last event without its blank line', `${event('a')}data: [DONE]`],
+  ['text after the end', `${event('a', 'stop')}data: [DONE]\n\nnonsense\n\n${event('b')}`],
+  ['events without data, and with names of their own', `event: ping\ndata: {}\n\ndata:\n\n${event('a', 'stop')}`],
+  ['a usage that is cut off', `${event('a', 'stop')}data: {"choices":[],"usa`],
+])('%s does no harm', async (_, body) => {
+  expect(await run(served(() => eventStream(body)))).toMatchObject({ text: 'a', finish: { reason: 'stop' } });
+});
+
+test('a content type other than JSON or HTML is no obstacle', async () => {
+  const respond = (body: string) => served(() => new Response(body, { headers: { 'content-type': 'text/plain' } }));
+  expect(await run(respond(`${event('a', 'stop')}`))).toMatchObject({ text: 'a', finish: { reason: 'stop' } });
+  expect(await errorOf(respond('Service is being updated'))).toMatchObject({
+    code: 'MODEL_BAD_RESPONSE',
+    message: 'The reply is no event stream: Service is being updated',
+  });
+});
+
+test.each(['', 'not JSON', '{}', '[]', '{"choices":[]}'])('a JSON reply %j that is no completion', async (body) => {
+  const model = served(() => new Response(body, { headers: { 'content-type': 'application/json' } }));
+  expect(await errorOf(model)).toMatchObject({ code: 'MODEL_BAD_RESPONSE', retryable: false });
+});
