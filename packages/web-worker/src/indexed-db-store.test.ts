@@ -84,8 +84,11 @@ test('a compare-and-set that got through before its connection died is not taken
   const put = IDBObjectStore.prototype.put;
   vi.spyOn(IDBObjectStore.prototype, 'put').mockImplementationOnce(function (this: IDBObjectStore, ...args) {
     const request = put.apply(this, args);
-    this.transaction.addEventListener('complete', () => this.transaction.onabort?.(new Event('abort')));
-    this.transaction.oncomplete = null;
+    const cutOff = (event: Event): void => {
+      event.stopImmediatePropagation();
+      this.transaction.dispatchEvent(new Event('abort'));
+    };
+    this.transaction.addEventListener('complete', cutOff, { capture: true });
     return request;
   });
   expect(await store.compareAndSet('a', '1', '2')).toBe(true);

@@ -102,8 +102,8 @@ function connect(database: string): UseStore {
 /** The reason stands on the transaction only once it is aborted: at the error of a request it is still `null`. */
 function committed(transaction: IDBTransaction): Promise<void> {
   return new Promise((resolve, reject) => {
-    transaction.oncomplete = () => resolve();
-    transaction.onabort = () => reject(transaction.error);
+    transaction.addEventListener('complete', () => resolve());
+    transaction.addEventListener('abort', () => reject(transaction.error));
   });
 }
 

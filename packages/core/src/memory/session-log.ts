@@ -156,7 +156,7 @@ export class SessionLog {
   /** In a store whose values expire, the oldest may be gone; anything else that is missing is lost, or not there yet. */
   #accept(missing: readonly string[], found: ReadonlyMap<string, Batch>): void {
     if (missing.length === 0) return;
-    const oldest = [...found.keys()].reduce((a, b) => (a < b ? a : b), '');
+    const [oldest = ''] = [...found.keys()].toSorted();
     if (this.#store.features.expires && missing.every((ref) => ref < oldest)) return;
     throw new AgentError('STORAGE_FAILED', `${missing.length} of the session's records are not in the store`, { retryable: true });
   }

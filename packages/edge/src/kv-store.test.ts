@@ -1,0 +1,170 @@
+import { env } from 'cloudflare:workers';
+import { userMessage } from '@isoloop/core';
+import type { Msg } from '@isoloop/core';
+import { keyValueStoreConformance, memoryConformance } from '@isoloop/core/testing';
+import { expect, test, vi } from 'vitest';
+import { KvMemory } from './kv-memory.ts';
+import { KvStore } from './kv-store.ts';
+
+const kv = (env as { readonly CHAT_KV: KVNamespace }).CHAT_KV;
+
+keyValueStoreConformance('KvStore', () => new KvStore(kv));
+memoryConformance('KvMemory', (id) => new KvMemory(kv, id), { persistent: true });
+
+type Put = (key: string, value: string) => Promise<void>;
+
+/** The real namespace with some operations replaced: the emulator has no rate limit and nothing that fails. */
+function withFaults(faults: Partial<Pick<KVNamespace, 'get' | 'put' | 'list' | 'delete'>>): KVNamespace {
+  return new Proxy(kv, {
+    get: (target, property) => {
+      const value: unknown = Reflect.get(property in faults ? faults : target, property);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+function newId(): string {
+  return `kv-${crypto.randomUUID()}`;
+}
+
+test('a turn costs two writes', async () => {
+  const put = vi.fn<Put>((key, value) => kv.put(key, value));
+  const id = newId();
+  const memory = new KvMemory(withFaults({ put: put as never }), id);
+  for (let turn = 1; turn <= 3; turn++) {
+    for (let step = 0; step < 5; step++) await memory.append([userMessage(`${turn}.${step}`)]);
+    expect(put).toHaveBeenCalledTimes(2 * turn - 2);
+    await memory.flush();
+    expect(put).toHaveBeenCalledTimes(2 * turn);
+  }
+  expect((await new KvMemory(kv, id).read()).length).toBe(15);
+});
+
+test('a history of more than a page of keys is listed, read and cleared', async () => {
+  const store = new KvStore(kv);
+  const prefix = newId();
+  const entries = Array.from({ length: 1_050 }, (_, n) => [`${prefix}:${String(n).padStart(4, '0')}`, String(n)] as const);
+  await Promise.all(entries.map(([key, value]) => kv.put(key, value)));
+  const keys = await store.keys(prefix);
+  expect(keys).toEqual(entries.map(([key]) => key));
+  expect([...(await store.getMany(keys)).values()].length).toBe(1_050);
+  await store.delete(keys);
+  expect(await store.keys(prefix)).toEqual([]);
+});
+
+test('values that are too large for one bulk read are read all the same', async () => {
+  const store = new KvStore(kv);
+  const keys = ['a', 'b', 'c'].map((suffix) => `${newId()}:${suffix}`);
+  const value = JSON.stringify('x'.repeat(12 * 1024 * 1024));
+  for (const key of keys) await store.set(key, value);
+  const found = await store.getMany(keys);
+  expect(keys.map((key) => found.get(key)?.length)).toEqual([value.length, value.length, value.length]);
+  await store.delete(keys);
+});
+
+test('a message larger than a value is split, read back and cleared', async () => {
+  const id = newId();
+  const message = userMessage('東'.repeat(9 * 1024 * 1024));
+  const memory = new KvMemory(kv, id);
+  await memory.append([message]);
+  await memory.flush();
+  const [read] = await new KvMemory(kv, id).read();
+  expect(read?.content).toEqual(message.content);
+  expect((await new KvStore(kv).keys(`s:${id}:`)).length).toBe(3);
+  await memory.clear();
+  expect(await new KvStore(kv).keys(`s:${id}:`)).toEqual([]);
+});
+
+test('a write that comes too soon after another is tried again', async () => {
+  let refusals = 2;
+  const put = vi.fn<Put>(async (key, value) => {
+    if (refusals-- > 0) throw new Error('KV PUT failed: 429 Too Many Requests');
+    await kv.put(key, value);
+  });
+  const key = newId();
+  const store = new KvStore(withFaults({ put: put as never }), { retryDelayMs: 1 });
+  await store.set(key, '1');
+  expect(put).toHaveBeenCalledTimes(3);
+  expect(await store.get(key)).toBe('1');
+
+  refusals = 3;
+  await expect(store.set(key, '2')).rejects.toMatchObject({ code: 'STORAGE_FAILED', retryable: true, details: { status: 429 } });
+  expect(put).toHaveBeenCalledTimes(6);
+});
+
+test('a turn whose write failed is kept and goes out with the next flush', async () => {
+  let failing = true;
+  const put = async (key: string, value: string): Promise<void> => {
+    if (failing && key.endsWith(':head')) throw new Error('KV PUT failed: 500 Internal Server Error');
+    await kv.put(key, value);
+  };
+  const id = newId();
+  const memory = new KvMemory(withFaults({ put: put as never }), id);
+  await memory.append([userMessage('one', { id: '1' })]);
+  await expect(memory.flush()).rejects.toMatchObject({ code: 'STORAGE_FAILED', retryable: true });
+  expect(idsOf(await memory.read())).toEqual(['1']);
+  expect(idsOf(await new KvMemory(kv, id).read())).toEqual([]);
+
+  failing = false;
+  await memory.append([userMessage('two', { id: '2' })]);
+  await memory.flush();
+  expect(idsOf(await new KvMemory(kv, id).read())).toEqual(['1', '2']);
+});
+
+test("the plan's daily limit is told as a full store", async () => {
+  const put = async (): Promise<void> => {
+    throw new Error('KV put() limit exceeded for the day.');
+  };
+  const store = new KvStore(withFaults({ put: put as never }));
+  await expect(store.set(newId(), '1')).rejects.toMatchObject({ code: 'STORAGE_QUOTA', retryable: false });
+});
+
+test('failed reads, lists and deletes are coded as well', async () => {
+  const fail = async (): Promise<never> => {
+    throw new Error('KV GET failed: 503 Service Unavailable');
+  };
+  const store = new KvStore(withFaults({ get: fail as never, list: fail as never, delete: fail as never }));
+  for (const operation of [store.get('a'), store.getMany(['a', 'b']), store.keys('a'), store.delete(['a'])]) {
+    await expect(operation).rejects.toMatchObject({ code: 'STORAGE_FAILED', retryable: true, details: { status: 503 } });
+  }
+});
+
+test('what KV itself refuses is an error with its status', async () => {
+  const store = new KvStore(kv);
+  await expect(store.set('k'.repeat(513), '1')).rejects.toMatchObject({ code: 'STORAGE_FAILED', retryable: false });
+  await expect(store.set(newId(), 'x'.repeat(25 * 1024 * 1024 + 1))).rejects.toMatchObject({
+    code: 'STORAGE_FAILED',
+    retryable: false,
+    details: { status: 413 },
+  });
+});
+
+test('a time to live is passed on, and must be a minute', async () => {
+  const key = newId();
+  const before = Math.floor(Date.now() / 1000);
+  await new KvStore(kv, { expirationTtl: 3600 }).set(key, '1');
+  const [entry] = (await kv.list({ prefix: key })).keys;
+  expect(entry?.expiration).toBeGreaterThanOrEqual(before + 3600);
+  expect(() => new KvStore(kv, { expirationTtl: 59 })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+});
+
+test('of a session whose oldest turns have expired the rest is read', async () => {
+  const id = newId();
+  const memory = new KvMemory(kv, id, { expirationTtl: 3600 });
+  for (let turn = 0; turn < 40; turn++) {
+    await memory.append([userMessage('', { id: String(turn) })]);
+    await memory.flush();
+  }
+  const keys = (await new KvStore(kv).keys(`s:${id}:r:`)).toSorted();
+  await Promise.all(keys.slice(0, 35).map((key) => kv.delete(key)));
+  expect(idsOf(await new KvMemory(kv, id, { expirationTtl: 3600 }).read())).toEqual(['35', '36', '37', '38', '39']);
+
+  await memory.append([userMessage('', { id: '40' })]);
+  await memory.flush();
+  expect(idsOf(await new KvMemory(kv, id, { expirationTtl: 3600 }).read()).at(-1)).toBe('40');
+  await expect(new KvMemory(kv, id).read()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+});
+
+function idsOf(messages: readonly Msg[]): readonly string[] {
+  return messages.map((message) => message.id);
+}

@@ -1,0 +1,128 @@
+import { AgentError, messageOf } from '@isoloop/core';
+import type { KeyValueStore, StoreFeatures } from '@isoloop/core';
+
+export interface KvStoreOptions {
+  /** Seconds after which a value vanishes, counted from its last write; at least 60. Default: never. */
+  readonly expirationTtl?: number;
+  /** Milliseconds before a refused write is tried again; KV takes one write a second for each key. Default 1100. */
+  readonly retryDelayMs?: number;
+}
+
+/** https://developers.cloudflare.com/kv/platform/limits/ */
+const maxValueBytes = 25 * 1024 * 1024;
+const maxKeyBytes = 512;
+const minTtl = 60;
+/** Keys one bulk read may ask for. */
+const pageSize = 100;
+/** Times a write is tried that KV refuses for its rate. */
+const maxAttempts = 3;
+
+/**
+ * Values in Cloudflare KV. Eventually consistent: another location may read a value, or its absence, for a minute after it has
+ * changed. Writes are neither atomic nor conditional.
+ */
+export class KvStore implements KeyValueStore {
+  readonly features: StoreFeatures;
+  readonly #kv: KVNamespace;
+  readonly #put: KVNamespacePutOptions;
+  readonly #retryDelayMs: number;
+
+  /** Throws `CONFIGURATION` for a time to live of less than a minute. */
+  constructor(kv: KVNamespace, { expirationTtl, retryDelayMs = 1100 }: KvStoreOptions = {}) {
+    if (expirationTtl !== undefined && !(expirationTtl >= minTtl)) {
+      throw new AgentError('CONFIGURATION', `KV keeps values for ${minTtl} seconds or longer; expirationTtl is ${expirationTtl}`);
+    }
+    this.features = { atomic: false, compareAndSet: false, maxValueBytes, expires: expirationTtl !== undefined };
+    this.#kv = kv;
+    this.#put = expirationTtl === undefined ? {} : { expirationTtl };
+    this.#retryDelayMs = retryDelayMs;
+  }
+
+  async get(key: string): Promise<string | undefined> {
+    return (await request('read', () => this.#kv.get(key))) ?? undefined;
+  }
+
+  async getMany(keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const pages = Array.from({ length: Math.ceil(keys.length / pageSize) }, (_, page) =>
+      keys.slice(page * pageSize, (page + 1) * pageSize),
+    );
+    const found = await Promise.all(pages.map((page) => this.#getPage(page)));
+    return new Map(found.flat());
+  }
+
+  async set(key: string, value: string): Promise<void> {
+    checkKey(key);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await request('write', () => this.#kv.put(key, value, this.#put));
+      } catch (error) {
+        if (attempt === maxAttempts || !isRateLimit(error)) throw error;
+        await new Promise((resolve) => setTimeout(resolve, this.#retryDelayMs));
+      }
+    }
+  }
+
+  async setMany(entries: readonly (readonly [key: string, value: string])[]): Promise<void> {
+    for (const [key, value] of entries) await this.set(key, value);
+  }
+
+  async delete(keys: readonly string[]): Promise<void> {
+    await Promise.all(keys.map((key) => request('delete', () => this.#kv.delete(key))));
+  }
+
+  async keys(prefix: string): Promise<readonly string[]> {
+    const names: string[] = [];
+    for (let cursor: string | undefined; ;) {
+      const page = await request('list', () => this.#kv.list({ prefix, ...(cursor === undefined ? {} : { cursor }) }));
+      names.push(...page.keys.map(({ name }) => name));
+      if (page.list_complete) return names;
+      cursor = page.cursor;
+    }
+  }
+
+  /** A bulk read gives at most 25 MiB; one that asks for more is halved. */
+  async #getPage(keys: readonly string[]): Promise<readonly (readonly [string, string])[]> {
+    try {
+      const values = await request('read', () => this.#kv.get([...keys]));
+      return [...values].flatMap(([key, value]) => (value === null ? [] : [[key, value] as const]));
+    } catch (error) {
+      if (!isTooLarge(error)) throw error;
+      const [only] = keys;
+      if (keys.length === 1 && only !== undefined) {
+        const value = await this.get(only);
+        return value === undefined ? [] : [[only, value]];
+      }
+      const middle = Math.ceil(keys.length / 2);
+      return [...(await this.#getPage(keys.slice(0, middle))), ...(await this.#getPage(keys.slice(middle)))];
+    }
+  }
+}
+
+/** KV tells what went wrong by its message alone, which names the HTTP status, or the limit of the plan. */
+async function request<T>(what: string, operation: () => Promise<T>): Promise<T> {
+  try {
+    return await operation();
+  } catch (cause) {
+    const message = messageOf(cause);
+    const status = Number(/\b[45]\d\d\b/.exec(message)?.[0] ?? 0);
+    if (/limit exceeded for the day/i.test(message)) {
+      throw new AgentError('STORAGE_QUOTA', `The day's ${what}s in KV are used up: the conversation could not be saved`, { cause });
+    }
+    const retryable = status === 0 || status === 429 || status >= 500;
+    throw new AgentError('STORAGE_FAILED', `KV ${what} failed: ${message}`, { cause, retryable, details: { status } });
+  }
+}
+
+function checkKey(key: string): void {
+  // Keys are ASCII: as many bytes as characters.
+  if (key.length > maxKeyBytes)
+    throw new AgentError('STORAGE_FAILED', `A key in KV has at most ${maxKeyBytes} bytes; this one has ${key.length}`);
+}
+
+function isRateLimit(error: unknown): boolean {
+  return AgentError.is(error) && error.details?.['status'] === 429;
+}
+
+function isTooLarge(error: unknown): boolean {
+  return AgentError.is(error) && error.details?.['status'] === 413;
+}
