@@ -7,8 +7,8 @@ import { splitValue } from './split-value.ts';
 
 /** Batches that a level of the head names before one of them takes the names over. */
 const levelWidth = 32;
-/** Writers that may come in between, one after the other, before a flush gives up. */
-const maxAttempts = 10;
+/** Times that other writers may come in between before a flush gives up. */
+const maxAttempts = 20;
 
 /**
  * A session's records in a store: append-only, one batch a flush under a key of its own, then the head. It does not queue: its
@@ -22,8 +22,8 @@ export class SessionLog {
   #head: Head | undefined;
   /** The head's text as last seen in the store: another one tells that another writer was there. */
   #seen: string | undefined;
-  /** Every batch of the log, as far as this writer knows. */
-  #refs = new Set<string>();
+  /** Every batch of the log, as far as this writer knows; what is here is not read again. */
+  #batches = new Map<string, Batch>();
   readonly #pending: LogRecord[] = [];
   /** The batch of a write that failed with its outcome open, and how many of the pending records it holds. */
   #unsure: { readonly ref: string; readonly records: number } | undefined;
@@ -48,19 +48,15 @@ export class SessionLog {
   async load(): Promise<readonly LogRecord[]> {
     const text = await this.#store.get(this.#keys.head);
     const head = text === undefined ? undefined : parseHead(text);
-    const batches = new Map<string, Batch>();
-    const missing = await this.#read(head?.refs.flat() ?? [], batches);
-    const named = new Set(batches.keys());
-    if (head?.chain === this.#head?.chain) {
-      const own = [...this.#refs].filter((ref) => !named.has(ref));
-      missing.push(...(await this.#read(own, batches)));
-    }
-    this.#accept(missing, batches);
-    const lost = [...batches.keys()].filter((ref) => !named.has(ref));
+    const known = head?.chain === this.#head?.chain ? this.#batches : new Map<string, Batch>();
+    const batches = await this.#walk(head?.refs.flat() ?? [], known);
+    const lost = [...known.keys()].filter((ref) => !batches.has(ref));
+    for (const [ref, batch] of known) batches.set(ref, batch);
+
     this.#head = head && rejoin(head, lost, this.version);
     this.#seen = text;
-    this.#refs = new Set(batches.keys());
-    if (this.#unsure && this.#refs.has(this.#unsure.ref)) this.#pending.splice(0, this.#unsure.records);
+    this.#batches = batches;
+    if (this.#unsure && batches.has(this.#unsure.ref)) this.#pending.splice(0, this.#unsure.records);
     this.#unsure = undefined;
 
     const stored = [...batches].toSorted(([a], [b]) => (a < b ? -1 : 1)).flatMap(([, batch]) => batch.records);
@@ -80,13 +76,13 @@ export class SessionLog {
   /** Deletes every key of the session; the head first, so that an interrupted clear leaves an empty session. */
   async clear(): Promise<void> {
     await this.load().catch(() => {});
-    const batches = [...this.#refs].flatMap((ref) => this.#keys.batch(ref));
+    const batches = [...this.#batches.keys()].flatMap((ref) => this.#keys.batch(ref));
     const found = await this.#store.keys(this.#keys.prefix);
     await this.#store.delete([this.#keys.head]);
     await this.#store.delete([...new Set([...batches, ...found])]);
     this.#head = undefined;
     this.#seen = undefined;
-    this.#refs.clear();
+    this.#batches.clear();
     this.#pending.length = 0;
     this.#unsure = undefined;
   }
@@ -127,30 +123,41 @@ export class SessionLog {
     this.#unsure = undefined;
     this.#head = head;
     this.#seen = text;
-    this.#refs.add(ref);
+    this.#batches.set(ref, batch);
     this.#pending.splice(0, records.length);
     return true;
   }
 
-  /** Reads these batches and all that they name into `batches`; gives those that are not in the store. */
-  async #read(refs: readonly string[], batches: Map<string, Batch>): Promise<string[]> {
+  /** These batches and all that they name, level by level; what is known is not read. */
+  async #walk(refs: readonly string[], known: ReadonlyMap<string, Batch>): Promise<Map<string, Batch>> {
+    const batches = new Map<string, Batch>();
     const missing: string[] = [];
     for (let wanted = refs; wanted.length > 0;) {
-      const values = await this.#store.getMany(wanted.flatMap((ref) => this.#keys.batch(ref)));
+      const read = await this.#read(wanted.filter((ref) => !known.has(ref)));
       const named: string[] = [];
       for (const ref of wanted) {
-        const parts = this.#keys.batch(ref).flatMap((key) => values.get(key) ?? []);
-        if (parts.length < this.#keys.batch(ref).length) {
-          missing.push(ref);
-          continue;
-        }
-        const batch = parseBatch(parts);
-        batches.set(ref, batch);
-        named.push(...(batch.index ?? []));
+        const batch = known.get(ref) ?? read.get(ref);
+        if (batch) batches.set(ref, batch);
+        else missing.push(ref);
+        named.push(...(batch?.index ?? []));
       }
       wanted = named.filter((ref) => !batches.has(ref));
     }
-    return missing;
+    this.#accept(missing, batches);
+    return batches;
+  }
+
+  /** Those of the batches that are in the store. */
+  async #read(refs: readonly string[]): Promise<ReadonlyMap<string, Batch>> {
+    const batches = new Map<string, Batch>();
+    if (refs.length === 0) return batches;
+    const values = await this.#store.getMany(refs.flatMap((ref) => this.#keys.batch(ref)));
+    for (const ref of refs) {
+      const keys = this.#keys.batch(ref);
+      const found = keys.flatMap((key) => values.get(key) ?? []);
+      if (found.length === keys.length) batches.set(ref, parseBatch(found));
+    }
+    return batches;
   }
 
   /** In a store whose values expire, the oldest may be gone; anything else that is missing is lost, or not there yet. */

@@ -1,4 +1,8 @@
+import { expect, test } from 'vitest';
+import { userMessage } from '../message/create-message.ts';
+import type { Msg } from '../message/msg.ts';
 import { memoryConformance } from '../testing/memory-conformance.ts';
+import type { KeyValueStore } from './key-value-store.ts';
 import { MemoryStore } from './memory-store.ts';
 import { SessionMemory } from './session-memory.ts';
 
@@ -7,4 +11,186 @@ for (const durability of ['step', 'turn'] as const) {
   memoryConformance(`SessionMemory (${durability})`, (sessionId) => new SessionMemory(store, sessionId, { durability }), {
     persistent: true,
   });
+}
+
+const small = new MemoryStore({ maxValueBytes: 100 });
+memoryConformance('SessionMemory (split values)', (sessionId) => new SessionMemory(small, sessionId), { persistent: true });
+
+/** Counts calls and the bytes they write or read; finding records by `keys` is not allowed. */
+class MeteredStore extends MemoryStore {
+  calls = 0;
+  bytes = 0;
+
+  override async get(key: string): Promise<string | undefined> {
+    const value = await super.get(key);
+    this.#count(value);
+    return value;
+  }
+  override async getMany(keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const values = await super.getMany(keys);
+    this.#count(...values.values());
+    return values;
+  }
+  override setMany(entries: readonly (readonly [string, string])[]): Promise<void> {
+    this.#count(...entries.map(([, value]) => value));
+    return super.setMany(entries);
+  }
+  override compareAndSet(key: string, expected: string | undefined, value: string): Promise<boolean> {
+    this.#count(value);
+    return super.compareAndSet(key, expected, value);
+  }
+  override keys(): Promise<readonly string[]> {
+    throw new Error('records must not be found by keys()');
+  }
+  #count(...values: (string | undefined)[]): void {
+    this.calls++;
+    this.bytes += values.join('').length;
+  }
+  take(): { calls: number; bytes: number } {
+    const { calls, bytes } = this;
+    this.calls = 0;
+    this.bytes = 0;
+    return { calls, bytes };
+  }
+}
+
+test('an append costs the same at message 10 and at message 10,000, and reading takes few rounds', async () => {
+  const store = new MeteredStore();
+  const memory = new SessionMemory(store, 's');
+  const costs: { calls: number; bytes: number }[] = [];
+  await memory.read();
+  store.take();
+  for (let n = 1; n <= 10_000; n++) {
+    await memory.append([message(String(n))]);
+    costs.push(store.take());
+  }
+  expect(new Set(costs.map(({ calls }) => calls))).toEqual(new Set([2]));
+  expect(Math.max(...costs.map(({ bytes }) => bytes))).toBeLessThan(6_000);
+  const average = (some: typeof costs): number => some.reduce((sum, { bytes }) => sum + bytes, 0) / some.length;
+  expect(average(costs.slice(9_000))).toBeLessThan(average(costs.slice(0, 1_000)) * 3);
+
+  const read = await new SessionMemory(store, 's').read();
+  expect(read.map(({ id }) => Number(id))).toEqual(Array.from({ length: 10_000 }, (_, n) => n + 1));
+  expect(store.take().calls).toBeLessThanOrEqual(4);
+});
+
+test('step writes with each append, turn with each flush; a flush of nothing writes nothing', async () => {
+  const store = new MeteredStore();
+  const step = new SessionMemory(store, 'step');
+  await step.append([message('1')]);
+  expect(idsOf(await new SessionMemory(store, 'step').read())).toEqual(['1']);
+  expect(step.sessionVersion).toBe(1);
+
+  const turn = new SessionMemory(store, 'turn', { durability: 'turn' });
+  await turn.append([message('1')]);
+  await turn.append([message('2'), message('3')]);
+  await turn.delete(['2']);
+  expect(idsOf(await new SessionMemory(store, 'turn').read())).toEqual([]);
+  expect(turn.sessionVersion).toBe(0);
+  await turn.flush();
+  expect(turn.sessionVersion).toBe(1);
+  expect(idsOf(await new SessionMemory(store, 'turn').read())).toEqual(['1', '3']);
+
+  store.take();
+  await turn.flush();
+  await turn.delete(['unknown']);
+  await turn.flush();
+  expect(store.take().calls).toBe(0);
+});
+
+test('a cleared session leaves no key behind, also none that a failed write left', async () => {
+  const store = new MemoryStore({ maxValueBytes: 64 });
+  const other = new SessionMemory(store, 's:');
+  await other.append([message('other')]);
+  const keys = await store.keys('');
+
+  const memory = new SessionMemory(store, 's');
+  for (let n = 0; n < 70; n++) await memory.append([message(String(n))]);
+  await store.set('s:s:r:00000071-orphan', '{}');
+  expect((await store.keys('')).length).toBeGreaterThan(200);
+  await memory.clear();
+  expect(await store.keys('')).toEqual(keys);
+  expect(idsOf(await other.read())).toEqual(['other']);
+});
+
+test('keys are ASCII and at most 512 bytes, whatever the session id', async () => {
+  const store = new MemoryStore({ maxValueBytes: 64 });
+  for (const id of ['会话 1', '..', '.', 'a/b:c', '😀'.repeat(33), 'x'.repeat(400)]) {
+    const memory = new SessionMemory(store, id);
+    await memory.append([message(id)]);
+    expect(idsOf(await new SessionMemory(store, id).read())).toEqual([id]);
+  }
+  const keys = await store.keys('');
+  expect(keys.filter((key) => !/^[!-~]{1,512}$/.test(key))).toEqual([]);
+});
+
+test.for([[''], ['x'.repeat(401)], ['会'.repeat(45)], ['\ud800']])('the session id %j is refused', ([id = '']) => {
+  expect(() => new SessionMemory(new MemoryStore(), id)).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));
+});
+
+test('a message that is none is refused before anything is kept', async () => {
+  const store = new MemoryStore();
+  const memory = new SessionMemory(store, 's');
+  const bad = { ...message('bad'), createdAt: undefined } as unknown as Msg;
+  await expect(memory.append([message('1'), bad])).rejects.toMatchObject({ code: 'INVALID_MESSAGE', details: { index: 1, id: 'bad' } });
+  await memory.append([message('2')]);
+  expect(idsOf(await new SessionMemory(store, 's').read())).toEqual(['2']);
+});
+
+const damages: readonly (readonly [name: string, damage: (store: KeyValueStore) => Promise<void>, error: object])[] = [
+  [
+    'a head that is no JSON',
+    (store) => store.set('s:s:head', '{"v":1'),
+    { code: 'STORAGE_FAILED', message: expect.stringContaining('head') },
+  ],
+  ['a head without its fields', (store) => store.set('s:s:head', '{"v":1,"version":1}'), { code: 'STORAGE_FAILED' }],
+  [
+    'a head of a later format',
+    (store) => edit(store, 'head', '"v":1', '"v":2'),
+    { code: 'STORAGE_FAILED', message: expect.stringContaining('format 2') },
+  ],
+  ['a head with a foreign key', (store) => edit(store, 'head', '00000001-', '../00000001-'), { code: 'STORAGE_FAILED' }],
+  ['a record that is no JSON', (store) => edit(store, 'r:00000001', '"v":1', '"v"'), { code: 'STORAGE_FAILED' }],
+  ['a record of a later format', (store) => edit(store, 'r:00000001', '"v":1', '"v":9'), { code: 'STORAGE_FAILED' }],
+  ['a record of an unknown kind', (store) => edit(store, 'r:00000001', '"kind":"message"', '"kind":"poem"'), { code: 'STORAGE_FAILED' }],
+  [
+    'a message that is none',
+    (store) => edit(store, 'r:00000002', '"role":"user"', '"role":"root"'),
+    { code: 'INVALID_MESSAGE', details: { index: 1, id: '2', field: 'role' } },
+  ],
+  [
+    'a record that is missing',
+    async (store) => store.delete(await store.keys('s:s:r:00000001')),
+    { code: 'STORAGE_FAILED', retryable: true },
+  ],
+];
+
+test.for(damages)('%s is told, and the session can be cleared', async ([, damage, error]) => {
+  const store = new MemoryStore();
+  const memory = new SessionMemory(store, 's');
+  await memory.append([message('1')]);
+  await memory.append([message('2')]);
+  await damage(store);
+
+  const reader = new SessionMemory(store, 's');
+  await expect(reader.read()).rejects.toMatchObject(error);
+  await reader.clear();
+  expect(await reader.read()).toEqual([]);
+  expect(await store.keys('')).toEqual([]);
+});
+
+/** Replaces text in the one value whose key has this part. */
+async function edit(store: KeyValueStore, part: string, from: string, to: string): Promise<void> {
+  const [key = ''] = (await store.keys('s:s:')).filter((each) => each.includes(part));
+  const value = await store.get(key);
+  expect(value).toContain(from);
+  await store.set(key, (value ?? '').replace(from, to));
+}
+
+function message(id: string): Msg {
+  return userMessage(`text of ${id}`, { id });
+}
+
+function idsOf(messages: readonly Msg[]): readonly string[] {
+  return messages.map(({ id }) => id);
 }

@@ -1,0 +1,194 @@
+import { expect, test } from 'vitest';
+import { AgentError } from '../error/agent-error.ts';
+import { userMessage } from '../message/create-message.ts';
+import type { Msg } from '../message/msg.ts';
+import type { KeyValueStore } from './key-value-store.ts';
+import { MemoryStore } from './memory-store.ts';
+import { SessionMemory } from './session-memory.ts';
+
+/** What happens instead of an operation; `proceed` does it. */
+type Intercept = <T>(operation: string, proceed: () => Promise<T>) => Promise<T>;
+
+/** A store as it is found in the world: `weak` ones neither compare-and-set nor write several values as one. */
+function intercepted(store: MemoryStore, weak: boolean, intercept: Intercept): KeyValueStore {
+  const set = (key: string, value: string): Promise<void> => intercept('set', () => store.set(key, value));
+  return {
+    features: { ...store.features, atomic: !weak, compareAndSet: !weak },
+    get: (key) => intercept('get', () => store.get(key)),
+    getMany: (keys) => intercept('getMany', () => store.getMany(keys)),
+    set,
+    setMany: async (entries) => {
+      if (!weak) return intercept('setMany', () => store.setMany(entries));
+      for (const [key, value] of entries) await set(key, value);
+    },
+    delete: (keys) => intercept('delete', () => store.delete(keys)),
+    keys: (prefix) => intercept('keys', () => store.keys(prefix)),
+    ...(weak
+      ? {}
+      : {
+          compareAndSet: (key: string, expected: string | undefined, value: string) =>
+            intercept('compareAndSet', () => store.compareAndSet(key, expected, value)),
+        }),
+  };
+}
+
+const kinds = [
+  ['a store with compare-and-set', false],
+  ['a store without', true],
+] as const;
+
+test.for(kinds)('%s: whichever operation fails, before or after it took effect, each message is kept once', async ([, weak]) => {
+  for (const takesEffect of [false, true]) {
+    for (let failing = 0; failing < 30; failing++) {
+      const store = new MemoryStore({ maxValueBytes: 150 });
+      let operations = 0;
+      let failures = 0;
+      const intercept: Intercept = async (_operation, proceed) => {
+        const fails = operations++ === failing;
+        if (!fails) return proceed();
+        failures++;
+        if (takesEffect) await proceed();
+        throw new AgentError('STORAGE_FAILED', 'lost');
+      };
+      const memory = new SessionMemory(intercepted(store, weak, intercept), 's');
+      let rejected = 0;
+      const count = (error: unknown): void => {
+        expect(error).toMatchObject({ code: 'STORAGE_FAILED' });
+        rejected++;
+      };
+      for (let n = 1; n <= 5; n++) {
+        await memory.append([message(`${n}`)]).catch(count);
+        await memory.flush().catch(count);
+        expect(idsOf(await memory.read())).toEqual(Array.from({ length: n }, (_, index) => `${index + 1}`));
+      }
+      await memory.delete(['2']).catch(count);
+      await memory.flush();
+      expect(rejected).toBe(failures);
+      expect(idsOf(await memory.read())).toEqual(['1', '3', '4', '5']);
+      expect(idsOf(await new SessionMemory(store, 's').read())).toEqual(['1', '3', '4', '5']);
+    }
+  }
+});
+
+test('on a full store messages wait, are part of the conversation, and are written once there is room', async () => {
+  const store = new MemoryStore();
+  let full = false;
+  const intercept: Intercept = (operation, proceed) => {
+    if (full && operation === 'setMany') return Promise.reject(new AgentError('STORAGE_QUOTA', 'full'));
+    return proceed();
+  };
+  const memory = new SessionMemory(intercepted(store, false, intercept), 's');
+  await memory.append([message('1')]);
+  full = true;
+  await expect(memory.append([message('2')])).rejects.toMatchObject({ code: 'STORAGE_QUOTA' });
+  await expect(memory.append([message('3')])).rejects.toMatchObject({ code: 'STORAGE_QUOTA' });
+  expect(idsOf(await memory.read())).toEqual(['1', '2', '3']);
+  expect(memory.sessionVersion).toBe(1);
+  full = false;
+  await memory.flush();
+  expect(idsOf(await new SessionMemory(store, 's').read())).toEqual(['1', '2', '3']);
+  expect(memory.sessionVersion).toBe(2);
+});
+
+test('a store that cannot even be read keeps what is appended for later', async () => {
+  const store = new MemoryStore();
+  await new SessionMemory(store, 's').append([message('1')]);
+  let down = true;
+  const intercept: Intercept = (_operation, proceed) => (down ? Promise.reject(new Error('network')) : proceed());
+  const memory = new SessionMemory(intercepted(store, true, intercept), 's');
+  await expect(memory.append([message('2')])).rejects.toMatchObject({ code: 'STORAGE_FAILED', message: 'network' });
+  down = false;
+  await memory.flush();
+  expect(idsOf(await memory.read())).toEqual(['1', '2']);
+  expect(idsOf(await new SessionMemory(store, 's').read())).toEqual(['1', '2']);
+});
+
+test('with compare-and-set, writers at the same moment lose nothing', async () => {
+  const store = new MemoryStore();
+  const writers = ['a', 'b', 'c'].map((name) => ({ name, memory: new SessionMemory(store, 's') }));
+  for (let n = 0; n < 40; n++) await Promise.all(writers.map(({ name, memory }) => memory.append([message(`${name}${n}`)])));
+  const read = idsOf(await new SessionMemory(store, 's').read());
+  expect(read.length).toBe(120);
+  for (const { name } of writers)
+    expect(read.filter((id) => id.startsWith(name))).toEqual(Array.from({ length: 40 }, (_, n) => `${name}${n}`));
+  expect((await store.keys('s:s:r:')).length).toBe(120);
+});
+
+test('without, a writer whose head was overwritten names its records again at its next flush', async () => {
+  const store = new MemoryStore();
+  await new SessionMemory(store, 's').append([message('1')]);
+  const a = new SessionMemory(intercepted(store, true, direct), 's');
+  const b = new SessionMemory(intercepted(store, true, direct), 's');
+  await Promise.all([a.read(), b.read()]);
+  await Promise.all([a.append([message('a2')]), b.append([message('b2')])]);
+  const between = idsOf(await new SessionMemory(store, 's').read());
+  expect([
+    ['1', 'a2'],
+    ['1', 'b2'],
+  ]).toContainEqual(between);
+
+  const loser = between.includes('a2') ? b : a;
+  await loser.append([message('3')]);
+  expect(idsOf(await new SessionMemory(store, 's').read()).toSorted()).toEqual(['1', '3', 'a2', 'b2']);
+  expect(idsOf(await loser.read())).toEqual(idsOf(await new SessionMemory(store, 's').read()));
+});
+
+test('a head that is read late does not undo what was written since', async () => {
+  const store = new MemoryStore();
+  const heads: string[] = [];
+  let stale = 0;
+  const late: KeyValueStore = {
+    ...intercepted(store, true, direct),
+    get: async (key) => (stale > 0 ? heads.at(-1 - stale) : store.get(key)),
+    setMany: async (entries) => {
+      await store.setMany(entries);
+      heads.push(...entries.filter(([key]) => key === 's:s:head').map(([, value]) => value));
+    },
+  };
+  const memory = new SessionMemory(late, 's');
+  for (let n = 1; n <= 50; n++) {
+    stale = n > 45 ? 40 : n > 5 ? 3 : 0;
+    await memory.append([message(String(n))]);
+  }
+  const all = Array.from({ length: 50 }, (_, n) => String(n + 1));
+  expect(idsOf(await memory.read())).toEqual(all);
+  expect(idsOf(await new SessionMemory(store, 's').read())).toEqual(all);
+  expect(memory.sessionVersion).toBe(50);
+});
+
+test.for(kinds)('%s: a session that another writer cleared begins anew', async ([, weak]) => {
+  const store = new MemoryStore();
+  const open = (): SessionMemory => new SessionMemory(intercepted(store, weak, direct), 's');
+  const memory = open();
+  await memory.append([message('1')]);
+  const other = open();
+  await other.clear();
+  await memory.append([message('2')]);
+  expect(idsOf(await memory.read())).toEqual(['2']);
+  expect(idsOf(await open().read())).toEqual(['2']);
+
+  await other.clear();
+  await other.append([message('3')]);
+  await memory.append([message('4')]);
+  expect(idsOf(await memory.read())).toEqual(['3', '4']);
+  expect(idsOf(await open().read())).toEqual(['3', '4']);
+});
+
+test('writers that never let go are told', async () => {
+  const store = new MemoryStore();
+  const memory = new SessionMemory({ ...intercepted(store, false, direct), compareAndSet: async () => false }, 's');
+  await expect(memory.append([message('1')])).rejects.toMatchObject({ code: 'STORAGE_FAILED', retryable: true });
+  expect(await store.keys('')).toEqual([]);
+});
+
+function direct<T>(_operation: string, proceed: () => Promise<T>): Promise<T> {
+  return proceed();
+}
+
+function message(id: string): Msg {
+  return userMessage(`text of ${id}`, { id });
+}
+
+function idsOf(messages: readonly Msg[]): readonly string[] {
+  return messages.map(({ id }) => id);
+}
