@@ -1,4 +1,5 @@
 import type { ContentBlock, MediaBlock, MediaSource, ToolResult, ToolUse } from '../message/content-block.ts';
+import { inlineSource, mediaPlaceholder } from '../message/media.ts';
 import type { Msg } from '../message/msg.ts';
 import type { OpenAiFormat } from './openai-formatter.ts';
 
@@ -60,7 +61,7 @@ function toWireContent(content: readonly ContentBlock[], format: MessageFormat):
 
 function toWireMedia(block: MediaBlock, { features }: MessageFormat): WireObject {
   const { type, name = 'file' } = block;
-  const source = inlined(block.source);
+  const source = inlineSource(block.source);
   if (features.media.includes(type)) {
     if (type === 'image') return { type: 'image_url', image_url: { url: toUrl(source) } };
     if (type === 'video') return { type: 'video_url', video_url: { url: toUrl(source) } };
@@ -68,18 +69,11 @@ function toWireMedia(block: MediaBlock, { features }: MessageFormat): WireObject
     if (source.type === 'base64' && type === 'file') return { type: 'file', file: { filename: name, file_data: toUrl(source) } };
     if (source.type === 'base64') return { type: 'input_audio', input_audio: { data: source.data, format: audioFormat(source.mediaType) } };
   }
-  return { type: 'text', text: placeholder(block) };
+  return { type: 'text', text: mediaPlaceholder(block) };
 }
 
 function toUrl(source: MediaSource): string {
   return source.type === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`;
-}
-
-/** A `data:` URL is inline data too. */
-function inlined(source: MediaSource): MediaSource {
-  if (source.type === 'base64') return source;
-  const head = /^data:([^;,]*)[^,]*;base64,/.exec(source.url.slice(0, 256));
-  return head ? { type: 'base64', mediaType: head[1] || 'text/plain', data: source.url.slice(head[0].length) } : source;
 }
 
 /** `audio/x-wav` and `audio/wave` are `wav`, `audio/mpeg` is `mp3`. */
@@ -88,15 +82,8 @@ function audioFormat(mediaType: string): string {
   return { wave: 'wav', mpeg: 'mp3' }[subtype] ?? subtype;
 }
 
-/** `[image: cat.png]`, `[audio: https://…]`, `[file: report.pdf https://…]`; inline data shows its media type where it has no name. */
-function placeholder({ type, source, name }: MediaBlock): string {
-  const known = inlined(source);
-  const place = known.type === 'url' && !known.url.startsWith('data:') ? known.url : '';
-  return `[${type}: ${[name, place].filter(Boolean).join(' ') || (known.mediaType ?? 'inline')}]`;
-}
-
 function plainText(blocks: readonly ContentBlock[]): string {
-  return blocks.flatMap((block) => (block.type === 'text' ? block.text : isMedia(block) ? placeholder(block) : [])).join('\n');
+  return blocks.flatMap((block) => (block.type === 'text' ? block.text : isMedia(block) ? mediaPlaceholder(block) : [])).join('\n');
 }
 
 function isMedia(block: ContentBlock): block is MediaBlock {

@@ -89,7 +89,8 @@ function retryAfter(header: string | null): number | undefined {
   return [wait, Math.max(0, until)].find((value) => value >= 0);
 }
 
-function quote(text: string, length = 200): string {
+/** One line, cut. */
+export function quote(text: string, length = 200): string {
   const line = text
     .slice(0, 2 * length)
     .trim()
