@@ -76,6 +76,11 @@ test('the prompt is the one that is marked, not the last user message', () => {
   expect(idsOf(twoPhaseTrim(log, { budget: 20, count: () => 10, prompt: 2 }).messages)).toBe('2u 4u');
 });
 
+test('a prompt that is a result keeps the call it belongs to', () => {
+  const log = conversation('u a c1 t a');
+  expect(idsOf(twoPhaseTrim(log, { budget: 10, count: () => 10, prompt: 3 }).messages)).toBe('2c 3t 4a');
+});
+
 test('without a prompt the oldest go', () => {
   const log = conversation('u a c1 t c1 t');
   expect(idsOf(twoPhaseTrim(log, { budget: 40, count: () => 10, prompt: -1 }).messages)).toBe('2c 3t 4c 5t');
