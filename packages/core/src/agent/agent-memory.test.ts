@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import { fitContext } from '../context/fit-context.ts';
+import { AgentError } from '../error/agent-error.ts';
+import { MemoryStore } from '../memory/memory-store.ts';
+import { SessionMemory } from '../memory/session-memory.ts';
+import { textOf } from '../message/message-text.ts';
+import type { ModelRequest } from '../model/chat-model.ts';
+import { ScriptedModel } from '../testing/scripted-model.ts';
+import { tool } from '../tool/tool.ts';
+import { ReActAgent } from './react-agent.ts';
+
+const echo = tool({
+  name: 'echo',
+  description: 'Says it again',
+  input: { type: 'object', properties: { text: { type: 'string' } } },
+  execute: async (input) => JSON.stringify(input),
+});
+
+test('an agent built anew on the same session goes on where the last one stopped', async () => {
+  const store = new MemoryStore();
+  const first = new ScriptedModel([
+    {
+      thinking: 'Hm.',
+      toolCalls: [
+        { name: 'echo', input: { text: '東京' } },
+        { name: 'echo', input: '{bad' },
+      ],
+    },
+    'Done.',
+  ]);
+  const before = new ReActAgent({ name: 'a', model: first, tools: [echo], memory: new SessionMemory(store, 's') });
+  expect((await before.call('one')).sessionVersion).toBeGreaterThan(0);
+
+  const second = new ScriptedModel(['Again.']);
+  const after = new ReActAgent({ name: 'a', model: second, tools: [echo], memory: new SessionMemory(store, 's') });
+  expect(await after.messages()).toEqual(await before.messages());
+  expect((await after.call('two')).text).toBe('Again.');
+  expect(second.requests[0]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool', 'assistant', 'user']);
+});
+
+test('a call that the store refuses ends with its code, and the conversation is whole', async () => {
+  class FullStore extends MemoryStore {
+    full = false;
+    override setMany(entries: readonly (readonly [string, string])[]): Promise<void> {
+      return this.full ? Promise.reject(new AgentError('STORAGE_QUOTA', 'full')) : super.setMany(entries);
+    }
+  }
+  const store = new FullStore();
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['One.', 'Two.']), memory: new SessionMemory(store, 's') });
+  await agent.call('first');
+  store.full = true;
+  await expect(agent.call('second')).rejects.toMatchObject({ code: 'STORAGE_QUOTA' });
+  store.full = false;
+  await agent.call('third');
+  const stored = await new SessionMemory(store, 's').read();
+  expect(stored.map((message) => textOf(message))).toEqual(['first', 'One.', 'second', 'third', 'Two.']);
+});
+
+test('the requests of a long conversation stay within the window, and their beginning stays the same', async () => {
+  const answers = Array.from({ length: 30 }, () => 'x'.repeat(400));
+  const model = new ScriptedModel(answers);
+  const agent = new ReActAgent({
+    name: 'a',
+    systemPrompt: 'Be brief.',
+    model,
+    context: fitContext({ window: 2_500, reserveOutput: 500, step: 500 }),
+  });
+  for (let turn = 0; turn < 30; turn++) await agent.call('y'.repeat(400));
+  const sizes = model.requests.map(({ messages }) => messages.length);
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(20);
+  expect((await agent.messages()).length).toBe(60);
+  const starts = new Set(model.requests.map(({ messages }: ModelRequest) => messages[1]?.id));
+  expect(starts.size).toBeLessThan(12);
+});
