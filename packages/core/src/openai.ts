@@ -71,3 +71,14 @@ async function askKey(apiKey: () => string | Promise<string>): Promise<string> {
     throw new AgentError('MODEL_AUTH', `There is no API key: ${messageOf(cause)}`, { cause });
   }
 }
+
+export { createOpenAiEncoder, toChatCompletion, toOpenAiError } from './stream/openai-encoder.ts';
+export type {
+  ChatCompletion,
+  ChatCompletionChunk,
+  ChatCompletionUsage,
+  OpenAiEncoder,
+  OpenAiEncoderOptions,
+  OpenAiError,
+} from './stream/openai-encoder.ts';
+export { fromOpenAiMessages } from './stream/openai-messages.ts';

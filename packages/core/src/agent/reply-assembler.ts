@@ -1,5 +1,7 @@
 import type { ContentBlock, MediaBlock } from '../message/content-block.ts';
-import type { JsonObject, JsonValue } from '../message/json.ts';
+import type { JsonObject } from '../message/json.ts';
+import { mediaKind } from '../message/media-kind.ts';
+import { parseJson } from '../message/parse-json.ts';
 import type { ModelDelta } from '../model/chat-model.ts';
 import type { Usage } from '../model/usage.ts';
 
@@ -127,22 +129,8 @@ function toolUseBlock(call: OpenCall): ContentBlock {
   const { id, name, input: raw, providerId } = call;
   const metadata = providerId === undefined ? call.providerMetadata : { ...call.providerMetadata, id: providerId };
   const extra = metadata ? { providerMetadata: metadata } : {};
-  const input = parseInput(raw);
+  // Nothing at all is a call without arguments.
+  const input = raw.trim() ? parseJson(raw) : {};
   if (input === undefined) return { type: 'tool_use', id, name, input: null, raw, ...extra };
   return { type: 'tool_use', id, name, input, ...(raw && raw !== JSON.stringify(input) ? { raw } : {}), ...extra };
-}
-
-/** Nothing at all is a call without arguments; `undefined` is no JSON. */
-function parseInput(raw: string): JsonValue | undefined {
-  if (!raw.trim()) return {};
-  try {
-    return JSON.parse(raw) as JsonValue;
-  } catch {
-    return undefined;
-  }
-}
-
-function mediaKind(mediaType: string): MediaBlock['type'] {
-  const kind = mediaType.slice(0, mediaType.indexOf('/'));
-  return kind === 'image' || kind === 'audio' || kind === 'video' ? kind : 'file';
 }

@@ -8,7 +8,8 @@ const asks = (id: string, ...toolUseIds: string[]): Msg =>
     toolUseIds.map((toolUseId) => ({ type: 'tool_use', id: toolUseId, name: 't', input: {} })),
     { id },
   );
-const gives = (toolUseId: string, id = `r-${toolUseId}`): Msg => toolMessage({ type: 'tool_result', toolUseId, name: 't', output: '', state: 'success' }, { id });
+const gives = (toolUseId: string, id = `r-${toolUseId}`): Msg =>
+  toolMessage({ type: 'tool_result', toolUseId, name: 't', output: '', state: 'success' }, { id });
 const says = (id: string): Msg => userMessage(id, { id });
 const ids = (messages: readonly Msg[]): string[] => messages.map(({ id }) => id);
 

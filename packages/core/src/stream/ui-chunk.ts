@@ -9,6 +9,7 @@ export type UiChunk =
       readonly finishReason?: 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'other';
       readonly messageMetadata?: JsonObject;
     }
+  | { readonly type: 'message-metadata'; readonly messageMetadata: JsonObject }
   | { readonly type: 'abort'; readonly reason?: string }
   | { readonly type: 'error'; readonly errorText: string }
   | { readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; readonly id: string }
@@ -30,5 +31,4 @@ export type UiChunk =
       readonly preliminary?: boolean;
     }
   | { readonly type: 'tool-output-error'; readonly toolCallId: string; readonly errorText: string; readonly dynamic: true }
-  | { readonly type: 'tool-output-denied'; readonly toolCallId: string }
   | { readonly type: 'data-isoloop-event'; readonly data: JsonValue; readonly transient: true };

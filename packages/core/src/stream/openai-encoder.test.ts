@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { AgentError, ReActAgent, textOf, tool, type CallOptions } from '@isoloop/core';
+import { createOpenAiEncoder, fromOpenAiMessages, toChatCompletion, type ChatCompletionChunk, type OpenAiError } from '@isoloop/core/openai';
+import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
+
+const about = { model: 'm', id: 'chatcmpl-1', created: 1, includeUsage: true };
+const echo = tool({ name: 'echo', description: 'Gives back', input: { type: 'object' }, execute: () => 'echo' });
+
+async function chunksOf(replies: readonly ScriptedReply[], options: CallOptions = {}) {
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(replies), tools: [echo] });
+  const encoder = createOpenAiEncoder(about);
+  const stream = agent.stream('go', { throwOnError: false, ...options });
+  const chunks: (ChatCompletionChunk | OpenAiError)[] = [];
+  for await (const batch of stream.batches()) chunks.push(...encoder.encode(batch));
+  return { chunks, result: await stream.result };
+}
+
+const contents = (chunks: readonly (ChatCompletionChunk | OpenAiError)[]) =>
+  chunks.flatMap((chunk) => ('choices' in chunk ? (chunk.choices[0]?.delta.content ?? []) : []));
+
+test('an answer: role first, deltas, the finish reason, the usage', async () => {
+  const { chunks, result } = await chunksOf([{ thinking: 'hm', text: 'Hello you.' }]);
+  expect(chunks[0]).toMatchObject({ id: 'chatcmpl-1', object: 'chat.completion.chunk', choices: [{ delta: { role: 'assistant' }, finish_reason: null }] });
+  expect(chunks[1]).toMatchObject({ choices: [{ delta: { reasoning_content: 'hm' } }] });
+  expect(contents(chunks).join('')).toBe('Hello you.');
+  expect(chunks.at(-2)).toMatchObject({ choices: [{ delta: {}, finish_reason: 'stop' }] });
+  expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } });
+  expect(toChatCompletion(result, about)).toMatchObject({
+    object: 'chat.completion',
+    choices: [{ message: { role: 'assistant', content: 'Hello you.' }, finish_reason: 'stop' }],
+    usage: { total_tokens: 15 },
+  });
+});
+
+test('texts of several replies are set apart; tools do not show', async () => {
+  const { chunks } = await chunksOf([{ text: 'Let me see.', toolCalls: [{ name: 'echo' }] }, 'Done.']);
+  expect(contents(chunks).join('')).toBe('Let me see.\n\nDone.');
+  expect(JSON.stringify(chunks)).not.toContain('echo');
+});
+
+test('a failure in mid-stream is an error in OpenAI’s shape and the end', async () => {
+  const { chunks } = await chunksOf([{ text: 'half', error: new AgentError('MODEL_SERVER', 'It broke.') }]);
+  expect(chunks.at(-1)).toEqual({ error: { message: 'It broke.', type: 'api_error', code: 'MODEL_SERVER', param: null } });
+});
+
+test('posted messages become a conversation', () => {
+  const messages = fromOpenAiMessages([
+    { role: 'developer', content: 'Be kind.' },
+    { role: 'user', name: 'Ann', content: [{ type: 'text', text: 'What is it?' }, { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }] },
+    { role: 'assistant', content: null, tool_calls: [{ id: 'c', type: 'function', function: { name: 'look', arguments: '{"at":1}' } }] },
+    { role: 'tool', tool_call_id: 'c', content: 'a cat' },
+    { role: 'assistant', content: 'A cat.' },
+  ]);
+  expect(messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'assistant']);
+  expect(messages[1]).toMatchObject({ name: 'Ann', content: [{ type: 'text' }, { type: 'image', source: { type: 'base64', mediaType: 'image/png', data: 'AAAA' } }] });
+  expect(messages[2]!.content).toEqual([{ type: 'tool_use', id: 'c', name: 'look', input: { at: 1 } }]);
+  expect(messages[3]!.content[0]).toMatchObject({ toolUseId: 'c', name: 'look' });
+  expect(textOf(messages[4]!)).toBe('A cat.');
+});
+
+test.for([
+  ['not a list', /no list/],
+  [[], /empty/],
+  [[{ role: 'user', content: 'x' }, { role: 'robot', content: 'x' }], /messages\[1\] has the role "robot"/],
+  [[{ role: 'user' }], /messages\[0\] has no content/],
+  [[{ role: 'user', content: [{ type: 'input_audio' }] }], /"input_audio"/],
+  [[{ role: 'tool', content: 'x' }], /tool_call_id/],
+  [[{ role: 'assistant', tool_calls: [{ id: 1 }] }], /malformed tool call/],
+] as const)('what is no conversation is refused: %j', ([messages, problem]) => {
+  expect(() => fromOpenAiMessages(messages)).toThrowError(expect.objectContaining({ code: 'INVALID_INPUT', message: expect.stringMatching(problem) }));
+});

@@ -1,0 +1,75 @@
+import { AgentError } from '../error/agent-error.ts';
+import type { ContentBlock, ToolUse } from '../message/content-block.ts';
+import { createMessage, type MessageContext } from '../message/create-message.ts';
+import { inlineSource } from '../message/media.ts';
+import { isRecord } from '../message/is-record.ts';
+import type { Msg } from '../message/msg.ts';
+import { parseJson } from '../message/parse-json.ts';
+
+/**
+ * The `messages` of a chat-completions request as a conversation: system and developer messages, user messages with text and
+ * images, assistant messages with tool calls, tool results. Throws `INVALID_INPUT` that names the message by its index.
+ */
+export function fromOpenAiMessages(messages: unknown, context: MessageContext = {}): readonly Msg[] {
+  if (!Array.isArray(messages) || !messages.length) throw new AgentError('INVALID_INPUT', '`messages` is no list, or an empty one.');
+  const names = new Map<string, string>();
+  return messages.map((message: unknown, index) => fromMessage(message, index, names, context));
+}
+
+function fromMessage(message: unknown, index: number, names: Map<string, string>, context: MessageContext): Msg {
+  if (!isRecord(message)) throw invalid(index, 'is no object');
+  const { role, content, name } = message;
+  const options = { ...context, ...(typeof name === 'string' ? { name } : {}) };
+  switch (role) {
+    case 'system':
+    case 'developer':
+      return createMessage('system', fromContent(content, index), options);
+    case 'user':
+      return createMessage('user', fromContent(content, index), options);
+    case 'assistant': {
+      const text = content == null ? [] : fromContent(content, index);
+      const toolUses = fromToolCalls(message['tool_calls'], index);
+      for (const { id, name: toolName } of toolUses) names.set(id, toolName);
+      return createMessage('assistant', [...text, ...toolUses], options);
+    }
+    case 'tool': {
+      const toolUseId = message['tool_call_id'];
+      if (typeof toolUseId !== 'string') throw invalid(index, 'has no `tool_call_id`');
+      const output = fromContent(content, index);
+      return createMessage('tool', [{ type: 'tool_result', toolUseId, name: names.get(toolUseId) ?? '', output, state: 'success' }], context);
+    }
+    default:
+      throw invalid(index, `has the role ${JSON.stringify(role)}`);
+  }
+}
+
+function fromContent(content: unknown, index: number): readonly ContentBlock[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  if (!Array.isArray(content)) throw invalid(index, 'has no content');
+  return content.map((part: unknown) => fromPart(part, index));
+}
+
+function fromPart(part: unknown, index: number): ContentBlock {
+  const { type, text, refusal, image_url: image } = isRecord(part) ? part : {};
+  if (type === 'text' && typeof text === 'string') return { type: 'text', text };
+  if (type === 'refusal' && typeof refusal === 'string') return { type: 'text', text: refusal };
+  const url = isRecord(image) ? image['url'] : undefined;
+  if (type === 'image_url' && typeof url === 'string') return { type: 'image', source: inlineSource({ type: 'url', url }) };
+  throw invalid(index, `has a part of a kind that is not taken: ${JSON.stringify(type)}`);
+}
+
+function fromToolCalls(calls: unknown, index: number): readonly ToolUse[] {
+  if (calls == null) return [];
+  if (!Array.isArray(calls)) throw invalid(index, 'has `tool_calls` that are no list');
+  return calls.map((call: unknown) => {
+    const { id, function: called } = isRecord(call) ? call : {};
+    const { name, arguments: text } = isRecord(called) ? called : {};
+    if (typeof id !== 'string' || typeof name !== 'string' || typeof text !== 'string') throw invalid(index, 'has a malformed tool call');
+    const input = parseJson(text);
+    return input === undefined ? { type: 'tool_use', id, name, input: null, raw: text } : { type: 'tool_use', id, name, input };
+  });
+}
+
+function invalid(index: number, problem: string): AgentError {
+  return new AgentError('INVALID_INPUT', `messages[${index}] ${problem}.`, { details: { index } });
+}

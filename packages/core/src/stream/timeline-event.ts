@@ -1,0 +1,53 @@
+import type { AgentEvent } from '../hook/agent-event.ts';
+import type { JsonObject } from '../message/json.ts';
+import { textOf, toolUsesOf } from '../message/message-text.ts';
+
+/**
+ * An event as a timeline shows it: what happened and when, without the prompts, messages and tool schemas it happened with.
+ * `undefined` for the chunks, which the stream's other parts carry.
+ */
+export function toTimelineEvent(event: AgentEvent): JsonObject | undefined {
+  const { type, runId, seq, iteration, at } = event;
+  const about = describe(event);
+  return about && { type, runId, seq, iteration, at, agentPath: [...event.agentPath], ...about };
+}
+
+function describe(event: AgentEvent): JsonObject | undefined {
+  switch (event.type) {
+    case 'reasoning-chunk':
+    case 'tool-input-chunk':
+    case 'summary-chunk':
+      return undefined;
+    case 'pre-call':
+      return { messages: event.input.length };
+    case 'pre-reasoning':
+      return { messages: event.messages.length, tools: event.tools.length };
+    case 'pre-summary':
+      return { messages: event.messages.length };
+    case 'post-reasoning':
+      return { characters: textOf(event.message).length, toolCalls: toolUsesOf(event.message).map(({ name }) => name) };
+    case 'post-call':
+    case 'post-summary':
+      return { characters: textOf(event.message).length };
+    case 'pre-acting':
+      return { toolUseId: event.toolUse.id, name: event.toolUse.name };
+    case 'acting-chunk':
+      return { toolUseId: event.toolUseId, chunk: event.chunk };
+    case 'post-acting':
+      return { toolUseId: event.toolUse.id, name: event.toolUse.name, state: event.result.state };
+    case 'context-fitted':
+      return { removed: event.removed, before: event.before, after: event.after };
+    case 'step-reset':
+      return { reason: event.reason };
+    case 'suspended':
+      return { pending: event.pending.map(({ toolUseId, name, kind }) => ({ toolUseId, name, kind })) };
+    case 'error':
+      return { code: event.error.code, message: event.error.message };
+    case 'run-end': {
+      const { reason, usage, durationMs, iterations, toolsUsed } = event.result;
+      return { reason, usage: { ...usage }, durationMs, iterations, toolsUsed };
+    }
+    case 'run-start':
+      return {};
+  }
+}

@@ -1,0 +1,172 @@
+import { readUIMessageStream, uiMessageChunkSchema, validateUIMessages, type UIMessage, type UIMessageChunk } from 'ai';
+import { expect, test } from 'vitest';
+import { AgentError, ReActAgent, tool, type AgentOptions, type CallOptions } from '@isoloop/core';
+import { createUiMessageEncoder, fromUiMessage, parseErrorText, toUiMessages, type UiChunk, type UiMessageEncoderOptions } from '@isoloop/core/ai-sdk';
+import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
+
+const weather = tool({
+  name: 'weather',
+  description: 'Weather of a city',
+  input: { type: 'object' },
+  execute: (input, { emit }) => {
+    emit('asking');
+    const { city } = input as { city: string };
+    if (city === 'Atlantis') throw new Error('It sank.');
+    return { city, degrees: 21 };
+  },
+});
+
+interface Script {
+  readonly agent?: Partial<AgentOptions>;
+  readonly call?: CallOptions;
+  readonly encoder?: UiMessageEncoderOptions;
+}
+
+async function chunksOf(replies: readonly ScriptedReply[], { agent: options, call, encoder: encoderOptions }: Script = {}): Promise<UiChunk[]> {
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(replies), tools: [weather], sessionId: 's', ...options });
+  const encoder = createUiMessageEncoder(encoderOptions);
+  const chunks: UiChunk[] = [];
+  for await (const batch of agent.stream('go', { throwOnError: false, ...call }).batches()) chunks.push(...encoder.encode(batch));
+  return chunks;
+}
+
+/** AI SDK's own reader over its own schema: a chunk it does not know fails the test. */
+async function read(chunks: readonly UiChunk[]): Promise<UIMessage> {
+  const { validate } = await uiMessageChunkSchema();
+  const stream = new ReadableStream<UIMessageChunk>({
+    async start(controller) {
+      for (const chunk of chunks) {
+        const checked = await validate!(structuredClone(chunk));
+        if (!checked.success) controller.error(checked.error);
+        else controller.enqueue(checked.value);
+      }
+      controller.close();
+    },
+  });
+  let last: UIMessage | undefined;
+  for await (const message of readUIMessageStream({ stream, terminateOnError: true })) last = message;
+  return last!;
+}
+
+test('an answer with thinking', async () => {
+  const chunks = await chunksOf([{ thinking: 'well now', text: 'Hello you.' }]);
+  expect(chunks.map(({ type }) => type)).toEqual([
+    'start',
+    'start-step',
+    'reasoning-start',
+    'reasoning-delta',
+    'reasoning-delta',
+    'reasoning-end',
+    'text-start',
+    'text-delta',
+    'text-delta',
+    'text-end',
+    'finish-step',
+    'finish',
+  ]);
+  expect((await read(chunks)).parts).toMatchObject([{ type: 'step-start' }, { type: 'reasoning', text: 'well now' }, { type: 'text', text: 'Hello you.', state: 'done' }]);
+});
+
+test('two tools in parallel, one of which fails, then an answer', async () => {
+  const toolCalls = [{ name: 'weather', input: { city: 'Oslo' } }, { name: 'weather', input: { city: 'Atlantis' } }];
+  const message = await read(await chunksOf([{ text: 'Let me see.', toolCalls }, 'Mild in Oslo.']));
+  expect(message.parts).toMatchObject([
+    { type: 'step-start' },
+    { type: 'text', text: 'Let me see.' },
+    { type: 'dynamic-tool', toolName: 'weather', state: 'output-available', input: { city: 'Oslo' }, output: '{"city":"Oslo","degrees":21}' },
+    { type: 'dynamic-tool', toolName: 'weather', state: 'output-error', input: { city: 'Atlantis' }, errorText: 'Error: It sank.' },
+    { type: 'step-start' },
+    { type: 'text', text: 'Mild in Oslo.' },
+  ]);
+  expect(message.metadata).toMatchObject({ sessionId: 's', reason: 'stop', iterations: 2, usage: { inputTokens: 20, outputTokens: 10 } });
+});
+
+test('calls that never start are shown with their result: an unknown tool, arguments that are no JSON', async () => {
+  const message = await read(await chunksOf([{ toolCalls: [{ name: 'nope' }, { name: 'weather', input: '{"city"' }] }, 'Sorry.']));
+  expect(message.parts.filter((part) => part.type === 'dynamic-tool')).toMatchObject([
+    { toolName: 'nope', state: 'output-error', errorText: expect.stringContaining('Tool not found') },
+    { toolName: 'weather', state: 'output-error', input: '{"city"', errorText: expect.stringContaining('not valid JSON') },
+  ]);
+});
+
+test('progress is a preliminary output', async () => {
+  const chunks = await chunksOf([{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }, 'ok']);
+  const outputs = chunks.filter((chunk) => chunk.type === 'tool-output-available');
+  expect(outputs).toMatchObject([{ output: 'asking', preliminary: true }, { output: '{"city":"Oslo","degrees":21}' }]);
+});
+
+test('what a hook rewrites replaces what was streamed', async () => {
+  const message = await read(
+    await chunksOf(['rough words'], {
+      agent: { hooks: [{ on: { 'post-reasoning': (event) => ({ ...event, message: { ...event.message, content: [{ type: 'text', text: 'polished' }] } }) } }] },
+    }),
+  );
+  expect(message.parts.filter((part) => part.type === 'text')).toMatchObject([{ text: 'polished' }]);
+});
+
+test('a summary at the limit is text of a step of its own', async () => {
+  const message = await read(await chunksOf([{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }, 'In short: mild.'], { agent: { limits: { iterations: 1 } } }));
+  expect(message.parts.at(-1)).toMatchObject({ type: 'text', text: 'In short: mild.' });
+  expect(message.metadata).toMatchObject({ reason: 'max-iterations' });
+});
+
+test('a failure ends in an error chunk whose code can be read back', async () => {
+  const chunks = await chunksOf([{ text: 'half', error: new AgentError('MODEL_RATE_LIMITED', 'Slow down.') }]);
+  expect(chunks.at(-1)).toMatchObject({ type: 'finish-step' });
+  const error = chunks.find((chunk) => chunk.type === 'error')!;
+  expect(error.errorText).toBe('Slow down. [MODEL_RATE_LIMITED]');
+  expect(parseErrorText(error.errorText)).toEqual({ message: 'Slow down.', code: 'MODEL_RATE_LIMITED' });
+  expect(parseErrorText('array[0] is odd')).toEqual({ message: 'array[0] is odd' });
+  await expect(read(chunks)).rejects.toThrow('Slow down.');
+});
+
+test('an abort ends in an abort chunk', async () => {
+  const chunks = await chunksOf(['never'], { call: { signal: AbortSignal.abort() } });
+  expect(chunks.at(-1)).toEqual({ type: 'abort', reason: 'aborted' });
+  await read(chunks);
+});
+
+test('deltas of one batch are one chunk', async () => {
+  const deltas = [['a', 'b', 'c'].map((delta) => ({ type: 'text' as const, id: 't', delta })), [{ type: 'finish' as const, reason: 'stop' }]];
+  const chunks = await chunksOf([{ deltas }]);
+  expect(chunks.filter((chunk) => chunk.type === 'text-delta')).toMatchObject([{ delta: 'abc' }]);
+});
+
+test('timeline events are transient, in order, and carry no prompt', async () => {
+  const chunks = await chunksOf([{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }, 'done'], {
+    agent: { systemPrompt: 'TOP SECRET' },
+    encoder: { events: true },
+  });
+  const events = chunks.filter((chunk) => chunk.type === 'data-isoloop-event');
+  expect(events.map(({ data }) => (data as { type: string }).type)).toEqual([
+    'run-start', 'pre-call', 'pre-reasoning', 'post-reasoning', 'pre-acting', 'acting-chunk', 'post-acting', 'pre-reasoning', 'post-reasoning', 'post-call', 'run-end',
+  ]);
+  expect(JSON.stringify(events)).not.toMatch(/TOP SECRET|"go"|Weather of a city/);
+  expect((await read(chunks)).parts.some((part) => part.type.startsWith('data-'))).toBe(false);
+});
+
+test('a stored conversation comes back as the messages useChat knows, tools and all', async () => {
+  const toolCalls = [{ name: 'weather', input: { city: 'Oslo' } }, { name: 'weather', input: { city: 'Atlantis' } }];
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([{ thinking: 'hm', text: 'Let me see.', toolCalls }, 'Mild.', 'Bye.']), tools: [weather] });
+  const posted = { id: 'u1', role: 'user', parts: [{ type: 'text', text: 'Weather?' }, { type: 'file', mediaType: 'image/png', url: 'data:image/png;base64,AAAA', filename: 'map.png' }] };
+  await agent.call(fromUiMessage(posted));
+  await agent.call('Thanks');
+  const messages = toUiMessages(await agent.messages());
+  await validateUIMessages({ messages: structuredClone(messages) });
+  expect(messages[0]).toMatchObject({ ...posted, parts: [{ type: 'text', text: 'Weather?' }, posted.parts[1]] });
+  expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);
+  expect(messages[1]!.parts.map(({ type }) => type)).toEqual(['step-start', 'reasoning', 'text', 'dynamic-tool', 'dynamic-tool', 'step-start', 'text']);
+  expect(messages[1]!.parts[4]).toMatchObject({ state: 'output-error', errorText: 'Error: It sank.' });
+});
+
+test.for([
+  [null, /no user message/],
+  [{ role: 'assistant', parts: [] }, /no user message/],
+  [{ role: 'user' }, /no parts/],
+  [{ role: 'user', parts: [] }, /empty/],
+  [{ role: 'user', parts: [{ type: 'text', text: '  ' }] }, /empty/],
+  [{ role: 'user', parts: [{ type: 'text', text: 'x' }, { type: 'tool-x' }] }, /Part 1/],
+  [{ role: 'user', parts: [{ type: 'file', url: 3 }] }, /Part 0/],
+] as const)('a posted message that is none is refused: %j', ([message, problem]) => {
+  expect(() => fromUiMessage(message)).toThrowError(expect.objectContaining({ code: 'INVALID_MESSAGE', message: expect.stringMatching(problem) }));
+});

@@ -1,0 +1,180 @@
+import type { AgentResult } from '../agent/agent-result.ts';
+import type { AgentEvent, EventBatch } from '../hook/agent-event.ts';
+import type { ToolResult, ToolUse } from '../message/content-block.ts';
+import type { JsonValue } from '../message/json.ts';
+import { outputText, textOf } from '../message/message-text.ts';
+import { toTimelineEvent } from './timeline-event.ts';
+import type { UiChunk } from './ui-chunk.ts';
+
+export interface UiMessageEncoderOptions {
+  /** The id of the message the chunks build; default: the run's. */
+  readonly messageId?: string;
+  /** Adds every event but the chunks as a transient `data-isoloop-event` part, without prompts. Default false. */
+  readonly events?: boolean;
+  /** Whether thinking goes out. Default true. */
+  readonly reasoning?: boolean;
+}
+
+export interface UiMessageEncoder {
+  /** A batch's chunks; adjacent deltas of a block are one chunk. */
+  encode(batch: EventBatch): readonly UiChunk[];
+}
+
+/**
+ * Agent events as AI SDK 7's UI message stream: one encoder a run. An error's text is its message with the code in brackets at
+ * its end, and ends the stream; tools are dynamic ones; progress (`emit`) is a preliminary output.
+ */
+export function createUiMessageEncoder(options: UiMessageEncoderOptions = {}): UiMessageEncoder {
+  const encoder = new Encoder(options);
+  return {
+    encode: (batch) => {
+      const chunks: UiChunk[] = [];
+      for (const event of batch) encoder.encode(event, chunks);
+      return chunks;
+    },
+  };
+}
+
+/** What a readable error ends in: `… [MODEL_AUTH]`. */
+const codeAtEnd = / \[([A-Z_]+)\]$/;
+
+/** The text of an `error` chunk, taken apart again; `code` is absent where the text is not one of ours. */
+export function parseErrorText(errorText: string): { readonly message: string; readonly code?: string } {
+  const code = codeAtEnd.exec(errorText)?.[1];
+  return code === undefined ? { message: errorText } : { message: errorText.replace(codeAtEnd, ''), code };
+}
+
+class Encoder {
+  readonly #options: UiMessageEncoderOptions;
+  /** Calls of this step whose input has begun, and those whose input is known. */
+  readonly #begun: Set<string> = new Set();
+  readonly #known: Set<string> = new Set();
+  #inStep = false;
+  #block: { readonly id: string; readonly kind: 'text' | 'reasoning' } | undefined;
+
+  constructor(options: UiMessageEncoderOptions) {
+    this.#options = options;
+  }
+
+  encode(event: AgentEvent, chunks: UiChunk[]): void {
+    const { events, messageId, reasoning = true } = this.#options;
+    if (event.type === 'run-start') {
+      const { runId, sessionId } = event;
+      chunks.push({ type: 'start', messageId: messageId ?? runId, messageMetadata: { runId, sessionId } });
+    }
+    const seen = events && toTimelineEvent(event);
+    if (seen) chunks.push({ type: 'data-isoloop-event', data: seen, transient: true });
+    switch (event.type) {
+      case 'pre-reasoning':
+      case 'pre-summary':
+        return this.#beginStep(chunks);
+      case 'reasoning-chunk':
+        if (event.kind === 'text') return this.#text('text', event.blockId, event.delta, chunks);
+        return reasoning ? this.#text('reasoning', event.blockId, event.delta, chunks) : undefined;
+      case 'summary-chunk':
+        return this.#text('text', event.blockId, event.delta, chunks);
+      case 'tool-input-chunk':
+        return this.#toolInput(event.toolUseId, event.name, event.delta, chunks);
+      case 'post-reasoning':
+      case 'post-summary':
+        return this.#endBlock(chunks);
+      case 'pre-acting':
+        return this.#toolKnown(event.toolUse, chunks);
+      case 'acting-chunk':
+        chunks.push({ type: 'tool-output-available', toolCallId: event.toolUseId, output: event.chunk, dynamic: true, preliminary: true });
+        return;
+      case 'post-acting':
+        this.#toolKnown(event.toolUse, chunks);
+        chunks.push(toOutput(event.result));
+        return;
+      case 'step-reset':
+        return this.#reset(event, chunks);
+      case 'error':
+        this.#endBlock(chunks);
+        chunks.push({ type: 'error', errorText: `${event.error.message} [${event.error.code}]` });
+        return;
+      case 'run-end':
+        return this.#end(event.result, chunks);
+    }
+  }
+
+  #beginStep(chunks: UiChunk[]): void {
+    this.#endStep(chunks);
+    this.#inStep = true;
+    chunks.push({ type: 'start-step' });
+  }
+
+  #endStep(chunks: UiChunk[]): void {
+    this.#endBlock(chunks);
+    this.#begun.clear();
+    this.#known.clear();
+    if (this.#inStep) chunks.push({ type: 'finish-step' });
+    this.#inStep = false;
+  }
+
+  #text(kind: 'text' | 'reasoning', id: string, delta: string, chunks: UiChunk[]): void {
+    if (this.#block?.id !== id) {
+      if (!this.#inStep) this.#beginStep(chunks);
+      this.#endBlock(chunks);
+      this.#block = { id, kind };
+      chunks.push({ type: `${kind}-start`, id });
+    }
+    const last = chunks.at(-1);
+    if (last && 'delta' in last && last.id === id) chunks[chunks.length - 1] = { ...last, delta: last.delta + delta };
+    else chunks.push({ type: `${kind}-delta`, id, delta });
+  }
+
+  #endBlock(chunks: UiChunk[]): void {
+    if (this.#block) chunks.push({ type: `${this.#block.kind}-end`, id: this.#block.id });
+    this.#block = undefined;
+  }
+
+  #toolInput(toolCallId: string, toolName: string, inputTextDelta: string, chunks: UiChunk[]): void {
+    this.#endBlock(chunks);
+    if (!this.#begun.has(toolCallId)) {
+      this.#begun.add(toolCallId);
+      chunks.push({ type: 'tool-input-start', toolCallId, toolName, dynamic: true });
+    }
+    const last = chunks.at(-1);
+    if (last?.type === 'tool-input-delta' && last.toolCallId === toolCallId) {
+      chunks[chunks.length - 1] = { ...last, inputTextDelta: last.inputTextDelta + inputTextDelta };
+    } else if (inputTextDelta) chunks.push({ type: 'tool-input-delta', toolCallId, inputTextDelta });
+  }
+
+  #toolKnown({ id, name, input, raw }: ToolUse, chunks: UiChunk[]): void {
+    this.#endBlock(chunks);
+    if (this.#known.has(id)) return;
+    this.#known.add(id);
+    // Arguments that are no JSON are shown as the text they are.
+    const shown: JsonValue = input === null && raw !== undefined ? raw : input;
+    chunks.push({ type: 'tool-input-available', toolCallId: id, toolName: name, input: shown, dynamic: true });
+  }
+
+  #reset({ replacement, runId, seq }: Extract<AgentEvent, { type: 'step-reset' }>, chunks: UiChunk[]): void {
+    this.#endBlock(chunks);
+    this.#begun.clear();
+    this.#known.clear();
+    if (this.#inStep) chunks.push({ type: 'reset-step' });
+    const text = replacement && textOf(replacement);
+    if (text) this.#text('text', `${runId}:${seq}`, text, chunks);
+    this.#endBlock(chunks);
+  }
+
+  #end(result: AgentResult, chunks: UiChunk[]): void {
+    this.#endStep(chunks);
+    const { reason, usage, durationMs, iterations, message } = result;
+    if (reason === 'error') return;
+    const messageMetadata = { reason, usage: { ...usage }, durationMs, iterations };
+    if (reason === 'aborted') {
+      // An `abort` chunk takes no metadata.
+      chunks.push({ type: 'message-metadata', messageMetadata }, { type: 'abort', reason: 'aborted' });
+      return;
+    }
+    chunks.push({ type: 'finish', finishReason: message.metadata?.['finishReason'] === 'length' ? 'length' : 'stop', messageMetadata });
+  }
+}
+
+function toOutput({ toolUseId, output, state }: ToolResult): UiChunk {
+  if (state !== 'success') return { type: 'tool-output-error', toolCallId: toolUseId, errorText: outputText(output), dynamic: true };
+  return { type: 'tool-output-available', toolCallId: toolUseId, output: output as JsonValue, dynamic: true };
+}

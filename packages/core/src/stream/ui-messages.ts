@@ -1,0 +1,98 @@
+import { AgentError } from '../error/agent-error.ts';
+import type { ContentBlock, MediaBlock, ToolResult, ToolUse } from '../message/content-block.ts';
+import { createMessage, type MessageContext } from '../message/create-message.ts';
+import { isRecord } from '../message/is-record.ts';
+import type { JsonObject, JsonValue } from '../message/json.ts';
+import { inlineSource } from '../message/media.ts';
+import { mediaKind } from '../message/media-kind.ts';
+import { outputText, toolResultsOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
+
+/** The parts of AI SDK 7's `UIMessage` that a history has; plain JSON, assignable to it. */
+export type UiPart =
+  | { type: 'text'; text: string; state: 'done' }
+  | { type: 'reasoning'; text: string; state: 'done' }
+  | { type: 'file'; mediaType: string; url: string; filename?: string }
+  | { type: 'step-start' }
+  | { type: 'dynamic-tool'; toolName: string; toolCallId: string; state: 'input-available'; input: JsonValue }
+  | { type: 'dynamic-tool'; toolName: string; toolCallId: string; state: 'output-available'; input: JsonValue; output: JsonValue }
+  | { type: 'dynamic-tool'; toolName: string; toolCallId: string; state: 'output-error'; input: JsonValue; errorText: string };
+
+export interface UiMessage {
+  id: string;
+  role: 'user' | 'assistant';
+  metadata?: JsonObject;
+  parts: UiPart[];
+}
+
+/**
+ * A conversation as `useChat` shows it: all that answers one user message is one assistant message, with a `step-start` for each
+ * of the model's replies and the tools' results in the calls they belong to. System messages are left out.
+ */
+export function toUiMessages(messages: readonly Msg[]): UiMessage[] {
+  const results = new Map(messages.flatMap(toolResultsOf).map((result) => [result.toolUseId, result]));
+  const shown: UiMessage[] = [];
+  for (const message of messages) {
+    if (message.role === 'user') shown.push({ id: message.id, role: 'user', parts: message.content.flatMap((block) => toPart(block, results)) });
+    if (message.role !== 'assistant') continue;
+    const parts: UiPart[] = [{ type: 'step-start' }, ...message.content.flatMap((block) => toPart(block, results))];
+    const last = shown.at(-1);
+    if (last?.role === 'assistant') last.parts.push(...parts);
+    else shown.push({ id: message.id, role: 'assistant', parts });
+  }
+  return shown;
+}
+
+/**
+ * What a user posted: its text and files. Throws `INVALID_MESSAGE` that names the part for anything that is no user message;
+ * what an assistant said is never taken from a client.
+ */
+export function fromUiMessage(message: unknown, context: MessageContext = {}): Msg {
+  const { id, role, parts } = isRecord(message) ? message : {};
+  if (role !== 'user') throw invalid('The message is no user message');
+  if (!Array.isArray(parts)) throw invalid('The message has no parts');
+  const content = parts.map((part, index) => fromPart(part, index));
+  if (!content.some((block) => block.type !== 'text' || block.text.trim())) throw invalid('The message is empty');
+  return createMessage('user', content, { ...context, ...(typeof id === 'string' && id ? { id } : {}) });
+}
+
+function fromPart(part: unknown, index: number): ContentBlock {
+  const { type, text, url, mediaType, filename } = isRecord(part) ? part : {};
+  if (type === 'text' && typeof text === 'string') return { type: 'text', text };
+  if (type === 'file' && typeof url === 'string' && typeof mediaType === 'string') {
+    return { type: mediaKind(mediaType), source: inlineSource({ type: 'url', url, mediaType }), ...(typeof filename === 'string' ? { name: filename } : {}) };
+  }
+  throw invalid(`Part ${index} is neither text nor a file with a URL and a media type`);
+}
+
+function toPart(block: ContentBlock, results: ReadonlyMap<string, ToolResult>): UiPart[] {
+  switch (block.type) {
+    case 'text':
+      return [{ type: 'text', text: block.text, state: 'done' }];
+    case 'thinking':
+      return [{ type: 'reasoning', text: block.thinking, state: 'done' }];
+    case 'tool_use':
+      return [toToolPart(block, results.get(block.id))];
+    case 'tool_result':
+      return [];
+    default:
+      return [toFilePart(block)];
+  }
+}
+
+function toToolPart({ id, name, input, raw }: ToolUse, result: ToolResult | undefined): UiPart {
+  const call = { type: 'dynamic-tool' as const, toolName: name, toolCallId: id, input: input === null && raw !== undefined ? raw : input };
+  if (!result) return { ...call, state: 'input-available' };
+  if (result.state !== 'success') return { ...call, state: 'output-error', errorText: outputText(result.output) };
+  return { ...call, state: 'output-available', output: result.output as JsonValue };
+}
+
+function toFilePart({ type, source, name }: MediaBlock): UiPart {
+  const mediaType = source.mediaType ?? (type === 'file' ? 'application/octet-stream' : `${type}/*`);
+  const url = source.type === 'url' ? source.url : `data:${mediaType};base64,${source.data}`;
+  return { type: 'file', mediaType, url, ...(name === undefined ? {} : { filename: name }) };
+}
+
+function invalid(message: string): AgentError {
+  return new AgentError('INVALID_MESSAGE', `${message}.`);
+}
