@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { stripVTControlCharacters } from 'node:util';
 import { readManifest } from './packages.ts';
 import { root } from './root.ts';
 import { runCommand } from './run-command.ts';
@@ -37,14 +38,18 @@ async function bundleRows(): Promise<readonly Row[]> {
   });
 }
 
+/** What size-limit wrote; ends the process with its words when it could not build a bundle. */
 function parseMeasured(output: string): readonly Measured[] {
+  let parsed: unknown;
   try {
-    const parsed: unknown = JSON.parse(output);
-    if (Array.isArray(parsed)) return parsed as readonly Measured[];
+    parsed = JSON.parse(output);
   } catch {
-    // It wrote something else than JSON: said below.
+    parsed = { error: output };
   }
-  throw new Error(`size-limit failed; is everything built (npm run build)?\n${output}`);
+  if (Array.isArray(parsed)) return parsed as readonly Measured[];
+  const { error } = parsed as { error?: string };
+  console.error(`No bundle could be measured; is everything built (npm run build)?\n${stripVTControlCharacters(error ?? output)}`);
+  process.exit(1);
 }
 
 function dependencyRow(): Row {

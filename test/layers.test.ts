@@ -45,6 +45,11 @@ test('core imports neither adapter, the adapters not each other, not even their 
   expect(check('packages/edge/src/index.ts', `import { openai } from '@isoloop/core/openai';`)).toEqual([]);
 });
 
+test('a package may use its own name in tests only', () => {
+  expect(check('packages/core/src/agent/loop.test.ts', `import { ScriptedModel } from '@isoloop/core/testing';`)).toEqual([]);
+  expect(check('packages/core/src/agent/loop.ts', `import { tool } from '@isoloop/core';`)[0]).toContain('imports itself by name');
+});
+
 test("an adapter goes through core's exports, not to its files", () => {
   expect(check('packages/edge/src/index.ts', `import { tool } from '../../core/src/index.ts';`)[0]).toContain('reaches out of its sources');
 });
