@@ -14,7 +14,9 @@ export interface AiSdkTarget {
 }
 
 type Part = Readonly<Record<string, unknown>>;
-type Message = { readonly role: string; readonly content: string | readonly Part[] };
+type Message =
+  | { readonly role: 'system'; readonly content: string }
+  | { readonly role: 'user' | 'assistant' | 'tool'; readonly content: readonly Part[] };
 
 /** `LanguageModelV4CallOptions` or its V3 sibling, but for the signal. Undefined fields mean what absent ones do. */
 export function toAiSdkCall(request: ModelRequest, target: AiSdkTarget): Part {
@@ -32,14 +34,14 @@ export function toAiSdkCall(request: ModelRequest, target: AiSdkTarget): Part {
 
 function toMessages({ role, content }: Msg, target: AiSdkTarget): readonly Message[] {
   if (role === 'system') return [{ role, content: textOf(content) }];
-  const parts = (blocks: readonly ContentBlock[]): readonly Part[] => blocks.flatMap((block) => toPart(block, target) ?? []);
-  if (role === 'assistant') return [{ role, content: parts(content) }];
-  const results: readonly Part[] = content.filter((block) => block.type === 'tool_result').map(toResult);
-  const rest = parts(content);
-  return [
-    ...(results.length > 0 ? [{ role: 'tool', content: results }] : []),
-    ...(rest.length > 0 ? [{ role: 'user', content: rest }] : []),
+  const parts = content.flatMap((block) => toParts(block, target));
+  if (role === 'assistant') return [{ role, content: parts }];
+  const results = content.filter((block) => block.type === 'tool_result').map(toResult);
+  const messages: readonly Message[] = [
+    { role: 'tool', content: results },
+    { role: 'user', content: parts },
   ];
+  return messages.filter((message) => message.content.length > 0);
 }
 
 /** Some providers want all results of a round in one message. */
@@ -47,26 +49,26 @@ function joinToolMessages(messages: readonly Message[]): readonly Message[] {
   const joined: Message[] = [];
   for (const message of messages) {
     const last = joined.at(-1);
-    if (last?.role === 'tool' && message.role === 'tool')
-      joined[joined.length - 1] = { ...last, content: [...last.content, ...message.content] as Part[] };
-    else joined.push(message);
+    if (last?.role !== 'tool' || message.role !== 'tool') joined.push(message);
+    else joined[joined.length - 1] = { role: 'tool', content: [...last.content, ...message.content] };
   }
   return joined;
 }
 
-function toPart(block: ContentBlock, target: AiSdkTarget): Part | undefined {
+/** A tool result has no part: it goes in a message of its own. */
+function toParts(block: ContentBlock, target: AiSdkTarget): readonly Part[] {
   const providerOptions = toProviderOptions(block.providerMetadata);
   switch (block.type) {
     case 'text':
-      return { type: 'text', text: block.text, providerOptions };
+      return [{ type: 'text', text: block.text, providerOptions }];
     case 'thinking':
-      return { type: 'reasoning', text: block.thinking, providerOptions };
+      return [{ type: 'reasoning', text: block.thinking, providerOptions }];
     case 'tool_use':
-      return { type: 'tool-call', toolCallId: block.id, toolName: block.name, input: block.input ?? {}, providerOptions };
+      return [{ type: 'tool-call', toolCallId: block.id, toolName: block.name, input: block.input ?? {}, providerOptions }];
     case 'tool_result':
-      return undefined;
+      return [];
     default:
-      return toFile(block, target) ?? { type: 'text', text: mediaPlaceholder(block), providerOptions };
+      return [toFile(block, target) ?? { type: 'text', text: mediaPlaceholder(block), providerOptions }];
   }
 }
 

@@ -31,6 +31,8 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
   };
 }
 
+type Read = ReadableStreamReadResult<{ readonly type: string }>;
+
 async function* stream(
   model: AiSdkLanguageModel,
   request: ModelRequest,
@@ -59,11 +61,11 @@ async function* decodeAll(
 ): AsyncGenerator<readonly ModelDelta[], void> {
   const decoder = new AiSdkDecoder();
   let pending = reader.read();
-  let result = await deadline.wait(() => pending);
+  let result: Read = await deadline.wait(() => pending);
   while (!result.done) {
     const deltas: ModelDelta[] = [];
     let failure: unknown;
-    let next: typeof result | undefined = result;
+    let next: Read | undefined = result;
     while (next && !next.done && !failure) {
       failure = decodePart(decoder, next.value as AiSdkPart, deltas);
       pending = reader.read();
