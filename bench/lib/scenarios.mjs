@@ -41,9 +41,9 @@ export function args({ argSize }, turn, call) {
 
 export const callId = (turn, call) => `call_${String(turn).padStart(4, '0')}_${call}`;
 
-/** What a contender gets; `tool(args)` is the tool's whole body. */
+/** What a contender gets; `tool(args)` is the tool's whole body. `want` is what it must have seen. */
 export function clientScenario(name) {
-  const { turns, resultSize } = spec(name);
+  const { answer, turns, calls, resultSize } = spec(name);
   const result = 'x'.repeat(resultSize);
   return {
     name,
@@ -55,13 +55,14 @@ export function clientScenario(name) {
       if (typeof query !== 'string' || typeof n !== 'number') throw new Error('bad arguments');
       return result;
     },
+    want: { chars: words(answer).join('').length, deltas: answer, tools: turns * calls },
   };
 }
 
 /** One run of a contender; throws when it did not see what the scenario holds. */
 export async function runOnce(run, sc, baseURL) {
-  const { answer, turns, calls } = spec(sc.name);
-  const want = { chars: words(answer).join('').length, deltas: answer, tools: turns * calls };
   const seen = await run(sc, baseURL);
-  for (const [key, value] of Object.entries(want)) if (seen[key] !== value) throw new Error(`${key}: ${seen[key]}, not ${value}`);
+  for (const key of ['chars', 'deltas', 'tools']) {
+    if (seen[key] !== sc.want[key]) throw new Error(`${sc.name}: ${key} ${seen[key]}, not ${sc.want[key]}`);
+  }
 }
