@@ -1,0 +1,89 @@
+import { AgentError, messageOf } from '@isoloop/core';
+import type { JsonValue, Memory, ReActAgent } from '@isoloop/core';
+import { IndexedDbMemory } from './indexed-db-memory.ts';
+
+/** What the page said, for the factory. */
+export interface AgentSetup {
+  readonly sessionId: string;
+  /** The session's own memory in IndexedDB, made when it is first asked for. */
+  readonly memory: Memory;
+  /** `connectAgent`'s; whatever page code sent: check it. */
+  readonly options: JsonValue;
+}
+
+export type AgentFactory = (setup: AgentSetup) => ReActAgent | Promise<ReActAgent>;
+
+export interface AgentSessionOptions {
+  readonly factory: AgentFactory;
+  readonly sessionId: string;
+  readonly options: JsonValue;
+  /** What has to end before the agent is built. */
+  readonly after: Promise<void> | undefined;
+}
+
+/** One conversation's agent, and the runs on it. */
+export class AgentSession {
+  readonly #options: AgentSessionOptions;
+  readonly #runs: Map<AbortController, Promise<unknown>> = new Map();
+  #agent: Promise<ReActAgent> | undefined;
+  #editing: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(options: AgentSessionOptions) {
+    this.#options = options;
+  }
+
+  /** The agent, once nothing that was aborted or edits the log is still under way: so a call right after a stop is not refused. */
+  async agent(): Promise<ReActAgent> {
+    const agent = await (this.#agent ??= this.#build());
+    const stopping = [...this.#runs].flatMap(([controller, run]) => (controller.signal.aborted ? [run] : []));
+    await Promise.allSettled([...stopping, this.#editing]);
+    return agent;
+  }
+
+  async run<T>(controller: AbortController, job: (agent: ReActAgent) => Promise<T>): Promise<T> {
+    const agent = await this.agent();
+    if (this.#closed) throw new AgentError('ABORTED', 'The session was closed before the call began.');
+    const run = job(agent);
+    this.#runs.set(controller, run);
+    try {
+      return await run;
+    } finally {
+      this.#runs.delete(controller);
+    }
+  }
+
+  /** Changes the log while no run does. */
+  async edit(job: (memory: Memory) => Promise<void>): Promise<void> {
+    const { memory } = await this.agent();
+    if (this.#runs.size) throw new AgentError('AGENT_BUSY', 'The agent is still answering; wait for its result or abort it.');
+    await (this.#editing = job(memory));
+  }
+
+  /** Aborts what runs, and resolves when the log is in order. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const controller of this.#runs.keys()) controller.abort();
+    await Promise.allSettled([...this.#runs.values(), this.#editing]);
+  }
+
+  async #build(): Promise<ReActAgent> {
+    const { factory, sessionId, options, after } = this.#options;
+    let memory: Memory | undefined;
+    const setup: AgentSetup = {
+      sessionId,
+      options,
+      get memory() {
+        return (memory ??= new IndexedDbMemory(sessionId));
+      },
+    };
+    try {
+      await after;
+      return await factory(setup);
+    } catch (error) {
+      this.#agent = undefined;
+      if (AgentError.is(error)) throw error;
+      throw new AgentError('WORKER_FAILED', `The worker could not build its agent: ${messageOf(error)}`, { cause: error });
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import { AgentError, AgentStream } from '@isoloop/core';
+import type { AgentEvent, AgentInput, AgentResult, CallOptions, EventBatch, Msg } from '@isoloop/core';
+import type { UiMessage } from '@isoloop/core/ai-sdk';
+import { releaseProxy, transfer, wrap, type Remote } from 'comlink';
+import { workerChatTransport, type WorkerChatTransport, type WorkerChatTransportOptions } from './chat-transport.ts';
+import { fromOutcome } from './outcome.ts';
+import type { Outcome, SessionApi } from './protocol.ts';
+import { remoteRun } from './remote-run.ts';
+import type { WorkerLink } from './worker-link.ts';
+
+/** A run in the worker, with the face and the laws of core's `AgentStream`: it starts at the first read, or with `result`. */
+export interface RemoteStream extends AsyncIterable<AgentEvent> {
+  /** The batches as they came: one message of the worker each. Never empty. */
+  batches(): AsyncIterable<EventBatch>;
+  readable(): ReadableStream<EventBatch>;
+  /** Aborts the run and waits until its log is in order; does nothing to a detached run, or one that ended. */
+  cancel(): Promise<void>;
+  /** Rejects with the call's `AgentError`. */
+  readonly result: Promise<AgentResult>;
+}
+
+/**
+ * The page's side of an agent in a worker. Whatever waits for the worker rejects at once with `WORKER_FAILED` or `WORKER_TERMINATED`
+ * when the worker is gone or the connection closed; other errors arrive as the `AgentError` they were.
+ */
+export interface RemoteAgent {
+  readonly sessionId: string;
+  /** As `ReActAgent.call`. The signal crosses as a message; the call then resolves with reason `aborted`. */
+  call(input?: AgentInput, options?: CallOptions): Promise<AgentResult>;
+  stream(input?: AgentInput, options?: CallOptions): RemoteStream;
+  /** As `ReActAgent.interrupt`; resolves when the agent was told. */
+  interrupt(message?: string | Msg): Promise<void>;
+  messages(): Promise<readonly Msg[]>;
+  /** The conversation for `useChat({ messages })`. */
+  uiMessages(): Promise<readonly UiMessage[]>;
+  /** Forgets the conversation. Rejects with `AGENT_BUSY` while a call runs. */
+  clear(): Promise<void>;
+  /** For AI SDK: `useChat({ transport: agent.chatTransport() })`, with no server. */
+  chatTransport(options?: WorkerChatTransportOptions): WorkerChatTransport;
+  /** Ends the connection and aborts its calls. The worker goes on: it is the page's. */
+  close(): void;
+  /** Ends the worker itself, and with it all connections to it. */
+  terminate(): void;
+}
+
+export interface RemoteAgentSetup extends WorkerLink {
+  readonly sessionId: string;
+  readonly worker: Worker;
+}
+
+export function createRemoteAgent({ sessionId, worker, port, lifeline, connected }: RemoteAgentSetup): RemoteAgent {
+  const remote: Remote<SessionApi> = wrap<SessionApi>(port);
+  let lastId = 0;
+
+  const ask = async <T>(call: () => Promise<Outcome<T>>): Promise<T> => fromOutcome(await lifeline.guard(call));
+  const abort = (id: number): void => {
+    if (!lifeline.error) remote.abort(id).catch(() => {});
+  };
+
+  const call: RemoteAgent['call'] = async (input, { signal, detached: _detached, ...options } = {}) => {
+    const id = ++lastId;
+    const onAbort = (): void => abort(id);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      return await ask(() => remote.call({ id, aborted: signal?.aborted ?? false, ...given(input), options }));
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+    }
+  };
+
+  const stream: RemoteAgent['stream'] = (input, { signal, detached = false, ...options } = {}) => {
+    const id = ++lastId;
+    const run = remoteRun<AgentEvent>({
+      lifeline,
+      signal,
+      open: ({ aborted, port: runPort }) => remote.stream({ id, aborted, ...given(input), options }, transfer(runPort, [runPort])),
+      abort: () => abort(id),
+    });
+    return new AgentStream({ runId: String(id), events: run.batches, abort: run.abort, detached });
+  };
+
+  const end = (reason: string): void => lifeline.cut(new AgentError('WORKER_TERMINATED', reason));
+
+  lifeline.onCut(() => port.close());
+  return {
+    sessionId,
+    call,
+    stream,
+    interrupt: (message) => ask(() => remote.interrupt(message)),
+    messages: () => ask(() => remote.messages()),
+    uiMessages: () => ask(() => remote.uiMessages()),
+    clear: () => ask(() => remote.clear()),
+    chatTransport: (options) =>
+      workerChatTransport(options, (request, signal) => {
+        const id = ++lastId;
+        return remoteRun({
+          lifeline,
+          signal,
+          open: ({ aborted, port: runPort }) => remote.chat({ ...request, id, aborted }, transfer(runPort, [runPort])),
+          abort: () => abort(id),
+        });
+      }),
+    close() {
+      if (lifeline.error) return;
+      if (connected()) remote[releaseProxy]();
+      end('The connection to the worker was closed.');
+    },
+    terminate() {
+      worker.terminate();
+      end('The worker was terminated.');
+    },
+  };
+}
+
+function given(input: AgentInput | undefined): { readonly input?: AgentInput } {
+  return input === undefined ? {} : { input };
+}

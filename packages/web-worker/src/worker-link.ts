@@ -1,0 +1,81 @@
+import { AgentError, type JsonValue } from '@isoloop/core';
+import { boundaryError, Lifeline } from './lifeline.ts';
+import { protocol, type HelloMessage, type PageMessage } from './protocol.ts';
+
+export interface WorkerLinkOptions {
+  readonly sessionId: string;
+  readonly options: JsonValue;
+  /** Milliseconds the worker has to answer. */
+  readonly timeoutMs: number;
+}
+
+/** A connection to the worker: its port, and its life, which ends with the worker's. */
+export interface WorkerLink {
+  readonly port: MessagePort;
+  readonly lifeline: Lifeline;
+  /** Whether the worker has the other end of the port. */
+  readonly connected: () => boolean;
+}
+
+/**
+ * Connects as soon as the worker says hello; what is posted to the port till then waits in it. The lifeline is cut with `WORKER_FAILED`
+ * when the script can't be loaded, throws while it is, or doesn't answer in time, and with `WORKER_TERMINATED` when the worker is gone.
+ */
+export function linkWorker(worker: Worker, { sessionId, options, timeoutMs }: WorkerLinkOptions): WorkerLink {
+  const { port1, port2 } = new MessageChannel();
+  const lifeline = new Lifeline();
+  const listening = new AbortController();
+  const { signal } = listening;
+  let connected = false;
+
+  const fail = (message: string, cause?: unknown): void => lifeline.cut(new AgentError('WORKER_FAILED', message, { cause }));
+  const timer = setTimeout(
+    () => fail(`The worker did not answer within ${timeoutMs} ms. Does its script call exposeAgent()?`),
+    timeoutMs,
+  );
+  lifeline.onCut(() => {
+    clearTimeout(timer);
+    listening.abort();
+  });
+
+  const onHello = ({ data }: MessageEvent<unknown>): void => {
+    if (connected || !isHello(data)) return;
+    connected = true;
+    clearTimeout(timer);
+    try {
+      worker.postMessage({ protocol, type: 'connect', sessionId, options } satisfies PageMessage, [port2]);
+    } catch (error) {
+      return lifeline.cut(boundaryError(error));
+    }
+    if (data.lock !== undefined) watchLock(data.lock, lifeline, signal);
+  };
+  // Of an error after the start nothing is known to have failed: a worker outlives it, and its end shows in the lock.
+  const onError = (event: ErrorEvent): void => {
+    if (!connected) fail(loadError(event), event.error);
+  };
+  worker.addEventListener('message', onHello, { signal });
+  worker.addEventListener('error', onError, { signal });
+  worker.addEventListener('messageerror', () => fail('What the worker sent could not be read.'), { signal });
+  port1.addEventListener('messageerror', () => fail('What the worker sent could not be read.'), { signal });
+  worker.postMessage({ protocol, type: 'ping' } satisfies PageMessage);
+  return { port: port1, lifeline, connected: () => connected };
+}
+
+function isHello(data: unknown): data is HelloMessage {
+  const { protocol: spoken, type } = (data ?? {}) as Partial<HelloMessage>;
+  return spoken === protocol && type === 'hello';
+}
+
+/** A script that can't be loaded gives a plain event, without a message. */
+function loadError({ message, filename, lineno }: ErrorEvent): string {
+  if (!message) return 'The script of the worker could not be loaded.';
+  return `The script of the worker failed: ${message}${filename ? ` (${filename}:${lineno})` : ''}`;
+}
+
+/** Waits for the worker's lock: no event tells of a worker that was terminated, but its locks fall free. */
+function watchLock(lock: string, lifeline: Lifeline, signal: AbortSignal): void {
+  const gone = (): void => lifeline.cut(new AgentError('WORKER_TERMINATED', 'The worker is gone.'));
+  navigator.locks?.request(lock, { mode: 'shared', signal }, gone).catch(() => {
+    // Given up with the connection.
+  });
+}
