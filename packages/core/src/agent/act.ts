@@ -16,10 +16,6 @@ export async function* act(run: Run, toolUses: readonly ToolUse[]): Step {
   const from = run.view.length;
   const state = { stopped: false };
   let done = false;
-  const batch = new AbortController();
-  const onAbort = (): void => batch.abort(run.signal.reason);
-  run.signal.addEventListener('abort', onAbort, { once: true });
-  if (run.signal.aborted) onAbort();
   try {
     const ready: Extract<PreparedCall, { ok: true }>[] = [];
     for (const toolUse of toolUses) {
@@ -32,7 +28,7 @@ export async function* act(run: Run, toolUses: readonly ToolUse[]): Step {
     const messages = run.request();
     for (const call of ready) {
       queue.start(call.toolUse.id, (emit) =>
-        runCall(call, { messages, idempotencyKey: `${run.setup.sessionId}:${call.toolUse.id}`, signal: batch.signal, emit }),
+        runCall(call, { messages, idempotencyKey: `${run.setup.sessionId}:${call.toolUse.id}`, signal: run.signal, emit }),
       );
     }
     const byId = new Map(ready.map((call) => [call.toolUse.id, call.toolUse]));
@@ -46,9 +42,8 @@ export async function* act(run: Run, toolUses: readonly ToolUse[]): Step {
     }
     done = true;
   } finally {
-    run.signal.removeEventListener('abort', onAbort);
     // A failure on the way (a hook that threw, a full store) must not leave the sibling calls running.
-    if (!done) batch.abort();
+    if (!done) run.abort();
   }
   run.view = [...run.view.slice(0, from - 1), ...inRequestOrder(run.view.slice(from - 1))];
   if (state.stopped) return { to: 'finish', reason: 'stopped-by-hook', message: run.view[from - 1]!, persist: false };
@@ -67,7 +62,7 @@ async function prepare(run: Run, toolUse: ToolUse): Promise<{ readonly events: E
   const event = await run.modify(
     'pre-acting',
     { toolUse },
-    { stop() {}, gotoReasoning() {}, reject: (reason) => void (asked.rejected = reason) },
+    { reject: (reason) => void (asked.rejected = reason) },
   );
   // A call keeps its id: its result has to answer what the model asked.
   const edited = { ...event.toolUse, id: toolUse.id };
@@ -81,7 +76,7 @@ async function conclude(run: Run, toolUse: ToolUse, result: ToolResult, state: {
   const event = await run.modify(
     'post-acting',
     { toolUse, result },
-    { stop: () => void (state.stopped = true), gotoReasoning() {}, reject() {} },
+    { stop: () => void (state.stopped = true) },
   );
   await run.append([toolMessage({ ...event.result, toolUseId: toolUse.id }, run.setup)]);
   return [event];

@@ -1,18 +1,12 @@
 import type { AgentEvent, EventBatch } from '../hook/agent-event.ts';
 import type { AgentResult } from './agent-result.ts';
-import { EventFeed, pushJoined } from './event-feed.ts';
+import { pushJoined } from './join-deltas.ts';
 
 export interface AgentStreamOptions {
   readonly runId: string;
   readonly events: AsyncGenerator<EventBatch, AgentResult>;
-  readonly abort: (reason?: unknown) => void;
+  readonly abort: () => void;
   readonly detached: boolean;
-}
-
-interface Deferred<T> {
-  readonly promise: Promise<T>;
-  resolve(value: T): void;
-  reject(error: unknown): void;
 }
 
 /**
@@ -21,39 +15,40 @@ interface Deferred<T> {
  *
  * With one reader the reader sets the pace: while it does not ask, the model's answer is not read. Leaving its loop cancels the run.
  * A detached run, and one whose `result` was asked for before it was read, goes on by itself: any number of readers, each gets
- * everything from the start, a slow one with adjacent deltas joined, and leaving does nothing to the run.
+ * everything from the start, with adjacent deltas joined where it was slow, and leaving does nothing to the run.
  */
 export class AgentStream implements AsyncIterable<AgentEvent> {
   readonly runId: string;
-  readonly #events: AsyncGenerator<EventBatch, AgentResult>;
-  readonly #abort: (reason?: unknown) => void;
-  readonly #result: Deferred<AgentResult> = deferred();
-  readonly #detached: boolean;
-  readonly #replay: AgentEvent[] = [];
-  readonly #feeds: Set<EventFeed> = new Set();
-  #mode: 'idle' | 'paced' | 'driven' | 'ended' = 'idle';
-  #ending: { readonly error: unknown } | undefined;
-  #reading: Promise<EventBatch | undefined> | undefined;
+  readonly #options: AgentStreamOptions;
+  readonly #result: Promise<AgentResult>;
+  readonly #log: AgentEvent[] = [];
+  /** Events of the log that a reader has; deltas are joined behind them only. */
+  #taken = 0;
+  #waiting: (() => void)[] = [];
+  #state: 'new' | 'paced' | 'driven' | 'ended' = 'new';
+  #resolve!: (result: AgentResult) => void;
+  #reject!: (error: unknown) => void;
 
   constructor(options: AgentStreamOptions) {
-    const { runId, events, abort, detached } = options;
-    this.runId = runId;
-    this.#events = events;
-    this.#abort = abort;
-    this.#detached = detached;
-    // Whoever reads the events sees the failure there; `result` alone must not become an unhandled rejection.
-    this.#result.promise.catch(() => {});
-    if (detached) this.#drive();
+    this.runId = options.runId;
+    this.#options = options;
+    this.#result = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    // Whoever reads the events sees the failure there; nobody asking for `result` must not make it an unhandled rejection.
+    this.#result.catch(() => {});
+    if (options.detached) this.#drive();
   }
 
   /** Rejects with the call's `AgentError`. */
   get result(): Promise<AgentResult> {
-    if (this.#mode === 'idle') this.#drive();
-    return this.#result.promise;
+    if (this.#state === 'new') this.#drive();
+    return this.#result;
   }
 
   [Symbol.asyncIterator](): AsyncIterator<AgentEvent> {
-    const batches = this.batches()[Symbol.asyncIterator]();
+    const batches = this.batches();
     let batch: EventBatch = [];
     let index = 0;
     const next = async (): Promise<IteratorResult<AgentEvent>> => {
@@ -66,28 +61,35 @@ export class AgentStream implements AsyncIterable<AgentEvent> {
     return {
       next: () => (index < batch.length ? Promise.resolve({ done: false, value: batch[index++]! }) : next()),
       return: async () => {
-        await batches.return?.();
+        await batches.return(undefined);
         return { done: true, value: undefined };
       },
     };
   }
 
   /** The arrays themselves: one a network read or tick. Never empty. */
-  batches(): AsyncIterable<EventBatch> {
-    return { [Symbol.asyncIterator]: () => this.#reader() };
+  async *batches(): AsyncGenerator<EventBatch, undefined> {
+    if (this.#state === 'paced') throw new TypeError('This stream has a reader already; a detached run can have several.');
+    if (this.#state !== 'new') return yield* this.#follow();
+    this.#state = 'paced';
+    try {
+      for (let batch = await this.#pull(); batch; batch = await this.#pull()) yield batch;
+    } finally {
+      await this.cancel();
+    }
   }
 
   /** The batches as a stream, made when asked for; nothing is read ahead. Cancelling it is `cancel()`. */
   readable(): ReadableStream<EventBatch> {
-    const reader = this.#reader();
+    const batches = this.batches();
     return new ReadableStream<EventBatch>(
       {
         async pull(controller) {
-          const { done, value } = await reader.next();
+          const { done, value } = await batches.next();
           if (done) controller.close();
           else controller.enqueue(value);
         },
-        cancel: async () => void (await reader.return?.()),
+        cancel: () => this.cancel(),
       },
       { highWaterMark: 0 },
     );
@@ -95,97 +97,47 @@ export class AgentStream implements AsyncIterable<AgentEvent> {
 
   /** Aborts the run and waits until its log is in order; of a detached run, or one that ended, it does nothing. */
   async cancel(): Promise<void> {
-    if (this.#detached || this.#mode === 'ended') return;
-    this.#abort();
-    if (this.#mode === 'idle') this.#drive();
-    else if (this.#mode === 'paced') await this.#drain();
-    await this.#result.promise.catch(() => {});
+    if (this.#options.detached || this.#state === 'ended') return;
+    this.#options.abort();
+    if (this.#state !== 'driven') this.#drive();
+    await this.#result.catch(() => {});
   }
 
-  #reader(): AsyncIterator<EventBatch> {
-    if (this.#mode === 'idle') this.#mode = 'paced';
-    else if (this.#mode === 'paced') throw new TypeError('This stream has a reader already; ask for a detached run to have several.');
-    if (this.#mode !== 'paced') return this.#follow();
-    return {
-      next: async () => toIteration(await this.#pull()),
-      return: async () => {
-        await this.cancel();
-        return { done: true, value: undefined };
-      },
-    };
-  }
-
-  #follow(): AsyncIterator<EventBatch> {
-    const feed = new EventFeed(this.#replay);
-    if (this.#mode === 'ended') feed.end(this.#ending);
-    else this.#feeds.add(feed);
-    return {
-      next: async () => toIteration(await feed.next()),
-      return: async () => {
-        this.#feeds.delete(feed);
-        return { done: true, value: undefined };
-      },
-    };
-  }
-
-  /** One batch of the run; a second read waits for the first, as generators do. */
-  #pull(): Promise<EventBatch | undefined> {
-    if (this.#mode === 'ended') return this.#ending ? Promise.reject(this.#ending.error) : Promise.resolve(undefined);
-    return (this.#reading = this.#events.next().then(
-      (read) => {
-        if (!read.done) return read.value;
-        this.#end();
-        this.#result.resolve(read.value);
-        return undefined;
-      },
-      (error: unknown) => {
-        this.#end({ error });
-        this.#result.reject(error);
-        throw error;
-      },
-    ));
-  }
-
-  async #drain(): Promise<void> {
-    await this.#reading?.catch(() => {});
-    try {
-      while (await this.#pull());
-    } catch {
-      // `result` has it.
+  async *#follow(): AsyncGenerator<EventBatch, undefined> {
+    for (let from = 0; ; from = this.#taken = this.#log.length) {
+      while (from === this.#log.length && this.#state !== 'ended') await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      if (from === this.#log.length) break;
+      yield this.#log.slice(from);
     }
+    await this.#result;
+  }
+
+  /** The run's next batch; reads that overlap queue up, as generators have it. */
+  async #pull(): Promise<EventBatch | undefined> {
+    if (this.#state === 'ended') return void (await this.#result);
+    try {
+      const read = await this.#options.events.next();
+      if (!read.done) return read.value;
+      this.#state = 'ended';
+      this.#resolve(read.value);
+    } catch (error) {
+      this.#state = 'ended';
+      this.#reject(error);
+      throw error;
+    }
+    return undefined;
   }
 
   /** Runs to the end without waiting for a reader. */
   #drive(): void {
-    this.#mode = 'driven';
+    this.#state = 'driven';
+    const wake = (): void => this.#waiting.splice(0).forEach((resolve) => resolve());
     const run = async (): Promise<void> => {
       for (let batch = await this.#pull(); batch; batch = await this.#pull()) {
-        for (const event of batch) pushJoined(this.#replay, event);
-        for (const feed of this.#feeds) feed.push(batch);
+        for (const event of batch) pushJoined(this.#log, event, this.#taken);
+        wake();
       }
     };
-    run().catch(() => {});
+    run().then(wake, wake);
   }
-
-  #end(failure?: { readonly error: unknown }): void {
-    this.#mode = 'ended';
-    this.#ending = failure;
-    for (const feed of this.#feeds) feed.end(failure);
-    this.#feeds.clear();
-  }
-}
-
-function toIteration(batch: EventBatch | undefined): IteratorResult<EventBatch> {
-  return batch ? { done: false, value: batch } : { done: true, value: undefined };
-}
-
-// Promise.withResolvers is missing from Safari before 17.4 and Node before 22.
-function deferred<T>(): Deferred<T> {
-  let resolve!: (value: T) => void;
-  let reject!: (error: unknown) => void;
-  const promise = new Promise<T>((onResolve, onReject) => {
-    resolve = onResolve;
-    reject = onReject;
-  });
-  return { promise, resolve, reject };
 }

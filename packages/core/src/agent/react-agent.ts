@@ -57,7 +57,7 @@ export class ReActAgent {
   /** The same call as events. It starts at the first read, or at once with `detached: true`. */
   stream(input?: AgentInput, options: CallOptions = {}): AgentStream {
     const { run, events } = this.#start(input, options);
-    return new AgentStream({ runId: run.id, events, abort: (reason) => run.abort(reason), detached: options.detached ?? false });
+    return new AgentStream({ runId: run.id, events, abort: () => run.abort(), detached: options.detached ?? false });
   }
 
   /**

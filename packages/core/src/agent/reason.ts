@@ -37,7 +37,6 @@ async function* afterReasoning(run: Run, reply: Msg): Step {
     {
       stop: () => void (asked.stop = true),
       gotoReasoning: (messages) => void (asked.reasonAgain = messages),
-      reject: () => {},
     },
   );
   const { message } = after;

@@ -120,7 +120,7 @@ export class Run {
   }
 
   /** A modifiable event: the hooks' version of it. */
-  modify<K extends AgentEvent['type']>(type: K, fields: EventFields<K>, control?: HookControl): Promise<EventOf<K>> {
+  modify<K extends AgentEvent['type']>(type: K, fields: EventFields<K>, control?: Partial<HookControl>): Promise<EventOf<K>> {
     return this.hooks.modify(this.event(type, fields), control);
   }
 

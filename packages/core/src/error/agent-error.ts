@@ -55,7 +55,7 @@ export interface AgentErrorData {
   readonly code: AgentErrorCode;
   readonly message: string;
   readonly retryable: boolean;
-  readonly details?: JsonObject;
+  readonly details?: JsonObject | undefined;
 }
 
 export interface AgentErrorOptions {
@@ -63,7 +63,7 @@ export interface AgentErrorOptions {
   /** Whether the same call may succeed later. Default false. */
   readonly retryable?: boolean;
   /** Fields for programs: an HTTP status, a tool's name. Never a secret. */
-  readonly details?: JsonObject;
+  readonly details?: JsonObject | undefined;
 }
 
 /** The one error class. Tell it by `AgentError.is`, which holds across realms and copies of the library, and by `code`. */
@@ -71,13 +71,13 @@ export class AgentError extends Error {
   override readonly name = 'AgentError' as const;
   readonly code: AgentErrorCode;
   readonly retryable: boolean;
-  readonly details?: JsonObject;
+  readonly details: JsonObject | undefined;
 
   constructor(code: AgentErrorCode, message: string, options: AgentErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(message, 'cause' in options ? { cause: options.cause } : undefined);
     this.code = code;
     this.retryable = options.retryable ?? false;
-    if (options.details) this.details = options.details;
+    this.details = options.details;
   }
 
   static is(value: unknown): value is AgentError {
@@ -94,13 +94,12 @@ export class AgentError extends Error {
 
   /** The error that `toJSON` gave, on the other side of a boundary. */
   static fromJSON(data: AgentErrorData): AgentError {
-    const { code, message, retryable, details } = data;
-    return new AgentError(code, message, { retryable, ...(details ? { details } : {}) });
+    return new AgentError(data.code, data.message, data);
   }
 
   toJSON(): AgentErrorData {
     const { name, code, message, retryable, details } = this;
-    return { name, code, message, retryable, ...(details ? { details } : {}) };
+    return { name, code, message, retryable, details };
   }
 }
 

@@ -18,36 +18,32 @@ export class HookDispatcher {
   }
 
   /** What the hooks made of a modifiable event: what one returns is what the next one gets. */
-  async modify<E extends AgentEvent>(event: E, control: HookControl = noControl): Promise<E> {
+  async modify<E extends AgentEvent>(event: E, control: Partial<HookControl> = {}): Promise<E> {
     let current = event;
-    for (const hook of this.#hooks) {
-      for (const handler of handlersOf(hook, event.type)) {
-        const returned = await call(hook, current, () => handler(Object.freeze(current) as AgentEvent, control));
-        if (returned) current = replacement(current, returned);
-      }
+    for (const { hook, handler } of this.#handlers(event.type)) {
+      const returned = await call(hook, current, handler, { ...noControl, ...control });
+      if (returned) current = replacement(current, returned);
     }
     return current;
   }
 
   /** Tells the hooks; what they return is ignored. */
   async notify(event: AgentEvent): Promise<void> {
+    for (const { hook, handler } of this.#handlers(event.type)) await call(hook, event, handler, noControl);
+  }
+
+  *#handlers(type: AgentEvent['type']): Generator<{ readonly hook: Hook; readonly handler: Handler }> {
     for (const hook of this.#hooks) {
-      for (const handler of handlersOf(hook, event.type)) await call(hook, event, () => handler(Object.freeze(event), noControl));
+      for (const handler of [hook.on?.[type], hook.onEvent]) if (handler) yield { hook, handler: handler.bind(hook) as Handler };
     }
   }
 }
 
 type Handler = (event: AgentEvent, control: HookControl) => unknown;
 
-function handlersOf(hook: Hook, type: AgentEvent['type']): readonly Handler[] {
-  const own = hook.on?.[type] as Handler | undefined;
-  const all = hook.onEvent?.bind(hook) as Handler | undefined;
-  return own ? (all ? [own, all] : [own]) : all ? [all] : [];
-}
-
-async function call(hook: Hook, event: AgentEvent, handle: () => unknown): Promise<unknown> {
+async function call(hook: Hook, event: AgentEvent, handler: Handler, control: HookControl): Promise<unknown> {
   try {
-    return await handle();
+    return await handler(Object.freeze(event) as AgentEvent, control);
   } catch (error) {
     if (hook.onError === 'ignore') return undefined;
     if (AgentError.is(error)) throw error;

@@ -11,16 +11,7 @@ export interface Usage {
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0 };
 
 export function addUsage(a: Usage, b: Usage): Usage {
-  const reasoningTokens = sum(a.reasoningTokens, b.reasoningTokens);
-  const cachedInputTokens = sum(a.cachedInputTokens, b.cachedInputTokens);
-  return {
-    inputTokens: a.inputTokens + b.inputTokens,
-    outputTokens: a.outputTokens + b.outputTokens,
-    ...(reasoningTokens === undefined ? {} : { reasoningTokens }),
-    ...(cachedInputTokens === undefined ? {} : { cachedInputTokens }),
-  };
-}
-
-function sum(a: number | undefined, b: number | undefined): number | undefined {
-  return a === undefined && b === undefined ? undefined : (a ?? 0) + (b ?? 0);
+  const sum = { ...a };
+  for (const key of Object.keys(b) as (keyof Usage)[]) sum[key] = (a[key] ?? 0) + (b[key] ?? 0);
+  return sum;
 }

@@ -1,4 +1,5 @@
 import type { ContentBlock, ToolResult, ToolResultState, ToolUse } from '../message/content-block.ts';
+import { isRecord } from '../message/is-record.ts';
 import type { ToolContent, ToolOutput } from './tool.ts';
 
 export function toolResult(toolUse: ToolUse, output: string | readonly ContentBlock[], state: ToolResultState): ToolResult {
@@ -25,12 +26,10 @@ export function outputResult(toolUse: ToolUse, output: ToolOutput): ToolResult {
   return toolResult(toolUse, output === undefined ? '' : JSON.stringify(output), 'success');
 }
 
-function isToolContent(output: ToolOutput): output is ToolContent {
-  if (typeof output !== 'object' || output === null || !('content' in output) || !Array.isArray(output.content)) return false;
-  return output.content.length > 0 && output.content.every((block) => isBlock(block));
+function isToolContent(output: unknown): output is ToolContent {
+  return isRecord(output) && Array.isArray(output['content']) && output['content'].length > 0 && output['content'].every(isBlock);
 }
 
-function isBlock(value: unknown): value is ContentBlock {
-  if (typeof value !== 'object' || value === null || !('type' in value)) return false;
-  return value.type === 'text' ? 'text' in value : 'source' in value && ['image', 'audio', 'video', 'file'].includes(String(value.type));
+function isBlock(value: unknown): boolean {
+  return isRecord(value) && (value['type'] === 'text' ? 'text' : 'source') in value;
 }
