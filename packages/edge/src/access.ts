@@ -1,0 +1,29 @@
+import { AgentError } from '@isoloop/core';
+import type { MiddlewareHandler } from 'hono';
+import type { AgentHandlerOptions, EdgeEnv } from './handler-options.ts';
+
+const localHosts: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+/** Lets nobody in whom `authorize` does not know; sets `user`. Throws `UNAUTHORIZED`. */
+export function access({ authorize }: AgentHandlerOptions): MiddlewareHandler<EdgeEnv> {
+  return async (c, next) => {
+    c.set('user', authorize ? await identify(() => authorize(c.req.raw, c.env)) : localUser(c.req.url));
+    await next();
+  };
+}
+
+async function identify(authorize: () => ReturnType<NonNullable<AgentHandlerOptions['authorize']>>): Promise<string> {
+  const refused = 'This request is not authorized.';
+  try {
+    const caller = await authorize();
+    if (caller?.user) return caller.user;
+  } catch (cause) {
+    throw new AgentError('UNAUTHORIZED', refused, { cause });
+  }
+  throw new AgentError('UNAUTHORIZED', refused);
+}
+
+function localUser(url: string): string {
+  if (localHosts.has(new URL(url).hostname)) return 'local';
+  throw new AgentError('UNAUTHORIZED', 'Without `authorize` only localhost is answered: pass `authorize` to createAgentHandler.');
+}

@@ -1,0 +1,79 @@
+import { AgentError } from '@isoloop/core';
+import type { AgentStream, Msg, ReActAgent } from '@isoloop/core';
+import { createUiMessageEncoder, fromUiMessage } from '@isoloop/core/ai-sdk';
+import type { Context } from 'hono';
+import { logError } from './error-response.ts';
+import { awaitOpening, eventStream, eventStreamHeaders } from './event-stream.ts';
+import type { EdgeEnv, HandlerSettings } from './handler-options.ts';
+import { checkModel, invalidField, readJson } from './request-body.ts';
+import type { RequestBody } from './request-body.ts';
+import { onDisconnect, waitUntil } from './request-context.ts';
+import { checkSession, openMemory, rewind } from './session.ts';
+
+/**
+ * `POST /api/chat`: what AI SDK's `useChat` posts, answered with its UI message stream. Of the posted messages only the last counts,
+ * the history is the server's. One that it has already is asked again: it and what came after it are taken out. A client that goes
+ * away does not lose its turn.
+ */
+export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
+  const { limits, models } = settings;
+  const body = await readJson(c.req.raw, limits.bodyBytes);
+  const session = checkSession(body['id']);
+  const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
+  const turn = readTurn(body);
+  const setup = { env: c.env, session, user: c.get('user') };
+  const memory = await openMemory(settings, setup);
+  const agent = await settings.agent({ ...setup, memory, model });
+  await prepare(agent, turn);
+
+  const controller = new AbortController();
+  const stream = agent.stream(turn.regenerate ? undefined : turn.message, { detached: true, signal: controller.signal });
+  const leave = keepTurn(c, stream, () => controller.abort(), limits.afterDisconnectMs);
+  onDisconnect(c, leave);
+  const encoder = createUiMessageEncoder({ events: settings.events === true || body['events'] === true });
+  const batches = await awaitOpening(stream.batches()[Symbol.asyncIterator]());
+  return new Response(
+    eventStream({ batches, encode: (batch) => encoder.encode(batch), keepAliveMs: limits.keepAliveMs, onCancel: leave }),
+    { headers: { ...eventStreamHeaders, 'x-vercel-ai-ui-message-stream': 'v1' } },
+  );
+}
+
+/** A new message, or an answer to be given again: to the message of that id where the client names one, else to the last. */
+type Turn = { readonly regenerate: false; readonly message: Msg } | { readonly regenerate: true; readonly to: string | undefined };
+
+function readTurn({ messages, trigger }: RequestBody): Turn {
+  if (trigger !== undefined && trigger !== 'submit-message' && trigger !== 'regenerate-message') {
+    throw invalidField('trigger', 'must be "submit-message" or "regenerate-message"');
+  }
+  if (!Array.isArray(messages)) throw invalidField('messages', 'must be a list');
+  if (trigger !== 'regenerate-message') return { regenerate: false, message: fromUiMessage(messages.at(-1)) };
+  const last = messages.findLast((message) => Object(message).role === 'user');
+  return { regenerate: true, to: typeof last?.id === 'string' ? last.id : undefined };
+}
+
+async function prepare({ memory }: ReActAgent, turn: Turn): Promise<void> {
+  if (!turn.regenerate) {
+    await rewind(memory, (id) => id === turn.message.id, true);
+    return;
+  }
+  const found = turn.to !== undefined && (await rewind(memory, (id, role) => id === turn.to && role === 'user', false));
+  if (found || (await rewind(memory, (_id, role) => role === 'user', false))) return;
+  throw new AgentError('INVALID_INPUT', 'There is no message whose answer could be given again.');
+}
+
+/** Lets the run end, also without its client; what it gives back is to be called when the client has gone. */
+function keepTurn(c: Context<EdgeEnv>, { result }: AgentStream, abort: () => void, afterMs: number): () => void {
+  let timer: ReturnType<typeof setTimeout> | null = null;
+  let ended = false;
+  const requestId = c.get('requestId');
+  const settled = result
+    .catch((error: unknown) => logError(error, requestId))
+    .finally(() => {
+      ended = true;
+      clearTimeout(timer);
+    });
+  waitUntil(c, settled);
+  return () => {
+    if (!ended) timer ??= setTimeout(abort, afterMs);
+  };
+}

@@ -1,0 +1,85 @@
+import { AgentError } from '@isoloop/core';
+import type { AgentErrorCode, AgentErrorData, EventBatch } from '@isoloop/core';
+import type { RequestVariables } from './handler-options.ts';
+
+/** HTTP status of each code. A model's refusal is the endpoint's trouble with its upstream: 5xx, but for what the client can mend. */
+const statusOf: Readonly<Record<AgentErrorCode, number>> = {
+  INVALID_INPUT: 400,
+  INVALID_MESSAGE: 400,
+  MODEL_CONTEXT_LENGTH: 400,
+  UNAUTHORIZED: 401,
+  NOT_FOUND: 404,
+  AGENT_BUSY: 409,
+  PAYLOAD_TOO_LARGE: 413,
+  MODEL_RATE_LIMITED: 429,
+  ABORTED: 499,
+  CONFIGURATION: 500,
+  HOOK_ERROR: 500,
+  TOOL_ERROR: 500,
+  WORKER_FAILED: 500,
+  WORKER_TERMINATED: 500,
+  INTERNAL: 500,
+  MODEL_AUTH: 502,
+  MODEL_BAD_RESPONSE: 502,
+  MODEL_REQUEST: 502,
+  MODEL_SERVER: 502,
+  MODEL_UNREACHABLE: 502,
+  STORAGE_FAILED: 503,
+  MODEL_TIMEOUT: 504,
+  TOOL_TIMEOUT: 504,
+  STORAGE_QUOTA: 507,
+};
+
+/** What a client reads in place of messages that others wrote: they may quote a key, a query, a path. The log has them. */
+const neutralMessages: { readonly [K in AgentErrorCode]?: string } = {
+  INTERNAL: 'Something went wrong here.',
+  HOOK_ERROR: 'A hook of the agent failed.',
+  MODEL_AUTH: "The model's server refused this endpoint's key.",
+  STORAGE_FAILED: 'The conversation could not be read or saved.',
+};
+
+/** A failed request's answer. */
+export function errorResponse(thrown: unknown, { requestId, face }: Pick<RequestVariables, 'requestId' | 'face'>): Response {
+  const error = publicError(AgentError.from(thrown).toJSON());
+  const status = statusOf[error.code] ?? 500;
+  const retryAfterMs = error.details?.['retryAfterMs'];
+  return Response.json(face === 'openai' ? openAiBody(error, status) : isoloopBody(error, requestId), {
+    status,
+    headers: {
+      'x-request-id': requestId,
+      'cache-control': 'no-store',
+      ...(typeof retryAfterMs === 'number' ? { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) } : {}),
+    },
+  });
+}
+
+/** The same for a failure after the stream began: an `error` event tells a client no more than a response would. */
+export function withPublicErrors(batch: EventBatch): EventBatch {
+  if (!batch.some(({ type }) => type === 'error')) return batch;
+  return batch.map((event) => (event.type === 'error' ? { ...event, error: publicError(event.error) } : event));
+}
+
+/** Into the Worker's log: failures that are not the client's doing. */
+export function logError(thrown: unknown, requestId: string): void {
+  const error = AgentError.from(thrown);
+  if ((statusOf[error.code] ?? 500) >= 500) console.error(`[${requestId}] ${error.code}: ${error.message}`, error.cause ?? error);
+}
+
+function publicError(error: AgentErrorData): AgentErrorData {
+  const message = neutralMessages[error.code];
+  return message === undefined ? error : { ...error, message };
+}
+
+function isoloopBody({ code, message }: AgentErrorData, requestId: string): object {
+  return { error: { code, message, requestId } };
+}
+
+function openAiBody({ code, message, details }: AgentErrorData, status: number): object {
+  return { error: { message, type: openAiType(status), code, param: details?.['param'] ?? null } };
+}
+
+function openAiType(status: number): string {
+  if (status === 401) return 'authentication_error';
+  if (status === 429) return 'rate_limit_error';
+  return status < 500 ? 'invalid_request_error' : 'api_error';
+}

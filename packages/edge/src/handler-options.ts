@@ -1,0 +1,76 @@
+import type { Awaitable, Memory, ReActAgent } from '@isoloop/core';
+import type { Hono } from 'hono';
+
+/** Whose conversation it is. */
+export interface Caller {
+  /** Identifies the caller; never empty. Nobody reads another user's sessions. */
+  readonly user: string;
+}
+
+export interface SessionSetup<Env = object> extends Caller {
+  readonly env: Env;
+  /** The conversation's id as the client chose it, unique within its user; of a request to `/v1` a new one. */
+  readonly session: string;
+}
+
+export interface AgentSetup<Env = object> extends SessionSetup<Env> {
+  /** Holds the conversation: give it to the agent. */
+  readonly memory: Memory;
+  /** One of `models`. */
+  readonly model: string;
+}
+
+export interface AgentHandlerOptions<Env extends object = object> {
+  /** Makes the agent of a session, anew for each request: what two requests must not share is made in here. */
+  readonly agent: (setup: AgentSetup<Env>) => Awaitable<ReActAgent>;
+  /**
+   * Who asks; `null` or a failure: 401. Without it only requests to `localhost`, `127.0.0.1` and `[::1]` are answered, all as one
+   * user.
+   */
+  readonly authorize?: (request: Request, env: Env) => Awaitable<Caller | null>;
+  /** Origins whose pages may call the endpoint, as `https://example.com`. Default: none but its own. */
+  readonly cors?: readonly string[];
+  /** Names a client may ask for, the first for one that names none. Default `['default']`. */
+  readonly models?: readonly string[];
+  /** Where a session is kept. Default: `KvMemory` in the namespace bound as `CHAT_KV`. */
+  readonly memory?: (setup: SessionSetup<Env>) => Awaitable<Memory>;
+  /** Sends the agent's events along, as `data-isoloop-event` parts without prompts; false: to clients that post `events: true`. */
+  readonly events?: boolean;
+  readonly limits?: Partial<EdgeLimits>;
+}
+
+export interface EdgeLimits {
+  /** Bytes of a request's body; default 1 MiB. Longer: 413 `PAYLOAD_TOO_LARGE`. */
+  readonly bodyBytes: number;
+  /**
+   * Milliseconds a turn goes on without its client, before it is stopped and what there is of the answer is kept; default 25,000.
+   * Workers ends a request's work 30 seconds after its client has gone.
+   */
+  readonly afterDisconnectMs: number;
+  /** Milliseconds of silence on a stream until a comment keeps it alive; default 15,000. */
+  readonly keepAliveMs: number;
+}
+
+/** The endpoint: a Worker's default export, or `route()`d into another Hono app. */
+export type AgentHandler<Env extends object = object> = Hono<EdgeEnv<Env>>;
+
+export interface EdgeEnv<Env extends object = object> {
+  Bindings: Env;
+  Variables: RequestVariables;
+}
+
+export interface RequestVariables {
+  /** Names the request in its error, in `x-request-id` and in the log. */
+  requestId: string;
+  /** Whose shape an error has. */
+  face: 'isoloop' | 'openai';
+  user: string;
+}
+
+/** The options with all defaults in. */
+export interface HandlerSettings<Env extends object = object> extends AgentHandlerOptions<Env> {
+  readonly models: readonly string[];
+  readonly limits: EdgeLimits;
+}
+
+export const defaultLimits: EdgeLimits = { bodyBytes: 1024 * 1024, afterDisconnectMs: 25_000, keepAliveMs: 15_000 };

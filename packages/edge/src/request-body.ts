@@ -1,0 +1,61 @@
+import { AgentError } from '@isoloop/core';
+
+/** A request's body before it is checked. */
+export type RequestBody = Readonly<Record<string, unknown>>;
+
+/**
+ * The JSON object a client posted. `PAYLOAD_TOO_LARGE` as soon as it is longer than `maxBytes`; `INVALID_INPUT` where it is no JSON
+ * object or does not say so: a page of another origin can post other media types without asking first.
+ */
+export async function readJson(request: Request, maxBytes: number): Promise<RequestBody> {
+  if (!/^application\/json\s*(;|$)/i.test(request.headers.get('content-type') ?? '')) {
+    throw new AgentError('INVALID_INPUT', 'The body must be JSON, with `content-type: application/json`.');
+  }
+  const text = await readText(request, maxBytes);
+  const body = parse(text);
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw new AgentError('INVALID_INPUT', 'The body must be a JSON object.');
+  return body as RequestBody;
+}
+
+/** An `INVALID_INPUT` that names the field it is about. */
+export function invalidField(param: string, problem: string): AgentError {
+  return new AgentError('INVALID_INPUT', `\`${param}\` ${problem}.`, { details: { param } });
+}
+
+/** The model's name, checked against the list; `NOT_FOUND` where it is not on it. */
+export function checkModel(model: unknown, models: readonly string[]): string {
+  if (typeof model !== 'string') throw invalidField('model', 'must be the name of a model');
+  if (!models.includes(model)) {
+    throw new AgentError('NOT_FOUND', `There is no model ${JSON.stringify(model)} here; there is ${models.join(', ')}.`, {
+      details: { param: 'model' },
+    });
+  }
+  return model;
+}
+
+async function readText(request: Request, maxBytes: number): Promise<string> {
+  const tooLarge = new AgentError('PAYLOAD_TOO_LARGE', `The body is larger than ${maxBytes} bytes.`);
+  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge;
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
+  let text = '';
+  let bytes = 0;
+  try {
+    for await (const chunk of request.body ?? []) {
+      bytes += chunk.byteLength;
+      if (bytes > maxBytes) throw tooLarge;
+      text += decoder.decode(chunk, { stream: true });
+    }
+    return text + decoder.decode();
+  } catch (cause) {
+    if (cause === tooLarge) throw cause;
+    throw new AgentError('INVALID_INPUT', 'The body could not be read as UTF-8.', { cause });
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new AgentError('INVALID_INPUT', 'The body is no valid JSON.', { cause });
+  }
+}

@@ -1,0 +1,19 @@
+import type { Context } from 'hono';
+import type { EdgeEnv } from './handler-options.ts';
+
+/** Keeps the Worker alive until `promise` has settled; where there is no Worker it settles anyway. */
+export function waitUntil(c: Context<EdgeEnv>, promise: Promise<unknown>): void {
+  const settled = promise.catch(() => {});
+  try {
+    c.executionCtx.waitUntil(settled);
+  } catch {
+    // Hono throws where the request came without an ExecutionContext.
+  }
+}
+
+/** Calls once when the client goes away. Workers tells by the request's signal only under the flag `enable_request_signal`. */
+export function onDisconnect(c: Context<EdgeEnv>, listener: () => void): void {
+  const { signal } = c.req.raw;
+  if (signal.aborted) listener();
+  else signal.addEventListener('abort', listener, { once: true });
+}
