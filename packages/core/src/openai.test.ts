@@ -111,8 +111,8 @@ test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: strin
 });
 
 test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: string]>([
-  ['cut', 'MODEL_UNREACHABLE', true, 'connection broke'],
-  ['cut-clean', 'MODEL_BAD_RESPONSE', true, 'cut off in an event: {"id"'],
+  ['cut', 'MODEL_UNREACHABLE', true, 'failed: '],
+  ['cut-clean', 'MODEL_BAD_RESPONSE', true, 'breaks off: {"id"'],
   ['no-finish', 'MODEL_BAD_RESPONSE', true, 'no finish reason'],
   ['bad-json', 'MODEL_BAD_RESPONSE', false, 'no JSON: {"choices":[{"delta":{"content": oops xxx'],
   ['error-event', 'MODEL_SERVER', false, 'Failed to call a function.'],
@@ -194,7 +194,7 @@ test('a key that a server quotes is not in the error', async () => {
 
 test('a key that cannot be had', async () => {
   const error = await errorOf(at('/echo/v1', { apiKey: () => Promise.reject(new Error('signed out')) }));
-  expect([error.code, error.message]).toEqual(['MODEL_AUTH', 'There is no API key: signed out']);
+  expect([error.code, error.message]).toEqual(['MODEL_AUTH', 'signed out']);
 });
 
 test('a signal raised before the request stops it', async () => {

@@ -1,4 +1,4 @@
-import { AgentError, messageOf } from './error/agent-error.ts';
+import { AgentError } from './error/agent-error.ts';
 import { openAiFormatter, type OpenAiFormat } from './formatter/openai-formatter.ts';
 import type { ChatModel, ModelFeatures } from './model/chat-model.ts';
 import { streamReply, type Fetch } from './model/http-transport.ts';
@@ -38,7 +38,7 @@ export function openai(options: OpenAiOptions): ChatModel {
   const formatter = openAiFormatter({
     model,
     features,
-    maxTokensField: options.maxTokensField ?? (isOpenAi(url) ? 'max_completion_tokens' : 'max_tokens'),
+    maxTokensField: options.maxTokensField ?? (/\b(openai|azure)\.com\//.test(url) ? 'max_completion_tokens' : 'max_tokens'),
     sendThinking: options.sendThinking ?? false,
     includeUsage: options.includeUsage ?? true,
   });
@@ -53,22 +53,13 @@ export function openai(options: OpenAiOptions): ChatModel {
   };
 }
 
-function isOpenAi(url: string): boolean {
-  return /^https:\/\/([\w-]+\.)*(openai\.com|azure\.com)\//.test(url);
-}
-
 async function authorization(apiKey: OpenAiOptions['apiKey']): Promise<Record<string, string>> {
-  const key = (typeof apiKey === 'function' ? await askKey(apiKey) : apiKey)?.trim();
-  if (!key) return {};
-  if (!/^[!-~]+$/.test(key)) throw new AgentError('INVALID_INPUT', 'The API key has characters that cannot be sent');
-  return { authorization: `Bearer ${key}` };
-}
-
-async function askKey(apiKey: () => string | Promise<string>): Promise<string> {
   try {
-    return await apiKey();
-  } catch (cause) {
-    throw new AgentError('MODEL_AUTH', `There is no API key: ${messageOf(cause)}`, { cause });
+    const key = (typeof apiKey === 'function' ? await apiKey() : apiKey)?.trim();
+    if (key && !/^[!-~]+$/.test(key)) throw new AgentError('INVALID_INPUT', 'The API key has characters that cannot be sent');
+    return key ? { authorization: `Bearer ${key}` } : {};
+  } catch (error) {
+    throw AgentError.from(error, 'MODEL_AUTH');
   }
 }
 

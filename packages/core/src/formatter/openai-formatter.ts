@@ -72,9 +72,13 @@ function toWireResponseFormat(schema: JsonObject): WireObject {
 function isStrict(schema: JsonValue): boolean {
   if (typeof schema !== 'object' || schema === null) return true;
   const { type, properties, required, additionalProperties } = schema as JsonObject;
-  if (type === 'object' && additionalProperties !== false) return false;
-  const isRequired = (name: string): boolean => Array.isArray(required) && required.includes(name);
-  return Object.keys(properties ?? {}).every(isRequired) && Object.values(schema).every(isStrict);
+  const isClosed = type !== 'object' || additionalProperties === false;
+  const names = Object.keys(properties ?? {});
+  return (
+    isClosed &&
+    names.every((name) => (required as readonly JsonValue[] | undefined)?.includes(name)) &&
+    Object.values(schema).every(isStrict)
+  );
 }
 
 function memoize<T extends object>(make: (key: T) => string): (key: T) => string {

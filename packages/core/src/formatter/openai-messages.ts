@@ -1,6 +1,7 @@
 import type { ContentBlock, MediaBlock, MediaSource, ToolResult, ToolUse } from '../message/content-block.ts';
 import { inlineSource, mediaPlaceholder } from '../message/media.ts';
 import type { Msg } from '../message/msg.ts';
+import { parseJson } from '../message/parse-json.ts';
 import type { OpenAiFormat } from './openai-formatter.ts';
 
 type MessageFormat = Pick<OpenAiFormat, 'features' | 'sendThinking'>;
@@ -42,7 +43,7 @@ function toWireAssistant(content: readonly ContentBlock[], { sendThinking }: Mes
 }
 
 function toWireCall({ id, name, input, raw, providerMetadata }: ToolUse): WireObject {
-  const given = raw === undefined ? JSON.stringify(input ?? {}) : isJson(raw) ? raw : '{}';
+  const given = raw === undefined ? JSON.stringify(input ?? {}) : parseJson(raw) === undefined ? '{}' : raw;
   return { id, type: 'function', function: { name, arguments: given }, extra_content: providerMetadata?.['extra_content'] };
 }
 
@@ -76,10 +77,9 @@ function toUrl(source: MediaSource): string {
   return source.type === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`;
 }
 
-/** `audio/x-wav` and `audio/wave` are `wav`, `audio/mpeg` is `mp3`. */
+/** `audio/x-wav` is `wav`, `audio/mpeg` is `mp3`. */
 function audioFormat(mediaType: string): string {
-  const subtype = mediaType.replace(/^audio\/(x-)?/, '').replace(/;.*/, '');
-  return { wave: 'wav', mpeg: 'mp3' }[subtype] ?? subtype;
+  return /wav|flac|ogg|aac/.exec(mediaType)?.[0] ?? 'mp3';
 }
 
 function plainText(blocks: readonly ContentBlock[]): string {
@@ -88,13 +88,4 @@ function plainText(blocks: readonly ContentBlock[]): string {
 
 function isMedia(block: ContentBlock): block is MediaBlock {
   return 'source' in block;
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

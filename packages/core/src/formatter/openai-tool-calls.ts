@@ -1,4 +1,5 @@
 import type { ModelDelta } from '../model/chat-model.ts';
+import { parseJson } from '../message/parse-json.ts';
 import type { WireToolCall } from './openai-wire.ts';
 
 interface OpenCall {
@@ -56,17 +57,11 @@ export class ToolCallIndex {
 /** Cerebras gives two calls one index and tells them apart by id; others repeat id and name in every fragment of one call. */
 function beginsAnother(call: OpenCall, id: string | undefined, name: string | undefined): boolean {
   if (id && call.id) return id !== call.id;
-  return name !== undefined && call.name !== undefined && (name !== call.name || isComplete(call.input));
-}
-
-function isComplete(input: string): boolean {
-  if (!input.endsWith('}')) return false;
-  try {
-    JSON.parse(input);
-    return true;
-  } catch {
-    return false;
-  }
+  return (
+    name !== undefined &&
+    call.name !== undefined &&
+    (name !== call.name || (call.input.endsWith('}') && parseJson(call.input) !== undefined))
+  );
 }
 
 /** Some local servers send arguments as an object. */

@@ -34,17 +34,8 @@ export class Deadline {
       if (this.reason) return reject(this.reason);
       this.#reject = reject;
       if (timeoutMs <= longestTimeout) this.#timer = setTimeout(this.#onTimeout, timeoutMs, timeoutMs);
-      work().then(
-        (value) => {
-          clearTimeout(this.#timer);
-          resolve(value);
-        },
-        (error: unknown) => {
-          clearTimeout(this.#timer);
-          reject(error);
-        },
-      );
-    });
+      work().then(resolve, reject);
+    }).finally(() => clearTimeout(this.#timer));
   }
 
   end(): void {

@@ -1,4 +1,4 @@
-import { AgentError } from '../error/agent-error.ts';
+import type { AgentError } from '../error/agent-error.ts';
 import type { ReplyDecoder } from '../formatter/formatter.ts';
 import type { ModelDelta } from './chat-model.ts';
 import { badResponse, errorOfChunk } from './provider-error.ts';
@@ -38,12 +38,13 @@ export class EventReply {
     if (this.done || this.error) return deltas;
     if (rest) this.#take(rest, deltas);
     if (this.#decoder.finished) this.#finish(deltas);
-    if (!this.done) this.error = this.#unlessReported(this.#cutOff(rest?.data));
+    if (!this.done) this.error = this.#reported() ?? this.#cutOff(rest?.data);
     return deltas;
   }
 
-  #unlessReported(error: AgentError): AgentError {
-    return this.error && this.error.code !== 'MODEL_BAD_RESPONSE' ? this.error : error;
+  /** The server's own error, as against one of ours over an event that is cut. */
+  #reported(): AgentError | undefined {
+    return this.error?.code === 'MODEL_BAD_RESPONSE' ? undefined : this.error;
   }
 
   #take({ event, data }: ServerSentEvent, deltas: ModelDelta[]): void {
@@ -55,13 +56,13 @@ export class EventReply {
       this.error = errorOfChunk(chunk, event === 'error');
       if (!this.error) this.#decoder.decode(chunk, deltas);
     } catch {
-      this.error = event === 'error' ? errorOfChunk({ message: data }, true) : badResponse('An event of the reply is no JSON', data);
+      this.error = event === 'error' ? errorOfChunk({ message: data }, true) : badResponse('An event is no JSON', data);
     }
   }
 
   #cutOff(rest: string | undefined): AgentError {
-    if (rest !== undefined) return badResponse('The reply was cut off in an event', rest, true);
-    if (this.#events > 0) return badResponse('The reply stopped', 'no finish reason and no [DONE]', true);
+    if (rest !== undefined) return badResponse('The reply breaks off', rest, true);
+    if (this.#events > 0) return badResponse('The reply breaks off', 'no finish reason, no [DONE]', true);
     return badResponse('The reply is no event stream', new TextDecoder().decode(this.#first));
   }
 

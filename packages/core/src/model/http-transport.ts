@@ -1,9 +1,10 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
 import type { ReplyDecoder } from '../formatter/formatter.ts';
+import { parseJson } from '../message/parse-json.ts';
 import type { ModelDelta } from './chat-model.ts';
 import { Deadline } from './deadline.ts';
 import { EventReply } from './event-reply.ts';
-import { badResponse, errorOfChunk, errorOfResponse, parseJson } from './provider-error.ts';
+import { badResponse, errorOfChunk, errorOfResponse } from './provider-error.ts';
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
@@ -31,16 +32,12 @@ export async function* streamReply(request: HttpRequest, decoder: ReplyDecoder):
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   try {
     const response = await post(request, deadline);
-    const type = response.headers.get('content-type') ?? '';
-    if (/\bjson\b/.test(type)) {
-      yield decodeWhole(await textOf(response, request, deadline), decoder);
+    if (/\bjson\b/.test(response.headers.get('content-type') ?? '')) {
+      yield decodeWhole(await deadline.wait(() => response.text()), decoder);
       return;
     }
-    if (/\bhtml\b/.test(type) || !response.body) {
-      throw badResponse(`The reply is no event stream but '${type}'`, await textOf(response, request, deadline));
-    }
     const reply = new EventReply(decoder);
-    reader = response.body.getReader();
+    reader = response.body?.getReader();
     for (;;) {
       const bytes = await read(reader, reply, deadline);
       const deltas = bytes ? reply.push(bytes) : reply.end();
@@ -48,38 +45,34 @@ export async function* streamReply(request: HttpRequest, decoder: ReplyDecoder):
       if (reply.error) throw reply.error;
       if (!bytes) return;
     }
+  } catch (error) {
+    throw readable(error, request);
   } finally {
     deadline.end();
     reader?.cancel().catch(() => undefined);
   }
 }
 
-async function post(request: HttpRequest, deadline: Deadline): Promise<Response> {
-  const { url, headers, body, fetch: send = fetch } = request;
-  const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body, signal: deadline.signal };
-  try {
-    const response = await deadline.wait(() => send(url, init));
-    if (response.ok) return response;
-    throw errorOfResponse(response.status, response.headers, await textOf(response, request, deadline));
-  } catch (error) {
-    if (AgentError.is(error)) throw error;
-    throw unreachable(withoutSecrets(`Could not reach ${url}: ${reasonOf(error)}`, request), error);
-  }
-}
-
 /** The next bytes; nothing at the end. A connection that breaks after the reply's end has ended, too. */
 async function read(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
+  reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
   reply: EventReply,
   deadline: Deadline,
 ): Promise<Uint8Array | undefined> {
   try {
-    const { value } = await deadline.wait(() => reader.read(), reply.done ? closingMs : undefined);
-    return value;
+    return reader && (await deadline.wait(() => reader.read(), reply.done ? closingMs : undefined)).value;
   } catch (error) {
     if (reply.done || (reply.finished && !deadline.reason)) return undefined;
-    throw brokenOff(error);
+    throw error;
   }
+}
+
+async function post(request: HttpRequest, deadline: Deadline): Promise<Response> {
+  const { url, headers, body, fetch: send = fetch } = request;
+  const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body, signal: deadline.signal };
+  const response = await deadline.wait(() => send(url, init));
+  if (response.ok) return response;
+  throw errorOfResponse(response.status, response.headers, withoutSecrets(await deadline.wait(() => response.text()), request));
 }
 
 function decodeWhole(text: string, decoder: ReplyDecoder): readonly ModelDelta[] {
@@ -92,31 +85,20 @@ function decodeWhole(text: string, decoder: ReplyDecoder): readonly ModelDelta[]
   return [...deltas, decoder.end()];
 }
 
-async function textOf(response: Response, request: HttpRequest, deadline: Deadline): Promise<string> {
-  try {
-    return withoutSecrets(await deadline.wait(() => response.text()), request);
-  } catch (error) {
-    throw brokenOff(error);
+/** What is no `AgentError` comes from `fetch` or the body: Node says `fetch failed` and keeps the reason as the cause. */
+function readable(error: unknown, request: HttpRequest): AgentError {
+  if (AgentError.is(error)) {
+    error.message = withoutSecrets(error.message, request);
+    return error;
   }
+  const reason = withoutSecrets(messageOf((error as Error | undefined)?.cause ?? error), request);
+  return new AgentError('MODEL_UNREACHABLE', `The connection to ${request.url} failed: ${reason}`, { cause: error, retryable: true });
 }
 
 /** Servers and runtimes quote what they were sent, a wrong key for one. */
 function withoutSecrets(text: string, { headers }: HttpRequest): string {
-  const secrets = Object.values(headers).map((value) => value.replace(/^Bearer /, ''));
-  return secrets.reduce((clean, secret) => (secret.length < 8 ? clean : clean.replaceAll(secret, '***')), text);
-}
-
-function brokenOff(cause: unknown): AgentError {
-  if (AgentError.is(cause)) return cause;
-  return unreachable(`The connection broke before the reply's end: ${reasonOf(cause)}`, cause);
-}
-
-function unreachable(message: string, cause: unknown): AgentError {
-  return new AgentError('MODEL_UNREACHABLE', message, { cause, retryable: true });
-}
-
-/** Node says `fetch failed` and hides the reason in the cause. */
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause === undefined ? messageOf(error) : `${messageOf(error)} (${messageOf(cause)})`;
+  return Object.values(headers).reduce((clean, value) => {
+    const secret = value.replace(/^Bearer /, '');
+    return secret.length < 8 ? clean : clean.replaceAll(secret, '***');
+  }, text);
 }
