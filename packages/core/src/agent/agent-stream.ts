@@ -104,10 +104,13 @@ export class AgentStream implements AsyncIterable<AgentEvent> {
   }
 
   async *#follow(): AsyncGenerator<EventBatch, undefined> {
-    for (let from = 0; ; from = this.#taken = this.#log.length) {
+    for (let from = 0; ; ) {
       while (from === this.#log.length && this.#state !== 'ended') await new Promise<void>((resolve) => this.#waiting.push(resolve));
       if (from === this.#log.length) break;
-      yield this.#log.slice(from);
+      const batch = this.#log.slice(from);
+      // Before the reader has it: while it is busy with the batch the log grows.
+      from = this.#taken = this.#log.length;
+      yield batch;
     }
     await this.#result;
   }
