@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import type { AgentEvent, EventBatch } from '../hook/agent-event.ts';
+import type { AgentEvent, AgentEventBase, EventBatch, EventOf } from '../hook/agent-event.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ModelDelta, ModelRequest } from '../model/chat-model.ts';
 import { abortable } from './abortable.ts';
@@ -16,7 +16,6 @@ export async function* readReply(run: Run, request: ModelRequest, phase: 'reason
   const { generateId, options } = run.setup;
   const messageId = generateId();
   const assembler = new ReplyAssembler({ messageId, generateId, claimToolUseId: (id) => run.claimToolUseId(id) });
-  const toEvent = phase === 'summary' ? summaryEvent : chunkEvent;
   const hooked = run.hooks.wants('reasoning-chunk') || run.hooks.wants('tool-input-chunk') || run.hooks.wants('summary-chunk');
   const { signal, done } = run.modelSignal();
   let iterator: AsyncIterator<readonly ModelDelta[]> | undefined;
@@ -30,8 +29,9 @@ export async function* readReply(run: Run, request: ModelRequest, phase: 'reason
       const at = run.setup.now();
       for (const delta of next.value) {
         const piece = assembler.add(delta);
-        const event = piece && toEvent(run, piece, at);
-        if (!event) continue;
+        const fields = piece && phase === 'summary' ? toSummaryChunk(piece) : piece;
+        if (!fields) continue;
+        const event: AgentEvent = run.stamp(fields, at);
         if (hooked) await run.hooks.notify(event);
         events.push(event);
       }
@@ -67,10 +67,8 @@ function cutReply(run: Run, assembler: ReplyAssembler, id: string): Reply {
   return { type: 'cut', by, message };
 }
 
-function chunkEvent(run: Run, piece: ReplyPiece, at: number): AgentEvent {
-  return run.chunk(piece, at);
-}
-
-function summaryEvent(run: Run, piece: ReplyPiece): AgentEvent | undefined {
-  return piece.type === 'text' ? run.event('summary-chunk', { blockId: piece.blockId, delta: piece.delta }) : undefined;
+/** A summary has text alone. */
+function toSummaryChunk(piece: ReplyPiece): Omit<EventOf<'summary-chunk'>, keyof AgentEventBase> | undefined {
+  if (piece.type !== 'reasoning-chunk' || piece.kind !== 'text') return undefined;
+  return { type: 'summary-chunk', blockId: piece.blockId, delta: piece.delta };
 }

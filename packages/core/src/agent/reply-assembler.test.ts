@@ -39,8 +39,8 @@ test('arguments that wait for a late name are released with it', () => {
   ]);
   expect(pieces).toEqual([
     undefined,
-    { type: 'tool-input', toolUseId: 'c', name: 'f', delta: '{"a":1' },
-    { type: 'tool-input', toolUseId: 'c', name: 'f', delta: '}' },
+    { type: 'tool-input-chunk', toolUseId: 'c', name: 'f', delta: '{"a":1' },
+    { type: 'tool-input-chunk', toolUseId: 'c', name: 'f', delta: '}' },
   ]);
 });
 

@@ -23,10 +23,10 @@ interface OpenCall {
   providerMetadata?: JsonObject;
 }
 
-/** What a delta adds, for the reader; `undefined` where there is nothing to show. */
+/** What a delta adds, for the reader: an event that has not happened yet. */
 export type ReplyPiece =
-  | { readonly type: 'text' | 'thinking'; readonly blockId: string; readonly delta: string }
-  | { readonly type: 'tool-input'; readonly toolUseId: string; readonly name: string; readonly delta: string };
+  | { readonly type: 'reasoning-chunk'; readonly blockId: string; readonly kind: 'text' | 'thinking'; readonly delta: string }
+  | { readonly type: 'tool-input-chunk'; readonly toolUseId: string; readonly name: string; readonly delta: string };
 
 export interface ReplyAssemblerOptions {
   readonly messageId: string;
@@ -50,6 +50,7 @@ export class ReplyAssembler {
     this.#options = options;
   }
 
+  /** `undefined` where there is nothing to show. */
   add(delta: ModelDelta): ReplyPiece | undefined {
     switch (delta.type) {
       case 'text':
@@ -81,7 +82,7 @@ export class ReplyAssembler {
     open.text += delta.delta;
     if (delta.signature) open.signature = (open.signature ?? '') + delta.signature;
     if (delta.providerMetadata) open.providerMetadata = { ...open.providerMetadata, ...delta.providerMetadata };
-    return delta.delta ? { type: delta.type, blockId: open.blockId, delta: delta.delta } : undefined;
+    return delta.delta ? { type: 'reasoning-chunk', blockId: open.blockId, kind: delta.type, delta: delta.delta } : undefined;
   }
 
   #openText(kind: OpenText['kind'], deltaId: string): OpenText {
@@ -108,7 +109,7 @@ export class ReplyAssembler {
     if (delta.providerMetadata) call.providerMetadata = { ...call.providerMetadata, ...delta.providerMetadata };
     if (!call.name) return undefined;
     // A name that came late releases the arguments that waited for it; a name alone announces the call.
-    return { type: 'tool-input', toolUseId: call.id, name: call.name, delta: named ? delta.delta : call.input };
+    return { type: 'tool-input-chunk', toolUseId: call.id, name: call.name, delta: named ? delta.delta : call.input };
   }
 
   #newId(): string {

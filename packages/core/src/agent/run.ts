@@ -1,4 +1,4 @@
-import type { AgentEvent, EventBatch, EventOf } from '../hook/agent-event.ts';
+import type { AgentEvent, AgentEventBase, EventBatch, EventOf } from '../hook/agent-event.ts';
 import type { HookControl } from '../hook/hook.ts';
 import { HookDispatcher } from '../hook/hook-dispatcher.ts';
 import { toolUsesOf } from '../message/message-text.ts';
@@ -11,7 +11,6 @@ import type { GenerateOptions } from '../model/chat-model.ts';
 import { addUsage, noUsage, type Usage } from '../model/usage.ts';
 import type { Toolkit } from '../tool/toolkit.ts';
 import type { AgentOptions } from './agent-options.ts';
-import type { ReplyPiece } from './reply-assembler.ts';
 
 /** What the agent gives a run; the same for all its runs but for `generate` and `signal`. */
 export interface RunSetup {
@@ -28,6 +27,8 @@ export interface RunSetup {
 }
 
 type EventFields<K extends AgentEvent['type']> = Omit<EventOf<K>, 'type' | 'runId' | 'sessionId' | 'seq' | 'iteration' | 'agentPath' | 'at'>;
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** One call's state: what its steps read and move on. */
 export class Run {
@@ -93,30 +94,19 @@ export class Run {
   }
 
   event<K extends AgentEvent['type']>(type: K, fields: EventFields<K>): EventOf<K> {
-    return {
-      type,
-      ...fields,
-      runId: this.id,
-      sessionId: this.setup.sessionId,
-      seq: ++this.#seq,
-      iteration: this.iteration,
-      agentPath: this.#agentPath,
-      at: this.setup.now(),
-    } as unknown as EventOf<K>;
+    return this.stamp({ type, ...fields }, this.setup.now()) as unknown as EventOf<K>;
   }
 
-  /** `event` for deltas: one object literal, because spreading the fields costs more than all the rest of a delta's way. */
-  chunk(piece: ReplyPiece, at: number): EventOf<'reasoning-chunk' | 'tool-input-chunk'> {
-    const { id: runId, iteration } = this;
-    const { sessionId } = this.setup;
-    const agentPath = this.#agentPath;
-    const seq = ++this.#seq;
-    const { delta } = piece;
-    if (piece.type === 'tool-input') {
-      const { toolUseId, name } = piece;
-      return { type: 'tool-input-chunk', toolUseId, name, delta, runId, sessionId, seq, iteration, agentPath, at };
-    }
-    return { type: 'reasoning-chunk', blockId: piece.blockId, kind: piece.type, delta, runId, sessionId, seq, iteration, agentPath, at };
+  /** Makes an event of its fields, in place: a copy per delta would cost more than all the rest of a delta's way. */
+  stamp<F extends object>(fields: F, at: number): F & AgentEventBase {
+    const event = fields as F & Writable<AgentEventBase>;
+    event.runId = this.id;
+    event.sessionId = this.setup.sessionId;
+    event.seq = ++this.#seq;
+    event.iteration = this.iteration;
+    event.agentPath = this.#agentPath;
+    event.at = at;
+    return event;
   }
 
   /** A modifiable event: the hooks' version of it. */

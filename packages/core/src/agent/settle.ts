@@ -14,9 +14,8 @@ export async function* settle(run: Run, input: readonly Msg[]): Step {
   await run.append(event.input);
   run.promptId = event.input.findLast((message) => message.role === 'user')?.id;
   const last = run.view.at(-1);
-  if (!last) throw new AgentError('INVALID_INPUT', 'There is nothing to answer: the conversation is empty and the call has no input.');
-  if (!event.input.length && last.role === 'assistant') {
-    throw new AgentError('INVALID_INPUT', 'There is nothing to go on with: the conversation ends with an answer and the call has no input.');
+  if (!last || (!event.input.length && last.role === 'assistant')) {
+    throw new AgentError('INVALID_INPUT', 'There is nothing to answer: the call has no input, and the conversation is empty or ends with an answer.');
   }
   return { to: 'reason' };
 }

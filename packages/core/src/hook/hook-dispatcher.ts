@@ -22,7 +22,9 @@ export class HookDispatcher {
     let current = event;
     for (const { hook, handler } of this.#handlers(event.type)) {
       const returned = await call(hook, current, handler, { ...noControl, ...control });
-      if (returned) current = replacement(current, returned);
+      if (!returned) continue;
+      if ((returned as AgentEvent).type !== event.type) throw new AgentError('HOOK_ERROR', `A hook made something else of ${event.type}.`);
+      current = returned as E;
     }
     return current;
   }
@@ -53,13 +55,4 @@ async function call(hook: Hook, event: AgentEvent, handler: Handler, control: Ho
       details: { hook: name, event: event.type },
     });
   }
-}
-
-function replacement<E extends AgentEvent>(event: E, returned: unknown): E {
-  if (typeof returned !== 'object' || (returned as AgentEvent).type !== event.type) {
-    throw new AgentError('HOOK_ERROR', `A hook returned something else than a ${event.type} event.`, { details: { event: event.type } });
-  }
-  // Where and when an event happened is not a hook's to change.
-  const { runId, sessionId, seq, iteration, agentPath, at } = event;
-  return { ...(returned as E), runId, sessionId, seq, iteration, agentPath, at };
 }
