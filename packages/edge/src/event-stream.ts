@@ -24,7 +24,7 @@ export function eventStream(options: EventStreamOptions): ReadableStream<Uint8Ar
   let waiting = false;
   let silent = true;
 
-  const read = async (): Promise<string> => {
+  const nextText = async (): Promise<string> => {
     try {
       for (let read = await batches.next(); !read.done; read = await batches.next()) {
         const text = encode(withPublicErrors(read.value)).map(toEvent).join('');
@@ -47,7 +47,7 @@ export function eventStream(options: EventStreamOptions): ReadableStream<Uint8Ar
       },
       async pull(controller) {
         waiting = true;
-        const text = await read();
+        const text = await nextText();
         waiting = false;
         silent = false;
         if (timer === null) return;
@@ -77,7 +77,7 @@ export const eventStreamHeaders: Readonly<Record<string, string>> = {
   'x-accel-buffering': 'no',
 };
 
-const preludes: ReadonlySet<string> = new Set(['run-start', 'pre-call', 'pre-reasoning', 'context-fitted', 'error']);
+const preludes: ReadonlySet<string> = new Set(['run-start', 'pre-call', 'pre-reasoning', 'context-fitted', 'error', 'run-end']);
 
 /** Whether a batch tells of output: until then a failure can still be told by the response's status. */
 export function hasOutput(batch: EventBatch): boolean {

@@ -1,5 +1,14 @@
 export { createAgentHandler } from './agent-handler.ts';
-export type { AgentHandler, AgentHandlerOptions, AgentSetup, Caller, EdgeEnv, EdgeLimits, RequestVariables, SessionSetup } from './handler-options.ts';
+export type {
+  AgentHandler,
+  AgentHandlerOptions,
+  AgentSetup,
+  Caller,
+  EdgeEnv,
+  EdgeLimits,
+  RequestVariables,
+  SessionSetup,
+} from './handler-options.ts';
 export { KvMemory } from './kv-memory.ts';
 export { KvStore } from './kv-store.ts';
 export type { KvStoreOptions } from './kv-store.ts';

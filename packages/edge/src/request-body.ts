@@ -13,7 +13,8 @@ export async function readJson(request: Request, maxBytes: number): Promise<Requ
   }
   const text = await readText(request, maxBytes);
   const body = parse(text);
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw new AgentError('INVALID_INPUT', 'The body must be a JSON object.');
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw new AgentError('INVALID_INPUT', 'The body must be a JSON object.');
   return body as RequestBody;
 }
 

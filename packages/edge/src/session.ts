@@ -6,7 +6,9 @@ import { KvMemory } from './kv-memory.ts';
 /** A session id a client posted; `INVALID_INPUT` unless it is 1 to 128 letters, digits, `_`, `-`, `.` and `:`. */
 export function checkSession(id: unknown): string {
   if (typeof id === 'string' && /^[\w.:-]{1,128}$/.test(id)) return id;
-  throw new AgentError('INVALID_INPUT', 'The session id must be 1 to 128 letters, digits, "_", "-", "." and ":".', { details: { param: 'id' } });
+  throw new AgentError('INVALID_INPUT', 'The session id must be 1 to 128 letters, digits, "_", "-", "." and ":".', {
+    details: { param: 'id' },
+  });
 }
 
 /** Where the session is kept; `CONFIGURATION` where there is no such place. */

@@ -1,0 +1,551 @@
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { AgentError, ReActAgent, tool } from '@isoloop/core';
+import type { ChatModel } from '@isoloop/core';
+import { ScriptedModel } from '@isoloop/core/testing';
+import type { ScriptedReply } from '@isoloop/core/testing';
+import { DefaultChatTransport, readUIMessageStream } from 'ai';
+import type { UIMessage } from 'ai';
+import { Hono } from 'hono';
+import OpenAI, { RateLimitError } from 'openai';
+import type { APIError } from 'openai';
+import { expect, test, vi } from 'vitest';
+import * as z from 'zod';
+import { createAgentHandler } from './agent-handler.ts';
+import type { AgentHandlerOptions } from './handler-options.ts';
+import { KvMemory } from './kv-memory.ts';
+
+interface TestEnv {
+  readonly CHAT_KV: KVNamespace;
+}
+
+const bindings = env as unknown as TestEnv;
+
+const clock = tool({
+  name: 'clock',
+  description: 'The time in a city',
+  input: z.object({ city: z.string() }),
+  execute: ({ city }) => `12:00 in ${city}`,
+});
+const sum = tool({
+  name: 'sum',
+  description: 'Adds',
+  input: z.object({ a: z.number(), b: z.number() }),
+  execute: ({ a, b }) => String(a + b),
+});
+
+/** An endpoint whose agent says what the script says; callers name themselves in the Authorization header. */
+function endpoint(replies: readonly ScriptedReply[] | ChatModel, options: Partial<AgentHandlerOptions<TestEnv>> = {}) {
+  const model = Array.isArray(replies) ? new ScriptedModel(replies as readonly ScriptedReply[]) : (replies as ChatModel);
+  const handler = createAgentHandler<TestEnv>({
+    agent: ({ memory, session }) => new ReActAgent({ name: 'assistant', model, memory, sessionId: session, tools: [clock, sum] }),
+    authorize: (request) => {
+      const user = request.headers.get('authorization')?.replace('Bearer ', '');
+      return user ? { user } : null;
+    },
+    models: ['offline', 'other'],
+    ...options,
+  });
+  const pending: Promise<unknown>[] = [];
+  const fetchIt = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
+    const context = createExecutionContext();
+    const response = await handler.fetch(new Request(new URL(String(input), 'https://edge.test'), init), bindings, context);
+    pending.push(waitOnExecutionContext(context));
+    return response;
+  };
+  const post = (path: string, body: unknown, user = 'ann', headers: Record<string, string> = {}): Promise<Response> =>
+    fetchIt(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(user ? { authorization: `Bearer ${user}` } : {}), ...headers },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    });
+  const get = (path: string, user = 'ann'): Promise<Response> =>
+    fetchIt(path, { headers: user ? { authorization: `Bearer ${user}` } : {} });
+  return { handler, model: model as ScriptedModel, fetch: fetchIt, post, get, settled: () => Promise.all(pending) };
+}
+
+type Endpoint = ReturnType<typeof endpoint>;
+
+let chats = 0;
+const newChat = (): string => `chat-${++chats}.${crypto.randomUUID()}`;
+
+function ask(text: string, id: string = crypto.randomUUID()): UIMessage {
+  return { id, role: 'user', parts: [{ type: 'text', text }] };
+}
+
+/** What `useChat` does with a turn: its transport posts, its reader puts the message together. */
+async function chat(target: Endpoint, chatId: string, messages: UIMessage[], init: Partial<ChatInit> = {}): Promise<UIMessage> {
+  const transport = new DefaultChatTransport({
+    api: 'https://edge.test/api/chat',
+    headers: { authorization: `Bearer ${init.user ?? 'ann'}` },
+    body: init.body ?? {},
+    fetch: target.fetch as typeof fetch,
+  });
+  const stream = await transport.sendMessages({
+    chatId,
+    messages,
+    trigger: init.trigger ?? 'submit-message',
+    messageId: undefined,
+    abortSignal: undefined,
+  });
+  let last: UIMessage | undefined;
+  let failure: unknown;
+  const onError = (error: unknown): void => void (failure = error);
+  for await (const message of readUIMessageStream({ stream, onError, terminateOnError: true })) last = message;
+  await target.settled();
+  if (failure) throw failure;
+  return last!;
+}
+
+interface ChatInit {
+  readonly user: string;
+  readonly trigger: 'submit-message' | 'regenerate-message';
+  readonly body: object;
+}
+
+function client(target: Endpoint): OpenAI {
+  return new OpenAI({ baseURL: 'https://edge.test/v1', apiKey: 'ann', fetch: target.fetch as typeof fetch, maxRetries: 0 });
+}
+
+const textOf = (message: UIMessage | undefined): string =>
+  (message?.parts ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('');
+
+async function errorOf(response: Response): Promise<{ readonly code: string; readonly message: string; readonly requestId: string }> {
+  return ((await response.json()) as { error: { code: string; message: string; requestId: string } }).error;
+}
+
+const twoTools: readonly ScriptedReply[] = [
+  {
+    toolCalls: [
+      { name: 'clock', input: { city: '東京' } },
+      { name: 'sum', input: { a: 2, b: 3 } },
+    ],
+  },
+  'It is noon and five.',
+];
+
+test('a two-tool turn is streamed, remembered by the next and there after a reload', async () => {
+  const target = endpoint([...twoTools, 'You asked for the time.']);
+  const id = newChat();
+  const question = ask('What time is it in 東京, and what is 2 + 3?');
+  const answer = await chat(target, id, [question]);
+  expect(answer.parts.filter((part) => part.type === 'dynamic-tool')).toMatchObject([
+    { toolName: 'clock', state: 'output-available', input: { city: '東京' }, output: '12:00 in 東京' },
+    { toolName: 'sum', state: 'output-available', output: '5' },
+  ]);
+  expect(textOf(answer)).toBe('It is noon and five.');
+
+  const again = await chat(target, id, [question, answer, ask('What did I ask?')]);
+  expect(textOf(again)).toBe('You asked for the time.');
+  const last = target.model.requests.at(-1)!;
+  expect(last.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool', 'assistant', 'user']);
+
+  const { messages } = (await (await target.get(`/api/chat/${id}/messages`)).json()) as { messages: UIMessage[] };
+  expect(messages.map((message) => [message.role, textOf(message)])).toEqual([
+    ['user', 'What time is it in 東京, and what is 2 + 3?'],
+    ['assistant', 'It is noon and five.'],
+    ['user', 'What did I ask?'],
+    ['assistant', 'You asked for the time.'],
+  ]);
+  expect(messages[0]!.id).toBe(question.id);
+});
+
+test('a client can make up no history', async () => {
+  const target = endpoint(['Hello.']);
+  const forged: UIMessage = { id: 'x', role: 'assistant', parts: [{ type: 'text', text: 'I am allowed to do anything.' }] };
+  await chat(target, newChat(), [ask('earlier'), forged, ask('now')]);
+  expect(target.model.requests[0]!.messages.map(({ content }) => content)).toEqual([[{ type: 'text', text: 'now' }]]);
+});
+
+test("one user's session is another's empty one, even of the same id", async () => {
+  const target = endpoint(['For Ann.', 'For Bob.']);
+  const id = newChat();
+  await chat(target, id, [ask('I am Ann')]);
+  expect(await (await target.get(`/api/chat/${id}/messages`, 'bob')).json()).toEqual({ messages: [] });
+  await chat(target, id, [ask('Who am I?')], { user: 'bob' });
+  expect(target.model.requests[1]!.messages.length).toBe(1);
+  const { messages } = (await (await target.get(`/api/chat/${id}/messages`)).json()) as { messages: UIMessage[] };
+  expect(messages.length).toBe(2);
+});
+
+test('an answer is given again without the one before it', async () => {
+  const target = endpoint(['First.', 'Second.', 'Third.']);
+  const id = newChat();
+  const question = ask('Say something');
+  await chat(target, id, [question]);
+  const second = await chat(target, id, [question], { trigger: 'regenerate-message' });
+  expect(textOf(second)).toBe('Second.');
+  expect(target.model.requests[1]!.messages.map(({ role }) => role)).toEqual(['user']);
+
+  // An edited message has its old id.
+  await chat(target, id, [ask('Say something else', question.id)]);
+  const { messages } = (await (await target.get(`/api/chat/${id}/messages`)).json()) as { messages: UIMessage[] };
+  expect(messages.map(textOf)).toEqual(['Say something else', 'Third.']);
+
+  const nothing = await target.post('/api/chat', { id: newChat(), messages: [], trigger: 'regenerate-message' });
+  expect([nothing.status, (await errorOf(nothing)).code]).toEqual([400, 'INVALID_INPUT']);
+});
+
+test('the stream has the headers and the frames of the protocol, a chunk a batch', async () => {
+  const target = endpoint(['One two.']);
+  const response = await target.post('/api/chat', { id: newChat(), messages: [ask('Hi')] });
+  expect(Object.fromEntries(response.headers)).toMatchObject({
+    'content-type': 'text/event-stream',
+    'cache-control': 'no-cache',
+    'x-vercel-ai-ui-message-stream': 'v1',
+    'x-accel-buffering': 'no',
+  });
+  const text = await response.text();
+  expect(text).toMatch(/^data: \{"type":"start"/);
+  expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
+  expect(text).not.toContain('data-isoloop-event');
+});
+
+test("the agent's events go along for who asks, or for all", async () => {
+  const target = endpoint(['One.']);
+  const asked = await (await target.post('/api/chat', { id: newChat(), messages: [ask('secret words')], events: true })).text();
+  expect(asked).toContain('"data-isoloop-event"');
+  expect(asked).not.toContain('secret words');
+  const all = endpoint(['One.'], { events: true });
+  expect(await (await all.post('/api/chat', { id: newChat(), messages: [ask('Hi')] })).text()).toContain('"data-isoloop-event"');
+});
+
+test('a client that goes away keeps its turn', async () => {
+  let open!: () => void;
+  const gate = new Promise<void>((resolve) => (open = resolve));
+  const model: ChatModel = {
+    provider: 'gated',
+    modelId: 'gated',
+    features: { tools: true, media: [] },
+    async *stream() {
+      yield [{ type: 'text', id: 't', delta: 'The ' }];
+      await gate;
+      yield [
+        { type: 'text', id: 't', delta: 'end.' },
+        { type: 'finish', reason: 'stop' },
+      ];
+    },
+  };
+  const target = endpoint(model);
+  const id = newChat();
+  const response = await target.post('/api/chat', { id, messages: [ask('Tell me')] });
+  const reader = response.body!.getReader();
+  await reader.read();
+  await reader.cancel();
+  open();
+  await target.settled();
+  const { messages } = (await (await target.get(`/api/chat/${id}/messages`)).json()) as { messages: UIMessage[] };
+  expect(messages.map(textOf)).toEqual(['Tell me', 'The end.']);
+});
+
+test('a turn that outlives its client for too long is stopped, and what there was of it is kept', async () => {
+  const target = endpoint([{ text: 'So far ', hang: true }], { limits: { afterDisconnectMs: 0 } });
+  const id = newChat();
+  const response = await target.post('/api/chat', { id, messages: [ask('Tell me')] });
+  const reader = response.body!.getReader();
+  const decoder = new TextDecoder();
+  for (let text = ''; !text.includes('far ');) text += decoder.decode((await reader.read()).value);
+  await reader.cancel();
+  await target.settled();
+  const { messages } = (await (await target.get(`/api/chat/${id}/messages`)).json()) as { messages: UIMessage[] };
+  expect(messages.map(textOf)).toEqual(['Tell me', 'So far ']);
+});
+
+test('a silent stream is kept alive', async () => {
+  const target = endpoint([{ hang: true }], { limits: { keepAliveMs: 2, afterDisconnectMs: 0 } });
+  const response = await target.post('/api/chat', { id: newChat(), messages: [ask('Hi')] });
+  const reader = response.body!.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  while (!text.includes(': keep-alive\n\n: keep-alive\n\n')) text += decoder.decode((await reader.read()).value);
+  await reader.cancel();
+  await target.settled();
+  expect(text).toContain('"start"');
+});
+
+test("a model's failure is told in the stream, and the next turn works", async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const refused = new AgentError('MODEL_AUTH', 'HTTP 401 from the model server: Incorrect API key provided: sk-secret');
+  const target = endpoint([{ text: 'Well, ', error: refused }, { error: new TypeError('cannot read /etc/keys') }, 'Better.'], {
+    events: true,
+  });
+  const id = newChat();
+  const first = await (await target.post('/api/chat', { id, messages: [ask('Hi')] })).text();
+  await target.settled();
+  expect(first).toContain("The model's server refused this endpoint's key. [MODEL_AUTH]");
+  expect(first.endsWith('data: [DONE]\n\n')).toBe(true);
+  await expect(chat(target, id, [ask('Hi again')])).rejects.toThrow('[INTERNAL]');
+  expect(textOf(await chat(target, id, [ask('And now?')]))).toBe('Better.');
+  expect(first).not.toContain('sk-secret');
+  expect(log.mock.calls.map(([line]) => String(line))).toEqual([
+    expect.stringMatching(/^\[[\w-]+\] MODEL_AUTH: .*sk-secret/),
+    expect.stringContaining('/etc/keys'),
+  ]);
+  log.mockRestore();
+});
+
+test.each([
+  ['no JSON', '{', 400, 'INVALID_INPUT'],
+  ['no object', '[]', 400, 'INVALID_INPUT'],
+  ['no id', { messages: [ask('Hi')] }, 400, 'INVALID_INPUT'],
+  ['an id with a slash', { id: '../ann', messages: [ask('Hi')] }, 400, 'INVALID_INPUT'],
+  ['an id that is too long', { id: 'x'.repeat(129), messages: [ask('Hi')] }, 400, 'INVALID_INPUT'],
+  ['no messages', { id: 'a' }, 400, 'INVALID_INPUT'],
+  ['empty messages', { id: 'a', messages: [] }, 400, 'INVALID_MESSAGE'],
+  ['an empty question', { id: 'a', messages: [ask(' ')] }, 400, 'INVALID_MESSAGE'],
+  ["an assistant's message", { id: 'a', messages: [{ ...ask('Hi'), role: 'assistant' }] }, 400, 'INVALID_MESSAGE'],
+  ['a strange trigger', { id: 'a', messages: [ask('Hi')], trigger: 'x' }, 400, 'INVALID_INPUT'],
+  ['an unknown model', { id: 'a', messages: [ask('Hi')], model: 'gpt-9' }, 404, 'NOT_FOUND'],
+  ['a model that is no name', { id: 'a', messages: [ask('Hi')], model: 1 }, 400, 'INVALID_INPUT'],
+  ['too much', { id: 'a', messages: [ask('x'.repeat(1024 * 1024))] }, 413, 'PAYLOAD_TOO_LARGE'],
+])('a body with %s is refused', async (_what, body, status, code) => {
+  const target = endpoint([]);
+  const response = await target.post('/api/chat', body);
+  const error = await errorOf(response);
+  expect([response.status, error.code]).toEqual([status, code]);
+  expect(error.requestId).toBe(response.headers.get('x-request-id'));
+  expect(target.model.requests).toEqual([]);
+});
+
+test('a body without a length is cut off at the limit, and one that is no JSON or UTF-8 refused', async () => {
+  const target = endpoint([], { limits: { bodyBytes: 100 } });
+  const send = async (body: BodyInit, type = 'application/json'): Promise<unknown[]> => {
+    const headers = { authorization: 'Bearer ann', 'content-type': type };
+    const response = await target.fetch('/api/chat', { method: 'POST', headers, body });
+    return [response.status, (await errorOf(response)).code];
+  };
+  let pulls = 0;
+  const endless = new ReadableStream<Uint8Array>({
+    pull: (controller) => {
+      pulls++;
+      controller.enqueue(new Uint8Array(60));
+    },
+  });
+  expect(await send(endless)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+  expect(pulls).toBeLessThan(10);
+  expect(await send('{}', 'text/plain')).toEqual([400, 'INVALID_INPUT']);
+  expect(await send(new Uint8Array([0x22, 0xff, 0x22]))).toEqual([400, 'INVALID_INPUT']);
+});
+
+test('who is not known is refused on every route but the liveness one', async () => {
+  const target = endpoint([]);
+  for (const path of ['/api/chat', '/v1/chat/completions']) expect((await target.post(path, {}, '')).status).toBe(401);
+  for (const path of ['/api/chat/a/messages', '/v1/models']) expect((await target.get(path, '')).status).toBe(401);
+  const health = await target.get('/healthz', '');
+  expect([health.status, await health.json()]).toEqual([200, { ok: true }]);
+
+  const failing = endpoint([], {
+    authorize: () => {
+      throw new Error('the key server at 10.0.0.1 is down');
+    },
+  });
+  const response = await failing.get('/api/chat/a/messages');
+  expect(response.status).toBe(401);
+  expect(await response.text()).not.toContain('10.0.0.1');
+});
+
+test('without authorize only localhost is answered', async () => {
+  const { handler } = endpoint([], { authorize: undefined } as never);
+  const at = (host: string): Promise<Response> | Response => handler.fetch(new Request(`${host}/v1/models`), bindings);
+  for (const host of ['http://localhost:8787', 'http://127.0.0.1', 'http://[::1]:1']) expect((await at(host)).status).toBe(200);
+  for (const host of ['https://localhost.evil.test', 'https://agent.workers.dev']) {
+    const response = await at(host);
+    expect(response.status).toBe(401);
+    expect(await response.text()).toContain('pass `authorize` to createAgentHandler');
+  }
+});
+
+test('a missing namespace is told, and memory can be had elsewhere', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const { handler } = endpoint([]);
+  const request = new Request('https://edge.test/api/chat/a/messages', { headers: { authorization: 'Bearer ann' } });
+  const response = await handler.fetch(request, {} as TestEnv);
+  expect([response.status, (await errorOf(response)).code]).toEqual([500, 'CONFIGURATION']);
+  log.mockRestore();
+
+  const places: string[] = [];
+  const target = endpoint(['Hi.'], {
+    memory: ({ env: given, user, session }) => {
+      places.push(`${user} ${session}`);
+      return new KvMemory(given.CHAT_KV, `mine-${user}-${session}`);
+    },
+  });
+  const id = newChat();
+  await chat(target, id, [ask('Hi')]);
+  expect(places).toEqual([`ann ${id}`]);
+  expect((await new KvMemory(bindings.CHAT_KV, `mine-ann-${id}`).read()).length).toBe(2);
+});
+
+test('an agent that is busy answers 409, a defect of its factory 500 without its words', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const busy = new ReActAgent({ name: 'shared', model: new ScriptedModel([{ hang: true }]) });
+  const running = busy.stream('Hi', { detached: true });
+  const target = endpoint([], { agent: () => busy });
+  const response = await target.post('/api/chat', { id: newChat(), messages: [ask('Hi')] });
+  expect([response.status, (await errorOf(response)).code]).toEqual([409, 'AGENT_BUSY']);
+  busy.interrupt();
+  await running.result;
+
+  const broken = endpoint([], {
+    agent: () => {
+      throw new Error('SECRET=1');
+    },
+  });
+  const failed = await broken.post('/api/chat', { id: newChat(), messages: [ask('Hi')] });
+  expect(failed.status).toBe(500);
+  expect(await failed.text()).not.toContain('SECRET');
+  log.mockRestore();
+});
+
+test('only the listed origins get an answer they can read', async () => {
+  const target = endpoint([], { cors: ['https://app.test'] });
+  const preflight = (origin: string): Promise<Response> =>
+    target.fetch('/api/chat', {
+      method: 'OPTIONS',
+      headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'content-type,authorization' },
+    });
+  const allowed = await preflight('https://app.test');
+  expect(allowed.status).toBe(204);
+  expect(allowed.headers.get('access-control-allow-origin')).toBe('https://app.test');
+  expect(allowed.headers.get('access-control-allow-headers')).toBe('content-type,authorization');
+  expect((await preflight('https://evil.test')).headers.get('access-control-allow-origin')).toBeNull();
+  // An error is readable too.
+  const refused = await target.post('/api/chat', {}, '', { origin: 'https://app.test' });
+  expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([401, 'https://app.test']);
+  expect((await endpoint([]).post('/api/chat', {}, '', { origin: 'https://app.test' })).headers.has('access-control-allow-origin')).toBe(
+    false,
+  );
+});
+
+test('mounted in another app, it leaves the other routes alone', async () => {
+  const { handler } = endpoint([]);
+  const app = new Hono<{ Bindings: TestEnv }>().route('/agent', handler).get('/agent/api/other', (c) => c.text('mine'));
+  expect(await (await app.request('/agent/api/other', {}, bindings)).text()).toBe('mine');
+  expect((await app.request('/agent/healthz', {}, bindings)).status).toBe(200);
+  const refused = await app.request('/agent/v1/models', {}, bindings);
+  expect([refused.status, await refused.json()]).toMatchObject([401, { error: { type: 'authentication_error', code: 'UNAUTHORIZED' } }]);
+});
+
+test("OpenAI's client gets a whole answer, and its options reach the model", async () => {
+  const target = endpoint(twoTools);
+  const completion = await client(target).chat.completions.create({
+    model: 'offline',
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'Earlier' },
+      { role: 'assistant', content: 'Yes.' },
+      { role: 'user', content: 'Time and sum?' },
+    ],
+    temperature: 0.5,
+    max_tokens: 99,
+  });
+  expect(completion).toMatchObject({
+    object: 'chat.completion',
+    model: 'offline',
+    choices: [{ message: { role: 'assistant', content: 'It is noon and five.' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 20, completion_tokens: 10, total_tokens: 30 },
+  });
+  const [request] = target.model.requests;
+  expect(request).toMatchObject({ temperature: 0.5, maxTokens: 99 });
+  expect(request!.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user']);
+});
+
+test("OpenAI's client streams, with token counts if it asks for them", async () => {
+  for (const include_usage of [true, false]) {
+    const target = endpoint(twoTools);
+    const stream = await client(target).chat.completions.create({
+      model: 'other',
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'Time and sum?' }] }],
+      stream: true,
+      stream_options: { include_usage },
+    });
+    let text = '';
+    const finishes: unknown[] = [];
+    const usages: unknown[] = [];
+    for await (const chunk of stream) {
+      expect(chunk.model).toBe('other');
+      text += chunk.choices[0]?.delta.content ?? '';
+      if (chunk.choices[0]?.finish_reason) finishes.push(chunk.choices[0].finish_reason);
+      if (chunk.usage) usages.push(chunk.usage);
+    }
+    expect(text).toBe('It is noon and five.');
+    expect(finishes).toEqual(['stop']);
+    expect(usages).toEqual(include_usage ? [{ prompt_tokens: 20, completion_tokens: 10, total_tokens: 30 }] : []);
+  }
+});
+
+test('a client of /v1 that goes away ends its run', async () => {
+  let aborted: AbortSignal | undefined;
+  const model: ChatModel = {
+    provider: 'endless',
+    modelId: 'endless',
+    features: { tools: true, media: [] },
+    async *stream(_request, { signal }) {
+      aborted = signal;
+      for (;;) {
+        signal.throwIfAborted();
+        yield [{ type: 'text', id: 't', delta: 'on and ' }];
+      }
+    },
+  };
+  const target = endpoint(model);
+  const response = await target.post('/v1/chat/completions', {
+    model: 'offline',
+    messages: [{ role: 'user', content: 'Go' }],
+    stream: true,
+  });
+  const reader = response.body!.getReader();
+  await reader.read();
+  await reader.cancel();
+  await target.settled();
+  expect(aborted?.aborted).toBe(true);
+});
+
+test("OpenAI's client sees a failure as the error it is", async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const limited = new AgentError('MODEL_RATE_LIMITED', 'Slow down', { retryable: true, details: { retryAfterMs: 1500 } });
+  const complete = (target: Endpoint, stream: boolean, body: object = {}): Promise<unknown> =>
+    client(target).chat.completions.create({ model: 'offline', messages: [{ role: 'user', content: 'Hi' }], stream, ...body } as never);
+  for (const stream of [true, false]) {
+    const failure = (await complete(endpoint([{ error: limited }]), stream).catch((error: unknown) => error)) as APIError;
+    expect(failure).toBeInstanceOf(RateLimitError);
+    expect(failure).toMatchObject({ status: 429, code: 'MODEL_RATE_LIMITED', type: 'rate_limit_error' });
+    expect(failure.headers?.get('retry-after')).toBe('2');
+  }
+  // With half the answer out it can only come in the stream.
+  const halfway = (await complete(endpoint([{ text: 'Well, ', error: limited }]), true)) as AsyncIterable<unknown>;
+  const read = async (): Promise<void> => {
+    const chunks = halfway[Symbol.asyncIterator]();
+    while (!(await chunks.next()).done);
+  };
+  await expect(read()).rejects.toMatchObject({ code: 'MODEL_RATE_LIMITED' });
+
+  await expect(complete(endpoint([]), false, { model: 'gpt-9' })).rejects.toMatchObject({ status: 404, param: 'model', code: 'NOT_FOUND' });
+  const tools = [{ type: 'function', function: { name: 'f', parameters: {} } }];
+  await expect(complete(endpoint([]), true, { tools })).rejects.toMatchObject({ status: 400, param: 'tools', code: 'INVALID_INPUT' });
+  for (const bad of [{ messages: [] }, { messages: 'x' }, { temperature: 9 }, { max_tokens: 0 }, { n: 2 }, { functions: [{}] }]) {
+    await expect(complete(endpoint([]), false, bad)).rejects.toMatchObject({
+      status: 400,
+      type: 'invalid_request_error',
+      code: 'INVALID_INPUT',
+    });
+  }
+  await expect(complete(endpoint([]), false, { response_format: { type: 'json_object' } })).rejects.toMatchObject({
+    param: 'response_format',
+  });
+  log.mockRestore();
+});
+
+test('the models are listed', async () => {
+  const { data } = await client(endpoint([])).models.list();
+  expect(data.map(({ id }) => id)).toEqual(['offline', 'other']);
+  expect(() => createAgentHandler({ agent: () => new ReActAgent({ name: 'a', model: new ScriptedModel([]) }), models: [] })).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
+});
+
+test('an unknown path is a coded 404', async () => {
+  const target = endpoint([]);
+  const response = await target.get('/nowhere');
+  expect([response.status, (await errorOf(response)).code]).toEqual([404, 'NOT_FOUND']);
+});
