@@ -21,24 +21,24 @@ export class ReActAgent {
   readonly name: string;
   readonly sessionId: string;
   readonly memory: Memory;
-  readonly #options: AgentOptions;
-  readonly #toolkit: Toolkit;
-  readonly #systemMessage: Msg | undefined;
-  readonly #generateId: () => string;
-  readonly #now: () => number;
+  readonly #setup: Omit<RunSetup, 'generate' | 'signal' | 'throwOnError'>;
   #hooks: readonly Hook[];
   #running: Run | undefined;
 
   constructor(options: AgentOptions) {
     const { name, systemPrompt, tools = [], hooks = [], generateId = () => crypto.randomUUID(), now = Date.now } = options;
-    this.#options = options;
-    this.#generateId = generateId;
-    this.#now = now;
     this.name = name;
     this.sessionId = options.sessionId ?? generateId();
     this.memory = options.memory ?? new InMemoryMemory();
-    this.#toolkit = tools instanceof Toolkit ? tools.fork() : new Toolkit(tools);
-    this.#systemMessage = systemPrompt?.trim() ? systemMessage(systemPrompt, { id: 'system', now }) : undefined;
+    this.#setup = {
+      options,
+      sessionId: this.sessionId,
+      memory: this.memory,
+      toolkit: tools instanceof Toolkit ? tools.fork() : new Toolkit(tools),
+      systemMessage: systemPrompt?.trim() ? systemMessage(systemPrompt, { id: 'system', now }) : undefined,
+      generateId,
+      now,
+    };
     this.#hooks = hooks;
   }
 
@@ -87,7 +87,9 @@ export class ReActAgent {
   }
 
   #start(input: AgentInput | undefined, options: CallOptions): { readonly run: Run; readonly events: AsyncGenerator<EventBatch, AgentResult> } {
-    const run = new Run(this.#setup(options), new HookDispatcher(this.#hooks));
+    const { signal, detached: _detached, throwOnError = true, ...generate } = options;
+    const setup = { ...this.#setup, signal, throwOnError, generate: { ...this.#setup.options.generate, ...generate } };
+    const run = new Run(setup, new HookDispatcher(this.#hooks));
     return { run, events: this.#guarded(run, this.#toMessages(input)) };
   }
 
@@ -101,26 +103,10 @@ export class ReActAgent {
     }
   }
 
-  #setup(options: CallOptions): RunSetup {
-    const { signal, detached: _detached, throwOnError = true, ...generate } = options;
-    return {
-      options: this.#options,
-      sessionId: this.sessionId,
-      memory: this.memory,
-      toolkit: this.#toolkit,
-      systemMessage: this.#systemMessage,
-      generate: { ...this.#options.generate, ...generate },
-      signal,
-      throwOnError,
-      generateId: this.#generateId,
-      now: this.#now,
-    };
-  }
-
   #toMessages(input: AgentInput | undefined): readonly Msg[] {
     if (input === undefined) return [];
     if (typeof input !== 'string') return 'role' in input ? [input] : input;
     if (!input.trim()) throw new AgentError('INVALID_INPUT', 'The input is an empty text.');
-    return [createMessage('user', input, { generateId: this.#generateId, now: this.#now })];
+    return [createMessage('user', input, this.#setup)];
   }
 }

@@ -17,7 +17,7 @@ export async function* readReply(run: Run, request: ModelRequest, phase: 'reason
   const messageId = generateId();
   const assembler = new ReplyAssembler({ messageId, generateId, claimToolUseId: (id) => run.claimToolUseId(id) });
   const hooked = run.hooks.wants('reasoning-chunk') || run.hooks.wants('tool-input-chunk') || run.hooks.wants('summary-chunk');
-  const { signal, done } = run.modelSignal();
+  const signal = run.modelSignal();
   let iterator: AsyncIterator<readonly ModelDelta[]> | undefined;
   try {
     if (run.signal.aborted || run.interruption) return cutReply(run, assembler, messageId);
@@ -42,7 +42,6 @@ export async function* readReply(run: Run, request: ModelRequest, phase: 'reason
     if (run.interruption || run.signal.aborted) return cutReply(run, assembler, messageId);
     throw AgentError.from(error, 'INTERNAL');
   } finally {
-    done();
     // Ends the network read when the loop leaves early; a model that hangs in its own clean-up is not waited for.
     iterator?.return?.()?.catch(() => {});
     run.addUsage(assembler.usage);

@@ -1,18 +1,18 @@
-import type { ContentBlock, MediaBlock } from '../message/content-block.ts';
+import type { ContentBlock, MediaBlock, TextBlock, ThinkingBlock } from '../message/content-block.ts';
 import type { JsonObject } from '../message/json.ts';
 import { mediaKind } from '../message/media-kind.ts';
+import type { Writable } from '../message/writable.ts';
 import { parseJson } from '../message/parse-json.ts';
 import type { ModelDelta } from '../model/chat-model.ts';
 import type { Usage } from '../model/usage.ts';
 
+/** A text or thinking block that is being written. */
 interface OpenText {
   readonly kind: 'text' | 'thinking';
   readonly deltaId: string;
   /** Unique within the session. */
   readonly blockId: string;
-  text: string;
-  signature?: string;
-  providerMetadata?: JsonObject;
+  readonly block: Writable<TextBlock> | Writable<ThinkingBlock>;
 }
 
 interface OpenCall {
@@ -71,7 +71,7 @@ export class ReplyAssembler {
 
   /** The blocks so far. `partial`: the reply was cut, so its tool calls may be incomplete and are left out. */
   content(options: { readonly partial: boolean }): readonly ContentBlock[] {
-    const texts = this.#texts.filter((open) => open.text || open.signature || open.providerMetadata).map(textBlock);
+    const texts = this.#texts.map((open) => open.block).filter((block) => textIn(block) || 'signature' in block || block.providerMetadata);
     const calls = options.partial ? [] : [...this.#calls.values()].map(toolUseBlock);
     return [...texts, ...this.#media, ...calls];
   }
@@ -79,16 +79,21 @@ export class ReplyAssembler {
   #addText(delta: Extract<ModelDelta, { type: 'text' | 'thinking' }>): ReplyPiece | undefined {
     let open = this.#last;
     if (open?.deltaId !== delta.id || open.kind !== delta.type) open = this.#openText(delta.type, delta.id);
-    open.text += delta.delta;
-    if (delta.signature) open.signature = (open.signature ?? '') + delta.signature;
-    if (delta.providerMetadata) open.providerMetadata = { ...open.providerMetadata, ...delta.providerMetadata };
+    const { block } = open;
+    if (block.type === 'text') block.text += delta.delta;
+    else {
+      block.thinking += delta.delta;
+      if (delta.signature) block.signature = (block.signature ?? '') + delta.signature;
+    }
+    addMetadata(block, delta);
     return delta.delta ? { type: 'reasoning-chunk', blockId: open.blockId, kind: delta.type, delta: delta.delta } : undefined;
   }
 
   #openText(kind: OpenText['kind'], deltaId: string): OpenText {
     let open = this.#texts.find((text) => text.kind === kind && text.deltaId === deltaId);
     if (!open) {
-      open = { kind, deltaId, blockId: `${this.#options.messageId}:${this.#texts.length}`, text: '' };
+      const block = kind === 'text' ? { type: kind, text: '' } : { type: kind, thinking: '' };
+      open = { kind, deltaId, blockId: `${this.#options.messageId}:${this.#texts.length}`, block };
       this.#texts.push(open);
     }
     this.#last = open;
@@ -106,7 +111,7 @@ export class ReplyAssembler {
     const named = call.name !== '';
     if (delta.name && !named) call.name = delta.name;
     call.input += delta.delta;
-    if (delta.providerMetadata) call.providerMetadata = { ...call.providerMetadata, ...delta.providerMetadata };
+    addMetadata(call, delta);
     if (!call.name) return undefined;
     // A name that came late releases the arguments that waited for it; a name alone announces the call.
     return { type: 'tool-input-chunk', toolUseId: call.id, name: call.name, delta: named ? delta.delta : call.input };
@@ -119,19 +124,26 @@ export class ReplyAssembler {
   }
 }
 
-function textBlock(open: OpenText): ContentBlock {
-  const { kind, text, signature, providerMetadata } = open;
-  const extra = providerMetadata ? { providerMetadata } : {};
-  if (kind === 'text') return { type: 'text', text, ...extra };
-  return { type: 'thinking', thinking: text, ...(signature ? { signature } : {}), ...extra };
+function textIn(block: TextBlock | ThinkingBlock): string {
+  return block.type === 'text' ? block.text : block.thinking;
+}
+
+function addMetadata(target: { providerMetadata?: JsonObject }, { providerMetadata }: Pick<ModelDelta, 'providerMetadata'>): void {
+  if (providerMetadata) target.providerMetadata = { ...target.providerMetadata, ...providerMetadata };
 }
 
 function toolUseBlock(call: OpenCall): ContentBlock {
   const { id, name, input: raw, providerId } = call;
-  const metadata = providerId === undefined ? call.providerMetadata : { ...call.providerMetadata, id: providerId };
-  const extra = metadata ? { providerMetadata: metadata } : {};
+  if (providerId) addMetadata(call, { providerMetadata: { id: providerId } });
+  const { providerMetadata } = call;
   // Nothing at all is a call without arguments.
   const input = raw.trim() ? parseJson(raw) : {};
-  if (input === undefined) return { type: 'tool_use', id, name, input: null, raw, ...extra };
-  return { type: 'tool_use', id, name, input, ...(raw && raw !== JSON.stringify(input) ? { raw } : {}), ...extra };
+  return {
+    type: 'tool_use',
+    id,
+    name,
+    input: input ?? null,
+    ...(raw && raw !== JSON.stringify(input) ? { raw } : {}),
+    ...(providerMetadata ? { providerMetadata } : {}),
+  };
 }

@@ -6,6 +6,7 @@ import { createMessage } from '../message/create-message.ts';
 import type { ContentBlock } from '../message/content-block.ts';
 import type { JsonObject } from '../message/json.ts';
 import type { Msg, Role } from '../message/msg.ts';
+import type { Writable } from '../message/writable.ts';
 import type { Memory } from '../memory/memory.ts';
 import type { GenerateOptions } from '../model/chat-model.ts';
 import { addUsage, noUsage, type Usage } from '../model/usage.ts';
@@ -27,8 +28,6 @@ export interface RunSetup {
 }
 
 type EventFields<K extends AgentEvent['type']> = Omit<EventOf<K>, 'type' | 'runId' | 'sessionId' | 'seq' | 'iteration' | 'agentPath' | 'at'>;
-
-type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** One call's state: what its steps read and move on. */
 export class Run {
@@ -70,6 +69,7 @@ export class Run {
 
   abort(reason?: unknown): void {
     this.#abort.abort(reason);
+    this.#modelAbort?.abort(reason);
   }
 
   interrupt(message: string | Msg | undefined): void {
@@ -77,20 +77,10 @@ export class Run {
     this.#modelAbort?.abort();
   }
 
-  /** For one model request: raised by an abort and by an interrupt. `done` takes the listeners off. */
-  modelSignal(): { readonly signal: AbortSignal; done(): void } {
-    const controller = new AbortController();
-    const onAbort = (): void => controller.abort(this.signal.reason);
-    if (this.signal.aborted) onAbort();
-    this.signal.addEventListener('abort', onAbort, { once: true });
-    this.#modelAbort = controller;
-    return {
-      signal: controller.signal,
-      done: () => {
-        this.signal.removeEventListener('abort', onAbort);
-        this.#modelAbort = undefined;
-      },
-    };
+  /** For one model request: raised by an abort and by an interrupt. */
+  modelSignal(): AbortSignal {
+    this.#modelAbort = new AbortController();
+    return this.#modelAbort.signal;
   }
 
   event<K extends AgentEvent['type']>(type: K, fields: EventFields<K>): EventOf<K> {

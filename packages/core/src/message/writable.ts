@@ -1,0 +1,2 @@
+/** For what builds a value that nobody may change afterwards. */
+export type Writable<T> = { -readonly [K in keyof T]: T[K] };
