@@ -111,7 +111,6 @@ test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: strin
 });
 
 test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: string]>([
-  ['cut', 'MODEL_UNREACHABLE', true, 'failed: '],
   ['cut-clean', 'MODEL_BAD_RESPONSE', true, 'breaks off: {"id"'],
   ['no-finish', 'MODEL_BAD_RESPONSE', true, 'no finish reason'],
   ['bad-json', 'MODEL_BAD_RESPONSE', false, 'no JSON: {"choices":[{"delta":{"content": oops xxx'],
@@ -125,6 +124,13 @@ test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: strin
   expect(finish).toBeUndefined();
   expect(error?.message).toContain(words);
   expect(error?.message.length).toBeLessThan(300);
+});
+
+test('a connection that breaks within the reply', async () => {
+  // How much of the text arrives before is up to the runtime.
+  const { finish, error } = await run(at('/fault/cut/v1'));
+  expect([error?.code, error?.retryable, finish]).toEqual(['MODEL_UNREACHABLE', true, undefined]);
+  expect(error?.message).toContain(`${inject('providerUrl')}/fault/cut/v1/chat/completions failed: `);
 });
 
 test('a rate limit says how long to wait', async () => {
