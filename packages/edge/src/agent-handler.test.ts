@@ -194,6 +194,7 @@ test('the stream has the headers and the frames of the protocol, a chunk a batch
     'cache-control': 'no-cache',
     'x-vercel-ai-ui-message-stream': 'v1',
     'x-accel-buffering': 'no',
+    'x-request-id': expect.stringMatching(/^[\w-]{36}$/),
   });
   const text = await response.text();
   expect(text).toMatch(/^data: \{"type":"start"/);
@@ -546,6 +547,10 @@ test('the models are listed', async () => {
 
 test('an unknown path is a coded 404', async () => {
   const target = endpoint([]);
-  const response = await target.get('/nowhere');
-  expect([response.status, (await errorOf(response)).code]).toEqual([404, 'NOT_FOUND']);
+  for (const path of ['/nowhere', '/api/chat']) {
+    const response = await target.get(path);
+    const error = await errorOf(response);
+    expect([response.status, error.code, error.requestId]).toEqual([404, 'NOT_FOUND', response.headers.get('x-request-id')]);
+  }
+  expect(await (await target.get('/v1/nowhere')).json()).toMatchObject({ error: { type: 'invalid_request_error', param: null } });
 });

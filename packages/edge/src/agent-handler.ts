@@ -51,7 +51,8 @@ export function createAgentHandler<Env extends object>(options: AgentHandlerOpti
   app.notFound((c) => {
     const face = c.req.path.startsWith('/v1/') ? 'openai' : 'isoloop';
     return errorResponse(new AgentError('NOT_FOUND', `There is no ${c.req.method} ${c.req.path} here.`), {
-      requestId: crypto.randomUUID(),
+      // Set where the path is ours and only the method is not.
+      requestId: (c.get('requestId') as string | undefined) ?? crypto.randomUUID(),
       face,
     });
   });
@@ -71,8 +72,8 @@ function begin(face: RequestVariables['face']): MiddlewareHandler<EdgeEnv> {
     const requestId = crypto.randomUUID();
     c.set('requestId', requestId);
     c.set('face', face);
-    c.header('x-request-id', requestId);
     await next();
+    c.header('x-request-id', requestId);
   };
 }
 
