@@ -22,6 +22,8 @@ export class Outbox<T> {
   #closed = false;
   #failure: { readonly error: unknown } | undefined;
   #wake: (() => void) | undefined;
+  /** Called when something could not be sent: a run that is silent meanwhile would not notice. */
+  onFailure: (() => void) | undefined;
 
   constructor({ port, encode, later }: OutboxOptions<T>) {
     this.#port = port;
@@ -81,6 +83,7 @@ export class Outbox<T> {
     } catch (error) {
       this.#failure ??= { error };
       this.#wake?.();
+      this.onFailure?.();
     }
   }
 }

@@ -86,6 +86,7 @@ export function serveSession(sessions: Sessions, { sessionId, options }: Connect
 /** Pulls the run as far as the page's credits go. */
 async function forward<T>(stream: AgentStream, outbox: Outbox<T>): Promise<AgentResult> {
   const batches = stream.batches()[Symbol.asyncIterator]();
+  outbox.onFailure = () => void stream.cancel();
   try {
     for (let read = await batches.next(); !read.done; read = await batches.next()) {
       outbox.add(read.value);

@@ -1,0 +1,87 @@
+import { AgentError, InMemoryMemory, ReActAgent, tool } from '@isoloop/core';
+import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
+import { exposeAgent, IndexedDbMemory, IndexedDbStore } from '@isoloop/web-worker/worker';
+import * as z from 'zod';
+
+/** What the tests ask of this worker when they connect. */
+export interface FixtureOptions {
+  readonly replies?: readonly (string | ScriptedStep)[];
+  /** Keeps the conversation in this IndexedDB database instead of in the worker's memory. */
+  readonly database?: string;
+  /** How often the factory fails before it succeeds; `coded`: with an `AgentError`. */
+  readonly failures?: number;
+  readonly coded?: boolean;
+  /** Replies that fail, with a coded error that has details. */
+  readonly rateLimited?: boolean;
+}
+
+/** What the worker says of a session: reads of the model, requests to it, agents built, and tools that were aborted. */
+export interface FixtureReport {
+  readonly report: string;
+  readonly reads: number;
+  readonly requests: number;
+  readonly built: number;
+  readonly aborted: number;
+}
+
+const models = new Map<string, ScriptedModel>();
+const built = new Map<string, number>();
+let aborted = 0;
+
+const add = tool({
+  name: 'add',
+  description: 'Adds two numbers',
+  input: z.object({ a: z.number(), b: z.number() }),
+  execute: ({ a, b }, { emit }) => {
+    emit({ adding: [a, b] });
+    return a + b;
+  },
+});
+
+const wait = tool({
+  name: 'wait',
+  description: 'Never ends by itself',
+  input: { type: 'object' },
+  execute: (_input, { signal }) =>
+    new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => {
+        aborted += 1;
+        reject(signal.reason);
+      });
+    }),
+});
+
+const odd = tool({
+  name: 'odd',
+  description: 'Emits what cannot be cloned',
+  input: { type: 'object' },
+  execute: (_input, { emit }) => {
+    emit((() => {}) as unknown as string);
+    return 'done';
+  },
+});
+
+exposeAgent(async ({ sessionId, options }) => {
+  const { replies = ['ok'], database, failures = 0, coded, rateLimited } = (options ?? {}) as FixtureOptions;
+  const count = (built.get(sessionId) ?? 0) + 1;
+  built.set(sessionId, count);
+  if (count <= failures) throw coded ? new AgentError('CONFIGURATION', 'no model is set', { details: { field: 'model' } }) : new Error('no model');
+  const error = new AgentError('MODEL_RATE_LIMITED', 'slow down', { retryable: true, details: { retryAfterMs: 1500 } });
+  const model = new ScriptedModel(rateLimited ? [{ text: 'half ', error }, ...replies] : replies);
+  models.set(sessionId, model);
+  const memory = database ? new IndexedDbMemory(sessionId, { store: new IndexedDbStore({ database }) }) : new InMemoryMemory();
+  return new ReActAgent({ name: 'worker', sessionId, model, memory, tools: [add, wait, odd] });
+});
+
+addEventListener('message', ({ data }: MessageEvent<{ readonly report?: string } | null>) => {
+  if (data?.report === undefined) return;
+  const model = models.get(data.report);
+  const report: FixtureReport = {
+    report: data.report,
+    reads: model?.reads ?? 0,
+    requests: model?.requests.length ?? 0,
+    built: built.get(data.report) ?? 0,
+    aborted,
+  };
+  postMessage(report);
+});

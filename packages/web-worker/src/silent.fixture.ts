@@ -1,0 +1,3 @@
+// A worker that exposes no agent.
+addEventListener('message', () => {});
+export {};

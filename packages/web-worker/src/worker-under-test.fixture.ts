@@ -1,0 +1,31 @@
+import { connectAgent, type ConnectOptions, type RemoteAgent } from '@isoloop/web-worker';
+import type { JsonValue } from '@isoloop/core';
+import { onTestFinished } from 'vitest';
+import type { FixtureOptions, FixtureReport } from './agent.fixture.ts';
+
+export interface WorkerUnderTest {
+  readonly worker: Worker;
+  connect(sessionId: string, options?: FixtureOptions, more?: Partial<ConnectOptions>): RemoteAgent;
+  /** What the worker says of a session once it has done all that was sent to it before. */
+  report(sessionId: string): Promise<FixtureReport>;
+}
+
+/** A worker of its own for a test, ended with it. */
+export function startWorker(): WorkerUnderTest {
+  const worker = new Worker(new URL('./agent.fixture.ts', import.meta.url), { type: 'module' });
+  onTestFinished(() => worker.terminate());
+  return {
+    worker,
+    connect: (sessionId, options = {}, more = {}) => connectAgent(worker, { sessionId, options: options as unknown as JsonValue, ...more }),
+    report: (sessionId) =>
+      new Promise((resolve) => {
+        const listen = ({ data }: MessageEvent<Partial<FixtureReport>>): void => {
+          if (data.report !== sessionId) return;
+          worker.removeEventListener('message', listen);
+          resolve(data as FixtureReport);
+        };
+        worker.addEventListener('message', listen);
+        worker.postMessage({ report: sessionId });
+      }),
+  };
+}
