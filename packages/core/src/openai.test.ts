@@ -258,8 +258,9 @@ test('an injected fetch that ignores the signal is left behind', async () => {
 
 test('a silent server is given up, before the reply and within it', async () => {
   expect(await errorOf(at('/fault/hang/v1', { timeoutMs: 50 }))).toMatchObject({ code: 'MODEL_TIMEOUT', retryable: true });
-  const { text, error } = await run(at('/fault/hang-mid/v1', { timeoutMs: 250 }));
-  expect([text, error?.code]).toEqual(['Hello', 'MODEL_TIMEOUT']);
+  const { stream } = openBody(event('a'));
+  const { text, error } = await run(served(() => eventStream(stream), { timeoutMs: 50 }));
+  expect([text, error?.code]).toEqual(['a', 'MODEL_TIMEOUT']);
 });
 
 test('the time a reader takes is not the server’s', async () => {
