@@ -335,6 +335,7 @@ test('who is not known is refused on every route but the liveness one', async ()
   const health = await target.get('/healthz', '');
   expect([health.status, await health.json()]).toEqual([200, { ok: true }]);
 
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const failing = endpoint([], {
     authorize: () => {
       throw new Error('the key server at 10.0.0.1 is down');
@@ -343,6 +344,8 @@ test('who is not known is refused on every route but the liveness one', async ()
   const response = await failing.get('/api/chat/a/messages');
   expect(response.status).toBe(401);
   expect(await response.text()).not.toContain('10.0.0.1');
+  expect(String(log.mock.calls[0]?.[0])).toContain('10.0.0.1');
+  log.mockRestore();
 });
 
 test('without authorize only localhost is answered', async () => {
