@@ -65,7 +65,8 @@ exposeAgent(async ({ sessionId, options }) => {
   const { replies = ['ok'], database, failures = 0, coded, rateLimited } = (options ?? {}) as FixtureOptions;
   const count = (built.get(sessionId) ?? 0) + 1;
   built.set(sessionId, count);
-  if (count <= failures) throw coded ? new AgentError('CONFIGURATION', 'no model is set', { details: { field: 'model' } }) : new Error('no model');
+  if (count <= failures)
+    throw coded ? new AgentError('CONFIGURATION', 'no model is set', { details: { field: 'model' } }) : new Error('no model');
   const error = new AgentError('MODEL_RATE_LIMITED', 'slow down', { retryable: true, details: { retryAfterMs: 1500 } });
   const model = new ScriptedModel(rateLimited ? [{ text: 'half ', error }, ...replies] : replies);
   models.set(sessionId, model);

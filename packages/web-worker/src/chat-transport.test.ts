@@ -105,7 +105,7 @@ test('stop() aborts the run, keeps the partial text on both sides, and the next 
   const agent = connect('stop', { replies: [{ text: 'one two', toolCalls: [{ name: 'wait' }] }, 'fresh'] });
   const chat = chatOver(agent);
   const sending = chat.sendMessage({ text: 'go' });
-  while (texts(chat.messages)[1] !== 'one two' || (await report('stop')).reads < 3);
+  while ((await report('stop')).reads < 3 || texts(chat.messages)[1] !== 'one two');
   await chat.stop();
   await sending;
   await chat.sendMessage({ text: 'and now?' });
@@ -118,7 +118,9 @@ test('stop() aborts the run, keeps the partial text on both sides, and the next 
 test('a reader that stays after an abort gets the end of the stream', async () => {
   const agent = startWorker().connect('abort', { replies: [{ text: 'one two', hang: true }] });
   const controller = new AbortController();
-  const stream = await agent.chatTransport().sendMessages({ trigger: 'submit-message', messages: [user('go')], abortSignal: controller.signal });
+  const stream = await agent
+    .chatTransport()
+    .sendMessages({ trigger: 'submit-message', messages: [user('go')], abortSignal: controller.signal });
   const types: string[] = [];
   for await (const chunk of stream) {
     types.push(chunk.type);

@@ -25,7 +25,9 @@ function watchPorts(): readonly { readonly type?: string; readonly items?: reado
 }
 
 test('call: the agent answers with tools, and keeps the conversation', async () => {
-  const agent = startWorker().connect('a', { replies: [{ toolCalls: [{ name: 'add', input: { a: 19, b: 23 } }] }, 'It is 42.', 'You are welcome.'] });
+  const agent = startWorker().connect('a', {
+    replies: [{ toolCalls: [{ name: 'add', input: { a: 19, b: 23 } }] }, 'It is 42.', 'You are welcome.'],
+  });
   expect(await agent.call('19 + 23?')).toMatchObject({ text: 'It is 42.', reason: 'stop', toolsUsed: ['add'], iterations: 2 });
   expect((await agent.call(userMessage('thanks', { id: 'u2' }))).text).toBe('You are welcome.');
   const messages = await agent.messages();
@@ -34,7 +36,9 @@ test('call: the agent answers with tools, and keeps the conversation', async () 
 });
 
 test('stream: all events in order, what the agent itself would give', async () => {
-  const agent = startWorker().connect('s', { replies: [{ text: 'I add.', toolCalls: [{ name: 'add', input: { a: 1, b: 2 } }] }, 'It is 3.'] });
+  const agent = startWorker().connect('s', {
+    replies: [{ text: 'I add.', toolCalls: [{ name: 'add', input: { a: 1, b: 2 } }] }, 'It is 3.'],
+  });
   const stream = agent.stream('1 + 2?');
   const events = await collect(stream);
   expect(events.map((event) => event.type)).toEqual([
@@ -70,7 +74,8 @@ test('a run starts at its first read, and at once when detached; many readers ge
   await collect(lazy);
   const detached = agent.stream('again', { detached: true });
   expect((await detached.result).text).toBe('three four');
-  const text = (events: readonly AgentEvent[]): string => events.map((event) => (event.type === 'reasoning-chunk' ? event.delta : '')).join('');
+  const text = (events: readonly AgentEvent[]): string =>
+    events.map((event) => (event.type === 'reasoning-chunk' ? event.delta : '')).join('');
   expect(text(await collect(detached))).toBe('three four');
   expect(text(await collect(detached))).toBe('three four');
 });
@@ -203,7 +208,10 @@ test('what cannot be cloned is refused with a code, on both ways', async () => {
   const input = userMessage('x', { metadata: { f: (() => {}) as unknown as string } });
   await expect(agent.call(input)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   await expect(agent.stream(input).result).rejects.toMatchObject({ code: 'INVALID_INPUT' });
-  await expect(collect(agent.stream('go'))).rejects.toMatchObject({ code: 'INTERNAL', message: expect.stringContaining('could not be cloned') });
+  await expect(collect(agent.stream('go'))).rejects.toMatchObject({
+    code: 'INTERNAL',
+    message: expect.stringContaining('could not be cloned'),
+  });
   expect((await agent.call('and now?')).text).toBe('fine');
   const refused = startWorker().connect('clone', { replies: (() => {}) as unknown as string[] });
   await expect(refused.call('hi')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
@@ -257,7 +265,10 @@ test('connecting anew after the last close builds a new agent, once the old oneâ
 test('a factory that fails rejects the call that needed it, and is asked again', async () => {
   const { connect } = startWorker();
   const agent = connect('factory', { failures: 1 });
-  await expect(agent.call('hi')).rejects.toMatchObject({ code: 'WORKER_FAILED', message: 'The worker could not build its agent: no model' });
+  await expect(agent.call('hi')).rejects.toMatchObject({
+    code: 'WORKER_FAILED',
+    message: 'The worker could not build its agent: no model',
+  });
   expect((await agent.call('hi')).text).toBe('ok');
   const coded = connect('coded', { failures: 1, coded: true });
   await expect(coded.messages()).rejects.toMatchObject({ code: 'CONFIGURATION', details: { field: 'model' } });

@@ -29,7 +29,9 @@ export class Lifeline {
     return new Promise((resolve, reject) => {
       const off = this.onCut(reject);
       if (this.#error) return;
-      call().then(resolve, (error: unknown) => reject(boundaryError(error))).finally(off);
+      call()
+        .then(resolve, (error: unknown) => reject(boundaryError(error)))
+        .finally(off);
     });
   }
 }

@@ -18,7 +18,10 @@ export function serveSession(sessions: Sessions, { sessionId, options }: Connect
   const outboxes = new Set<{ close(): void }>();
 
   /** A run of this connection: `abort(id)` reaches it as long as `job` lasts. */
-  const run = async <T>({ id, aborted }: Pick<RunRequest, 'id' | 'aborted'>, job: (controller: AbortController) => Promise<T>): Promise<T> => {
+  const run = async <T>(
+    { id, aborted }: Pick<RunRequest, 'id' | 'aborted'>,
+    job: (controller: AbortController) => Promise<T>,
+  ): Promise<T> => {
     const controller = new AbortController();
     if (aborted) controller.abort();
     controllers.set(id, controller);

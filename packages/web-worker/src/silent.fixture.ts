@@ -1,3 +1,2 @@
 // A worker that exposes no agent.
 addEventListener('message', () => {});
-export {};

@@ -1,2 +1,1 @@
 throw new Error('no wasm here');
-export {};

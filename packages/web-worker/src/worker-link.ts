@@ -29,10 +29,7 @@ export function linkWorker(worker: Worker, { sessionId, options, timeoutMs }: Wo
   let connected = false;
 
   const fail = (message: string, cause?: unknown): void => lifeline.cut(new AgentError('WORKER_FAILED', message, { cause }));
-  const timer = setTimeout(
-    () => fail(`The worker did not answer within ${timeoutMs} ms. Does its script call exposeAgent()?`),
-    timeoutMs,
-  );
+  const timer = setTimeout(() => fail(`The worker did not answer within ${timeoutMs} ms. Does its script call exposeAgent()?`), timeoutMs);
   lifeline.onCut(() => {
     clearTimeout(timer);
     listening.abort();
