@@ -1,26 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { cloudflareTest } from '@cloudflare/vitest-plugin';
 import { playwright } from '@vitest/browser-playwright';
 import { defineConfig } from 'vitest/config';
 import { chromiumArgs, chromiumPath } from './scripts/chromium.ts';
+import { sourceAlias } from './scripts/source-alias.ts';
 
-const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
-
-/** Tests run on the packages' sources: each export of a package is mapped to the file it is built from. */
-const alias = ['core', 'web-worker', 'edge'].flatMap((name) => {
-  const { exports } = JSON.parse(readFileSync(path(`packages/${name}/package.json`), 'utf8'));
-  return Object.entries<string | { default: string }>(exports).flatMap(([key, target]) =>
-    typeof target === 'string'
-      ? []
-      : {
-          find: new RegExp(`^@isoloop/${name}${key.slice(1)}$`),
-          replacement: path(`packages/${name}/${target.default.replace('dist/', 'src/').replace(/\.js$/, '.ts')}`),
-        },
-  );
-});
-
-const resolve = { alias };
+const resolve = { alias: sourceAlias };
 const core = 'packages/core/src/**/*.test.ts';
 
 export default defineConfig({

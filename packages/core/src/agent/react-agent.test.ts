@@ -281,7 +281,7 @@ test('a reader that stops stops the model read', async () => {
   const iterator = agent.stream('go').batches()[Symbol.asyncIterator]();
   for (let batch = 0; batch < 5; batch += 1) await iterator.next();
   expect(model.reads).toBe(2);
-  await iterator.return!();
+  await iterator.return(undefined);
 });
 
 test('a detached run goes on without a reader, and a later one gets all of it with deltas joined', async () => {

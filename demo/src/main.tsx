@@ -1,0 +1,5 @@
+import { createRoot } from 'react-dom/client';
+import { App } from './page/app.tsx';
+import './page/styles.css';
+
+createRoot(document.querySelector('#root')!).render(<App />);

@@ -1,0 +1,66 @@
+import { textOf, toolResultsOf, type ChatModel, type ModelDelta, type ModelRequest } from '@isoloop/core';
+import { languageOf } from './offline/language.ts';
+import { plan } from './offline/plan.ts';
+import { helpText, wordAnswer } from './offline/word-answer.ts';
+
+export interface OfflineModelOptions {
+  /** Milliseconds between two deltas, so that one sees them come. Default 15. */
+  readonly delayMs?: number;
+}
+
+/**
+ * A model without a language model, a key or a network: rules that understand what the demo's tools are for, plan their calls,
+ * and word the answer from what they gave. It exists so that the loop can be tried at once, and says so when it is asked for more.
+ */
+export function offlineModel({ delayMs = 15 }: OfflineModelOptions = {}): ChatModel {
+  return {
+    provider: 'offline',
+    modelId: 'offline',
+    features: { tools: true, media: [] },
+    async *stream(request, { signal }) {
+      for (const deltas of reply(request)) {
+        if (delayMs) await wait(delayMs, signal);
+        signal.throwIfAborted();
+        yield deltas;
+      }
+    },
+  };
+}
+
+function* reply({ messages, tools }: ModelRequest): Generator<readonly ModelDelta[]> {
+  const asked = messages.findLastIndex(({ role }) => role === 'user');
+  const question = messages[asked] ? textOf(messages[asked]) : '';
+  const language = languageOf(question);
+  const results = messages.slice(asked + 1).flatMap(toolResultsOf);
+  const known = new Set(tools.map(({ name }) => name));
+  const calls = results.length ? [] : plan(question).filter(({ name }) => known.has(name));
+  const text = calls.length ? '' : results.length ? wordAnswer(results, language) : helpText(language);
+
+  for (const delta of pieces(text)) yield [{ type: 'text', id: 'text', delta }];
+  for (const [index, { name, input }] of calls.entries()) {
+    const id = `call_${crypto.randomUUID()}`;
+    yield [{ type: 'tool-input', index, id, name, delta: '' }];
+    for (const delta of pieces(JSON.stringify(input))) yield [{ type: 'tool-input', index, delta }];
+  }
+  yield [{ type: 'finish', reason: calls.length ? 'tool_calls' : 'stop' }];
+}
+
+/** A word at a time; two characters at a time where there are no spaces between words. */
+function pieces(text: string): readonly string[] {
+  return text.match(/[\u3040-\u30ff\u3400-\u9fff\uff00-\uffef\u3000-\u303f]{1,2}|[^\s\u3040-\u30ff\u3400-\u9fff\uff00-\uffef\u3000-\u303f]+\s*|\s+/g) ?? [];
+}
+
+function wait(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', onAbort);
+      resolve();
+    }, ms);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+  });
+}

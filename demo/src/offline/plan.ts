@@ -1,0 +1,61 @@
+import type { JsonObject } from '@isoloop/core';
+import { citiesIn } from '../tools/cities.ts';
+
+export interface PlannedCall {
+  readonly name: string;
+  readonly input: JsonObject;
+}
+
+/** The tool calls a question asks for, by the rules below; several at once where it has several parts, none where no rule fits. */
+export function plan(question: string): readonly PlannedCall[] {
+  const noted = addedNote(question);
+  // What is to be noted is not a question itself.
+  const rest = noted ? question.slice(0, noted.at) : question;
+  return [
+    ...expressionsIn(rest).map((expression) => ({ name: 'calculator', input: { expression } })),
+    ...(asksTime.test(rest) ? citiesIn(rest).map((city) => ({ name: 'time_in_city', input: { city } })) : []),
+    ...(noted ? [{ name: 'notes', input: { action: 'add', text: noted.text } }] : []),
+    ...deletedNotes(rest).map((id) => ({ name: 'notes', input: { action: 'delete', id } })),
+    ...(!noted && asksNotes.test(rest) && !deletesNote.test(rest) ? [{ name: 'notes', input: { action: 'list' } }] : []),
+    ...themeIn(rest).map((theme) => ({ name: 'set_theme', input: { theme } })),
+  ];
+}
+
+const asksTime = /\btime\b|\bclock\b|何時|時間|時刻|몇\s*시|시간|几点|幾點|时间|時間/i;
+const asksNotes = /\bnotes\b|メモ.*(見|一覧|表示|リスト|何)|메모.*(보여|목록|뭐|알려)|(显示|看|列出|有什么|有哪些).*(笔记|备忘)|(笔记|备忘).*(显示|看|列出|有什么|有哪些)/i;
+const addsNote = /(?:^|[\s.;,。、，；])(?:note|remember|remind me|メモ|메모|记一下|記一下|记住|笔记)\s*[:：]\s*/i;
+const deletesNote = /(?:delete|remove)\s+note\s*#?\s*(\d+)|メモ\s*(\d+)\s*(?:番)?を?(?:消|削除)|메모\s*(\d+)\s*번?을?\s*(?:삭제|지워)|删除(?:笔记|备忘)\s*(\d+)/i;
+
+function addedNote(question: string): { readonly at: number; readonly text: string } | undefined {
+  const found = addsNote.exec(question);
+  const text = found ? question.slice(found.index + found[0].length).trim() : '';
+  return found && text ? { at: found.index, text } : undefined;
+}
+
+function deletedNotes(text: string): readonly number[] {
+  const id = deletesNote.exec(text)?.slice(1).find((group) => group !== undefined);
+  return id === undefined ? [] : [Number(id)];
+}
+
+/** Runs of numbers and operators with at least one operator between; dates and ranges such as 2026-11-21 are left alone. */
+function expressionsIn(text: string): readonly string[] {
+  const runs = text.normalize('NFKC').match(/[-(\s]*\d[\d\s.,+\-*/×÷^%()]*/g) ?? [];
+  return runs
+    .map((run) => run.replace(/[\s.,+\-*/×÷^%(]+$/, '').trim())
+    .map(balanced)
+    .filter((run) => /\d\s*\)*\s*[+\-*/×÷^%]\s*[(-]*\s*\d/.test(run) && !/^\d{4}-\d{1,2}-\d{1,2}$/.test(run));
+}
+
+/** Without the parentheses that belong to the sentence around it. */
+function balanced(run: string): string {
+  const count = (character: string): number => run.split(character).length - 1;
+  if (count('(') > count(')') && run.startsWith('(')) return balanced(run.slice(1).trim());
+  if (count(')') > count('(') && run.endsWith(')')) return balanced(run.slice(0, -1).trim());
+  return run;
+}
+
+function themeIn(text: string): readonly ('dark' | 'light')[] {
+  if (/dark\s*(mode|theme)|ダークモード|暗く|深色|暗色|夜间模式|다크\s*(모드|테마)|어둡게/i.test(text)) return ['dark'];
+  if (/light\s*(mode|theme)|ライトモード|明るく|浅色|亮色|白天模式|라이트\s*(모드|테마)|밝게/i.test(text)) return ['light'];
+  return [];
+}

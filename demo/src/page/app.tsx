@@ -1,0 +1,59 @@
+import { useEffect, useState } from 'react';
+import { Conversation } from './conversation.tsx';
+import { Header } from './header.tsx';
+import { ModelDialog } from './model-dialog.tsx';
+import { ErrorNotice } from './error-notice.tsx';
+import { loadSettings, saveSettings, type Home, type ModelChoice, type Settings } from './settings.ts';
+import { useConnection } from './use-connection.ts';
+import { applyTheme } from './theme.ts';
+
+export function App() {
+  const [settings, setSettings] = useState(loadSettings);
+  const [models, setModels] = useState<Readonly<Record<Home, ModelChoice>>>({ worker: { kind: 'offline' }, edge: { kind: 'offline' } });
+  const [choosing, setChoosing] = useState(false);
+  const { home, theme } = settings;
+  const model = models[home];
+  const sessionId = settings.sessions[home];
+  const { connection, error, retry } = useConnection({ home, sessionId, model });
+  const change = (changes: Partial<Settings>): void => setSettings((current) => ({ ...current, ...changes }));
+
+  useEffect(() => saveSettings(settings), [settings]);
+  useEffect(() => applyTheme(theme), [theme]);
+
+  return (
+    <div className="app">
+      <Header
+        home={home}
+        model={model}
+        onHome={(next) => change({ home: next })}
+        onTheme={(next) => change({ theme: next })}
+        onModel={() => setChoosing(true)}
+        onNew={() => change({ sessions: { ...settings.sessions, [home]: crypto.randomUUID() } })}
+      />
+      {error !== undefined && (
+        <main className="loading">
+          <ErrorNotice error={error} onRetry={retry} />
+        </main>
+      )}
+      {error === undefined && !connection && (
+        <main className="loading" aria-busy="true">
+          <p>Loading the conversation …</p>
+        </main>
+      )}
+      {connection && <Conversation key={connection.id} connection={connection} onTheme={(next) => change({ theme: next })} />}
+      {choosing && (
+        <ModelDialog
+          home={home}
+          model={model}
+          endpoint={settings.endpoint}
+          onClose={() => setChoosing(false)}
+          onChoose={(chosen) => {
+            setModels({ ...models, [home]: chosen });
+            if (chosen.kind === 'endpoint') change({ endpoint: { baseURL: chosen.baseURL, model: chosen.model } });
+            setChoosing(false);
+          }}
+        />
+      )}
+    </div>
+  );
+}

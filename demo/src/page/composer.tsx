@@ -1,0 +1,72 @@
+import { useEffect, useRef, useState, type FormEvent, type KeyboardEvent, type ReactNode } from 'react';
+
+export interface ComposerProps {
+  readonly busy: boolean;
+  readonly onSend: (text: string) => void;
+  readonly onStop: () => void;
+  readonly children: ReactNode;
+}
+
+export function Composer({ busy, onSend, onStop, children }: ComposerProps) {
+  const [text, setText] = useState('');
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    const area = field.current;
+    if (!area) return;
+    area.style.height = 'auto';
+    area.style.height = `${Math.min(area.scrollHeight, 200)}px`;
+  }, [text]);
+
+  const send = (): void => {
+    if (busy || !text.trim()) return;
+    onSend(text.trim());
+    setText('');
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    // Enter that ends an IME's composition is not meant for us; Safari reports it as key 229 after the composition.
+    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing || event.keyCode === 229) return;
+    event.preventDefault();
+    send();
+  };
+
+  return (
+    <form
+      className="composer"
+      onSubmit={(event: FormEvent) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      <div className="field">
+        <label htmlFor="question" className="visually-hidden">
+          Your message
+        </label>
+        <textarea
+          id="question"
+          ref={field}
+          rows={1}
+          value={text}
+          placeholder="Ask the agent"
+          enterKeyHint="send"
+          onChange={(event) => setText(event.target.value)}
+          onKeyDown={onKeyDown}
+        />
+        {busy ? (
+          <button type="button" className="primary" onClick={onStop}>
+            Stop
+          </button>
+        ) : (
+          <button type="submit" className="primary" disabled={!text.trim()}>
+            Send
+          </button>
+        )}
+      </div>
+      <div className="below">
+        <span className="keys">
+          <kbd>Enter</kbd> sends, <kbd>Shift</kbd>+<kbd>Enter</kbd> breaks the line, <kbd>Esc</kbd> stops
+        </span>
+        {children}
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,41 @@
+import { connectAgent } from '@isoloop/web-worker';
+import { DefaultChatTransport, type ChatTransport, type UIMessage } from 'ai';
+import type { Home, ModelChoice } from './settings.ts';
+
+/** A conversation's way to its agent: the same face for both homes. */
+export interface Connection {
+  readonly transport: ChatTransport<UIMessage>;
+  /** What was said before. */
+  readonly messages: UIMessage[];
+  close(): void;
+}
+
+export interface ConnectionOptions {
+  readonly home: Home;
+  readonly sessionId: string;
+  readonly model: ModelChoice;
+}
+
+export function connect(options: ConnectionOptions): Promise<Connection> {
+  return options.home === 'worker' ? connectWorker(options) : connectEdge(options);
+}
+
+async function connectWorker({ sessionId, model }: ConnectionOptions): Promise<Connection> {
+  const worker = new Worker(new URL('../agent.worker.ts', import.meta.url), { type: 'module' });
+  const agent = connectAgent(worker, { sessionId, options: { ...model } });
+  try {
+    const messages = [...(await agent.uiMessages())];
+    return { transport: agent.chatTransport({ events: true }) as ChatTransport<UIMessage>, messages, close: () => agent.terminate() };
+  } catch (error) {
+    agent.terminate();
+    throw error;
+  }
+}
+
+async function connectEdge({ sessionId, model }: ConnectionOptions): Promise<Connection> {
+  const response = await fetch(`/api/chat/${encodeURIComponent(sessionId)}/messages`);
+  if (!response.ok) throw new Error(await response.text());
+  const { messages } = (await response.json()) as { messages: UIMessage[] };
+  const body = { events: true, model: model.kind === 'edge' ? 'edge' : 'offline' };
+  return { transport: new DefaultChatTransport<UIMessage>({ api: '/api/chat', body }), messages, close: () => {} };
+}

@@ -1,0 +1,87 @@
+import { useChat } from '@ai-sdk/react';
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { Composer } from './composer.tsx';
+import { ErrorNotice } from './error-notice.tsx';
+import { Messages } from './messages.tsx';
+import { textOfMessage, themeResults } from './message-parts.ts';
+import type { Theme } from './theme.ts';
+import { Timeline } from './timeline.tsx';
+import { timelineEvent, type TimelineEvent } from './timeline-entry.ts';
+import { TokenGauge } from './token-gauge.tsx';
+import type { OpenConnection } from './use-connection.ts';
+
+export interface ConversationProps {
+  readonly connection: OpenConnection;
+  readonly onTheme: (theme: Theme) => void;
+}
+
+/** Events a timeline keeps; older ones have scrolled out of anybody's interest. */
+const maxEvents = 400;
+
+export function Conversation({ connection, onTheme }: ConversationProps) {
+  const [events, setEvents] = useState<readonly TimelineEvent[]>([]);
+  const [tab, setTab] = useState<'chat' | 'timeline'>('chat');
+  const [announcement, setAnnouncement] = useState('');
+  const chat = useChat({
+    id: connection.id,
+    transport: connection.transport,
+    messages: connection.messages,
+    experimental_throttle: 40,
+    onData: (part) => {
+      const event = timelineEvent.safeParse(part.data);
+      if (event.success) setEvents((known) => [...known, event.data].slice(-maxEvents));
+    },
+    onFinish: ({ message }) => setAnnouncement(textOfMessage(message)),
+  });
+  const { messages, status, error, sendMessage, regenerate, stop } = chat;
+  const busy = status === 'submitted' || status === 'streaming';
+  useThemeTool(messages, connection.messages, onTheme);
+
+  const send = useCallback((text: string) => void sendMessage({ text }), [sendMessage]);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key === 'Escape' && busy && !event.isComposing) void stop();
+    };
+    document.addEventListener('keydown', onKey);
+    return () => document.removeEventListener('keydown', onKey);
+  }, [busy, stop]);
+
+  return (
+    <>
+      <div className="tabs" role="tablist" aria-label="View">
+        {(['chat', 'timeline'] as const).map((name) => (
+          <button key={name} type="button" role="tab" id={`tab-${name}`} aria-selected={tab === name} aria-controls={name} onClick={() => setTab(name)}>
+            {name === 'chat' ? 'Chat' : 'Timeline'}
+          </button>
+        ))}
+      </div>
+      <main className={`columns show-${tab}`}>
+        <section className="chat" id="chat" aria-label="Conversation">
+          <Messages messages={messages} busy={busy} waiting={status === 'submitted'} onExample={send}>
+            {error && <ErrorNotice error={error} onRetry={() => void regenerate()} />}
+          </Messages>
+          <Composer busy={busy} onSend={send} onStop={() => void stop()}>
+            <TokenGauge messages={messages} />
+          </Composer>
+        </section>
+        <Timeline events={events} />
+      </main>
+      <div className="visually-hidden" aria-live="polite">
+        {announcement}
+      </div>
+    </>
+  );
+}
+
+/** Applies what the theme tool chose in this visit; what it chose in an earlier one is history. */
+function useThemeTool(messages: OpenConnection['messages'], history: OpenConnection['messages'], onTheme: (theme: Theme) => void): void {
+  const seen = useRef<Set<string>>(null);
+  seen.current ??= new Set(themeResults(history).map(({ id }) => id));
+  useEffect(() => {
+    for (const { id, theme } of themeResults(messages)) {
+      if (seen.current!.has(id)) continue;
+      seen.current!.add(id);
+      onTheme(theme);
+    }
+  }, [messages, onTheme]);
+}

@@ -1,0 +1,56 @@
+import type { Home, ModelChoice } from './settings.ts';
+import { currentTheme, type Theme } from './theme.ts';
+
+export interface HeaderProps {
+  readonly home: Home;
+  readonly model: ModelChoice;
+  readonly onHome: (home: Home) => void;
+  readonly onTheme: (theme: Theme) => void;
+  readonly onModel: () => void;
+  readonly onNew: () => void;
+}
+
+const homes = [
+  { home: 'worker', label: 'In this tab’s worker', short: 'In this tab' },
+  { home: 'edge', label: 'At the edge', short: 'At the edge' },
+] as const;
+
+export function Header({ home, model, onHome, onTheme, onModel, onNew }: HeaderProps) {
+  return (
+    <header className="header">
+      <div className="brand">
+        <h1>Isoloop</h1>
+        <p>An agent that runs in your tab or at the edge. The loop is the same; watch it work.</p>
+      </div>
+      <fieldset className="homes">
+        <legend className="visually-hidden">Where the agent runs</legend>
+        {homes.map(({ home: value, label, short }) => (
+          <label key={value} className={value === home ? 'chosen' : ''}>
+            <input type="radio" name="home" checked={value === home} onChange={() => onHome(value)} aria-label={label} />
+            <span className="long">{label}</span>
+            <span className="short">{short}</span>
+          </label>
+        ))}
+      </fieldset>
+      <div className="actions">
+        <button type="button" onClick={onModel} aria-haspopup="dialog" aria-label={`Model: ${modelName(model)}`}>
+          <span className="muted">Model</span> {modelName(model)}
+        </button>
+        <button type="button" onClick={onNew}>
+          New conversation
+        </button>
+        <button type="button" className="icon" onClick={() => onTheme(currentTheme() === 'dark' ? 'light' : 'dark')} aria-label="Switch light and dark">
+          <svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true">
+            <circle cx="10" cy="10" r="7" fill="none" stroke="currentColor" strokeWidth="1.6" />
+            <path d="M10 3a7 7 0 0 1 0 14z" fill="currentColor" />
+          </svg>
+        </button>
+      </div>
+    </header>
+  );
+}
+
+function modelName(model: ModelChoice): string {
+  if (model.kind === 'offline') return 'offline rules';
+  return model.kind === 'edge' ? 'the edge’s' : model.model;
+}

@@ -1,0 +1,22 @@
+import type { DynamicToolUIPart, UIMessage } from 'ai';
+import * as z from 'zod';
+import type { Theme } from './theme.ts';
+
+export function textOfMessage(message: UIMessage): string {
+  return message.parts.flatMap((part) => (part.type === 'text' ? part.text : [])).join('\n');
+}
+
+export function toolParts(message: UIMessage): readonly DynamicToolUIPart[] {
+  return message.parts.filter((part) => part.type === 'dynamic-tool');
+}
+
+const themeOutput = z.object({ theme: z.enum(['light', 'dark']) });
+
+/** What the theme tool chose, call by call. */
+export function themeResults(messages: readonly UIMessage[]): readonly { readonly id: string; readonly theme: Theme }[] {
+  return messages.flatMap(toolParts).flatMap((part) => {
+    if (part.toolName !== 'set_theme' || part.state !== 'output-available' || typeof part.output !== 'string') return [];
+    const { theme } = themeOutput.parse(JSON.parse(part.output));
+    return [{ id: part.toolCallId, theme }];
+  });
+}

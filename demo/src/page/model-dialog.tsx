@@ -1,0 +1,81 @@
+import { useEffect, useRef, useState, type FormEvent } from 'react';
+import type { Home, ModelChoice, Settings } from './settings.ts';
+
+export interface ModelDialogProps {
+  readonly home: Home;
+  readonly model: ModelChoice;
+  readonly endpoint: Settings['endpoint'];
+  readonly onClose: () => void;
+  readonly onChoose: (model: ModelChoice) => void;
+}
+
+export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelDialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [kind, setKind] = useState(model.kind);
+  const [baseURL, setBaseURL] = useState(endpoint.baseURL);
+  const [name, setName] = useState(endpoint.model);
+  const [apiKey, setApiKey] = useState(model.kind === 'endpoint' ? model.apiKey : '');
+  useEffect(() => dialog.current?.showModal(), []);
+
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    onChoose(kind === 'endpoint' ? { kind, baseURL: baseURL.trim().replace(/\/+$/, ''), model: name.trim(), apiKey: apiKey.trim() } : { kind });
+  };
+
+  return (
+    <dialog ref={dialog} className="dialog" aria-labelledby="dialog-title" onClose={onClose}>
+      <form onSubmit={submit}>
+        <h2 id="dialog-title">{home === 'worker' ? 'Model for the agent in this tab' : 'Model for the agent at the edge'}</h2>
+        <label className="choice">
+          <input type="radio" name="kind" checked={kind === 'offline'} onChange={() => setKind('offline')} />
+          <span>
+            <strong>Offline rules</strong>
+            <small>No language model: fixed rules for calculating, times, notes and the theme. No key, no network.</small>
+          </span>
+        </label>
+        {home === 'worker' ? (
+          <label className="choice">
+            <input type="radio" name="kind" checked={kind === 'endpoint'} onChange={() => setKind('endpoint')} />
+            <span>
+              <strong>OpenAI-compatible endpoint</strong>
+              <small>Any chat-completions server that allows requests from this page (CORS).</small>
+            </span>
+          </label>
+        ) : (
+          <label className="choice">
+            <input type="radio" name="kind" checked={kind === 'edge'} onChange={() => setKind('edge')} />
+            <span>
+              <strong>The edge’s model</strong>
+              <small>The one set by OPENAI_MODEL and OPENAI_API_KEY at the Worker; where there is none, the offline rules answer.</small>
+            </span>
+          </label>
+        )}
+        {kind === 'endpoint' && (
+          <div className="fields">
+            <label>
+              Base URL
+              <input type="url" required value={baseURL} onChange={(event) => setBaseURL(event.target.value)} placeholder="https://api.openai.com/v1" />
+            </label>
+            <label>
+              Model
+              <input required value={name} onChange={(event) => setName(event.target.value)} placeholder="gpt-5-mini" autoCapitalize="off" spellCheck={false} />
+            </label>
+            <label>
+              Key
+              <input type="password" value={apiKey} onChange={(event) => setApiKey(event.target.value)} autoComplete="off" />
+            </label>
+            <p className="hint">The key stays in the memory of this page and its worker. It is stored nowhere and gone with the tab.</p>
+          </div>
+        )}
+        <div className="buttons">
+          <button type="button" onClick={() => dialog.current?.close()}>
+            Cancel
+          </button>
+          <button type="submit" className="primary">
+            Use this model
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}

@@ -1,0 +1,53 @@
+import { AgentError } from '@isoloop/core';
+import { parseErrorText } from '@isoloop/core/ai-sdk';
+
+export interface ReadableError {
+  readonly title: string;
+  readonly detail: string;
+  readonly code: string;
+}
+
+const titles: Readonly<Record<string, string>> = {
+  MODEL_AUTH: 'The endpoint refused the key.',
+  MODEL_RATE_LIMITED: 'The endpoint is busy. Wait a moment, then try again.',
+  MODEL_REQUEST: 'The endpoint refused the request.',
+  MODEL_CONTEXT_LENGTH: 'The conversation is too long for this model.',
+  MODEL_SERVER: 'The endpoint failed.',
+  MODEL_UNREACHABLE: 'The endpoint can’t be reached.',
+  MODEL_BAD_RESPONSE: 'What came back is not an answer of a chat-completions endpoint.',
+  MODEL_TIMEOUT: 'The endpoint did not answer in time.',
+  STORAGE_QUOTA: 'This browser’s storage is full.',
+  STORAGE_FAILED: 'The conversation could not be stored.',
+  AGENT_BUSY: 'The agent is still answering.',
+  WORKER_FAILED: 'The worker could not be started.',
+  WORKER_TERMINATED: 'The worker has ended.',
+  PAYLOAD_TOO_LARGE: 'That message is too long.',
+  UNAUTHORIZED: 'This endpoint does not let you in.',
+  OFFLINE: 'The edge can’t be reached.',
+};
+
+/** What to tell a person about a failure: of the worker, in the stream, or in the body of a refused request. */
+export function readableError(error: unknown): ReadableError {
+  const { code, message } = codeAndMessage(error);
+  return { title: titles[code] ?? 'Something went wrong.', detail: message, code };
+}
+
+function codeAndMessage(error: unknown): { readonly code: string; readonly message: string } {
+  if (AgentError.is(error)) return error;
+  const text = error instanceof Error ? error.message : String(error);
+  const fromBody = parseBody(text);
+  if (fromBody) return fromBody;
+  const { code, message } = parseErrorText(text);
+  if (code) return { code, message };
+  // What `fetch` throws when there is no connection; the words are the browser's.
+  return { code: error instanceof TypeError ? 'OFFLINE' : 'INTERNAL', message };
+}
+
+function parseBody(text: string): { readonly code: string; readonly message: string } | undefined {
+  try {
+    const { error } = JSON.parse(text) as { readonly error?: { readonly code?: unknown; readonly message?: unknown } };
+    return error ? { code: String(error.code), message: String(error.message) } : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,52 @@
+import * as z from 'zod';
+
+/** The agent's events as the transports send them along: `data-isoloop-event` parts, without prompts. */
+export const timelineEvent = z.looseObject({
+  type: z.string(),
+  runId: z.string(),
+  seq: z.number(),
+  iteration: z.number(),
+  at: z.number(),
+});
+
+export type TimelineEvent = z.infer<typeof timelineEvent>;
+
+export interface TimelineEntry {
+  readonly kind: 'run' | 'reason' | 'act' | 'error';
+  readonly label: string;
+  readonly detail: string;
+}
+
+/** How the timeline words an event; `undefined` for those that say nothing a person would miss. */
+export function toTimelineEntry(event: TimelineEvent): TimelineEntry | undefined {
+  const text = (field: string): string => String(event[field] ?? '');
+  switch (event.type) {
+    case 'run-start':
+      return { kind: 'run', label: 'Run started', detail: '' };
+    case 'pre-reasoning':
+      return { kind: 'reason', label: `Reasoning, step ${event.iteration}`, detail: `${text('messages')} messages, ${text('tools')} tools` };
+    case 'post-reasoning': {
+      const calls = Array.isArray(event['toolCalls']) ? event['toolCalls'].map(String) : [];
+      if (calls.length) return { kind: 'reason', label: calls.length > 1 ? `Calls ${calls.length} tools` : 'Calls a tool', detail: calls.join(', ') };
+      return { kind: 'reason', label: 'Answered', detail: `${text('characters')} characters` };
+    }
+    case 'pre-acting':
+      return { kind: 'act', label: text('name'), detail: 'started' };
+    case 'acting-chunk':
+      return { kind: 'act', label: 'Progress', detail: JSON.stringify(event['chunk']) };
+    case 'post-acting':
+      return { kind: text('state') === 'success' ? 'act' : 'error', label: text('name'), detail: text('state') };
+    case 'pre-summary':
+      return { kind: 'reason', label: 'Summing up', detail: 'the limit of steps is reached' };
+    case 'context-fitted':
+      return { kind: 'run', label: 'Context fitted', detail: `${text('removed')} messages left out` };
+    case 'step-reset':
+      return { kind: 'reason', label: 'Step started over', detail: text('reason') };
+    case 'error':
+      return { kind: 'error', label: 'Failed', detail: text('code') };
+    case 'run-end':
+      return { kind: text('reason') === 'error' ? 'error' : 'run', label: `Ended: ${text('reason')}`, detail: `${text('durationMs')} ms` };
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,19 @@
+import { tool, type Tool } from '@isoloop/core';
+import * as z from 'zod';
+import { cities, findCity } from './cities.ts';
+
+export function timeInCity(now: () => number = Date.now): Tool {
+  return tool({
+    name: 'time_in_city',
+    description: `The current local time in a city. Known: ${cities.map(({ names }) => names[0]).join(', ')}; also by their Chinese, Japanese and Korean names.`,
+    input: z.object({ city: z.string().describe('The city’s name') }),
+    execute: ({ city }) => {
+      const known = findCity(city);
+      if (!known) throw new Error(`I do not know the city "${city}".`);
+      const format = { timeZone: known.zone, weekday: 'long', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+      const parts = new Intl.DateTimeFormat('en-GB', format).formatToParts(now());
+      const part = (type: string): string => parts.find((one) => one.type === type)?.value ?? '';
+      return { city, zone: known.zone, weekday: part('weekday'), time: `${part('hour')}:${part('minute')}` };
+    },
+  });
+}

@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs';
+import { root } from './root.ts';
+
+export interface Alias {
+  readonly find: RegExp;
+  readonly replacement: string;
+}
+
+/** Each export of a package, mapped to the source file it is built from: tests and `npm run dev` work on the sources. */
+export const sourceAlias: Alias[] = ['core', 'web-worker', 'edge'].flatMap((name) => {
+  const { exports } = JSON.parse(readFileSync(`${root}/packages/${name}/package.json`, 'utf8')) as {
+    readonly exports: Readonly<Record<string, string | { readonly default: string }>>;
+  };
+  return Object.entries(exports).flatMap(([key, target]) =>
+    typeof target === 'string'
+      ? []
+      : {
+          find: new RegExp(`^@isoloop/${name}${key.slice(1)}$`),
+          replacement: `${root}/packages/${name}/${target.default.replace('dist/', 'src/').replace(/\.js$/, '.ts')}`,
+        },
+  );
+});
