@@ -74,7 +74,8 @@ exposeAgent(async ({ sessionId, options }) => {
   return new ReActAgent({ name: 'worker', sessionId, model, memory, tools: [add, wait, odd] });
 });
 
-addEventListener('message', ({ data }: MessageEvent<{ readonly report?: string } | null>) => {
+addEventListener('message', ({ data }: MessageEvent<{ readonly report?: string; readonly throw?: string } | null>) => {
+  if (data?.throw !== undefined) throw new Error(data.throw);
   if (data?.report === undefined) return;
   const model = models.get(data.report);
   const report: FixtureReport = {

@@ -1,6 +1,7 @@
 import { AgentError, textOf, userMessage, type AgentEvent } from '@isoloop/core';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { connectAgent } from '@isoloop/web-worker';
+import { unpackEvents, type WireEvent } from './delta-runs.ts';
 import { initialCredits } from './protocol.ts';
 import { startWorker } from './worker-under-test.fixture.ts';
 
@@ -89,7 +90,7 @@ test('what is ready within a macrotask is one message, not one a delta', async (
   const deltas = events.filter((event) => event.type === 'reasoning-chunk');
   expect(deltas.map((event) => event.delta).join('')).toBe(words(2000));
   const batches = messages.filter((message) => message.type === 'batch');
-  expect(batches.flatMap((message) => message.items)).toHaveLength(events.length);
+  expect(batches.flatMap(({ items }) => unpackEvents(items as readonly WireEvent[]))).toEqual(events);
   expect(batches.length).toBeLessThanOrEqual(2 * Math.ceil(events.length / (initialCredits / 2)));
 });
 
@@ -319,6 +320,21 @@ test('a script that throws while it is loaded is told at once, with its error', 
     code: 'WORKER_FAILED',
     message: expect.stringContaining('no wasm here'),
   });
+});
+
+test('an error outside of the agent, once the worker runs, breaks nothing', async () => {
+  const { worker, connect } = startWorker();
+  const agent = connect('stray', { replies: ['fine'] });
+  await agent.messages();
+  const error = new Promise((resolve) => {
+    worker.addEventListener('error', (event) => {
+      event.preventDefault();
+      resolve(event.message);
+    });
+  });
+  worker.postMessage({ throw: 'stray error' });
+  expect(await error).toContain('stray error');
+  expect((await agent.call('hi')).text).toBe('fine');
 });
 
 test('a worker that exposes no agent is given up after the time-out', async () => {

@@ -59,7 +59,7 @@ export interface SessionApi {
 }
 
 /**
- * Worker to page, on a run's port. One `batch` a macrotask; `reads` says how many batches of the run it joins, which is what it costs
+ * Worker to page, on a run's port; items are `WireEvent`s of a stream, `UiChunk`s of a chat. One `batch` a macrotask; `reads` says how many batches of the run it joins, which is what it costs
  * in credits. `end` is the last message.
  */
 export type RunMessage<T> =

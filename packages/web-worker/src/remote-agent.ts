@@ -1,8 +1,9 @@
 import { AgentError, AgentStream } from '@isoloop/core';
 import type { AgentEvent, AgentInput, AgentResult, CallOptions, EventBatch, Msg } from '@isoloop/core';
-import type { UiMessage } from '@isoloop/core/ai-sdk';
+import type { UiChunk, UiMessage } from '@isoloop/core/ai-sdk';
 import { releaseProxy, transfer, wrap, type Remote } from 'comlink';
 import { workerChatTransport, type WorkerChatTransport, type WorkerChatTransportOptions } from './chat-transport.ts';
+import { unpackEvents } from './delta-runs.ts';
 import { fromOutcome } from './outcome.ts';
 import type { Outcome, SessionApi } from './protocol.ts';
 import { remoteRun } from './remote-run.ts';
@@ -70,11 +71,12 @@ export function createRemoteAgent({ sessionId, worker, port, lifeline, connected
 
   const stream: RemoteAgent['stream'] = (input, { signal, detached = false, ...options } = {}) => {
     const id = ++lastId;
-    const run = remoteRun<AgentEvent>({
+    const run = remoteRun({
       lifeline,
       signal,
       open: ({ aborted, port: runPort }) => remote.stream({ id, aborted, ...given(input), options }, transfer(runPort, [runPort])),
       abort: () => abort(id),
+      decode: unpackEvents,
     });
     return new AgentStream({ runId: String(id), events: run.batches, abort: run.abort, detached });
   };
@@ -98,6 +100,7 @@ export function createRemoteAgent({ sessionId, worker, port, lifeline, connected
           signal,
           open: ({ aborted, port: runPort }) => remote.chat({ ...request, id, aborted }, transfer(runPort, [runPort])),
           abort: () => abort(id),
+          decode: (chunks: readonly UiChunk[]) => chunks,
         });
       }),
     close() {

@@ -5,13 +5,15 @@ import { boundaryError } from './lifeline.ts';
 import { fromOutcome } from './outcome.ts';
 import { initialCredits, type CreditMessage, type RunMessage } from './protocol.ts';
 
-export interface RemoteRunOptions {
+export interface RemoteRunOptions<W, T> {
   readonly lifeline: Lifeline;
   readonly signal: AbortSignal | undefined;
   /** Asks the worker for the run; rejects only where the request can't be sent. */
   readonly open: (request: { readonly aborted: boolean; readonly port: MessagePort }) => Promise<void>;
   /** Tells the worker to abort the run. */
   readonly abort: () => void;
+  /** What the items of a message stand for. */
+  readonly decode: (items: readonly W[]) => readonly T[];
 }
 
 export interface RemoteRun<T> {
@@ -21,7 +23,7 @@ export interface RemoteRun<T> {
 }
 
 /** A run in the worker. What is not read is not asked for: the worker goes on only as far as its credits. */
-export function remoteRun<T>({ lifeline, signal, open, abort }: RemoteRunOptions): RemoteRun<T> {
+export function remoteRun<W, T>({ lifeline, signal, open, abort, decode }: RemoteRunOptions<W, T>): RemoteRun<T> {
   const state = { opened: false, aborted: false, ended: false };
   const stop = (): void => {
     if (state.aborted) return;
@@ -32,7 +34,7 @@ export function remoteRun<T>({ lifeline, signal, open, abort }: RemoteRunOptions
   async function* read(): AsyncGenerator<readonly T[], AgentResult> {
     if (lifeline.error) throw lifeline.error;
     const { port1, port2 } = new MessageChannel();
-    const inbox = new Inbox<T>(port1);
+    const inbox = new Inbox<W>(port1);
     const off = lifeline.onCut((error) => inbox.fail(error));
     if (signal?.aborted) stop();
     signal?.addEventListener('abort', stop, { once: true });
@@ -45,7 +47,7 @@ export function remoteRun<T>({ lifeline, signal, open, abort }: RemoteRunOptions
           state.ended = true;
           return fromOutcome(message.outcome);
         }
-        if (message.items.length) yield message.items;
+        if (message.items.length) yield decode(message.items);
         inbox.grant(message.reads);
       }
     } finally {

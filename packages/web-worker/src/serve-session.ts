@@ -1,7 +1,8 @@
-import type { AgentEvent, AgentResult, AgentStream, EventBatch, ReActAgent } from '@isoloop/core';
+import type { AgentResult, AgentStream, EventBatch, ReActAgent } from '@isoloop/core';
 import { createUiMessageEncoder, toUiMessages, type UiChunk } from '@isoloop/core/ai-sdk';
 import { finalizer } from 'comlink';
 import { takeChatMessage } from './chat-turn.ts';
+import { packEvents } from './delta-runs.ts';
 import { Outbox } from './outbox.ts';
 import { toOutcome } from './outcome.ts';
 import type { PageMessage, RunRequest, SessionApi } from './protocol.ts';
@@ -51,14 +52,14 @@ export function serveSession(sessions: Sessions, { sessionId, options }: Connect
     },
     stream(request, port) {
       const { input, options: given } = request;
-      void send<AgentEvent>(port, asTheyAre, (outbox) =>
+      void send(port, packEvents, (outbox) =>
         run(request, (controller) =>
           session.run(controller, (agent) => forward(agent.stream(input, { ...given, signal: controller.signal }), outbox)),
         ),
       );
     },
     chat(request, port) {
-      void send<UiChunk>(port, toUiChunks(request.events), (outbox) =>
+      void send(port, toUiChunks(request.events), (outbox) =>
         run(request, async (controller) => {
           const input = await takeChatMessage(session, request);
           return session.run(controller, (agent) => forward(agent.stream(input, { signal: controller.signal }), outbox));
@@ -101,8 +102,6 @@ async function forward<T>(stream: AgentStream, outbox: Outbox<T>): Promise<Agent
   }
   return stream.result;
 }
-
-const asTheyAre: Encode<AgentEvent> = (events) => events;
 
 /** Without the `error` chunk: the failure itself ends the stream, with its code. */
 function toUiChunks(events: boolean): Encode<UiChunk> {

@@ -1,0 +1,58 @@
+import type { AgentEvent, EventBatch } from '@isoloop/core';
+
+type DeltaEvent = Extract<AgentEvent, { readonly delta: string }>;
+
+/** Deltas that follow each other, as they cross: the first event, and of the others only what is new. Cloning them whole takes longer than the agent needs to make them. */
+interface DeltaRun {
+  readonly first: DeltaEvent;
+  readonly deltas: string[];
+}
+
+/** An event on the wire. */
+export type WireEvent = Exclude<AgentEvent, DeltaEvent> | DeltaRun;
+
+export function packEvents(events: EventBatch): readonly WireEvent[] {
+  const packed: WireEvent[] = [];
+  let run: DeltaRun | undefined;
+  for (const event of events) {
+    if (!('delta' in event)) {
+      run = undefined;
+      packed.push(event);
+    } else if (run && continues(run, event)) {
+      run.deltas.push(event.delta);
+    } else {
+      run = { first: event, deltas: [] };
+      packed.push(run);
+    }
+  }
+  return packed;
+}
+
+export function unpackEvents(packed: readonly WireEvent[]): AgentEvent[] {
+  const events: AgentEvent[] = [];
+  for (const item of packed) {
+    if (!('first' in item)) {
+      events.push(item);
+      continue;
+    }
+    let { seq } = item.first;
+    events.push(item.first);
+    for (const delta of item.deltas) events.push({ ...item.first, seq: ++seq, delta });
+  }
+  return events;
+}
+
+/** Whether all but `seq` and `delta` is the same; a run and its session and agents are, within one port. */
+function continues({ first, deltas }: DeltaRun, event: DeltaEvent): boolean {
+  return (
+    event.seq === first.seq + deltas.length + 1 &&
+    event.at === first.at &&
+    event.iteration === first.iteration &&
+    event.type === first.type &&
+    source(event) === source(first)
+  );
+}
+
+function source(event: DeltaEvent): string {
+  return event.type === 'tool-input-chunk' ? event.toolUseId : event.blockId;
+}
