@@ -1,7 +1,14 @@
 import { readUIMessageStream, uiMessageChunkSchema, validateUIMessages, type UIMessage, type UIMessageChunk } from 'ai';
 import { expect, test } from 'vitest';
 import { AgentError, ReActAgent, tool, type AgentOptions, type CallOptions } from '@isoloop/core';
-import { createUiMessageEncoder, fromUiMessage, parseErrorText, toUiMessages, type UiChunk, type UiMessageEncoderOptions } from '@isoloop/core/ai-sdk';
+import {
+  createUiMessageEncoder,
+  fromUiMessage,
+  parseErrorText,
+  toUiMessages,
+  type UiChunk,
+  type UiMessageEncoderOptions,
+} from '@isoloop/core/ai-sdk';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 
 const weather = tool({
@@ -22,7 +29,10 @@ interface Script {
   readonly encoder?: UiMessageEncoderOptions;
 }
 
-async function chunksOf(replies: readonly ScriptedReply[], { agent: options, call, encoder: encoderOptions }: Script = {}): Promise<UiChunk[]> {
+async function chunksOf(
+  replies: readonly ScriptedReply[],
+  { agent: options, call, encoder: encoderOptions }: Script = {},
+): Promise<UiChunk[]> {
   const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(replies), tools: [weather], sessionId: 's', ...options });
   const encoder = createUiMessageEncoder(encoderOptions);
   const chunks: UiChunk[] = [];
@@ -64,16 +74,29 @@ test('an answer with thinking', async () => {
     'finish-step',
     'finish',
   ]);
-  expect((await read(chunks)).parts).toMatchObject([{ type: 'step-start' }, { type: 'reasoning', text: 'well now' }, { type: 'text', text: 'Hello you.', state: 'done' }]);
+  expect((await read(chunks)).parts).toMatchObject([
+    { type: 'step-start' },
+    { type: 'reasoning', text: 'well now' },
+    { type: 'text', text: 'Hello you.', state: 'done' },
+  ]);
 });
 
 test('two tools in parallel, one of which fails, then an answer', async () => {
-  const toolCalls = [{ name: 'weather', input: { city: 'Oslo' } }, { name: 'weather', input: { city: 'Atlantis' } }];
+  const toolCalls = [
+    { name: 'weather', input: { city: 'Oslo' } },
+    { name: 'weather', input: { city: 'Atlantis' } },
+  ];
   const message = await read(await chunksOf([{ text: 'Let me see.', toolCalls }, 'Mild in Oslo.']));
   expect(message.parts).toMatchObject([
     { type: 'step-start' },
     { type: 'text', text: 'Let me see.' },
-    { type: 'dynamic-tool', toolName: 'weather', state: 'output-available', input: { city: 'Oslo' }, output: '{"city":"Oslo","degrees":21}' },
+    {
+      type: 'dynamic-tool',
+      toolName: 'weather',
+      state: 'output-available',
+      input: { city: 'Oslo' },
+      output: '{"city":"Oslo","degrees":21}',
+    },
     { type: 'dynamic-tool', toolName: 'weather', state: 'output-error', input: { city: 'Atlantis' }, errorText: 'Error: It sank.' },
     { type: 'step-start' },
     { type: 'text', text: 'Mild in Oslo.' },
@@ -98,26 +121,85 @@ test('progress is a preliminary output', async () => {
 test('what a hook rewrites replaces what was streamed', async () => {
   const message = await read(
     await chunksOf(['rough words'], {
-      agent: { hooks: [{ on: { 'post-reasoning': (event) => ({ ...event, message: { ...event.message, content: [{ type: 'text', text: 'polished' }] } }) } }] },
+      agent: {
+        hooks: [
+          {
+            on: {
+              'post-reasoning': (event) => ({ ...event, message: { ...event.message, content: [{ type: 'text', text: 'polished' }] } }),
+            },
+          },
+        ],
+      },
     }),
   );
   expect(message.parts.filter((part) => part.type === 'text')).toMatchObject([{ text: 'polished' }]);
 });
 
 test('a summary at the limit is text of a step of its own', async () => {
-  const message = await read(await chunksOf([{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }, 'In short: mild.'], { agent: { limits: { iterations: 1 } } }));
+  const message = await read(
+    await chunksOf([{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }, 'In short: mild.'], {
+      agent: { limits: { iterations: 1 } },
+    }),
+  );
   expect(message.parts.at(-1)).toMatchObject({ type: 'text', text: 'In short: mild.' });
   expect(message.metadata).toMatchObject({ reason: 'max-iterations' });
 });
 
 test('a failure ends in an error chunk whose code can be read back', async () => {
   const chunks = await chunksOf([{ text: 'half', error: new AgentError('MODEL_RATE_LIMITED', 'Slow down.') }]);
-  expect(chunks.at(-1)).toMatchObject({ type: 'finish-step' });
-  const error = chunks.find((chunk) => chunk.type === 'error')!;
-  expect(error.errorText).toBe('Slow down. [MODEL_RATE_LIMITED]');
-  expect(parseErrorText(error.errorText)).toEqual({ message: 'Slow down.', code: 'MODEL_RATE_LIMITED' });
+  expect(chunks.slice(-3).map(({ type }) => type)).toEqual(['text-end', 'finish-step', 'error']);
+  const { errorText } = chunks.at(-1) as Extract<UiChunk, { type: 'error' }>;
+  expect(errorText).toBe('Slow down. [MODEL_RATE_LIMITED]');
+  expect(parseErrorText(errorText)).toEqual({ message: 'Slow down.', code: 'MODEL_RATE_LIMITED' });
   expect(parseErrorText('array[0] is odd')).toEqual({ message: 'array[0] is odd' });
   await expect(read(chunks)).rejects.toThrow('Slow down.');
+});
+
+test('a call that breaks off while it is written does not stay open', async () => {
+  const abort = new AbortController();
+  const deltas = [[{ type: 'tool-input' as const, index: 0, id: 'c', name: 'weather', delta: '{"city":"Os' }]];
+  const message = await read(
+    await chunksOf([{ deltas, hang: true }], {
+      call: { signal: abort.signal },
+      agent: { hooks: [{ on: { 'tool-input-chunk': () => abort.abort() } }] },
+    }),
+  );
+  expect(message.parts).toMatchObject([
+    { type: 'step-start' },
+    { type: 'dynamic-tool', toolCallId: 'c', state: 'output-error', input: { city: 'Os' }, errorText: 'The call was interrupted.' },
+  ]);
+});
+
+test('calls a failing hook keeps from running are told before the error', async () => {
+  const fail = (): never => {
+    throw new Error('no');
+  };
+  const chunks = await chunksOf([{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' }, id: 'c' }] }], {
+    agent: { hooks: [{ on: { 'pre-acting': fail } }] },
+  });
+  expect(chunks.slice(-3)).toMatchObject([{ type: 'tool-output-error', toolCallId: 'c' }, { type: 'finish-step' }, { type: 'error' }]);
+});
+
+test('calls of a run that a hook stopped stay open', async () => {
+  const message = await read(
+    await chunksOf([{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }], {
+      agent: { hooks: [{ on: { 'post-reasoning': (_event, control) => control.stop() } }] },
+    }),
+  );
+  expect(message.parts.at(-1)).toMatchObject({ type: 'dynamic-tool', state: 'input-available', input: { city: 'Oslo' } });
+});
+
+test('a call that a hook edited shows what ran', async () => {
+  const message = await read(
+    await chunksOf([{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }, 'ok'], {
+      agent: { hooks: [{ on: { 'pre-acting': (event) => ({ ...event, toolUse: { ...event.toolUse, input: { city: 'Bergen' } } }) } }] },
+    }),
+  );
+  expect(message.parts[1]).toMatchObject({
+    state: 'output-available',
+    input: { city: 'Bergen' },
+    output: '{"city":"Bergen","degrees":21}',
+  });
 });
 
 test('an abort ends in an abort chunk', async () => {
@@ -127,7 +209,10 @@ test('an abort ends in an abort chunk', async () => {
 });
 
 test('deltas of one batch are one chunk', async () => {
-  const deltas = [['a', 'b', 'c'].map((delta) => ({ type: 'text' as const, id: 't', delta })), [{ type: 'finish' as const, reason: 'stop' }]];
+  const deltas = [
+    ['a', 'b', 'c'].map((delta) => ({ type: 'text' as const, id: 't', delta })),
+    [{ type: 'finish' as const, reason: 'stop' }],
+  ];
   const chunks = await chunksOf([{ deltas }]);
   expect(chunks.filter((chunk) => chunk.type === 'text-delta')).toMatchObject([{ delta: 'abc' }]);
 });
@@ -139,23 +224,55 @@ test('timeline events are transient, in order, and carry no prompt', async () =>
   });
   const events = chunks.filter((chunk) => chunk.type === 'data-isoloop-event');
   expect(events.map(({ data }) => (data as { type: string }).type)).toEqual([
-    'run-start', 'pre-call', 'pre-reasoning', 'post-reasoning', 'pre-acting', 'acting-chunk', 'post-acting', 'pre-reasoning', 'post-reasoning', 'post-call', 'run-end',
+    'run-start',
+    'pre-call',
+    'pre-reasoning',
+    'post-reasoning',
+    'pre-acting',
+    'acting-chunk',
+    'post-acting',
+    'pre-reasoning',
+    'post-reasoning',
+    'post-call',
+    'run-end',
   ]);
   expect(JSON.stringify(events)).not.toMatch(/TOP SECRET|"go"|Weather of a city/);
   expect((await read(chunks)).parts.some((part) => part.type.startsWith('data-'))).toBe(false);
 });
 
 test('a stored conversation comes back as the messages useChat knows, tools and all', async () => {
-  const toolCalls = [{ name: 'weather', input: { city: 'Oslo' } }, { name: 'weather', input: { city: 'Atlantis' } }];
-  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([{ thinking: 'hm', text: 'Let me see.', toolCalls }, 'Mild.', 'Bye.']), tools: [weather] });
-  const posted = { id: 'u1', role: 'user', parts: [{ type: 'text', text: 'Weather?' }, { type: 'file', mediaType: 'image/png', url: 'data:image/png;base64,AAAA', filename: 'map.png' }] };
+  const toolCalls = [
+    { name: 'weather', input: { city: 'Oslo' } },
+    { name: 'weather', input: { city: 'Atlantis' } },
+  ];
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([{ thinking: 'hm', text: 'Let me see.', toolCalls }, 'Mild.', 'Bye.']),
+    tools: [weather],
+  });
+  const posted = {
+    id: 'u1',
+    role: 'user',
+    parts: [
+      { type: 'text', text: 'Weather?' },
+      { type: 'file', mediaType: 'image/png', url: 'data:image/png;base64,AAAA', filename: 'map.png' },
+    ],
+  };
   await agent.call(fromUiMessage(posted));
   await agent.call('Thanks');
   const messages = toUiMessages(await agent.messages());
   await validateUIMessages({ messages: structuredClone(messages) });
   expect(messages[0]).toMatchObject({ ...posted, parts: [{ type: 'text', text: 'Weather?' }, posted.parts[1]] });
   expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);
-  expect(messages[1]!.parts.map(({ type }) => type)).toEqual(['step-start', 'reasoning', 'text', 'dynamic-tool', 'dynamic-tool', 'step-start', 'text']);
+  expect(messages[1]!.parts.map(({ type }) => type)).toEqual([
+    'step-start',
+    'reasoning',
+    'text',
+    'dynamic-tool',
+    'dynamic-tool',
+    'step-start',
+    'text',
+  ]);
   expect(messages[1]!.parts[4]).toMatchObject({ state: 'output-error', errorText: 'Error: It sank.' });
 });
 
@@ -168,5 +285,7 @@ test.for([
   [{ role: 'user', parts: [{ type: 'text', text: 'x' }, { type: 'tool-x' }] }, /Part 1/],
   [{ role: 'user', parts: [{ type: 'file', url: 3 }] }, /Part 0/],
 ] as const)('a posted message that is none is refused: %j', ([message, problem]) => {
-  expect(() => fromUiMessage(message)).toThrowError(expect.objectContaining({ code: 'INVALID_MESSAGE', message: expect.stringMatching(problem) }));
+  expect(() => fromUiMessage(message)).toThrowError(
+    expect.objectContaining({ code: 'INVALID_MESSAGE', message: expect.stringMatching(problem) }),
+  );
 });

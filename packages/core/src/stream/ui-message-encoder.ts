@@ -2,7 +2,7 @@ import type { AgentResult } from '../agent/agent-result.ts';
 import type { AgentEvent, EventBatch } from '../hook/agent-event.ts';
 import type { ToolResult, ToolUse } from '../message/content-block.ts';
 import type { JsonValue } from '../message/json.ts';
-import { outputText, textOf } from '../message/message-text.ts';
+import { outputText, textOf, toolUsesOf } from '../message/message-text.ts';
 import { toTimelineEvent } from './timeline-event.ts';
 import type { UiChunk } from './ui-chunk.ts';
 
@@ -46,9 +46,8 @@ export function parseErrorText(errorText: string): { readonly message: string; r
 
 class Encoder {
   readonly #options: UiMessageEncoderOptions;
-  /** Calls of this step whose input has begun, and those whose input is known. */
-  readonly #begun: Set<string> = new Set();
-  readonly #known: Set<string> = new Set();
+  /** Calls of this step that have no result yet, with their input; `undefined` while it streams. */
+  readonly #open: Map<string, JsonValue | undefined> = new Map();
   #inStep = false;
   #block: { readonly id: string; readonly kind: 'text' | 'reasoning' } | undefined;
 
@@ -76,6 +75,9 @@ class Encoder {
       case 'tool-input-chunk':
         return this.#toolInput(event.toolUseId, event.name, event.delta, chunks);
       case 'post-reasoning':
+        this.#endBlock(chunks);
+        for (const toolUse of toolUsesOf(event.message)) this.#toolKnown(toolUse, chunks);
+        return;
       case 'post-summary':
         return this.#endBlock(chunks);
       case 'pre-acting':
@@ -85,12 +87,13 @@ class Encoder {
         return;
       case 'post-acting':
         this.#toolKnown(event.toolUse, chunks);
+        this.#open.delete(event.toolUse.id);
         chunks.push(toOutput(event.result));
         return;
       case 'step-reset':
         return this.#reset(event, chunks);
       case 'error':
-        this.#endBlock(chunks);
+        this.#endStep(chunks);
         chunks.push({ type: 'error', errorText: `${event.error.message} [${event.error.code}]` });
         return;
       case 'run-end':
@@ -104,10 +107,14 @@ class Encoder {
     chunks.push({ type: 'start-step' });
   }
 
-  #endStep(chunks: UiChunk[]): void {
+  /** A call that got no result is told as interrupted; `keepOpen`: only one whose input broke off. */
+  #endStep(chunks: UiChunk[], keepOpen = false): void {
     this.#endBlock(chunks);
-    this.#begun.clear();
-    this.#known.clear();
+    for (const [toolCallId, input] of this.#open) {
+      if (keepOpen && input !== undefined) continue;
+      chunks.push({ type: 'tool-output-error', toolCallId, errorText: 'The call was interrupted.', dynamic: true });
+    }
+    this.#open.clear();
     if (this.#inStep) chunks.push({ type: 'finish-step' });
     this.#inStep = false;
   }
@@ -131,8 +138,8 @@ class Encoder {
 
   #toolInput(toolCallId: string, toolName: string, inputTextDelta: string, chunks: UiChunk[]): void {
     this.#endBlock(chunks);
-    if (!this.#begun.has(toolCallId)) {
-      this.#begun.add(toolCallId);
+    if (!this.#open.has(toolCallId)) {
+      this.#open.set(toolCallId, undefined);
       chunks.push({ type: 'tool-input-start', toolCallId, toolName, dynamic: true });
     }
     const last = chunks.at(-1);
@@ -142,18 +149,16 @@ class Encoder {
   }
 
   #toolKnown({ id, name, input, raw }: ToolUse, chunks: UiChunk[]): void {
-    this.#endBlock(chunks);
-    if (this.#known.has(id)) return;
-    this.#known.add(id);
     // Arguments that are no JSON are shown as the text they are.
     const shown: JsonValue = input === null && raw !== undefined ? raw : input;
+    if (this.#open.get(id) === shown) return;
+    this.#open.set(id, shown);
     chunks.push({ type: 'tool-input-available', toolCallId: id, toolName: name, input: shown, dynamic: true });
   }
 
   #reset({ replacement, runId, seq }: Extract<AgentEvent, { type: 'step-reset' }>, chunks: UiChunk[]): void {
     this.#endBlock(chunks);
-    this.#begun.clear();
-    this.#known.clear();
+    this.#open.clear();
     if (this.#inStep) chunks.push({ type: 'reset-step' });
     const text = replacement && textOf(replacement);
     if (text) this.#text('text', `${runId}:${seq}`, text, chunks);
@@ -161,8 +166,8 @@ class Encoder {
   }
 
   #end(result: AgentResult, chunks: UiChunk[]): void {
-    this.#endStep(chunks);
     const { reason, usage, durationMs, iterations, message } = result;
+    this.#endStep(chunks, reason === 'suspended' || reason === 'stopped-by-hook');
     if (reason === 'error') return;
     const messageMetadata = { reason, usage: { ...usage }, durationMs, iterations };
     if (reason === 'aborted') {
