@@ -36,7 +36,7 @@ function greeting(url: string): string {
 
   Open   ${url}
   Try    What time is it in Tokyo, and what is 17 * 23?
-         Remember that the keys are under the mat.  Then reload the page and ask: What do you remember?
+         Note: the keys are under the mat.  Then reload the page and ask: Show my notes.
 
   The same agent as an endpoint, in another terminal:
 

@@ -1,4 +1,4 @@
-import { textOf, toolResultsOf, type ChatModel, type ModelDelta, type ModelRequest } from '@isoloop/core';
+import { countMessage, countTools, estimateTokens, textOf, toolResultsOf, type ChatModel, type ModelDelta, type ModelRequest } from '@isoloop/core';
 import { languageOf } from './offline/language.ts';
 import { plan } from './offline/plan.ts';
 import { helpText, wordAnswer } from './offline/word-answer.ts';
@@ -42,7 +42,10 @@ function* reply({ messages, tools }: ModelRequest): Generator<readonly ModelDelt
     yield [{ type: 'tool-input', index, id, name, delta: '' }];
     for (const delta of pieces(JSON.stringify(input))) yield [{ type: 'tool-input', index, delta }];
   }
-  yield [{ type: 'finish', reason: calls.length ? 'tool_calls' : 'stop' }];
+  // Estimated, so that whoever sums up usage sees that something was used.
+  const inputTokens = messages.reduce((sum, message) => sum + countMessage(message), countTools(tools));
+  const outputTokens = estimateTokens(text + JSON.stringify(calls));
+  yield [{ type: 'finish', reason: calls.length ? 'tool_calls' : 'stop', usage: { inputTokens, outputTokens } }];
 }
 
 /** A word at a time; two characters at a time where there are no spaces between words. */

@@ -4,6 +4,7 @@ import type { Home, ModelChoice } from './settings.ts';
 
 /** A conversation's way to its agent: the same face for both homes. */
 export interface Connection {
+  readonly sessionId: string;
   readonly transport: ChatTransport<UIMessage>;
   /** What was said before. */
   readonly messages: UIMessage[];
@@ -25,7 +26,7 @@ async function connectWorker({ sessionId, model }: ConnectionOptions): Promise<C
   const agent = connectAgent(worker, { sessionId, options: { ...model } });
   try {
     const messages = [...(await agent.uiMessages())];
-    return { transport: agent.chatTransport({ events: true }) as ChatTransport<UIMessage>, messages, close: () => agent.terminate() };
+    return { sessionId, transport: agent.chatTransport({ events: true }) as ChatTransport<UIMessage>, messages, close: () => agent.terminate() };
   } catch (error) {
     agent.terminate();
     throw error;
@@ -37,5 +38,5 @@ async function connectEdge({ sessionId, model }: ConnectionOptions): Promise<Con
   if (!response.ok) throw new Error(await response.text());
   const { messages } = (await response.json()) as { messages: UIMessage[] };
   const body = { events: true, model: model.kind === 'edge' ? 'edge' : 'offline' };
-  return { transport: new DefaultChatTransport<UIMessage>({ api: '/api/chat', body }), messages, close: () => {} };
+  return { sessionId, transport: new DefaultChatTransport<UIMessage>({ api: '/api/chat', body }), messages, close: () => {} };
 }

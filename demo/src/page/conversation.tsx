@@ -23,7 +23,7 @@ export function Conversation({ connection, onTheme }: ConversationProps) {
   const [tab, setTab] = useState<'chat' | 'timeline'>('chat');
   const [announcement, setAnnouncement] = useState('');
   const chat = useChat({
-    id: connection.id,
+    id: connection.sessionId,
     transport: connection.transport,
     messages: connection.messages,
     experimental_throttle: 40,

@@ -8,7 +8,7 @@ export interface ErrorNoticeProps {
 export function ErrorNotice({ error, onRetry }: ErrorNoticeProps) {
   const { title, detail, code } = readableError(error);
   return (
-    <div className="error" role="alert">
+    <div className="notice" role="alert">
       <p>
         <strong>{title}</strong> Your conversation is kept.
       </p>

@@ -36,8 +36,8 @@ export function Header({ home, model, onHome, onTheme, onModel, onNew }: HeaderP
         <button type="button" onClick={onModel} aria-haspopup="dialog" aria-label={`Model: ${modelName(model)}`}>
           <span className="muted">Model</span> {modelName(model)}
         </button>
-        <button type="button" onClick={onNew}>
-          New conversation
+        <button type="button" onClick={onNew} aria-label="New conversation">
+          New <span className="long">conversation</span>
         </button>
         <button type="button" className="icon" onClick={() => onTheme(currentTheme() === 'dark' ? 'light' : 'dark')} aria-label="Switch light and dark">
           <svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true">

@@ -30,12 +30,13 @@ export function ToolCard({ part }: { readonly part: DynamicToolUIPart }) {
   );
 }
 
-/** `city: Tokyo, time: 14:03`: an object's fields without its punctuation; anything else as it is. */
+/** `city: Tokyo, time: 14:03`: an object's fields without its punctuation; a text as it is. */
 function readable(value: unknown): string {
-  const parsed = typeof value === 'string' ? tryParse(value) : value;
+  const parsed: unknown = typeof value === 'string' ? tryParse(value) : value;
   if (typeof parsed !== 'object' || parsed === null) return String(parsed ?? '');
+  if (Array.isArray(parsed)) return parsed.map((one) => `[${readable(one)}]`).join(' ') || 'none';
   return Object.entries(parsed)
-    .map(([key, field]) => `${key}: ${typeof field === 'object' ? JSON.stringify(field) : String(field)}`)
+    .map(([key, field]) => `${key}: ${typeof field === 'object' ? readable(field) : String(field)}`)
     .join(', ');
 }
 
