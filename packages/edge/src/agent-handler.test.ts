@@ -1,7 +1,9 @@
+/// <reference path="../../../test/provider-server/provided-context.d.ts" />
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { AgentError, ReActAgent, tool } from '@isoloop/core';
 import type { ChatModel } from '@isoloop/core';
+import { openai } from '@isoloop/core/openai';
 import { ScriptedModel } from '@isoloop/core/testing';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import { DefaultChatTransport, readUIMessageStream } from 'ai';
@@ -9,7 +11,7 @@ import type { UIMessage } from 'ai';
 import { Hono } from 'hono';
 import OpenAI, { RateLimitError } from 'openai';
 import type { APIError } from 'openai';
-import { expect, test, vi } from 'vitest';
+import { expect, inject, test, vi } from 'vitest';
 import * as z from 'zod';
 import { createAgentHandler } from './agent-handler.ts';
 import type { AgentHandlerOptions } from './handler-options.ts';
@@ -285,6 +287,26 @@ test("a model's failure is told in the stream, and the next turn works", async (
   log.mockRestore();
 });
 
+test('a model behind HTTP: tools in parallel, an answer of their results, and a server that is down', async () => {
+  const target = endpoint(openai({ model: 'scripted', baseURL: `${inject('providerUrl')}/scripted/v1` }));
+  const answer = await chat(target, newChat(), [ask('Time and sum?')]);
+  expect(answer.parts.filter((part) => part.type === 'dynamic-tool').map(({ state }) => state)).toEqual([
+    'output-available',
+    'output-available',
+  ]);
+  expect(textOf(answer)).toBe('The tools say: 12:00 in sample; 2');
+
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const refused = (): Promise<never> => Promise.reject(new TypeError('Connection refused'));
+  const down = endpoint(openai({ model: 'm', baseURL: 'http://10.0.0.1/v1', fetch: refused }));
+  await expect(chat(down, newChat(), [ask('Hi')])).rejects.toThrow("The model's server could not be reached. [MODEL_UNREACHABLE]");
+  await expect(
+    client(down).chat.completions.create({ model: 'offline', messages: [{ role: 'user', content: 'Hi' }], stream: true }),
+  ).rejects.toMatchObject({ status: 502, code: 'MODEL_UNREACHABLE', message: expect.not.stringContaining('10.0.0.1') });
+  expect(String(log.mock.calls[0]?.[0])).toContain('10.0.0.1');
+  log.mockRestore();
+});
+
 test.each([
   ['no JSON', '{', 400, 'INVALID_INPUT'],
   ['no object', '[]', 400, 'INVALID_INPUT'],
@@ -299,6 +321,7 @@ test.each([
   ['an unknown model', { id: 'a', messages: [ask('Hi')], model: 'gpt-9' }, 404, 'NOT_FOUND'],
   ['a model that is no name', { id: 'a', messages: [ask('Hi')], model: 1 }, 400, 'INVALID_INPUT'],
   ['too much', { id: 'a', messages: [ask('x'.repeat(1024 * 1024))] }, 413, 'PAYLOAD_TOO_LARGE'],
+  ['too many messages', { id: 'a', messages: Array.from({ length: 1001 }, () => ({})) }, 413, 'PAYLOAD_TOO_LARGE'],
 ])('a body with %s is refused', async (_what, body, status, code) => {
   const target = endpoint([]);
   const response = await target.post('/api/chat', body);

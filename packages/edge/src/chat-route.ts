@@ -5,7 +5,7 @@ import type { Context } from 'hono';
 import { logError } from './error-response.ts';
 import { awaitOpening, eventStream, eventStreamHeaders } from './event-stream.ts';
 import type { EdgeEnv, HandlerSettings } from './handler-options.ts';
-import { checkModel, invalidField, readJson } from './request-body.ts';
+import { checkModel, invalidField, readJson, readMessages } from './request-body.ts';
 import type { RequestBody } from './request-body.ts';
 import { onDisconnect, waitUntil } from './request-context.ts';
 import { checkSession, openMemory, rewind } from './session.ts';
@@ -20,7 +20,7 @@ export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings):
   const body = await readJson(c.req.raw, limits.bodyBytes);
   const session = checkSession(body['id']);
   const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
-  const turn = readTurn(body);
+  const turn = readTurn(body, limits.messages);
   const setup = { env: c.env, session, user: c.get('user') };
   const memory = await openMemory(settings, setup);
   const agent = await settings.agent({ ...setup, memory, model });
@@ -41,14 +41,16 @@ export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings):
 /** A new message, or an answer to be given again: to the message of that id where the client names one, else to the last. */
 type Turn = { readonly regenerate: false; readonly message: Msg } | { readonly regenerate: true; readonly to: string | undefined };
 
-function readTurn({ messages, trigger }: RequestBody): Turn {
+function readTurn(body: RequestBody, maxMessages: number): Turn {
+  const { trigger } = body;
   if (trigger !== undefined && trigger !== 'submit-message' && trigger !== 'regenerate-message') {
     throw invalidField('trigger', 'must be "submit-message" or "regenerate-message"');
   }
-  if (!Array.isArray(messages)) throw invalidField('messages', 'must be a list');
+  const messages = readMessages(body, maxMessages);
   if (trigger !== 'regenerate-message') return { regenerate: false, message: fromUiMessage(messages.at(-1)) };
   const last = messages.findLast((message) => Object(message).role === 'user');
-  return { regenerate: true, to: typeof last?.id === 'string' ? last.id : undefined };
+  const { id } = Object(last) as { readonly id?: unknown };
+  return { regenerate: true, to: typeof id === 'string' ? id : undefined };
 }
 
 async function prepare({ memory }: ReActAgent, turn: Turn): Promise<void> {

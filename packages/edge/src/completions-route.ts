@@ -6,7 +6,7 @@ import type { Context } from 'hono';
 import { logError } from './error-response.ts';
 import { awaitOpening, eventStream, eventStreamHeaders, hasOutput } from './event-stream.ts';
 import type { EdgeEnv, HandlerSettings } from './handler-options.ts';
-import { checkModel, invalidField, readJson } from './request-body.ts';
+import { checkModel, invalidField, readJson, readMessages } from './request-body.ts';
 import type { RequestBody } from './request-body.ts';
 import { onDisconnect, waitUntil } from './request-context.ts';
 
@@ -18,7 +18,7 @@ export async function completionsRoute(c: Context<EdgeEnv>, settings: HandlerSet
   const body = await readJson(c.req.raw, settings.limits.bodyBytes);
   const model = checkModel(body['model'], settings.models);
   refuseUnsupported(body);
-  const memory = new InMemoryMemory(fromOpenAiMessages(body['messages']));
+  const memory = new InMemoryMemory(fromOpenAiMessages(readMessages(body, settings.limits.messages)));
   const id = `chatcmpl-${crypto.randomUUID()}`;
   const agent = await settings.agent({ env: c.env, session: id, user: c.get('user'), memory, model });
 

@@ -35,6 +35,12 @@ const neutralMessages: { readonly [K in AgentErrorCode]?: string } = {
   INTERNAL: 'Something went wrong here.',
   HOOK_ERROR: 'A hook of the agent failed.',
   MODEL_AUTH: "The model's server refused this endpoint's key.",
+  MODEL_BAD_RESPONSE: "The model's server gave no usable reply.",
+  MODEL_CONTEXT_LENGTH: 'The conversation is longer than the model takes.',
+  MODEL_RATE_LIMITED: 'The model is asked too often; try again later.',
+  MODEL_REQUEST: "The model's server refused the request.",
+  MODEL_SERVER: "The model's server failed.",
+  MODEL_UNREACHABLE: "The model's server could not be reached.",
   STORAGE_FAILED: 'The conversation could not be read or saved.',
 };
 

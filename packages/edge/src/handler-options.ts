@@ -42,6 +42,8 @@ export interface AgentHandlerOptions<Env extends object = object> {
 export interface EdgeLimits {
   /** Bytes of a request's body; default 1 MiB. Longer: 413 `PAYLOAD_TOO_LARGE`. */
   readonly bodyBytes: number;
+  /** Messages one request may hold; default 1000. More: 413 `PAYLOAD_TOO_LARGE`. */
+  readonly messages: number;
   /**
    * Milliseconds a turn goes on without its client, before it is stopped and what there is of the answer is kept; default 25,000.
    * Workers ends a request's work 30 seconds after its client has gone.
@@ -73,4 +75,4 @@ export interface HandlerSettings<Env extends object = object> extends AgentHandl
   readonly limits: EdgeLimits;
 }
 
-export const defaultLimits: EdgeLimits = { bodyBytes: 1024 * 1024, afterDisconnectMs: 25_000, keepAliveMs: 15_000 };
+export const defaultLimits: EdgeLimits = { bodyBytes: 1024 * 1024, messages: 1000, afterDisconnectMs: 25_000, keepAliveMs: 15_000 };

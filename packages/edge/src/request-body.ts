@@ -23,6 +23,13 @@ export function invalidField(param: string, problem: string): AgentError {
   return new AgentError('INVALID_INPUT', `\`${param}\` ${problem}.`, { details: { param } });
 }
 
+/** The posted messages, each still to be checked; `PAYLOAD_TOO_LARGE` where there are more than `max`. */
+export function readMessages({ messages }: RequestBody, max: number): readonly unknown[] {
+  if (!Array.isArray(messages)) throw invalidField('messages', 'must be a list');
+  if (messages.length > max) throw new AgentError('PAYLOAD_TOO_LARGE', `The request has more than ${max} messages.`);
+  return messages;
+}
+
 /** The model's name, checked against the list; `NOT_FOUND` where it is not on it. */
 export function checkModel(model: unknown, models: readonly string[]): string {
   if (typeof model !== 'string') throw invalidField('model', 'must be the name of a model');
