@@ -6,7 +6,7 @@ import { Messages } from './messages.tsx';
 import { textOfMessage, themeResults } from './message-parts.ts';
 import type { Theme } from './theme.ts';
 import { Timeline } from './timeline.tsx';
-import { timelineEvent, type TimelineEvent } from './timeline-entry.ts';
+import { stopped, timelineEvent, type TimelineEvent } from './timeline-entry.ts';
 import { TokenGauge } from './token-gauge.tsx';
 import type { OpenConnection } from './use-connection.ts';
 
@@ -31,7 +31,10 @@ export function Conversation({ connection, onTheme }: ConversationProps) {
       const event = timelineEvent.safeParse(part.data);
       if (event.success) setEvents((known) => [...known, event.data].slice(-maxEvents));
     },
-    onFinish: ({ message }) => setAnnouncement(textOfMessage(message)),
+    onFinish: ({ message, isAbort }) => {
+      setAnnouncement(textOfMessage(message));
+      if (isAbort) setEvents(stopped);
+    },
   });
   const { messages, status, error, sendMessage, regenerate, stop } = chat;
   const busy = status === 'submitted' || status === 'streaming';

@@ -17,6 +17,15 @@ export interface TimelineEntry {
   readonly detail: string;
 }
 
+/** `useChat` reads no further once it was stopped, so the end of the run is told here. */
+export function stopped(events: readonly TimelineEvent[]): readonly TimelineEvent[] {
+  const last = events.at(-1);
+  if (!last || last.type === 'run-end') return events;
+  const at = Date.now();
+  const start = events.find(({ runId }) => runId === last.runId)?.at ?? at;
+  return [...events, { ...last, type: 'run-end', seq: last.seq + 1, at, reason: 'aborted', durationMs: at - start }];
+}
+
 /** How the timeline words an event; `undefined` for those that say nothing a person would miss. */
 export function toTimelineEntry(event: TimelineEvent): TimelineEntry | undefined {
   const text = (field: string): string => String(event[field] ?? '');
