@@ -1,4 +1,13 @@
-import { countMessage, countTools, estimateTokens, textOf, toolResultsOf, type ChatModel, type ModelDelta, type ModelRequest } from '@isoloop/core';
+import {
+  countMessage,
+  countTools,
+  estimateTokens,
+  textOf,
+  toolResultsOf,
+  type ChatModel,
+  type ModelDelta,
+  type ModelRequest,
+} from '@isoloop/core';
 import { languageOf } from './offline/language.ts';
 import { plan } from './offline/plan.ts';
 import { helpText, wordAnswer } from './offline/word-answer.ts';
@@ -50,7 +59,11 @@ function* reply({ messages, tools }: ModelRequest): Generator<readonly ModelDelt
 
 /** A word at a time; two characters at a time where there are no spaces between words. */
 function pieces(text: string): readonly string[] {
-  return text.match(/[\u3040-\u30ff\u3400-\u9fff\uff00-\uffef\u3000-\u303f]{1,2}|[^\s\u3040-\u30ff\u3400-\u9fff\uff00-\uffef\u3000-\u303f]+\s*|\s+/g) ?? [];
+  return (
+    text.match(
+      /[\u3040-\u30ff\u3400-\u9fff\uff00-\uffef\u3000-\u303f]{1,2}|[^\s\u3040-\u30ff\u3400-\u9fff\uff00-\uffef\u3000-\u303f]+\s*|\s+/g,
+    ) ?? []
+  );
 }
 
 function wait(ms: number, signal: AbortSignal): Promise<void> {

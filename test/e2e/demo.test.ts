@@ -17,31 +17,34 @@ const answers = (page: Page) => page.getByRole('article', { name: 'Assistant' })
 const timeline = (page: Page) => page.getByLabel('Timeline', { exact: true });
 const goHome = (page: Page, name: string) => page.getByRole('radio', { name }).check({ force: true });
 
-test.for(['In this tab’s worker', 'At the edge'])('%s: two tools, a streamed answer, the timeline, and the history after a reload', async (home) => {
-  const { page, problems } = await openDemo(browser, server.url);
-  await goHome(page, home);
-  await page.getByRole('heading', { name: /Ask something/ }).waitFor();
-  const seen = watchAnswer(page);
-  await ask(page, 'What is 17 * 23, and what time is it in Tokyo?');
-  const answer = answers(page).last();
-  await expect.poll(() => answer.innerText()).toMatch(/17 \* 23 = 391\.\s+In Tokyo it is \d\d:\d\d on \w+day\./);
-  expect(await seen(), 'the answer came in pieces').toBeGreaterThan(3);
-  expect(await page.getByRole('group', { name: 'Tool calculator, done' }).innerText()).toContain('result: 391');
-  expect(await page.getByRole('group', { name: 'Tool time_in_city, done' }).innerText()).toContain('Asia/Tokyo');
-  const events = await timeline(page).getByRole('listitem').allInnerTexts();
-  const labels = events.map((event) => event.split('\n')[0]);
-  expect(labels.slice(0, 3)).toEqual(['Run started', 'Reasoning, step 1', 'Calls 2 tools']);
-  expect(labels.slice(-3)).toEqual(['Reasoning, step 2', 'Answered', 'Ended: stop']);
-  const before = await page.getByRole('log', { name: 'Messages' }).innerText();
+test.for(['In this tab’s worker', 'At the edge'])(
+  '%s: two tools, a streamed answer, the timeline, and the history after a reload',
+  async (home) => {
+    const { page, problems } = await openDemo(browser, server.url);
+    await goHome(page, home);
+    await page.getByRole('heading', { name: /Ask something/ }).waitFor();
+    const seen = watchAnswer(page);
+    await ask(page, 'What is 17 * 23, and what time is it in Tokyo?');
+    const answer = answers(page).last();
+    await expect.poll(() => answer.innerText()).toMatch(/17 \* 23 = 391\.\s+In Tokyo it is \d\d:\d\d on \w+day\./);
+    expect(await seen(), 'the answer came in pieces').toBeGreaterThan(3);
+    expect(await page.getByRole('group', { name: 'Tool calculator, done' }).innerText()).toContain('result: 391');
+    expect(await page.getByRole('group', { name: 'Tool time_in_city, done' }).innerText()).toContain('Asia/Tokyo');
+    const events = await timeline(page).getByRole('listitem').allInnerTexts();
+    const labels = events.map((event) => event.split('\n')[0]);
+    expect(labels.slice(0, 3)).toEqual(['Run started', 'Reasoning, step 1', 'Calls 2 tools']);
+    expect(labels.slice(-3)).toEqual(['Reasoning, step 2', 'Answered', 'Ended: stop']);
+    const before = await page.getByRole('log', { name: 'Messages' }).innerText();
 
-  await page.reload();
-  await answers(page).first().waitFor();
-  expect(await page.getByRole('log', { name: 'Messages' }).innerText()).toBe(before);
-  await ask(page, 'Note: buy milk');
-  await ask(page, 'Show my notes');
-  expect(await answers(page).last().innerText()).toContain('1. buy milk');
-  expect(problems).toEqual([]);
-});
+    await page.reload();
+    await answers(page).first().waitFor();
+    expect(await page.getByRole('log', { name: 'Messages' }).innerText()).toBe(before);
+    await ask(page, 'Note: buy milk');
+    await ask(page, 'Show my notes');
+    expect(await answers(page).last().innerText()).toContain('1. buy milk');
+    expect(problems).toEqual([]);
+  },
+);
 
 /** How many different texts the last answer had on its way. */
 function watchAnswer(page: Page): () => Promise<number> {
@@ -52,7 +55,7 @@ function watchAnswer(page: Page): () => Promise<number> {
         const look = (): void => {
           const text = [...document.querySelectorAll('.message.assistant > p')].at(-1)?.textContent;
           if (text) seen.add(text);
-          if (/day\.$/.test(text ?? '')) resolve(seen.size);
+          if (text?.endsWith('day.')) resolve(seen.size);
           else requestAnimationFrame(look);
         };
         look();

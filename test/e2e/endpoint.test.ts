@@ -14,12 +14,20 @@ const question = [{ role: 'user' as const, content: 'What is 17 * 23, and what t
 
 test('the openai client gets the whole answer', async () => {
   const completion = await client().chat.completions.create({ model: 'offline', messages: question });
-  expect(completion.choices[0]).toMatchObject({ finish_reason: 'stop', message: { role: 'assistant', content: expect.stringContaining('391') } });
+  expect(completion.choices[0]).toMatchObject({
+    finish_reason: 'stop',
+    message: { role: 'assistant', content: expect.stringContaining('391') },
+  });
   expect(completion.usage!.total_tokens).toBeGreaterThan(0);
 });
 
 test('the openai client streams it, with usage', async () => {
-  const stream = await client().chat.completions.create({ model: 'offline', messages: question, stream: true, stream_options: { include_usage: true } });
+  const stream = await client().chat.completions.create({
+    model: 'offline',
+    messages: question,
+    stream: true,
+    stream_options: { include_usage: true },
+  });
   let text = '';
   let pieces = 0;
   let usage: OpenAI.CompletionUsage | null | undefined;
@@ -36,7 +44,10 @@ test('the openai client streams it, with usage', async () => {
 
 test('the openai client is told of an unknown model and of a malformed body', async () => {
   await expect(client().chat.completions.create({ model: 'gpt-0', messages: question })).rejects.toMatchObject({ status: 404 });
-  await expect(client().chat.completions.create({ model: 'offline', messages: [] })).rejects.toMatchObject({ status: 400, code: 'INVALID_INPUT' });
+  await expect(client().chat.completions.create({ model: 'offline', messages: [] })).rejects.toMatchObject({
+    status: 400,
+    code: 'INVALID_INPUT',
+  });
   expect((await client().models.list()).data.map(({ id }) => id)).toContain('offline');
 });
 
@@ -45,7 +56,13 @@ test('AI SDK’s transport and reader hold a conversation of two turns', async (
   const chatId = crypto.randomUUID();
   const turn = async (text: string): Promise<UIMessage> => {
     const message: UIMessage = { id: crypto.randomUUID(), role: 'user', parts: [{ type: 'text', text }] };
-    const stream = await transport.sendMessages({ trigger: 'submit-message', chatId, messageId: undefined, messages: [message], abortSignal: undefined });
+    const stream = await transport.sendMessages({
+      trigger: 'submit-message',
+      chatId,
+      messageId: undefined,
+      messages: [message],
+      abortSignal: undefined,
+    });
     let last: UIMessage | undefined;
     for await (const read of readUIMessageStream({ stream, terminateOnError: true })) last = read;
     return last!;
@@ -59,7 +76,11 @@ test('AI SDK’s transport and reader hold a conversation of two turns', async (
 });
 
 test('a malformed body is a coded error', async () => {
-  const response = await fetch(`${server.url}/api/chat`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"id":' });
+  const response = await fetch(`${server.url}/api/chat`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"id":',
+  });
   expect(response.status).toBe(400);
   expect(await response.json()).toMatchObject({ error: { code: 'INVALID_INPUT', requestId: expect.any(String) } });
 });

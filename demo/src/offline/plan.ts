@@ -22,9 +22,11 @@ export function plan(question: string): readonly PlannedCall[] {
 }
 
 const asksTime = /\btime\b|\bclock\b|何時|時間|時刻|몇\s*시|시간|几点|幾點|时间|時間/i;
-const asksNotes = /\bnotes\b|メモ.*(見|一覧|表示|リスト|何)|메모.*(보여|목록|뭐|알려)|(显示|看|列出|有什么|有哪些).*(笔记|备忘)|(笔记|备忘).*(显示|看|列出|有什么|有哪些)/i;
+const asksNotes =
+  /\bnotes\b|メモ.*(見|一覧|表示|リスト|何)|메모.*(보여|목록|뭐|알려)|(显示|看|列出|有什么|有哪些).*(笔记|备忘)|(笔记|备忘).*(显示|看|列出|有什么|有哪些)/i;
 const addsNote = /(?:^|[\s.;,。、，；])(?:note|remember|remind me|メモ|메모|记一下|記一下|记住|笔记)\s*[:：]\s*/i;
-const deletesNote = /(?:delete|remove)\s+note\s*#?\s*(\d+)|メモ\s*(\d+)\s*(?:番)?を?(?:消|削除)|메모\s*(\d+)\s*번?을?\s*(?:삭제|지워)|删除(?:笔记|备忘)\s*(\d+)/i;
+const deletesNote =
+  /(?:delete|remove)\s+note\s*#?\s*(\d+)|メモ\s*(\d+)\s*(?:番)?を?(?:消|削除)|메모\s*(\d+)\s*번?을?\s*(?:삭제|지워)|删除(?:笔记|备忘)\s*(\d+)/i;
 
 function addedNote(question: string): { readonly at: number; readonly text: string } | undefined {
   const found = addsNote.exec(question);
@@ -33,7 +35,10 @@ function addedNote(question: string): { readonly at: number; readonly text: stri
 }
 
 function deletedNotes(text: string): readonly number[] {
-  const id = deletesNote.exec(text)?.slice(1).find((group) => group !== undefined);
+  const id = deletesNote
+    .exec(text)
+    ?.slice(1)
+    .find((group) => group !== undefined);
   return id === undefined ? [] : [Number(id)];
 }
 

@@ -26,7 +26,12 @@ async function connectWorker({ sessionId, model }: ConnectionOptions): Promise<C
   const agent = connectAgent(worker, { sessionId, options: { ...model } });
   try {
     const messages = [...(await agent.uiMessages())];
-    return { sessionId, transport: agent.chatTransport({ events: true }) as ChatTransport<UIMessage>, messages, close: () => agent.terminate() };
+    return {
+      sessionId,
+      transport: agent.chatTransport({ events: true }) as ChatTransport<UIMessage>,
+      messages,
+      close: () => agent.terminate(),
+    };
   } catch (error) {
     agent.terminate();
     throw error;

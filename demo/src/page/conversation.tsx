@@ -53,7 +53,15 @@ export function Conversation({ connection, onTheme }: ConversationProps) {
     <>
       <div className="tabs" role="tablist" aria-label="View">
         {(['chat', 'timeline'] as const).map((name) => (
-          <button key={name} type="button" role="tab" id={`tab-${name}`} aria-selected={tab === name} aria-controls={name} onClick={() => setTab(name)}>
+          <button
+            key={name}
+            type="button"
+            role="tab"
+            id={`tab-${name}`}
+            aria-selected={tab === name}
+            aria-controls={name}
+            onClick={() => setTab(name)}
+          >
             {name === 'chat' ? 'Chat' : 'Timeline'}
           </button>
         ))}

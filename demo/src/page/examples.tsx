@@ -11,7 +11,10 @@ export function Examples({ onExample }: { readonly onExample: (text: string) => 
   return (
     <div className="welcome">
       <h2>Ask something the agent needs tools for</h2>
-      <p>It can calculate, tell the time in a city, keep notes and change this page’s theme. Nothing has to be set up: the offline rules answer until you choose a model.</p>
+      <p>
+        It can calculate, tell the time in a city, keep notes and change this page’s theme. Nothing has to be set up: the offline rules
+        answer until you choose a model.
+      </p>
       <ul>
         {examples.map(({ text, lang }) => (
           <li key={text}>

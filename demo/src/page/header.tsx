@@ -39,7 +39,12 @@ export function Header({ home, model, onHome, onTheme, onModel, onNew }: HeaderP
         <button type="button" onClick={onNew} aria-label="New conversation">
           New <span className="long">conversation</span>
         </button>
-        <button type="button" className="icon" onClick={() => onTheme(currentTheme() === 'dark' ? 'light' : 'dark')} aria-label="Switch light and dark">
+        <button
+          type="button"
+          className="icon"
+          onClick={() => onTheme(currentTheme() === 'dark' ? 'light' : 'dark')}
+          aria-label="Switch light and dark"
+        >
           <svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true">
             <circle cx="10" cy="10" r="7" fill="none" stroke="currentColor" strokeWidth="1.6" />
             <path d="M10 3a7 7 0 0 1 0 14z" fill="currentColor" />

@@ -19,7 +19,9 @@ export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelD
 
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    onChoose(kind === 'endpoint' ? { kind, baseURL: baseURL.trim().replace(/\/+$/, ''), model: name.trim(), apiKey: apiKey.trim() } : { kind });
+    onChoose(
+      kind === 'endpoint' ? { kind, baseURL: baseURL.trim().replace(/\/+$/, ''), model: name.trim(), apiKey: apiKey.trim() } : { kind },
+    );
   };
 
   return (
@@ -54,11 +56,24 @@ export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelD
           <div className="fields">
             <label>
               Base URL
-              <input type="url" required value={baseURL} onChange={(event) => setBaseURL(event.target.value)} placeholder="https://api.openai.com/v1" />
+              <input
+                type="url"
+                required
+                value={baseURL}
+                onChange={(event) => setBaseURL(event.target.value)}
+                placeholder="https://api.openai.com/v1"
+              />
             </label>
             <label>
               Model
-              <input required value={name} onChange={(event) => setName(event.target.value)} placeholder="gpt-5-mini" autoCapitalize="off" spellCheck={false} />
+              <input
+                required
+                value={name}
+                onChange={(event) => setName(event.target.value)}
+                placeholder="gpt-5-mini"
+                autoCapitalize="off"
+                spellCheck={false}
+              />
             </label>
             <label>
               Key

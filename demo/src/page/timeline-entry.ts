@@ -33,10 +33,15 @@ export function toTimelineEntry(event: TimelineEvent): TimelineEntry | undefined
     case 'run-start':
       return { kind: 'run', label: 'Run started', detail: '' };
     case 'pre-reasoning':
-      return { kind: 'reason', label: `Reasoning, step ${event.iteration}`, detail: `${text('messages')} messages, ${text('tools')} tools` };
+      return {
+        kind: 'reason',
+        label: `Reasoning, step ${event.iteration}`,
+        detail: `${text('messages')} messages, ${text('tools')} tools`,
+      };
     case 'post-reasoning': {
       const calls = Array.isArray(event['toolCalls']) ? event['toolCalls'].map(String) : [];
-      if (calls.length) return { kind: 'reason', label: calls.length > 1 ? `Calls ${calls.length} tools` : 'Calls a tool', detail: calls.join(', ') };
+      if (calls.length)
+        return { kind: 'reason', label: calls.length > 1 ? `Calls ${calls.length} tools` : 'Calls a tool', detail: calls.join(', ') };
       return { kind: 'reason', label: 'Answered', detail: `${text('characters')} characters` };
     }
     case 'pre-acting':

@@ -19,6 +19,8 @@ function tokensOf(message: UIMessage): number {
   return message.parts.reduce((sum, part) => {
     if (part.type === 'text' || part.type === 'reasoning') return sum + estimateTokens(part.text);
     if (part.type !== 'dynamic-tool') return sum;
-    return sum + estimateTokens(JSON.stringify(part.input ?? '')) + estimateTokens(part.state === 'output-available' ? String(part.output) : '');
+    return (
+      sum + estimateTokens(JSON.stringify(part.input ?? '')) + estimateTokens(part.state === 'output-available' ? String(part.output) : '')
+    );
   }, 0);
 }

@@ -1,7 +1,6 @@
-import type { ToolUse } from '../message/content-block.ts';
 import { toolMessage } from '../message/create-message.ts';
 import { inRequestOrder } from '../message/tool-pairs.ts';
-import type { ToolResult } from '../message/content-block.ts';
+import type { ToolResult, ToolUse } from '../message/content-block.ts';
 import type { EventBatch } from '../hook/agent-event.ts';
 import { prepareCall, type PreparedCall } from '../tool/prepare-call.ts';
 import { runCall } from '../tool/run-call.ts';
@@ -59,11 +58,7 @@ async function prepare(run: Run, toolUse: ToolUse): Promise<{ readonly events: E
   const call = await prepareCall(toolkit, toolUse);
   if (!call.ok) return { events: [], call };
   const asked: { rejected?: string } = {};
-  const event = await run.modify(
-    'pre-acting',
-    { toolUse },
-    { reject: (reason) => void (asked.rejected = reason) },
-  );
+  const event = await run.modify('pre-acting', { toolUse }, { reject: (reason) => void (asked.rejected = reason) });
   // A call keeps its id: its result has to answer what the model asked.
   const edited = { ...event.toolUse, id: toolUse.id };
   if (asked.rejected !== undefined) {
@@ -73,11 +68,7 @@ async function prepare(run: Run, toolUse: ToolUse): Promise<{ readonly events: E
 }
 
 async function conclude(run: Run, toolUse: ToolUse, result: ToolResult, state: { stopped: boolean }): Promise<EventBatch> {
-  const event = await run.modify(
-    'post-acting',
-    { toolUse, result },
-    { stop: () => void (state.stopped = true) },
-  );
+  const event = await run.modify('post-acting', { toolUse, result }, { stop: () => void (state.stopped = true) });
   await run.append([toolMessage({ ...event.result, toolUseId: toolUse.id }, run.setup)]);
   return [event];
 }

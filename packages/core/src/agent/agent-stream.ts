@@ -104,7 +104,7 @@ export class AgentStream implements AsyncIterable<AgentEvent> {
   }
 
   async *#follow(): AsyncGenerator<EventBatch, undefined> {
-    for (let from = 0; ; ) {
+    for (let from = 0; ;) {
       while (from === this.#log.length && this.#state !== 'ended') await new Promise<void>((resolve) => this.#waiting.push(resolve));
       if (from === this.#log.length) break;
       const batch = this.#log.slice(from);

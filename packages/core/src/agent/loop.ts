@@ -63,7 +63,11 @@ function resultOf(run: Run, message: Msg, why: StopReason): AgentResult {
 }
 
 /** The events of a failed call: a hook that fails on them must not hide the failure. */
-async function lastWords<K extends 'error' | 'run-end'>(run: Run, type: K, fields: Parameters<typeof run.event<K>>[1]): Promise<EventBatch> {
+async function lastWords<K extends 'error' | 'run-end'>(
+  run: Run,
+  type: K,
+  fields: Parameters<typeof run.event<K>>[1],
+): Promise<EventBatch> {
   const event = run.event(type, fields);
   await run.hooks.notify(event).catch(() => {});
   return [event];

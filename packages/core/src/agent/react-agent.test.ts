@@ -155,7 +155,12 @@ test.for([
   ['arguments that do not fit', { name: 'add', input: { a: 1, b: 'two' } }, /do not fit its schema:\n- b: /],
 ] as const)('%s is an error result that the model sees, and the tool does not run', async ([, toolCall, message]) => {
   let ran = false;
-  const guarded = tool({ name: 'add', description: 'Adds', input: z.object({ a: z.number(), b: z.number() }), execute: () => void (ran = true) });
+  const guarded = tool({
+    name: 'add',
+    description: 'Adds',
+    input: z.object({ a: z.number(), b: z.number() }),
+    execute: () => void (ran = true),
+  });
   const { agent, model } = setUp([{ toolCalls: [toolCall] }, 'sorry'], { tools: [guarded] });
   const events = await collect(agent.stream('go'));
   expect(ran).toBe(false);
@@ -193,14 +198,31 @@ test('a tool that takes too long is told so and answered for', async () => {
   });
   const { agent, model } = setUp([{ toolCalls: [{ name: 'stuck' }] }, 'gave up'], { tools: [stuck] });
   expect((await agent.call('go')).text).toBe('gave up');
-  expect(model.requests[1]!.messages.flatMap(toolResultsOf)[0]).toMatchObject({ state: 'error', output: 'Error: Tool "stuck" timed out after 1 ms' });
+  expect(model.requests[1]!.messages.flatMap(toolResultsOf)[0]).toMatchObject({
+    state: 'error',
+    output: 'Error: Tool "stuck" timed out after 1 ms',
+  });
   expect(reason).toMatchObject({ code: 'TOOL_TIMEOUT' });
 });
 
 test('at the limit of iterations the answer is a summary without tools', async () => {
-  const { agent, model } = setUp([{ toolCalls: [call(1, 1)] }, { toolCalls: [call(2, 2)] }, 'So far: 2 and 4.'], { limits: { iterations: 2 } });
+  const { agent, model } = setUp([{ toolCalls: [call(1, 1)] }, { toolCalls: [call(2, 2)] }, 'So far: 2 and 4.'], {
+    limits: { iterations: 2 },
+  });
   const events = await collect(agent.stream('keep adding'));
-  expect(types(events).slice(-7)).toEqual(['pre-summary', 'summary-chunk', 'summary-chunk', 'summary-chunk', 'summary-chunk', 'summary-chunk', 'post-summary', 'post-call', 'run-end'].slice(-7));
+  expect(types(events).slice(-7)).toEqual(
+    [
+      'pre-summary',
+      'summary-chunk',
+      'summary-chunk',
+      'summary-chunk',
+      'summary-chunk',
+      'summary-chunk',
+      'post-summary',
+      'post-call',
+      'run-end',
+    ].slice(-7),
+  );
   expect(events.at(-1)).toMatchObject({ result: { reason: 'max-iterations', text: 'So far: 2 and 4.', iterations: 2 } });
   expect(model.requests[2]!.tools).toEqual([]);
   expectValid(model.requests[2]!.messages);
@@ -235,7 +257,11 @@ test('a model failure rejects with its code, after error and run-end, and the ne
 
 test('throwOnError: false gives a failure as a result', async () => {
   const { agent } = setUp([{ error: new AgentError('MODEL_SERVER', 'down') }]);
-  expect(await agent.call('go', { throwOnError: false })).toMatchObject({ reason: 'error', text: '', error: { code: 'MODEL_SERVER', message: 'down' } });
+  expect(await agent.call('go', { throwOnError: false })).toMatchObject({
+    reason: 'error',
+    text: '',
+    error: { code: 'MODEL_SERVER', message: 'down' },
+  });
 });
 
 test('abort while the model answers resolves, keeps the released text, and the next call works', async () => {
@@ -325,18 +351,19 @@ test('interrupt reaches a model that says nothing, and answers with the given me
 });
 
 test('under an interrupt tools run to their end', async () => {
-  let agent: ReActAgent;
+  const self: { agent?: ReActAgent } = {};
   const slow = tool({
     name: 'slow',
     description: 'Interrupts its own agent',
     input: { type: 'object' },
     execute: async () => {
-      agent.interrupt();
+      self.agent!.interrupt();
       await Promise.resolve();
       return 'finished';
     },
   });
-  ({ agent } = setUp([{ toolCalls: [{ name: 'slow' }] }], { tools: [slow] }));
+  const { agent } = setUp([{ toolCalls: [{ name: 'slow' }] }], { tools: [slow] });
+  self.agent = agent;
   expect((await agent.call('go')).reason).toBe('interrupted');
   expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([{ state: 'success', output: 'finished' }]);
 });
@@ -344,7 +371,12 @@ test('under an interrupt tools run to their end', async () => {
 test('a log that ends with open calls is closed before the model is asked', async () => {
   const memory = new InMemoryMemory([
     userMessage('go', { id: 'u1' }),
-    { id: 'a1', role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'add', input: { a: 1, b: 2 } }], createdAt: '2026-01-01T00:00:00.000Z' },
+    {
+      id: 'a1',
+      role: 'assistant',
+      content: [{ type: 'tool_use', id: 't1', name: 'add', input: { a: 1, b: 2 } }],
+      createdAt: '2026-01-01T00:00:00.000Z',
+    },
   ]);
   const { agent, model } = setUp(['It was interrupted.'], { memory });
   expect((await agent.call()).text).toBe('It was interrupted.');
@@ -355,7 +387,12 @@ test('a log that ends with open calls is closed before the model is asked', asyn
 test('tool call ids that are empty or taken are replaced, and the provider’s is kept', async () => {
   const { agent, model } = setUp([
     { toolCalls: [{ ...call(1, 1), id: 'same' }] },
-    { toolCalls: [{ ...call(2, 2), id: 'same' }, { ...call(3, 3), id: '' }] },
+    {
+      toolCalls: [
+        { ...call(2, 2), id: 'same' },
+        { ...call(3, 3), id: '' },
+      ],
+    },
     'ok',
   ]);
   await agent.call('go');

@@ -86,7 +86,10 @@ export class ReActAgent {
     };
   }
 
-  #start(input: AgentInput | undefined, options: CallOptions): { readonly run: Run; readonly events: AsyncGenerator<EventBatch, AgentResult> } {
+  #start(
+    input: AgentInput | undefined,
+    options: CallOptions,
+  ): { readonly run: Run; readonly events: AsyncGenerator<EventBatch, AgentResult> } {
     const { signal, detached: _detached, throwOnError = true, ...generate } = options;
     const setup = { ...this.#setup, signal, throwOnError, generate: { ...this.#setup.options.generate, ...generate } };
     const run = new Run(setup, new HookDispatcher(this.#hooks));

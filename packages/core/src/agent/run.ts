@@ -1,6 +1,6 @@
 import type { AgentEvent, AgentEventBase, EventBatch, EventOf } from '../hook/agent-event.ts';
 import type { HookControl } from '../hook/hook.ts';
-import { HookDispatcher } from '../hook/hook-dispatcher.ts';
+import type { HookDispatcher } from '../hook/hook-dispatcher.ts';
 import { toolUsesOf } from '../message/message-text.ts';
 import { createMessage } from '../message/create-message.ts';
 import type { ContentBlock } from '../message/content-block.ts';
@@ -27,7 +27,10 @@ export interface RunSetup {
   readonly now: () => number;
 }
 
-type EventFields<K extends AgentEvent['type']> = Omit<EventOf<K>, 'type' | 'runId' | 'sessionId' | 'seq' | 'iteration' | 'agentPath' | 'at'>;
+type EventFields<K extends AgentEvent['type']> = Omit<
+  EventOf<K>,
+  'type' | 'runId' | 'sessionId' | 'seq' | 'iteration' | 'agentPath' | 'at'
+>;
 
 /** One call's state: what its steps read and move on. */
 export class Run {

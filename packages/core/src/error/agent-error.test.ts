@@ -2,7 +2,11 @@ import { expect, test } from 'vitest';
 import { AgentError, messageOf } from './agent-error.ts';
 
 test('an error survives a structured clone of its JSON with code and details, and keeps its cause to itself', () => {
-  const error = new AgentError('MODEL_RATE_LIMITED', 'slow down', { retryable: true, details: { status: 429 }, cause: new Error('secret') });
+  const error = new AgentError('MODEL_RATE_LIMITED', 'slow down', {
+    retryable: true,
+    details: { status: 429 },
+    cause: new Error('secret'),
+  });
   const data = structuredClone(error.toJSON());
   expect(JSON.stringify(data)).not.toContain('secret');
   const back = AgentError.fromJSON(data);

@@ -14,13 +14,18 @@ const mark = (name: string): Hook['on'] => ({
 });
 
 test('hooks run by priority, lower first, equal ones in the order given, each with what the last one made', async () => {
-  const { agent, model } = setUp(['ok'], [{ on: mark('third')! }, { on: mark('fourth')! }, { priority: 1, on: mark('first')! }, { priority: 99, on: mark('second')! }]);
+  const { agent, model } = setUp(
+    ['ok'],
+    [{ on: mark('third')! }, { on: mark('fourth')! }, { priority: 1, on: mark('first')! }, { priority: 99, on: mark('second')! }],
+  );
   await agent.call('go');
   expect(model.requests[0]!.messages.map(textOf)).toEqual(['go', 'first', 'second', 'third', 'fourth']);
 });
 
 test('pre-reasoning edits the request and not the log', async () => {
-  const hook: Hook = { on: { 'pre-reasoning': (event) => ({ ...event, messages: [...event.messages, userMessage('hint')], options: { temperature: 0 } }) } };
+  const hook: Hook = {
+    on: { 'pre-reasoning': (event) => ({ ...event, messages: [...event.messages, userMessage('hint')], options: { temperature: 0 } }) },
+  };
   const { agent, model } = setUp(['ok'], [hook]);
   await agent.call('go');
   expect(model.requests[0]).toMatchObject({ temperature: 0 });
@@ -51,7 +56,9 @@ test('pre-acting refuses just its call', async () => {
 });
 
 test('a hook that rewrites what was streamed announces it by step-reset', async () => {
-  const hook: Hook = { on: { 'post-reasoning': (event) => ({ ...event, message: { ...event.message, content: [{ type: 'text', text: 'polished' }] } }) } };
+  const hook: Hook = {
+    on: { 'post-reasoning': (event) => ({ ...event, message: { ...event.message, content: [{ type: 'text', text: 'polished' }] } }) },
+  };
   const { agent } = setUp(['rough'], [hook]);
   const events: AgentEvent[] = [];
   for await (const event of agent.stream('go')) events.push(event);
@@ -60,21 +67,31 @@ test('a hook that rewrites what was streamed announces it by step-reset', async 
 });
 
 test('stop() from post-reasoning ends the call with its tool calls open; the next call closes them', async () => {
-  const { agent, model } = setUp([{ toolCalls: [{ name: 'echo' }] }, 'later'], [{ on: { 'post-reasoning': (event, control) => void (event.iteration === 1 && model.requests.length === 1 && control.stop()) } }]);
+  const { agent, model } = setUp(
+    [{ toolCalls: [{ name: 'echo' }] }, 'later'],
+    [{ on: { 'post-reasoning': (event, control) => void (event.iteration === 1 && model.requests.length === 1 && control.stop()) } }],
+  );
   expect((await agent.call('go')).reason).toBe('stopped-by-hook');
   expect((await agent.messages()).at(-1)!.content[0]).toMatchObject({ type: 'tool_use' });
   expect((await agent.call('go on')).text).toBe('later');
 });
 
 test('stop() from post-acting ends the call after the batch', async () => {
-  const { agent, model } = setUp([{ toolCalls: [{ name: 'echo' }, { name: 'echo' }] }], [{ on: { 'post-acting': (_event, control) => control.stop() } }]);
+  const { agent, model } = setUp(
+    [{ toolCalls: [{ name: 'echo' }, { name: 'echo' }] }],
+    [{ on: { 'post-acting': (_event, control) => control.stop() } }],
+  );
   expect((await agent.call('go')).reason).toBe('stopped-by-hook');
   expect(model.requests).toHaveLength(1);
   expect((await agent.messages()).flatMap(toolResultsOf)).toHaveLength(2);
 });
 
 test('gotoReasoning sends the reply back with its messages', async () => {
-  const hook: Hook = { on: { 'post-reasoning': (event, control) => void (textOf(event.message) === 'no' && control.gotoReasoning([userMessage('try again')])) } };
+  const hook: Hook = {
+    on: {
+      'post-reasoning': (event, control) => void (textOf(event.message) === 'no' && control.gotoReasoning([userMessage('try again')])),
+    },
+  };
   const { agent, model } = setUp(['no', 'yes'], [hook]);
   expect((await agent.call('go')).text).toBe('yes');
   expect(model.requests[1]!.messages.map(textOf)).toEqual(['go', 'no', 'try again']);

@@ -33,5 +33,7 @@ test('plain JSON Schema goes through as it is', async () => {
 
 test('a library without JSON Schema is refused with a way out', () => {
   const foreign = { '~standard': { version: 1, vendor: 'other', validate: (value: unknown) => ({ value }) } } as unknown as StandardSchema;
-  expect(() => toSchema(foreign)).toThrowError(expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining('"other"') }));
+  expect(() => toSchema(foreign)).toThrowError(
+    expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining('"other"') }),
+  );
 });

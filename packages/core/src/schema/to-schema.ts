@@ -37,7 +37,10 @@ export function toSchema(source: SchemaLike): Schema<unknown> {
   if (!isStandard(source)) return { jsonSchema: source, validate: (value) => ({ ok: true, value }) };
   const standard = source['~standard'];
   if (typeof standard.jsonSchema?.input !== 'function') {
-    throw new AgentError('CONFIGURATION', `The schema library "${standard.vendor}" gives no JSON Schema (Standard JSON Schema v1); pass plain JSON Schema.`);
+    throw new AgentError(
+      'CONFIGURATION',
+      `The schema library "${standard.vendor}" gives no JSON Schema (Standard JSON Schema v1); pass plain JSON Schema.`,
+    );
   }
   let jsonSchema: JsonObject | undefined;
   return {

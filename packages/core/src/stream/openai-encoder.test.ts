@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
 import { AgentError, ReActAgent, textOf, tool, type CallOptions } from '@isoloop/core';
-import { createOpenAiEncoder, fromOpenAiMessages, toChatCompletion, type ChatCompletionChunk, type OpenAiError } from '@isoloop/core/openai';
+import {
+  createOpenAiEncoder,
+  fromOpenAiMessages,
+  toChatCompletion,
+  type ChatCompletionChunk,
+  type OpenAiError,
+} from '@isoloop/core/openai';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 
 const about = { model: 'm', id: 'chatcmpl-1', created: 1, includeUsage: true };
@@ -20,7 +26,11 @@ const contents = (chunks: readonly (ChatCompletionChunk | OpenAiError)[]) =>
 
 test('an answer: role first, deltas, the finish reason, the usage', async () => {
   const { chunks, result } = await chunksOf([{ thinking: 'hm', text: 'Hello you.' }]);
-  expect(chunks[0]).toMatchObject({ id: 'chatcmpl-1', object: 'chat.completion.chunk', choices: [{ delta: { role: 'assistant' }, finish_reason: null }] });
+  expect(chunks[0]).toMatchObject({
+    id: 'chatcmpl-1',
+    object: 'chat.completion.chunk',
+    choices: [{ delta: { role: 'assistant' }, finish_reason: null }],
+  });
   expect(chunks[1]).toMatchObject({ choices: [{ delta: { reasoning_content: 'hm' } }] });
   expect(contents(chunks).join('')).toBe('Hello you.');
   expect(chunks.at(-2)).toMatchObject({ choices: [{ delta: {}, finish_reason: 'stop' }] });
@@ -46,13 +56,23 @@ test('a failure in mid-stream is an error in OpenAI’s shape and the end', asyn
 test('posted messages become a conversation', () => {
   const messages = fromOpenAiMessages([
     { role: 'developer', content: 'Be kind.' },
-    { role: 'user', name: 'Ann', content: [{ type: 'text', text: 'What is it?' }, { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }] },
+    {
+      role: 'user',
+      name: 'Ann',
+      content: [
+        { type: 'text', text: 'What is it?' },
+        { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } },
+      ],
+    },
     { role: 'assistant', content: null, tool_calls: [{ id: 'c', type: 'function', function: { name: 'look', arguments: '{"at":1}' } }] },
     { role: 'tool', tool_call_id: 'c', content: 'a cat' },
     { role: 'assistant', content: 'A cat.' },
   ]);
   expect(messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'assistant']);
-  expect(messages[1]).toMatchObject({ name: 'Ann', content: [{ type: 'text' }, { type: 'image', source: { type: 'base64', mediaType: 'image/png', data: 'AAAA' } }] });
+  expect(messages[1]).toMatchObject({
+    name: 'Ann',
+    content: [{ type: 'text' }, { type: 'image', source: { type: 'base64', mediaType: 'image/png', data: 'AAAA' } }],
+  });
   expect(messages[2]!.content).toEqual([{ type: 'tool_use', id: 'c', name: 'look', input: { at: 1 } }]);
   expect(messages[3]!.content[0]).toMatchObject({ toolUseId: 'c', name: 'look' });
   expect(textOf(messages[4]!)).toBe('A cat.');
@@ -61,11 +81,19 @@ test('posted messages become a conversation', () => {
 test.for([
   ['not a list', /no list/],
   [[], /empty/],
-  [[{ role: 'user', content: 'x' }, { role: 'robot', content: 'x' }], /messages\[1\] has the role "robot"/],
+  [
+    [
+      { role: 'user', content: 'x' },
+      { role: 'robot', content: 'x' },
+    ],
+    /messages\[1\] has the role "robot"/,
+  ],
   [[{ role: 'user' }], /messages\[0\] has no content/],
   [[{ role: 'user', content: [{ type: 'input_audio' }] }], /"input_audio"/],
   [[{ role: 'tool', content: 'x' }], /tool_call_id/],
   [[{ role: 'assistant', tool_calls: [{ id: 1 }] }], /malformed tool call/],
 ] as const)('what is no conversation is refused: %j', ([messages, problem]) => {
-  expect(() => fromOpenAiMessages(messages)).toThrowError(expect.objectContaining({ code: 'INVALID_INPUT', message: expect.stringMatching(problem) }));
+  expect(() => fromOpenAiMessages(messages)).toThrowError(
+    expect.objectContaining({ code: 'INVALID_INPUT', message: expect.stringMatching(problem) }),
+  );
 });

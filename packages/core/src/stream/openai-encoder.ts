@@ -113,7 +113,12 @@ export function toChatCompletion(result: AgentResult, options: OpenAiEncoderOpti
     created,
     model,
     choices: [
-      { index: 0, message: { role: 'assistant', content: result.text, refusal: null }, finish_reason: finishReason(result), logprobs: null },
+      {
+        index: 0,
+        message: { role: 'assistant', content: result.text, refusal: null },
+        finish_reason: finishReason(result),
+        logprobs: null,
+      },
     ],
     usage: toWireUsage(result.usage),
   };

@@ -36,7 +36,11 @@ function fromMessage(message: unknown, index: number, names: Map<string, string>
       const toolUseId = message['tool_call_id'];
       if (typeof toolUseId !== 'string') throw invalid(index, 'has no `tool_call_id`');
       const output = fromContent(content, index);
-      return createMessage('tool', [{ type: 'tool_result', toolUseId, name: names.get(toolUseId) ?? '', output, state: 'success' }], context);
+      return createMessage(
+        'tool',
+        [{ type: 'tool_result', toolUseId, name: names.get(toolUseId) ?? '', output, state: 'success' }],
+        context,
+      );
     }
     default:
       throw invalid(index, `has the role ${JSON.stringify(role)}`);

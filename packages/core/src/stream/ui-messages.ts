@@ -33,7 +33,8 @@ export function toUiMessages(messages: readonly Msg[]): UiMessage[] {
   const results = new Map(messages.flatMap(toolResultsOf).map((result) => [result.toolUseId, result]));
   const shown: UiMessage[] = [];
   for (const message of messages) {
-    if (message.role === 'user') shown.push({ id: message.id, role: 'user', parts: message.content.flatMap((block) => toPart(block, results)) });
+    if (message.role === 'user')
+      shown.push({ id: message.id, role: 'user', parts: message.content.flatMap((block) => toPart(block, results)) });
     if (message.role !== 'assistant') continue;
     const parts: UiPart[] = [{ type: 'step-start' }, ...message.content.flatMap((block) => toPart(block, results))];
     const last = shown.at(-1);
@@ -60,7 +61,11 @@ function fromPart(part: unknown, index: number): ContentBlock {
   const { type, text, url, mediaType, filename } = isRecord(part) ? part : {};
   if (type === 'text' && typeof text === 'string') return { type: 'text', text };
   if (type === 'file' && typeof url === 'string' && typeof mediaType === 'string') {
-    return { type: mediaKind(mediaType), source: inlineSource({ type: 'url', url, mediaType }), ...(typeof filename === 'string' ? { name: filename } : {}) };
+    return {
+      type: mediaKind(mediaType),
+      source: inlineSource({ type: 'url', url, mediaType }),
+      ...(typeof filename === 'string' ? { name: filename } : {}),
+    };
   }
   throw invalid(`Part ${index} is neither text nor a file with a URL and a media type`);
 }

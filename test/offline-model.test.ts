@@ -1,0 +1,134 @@
+import { assistantMessage, toolMessage, userMessage, type ModelDelta, type Msg } from '@isoloop/core';
+import { expect, test } from 'vitest';
+import { offlineModel } from '../demo/src/offline-model.ts';
+import { plan } from '../demo/src/offline/plan.ts';
+import { evaluate } from '../demo/src/tools/evaluate.ts';
+import { notesTool, type Note } from '../demo/src/tools/notes.ts';
+import { timeInCity } from '../demo/src/tools/time-in-city.ts';
+
+test.for([
+  ['What is 17 * 23?', [['calculator', { expression: '17 * 23' }]]],
+  ['(48 + 72) / 5는 얼마예요?', [['calculator', { expression: '(48 + 72) / 5' }]]],
+  ['１２×（３＋４）は？', [['calculator', { expression: '12×(3+4)' }]]],
+  ['The price (about 3 + 4) is fine', [['calculator', { expression: '3 + 4' }]]],
+  ['What happened on 2026-11-21?', []],
+  [
+    'What time is it in Tokyo and São Paulo?',
+    [
+      ['time_in_city', { city: 'Tokyo' }],
+      ['time_in_city', { city: 'São Paulo' }],
+    ],
+  ],
+  [
+    '东京和首尔现在几点？',
+    [
+      ['time_in_city', { city: '东京' }],
+      ['time_in_city', { city: '首尔' }],
+    ],
+  ],
+  ['I like Tokyo', []],
+  ['note: call Ann at 5 + 5', [['notes', { action: 'add', text: 'call Ann at 5 + 5' }]]],
+  ['メモ: 牛乳を買う', [['notes', { action: 'add', text: '牛乳を買う' }]]],
+  ['记一下：买牛奶', [['notes', { action: 'add', text: '买牛奶' }]]],
+  ['메모: 우유 사기', [['notes', { action: 'add', text: '우유 사기' }]]],
+  ['show my notes', [['notes', { action: 'list' }]]],
+  ['显示我的笔记', [['notes', { action: 'list' }]]],
+  ['delete note 2', [['notes', { action: 'delete', id: 2 }]]],
+  ['ダークモードにして', [['set_theme', { theme: 'dark' }]]],
+  [
+    '6*7 and light mode please. note: done',
+    [
+      ['calculator', { expression: '6*7' }],
+      ['notes', { action: 'add', text: 'done' }],
+      ['set_theme', { theme: 'light' }],
+    ],
+  ],
+  ['How are you?', []],
+] as const)('the rules plan for %j', ([question, calls]) => {
+  expect(plan(question).map(({ name, input }) => [name, input])).toEqual(calls);
+});
+
+async function say(messages: readonly Msg[]): Promise<ModelDelta[]> {
+  const tools = ['calculator', 'time_in_city', 'notes', 'set_theme'].map((name) => ({ name, description: '', parameters: {} }));
+  const deltas: ModelDelta[] = [];
+  for await (const batch of offlineModel({ delayMs: 0 }).stream({ messages, tools }, { signal: new AbortController().signal }))
+    deltas.push(...batch);
+  return deltas;
+}
+
+const textOf = (deltas: readonly ModelDelta[]): string => deltas.map((delta) => (delta.type === 'text' ? delta.delta : '')).join('');
+
+test.for([
+  ['Tell me a joke', /not a language model/],
+  ['冗談を言って', /言語モデルではなく/],
+  ['讲个笑话', /不是语言模型/],
+  ['농담 하나 해 줘', /언어 모델이 아니라/],
+] as const)('asked for more than it can, %j, it says what it is', async ([question, words]) => {
+  expect(textOf(await say([userMessage(question)]))).toMatch(words);
+});
+
+test('a failed tool is told, beside one that worked', async () => {
+  const result = (toolUseId: string, name: string, output: string, state: 'success' | 'error') =>
+    toolMessage({ type: 'tool_result', toolUseId, name, output, state });
+  const answer = await say([
+    userMessage('What is 1/0 and what time is it in Oslo? 2+2'),
+    assistantMessage([
+      { type: 'tool_use', id: 'a', name: 'calculator', input: {} },
+      { type: 'tool_use', id: 'b', name: 'calculator', input: {} },
+    ]),
+    result('a', 'calculator', 'Error: The result is not a finite number.', 'error'),
+    result('b', 'calculator', '{"expression":"2+2","result":4}', 'success'),
+  ]);
+  expect(textOf(answer)).toBe('That did not work: The result is not a finite number.\n2+2 = 4.');
+  expect(answer.at(-1)).toMatchObject({ type: 'finish', usage: { outputTokens: expect.any(Number) } });
+});
+
+test('an abort ends the wait between deltas', async () => {
+  const controller = new AbortController();
+  const stream = offlineModel({ delayMs: 1_000_000 }).stream({ messages: [userMessage('hi')], tools: [] }, { signal: controller.signal });
+  const reading = stream[Symbol.asyncIterator]().next();
+  controller.abort(new Error('enough'));
+  await expect(reading).rejects.toThrow('enough');
+});
+
+test.for([
+  ['1 + 2 * 3', 7],
+  ['(1 + 2) * 3', 9],
+  ['2 ^ 3 ^ 2', 512],
+  ['-2 ^ 2', -4],
+  ['10 - 4 - 3', 3],
+  ['7 % 4 * 2', 6],
+  ['1,234,567 + 1', 1_234_568],
+  ['0.1 + 0.2', 0.3],
+  ['１２÷３', 4],
+] as const)('%s = %d', ([expression, value]) => {
+  expect(evaluate(expression)).toBe(value);
+});
+
+test.for(['1 +', '(1', '1 2', 'a + 1', '1 / 0', ')', ''])('%j is no expression', (expression) => {
+  expect(() => evaluate(expression)).toThrow();
+});
+
+test('the time in a city, by any of its names', async () => {
+  const tool = timeInCity(() => Date.UTC(2026, 0, 1, 15, 30));
+  const run = (city: string) => tool.execute({ city }, undefined as never);
+  expect(await run('東京')).toEqual({ city: '東京', zone: 'Asia/Tokyo', weekday: 'Friday', time: '00:30' });
+  expect(await run('new york')).toMatchObject({ weekday: 'Thursday', time: '10:30' });
+  expect(() => run('Atlantis')).toThrow('Atlantis');
+});
+
+test('notes added at the same time are all kept', async () => {
+  let stored: readonly Note[] = [];
+  const tool = notesTool({ read: async () => stored, write: async (notes) => void (stored = notes) });
+  const run = (input: object) => tool.execute(input, undefined as never);
+  await Promise.all(['a', 'b', 'c'].map((text) => run({ action: 'add', text })));
+  expect(stored.map(({ id, text }) => `${id} ${text}`)).toEqual(['1 a', '2 b', '3 c']);
+  await run({ action: 'delete', id: 2 });
+  expect(await run({ action: 'list' })).toEqual({
+    notes: [
+      { id: 1, text: 'a' },
+      { id: 3, text: 'c' },
+    ],
+  });
+  await expect(run({ action: 'delete', id: 9 })).rejects.toThrow('no note 9');
+});
