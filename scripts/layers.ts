@@ -3,8 +3,8 @@ import { moduleImports, type ModuleImport } from './module-imports.ts';
 
 /** Core's folders: each may import itself and what stands before it; the entry files beside them may import all. `testing` is for users' tests. */
 export const coreLayers: readonly string[] = [
-  'message',
   'error',
+  'message',
   'tokens',
   'schema',
   'model',

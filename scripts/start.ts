@@ -44,7 +44,7 @@ function greeting(url: string): string {
     -d '{"model":"offline","stream":true,"messages":[{"role":"user","content":"What is 17 * 23?"}]}'
 
   curl -N ${url}/api/chat -H 'content-type: application/json' \\
-    -d '{"id":"demo","messages":[{"id":"1","role":"user","parts":[{"type":"text","text":"What time is it in Tokyo?"}]}]}'
+    -d '{"id":"demo","messages":[{"role":"user","parts":[{"type":"text","text":"What time is it in Tokyo?"}]}]}'
 
   Conversations of the endpoint are kept in .wrangler/state. Ctrl-C stops everything.
 `;

@@ -42,6 +42,13 @@ async function connectEdge({ sessionId, model }: ConnectionOptions): Promise<Con
   const response = await fetch(`/api/chat/${encodeURIComponent(sessionId)}/messages`);
   if (!response.ok) throw new Error(await response.text());
   const { messages } = (await response.json()) as { messages: UIMessage[] };
-  const body = { events: true, model: model.kind === 'edge' ? 'edge' : 'offline' };
-  return { sessionId, transport: new DefaultChatTransport<UIMessage>({ api: '/api/chat', body }), messages, close: () => {} };
+  const transport = new DefaultChatTransport<UIMessage>({
+    api: '/api/chat',
+    body: { events: true, model: model.kind === 'edge' ? 'edge' : 'offline' },
+    // The history is the edge's own: the last message is all it needs.
+    prepareSendMessagesRequest: ({ id, messages: all, trigger, messageId, body }) => ({
+      body: { ...body, id, trigger, messageId, messages: all.slice(-1) },
+    }),
+  });
+  return { sessionId, transport, messages, close: () => {} };
 }
