@@ -26,7 +26,7 @@ export class AgentSession {
   readonly #options: AgentSessionOptions;
   readonly #runs: Map<AbortController, Promise<unknown>> = new Map();
   #agent: Promise<ReActAgent> | undefined;
-  #editing: Promise<void> | undefined;
+  #editing: Promise<unknown> | undefined;
   #closed = false;
 
   constructor(options: AgentSessionOptions) {
@@ -42,22 +42,28 @@ export class AgentSession {
   }
 
   async run<T>(controller: AbortController, job: (agent: ReActAgent) => Promise<T>): Promise<T> {
-    const agent = await this.agent();
-    if (this.#closed) throw new AgentError('ABORTED', 'The session was closed before the call began.');
-    const run = job(agent);
-    this.#runs.set(controller, run);
-    try {
-      return await run;
-    } finally {
-      this.#runs.delete(controller);
-    }
+    return this.#track(controller, job(await this.#open()));
   }
 
-  /** Changes the log while no run does. */
+  /** A run that changes the log first. Refused, with the log unchanged, while another one runs. */
+  async editAndRun<E, T>(
+    controller: AbortController,
+    edit: (memory: Memory) => Promise<E>,
+    job: (agent: ReActAgent, edited: E) => Promise<T>,
+  ): Promise<T> {
+    const agent = await this.#idle();
+    const editing = edit(agent.memory);
+    this.#editing = editing;
+    return this.#track(
+      controller,
+      editing.then((edited) => job(agent, edited)),
+    );
+  }
+
   async edit(job: (memory: Memory) => Promise<void>): Promise<void> {
-    const { memory } = await this.agent();
-    if (this.#runs.size) throw new AgentError('AGENT_BUSY', 'The agent is still answering; wait for its result or abort it.');
-    await (this.#editing = job(memory));
+    const { memory } = await this.#idle();
+    this.#editing = job(memory);
+    await this.#editing;
   }
 
   /** Aborts what runs, and resolves when the log is in order. */
@@ -65,6 +71,27 @@ export class AgentSession {
     this.#closed = true;
     for (const controller of this.#runs.keys()) controller.abort();
     await Promise.allSettled([...this.#runs.values(), this.#editing]);
+  }
+
+  async #open(): Promise<ReActAgent> {
+    const agent = await this.agent();
+    if (this.#closed) throw new AgentError('ABORTED', 'The session was closed before the call began.');
+    return agent;
+  }
+
+  async #idle(): Promise<ReActAgent> {
+    const agent = await this.#open();
+    if (this.#runs.size) throw new AgentError('AGENT_BUSY', 'The agent is still answering; wait for its result or abort it.');
+    return agent;
+  }
+
+  async #track<T>(controller: AbortController, run: Promise<T>): Promise<T> {
+    this.#runs.set(controller, run);
+    try {
+      return await run;
+    } finally {
+      this.#runs.delete(controller);
+    }
   }
 
   async #build(): Promise<ReActAgent> {

@@ -8,6 +8,8 @@ export interface FixtureOptions {
   readonly replies?: readonly (string | ScriptedStep)[];
   /** Keeps the conversation in this IndexedDB database instead of in the worker's memory. */
   readonly database?: string;
+  /** Each run ends, aborted or not, only once the worker was told `{ open: true }`. */
+  readonly gated?: boolean;
   /** How often the factory fails before it succeeds; `coded`: with an `AgentError`. */
   readonly failures?: number;
   readonly coded?: boolean;
@@ -27,6 +29,15 @@ export interface FixtureReport {
 const models = new Map<string, ScriptedModel>();
 const built = new Map<string, number>();
 let aborted = 0;
+
+let open: () => void;
+const opened = new Promise<void>((resolve) => (open = resolve));
+
+class GatedMemory extends InMemoryMemory {
+  flush(): Promise<void> {
+    return opened;
+  }
+}
 
 const add = tool({
   name: 'add',
@@ -62,7 +73,7 @@ const odd = tool({
 });
 
 exposeAgent(async ({ sessionId, options }) => {
-  const { replies = ['ok'], database, failures = 0, coded, rateLimited } = (options ?? {}) as FixtureOptions;
+  const { replies = ['ok'], database, gated, failures = 0, coded, rateLimited } = (options ?? {}) as FixtureOptions;
   const count = (built.get(sessionId) ?? 0) + 1;
   built.set(sessionId, count);
   if (count <= failures)
@@ -70,20 +81,25 @@ exposeAgent(async ({ sessionId, options }) => {
   const error = new AgentError('MODEL_RATE_LIMITED', 'slow down', { retryable: true, details: { retryAfterMs: 1500 } });
   const model = new ScriptedModel(rateLimited ? [{ text: 'half ', error }, ...replies] : replies);
   models.set(sessionId, model);
-  const memory = database ? new IndexedDbMemory(sessionId, { store: new IndexedDbStore({ database }) }) : new InMemoryMemory();
+  const inMemory = gated ? new GatedMemory() : new InMemoryMemory();
+  const memory = database ? new IndexedDbMemory(sessionId, { store: new IndexedDbStore({ database }) }) : inMemory;
   return new ReActAgent({ name: 'worker', sessionId, model, memory, tools: [add, wait, odd] });
 });
 
-addEventListener('message', ({ data }: MessageEvent<{ readonly report?: string; readonly throw?: string } | null>) => {
-  if (data?.throw !== undefined) throw new Error(data.throw);
-  if (data?.report === undefined) return;
-  const model = models.get(data.report);
-  const report: FixtureReport = {
-    report: data.report,
-    reads: model?.reads ?? 0,
-    requests: model?.requests.length ?? 0,
-    built: built.get(data.report) ?? 0,
-    aborted,
-  };
-  postMessage(report);
-});
+addEventListener(
+  'message',
+  ({ data }: MessageEvent<{ readonly report?: string; readonly throw?: string; readonly open?: true } | null>) => {
+    if (data?.throw !== undefined) throw new Error(data.throw);
+    if (data?.open) open();
+    if (data?.report === undefined) return;
+    const model = models.get(data.report);
+    const report: FixtureReport = {
+      report: data.report,
+      reads: model?.reads ?? 0,
+      requests: model?.requests.length ?? 0,
+      built: built.get(data.report) ?? 0,
+      aborted,
+    };
+    postMessage(report);
+  },
+);

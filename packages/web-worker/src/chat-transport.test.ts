@@ -115,6 +115,26 @@ test('stop() aborts the run, keeps the partial text on both sides, and the next 
   expect((await report('stop')).aborted).toBe(1);
 });
 
+test('interrupt reaches a turn that was just sent', async () => {
+  const database = `interrupt-${crypto.randomUUID()}`;
+  const agent = startWorker().connect('int', { database, replies: [{ text: 'one two', hang: true }] });
+  const chunks = collect(await send(agent, user('go')));
+  // A stream asks its source only once it has started, in a later microtask.
+  await new Promise((resolve) => setTimeout(resolve));
+  await agent.interrupt('Stopped by you.');
+  expect((await chunks).at(-1)).toMatchObject({ type: 'finish', messageMetadata: { reason: 'interrupted' } });
+});
+
+test('a turn sent while another runs is refused, with the log unchanged', async () => {
+  const { connect } = startWorker();
+  const agent = connect('busy', { replies: [{ hang: true }] });
+  const reading = (await send(agent, user('one', 'u1'))).getReader();
+  await reading.read();
+  await expect(collect(await send(connect('busy'), user('edited', 'u1')))).rejects.toMatchObject({ code: 'AGENT_BUSY' });
+  await reading.cancel();
+  expect(texts((await agent.uiMessages()) as UIMessage[])).toEqual(['one']);
+});
+
 test('a reader that stays after an abort gets the end of the stream', async () => {
   const agent = startWorker().connect('abort', { replies: [{ text: 'one two', hang: true }] });
   const controller = new AbortController();

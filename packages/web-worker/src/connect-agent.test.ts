@@ -153,13 +153,17 @@ test('a signal that was raised before asks nothing of the model', async () => {
   expect((await report('early')).requests).toBe(0);
 });
 
-test('a call right after an abort waits for its end', async () => {
-  const agent = startWorker().connect('swift', { replies: [{ text: 'one ', hang: true }, 'next'] });
+test('a call right after an abort waits for the end of the aborted one', async () => {
+  const { worker, connect, report } = startWorker();
+  const agent = connect('swift', { gated: true, replies: [{ text: 'one ', hang: true }, 'next'] });
   const controller = new AbortController();
   const first = agent.call('go', { signal: controller.signal });
-  await agent.messages();
+  while ((await report('swift')).reads < 1);
   controller.abort();
-  expect((await agent.call('and now?')).text).toBe('next');
+  const second = agent.call('and now?');
+  expect((await report('swift')).requests).toBe(1);
+  worker.postMessage({ open: true });
+  expect((await second).text).toBe('next');
   expect((await first).reason).toBe('aborted');
 });
 
@@ -247,6 +251,31 @@ test('close rejects what waits, aborts it in the worker, and the worker goes on'
   await expect(agent.stream('more').result).rejects.toMatchObject({ code: 'WORKER_TERMINATED' });
   expect((await other.call('hi')).text).toBe('ok');
   expect((await report('other')).aborted).toBe(1);
+});
+
+test('close aborts the connection’s own runs, also where the session is shared', async () => {
+  const { connect, report } = startWorker();
+  const [one, two] = [connect('shared', { replies: [{ toolCalls: [{ name: 'wait' }] }, 'free'] }), connect('shared')];
+  const call = one.call('go');
+  while ((await report('shared')).reads < 1);
+  one.close();
+  await expect(call).rejects.toMatchObject({ code: 'WORKER_TERMINATED' });
+  while ((await report('shared')).aborted < 1);
+  expect((await two.call('hi')).text).toBe('free');
+});
+
+test('connecting anew waits for what the last connection left running', async () => {
+  const { worker, connect, report } = startWorker();
+  const old = connect('left', { gated: true, replies: [{ text: 'one ', hang: true }] });
+  const call = old.call('go');
+  while ((await report('left')).reads < 1);
+  old.close();
+  await expect(call).rejects.toMatchObject({ code: 'WORKER_TERMINATED' });
+  const next = connect('left').call('hi');
+  expect((await report('left')).built).toBe(1);
+  worker.postMessage({ open: true });
+  expect((await next).text).toBe('ok');
+  expect((await report('left')).built).toBe(2);
 });
 
 test('connecting anew after the last close builds a new agent, once the old one’s run has ended', async () => {

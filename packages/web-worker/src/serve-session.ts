@@ -60,21 +60,17 @@ export function serveSession(sessions: Sessions, { sessionId, options }: Connect
     },
     chat(request, port) {
       void send(port, toUiChunks(request.events), (outbox) =>
-        run(request, async (controller) => {
-          const input = await takeChatMessage(session, request);
-          return session.run(controller, (agent) => forward(agent.stream(input, { signal: controller.signal }), outbox));
-        }),
+        run(request, (controller) =>
+          session.editAndRun(
+            controller,
+            (memory) => takeChatMessage(memory, request),
+            (agent, input) => forward(agent.stream(input, { signal: controller.signal }), outbox),
+          ),
+        ),
       );
     },
     abort: (id) => controllers.get(id)?.abort(),
-    interrupt(message) {
-      const tell = async (agent: ReActAgent): Promise<void> => {
-        // A run that was asked for before this has begun by then.
-        await new Promise<void>((resolve) => later(resolve));
-        agent.interrupt(message);
-      };
-      return toOutcome(withAgent(tell));
-    },
+    interrupt: (message) => toOutcome(withAgent(async (agent) => agent.interrupt(message))),
     messages: () => toOutcome(withAgent((agent) => agent.messages())),
     uiMessages: () => toOutcome(withAgent(async (agent) => toUiMessages(await agent.messages()))),
     clear: () => toOutcome(session.edit((memory) => memory.clear())),
