@@ -1,18 +1,9 @@
-import { AgentError } from '../error/agent-error.ts';
-
-/** The promise, or a rejection with `ABORTED` as soon as the signal is raised, for work that may not listen to it. */
+/** The promise, or a rejection with the signal's reason as soon as it is raised: for work that may not listen to the signal itself. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  if (signal.aborted) {
-    promise.catch(() => {});
-    return Promise.reject(abortError(signal));
-  }
   return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(abortError(signal));
-    signal.addEventListener('abort', onAbort, { once: true });
+    const onAbort = (): void => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort);
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   });
-}
-
-export function abortError(signal: AbortSignal): AgentError {
-  return AgentError.is(signal.reason) ? signal.reason : new AgentError('ABORTED', 'The call was aborted.', { cause: signal.reason });
 }

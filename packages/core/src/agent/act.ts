@@ -5,7 +5,7 @@ import type { EventBatch } from '../hook/agent-event.ts';
 import { prepareCall, type PreparedCall } from '../tool/prepare-call.ts';
 import { runCall } from '../tool/run-call.ts';
 import { deniedResult, interruptedResult } from '../tool/tool-result.ts';
-import { interrupted, recover } from './interruption.ts';
+import { recover } from './interruption.ts';
 import type { Step } from './move.ts';
 import type { Run } from './run.ts';
 import { ToolQueue } from './tool-queue.ts';
@@ -26,15 +26,12 @@ export async function* act(run: Run, toolUses: readonly ToolUse[]): Step {
     const queue = new ToolQueue({ concurrency: run.setup.options.limits?.parallelTools ?? Infinity });
     const messages = run.request();
     for (const call of ready) {
-      queue.start(call.toolUse.id, (emit) =>
-        runCall(call, { messages, idempotencyKey: `${run.setup.sessionId}:${call.toolUse.id}`, signal: run.signal, emit }),
-      );
+      const idempotencyKey = `${run.setup.sessionId}:${call.toolUse.id}`;
+      queue.start(call.toolUse, (emit) => runCall(call, { messages, idempotencyKey, signal: run.signal, emit }));
     }
-    const byId = new Map(ready.map((call) => [call.toolUse.id, call.toolUse]));
     for await (const items of queue.drain()) {
       for (const item of items) {
-        const toolUse = byId.get(item.toolUseId);
-        if (!toolUse) continue;
+        const { toolUse } = item;
         if (item.type === 'progress') yield await run.notify('acting-chunk', { toolUseId: toolUse.id, chunk: item.chunk });
         else yield await conclude(run, toolUse, item.result, state);
       }
@@ -45,8 +42,8 @@ export async function* act(run: Run, toolUses: readonly ToolUse[]): Step {
     if (!done) run.abort();
   }
   run.view = [...run.view.slice(0, from - 1), ...inRequestOrder(run.view.slice(from - 1))];
-  if (state.stopped) return { to: 'finish', reason: 'stopped-by-hook', message: run.view[from - 1]!, persist: false };
-  if (interrupted(run)) return yield* recover(run);
+  if (state.stopped) return { to: 'finish', reason: 'stopped-by-hook', message: run.view[from - 1]! };
+  if (run.cut) return yield* recover(run);
   return { to: 'reason' };
 }
 

@@ -69,7 +69,7 @@ export class AgentStream implements AsyncIterable<AgentEvent> {
 
   /** The arrays themselves: one a network read or tick. Never empty. */
   async *batches(): AsyncGenerator<EventBatch, undefined> {
-    if (this.#state === 'paced') throw new TypeError('This stream has a reader already; a detached run can have several.');
+    if (this.#state === 'paced') throw new TypeError('This stream has a reader already.');
     if (this.#state !== 'new') return yield* this.#follow();
     this.#state = 'paced';
     try {
@@ -119,10 +119,10 @@ export class AgentStream implements AsyncIterable<AgentEvent> {
   async #pull(): Promise<EventBatch | undefined> {
     if (this.#state === 'ended') return void (await this.#result);
     try {
-      const read = await this.#options.events.next();
-      if (!read.done) return read.value;
+      const { done, value } = await this.#options.events.next();
+      if (!done) return value;
       this.#state = 'ended';
-      this.#resolve(read.value);
+      this.#resolve(value);
     } catch (error) {
       this.#state = 'ended';
       this.#reject(error);

@@ -1,7 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { EventBatch } from '../hook/agent-event.ts';
 import { createMessage } from '../message/create-message.ts';
-import { textOf } from '../message/message-text.ts';
+import { fitRequest } from './fit-request.ts';
 import { readReply, type Reply } from './read-reply.ts';
 import type { Run } from './run.ts';
 
@@ -15,26 +15,21 @@ export interface SummarizeOptions {
 
 /** One more request without tools that asks for an answer from what is known (AgentScope: `summarizing`). */
 export function summarize(options: SummarizeOptions = {}): OnLimit {
-  const { prompt = 'You have used all your steps. Answer now, without tools, from what you have found; say what is still open.' } = options;
+  const { prompt = 'All your steps are used. Answer now, without tools, from what you have found; say what is still open.' } = options;
   return async function* (run) {
     const question = createMessage('user', prompt, run.setup);
-    const before = await run.modify('pre-summary', { messages: [...run.request(), question] });
+    const before = await run.modify('pre-summary', { messages: [...(yield* fitRequest(run)), question] });
     yield [before];
     const { toolChoice: _toolChoice, ...generate } = run.setup.generate;
     const reply = yield* readReply(run, { ...generate, messages: before.messages, tools: [] }, 'summary');
     if (reply.type === 'cut') return reply;
-    const after = await run.modify('post-summary', { message: withoutCalls(reply.message) });
-    if (textOf(after.message) !== textOf(reply.message)) {
-      yield await run.notify('step-reset', { reason: 'post-summary', replacement: after.message });
-    }
-    yield [after];
-    return { type: 'whole', message: after.message };
+    return { type: 'whole', message: yield* run.revise('post-summary', withoutCalls(reply.message)) };
   };
 }
 
 /** Some models call tools that they were not offered; a closing message with open calls would make the history invalid. */
 function withoutCalls(message: Reply['message'] & {}): Reply['message'] & {} {
   const content = message.content.filter((block) => block.type !== 'tool_use');
-  if (!content.length) throw new AgentError('MODEL_BAD_RESPONSE', 'The model gave no answer at the limit of its iterations.');
+  if (!content.length) throw new AgentError('MODEL_BAD_RESPONSE', 'The model gave no answer at the limit.');
   return content.length === message.content.length ? message : { ...message, content };
 }

@@ -20,11 +20,10 @@ export async function* loop(run: Run, input: readonly Msg[]): AsyncGenerator<Eve
     return yield* finish(run, move);
   } catch (thrown) {
     const error = AgentError.from(thrown);
-    const message = run.message('assistant', []);
-    const { code, message: text, retryable } = error;
-    const result: AgentResult = { ...resultOf(run, message, 'error'), error: { code, message: text, retryable } };
+    const data = error.toJSON();
+    const result: AgentResult = { ...resultOf(run, run.message('assistant', []), 'error'), error: data };
     await run.setup.memory.flush?.().catch(() => {});
-    yield await lastWords(run, 'error', { error: error.toJSON() });
+    yield await lastWords(run, 'error', { error: data });
     yield await lastWords(run, 'run-end', { result });
     if (!run.setup.throwOnError) return result;
     throw error;
@@ -32,15 +31,11 @@ export async function* loop(run: Run, input: readonly Msg[]): AsyncGenerator<Eve
 }
 
 async function* finish(run: Run, move: Finish): AsyncGenerator<EventBatch, AgentResult> {
-  const { reason: why, persist } = move;
+  const { reason: why } = move;
   let { message } = move;
-  if (why !== 'aborted' && why !== 'interrupted') {
-    const event = await run.modify('post-call', { message });
-    if (event.message !== message) yield await run.notify('step-reset', { reason: 'post-call', replacement: event.message });
-    message = event.message;
-    yield [event];
-  }
-  if (persist) await run.append([message]);
+  if (why !== 'aborted' && why !== 'interrupted') message = yield* run.revise('post-call', message);
+  // What a step has put into the log, and the nothing of a call aborted before its answer, is not to be put there.
+  if (message.content.length && !run.view.some(({ id }) => id === message.id)) await run.append([message]);
   await run.setup.memory.flush?.();
   const result = resultOf(run, message, why);
   yield await run.notify('run-end', { result });

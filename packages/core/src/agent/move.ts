@@ -3,11 +3,11 @@ import type { Msg } from '../message/msg.ts';
 import type { EventBatch } from '../hook/agent-event.ts';
 import type { StopReason } from './agent-result.ts';
 
-/** Where the loop goes next. `persist`: whether `finish` still has to put the message into the log. */
+/** Where the loop goes next. */
 export type Move =
   | { readonly to: 'reason' }
   | { readonly to: 'act'; readonly toolUses: readonly ToolUse[] }
-  | { readonly to: 'finish'; readonly reason: StopReason; readonly message: Msg; readonly persist: boolean };
+  | { readonly to: 'finish'; readonly reason: StopReason; readonly message: Msg };
 
 /** A state of the loop: yields events, returns the next move. */
 export type Step = AsyncGenerator<EventBatch, Move>;

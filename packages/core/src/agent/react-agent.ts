@@ -97,11 +97,12 @@ export class ReActAgent {
   }
 
   async *#guarded(run: Run, input: readonly Msg[]): AsyncGenerator<EventBatch, AgentResult> {
-    if (this.#running) throw new AgentError('AGENT_BUSY', `The agent "${this.name}" is still answering; wait for its result or abort it.`);
+    if (this.#running) throw new AgentError('AGENT_BUSY', `The agent "${this.name}" is still answering.`);
     this.#running = run;
     try {
       return yield* loop(run, input);
     } finally {
+      run.end();
       this.#running = undefined;
     }
   }

@@ -7,20 +7,17 @@ import { ReplyAssembler, type ReplyPiece } from './reply-assembler.ts';
 import type { Run } from './run.ts';
 
 /** `cut`: an interrupt or an abort ended it; `message` is what was released till then, or nothing. */
-export type Reply =
-  | { readonly type: 'whole'; readonly message: Msg }
-  | { readonly type: 'cut'; readonly by: 'interrupted' | 'aborted'; readonly message: Msg | undefined };
+export type Reply = { readonly type: 'whole'; readonly message: Msg } | { readonly type: 'cut'; readonly message?: Msg };
 
 /** One request to the model: yields a batch a network read, returns the reply. Rejects with the model's `AgentError`. */
 export async function* readReply(run: Run, request: ModelRequest, phase: 'reasoning' | 'summary'): AsyncGenerator<EventBatch, Reply> {
   const { generateId, options } = run.setup;
   const messageId = generateId();
   const assembler = new ReplyAssembler({ messageId, generateId, claimToolUseId: (id) => run.claimToolUseId(id) });
-  const hooked = run.hooks.wants('reasoning-chunk') || run.hooks.wants('tool-input-chunk') || run.hooks.wants('summary-chunk');
   const signal = run.modelSignal();
   let iterator: AsyncIterator<readonly ModelDelta[]> | undefined;
   try {
-    if (run.signal.aborted || run.interruption) return cutReply(run, assembler, messageId);
+    if (run.cut) return cutReply(run, assembler, messageId);
     iterator = options.model.stream(request, { signal })[Symbol.asyncIterator]();
     for (;;) {
       const next = await abortable(iterator.next(), signal);
@@ -32,15 +29,15 @@ export async function* readReply(run: Run, request: ModelRequest, phase: 'reason
         const fields = piece && phase === 'summary' ? toSummaryChunk(piece) : piece;
         if (!fields) continue;
         const event: AgentEvent = run.stamp(fields, at);
-        if (hooked) await run.hooks.notify(event);
+        if (run.hooks.handlers(event.type).length) await run.hooks.notify(event);
         events.push(event);
       }
       if (events.length) yield events;
-      if (run.interruption || run.signal.aborted) return cutReply(run, assembler, messageId);
+      if (run.cut) return cutReply(run, assembler, messageId);
     }
   } catch (error) {
-    if (run.interruption || run.signal.aborted) return cutReply(run, assembler, messageId);
-    throw AgentError.from(error, 'INTERNAL');
+    if (run.cut) return cutReply(run, assembler, messageId);
+    throw AgentError.from(error);
   } finally {
     // Ends the network read when the loop leaves early; a model that hangs in its own clean-up is not waited for.
     iterator?.return?.()?.catch(() => {});
@@ -53,17 +50,16 @@ function wholeMessage(run: Run, assembler: ReplyAssembler, id: string): Msg {
   const { finishReason, usage, metadata } = assembler;
   const about = {
     ...metadata,
-    ...(finishReason === undefined ? {} : { finishReason }),
-    ...(usage === undefined ? {} : { usage: { ...usage } }),
+    ...(finishReason && { finishReason }),
+    ...(usage && { usage: { ...usage } }),
   };
   return run.message('assistant', assembler.content({ partial: false }), { id, metadata: about });
 }
 
 function cutReply(run: Run, assembler: ReplyAssembler, id: string): Reply {
-  const by = run.signal.aborted ? 'aborted' : 'interrupted';
   const content = assembler.content({ partial: true });
-  const message = content.length ? run.message('assistant', content, { id, metadata: { partial: by } }) : undefined;
-  return { type: 'cut', by, message };
+  if (!content.length) return { type: 'cut' };
+  return { type: 'cut', message: run.message('assistant', content, { id, metadata: { partial: run.cut! } }) };
 }
 
 /** A summary has text alone. */

@@ -143,7 +143,7 @@ function toolUseBlock(call: OpenCall): ContentBlock {
     id,
     name,
     input: input ?? null,
-    ...(raw && raw !== JSON.stringify(input) ? { raw } : {}),
-    ...(providerMetadata ? { providerMetadata } : {}),
+    ...(raw && raw !== JSON.stringify(input) && { raw }),
+    ...(providerMetadata && { providerMetadata }),
   };
 }

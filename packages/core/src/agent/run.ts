@@ -61,8 +61,20 @@ export class Run {
     this.startedAt = setup.now();
     this.#agentPath = [setup.options.name];
     const { signal } = setup;
-    if (signal?.aborted) this.abort(signal.reason);
-    else signal?.addEventListener('abort', () => this.abort(signal.reason), { once: true, signal: this.#abort.signal });
+    if (signal?.aborted) this.#onAbort();
+    signal?.addEventListener('abort', this.#onAbort);
+  }
+
+  /** Lets go of the caller's signal, which may outlive many runs. */
+  end(): void {
+    this.setup.signal?.removeEventListener('abort', this.#onAbort);
+  }
+
+  readonly #onAbort = (): void => this.abort(this.setup.signal?.reason);
+
+  /** What keeps the loop from going on, if anything does. */
+  get cut(): 'aborted' | 'interrupted' | undefined {
+    return this.signal.aborted ? 'aborted' : this.interruption && 'interrupted';
   }
 
   /** Raised by the caller's signal or `cancel()`. */
@@ -105,6 +117,21 @@ export class Run {
   /** A modifiable event: the hooks' version of it. */
   modify<K extends AgentEvent['type']>(type: K, fields: EventFields<K>, control?: Partial<HookControl>): Promise<EventOf<K>> {
     return this.hooks.modify(this.event(type, fields), control);
+  }
+
+  /** Lets the hooks have a message; what they make of it is announced before it is given out (law 2). */
+  async *revise(
+    type: 'post-reasoning' | 'post-summary' | 'post-call',
+    message: Msg,
+    control?: Partial<HookControl>,
+  ): AsyncGenerator<EventBatch, Msg> {
+    let event: AgentEvent & { readonly message: Msg } = await this.modify(type, { message }, control);
+    if (event.message !== message) {
+      yield await this.notify('step-reset', { reason: type, replacement: event.message });
+      event = this.stamp({ ...event }, event.at);
+    }
+    yield [event];
+    return event.message;
   }
 
   /** A notification, told to the hooks and given to the reader. */

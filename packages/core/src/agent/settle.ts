@@ -15,10 +15,7 @@ export async function* settle(run: Run, input: readonly Msg[]): Step {
   run.promptId = event.input.findLast((message) => message.role === 'user')?.id;
   const last = run.view.at(-1);
   if (!last || (!event.input.length && last.role === 'assistant')) {
-    throw new AgentError(
-      'INVALID_INPUT',
-      'There is nothing to answer: the call has no input, and the conversation is empty or ends with an answer.',
-    );
+    throw new AgentError('INVALID_INPUT', 'There is nothing to answer: the call needs an input.');
   }
   return { to: 'reason' };
 }

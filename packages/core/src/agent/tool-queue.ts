@@ -1,9 +1,9 @@
-import type { ToolResult } from '../message/content-block.ts';
+import type { ToolResult, ToolUse } from '../message/content-block.ts';
 import type { JsonValue } from '../message/json.ts';
 
 export type ToolQueueItem =
-  | { readonly type: 'progress'; readonly toolUseId: string; readonly chunk: JsonValue }
-  | { readonly type: 'result'; readonly toolUseId: string; readonly result: ToolResult };
+  | { readonly type: 'progress'; readonly toolUse: ToolUse; readonly chunk: JsonValue }
+  | { readonly type: 'result'; readonly toolUse: ToolUse; readonly result: ToolResult };
 
 /** Progress a call may have waiting; a tool that emits faster than it is read loses its oldest, never its result. */
 const maxWaitingProgress = 64;
@@ -21,13 +21,13 @@ export class ToolQueue {
   }
 
   /** Begins the call at once, or when one of the running ends. `run` must not reject. */
-  start(toolUseId: string, run: (emit: (chunk: JsonValue) => void) => Promise<ToolResult>): void {
+  start(toolUse: ToolUse, run: (emit: (chunk: JsonValue) => void) => Promise<ToolResult>): void {
     const begin = (): void => {
       this.#running += 1;
-      const emit = (chunk: JsonValue): void => this.#pushProgress({ type: 'progress', toolUseId, chunk });
+      const emit = (chunk: JsonValue): void => this.#pushProgress({ type: 'progress', toolUse, chunk });
       void run(emit).then((result) => {
         this.#running -= 1;
-        this.#push({ type: 'result', toolUseId, result });
+        this.#push({ type: 'result', toolUse, result });
         this.#waiting.shift()?.();
       });
     };
@@ -45,11 +45,9 @@ export class ToolQueue {
     }
   }
 
-  #pushProgress(item: ToolQueueItem & { type: 'progress' }): void {
-    const own = (other: ToolQueueItem): boolean => other.type === 'progress' && other.toolUseId === item.toolUseId;
-    if (this.#items.length >= maxWaitingProgress && this.#items.filter(own).length >= maxWaitingProgress) {
-      this.#items.splice(this.#items.findIndex(own), 1);
-    }
+  #pushProgress(item: ToolQueueItem): void {
+    const waiting = this.#items.filter(({ type, toolUse }) => type === item.type && toolUse === item.toolUse);
+    if (waiting.length >= maxWaitingProgress) this.#items.splice(this.#items.indexOf(waiting[0]!), 1);
     this.#push(item);
   }
 

@@ -105,6 +105,5 @@ export class AgentError extends Error {
 
 /** The message of anything that can be thrown. */
 export function messageOf(value: unknown): string {
-  if (value instanceof Error) return value.message || value.name;
-  return typeof value === 'string' ? value : String(value);
+  return value instanceof Error ? value.message || value.name : String(value);
 }

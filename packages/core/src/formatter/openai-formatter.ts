@@ -71,14 +71,10 @@ function toWireResponseFormat(schema: JsonObject): WireObject {
 /** Whether OpenAI takes the schema as strict: every object closed, every property required. */
 function isStrict(schema: JsonValue): boolean {
   if (typeof schema !== 'object' || schema === null) return true;
-  const { type, properties, required, additionalProperties } = schema as JsonObject;
-  const isClosed = type !== 'object' || additionalProperties === false;
-  const names = Object.keys(properties ?? {});
-  return (
-    isClosed &&
-    names.every((name) => (required as readonly JsonValue[] | undefined)?.includes(name)) &&
-    Object.values(schema).every(isStrict)
-  );
+  const { type, properties, required = [], additionalProperties } = schema as JsonObject & { readonly required?: readonly JsonValue[] };
+  const isPartial = (): boolean => Object.keys(properties ?? {}).some((name) => !required.includes(name));
+  if (type === 'object' && (additionalProperties !== false || isPartial())) return false;
+  return Object.values(schema).every(isStrict);
 }
 
 function memoize<T extends object>(make: (key: T) => string): (key: T) => string {

@@ -64,6 +64,7 @@ test('a hook that rewrites what was streamed announces it by step-reset', async 
   for await (const event of agent.stream('go')) events.push(event);
   expect(events.find((event) => event.type === 'step-reset')).toMatchObject({ replacement: { content: [{ text: 'polished' }] } });
   expect(events.at(-1)).toMatchObject({ result: { text: 'polished' } });
+  expect(events.map(({ seq }) => seq)).toEqual(events.map(({ seq }) => seq).toSorted((a, b) => a - b));
 });
 
 test('stop() from post-reasoning ends the call with its tool calls open; the next call closes them', async () => {

@@ -4,52 +4,57 @@ import type { Hook, HookControl } from './hook.ts';
 
 const noControl: HookControl = { stop() {}, gotoReasoning() {}, reject() {} };
 
+type Handler = (event: AgentEvent, control: HookControl) => unknown;
+
+interface Bound {
+  readonly hook: Hook;
+  readonly handler: Handler;
+}
+
 /** Hands events to hooks, one after the other, in the order of their priority. */
 export class HookDispatcher {
   readonly #hooks: readonly Hook[];
+  readonly #bound: Map<string, readonly Bound[]> = new Map();
 
   constructor(hooks: readonly Hook[]) {
     this.#hooks = hooks.toSorted((a, b) => (a.priority ?? 100) - (b.priority ?? 100));
   }
 
-  /** Whether any hook listens; asked once a run for the events that come by the thousand. */
-  wants(type: AgentEvent['type']): boolean {
-    return this.#hooks.some((hook) => hook.on?.[type] || hook.onEvent);
-  }
-
   /** What the hooks made of a modifiable event: what one returns is what the next one gets. */
   async modify<E extends AgentEvent>(event: E, control: Partial<HookControl> = {}): Promise<E> {
     let current = event;
-    for (const { hook, handler } of this.#handlers(event.type)) {
-      const returned = await call(hook, current, handler, { ...noControl, ...control });
-      if (!returned) continue;
-      if ((returned as AgentEvent).type !== event.type) throw new AgentError('HOOK_ERROR', `A hook made something else of ${event.type}.`);
-      current = returned as E;
+    for (const bound of this.handlers(event.type)) {
+      const returned = await call(bound, current, { ...noControl, ...control });
+      if (returned) current = returned as E;
+      if (current.type !== event.type) throw new AgentError('HOOK_ERROR', `A hook made something else of ${event.type}.`);
     }
     return current;
   }
 
   /** Tells the hooks; what they return is ignored. */
   async notify(event: AgentEvent): Promise<void> {
-    for (const { hook, handler } of this.#handlers(event.type)) await call(hook, event, handler, noControl);
+    for (const bound of this.handlers(event.type)) await call(bound, event, noControl);
   }
 
-  *#handlers(type: AgentEvent['type']): Generator<{ readonly hook: Hook; readonly handler: Handler }> {
-    for (const hook of this.#hooks) {
-      for (const handler of [hook.on?.[type], hook.onEvent]) if (handler) yield { hook, handler: handler.bind(hook) as Handler };
-    }
+  /** Who listens to an event; looked up once a run, as some come by the thousand. */
+  handlers(type: AgentEvent['type']): readonly Bound[] {
+    let bound = this.#bound.get(type);
+    if (!bound) this.#bound.set(type, (bound = this.#hooks.flatMap((hook) => bind(hook, type))));
+    return bound;
   }
 }
 
-type Handler = (event: AgentEvent, control: HookControl) => unknown;
+function bind(hook: Hook, type: AgentEvent['type']): readonly Bound[] {
+  return [hook.on?.[type], hook.onEvent].flatMap((handler) => (handler ? { hook, handler: handler.bind(hook) as Handler } : []));
+}
 
-async function call(hook: Hook, event: AgentEvent, handler: Handler, control: HookControl): Promise<unknown> {
+async function call({ hook, handler }: Bound, event: AgentEvent, control: HookControl): Promise<unknown> {
   try {
-    return await handler(Object.freeze(event) as AgentEvent, control);
+    return await handler(Object.freeze(event), control);
   } catch (error) {
     if (hook.onError === 'ignore') return undefined;
     if (AgentError.is(error)) throw error;
-    const name = hook.name ?? 'unnamed';
+    const { name = 'unnamed' } = hook;
     throw new AgentError('HOOK_ERROR', `Hook "${name}" failed at ${event.type}: ${messageOf(error)}`, {
       cause: error,
       details: { hook: name, event: event.type },

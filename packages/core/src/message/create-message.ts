@@ -21,9 +21,9 @@ export function createMessage(role: Role, content: string | readonly ContentBloc
   return {
     id: id ?? generateId(),
     role,
-    ...(name === undefined ? {} : { name }),
+    ...(name !== undefined && { name }),
     content: typeof content === 'string' ? [{ type: 'text', text: content }] : content,
-    ...(metadata === undefined ? {} : { metadata }),
+    ...(metadata && { metadata }),
     createdAt: new Date(now()).toISOString(),
   };
 }

@@ -1,8 +1,7 @@
 import { AgentError, type AgentErrorCode } from '../error/agent-error.ts';
 import { parseJson } from '../message/parse-json.ts';
 
-const contextLength =
-  /context.?(length|window|size)|(prompt|input)( is)? too (long|large)|(prompt|input) length|input token count|reduce the length|too many (input )?tokens/i;
+const contextLength = /context.?(length|window|size)|(prompt|input) (is )?(too l|length)|(input|many) token|reduce the length/i;
 
 /** The error behind an HTTP status that is no success. */
 export function errorOfResponse(status: number, headers: Headers, text: string): AgentError {

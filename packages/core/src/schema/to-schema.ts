@@ -1,6 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { JsonObject } from '../message/json.ts';
-import type { Schema, Validation } from './schema.ts';
+import type { Schema } from './schema.ts';
 
 type PathSegment = PropertyKey | { readonly key: PropertyKey };
 
@@ -31,25 +31,23 @@ export type InferOutput<S extends SchemaLike> =
 
 /**
  * One interface over Standard Schema and plain JSON Schema. Plain JSON Schema goes to the model as it is and is not checked.
- * The JSON Schema of a Standard Schema is derived at its first use. Throws `CONFIGURATION` for anything else.
+ * The JSON Schema of a Standard Schema is derived when it is asked for. Throws `CONFIGURATION` for a library that gives none.
  */
 export function toSchema(source: SchemaLike): Schema<unknown> {
   if (!isStandard(source)) return { jsonSchema: source, validate: (value) => ({ ok: true, value }) };
-  const standard = source['~standard'];
-  if (typeof standard.jsonSchema?.input !== 'function') {
-    throw new AgentError(
-      'CONFIGURATION',
-      `The schema library "${standard.vendor}" gives no JSON Schema (Standard JSON Schema v1); pass plain JSON Schema.`,
-    );
+  const { vendor, jsonSchema, validate } = source['~standard'];
+  if (!jsonSchema) {
+    throw new AgentError('CONFIGURATION', `The schema library "${vendor}" gives no JSON Schema; pass plain JSON Schema.`);
   }
-  let jsonSchema: JsonObject | undefined;
   return {
     get jsonSchema() {
-      return (jsonSchema ??= deriveJsonSchema(standard));
+      // Providers refuse or ignore the keyword; what is left is the schema itself.
+      const { $schema: _dialect, ...schema } = jsonSchema.input({ target: 'draft-2020-12' });
+      return schema as JsonObject;
     },
-    validate(value) {
-      const result = standard.validate(value);
-      return result instanceof Promise ? result.then(toValidation) : toValidation(result);
+    async validate(value) {
+      const result = await validate(value);
+      return result.issues ? { ok: false, issues: result.issues.map(toLine) } : { ok: true, value: result.value };
     },
   };
 }
@@ -58,17 +56,7 @@ function isStandard(source: SchemaLike): source is StandardSchema {
   return '~standard' in source;
 }
 
-function deriveJsonSchema(standard: StandardSchema['~standard']): JsonObject {
-  // Providers refuse or ignore the keyword; what is left is the schema itself.
-  const { $schema: _dialect, ...schema } = standard.jsonSchema.input({ target: 'draft-2020-12' });
-  return schema as JsonObject;
-}
-
-function toValidation<T>(result: StandardResult<T>): Validation<T> {
-  if (!result.issues) return { ok: true, value: result.value };
-  return { ok: false, issues: result.issues.map(({ path, message }) => (path?.length ? `${formatPath(path)}: ${message}` : message)) };
-}
-
-function formatPath(path: readonly PathSegment[]): string {
-  return path.map((segment) => String(typeof segment === 'object' ? segment.key : segment)).join('.');
+function toLine({ path = [], message }: Issue): string {
+  const place = path.map((segment) => String(Object(segment).key ?? segment)).join('.');
+  return place ? `${place}: ${message}` : message;
 }

@@ -1,4 +1,5 @@
 import type { ToolResult, ToolUse } from '../message/content-block.ts';
+import type { Validation } from '../schema/schema.ts';
 import type { Tool } from './tool.ts';
 import { errorResult } from './tool-result.ts';
 import type { Toolkit } from './toolkit.ts';
@@ -9,15 +10,14 @@ export type PreparedCall =
 
 /** Whether a call can run: the tool exists and its arguments are JSON that passes the schema. If not, what to tell the model. */
 export async function prepareCall(toolkit: Toolkit, toolUse: ToolUse): Promise<PreparedCall> {
-  const tool = toolkit.get(toolUse.name);
-  if (!tool) return refuse(toolUse, `Tool not found: ${toolUse.name}. ${available(toolkit)}`);
-  if (toolUse.raw !== undefined && toolUse.input === null) {
-    return refuse(toolUse, `The arguments of "${toolUse.name}" are not valid JSON. Call it again with one JSON object.`);
-  }
-  const checked = await tool.input.validate(toolUse.input);
+  const { name, input, raw } = toolUse;
+  const tool = toolkit.get(name);
+  if (!tool) return refuse(toolUse, `Tool not found: ${name}. ${available(toolkit)}`);
+  const checked: Validation<unknown> =
+    input === null && raw ? { ok: false, issues: ['they are not valid JSON'] } : await tool.input.validate(input);
   if (checked.ok) return { ok: true, tool, toolUse, input: checked.value };
   const issues = checked.issues.map((issue) => `- ${issue}`).join('\n');
-  return refuse(toolUse, `The arguments of "${toolUse.name}" do not fit its schema:\n${issues}\nCorrect them and call it again.`);
+  return refuse(toolUse, `The arguments of "${name}" do not fit its schema:\n${issues}\nCorrect them and call it again.`);
 }
 
 function refuse(toolUse: ToolUse, reason: string): PreparedCall {
@@ -26,5 +26,5 @@ function refuse(toolUse: ToolUse, reason: string): PreparedCall {
 
 function available(toolkit: Toolkit): string {
   const names = toolkit.schemas().map((schema) => schema.name);
-  return names.length ? `Available: ${names.join(', ')}.` : 'There are no tools.';
+  return `Available: ${names.join(', ') || 'none'}.`;
 }

@@ -40,7 +40,7 @@ export async function runCall(call: Extract<PreparedCall, { ok: true }>, options
       const message = `Tool "${tool.name}" timed out after ${tool.timeoutMs} ms`;
       stop(new AgentError('TOOL_TIMEOUT', message), errorResult(toolUse, message));
     }, tool.timeoutMs);
-    signal.addEventListener('abort', onAbort, { once: true });
+    signal.addEventListener('abort', onAbort);
     const execute = async (): Promise<ToolResult> =>
       outputResult(toolUse, await tool.execute(input, { signal: own.signal, toolUseId: toolUse.id, messages, idempotencyKey, emit }));
     execute().then(settle, (error: unknown) => settle(errorResult(toolUse, messageOf(error))));

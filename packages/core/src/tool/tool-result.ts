@@ -16,7 +16,7 @@ export function deniedResult(toolUse: ToolUse, reason: string): ToolResult {
 }
 
 export function interruptedResult(toolUse: ToolUse): ToolResult {
-  return toolResult(toolUse, 'The call was interrupted before it finished; its effect is unknown.', 'interrupted');
+  return toolResult(toolUse, 'Interrupted before it finished; its effect is unknown.', 'interrupted');
 }
 
 /** What a tool returned, as the model gets it. Throws where it has no JSON form (a cycle, a bigint). */

@@ -65,7 +65,7 @@ export function tool<const S extends SchemaLike>(options: ToolOptions<S>): Tool 
     timeoutMs,
     input,
     get schema() {
-      return (schema ??= { name, description, parameters: input.jsonSchema, ...(strict === undefined ? {} : { strict }) });
+      return (schema ??= { name, description, parameters: input.jsonSchema, ...(strict !== undefined && { strict }) });
     },
     execute: execute as Tool['execute'],
   };
