@@ -15,7 +15,7 @@ export interface SummarizeOptions {
 
 /** One more request without tools that asks for an answer from what is known (AgentScope: `summarizing`). */
 export function summarize(options: SummarizeOptions = {}): OnLimit {
-  const { prompt = 'All your steps are used. Answer now, without tools, from what you have found; say what is still open.' } = options;
+  const { prompt = 'Your steps are used up. Answer now from what you have found.' } = options;
   return async function* (run) {
     const question = createMessage('user', prompt, run.setup);
     const before = await run.modify('pre-summary', { messages: [...(yield* fitRequest(run)), question] });

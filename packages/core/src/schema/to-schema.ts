@@ -37,7 +37,7 @@ export function toSchema(source: SchemaLike): Schema<unknown> {
   if (!isStandard(source)) return { jsonSchema: source, validate: (value) => ({ ok: true, value }) };
   const { vendor, jsonSchema, validate } = source['~standard'];
   if (!jsonSchema) {
-    throw new AgentError('CONFIGURATION', `The schema library "${vendor}" gives no JSON Schema; pass plain JSON Schema.`);
+    throw new AgentError('CONFIGURATION', `The schema library "${vendor}" gives no JSON Schema.`);
   }
   return {
     get jsonSchema() {

@@ -17,7 +17,7 @@ export async function prepareCall(toolkit: Toolkit, toolUse: ToolUse): Promise<P
     input === null && raw ? { ok: false, issues: ['they are not valid JSON'] } : await tool.input.validate(input);
   if (checked.ok) return { ok: true, tool, toolUse, input: checked.value };
   const issues = checked.issues.map((issue) => `- ${issue}`).join('\n');
-  return refuse(toolUse, `The arguments of "${name}" do not fit its schema:\n${issues}\nCorrect them and call it again.`);
+  return refuse(toolUse, `The arguments of "${name}" do not fit its schema:\n${issues}\nCorrect them.`);
 }
 
 function refuse(toolUse: ToolUse, reason: string): PreparedCall {
