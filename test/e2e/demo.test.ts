@@ -128,6 +128,20 @@ test.for([
   expect(await answers(page).count()).toBe(2);
 });
 
+test('a full disk is told in plain words, and the conversation goes on when there is room again', async () => {
+  const { page } = await openDemo(browser, server.url);
+  await ask(page, 'What is 6 * 7?');
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('Storage.overrideQuotaForOrigin', { origin: server.url, quotaSize: 1 });
+  await ask(page, `Tell me about ${'tea '.repeat(50_000)}`);
+  await expect.poll(() => page.getByRole('alert').innerText()).toContain('storage is full');
+  await devtools.send('Storage.overrideQuotaForOrigin', { origin: server.url });
+  await ask(page, 'What is 5 * 5?');
+  await page.reload();
+  await expect.poll(() => answers(page).last().innerText()).toContain('25');
+  expect(await answers(page).first().innerText()).toContain('42');
+});
+
 test('Try again asks the same question once more', async () => {
   const { page } = await openDemo(browser, server.url);
   await chooseEndpoint(page, 'http://127.0.0.1:1/v1');

@@ -320,6 +320,56 @@ test('a detached run goes on without a reader, and a later one gets all of it wi
   expect(await collect(stream)).toEqual(events);
 });
 
+test('a reader of a detached run loses nothing that comes while it is busy, and several readers get the same text', async () => {
+  const { agent } = setUp(['one two three four five six']);
+  const stream = agent.stream('go', { detached: true });
+  const read = async (busyFor: number): Promise<string> => {
+    let text = '';
+    for await (const event of stream) {
+      if (event.type === 'reasoning-chunk') text += event.delta;
+      for (let tick = 0; tick < busyFor; tick += 1) await Promise.resolve();
+    }
+    return text;
+  };
+  expect(await Promise.all([read(0), read(7), read(40)])).toEqual(Array(3).fill('one two three four five six'));
+});
+
+test('leaving a detached run does nothing to it', async () => {
+  const { agent } = setUp(['one two three']);
+  const stream = agent.stream('go', { detached: true });
+  for await (const event of stream) if (event.type === 'pre-reasoning') break;
+  await stream.cancel();
+  expect((await stream.result).text).toBe('one two three');
+});
+
+test('the closing request at the limit is made to fit as well', async () => {
+  const seen: number[] = [];
+  const { agent, model } = setUp([{ toolCalls: [call(1, 1)] }, 'done'], {
+    limits: { iterations: 1 },
+    context: ({ messages }) => {
+      seen.push(messages.length);
+      return { messages: messages.slice(-1), removed: messages.length - 1, before: 2, after: 1 };
+    },
+  });
+  const events = await collect(agent.stream('go'));
+  expect(seen).toEqual([1, 3]);
+  expect(events.filter((event) => event.type === 'context-fitted')).toMatchObject([{ removed: 2, before: 2, after: 1 }]);
+  expect(model.requests[1]!.messages).toHaveLength(2);
+});
+
+test('a run lets go of the caller’s signal when it ends', async () => {
+  const { signal } = new AbortController();
+  let listening = 0;
+  const add = signal.addEventListener.bind(signal) as (...given: unknown[]) => void;
+  const remove = signal.removeEventListener.bind(signal) as (...given: unknown[]) => void;
+  signal.addEventListener = (...given: unknown[]): void => void ((listening += 1), add(...given));
+  signal.removeEventListener = (...given: unknown[]): void => void ((listening -= 1), remove(...given));
+  const { agent } = setUp(['one', { error: new Error('broken') }]);
+  await agent.call('go', { signal });
+  await agent.call('again', { signal, throwOnError: false });
+  expect(listening).toBe(0);
+});
+
 test('an unread failure is not an unhandled rejection, and result has it', async () => {
   const { agent } = setUp([{ error: new AgentError('MODEL_SERVER', 'down') }]);
   await expect(agent.stream('go').result).rejects.toMatchObject({ code: 'MODEL_SERVER' });
