@@ -28,7 +28,7 @@ async function connectWorker({ sessionId, model }: ConnectionOptions): Promise<C
     const messages = [...(await agent.uiMessages())];
     return {
       sessionId,
-      transport: agent.chatTransport({ events: true }) as ChatTransport<UIMessage>,
+      transport: agent.chatTransport({ events: true }),
       messages,
       close: () => agent.terminate(),
     };
