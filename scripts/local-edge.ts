@@ -7,6 +7,8 @@ export interface LocalEdgeOptions {
   readonly port: number;
   /** Folder of the simulated KV and Durable Objects; default `.wrangler/state`. */
   readonly persistTo?: string;
+  /** Variables of the Worker beside those of its configuration. */
+  readonly vars?: Readonly<Record<string, string>>;
 }
 
 export interface LocalEdge {
@@ -19,9 +21,10 @@ export interface LocalEdge {
 }
 
 /** Starts `wrangler dev` on loopback, with everything simulated on this machine. It answers once `untilHealthy` resolves. */
-export function startLocalEdge({ port, persistTo = '.wrangler/state' }: LocalEdgeOptions): LocalEdge {
+export function startLocalEdge({ port, persistTo = '.wrangler/state', vars = {} }: LocalEdgeOptions): LocalEdge {
   const args = ['dev', '--local', '--ip', '127.0.0.1', '--port', String(port), '--inspector-port', '0', '--persist-to', persistTo];
-  const child = spawn('wrangler', [...args, '--show-interactive-dev-session=false', '--log-level', 'warn'], {
+  const given = Object.entries(vars).flatMap(([name, value]) => ['--var', `${name}:${value}`]);
+  const child = spawn('wrangler', [...args, ...given, '--show-interactive-dev-session=false', '--log-level', 'warn'], {
     cwd: root,
     env: quietEnvironment(),
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,5 +1,6 @@
-import { assistantMessage, toolMessage, userMessage, type ModelDelta, type Msg } from '@isoloop/core';
+import { assistantMessage, InMemoryMemory, toolMessage, userMessage, type ModelDelta, type Msg } from '@isoloop/core';
 import { expect, test } from 'vitest';
+import { demoAgent } from '../demo/src/demo-agent.ts';
 import { offlineModel } from '../demo/src/offline-model.ts';
 import { plan } from '../demo/src/offline/plan.ts';
 import { evaluate } from '../demo/src/tools/evaluate.ts';
@@ -34,6 +35,8 @@ test.for([
   ['show my notes', [['notes', { action: 'list' }]]],
   ['显示我的笔记', [['notes', { action: 'list' }]]],
   ['delete note 2', [['notes', { action: 'delete', id: 2 }]]],
+  ['delete all my notes', [['notes', { action: 'list' }]]],
+  ['Calculate 17 * 23 and save it to my notes', [['calculator', { expression: '17 * 23' }]]],
   ['ダークモードにして', [['set_theme', { theme: 'dark' }]]],
   [
     '6*7 and light mode please. note: done',
@@ -46,6 +49,10 @@ test.for([
   ['How are you?', []],
 ] as const)('the rules plan for %j', ([question, calls]) => {
   expect(plan(question).map(({ name, input }) => [name, input])).toEqual(calls);
+});
+
+test('pasted data does not become a thousand calls', () => {
+  expect(plan('1+1 '.repeat(1_000)).length).toBeLessThanOrEqual(12);
 });
 
 async function say(messages: readonly Msg[]): Promise<ModelDelta[]> {
@@ -81,6 +88,29 @@ test('a failed tool is told, beside one that worked', async () => {
   ]);
   expect(textOf(answer)).toBe('That did not work: The result is not a finite number.\n2+2 = 4.');
   expect(answer.at(-1)).toMatchObject({ type: 'finish', usage: { outputTokens: expect.any(Number) } });
+});
+
+const kept: readonly Note[] = [
+  { id: 1, text: 'buy 牛乳' },
+  { id: 4, text: 'call Ann' },
+];
+
+test.for([
+  ['Delete all my notes', 'Deleted: “buy 牛乳”.\nDeleted: “call Ann”.', []],
+  ['Remove the note about Bob, please', 'Your notes:\n1. buy 牛乳\n4. call Ann', ['buy 牛乳', 'call Ann']],
+  ['Remove the note about ann, please', 'Deleted: “call Ann”.', ['buy 牛乳']],
+  ['牛乳のメモを消して', 'メモを消しました：「buy 牛乳」', ['call Ann']],
+  ['删除所有笔记', '已删除：“buy 牛乳”。\n已删除：“call Ann”。', []],
+  ['모든 메모를 삭제해 줘', '메모를 지웠습니다: “buy 牛乳”\n메모를 지웠습니다: “call Ann”', []],
+  ['What is 17 * 23? Note the result.', '17 * 23 = 391.\nNoted: “17 * 23 = 391.”.', ['buy 牛乳', 'call Ann', '17 * 23 = 391.']],
+  ['6*7 を計算してメモして', '6*7 = 42 です。\nメモしました：「6*7 = 42 です。」', ['buy 牛乳', 'call Ann', '6*7 = 42 です。']],
+  ['What is 1/0? Note the result.', 'That did not work: The result is not a finite number.', ['buy 牛乳', 'call Ann']],
+] as const)('in two steps: %s', async ([question, answer, left]) => {
+  let notes = kept;
+  const store = { read: async () => notes, write: async (changed: readonly Note[]) => void (notes = changed) };
+  const agent = demoAgent({ model: offlineModel({ delayMs: 0 }), memory: new InMemoryMemory(), sessionId: 's', notes: store });
+  expect((await agent.call(question)).text).toBe(answer);
+  expect(notes.map(({ text }) => text)).toEqual(left);
 });
 
 test('an abort ends the wait between deltas', async () => {

@@ -7,25 +7,35 @@ import type { Note, NotesStore } from '../src/tools/notes.ts';
 
 export interface Env {
   readonly CHAT_KV: KVNamespace;
-  /** With both, `model: 'edge'` is that model; the key never leaves the Worker. `wrangler secret put OPENAI_API_KEY` sets it. */
-  readonly OPENAI_API_KEY?: string;
+  /** With it there is also `model: 'edge'`. */
   readonly OPENAI_MODEL?: string;
+  /** Never leaves the Worker. `wrangler secret put OPENAI_API_KEY` sets it. */
+  readonly OPENAI_API_KEY?: string;
   /** Default: OpenAI's. */
   readonly OPENAI_BASE_URL?: string;
 }
 
-// Without `authorize` only requests to this machine are answered: put yours in before you deploy.
-const handler: AgentHandler<Env> = createAgentHandler<Env>({
-  models: ['offline', 'edge'],
-  agent: ({ env, session, user, memory, model }) =>
-    demoAgent({ sessionId: session, memory, model: chooseModel(model, env), notes: notesInKv(env.CHAT_KV, user) }),
-});
+const offlineOnly = demoHandler(['offline']);
+const withModel = demoHandler(['offline', 'edge']);
 
-export default handler;
+export default {
+  fetch: (request, env, context) => (env.OPENAI_MODEL ? withModel : offlineOnly).fetch(request, env, context),
+} satisfies ExportedHandler<Env>;
+
+/** Without `authorize` only requests to this machine are answered: put yours in before you deploy. */
+function demoHandler(models: readonly string[]): AgentHandler<Env> {
+  return createAgentHandler<Env>({
+    models,
+    agent: ({ env, session, user, memory, model }) =>
+      demoAgent({ sessionId: session, memory, model: chooseModel(model, env), notes: notesInKv(env.CHAT_KV, user) }),
+    // Leaving is how the page's Stop reaches the edge. A run that went on would write its answer behind the next question's.
+    limits: { afterDisconnectMs: 0 },
+  });
+}
 
 function chooseModel(name: string, { OPENAI_API_KEY: apiKey, OPENAI_MODEL: model, OPENAI_BASE_URL: baseURL }: Env): ChatModel {
-  if (name !== 'edge' || !apiKey || !model) return offlineModel();
-  return openai({ apiKey, model, ...(baseURL ? { baseURL } : {}) });
+  if (name !== 'edge' || !model) return offlineModel();
+  return openai({ model, ...(apiKey ? { apiKey } : {}), ...(baseURL ? { baseURL } : {}) });
 }
 
 function notesInKv(kv: KVNamespace, user: string): NotesStore {

@@ -9,7 +9,7 @@ import {
   type ModelRequest,
 } from '@isoloop/core';
 import { languageOf } from './offline/language.ts';
-import { plan } from './offline/plan.ts';
+import { listedNotes, plan, planNext } from './offline/plan.ts';
 import { helpText, wordAnswer } from './offline/word-answer.ts';
 
 export interface OfflineModelOptions {
@@ -40,10 +40,15 @@ function* reply({ messages, tools }: ModelRequest): Generator<readonly ModelDelt
   const asked = messages.findLastIndex(({ role }) => role === 'user');
   const question = messages[asked] ? textOf(messages[asked]) : '';
   const language = languageOf(question);
-  const results = messages.slice(asked + 1).flatMap(toolResultsOf);
+  const since = messages.slice(asked + 1);
+  const steps = since.filter(({ role }) => role === 'assistant').length;
+  const results = since.flatMap(toolResultsOf);
+  // A list of notes that was only looked at, to find those to delete, is not what was asked for.
+  const told = steps > 1 ? results.filter((result) => !listedNotes(result).length) : results;
   const known = new Set(tools.map(({ name }) => name));
-  const calls = results.length ? [] : plan(question).filter(({ name }) => known.has(name));
-  const text = calls.length ? '' : results.length ? wordAnswer(results, language) : helpText(language);
+  const planned = steps === 0 ? plan(question) : steps === 1 ? planNext(question, results) : [];
+  const calls = planned.filter(({ name }) => known.has(name));
+  const text = calls.length ? '' : results.length ? wordAnswer(told, language) : helpText(language);
 
   for (const delta of pieces(text)) yield [{ type: 'text', id: 'text', delta }];
   for (const [index, { name, input }] of calls.entries()) {

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer, type AddressInfo } from 'node:net';
-import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright';
+import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from 'playwright';
 import { chromiumArgs, chromiumPath } from '../../scripts/chromium.ts';
 import { startLocalEdge, untilHealthy } from '../../scripts/local-edge.ts';
 
@@ -11,10 +11,10 @@ export interface DemoServer {
   stop(): Promise<void>;
 }
 
-/** `wrangler dev` over the built demo, on a free port, with nothing kept from before. */
-export async function startDemoServer(): Promise<DemoServer> {
+/** `wrangler dev` over the built demo, on a free port, with nothing kept from before. `vars` are the Worker's. */
+export async function startDemoServer(vars: Readonly<Record<string, string>> = {}): Promise<DemoServer> {
   const folder = await mkdtemp(join(tmpdir(), 'isoloop-e2e-'));
-  const edge = startLocalEdge({ port: await freePort(), persistTo: folder });
+  const edge = startLocalEdge({ port: await freePort(), persistTo: folder, vars });
   await untilHealthy(edge);
   return {
     url: edge.url,
@@ -58,8 +58,27 @@ export async function ask(page: Page, text: string): Promise<void> {
   await page.getByRole('button', { name: 'Send' }).waitFor();
 }
 
-function ends(page: Page): ReturnType<Page['locator']> {
-  return page.getByLabel('Timeline', { exact: true }).getByText(/^Ended: /);
+export const homes = ['In this tab’s worker', 'At the edge'] as const;
+
+export async function goHome(page: Page, home: (typeof homes)[number]): Promise<void> {
+  await page.getByRole('radio', { name: home }).check({ force: true });
+  await page.getByRole('heading', { name: /Ask something/ }).waitFor();
+}
+
+export function questions(page: Page): Locator {
+  return page.getByRole('article', { name: 'You' });
+}
+
+export function answers(page: Page): Locator {
+  return page.getByRole('article', { name: 'Assistant' });
+}
+
+export function timeline(page: Page): Locator {
+  return page.getByLabel('Timeline', { exact: true });
+}
+
+function ends(page: Page): Locator {
+  return timeline(page).getByText(/^Ended: /);
 }
 
 async function freePort(): Promise<number> {

@@ -1,10 +1,16 @@
-import type { JsonObject } from '@isoloop/core';
+import { outputText, type JsonObject, type ToolResult } from '@isoloop/core';
 import { citiesIn } from '../tools/cities.ts';
+import type { Note } from '../tools/notes.ts';
+import { languageOf } from './language.ts';
+import { wordAnswer } from './word-answer.ts';
 
 export interface PlannedCall {
   readonly name: string;
   readonly input: JsonObject;
 }
+
+/** A text with more parts than this is no question: pasted data, most likely. */
+const maxCalls = 12;
 
 /** The tool calls a question asks for, by the rules below; several at once where it has several parts, none where no rule fits. */
 export function plan(question: string): readonly PlannedCall[] {
@@ -16,9 +22,22 @@ export function plan(question: string): readonly PlannedCall[] {
     ...(asksTime.test(rest) ? citiesIn(rest).map((city) => ({ name: 'time_in_city', input: { city } })) : []),
     ...(noted ? [{ name: 'notes', input: { action: 'add', text: noted.text } }] : []),
     ...deletedNotes(rest).map((id) => ({ name: 'notes', input: { action: 'delete', id } })),
-    ...(!noted && asksNotes.test(rest) && !deletesNote.test(rest) ? [{ name: 'notes', input: { action: 'list' } }] : []),
+    ...(!noted && needsNotes(rest) ? [{ name: 'notes', input: { action: 'list' } }] : []),
     ...themeIn(rest).map((theme) => ({ name: 'set_theme', input: { theme } })),
-  ];
+  ].slice(0, maxCalls);
+}
+
+/** The calls that could not be planned before the results of the first ones were there. */
+export function planNext(question: string, results: readonly ToolResult[]): readonly PlannedCall[] {
+  const doomed = doomedNotes(question);
+  if (doomed) {
+    return results.flatMap(listedNotes).flatMap(({ id, text }) => {
+      return text.toLowerCase().includes(doomed.about) ? [{ name: 'notes', input: { action: 'delete', id } }] : [];
+    });
+  }
+  const found = results.filter(({ name, state }) => state === 'success' && name !== 'notes' && name !== 'set_theme');
+  if (!found.length || !notesResult.test(question) || addedNote(question)) return [];
+  return [{ name: 'notes', input: { action: 'add', text: wordAnswer(found, languageOf(question)).replaceAll('\n', ' ') } }];
 }
 
 const asksTime = /\btime\b|\bclock\b|何時|時間|時刻|몇\s*시|시간|几点|幾點|时间|時間/i;
@@ -27,6 +46,36 @@ const asksNotes =
 const addsNote = /(?:^|[\s.;,。、，；])(?:note|remember|remind me|メモ|메모|记一下|記一下|记住|笔记)\s*[:：]\s*/i;
 const deletesNote =
   /(?:delete|remove)\s+note\s*#?\s*(\d+)|メモ\s*(\d+)\s*(?:番)?を?(?:消|削除)|메모\s*(\d+)\s*번?을?\s*(?:삭제|지워)|删除(?:笔记|备忘)\s*(\d+)/i;
+
+const notesResult =
+  /\b(?:note|save|remember|(?:write|jot)\s+down)\b[^.?!:]*\b(?:results?|answers?|it|that|this|time)\b|\b(?:as|in|into|to)\s+(?:a\s+|my\s+)?notes?\b|メモして|メモに(?:書|残|保存)|(?:记|記)(?:下来|下來|下结果|下結果|到笔记)|存(?:为|成|到)笔记|메모해|메모에\s*(?:적|저장|남)/i;
+const deletesAll =
+  /(?:delete|remove|clear)\s+(?:all\s+)?(?:of\s+)?(?:my\s+|the\s+)?notes\b(?!\s*(?:#|\d|about|on|with))|メモを?(?:全部|すべて|全て)(?:消|削除)|(?:全部|すべて|全て)の?メモを?(?:消|削除)|(?:删除|清空)(?:我的|所有|全部)*的?(?:笔记|备忘)(?!\s*\d)|(?:모든|전체)\s*메모를?\s*(?:삭제|지워)|메모를?\s*(?:모두|전부|다)\s*(?:삭제|지워)/i;
+const deletesAbout =
+  /(?:delete|remove)\s+(?:the|my)\s+notes?\s+(?:about|on|with)\s+([^.,?!]+)|([^、。\s]+?)のメモを?(?:消|削除)|删除关于(.+?)的(?:笔记|备忘)|(\S+?)에?\s*(?:대한|관한)\s*메모를?\s*(?:삭제|지워)/i;
+
+function needsNotes(text: string): boolean {
+  if (doomedNotes(text)) return true;
+  return asksNotes.test(text) && !deletesNote.test(text) && !notesResult.test(text);
+}
+
+/** The notes to delete, by a part of their text in lower case, which is empty for all of them. */
+function doomedNotes(text: string): { readonly about: string } | undefined {
+  if (deletesAll.test(text)) return { about: '' };
+  const about = deletesAbout
+    .exec(text)
+    ?.slice(1)
+    .find((group) => group !== undefined)
+    ?.trim()
+    .toLowerCase();
+  return about ? { about } : undefined;
+}
+
+/** The notes a result lists. */
+export function listedNotes({ name, state, output }: ToolResult): readonly Note[] {
+  if (name !== 'notes' || state !== 'success') return [];
+  return (JSON.parse(outputText(output)) as { readonly notes?: readonly Note[] }).notes ?? [];
+}
 
 function addedNote(question: string): { readonly at: number; readonly text: string } | undefined {
   const found = addsNote.exec(question);

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useLayoutEffect, useState } from 'react';
 import { Conversation } from './conversation.tsx';
 import { Header } from './header.tsx';
 import { ModelDialog } from './model-dialog.tsx';
@@ -18,7 +18,7 @@ export function App() {
   const change = (changes: Partial<Settings>): void => setSettings((current) => ({ ...current, ...changes }));
 
   useEffect(() => saveSettings(settings), [settings]);
-  useEffect(() => applyTheme(theme), [theme]);
+  useLayoutEffect(() => applyTheme(theme), [theme]);
 
   return (
     <div className="app">
@@ -40,7 +40,7 @@ export function App() {
           <p>Loading the conversation …</p>
         </main>
       )}
-      {connection && <Conversation key={connection.id} connection={connection} onTheme={(next) => change({ theme: next })} />}
+      {connection && <Conversation key={connection.id} home={home} connection={connection} onTheme={(next) => change({ theme: next })} />}
       {choosing && (
         <ModelDialog
           home={home}
@@ -50,7 +50,6 @@ export function App() {
           onChoose={(chosen) => {
             setModels({ ...models, [home]: chosen });
             if (chosen.kind === 'endpoint') change({ endpoint: { baseURL: chosen.baseURL, model: chosen.model } });
-            setChoosing(false);
           }}
         />
       )}

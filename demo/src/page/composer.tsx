@@ -56,7 +56,8 @@ export function Composer({ busy, onSend, onStop, children }: ComposerProps) {
             Stop
           </button>
         ) : (
-          <button type="submit" className="primary" disabled={!text.trim()}>
+          // Not `disabled`, which would drop the focus when Stop turns into it.
+          <button type="submit" className="primary" aria-disabled={!text.trim()}>
             Send
           </button>
         )}

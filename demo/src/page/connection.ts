@@ -21,6 +21,17 @@ export function connect(options: ConnectionOptions): Promise<Connection> {
   return options.home === 'worker' ? connectWorker(options) : connectEdge(options);
 }
 
+/** The models the edge offers; none where it can't be asked. */
+export async function edgeModels(): Promise<readonly string[]> {
+  try {
+    const response = await fetch('/v1/models');
+    const { data } = (await response.json()) as { readonly data: readonly { readonly id: string }[] };
+    return data.map(({ id }) => id);
+  } catch {
+    return [];
+  }
+}
+
 async function connectWorker({ sessionId, model }: ConnectionOptions): Promise<Connection> {
   const worker = new Worker(new URL('../agent.worker.ts', import.meta.url), { type: 'module' });
   const agent = connectAgent(worker, { sessionId, options: { ...model } });

@@ -4,6 +4,7 @@ import { Composer } from './composer.tsx';
 import { ErrorNotice } from './error-notice.tsx';
 import { Messages } from './messages.tsx';
 import { textOfMessage, themeResults } from './message-parts.ts';
+import type { Home } from './settings.ts';
 import type { Theme } from './theme.ts';
 import { Timeline } from './timeline.tsx';
 import { stopped, timelineEvent, type TimelineEvent } from './timeline-entry.ts';
@@ -11,6 +12,7 @@ import { TokenGauge } from './token-gauge.tsx';
 import type { OpenConnection } from './use-connection.ts';
 
 export interface ConversationProps {
+  readonly home: Home;
   readonly connection: OpenConnection;
   readonly onTheme: (theme: Theme) => void;
 }
@@ -18,9 +20,9 @@ export interface ConversationProps {
 /** Events a timeline keeps; older ones have scrolled out of anybody's interest. */
 const maxEvents = 400;
 
-export function Conversation({ connection, onTheme }: ConversationProps) {
+export function Conversation({ home, connection, onTheme }: ConversationProps) {
   const [events, setEvents] = useState<readonly TimelineEvent[]>([]);
-  const [tab, setTab] = useState<'chat' | 'timeline'>('chat');
+  const [view, setView] = useState<'chat' | 'timeline'>('chat');
   const [announcement, setAnnouncement] = useState('');
   const chat = useChat({
     id: connection.sessionId,
@@ -36,11 +38,16 @@ export function Conversation({ connection, onTheme }: ConversationProps) {
       if (isAbort) setEvents(stopped);
     },
   });
-  const { messages, status, error, sendMessage, regenerate, stop } = chat;
+  const { messages, status, error, sendMessage, stop } = chat;
   const busy = status === 'submitted' || status === 'streaming';
   useThemeTool(messages, connection.messages, onTheme);
 
   const send = useCallback((text: string) => void sendMessage({ text }), [sendMessage]);
+  const retry = (): void => {
+    const asked = messages.findLast(({ role }) => role === 'user');
+    // Sent under its own id, not regenerated: where it never arrived there is nothing to answer anew.
+    if (asked) void sendMessage({ text: textOfMessage(asked), messageId: asked.id });
+  };
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.key === 'Escape' && busy && !event.isComposing) void stop();
@@ -51,25 +58,17 @@ export function Conversation({ connection, onTheme }: ConversationProps) {
 
   return (
     <>
-      <div className="tabs" role="tablist" aria-label="View">
+      <div className="views" role="group" aria-label="View">
         {(['chat', 'timeline'] as const).map((name) => (
-          <button
-            key={name}
-            type="button"
-            role="tab"
-            id={`tab-${name}`}
-            aria-selected={tab === name}
-            aria-controls={name}
-            onClick={() => setTab(name)}
-          >
+          <button key={name} type="button" aria-pressed={view === name} onClick={() => setView(name)}>
             {name === 'chat' ? 'Chat' : 'Timeline'}
           </button>
         ))}
       </div>
-      <main className={`columns show-${tab}`}>
-        <section className="chat" id="chat" aria-label="Conversation">
-          <Messages messages={messages} busy={busy} waiting={status === 'submitted'} onExample={send}>
-            {error && <ErrorNotice error={error} onRetry={() => void regenerate()} />}
+      <main className={`columns show-${view}`}>
+        <section className="chat" aria-label="Conversation">
+          <Messages home={home} messages={messages} busy={busy} waiting={status === 'submitted'} onExample={send}>
+            {error && <ErrorNotice error={error} onRetry={retry} />}
           </Messages>
           <Composer busy={busy} onSend={send} onStop={() => void stop()}>
             <TokenGauge messages={messages} />

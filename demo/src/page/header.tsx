@@ -11,8 +11,8 @@ export interface HeaderProps {
 }
 
 const homes = [
-  { home: 'worker', label: 'In this tab’s worker', short: 'In this tab' },
-  { home: 'edge', label: 'At the edge', short: 'At the edge' },
+  { home: 'worker', label: 'In this tab’s worker', short: 'This tab' },
+  { home: 'edge', label: 'At the edge', short: 'Edge' },
 ] as const;
 
 export function Header({ home, model, onHome, onTheme, onModel, onNew }: HeaderProps) {
@@ -20,7 +20,7 @@ export function Header({ home, model, onHome, onTheme, onModel, onNew }: HeaderP
     <header className="header">
       <div className="brand">
         <h1>Isoloop</h1>
-        <p>An agent that runs in your tab or at the edge. The loop is the same; watch it work.</p>
+        <p>An AI agent that runs in your tab or at the edge, every step in view.</p>
       </div>
       <fieldset className="homes">
         <legend className="visually-hidden">Where the agent runs</legend>
@@ -33,8 +33,8 @@ export function Header({ home, model, onHome, onTheme, onModel, onNew }: HeaderP
         ))}
       </fieldset>
       <div className="actions">
-        <button type="button" onClick={onModel} aria-haspopup="dialog" aria-label={`Model: ${modelName(model)}`}>
-          <span className="muted">Model</span> {modelName(model)}
+        <button type="button" className="model" onClick={onModel} aria-haspopup="dialog" aria-label={`Model: ${modelName(model)}`}>
+          <span className="muted">Model</span> <span className="model-name">{modelName(model)}</span>
         </button>
         <button type="button" onClick={onNew} aria-label="New conversation">
           New <span className="long">conversation</span>

@@ -10,6 +10,11 @@ export function toolParts(message: UIMessage): readonly DynamicToolUIPart[] {
   return message.parts.filter((part) => part.type === 'dynamic-tool');
 }
 
+/** Whether there is anything to show of it: a run that failed at once leaves an answer without parts. */
+export function isVisible({ role, parts }: UIMessage): boolean {
+  return role === 'user' || parts.some((part) => part.type === 'dynamic-tool' || ('text' in part && part.text !== ''));
+}
+
 const themeOutput = z.object({ theme: z.enum(['light', 'dark']) });
 
 /** What the theme tool chose, call by call. */

@@ -1,9 +1,13 @@
 import type { UIMessage } from 'ai';
 import { useEffect, useRef, type ReactNode } from 'react';
+import { languageOf } from '../offline/language.ts';
 import { Examples } from './examples.tsx';
+import { isVisible } from './message-parts.ts';
+import type { Home } from './settings.ts';
 import { ToolCard } from './tool-card.tsx';
 
 export interface MessagesProps {
+  readonly home: Home;
   readonly messages: readonly UIMessage[];
   readonly busy: boolean;
   readonly waiting: boolean;
@@ -11,28 +15,47 @@ export interface MessagesProps {
   readonly children: ReactNode;
 }
 
-export function Messages({ messages, busy, waiting, onExample, children }: MessagesProps) {
-  const end = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    const list = end.current?.parentElement;
-    // Somebody who scrolled up to read is left where they are.
-    if (list && list.scrollHeight - list.scrollTop - list.clientHeight < 160) list.scrollTop = list.scrollHeight;
-  }, [messages, waiting]);
+export function Messages({ home, messages, busy, waiting, onExample, children }: MessagesProps) {
+  const region = useRef<HTMLDivElement>(null);
+  const following = useRef(true);
   const last = messages.at(-1);
+  useEffect(() => {
+    const list = region.current;
+    // Somebody who scrolled up to read is left where they are, until they ask something.
+    if (waiting) following.current = true;
+    if (list && following.current) list.scrollTop = list.scrollHeight;
+  });
+  const isShown = (message: UIMessage): boolean => isVisible(message) || (busy && message === last);
+  const chooseExample = (text: string): void => {
+    onExample(text);
+    // The chosen button is about to go; the keyboard's place must not go with it.
+    region.current?.focus();
+  };
 
   return (
-    <div className="messages" tabIndex={0} role="log" aria-live="off" aria-label="Messages" aria-busy={busy}>
-      {messages.length === 0 && <Examples onExample={onExample} />}
-      {messages.map((message) => (
+    <div
+      ref={region}
+      className="messages"
+      tabIndex={0}
+      role="log"
+      aria-live="off"
+      aria-label="Messages"
+      aria-busy={busy}
+      onScroll={({ currentTarget: list }) => {
+        following.current = list.scrollHeight - list.scrollTop - list.clientHeight < 80;
+      }}
+    >
+      {messages.length === 0 && <Examples home={home} onExample={chooseExample} />}
+      {messages.filter(isShown).map((message) => (
         <article key={message.id} className={`message ${message.role}`} aria-label={message.role === 'user' ? 'You' : 'Assistant'}>
           {message.parts.map((part, index) => {
-            if (part.type === 'text') return <p key={index}>{part.text}</p>;
+            if (part.type === 'text') return <Text key={index} text={part.text} />;
             if (part.type === 'dynamic-tool') return <ToolCard key={part.toolCallId} part={part} />;
             if (part.type !== 'reasoning' || !part.text) return null;
             return (
               <details key={index} className="thinking">
                 <summary>Thinking</summary>
-                <p>{part.text}</p>
+                <Text text={part.text} />
               </details>
             );
           })}
@@ -45,7 +68,12 @@ export function Messages({ messages, busy, waiting, onExample, children }: Messa
         </article>
       )}
       {children}
-      <div ref={end} />
     </div>
   );
+}
+
+function Text({ text }: { readonly text: string }) {
+  const language = languageOf(text);
+  // Han characters look different in each language, and are read differently aloud. Others may be in any language.
+  return <p lang={language === 'en' ? undefined : language}>{text}</p>;
 }

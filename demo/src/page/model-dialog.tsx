@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState, type FormEvent } from 'react';
+import { edgeModels } from './connection.ts';
 import type { Home, ModelChoice, Settings } from './settings.ts';
 
 export interface ModelDialogProps {
@@ -15,13 +16,23 @@ export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelD
   const [baseURL, setBaseURL] = useState(endpoint.baseURL);
   const [name, setName] = useState(endpoint.model);
   const [apiKey, setApiKey] = useState(model.kind === 'endpoint' ? model.apiKey : '');
+  const [edgeHasModel, setEdgeHasModel] = useState(false);
   useEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => {
+    let current = true;
+    if (home === 'edge') void edgeModels().then((models) => current && setEdgeHasModel(models.includes('edge')));
+    return () => {
+      current = false;
+    };
+  }, [home]);
 
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     onChoose(
       kind === 'endpoint' ? { kind, baseURL: baseURL.trim().replace(/\/+$/, ''), model: name.trim(), apiKey: apiKey.trim() } : { kind },
     );
+    // Closed, not only taken away: so the focus goes back to where it was.
+    dialog.current?.close();
   };
 
   return (
@@ -45,10 +56,14 @@ export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelD
           </label>
         ) : (
           <label className="choice">
-            <input type="radio" name="kind" checked={kind === 'edge'} onChange={() => setKind('edge')} />
+            <input type="radio" name="kind" disabled={!edgeHasModel} checked={kind === 'edge'} onChange={() => setKind('edge')} />
             <span>
               <strong>The edge’s model</strong>
-              <small>The one set by OPENAI_MODEL and OPENAI_API_KEY at the Worker; where there is none, the offline rules answer.</small>
+              <small>
+                {edgeHasModel
+                  ? 'The one set at the Worker by OPENAI_MODEL; its key never leaves the Worker.'
+                  : 'None is set here. OPENAI_MODEL and OPENAI_API_KEY set one at the Worker; on this machine, in a file .dev.vars.'}
+              </small>
             </span>
           </label>
         )}

@@ -22,6 +22,8 @@ const titles: Readonly<Record<string, string>> = {
   WORKER_FAILED: 'The worker could not be started.',
   WORKER_TERMINATED: 'The worker has ended.',
   PAYLOAD_TOO_LARGE: 'That message is too long.',
+  NOT_FOUND: 'The edge does not have this.',
+  CONFIGURATION: 'The edge is not set up for this.',
   UNAUTHORIZED: 'This endpoint does not let you in.',
   OFFLINE: 'The edge can’t be reached.',
 };

@@ -11,7 +11,7 @@ export function Timeline({ events }: { readonly events: readonly TimelineEvent[]
   for (const { runId, at } of events) if (!starts.has(runId)) starts.set(runId, at);
 
   return (
-    <aside className="timeline" id="timeline" aria-label="Timeline">
+    <aside className="timeline" aria-label="Timeline">
       <h2>What the loop does</h2>
       <div className="timeline-list" tabIndex={0} role="region" aria-label="Events of the loop">
         {events.length === 0 && <p className="muted">Reason, act, observe: each step shows here as it happens.</p>}
@@ -26,7 +26,7 @@ export function Timeline({ events }: { readonly events: readonly TimelineEvent[]
                   <span className="entry-label">{entry.label}</span>
                   {entry.detail && <span className="entry-detail">{entry.detail}</span>}
                 </span>
-                <time>{event.at - (starts.get(event.runId) ?? event.at)} ms</time>
+                <span className="entry-time">{event.at - (starts.get(event.runId) ?? event.at)} ms</span>
               </li>
             );
           })}

@@ -8,42 +8,63 @@ const states: Partial<Record<DynamicToolUIPart['state'], string>> = {
 };
 
 export function ToolCard({ part }: { readonly part: DynamicToolUIPart }) {
-  const { toolName, state, input } = part;
-  const output = state === 'output-available' ? readable(part.output) : state === 'output-error' ? part.errorText : undefined;
+  const { toolName, state } = part;
+  const input = tryParse(part.input);
+  const output = outputOf(part);
+  const word = states[state] ?? state;
   return (
-    <div className={`tool ${state}`} role="group" aria-label={`Tool ${toolName}, ${states[state] ?? state}`}>
-      <div className="tool-head">
-        <code>{toolName}</code>
-        <span className="tool-state">{states[state] ?? state}</span>
-      </div>
-      <dl>
-        <dt>in</dt>
+    <dl className={`tool ${state}`} role="group" aria-label={`Tool ${toolName}, ${word}`}>
+      <div>
+        <dt>
+          <span className="dot" aria-hidden="true" />
+          <code>{toolName}</code>
+        </dt>
         <dd>{readable(input)}</dd>
-        {output !== undefined && (
-          <>
-            <dt>out</dt>
-            <dd>{output}</dd>
-          </>
-        )}
-      </dl>
-    </div>
+        {state !== 'output-available' && <dd className="tool-state">{word}</dd>}
+      </div>
+      {output !== undefined && (
+        <div>
+          <dt>
+            <span aria-hidden="true">→</span>
+            <span className="visually-hidden">Result</span>
+          </dt>
+          <dd>{readable(withoutRepeats(output, input))}</dd>
+        </div>
+      )}
+    </dl>
   );
 }
 
-/** `city: Tokyo, time: 14:03`: an object's fields without its punctuation; a text as it is. */
-function readable(value: unknown): string {
-  const parsed: unknown = typeof value === 'string' ? tryParse(value) : value;
-  if (typeof parsed !== 'object' || parsed === null) return String(parsed ?? '');
-  if (Array.isArray(parsed)) return parsed.map((one) => `[${readable(one)}]`).join(' ') || 'none';
-  return Object.entries(parsed)
-    .map(([key, field]) => `${key}: ${typeof field === 'object' ? readable(field) : String(field)}`)
-    .join(', ');
+function outputOf(part: DynamicToolUIPart): unknown {
+  if (part.state === 'output-error') return part.errorText;
+  return part.state === 'output-available' ? tryParse(part.output) : undefined;
 }
 
-function tryParse(text: string): unknown {
+/** `city: Tokyo, time: 14:03`: an object's fields without its punctuation, the value alone of a single one; a text as it is. */
+function readable(value: unknown): string {
+  if (Array.isArray(value)) return value.map(readable).join('; ') || 'none';
+  if (!isObject(value)) return String(value ?? '');
+  const fields = Object.entries(value);
+  if (fields.length === 1) return readable(fields[0]![1]);
+  return fields.map(([key, field]) => `${key}: ${isObject(field) ? `(${readable(field)})` : readable(field)}`).join(', ');
+}
+
+/** The output's fields but those that only say again what went in. */
+function withoutRepeats(output: unknown, input: unknown): unknown {
+  if (!isObject(output) || !isObject(input)) return output;
+  const fields = Object.entries(output).filter(([key, value]) => input[key] !== value);
+  return fields.length ? Object.fromEntries(fields) : output;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function tryParse(value: unknown): unknown {
+  if (typeof value !== 'string') return value;
   try {
-    return JSON.parse(text);
+    return JSON.parse(value);
   } catch {
-    return text;
+    return value;
   }
 }
