@@ -17,9 +17,10 @@ export async function measure({ runtime, names, scenario, reps }) {
   if (!steps) throw new Error(`There is no scenario ${scenario}: ${Object.keys(plan).join(', ')}.`);
   const contenders = [];
   for (const name of names) contenders.push({ name, samples: [], ...(await runtime.start(name, scenario)) });
-  for (let round = -steps.warm; round < (reps ?? steps.reps); round++) {
+  const warm = steps.warm * (runtime.warmFactor ?? 1);
+  for (let round = -warm; round < (reps ?? steps.reps); round++) {
     for (let i = 0; i < contenders.length; i++) {
-      const contender = contenders[(i + round + steps.warm) % contenders.length];
+      const contender = contenders[(i + round + warm) % contenders.length];
       const sample = await contender.rep(steps.inner);
       if (round >= 0) contender.samples.push(sample);
     }

@@ -5,9 +5,9 @@ const [file, scenario, baseURL] = process.argv.slice(2);
 const { run } = await import(file);
 const sc = clientScenario(scenario);
 
-process.on('message', async ({ inner }) => {
+process.on('message', async ({ inner, collect }) => {
   try {
-    globalThis.gc();
+    if (collect) globalThis.gc();
     const begin = performance.now();
     const cpu = process.cpuUsage();
     for (let i = 0; i < inner; i++) await runOnce(run, sc, baseURL);

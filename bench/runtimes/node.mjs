@@ -1,8 +1,8 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 
-/** Node: a fresh process for each contender and scenario. */
-export async function openRuntime({ origin }) {
+/** Node: a fresh process for each contender and scenario, and a full garbage collection before each repetition. */
+export async function openRuntime({ origin, collect = true }) {
   return {
     version: process.version.slice(1),
     async start(name, scenario) {
@@ -26,7 +26,7 @@ export async function openRuntime({ origin }) {
       return {
         rep(inner) {
           const reply = answer();
-          child.send({ inner });
+          child.send({ inner, collect });
           return reply;
         },
         stop: () => child.kill(),
