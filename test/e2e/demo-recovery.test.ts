@@ -1,0 +1,100 @@
+/// <reference path="../provider-server/provided-context.d.ts" />
+import type { Browser, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { answers, ask, goHome, launchBrowser, openDemo, questions, startDemoServer, timeline, type DemoServer } from './demo-server.ts';
+
+let server: DemoServer;
+let browser: Browser;
+beforeAll(async () => {
+  // The model of this edge is one that refuses its key.
+  const vars = { OPENAI_MODEL: 'test-model', OPENAI_API_KEY: 'sk-edge', OPENAI_BASE_URL: `${inject('providerUrl')}/fault/401/v1` };
+  [server, browser] = await Promise.all([startDemoServer(vars), launchBrowser()]);
+}, 90_000);
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const fail = async (page: Page, text: string): Promise<void> => {
+  await page.getByLabel('Your message').fill(text);
+  await page.getByLabel('Your message').press('Enter');
+  await page.getByRole('alert').waitFor();
+};
+
+test('an edge that can’t be reached: the question is asked again when it can, and what was said stays', async () => {
+  const { page } = await openDemo(browser, server.url);
+  await goHome(page, 'At the edge');
+  await ask(page, 'What is 6 * 7?');
+  await page.context().setOffline(true);
+  await fail(page, 'What is 2 + 2?');
+  expect(await page.getByRole('alert').innerText()).toContain('The edge can’t be reached.');
+  await page.context().setOffline(false);
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await expect.poll(() => answers(page).last().innerText()).toContain('2 + 2 = 4.');
+  await page.reload();
+  await expect.poll(() => questions(page).allInnerTexts()).toEqual(['What is 6 * 7?', 'What is 2 + 2?']);
+  expect(await answers(page).first().innerText()).toContain('6 * 7 = 42.');
+});
+
+test('the edge’s own model: its refusal is told without its words, and the conversation goes on', async () => {
+  const { page } = await openDemo(browser, server.url);
+  await goHome(page, 'At the edge');
+  await chooseModel(page, /The edge’s model/);
+  await fail(page, 'Hello?');
+  const alert = page.getByRole('alert');
+  expect(await alert.innerText()).toContain('The endpoint refused the key.');
+  await page.getByText('Details').click();
+  expect(await alert.innerText()).not.toContain('Incorrect API key');
+  await chooseModel(page, /Offline rules/);
+  await ask(page, 'What is 2 + 2?');
+  expect(await questions(page).allInnerTexts()).toEqual(['Hello?', 'What is 2 + 2?']);
+});
+
+async function chooseModel(page: Page, name: RegExp): Promise<void> {
+  await page.getByRole('button', { name: /^Model: / }).click();
+  await page.getByRole('dialog').getByRole('radio', { name }).check();
+  await page.getByRole('button', { name: 'Use this model' }).click();
+  await page.getByRole('dialog').waitFor({ state: 'hidden' });
+  await page.getByLabel('Your message').waitFor();
+}
+
+test('an answer that broke off is replaced, not added to', async () => {
+  const { page } = await openDemo(browser, server.url);
+  await page.getByRole('button', { name: /^Model: / }).click();
+  await page
+    .getByRole('dialog')
+    .getByRole('radio', { name: /OpenAI-compatible/ })
+    .check();
+  await page.getByLabel('Base URL').fill(`${inject('providerUrl')}/fault/cut/v1`);
+  await page.getByLabel('Model', { exact: true }).fill('test-model');
+  await page.getByRole('button', { name: 'Use this model' }).click();
+  await page.getByLabel('Your message').waitFor();
+  await fail(page, 'Hello?');
+  const [partial, ...others] = await answers(page).allInnerTexts();
+  expect(partial).toContain('Hello');
+  expect(others).toEqual([]);
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await expect.poll(() => timeline(page).getByText('Ended: error').count()).toBe(2);
+  expect(await answers(page).allInnerTexts()).toEqual([partial]);
+  expect(await questions(page).allInnerTexts()).toEqual(['Hello?']);
+});
+
+test('the keyboard never loses its place', async () => {
+  const { page } = await openDemo(browser, server.url);
+  const focused = async (role: 'button' | 'log', name: string): Promise<void> => {
+    await expect.poll(() => page.getByRole(role, { name }).evaluate((element) => element === document.activeElement)).toBe(true);
+  };
+  await page.getByRole('button', { name: /^Model: / }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Use this model' }).press('Enter');
+  await focused('button', 'Model: offline rules');
+  await page.getByRole('button', { name: 'Work out 12 * (3 + 4) and note the result' }).press('Enter');
+  await expect.poll(() => answers(page).last().innerText()).toContain('Noted: “12 * (3 + 4) = 84.”');
+  await focused('log', 'Messages');
+  await page.getByLabel('Your message').fill('Tell me about the history of tea');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await focused('button', 'Stop');
+  await page.getByRole('button', { name: 'Send' }).waitFor();
+  await focused('button', 'Send');
+});
