@@ -3,7 +3,7 @@ import { textOf } from '../message/message-text.ts';
 import type { Step } from './move.ts';
 import type { Run } from './run.ts';
 
-const recoveryText = 'You interrupted me. What should I do instead?';
+const recoveryText = 'You interrupted me. What now?';
 
 /**
  * Ends a call that was interrupted or aborted: what was released of the reply is kept, marked `metadata.partial`. An interrupt

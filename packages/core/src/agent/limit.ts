@@ -30,6 +30,6 @@ export function summarize(options: SummarizeOptions = {}): OnLimit {
 /** Some models call tools that they were not offered; a closing message with open calls would make the history invalid. */
 function withoutCalls(message: Reply['message'] & {}): Reply['message'] & {} {
   const content = message.content.filter((block) => block.type !== 'tool_use');
-  if (!content.length) throw new AgentError('MODEL_BAD_RESPONSE', 'The model gave no answer at the limit.');
+  if (!content.length) throw new AgentError('MODEL_BAD_RESPONSE', 'The model gave no answer.');
   return content.length === message.content.length ? message : { ...message, content };
 }

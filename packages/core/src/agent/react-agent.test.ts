@@ -360,10 +360,10 @@ test('the closing request at the limit is made to fit as well', async () => {
 test('a run lets go of the caller’s signal when it ends', async () => {
   const { signal } = new AbortController();
   let listening = 0;
-  const add = signal.addEventListener.bind(signal) as (...given: unknown[]) => void;
-  const remove = signal.removeEventListener.bind(signal) as (...given: unknown[]) => void;
-  signal.addEventListener = (...given: unknown[]): void => void ((listening += 1), add(...given));
-  signal.removeEventListener = (...given: unknown[]): void => void ((listening -= 1), remove(...given));
+  const listen = signal.addEventListener.bind(signal) as (...given: unknown[]) => void;
+  const unlisten = signal.removeEventListener.bind(signal) as (...given: unknown[]) => void;
+  signal.addEventListener = (...given: unknown[]): void => void ((listening += 1), listen(...given));
+  signal.removeEventListener = (...given: unknown[]): void => void ((listening -= 1), unlisten(...given));
   const { agent } = setUp(['one', { error: new Error('broken') }]);
   await agent.call('go', { signal });
   await agent.call('again', { signal, throwOnError: false });

@@ -97,7 +97,7 @@ export class ReActAgent {
   }
 
   async *#guarded(run: Run, input: readonly Msg[]): AsyncGenerator<EventBatch, AgentResult> {
-    if (this.#running) throw new AgentError('AGENT_BUSY', `The agent "${this.name}" is still answering.`);
+    if (this.#running) throw new AgentError('AGENT_BUSY', `The agent "${this.name}" is busy.`);
     this.#running = run;
     try {
       return yield* loop(run, input);

@@ -34,14 +34,19 @@ export function openAiFormatter(format: OpenAiFormat): Formatter {
     format(request) {
       const { providerOptions = {}, messages, tools } = request;
       const options = JSON.stringify({ model: format.model, ...toOptions(request, format), ...providerOptions });
-      const lists = [
-        'messages' in providerOptions ? '' : `,"messages":[${messages.map(messageText).filter(Boolean).join(',')}]`,
-        'tools' in providerOptions || tools.length === 0 ? '' : `,"tools":[${tools.map(toolText).join(',')}]`,
-      ];
-      return `${options.slice(0, -1)}${lists.join('')}}`;
+      // Strings are added to, not joined: a join would copy a long history once more than sending it does.
+      let body = options.slice(0, -1);
+      if (!('messages' in providerOptions)) body += `,"messages":[${list(messages.map(messageText))}]`;
+      if (!('tools' in providerOptions) && tools.length > 0) body += `,"tools":[${tools.map(toolText).join()}]`;
+      return `${body}}`;
     },
     decoder: () => new OpenAiDecoder(),
   };
+}
+
+/** What has no wire form is left out. */
+function list(texts: readonly string[]): string {
+  return texts.reduce((all, text) => (all && text ? `${all},${text}` : all + text), '');
 }
 
 function toOptions(request: ModelRequest, { includeUsage, maxTokensField }: OpenAiFormat): WireObject {
