@@ -65,7 +65,7 @@ test('an answer that broke off is replaced, not added to', async () => {
     .getByRole('dialog')
     .getByRole('radio', { name: /OpenAI-compatible/ })
     .check();
-  await page.getByLabel('Base URL').fill(`${inject('providerUrl')}/fault/cut/v1`);
+  await page.getByLabel('Base URL').fill(`${inject('providerUrl')}/fault/error-event/v1`);
   await page.getByLabel('Model', { exact: true }).fill('test-model');
   await page.getByRole('button', { name: 'Use this model' }).click();
   await page.getByLabel('Your message').waitFor();

@@ -15,7 +15,7 @@ const examples = [
 ] as const;
 
 const places: Readonly<Record<Home, string>> = {
-  worker: 'The agent runs in a Web Worker of this tab. What you say and note stays in this browser.',
+  worker: 'The agent runs in a Web Worker of this tab. What you say and note is kept in this browser.',
   edge: 'The agent runs in a Cloudflare Worker. What you say and note is kept there, in Workers KV.',
 };
 

@@ -34,7 +34,7 @@ export function Header({ home, model, onHome, onTheme, onModel, onNew }: HeaderP
       </fieldset>
       <div className="actions">
         <button type="button" className="model" onClick={onModel} aria-haspopup="dialog" aria-label={`Model: ${modelName(model)}`}>
-          <span className="muted">Model</span> <span className="model-name">{modelName(model)}</span>
+          <span className="muted">Model</span> {shortName(model)}
         </button>
         <button type="button" onClick={onNew} aria-label="New conversation">
           New <span className="long">conversation</span>
@@ -52,6 +52,15 @@ export function Header({ home, model, onHome, onTheme, onModel, onNew }: HeaderP
         </button>
       </div>
     </header>
+  );
+}
+
+function shortName(model: ModelChoice) {
+  if (model.kind !== 'offline') return modelName(model);
+  return (
+    <>
+      offline <span className="long">rules</span>
+    </>
   );
 }
 

@@ -23,7 +23,7 @@ export function Messages({ home, messages, busy, waiting, onExample, children }:
     const list = region.current;
     // Somebody who scrolled up to read is left where they are, until they ask something.
     if (waiting) following.current = true;
-    if (list && following.current) list.scrollTop = list.scrollHeight;
+    if (list && last && following.current) list.scrollTop = list.scrollHeight;
   });
   const isShown = (message: UIMessage): boolean => isVisible(message) || (busy && message === last);
   const chooseExample = (text: string): void => {
