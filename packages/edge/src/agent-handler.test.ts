@@ -188,6 +188,15 @@ test('an answer is given again without the one before it', async () => {
   expect([nothing.status, (await errorOf(nothing)).code]).toEqual([400, 'INVALID_INPUT']);
 });
 
+test('a message that never arrived is a new one, also where its answer is asked for again', async () => {
+  const target = endpoint(['First.', 'Second.']);
+  const id = newChat();
+  await chat(target, id, [ask('One')]);
+  await chat(target, id, [ask('Two')], { trigger: 'regenerate-message' });
+  const { messages } = (await (await target.get(`/api/chat/${id}/messages`)).json()) as { messages: UIMessage[] };
+  expect(messages.map(textOf)).toEqual(['One', 'First.', 'Two', 'Second.']);
+});
+
 test('the stream has the headers and the frames of the protocol, a chunk a batch', async () => {
   const target = endpoint(['One two.']);
   const response = await target.post('/api/chat', { id: newChat(), messages: [ask('Hi')] });

@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import type { AgentStream, Msg, ReActAgent } from '@isoloop/core';
+import type { AgentStream, Memory, Msg } from '@isoloop/core';
 import { createUiMessageEncoder, fromUiMessage } from '@isoloop/core/ai-sdk';
 import type { Context } from 'hono';
 import { logError } from './error-response.ts';
@@ -24,10 +24,10 @@ export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings):
   const setup = { env: c.env, session, user: c.get('user') };
   const memory = await openMemory(settings, setup);
   const agent = await settings.agent({ ...setup, memory, model });
-  await prepare(agent, turn);
+  const input = await takeTurn(agent.memory, turn);
 
   const controller = new AbortController();
-  const stream = agent.stream(turn.regenerate ? undefined : turn.message, { detached: true, signal: controller.signal });
+  const stream = agent.stream(input, { detached: true, signal: controller.signal });
   const leave = keepTurn(c, stream, () => controller.abort(), limits.afterDisconnectMs);
   onDisconnect(c, leave);
   const encoder = createUiMessageEncoder({ events: settings.events === true || body['events'] === true });
@@ -38,8 +38,8 @@ export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings):
   );
 }
 
-/** A new message, or an answer to be given again: to the message of that id where the client names one, else to the last. */
-type Turn = { readonly regenerate: false; readonly message: Msg } | { readonly regenerate: true; readonly to: string | undefined };
+/** A new message, or one to be answered again: the one the client names, else the last that is stored. */
+type Turn = { readonly regenerate: false; readonly message: Msg } | { readonly regenerate: true; readonly message: Msg | undefined };
 
 function readTurn(body: RequestBody, maxMessages: number): Turn {
   const { trigger } = body;
@@ -49,17 +49,17 @@ function readTurn(body: RequestBody, maxMessages: number): Turn {
   const messages = readMessages(body, maxMessages);
   if (trigger !== 'regenerate-message') return { regenerate: false, message: fromUiMessage(messages.at(-1)) };
   const last = messages.findLast((message) => Object(message).role === 'user');
-  const { id } = Object(last) as { readonly id?: unknown };
-  return { regenerate: true, to: typeof id === 'string' ? id : undefined };
+  return { regenerate: true, message: typeof Object(last).id === 'string' ? fromUiMessage(last) : undefined };
 }
 
-async function prepare({ memory }: ReActAgent, turn: Turn): Promise<void> {
-  if (!turn.regenerate) {
-    await rewind(memory, (id) => id === turn.message.id, true);
-    return;
+/** Takes out of the log what the turn replaces, and gives what to call the agent with; nothing where the log ends with the message. */
+async function takeTurn(memory: Memory, { regenerate, message }: Turn): Promise<Msg | undefined> {
+  if (message) {
+    const stored = await rewind(memory, (id, role) => id === message.id && role === 'user', !regenerate);
+    // A message that never arrived is a new one, also where the client asks for another answer to it.
+    return stored && regenerate ? undefined : message;
   }
-  const found = turn.to !== undefined && (await rewind(memory, (id, role) => id === turn.to && role === 'user', false));
-  if (found || (await rewind(memory, (_id, role) => role === 'user', false))) return;
+  if (await rewind(memory, (_id, role) => role === 'user', false)) return undefined;
   throw new AgentError('INVALID_INPUT', 'There is no message whose answer could be given again.');
 }
 
