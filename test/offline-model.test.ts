@@ -141,7 +141,7 @@ test.for(['1 +', '(1', '1 2', 'a + 1', '1 / 0', ')', ''])('%j is no expression',
 
 test('the time in a city, by any of its names', async () => {
   const tool = timeInCity(() => Date.UTC(2026, 0, 1, 15, 30));
-  const run = (city: string) => tool.execute({ city }, undefined as never);
+  const run = (city: string) => tool.execute!({ city }, undefined as never);
   expect(await run('東京')).toEqual({ city: '東京', zone: 'Asia/Tokyo', weekday: 'Friday', time: '00:30' });
   expect(await run('new york')).toMatchObject({ weekday: 'Thursday', time: '10:30' });
   expect(() => run('Atlantis')).toThrow('Atlantis');
@@ -150,7 +150,7 @@ test('the time in a city, by any of its names', async () => {
 test('notes added at the same time are all kept', async () => {
   let stored: readonly Note[] = [];
   const tool = notesTool({ read: async () => stored, write: async (notes) => void (stored = notes) });
-  const run = (input: object) => tool.execute(input, undefined as never);
+  const run = (input: object) => tool.execute!(input, undefined as never);
   await Promise.all(['a', 'b', 'c'].map((text) => run({ action: 'add', text })));
   expect(stored.map(({ id, text }) => `${id} ${text}`)).toEqual(['1 a', '2 b', '3 c']);
   await run({ action: 'delete', id: 2 });

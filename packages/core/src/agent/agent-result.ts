@@ -1,6 +1,6 @@
-import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { Usage } from '../model/usage.ts';
+import type { PendingCall } from './pending-call.ts';
 
 /** Why a call ended. `max-iterations`: the loop's limit, answered by a summary. `aborted`: an `AbortSignal`. */
 export type StopReason =
@@ -14,15 +14,6 @@ export type StopReason =
   | 'rejected'
   | 'aborted'
   | 'error';
-
-/** A tool call that waits for somebody. */
-export interface PendingCall {
-  readonly toolUseId: string;
-  readonly name: string;
-  readonly input: JsonValue;
-  readonly kind: 'approval' | 'external' | 'suspended' | 'replay';
-  readonly reason?: string;
-}
 
 export interface AgentResult<T = unknown> {
   readonly text: string;

@@ -7,7 +7,7 @@ import type { StopReason } from './agent-result.ts';
 export type Move =
   | { readonly to: 'reason' }
   | { readonly to: 'act'; readonly toolUses: readonly ToolUse[] }
-  | { readonly to: 'finish'; readonly reason: StopReason; readonly message: Msg };
+  | { readonly to: 'finish'; readonly reason: StopReason; readonly message: Msg; readonly output?: unknown };
 
 /** A state of the loop: yields events, returns the next move. */
 export type Step = AsyncGenerator<EventBatch, Move>;

@@ -1,5 +1,6 @@
 import type { AgentErrorData } from '../error/agent-error.ts';
-import type { AgentResult, PendingCall } from '../agent/agent-result.ts';
+import type { AgentResult } from '../agent/agent-result.ts';
+import type { PendingCall } from '../agent/pending-call.ts';
 import type { ToolResult, ToolUse } from '../message/content-block.ts';
 import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';

@@ -3,6 +3,7 @@ import type { ToolResult } from '../message/content-block.ts';
 import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { PreparedCall } from './prepare-call.ts';
+import type { ToolContext } from './tool.ts';
 import { errorResult, interruptedResult, outputResult } from './tool-result.ts';
 
 export interface RunCallOptions {
@@ -41,8 +42,8 @@ export async function runCall(call: Extract<PreparedCall, { ok: true }>, options
       stop(new AgentError('TOOL_TIMEOUT', message), errorResult(toolUse, message));
     }, tool.timeoutMs);
     signal.addEventListener('abort', onAbort);
-    const execute = async (): Promise<ToolResult> =>
-      outputResult(toolUse, await tool.execute(input, { signal: own.signal, toolUseId: toolUse.id, messages, idempotencyKey, emit }));
+    const context = { signal: own.signal, toolUseId: toolUse.id, messages, idempotencyKey, emit } as unknown as ToolContext;
+    const execute = async (): Promise<ToolResult> => outputResult(toolUse, await tool.execute!(input, context));
     execute().then(settle, (error: unknown) => settle(errorResult(toolUse, messageOf(error))));
   });
 }

@@ -1,10 +1,11 @@
 import { AgentError } from '../error/agent-error.ts';
-import type { ContentBlock } from '../message/content-block.ts';
-import type { JsonValue } from '../message/json.ts';
+import type { ContentBlock, ToolUse } from '../message/content-block.ts';
+import type { JsonObject, JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
 import type { Schema } from '../schema/schema.ts';
 import { toSchema, type InferOutput, type SchemaLike } from '../schema/to-schema.ts';
+import type { ContextToken } from './context-token.ts';
 
 export interface ToolContext {
   /** Raised when the call is aborted or its time is up; hand it on to `fetch`. */
@@ -16,6 +17,13 @@ export interface ToolContext {
   readonly idempotencyKey: string;
   /** Progress for hooks and readers; the model never sees it (AgentScope: `ToolEmitter`). */
   emit(progress: JsonValue): void;
+  /** What was provided for a token by the call, else the agent. Throws `CONFIGURATION` where nothing was. */
+  get<T>(token: ContextToken<T>): T;
+  /**
+   * Ends the call of this tool without a result: the run finishes the other calls and ends as `suspended`, until somebody decides
+   * (AgentScope: `ToolSuspendException`). Never returns.
+   */
+  suspend(reason: string): never;
 }
 
 /** Text goes to the model as it is; anything else as its JSON text (`undefined` as an empty text). */
@@ -31,8 +39,22 @@ export interface ToolOptions<S extends SchemaLike> {
   readonly timeoutMs?: number;
   /** Asks the provider to keep to the schema, where it can. */
   readonly strict?: boolean;
-  readonly execute: (input: InferOutput<S>, context: ToolContext) => ToolOutput | Promise<ToolOutput>;
+  /** Parameters that the model neither sees nor sets, with their values (AgentScope: preset parameters). */
+  readonly preset?: JsonObject;
+  /** The toolkit's groups this tool belongs to; in none: always active. Needs a `Toolkit`. */
+  readonly group?: string | readonly string[];
+  /** Whether somebody has to approve a call before it runs; the call suspends until then. Default false. */
+  readonly needsApproval?: boolean | ((input: InferOutput<S>, call: ToolUse) => boolean | Promise<boolean>);
+  /**
+   * What becomes of a call that had started and whose result was lost: run again (`safe`), ask somebody, or (default `never`) tell
+   * the model that it was interrupted.
+   */
+  readonly replay?: ReplayPolicy;
+  /** Without it the tool is external: each call suspends, and its result is given with the next call of the agent. */
+  readonly execute?: (input: InferOutput<S>, context: ToolContext) => ToolOutput | Promise<ToolOutput>;
 }
+
+export type ReplayPolicy = 'safe' | 'ask' | 'never';
 
 /** A tool as a toolkit holds it; made by `tool()`. */
 export interface Tool {
@@ -41,7 +63,11 @@ export interface Tool {
   readonly input: Schema<unknown>;
   /** What the model is told. */
   readonly schema: ToolSchema;
-  readonly execute: (input: unknown, context: ToolContext) => ToolOutput | Promise<ToolOutput>;
+  readonly groups?: readonly string[];
+  readonly preset?: JsonObject;
+  readonly needsApproval?: boolean | ((input: unknown, call: ToolUse) => boolean | Promise<boolean>);
+  readonly replay?: ReplayPolicy;
+  readonly execute?: (input: unknown, context: ToolContext) => ToolOutput | Promise<ToolOutput>;
 }
 
 /** Media and text that a tool returns as they are, instead of as JSON. */
@@ -67,6 +93,6 @@ export function tool<const S extends SchemaLike>(options: ToolOptions<S>): Tool 
     get schema() {
       return (schema ??= { name, description, parameters: input.jsonSchema, ...(strict !== undefined && { strict }) });
     },
-    execute: execute as Tool['execute'],
+    ...(execute && { execute: execute as NonNullable<Tool['execute']> }),
   };
 }
