@@ -21,6 +21,8 @@ export function demoAgent({ model, memory, sessionId, notes }: DemoAgentOptions)
     model,
     memory,
     sessionId,
+    // A turn that a closed tab cut off must not keep the next question out.
+    pendingToolRecovery: true,
     tools: [calculator, timeInCity(), notesTool(notes), setTheme],
     context: fitContext({ window: model.features.contextWindow ?? contextWindow }),
   });

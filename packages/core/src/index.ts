@@ -1,12 +1,14 @@
 export { ReActAgent } from './agent/react-agent.ts';
-export type { AgentInput } from './agent/react-agent.ts';
+export type { AgentInput } from './agent/call-input.ts';
+export type { InterruptRequest } from './agent/interrupt-request.ts';
 export type { AgentOptions, CallOptions } from './agent/agent-options.ts';
 export type { AgentResult, StopReason } from './agent/agent-result.ts';
 export type { Extension, RecallContext } from './agent/extension.ts';
 export type { OutputMode, OutputRun } from './agent/output-mode.ts';
 export type { Decision, PendingCall } from './agent/pending-call.ts';
 export { AgentStream } from './agent/agent-stream.ts';
-export type { AgentStreamOptions } from './agent/agent-stream.ts';
+export { RunDriver } from './agent/run-driver.ts';
+export type { RunDriverOptions } from './agent/run-driver.ts';
 export { summarize } from './agent/limit.ts';
 export type { OnLimit, SummarizeOptions } from './agent/limit.ts';
 export type { ContextPolicy, ContextRequest, FittedContext } from './context/context-policy.ts';

@@ -6,10 +6,13 @@ import type { RequestVariables } from './handler-options.ts';
 const statusOf: Readonly<Record<AgentErrorCode, number>> = {
   INVALID_INPUT: 400,
   INVALID_MESSAGE: 400,
+  INVALID_DECISION: 400,
+  INVALID_STATE: 400,
   MODEL_CONTEXT_LENGTH: 400,
   UNAUTHORIZED: 401,
   NOT_FOUND: 404,
   AGENT_BUSY: 409,
+  PENDING_TOOL_CALLS: 409,
   PAYLOAD_TOO_LARGE: 413,
   MODEL_RATE_LIMITED: 429,
   ABORTED: 499,

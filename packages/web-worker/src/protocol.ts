@@ -1,4 +1,4 @@
-import type { AgentErrorData, AgentInput, AgentResult, CallOptions, JsonValue, Msg } from '@isoloop/core';
+import type { AgentErrorData, AgentInput, AgentResult, CallOptions, InterruptRequest, JsonValue, Msg } from '@isoloop/core';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
 
 /** Marks our messages among an app's own on the same worker; the number is the version of all that follows. */
@@ -52,7 +52,7 @@ export interface SessionApi {
   chat(request: ChatRequest, port: MessagePort): void;
   /** Goes the same way as the calls, so that it can't overtake them; an unknown id is ignored. */
   abort(id: number): void;
-  interrupt(message?: string | Msg): Promise<Outcome<void>>;
+  interrupt(request?: string | Msg | InterruptRequest): Promise<Outcome<boolean>>;
   messages(): Promise<Outcome<readonly Msg[]>>;
   uiMessages(): Promise<Outcome<readonly UiMessage[]>>;
   clear(): Promise<Outcome<void>>;

@@ -1,5 +1,5 @@
-import { AgentError, AgentStream } from '@isoloop/core';
-import type { AgentEvent, AgentInput, AgentResult, CallOptions, EventBatch, Msg } from '@isoloop/core';
+import { AgentError, AgentStream, RunDriver } from '@isoloop/core';
+import type { AgentEvent, AgentInput, AgentResult, CallOptions, EventBatch, InterruptRequest, Msg } from '@isoloop/core';
 import type { UiChunk, UiMessage } from '@isoloop/core/ai-sdk';
 import { releaseProxy, transfer, wrap, type Remote } from 'comlink';
 import { workerChatTransport, type WorkerChatTransport, type WorkerChatTransportOptions } from './chat-transport.ts';
@@ -20,6 +20,9 @@ export interface RemoteStream extends AsyncIterable<AgentEvent> {
   readonly result: Promise<AgentResult>;
 }
 
+/** What of a call's options can cross to a worker. */
+export type RemoteCallOptions = Omit<CallOptions, 'context' | 'output'>;
+
 /**
  * The page's side of an agent in a worker. Whatever waits for the worker rejects at once with `WORKER_FAILED` or `WORKER_TERMINATED`
  * when the worker is gone or the connection closed; other errors arrive as the `AgentError` they were.
@@ -27,10 +30,10 @@ export interface RemoteStream extends AsyncIterable<AgentEvent> {
 export interface RemoteAgent {
   readonly sessionId: string;
   /** As `ReActAgent.call`. The signal crosses as a message; the call then resolves with reason `aborted`. */
-  call(input?: AgentInput, options?: CallOptions): Promise<AgentResult>;
-  stream(input?: AgentInput, options?: CallOptions): RemoteStream;
+  call(input?: AgentInput, options?: RemoteCallOptions): Promise<AgentResult>;
+  stream(input?: AgentInput, options?: RemoteCallOptions): RemoteStream;
   /** As `ReActAgent.interrupt`; resolves when the agent was told. */
-  interrupt(message?: string | Msg): Promise<void>;
+  interrupt(request?: string | Msg | InterruptRequest): Promise<boolean>;
   messages(): Promise<readonly Msg[]>;
   /** The conversation for `useChat({ messages })`. */
   uiMessages(): Promise<readonly UiMessage[]>;
@@ -78,7 +81,7 @@ export function createRemoteAgent({ sessionId, worker, port, lifeline, connected
       abort: () => abort(id),
       decode: unpackEvents,
     });
-    return new AgentStream({ runId: String(id), events: run.batches, abort: run.abort, detached });
+    return new AgentStream(new RunDriver({ runId: String(id), events: run.batches, abort: run.abort, detached }));
   };
 
   const end = (reason: string): void => lifeline.cut(new AgentError('WORKER_TERMINATED', reason));
@@ -88,7 +91,7 @@ export function createRemoteAgent({ sessionId, worker, port, lifeline, connected
     sessionId,
     call,
     stream,
-    interrupt: (message) => ask(() => remote.interrupt(message)),
+    interrupt: (request) => ask(() => remote.interrupt(request)),
     messages: () => ask(() => remote.messages()),
     uiMessages: () => ask(() => remote.uiMessages()),
     clear: () => ask(() => remote.clear()),

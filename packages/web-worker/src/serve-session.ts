@@ -70,7 +70,7 @@ export function serveSession(sessions: Sessions, { sessionId, options }: Connect
       );
     },
     abort: (id) => controllers.get(id)?.abort(),
-    interrupt: (message) => toOutcome(withAgent(async (agent) => agent.interrupt(message))),
+    interrupt: (request) => toOutcome(withAgent(async (agent) => agent.interrupt(request))),
     messages: () => toOutcome(withAgent((agent) => agent.messages())),
     uiMessages: () => toOutcome(withAgent(async (agent) => toUiMessages(await agent.messages()))),
     clear: () => toOutcome(session.edit((memory) => memory.clear())),

@@ -3,18 +3,26 @@ import type { Hook } from '../hook/hook.ts';
 import type { Memory } from '../memory/memory.ts';
 import type { ChatModel, GenerateOptions } from '../model/chat-model.ts';
 import type { Tool } from '../tool/tool.ts';
-import type { Toolkit } from '../tool/toolkit.ts';
+import type { ContextEntry } from '../tool/context-token.ts';
+import type { ToolSet } from '../tool/tool-set.ts';
+import type { Extension } from './extension.ts';
 import type { OnLimit } from './limit.ts';
+import type { OutputMode } from './output-mode.ts';
 
 export interface AgentOptions {
   readonly name: string;
   /** Goes first in every request; blank: none. */
   readonly systemPrompt?: string;
   readonly model: ChatModel;
-  readonly tools?: readonly Tool[] | Toolkit;
+  /** An array, or a `Toolkit`, which is forked. */
+  readonly tools?: readonly Tool[] | ToolSet;
+  /** What tools get for their tokens, where the call provides nothing else. */
+  readonly toolContext?: Iterable<ContextEntry>;
   /** Default: an `InMemoryMemory` of its own. */
   readonly memory?: Memory;
   readonly hooks?: readonly Hook[];
+  /** Features that come as one piece, such as `longTermMemory()`. */
+  readonly extensions?: readonly Extension[];
   readonly limits?: {
     /** Rounds of reasoning and acting; default 10 (AgentScope: `maxIters`). At the limit `onLimit` gives the answer. */
     readonly iterations?: number;
@@ -25,6 +33,19 @@ export interface AgentOptions {
   readonly onLimit?: OnLimit;
   /** Makes each request fit the model's window; default: nothing is cut. */
   readonly context?: ContextPolicy;
+  /**
+   * What a call does that comes while another runs: fail with `AGENT_BUSY` and change nothing (default), wait for its turn, or give
+   * its messages to the running call and resolve with that one's result.
+   */
+  readonly whenBusy?: 'reject' | 'queue' | 'inject';
+  /** New input while tool calls have no result: fail with `PENDING_TOOL_CALLS` (default), or give those an `interrupted` result. */
+  readonly pendingToolRecovery?: boolean;
+  /** What an interrupted call answers. */
+  readonly recoveryMessage?: string;
+  /** Whether `pre-call` hooks may change the input (default), or are only told (AgentScope's document). */
+  readonly preCall?: 'modifiable' | 'notification';
+  /** Who wins where a preset and the model both set a parameter of a tool. Default `preset`; `model` is AgentScope's document. */
+  readonly presetPriority?: 'preset' | 'model';
   /** For every request of this agent; a call's own options win. */
   readonly generate?: GenerateOptions;
   /** Default: a new one. Names the conversation in events. */
@@ -35,11 +56,17 @@ export interface AgentOptions {
   readonly now?: () => number;
 }
 
-export interface CallOptions extends GenerateOptions {
+export interface CallOptions<T = unknown> extends GenerateOptions {
   /** Stops model, tools and waits at once; the call resolves with reason `aborted`. */
   readonly signal?: AbortSignal;
   /** The run goes on without a reader; a slow or absent reader does not hold it up. Default false. */
   readonly detached?: boolean;
   /** Default true: a failure rejects. False: it resolves as a result with reason `error` (Arc Reactor). */
   readonly throwOnError?: boolean;
+  /** Names of the tools this call may use; default: all that are active. */
+  readonly allowTools?: readonly string[];
+  /** What tools get for their tokens; wins over the agent's. */
+  readonly context?: Iterable<ContextEntry>;
+  /** Has the call end with a typed value, such as `structured(schema)`. */
+  readonly output?: OutputMode<T>;
 }

@@ -4,12 +4,12 @@ import type { Run } from './run.ts';
 
 /** The messages of the next request, made to fit the model's window by the agent's policy, where it has one. */
 export async function* fitRequest(run: Run): AsyncGenerator<EventBatch, readonly Msg[]> {
-  const { options, toolkit } = run.setup;
+  const { options } = run.setup;
   const all = run.request();
   if (!options.context) return all;
   const { messages, ...counts } = await options.context({
     messages: all,
-    tools: toolkit.schemas(),
+    tools: run.schemas(),
     ...(run.promptId && { promptId: run.promptId }),
   });
   if (counts.removed) yield await run.notify('context-fitted', counts);

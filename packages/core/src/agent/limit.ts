@@ -20,7 +20,7 @@ export function summarize(options: SummarizeOptions = {}): OnLimit {
     const question = createMessage('user', prompt, run.setup);
     const before = await run.modify('pre-summary', { messages: [...(yield* fitRequest(run)), question] });
     yield [before];
-    const { toolChoice: _toolChoice, ...generate } = run.setup.generate;
+    const { toolChoice: _toolChoice, ...generate } = run.generate;
     const reply = yield* readReply(run, { ...generate, messages: before.messages, tools: [] }, 'summary');
     if (reply.type === 'cut') return reply;
     return { type: 'whole', message: yield* run.revise('post-summary', withoutCalls(reply.message)) };

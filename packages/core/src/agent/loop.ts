@@ -1,48 +1,257 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { EventBatch } from '../hook/agent-event.ts';
-import { textOf } from '../message/message-text.ts';
+import type { ToolResult, ToolUse } from '../message/content-block.ts';
+import { toolMessage } from '../message/create-message.ts';
+import { textOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
+import { inRequestOrder } from '../message/tool-pairs.ts';
+import type { ReadyCall } from '../tool/prepare-call.ts';
+import { isSuspension, runCall } from '../tool/run-call.ts';
+import { interruptedResult } from '../tool/tool-result.ts';
+import { abortable } from './abortable.ts';
+import { admitCall, suspend } from './admit-call.ts';
 import type { AgentResult, StopReason } from './agent-result.ts';
-import { act } from './act.ts';
-import type { Move } from './move.ts';
-import { reason } from './reason.ts';
+import { decisionsIn, type CallInput } from './call-input.ts';
+import { fitRequest } from './fit-request.ts';
+import type { Interruption } from './interrupt-request.ts';
+import { summarize } from './limit.ts';
+import type { Move, Step } from './move.ts';
+import type { Decision, PendingCall } from './pending-call.ts';
+import { readReply } from './read-reply.ts';
 import type { Run } from './run.ts';
-import { settle } from './settle.ts';
+import { ToolQueue } from './tool-queue.ts';
 
 type Finish = Extract<Move, { to: 'finish' }>;
+type StopRequest = Exclude<Interruption, { mode: 'pause' }>;
 
-/** One call: settle → reason → act → … → finish. Yields event batches, returns the result, fails after `error` and `run-end`. */
-export async function* loop(run: Run, input: readonly Msg[]): AsyncGenerator<EventBatch, AgentResult> {
+/**
+ * One call: settle → reason → act → reason → … → finish. Yields event batches, returns the result, fails after `error` and
+ * `run-end`. Without `input` the call was aborted while it waited for its turn: nothing of it is stored.
+ */
+export async function* loop(run: Run, input: CallInput | undefined, resumes?: string): AsyncGenerator<EventBatch, AgentResult> {
   try {
-    yield await run.notify('run-start', {});
-    let move = yield* settle(run, input);
-    while (move.to !== 'finish') move = yield* move.to === 'reason' ? reason(run) : act(run, move.toolUses);
+    yield await run.notify('run-start', resumes === undefined ? {} : { resumes });
+    let move = input ? yield* settle(run, input) : finishWith(run, 'aborted');
+    while (move.to !== 'finish') move = yield* move.to === 'reason' ? reason(run) : act(run, move.toolUses, move.decisions);
     return yield* finish(run, move);
   } catch (thrown) {
     const error = AgentError.from(thrown);
     const data = error.toJSON();
-    const result: AgentResult = { ...resultOf(run, run.message('assistant', []), 'error'), error: data };
+    await run.append(run.injected.splice(0)).catch(() => {});
     await run.setup.memory.flush?.().catch(() => {});
-    yield await lastWords(run, 'error', { error: data });
-    yield await lastWords(run, 'run-end', { result });
-    if (!run.setup.throwOnError) return result;
+    const result: AgentResult = { ...resultOf(run, finishWith(run, 'error')), error: data };
+    // A hook that fails on these events must not hide the failure.
+    for (const event of [run.event('error', { error: data }), run.event('run-end', { result })]) {
+      await run.hooks.notify(event).catch(() => {});
+      yield [event];
+    }
+    if (run.options.throwOnError === false) return result;
     throw error;
   }
 }
 
+/** Takes the input in and brings the log into a state the model can be asked about: every tool call has its result, or is about to. */
+async function* settle(run: Run, input: CallInput): Step {
+  const { memory, options, extensions, sessionId } = run.setup;
+  run.show(await memory.read());
+  const messages = yield* preCall(run, input.messages);
+  const decisions = decisionsIn({ ...input, messages });
+  const open = run.openCalls();
+  checkDecisions(decisions, open, messages);
+  const more = decisions.length ? [] : messages;
+  if (open.length && more.length) {
+    if (!options.pendingToolRecovery) {
+      const ids = open.map(({ id }) => id);
+      const why = 'Give their results or decisions, call without input to go on, or set pendingToolRecovery.';
+      throw new AgentError('PENDING_TOOL_CALLS', `Tool calls without results: ${ids.join(', ')}. ${why}`, { details: { ids } });
+    }
+    await closeCalls(run);
+  }
+  const last = run.view.at(-1);
+  if (last?.metadata?.['partial'] === 'paused' && !more.length) {
+    await memory.delete([last.id]);
+    run.view.pop();
+    yield await run.notify('step-reset', { reason: 'resume' });
+  } else if (!more.length && !open.length && last?.role !== 'user' && last?.role !== 'tool') {
+    throw new AgentError('INVALID_INPUT', 'There is nothing to answer: the call needs an input.');
+  }
+  await run.append(more);
+  const prompt = run.view.findLast(({ role }) => role === 'user');
+  run.promptId = prompt?.id;
+  for (const { recall } of extensions) {
+    const signal = run.modelSignal();
+    if (!recall || run.cut) continue;
+    const recalled = abortable(recall(more.length || !prompt ? more : [prompt], { sessionId, signal }), signal);
+    run.recalled = [...run.recalled, ...(await recalled.catch((error: unknown) => ifCut(run, error, [])))];
+  }
+  if (open.length && !more.length) return { to: 'act', toolUses: open, decisions };
+  run.view = [...inRequestOrder(run.view)];
+  return { to: 'reason' };
+}
+
+/** Modifiable as the reference's code has it, or a notification as its document does. */
+async function* preCall(run: Run, input: readonly Msg[]): AsyncGenerator<EventBatch, readonly Msg[]> {
+  if (run.setup.options.preCall === 'notification') {
+    yield await run.notify('pre-call', { input });
+    return input;
+  }
+  const event = await run.modify('pre-call', { input });
+  yield [event];
+  return event.input;
+}
+
+function checkDecisions(decisions: readonly Decision[], open: readonly ToolUse[], messages: readonly Msg[]): void {
+  const refuse = (why: string): never => {
+    throw new AgentError('INVALID_DECISION', why);
+  };
+  decisions.forEach(({ toolUseId: id }, index) => {
+    if (!open.some((call) => call.id === id)) refuse(`No open tool call has the id "${id}".`);
+    if (decisions.findIndex((other) => other.toolUseId === id) < index) refuse(`Two decisions about the tool call "${id}".`);
+  });
+  if (decisions.length && messages.some(({ content }) => content.some(({ type }) => type !== 'tool_result'))) {
+    refuse('Decisions and tool results go alone: other input comes with the next call.');
+  }
+}
+
+/** Asks the model once; its reply is an answer, tool calls, or cut by an interrupt or abort. */
+async function* reason(run: Run): Step {
+  const { options } = run.setup;
+  if (run.cut) return yield* recover(run);
+  await run.append(run.injected.splice(0));
+  if (run.iteration >= (options.limits?.iterations ?? 10)) {
+    const reply = yield* (run.output?.onLimit ?? options.onLimit ?? summarize())(run);
+    if (reply.type === 'cut') return yield* recover(run, reply.message);
+    return finishWith(run, 'max-iterations', reply.message, reply.output);
+  }
+  run.iteration += 1;
+
+  const messages = yield* fitRequest(run);
+  const before = await run.modify('pre-reasoning', { messages, tools: run.schemas(), options: run.generate });
+  yield [before];
+  const request = { ...before.options, messages: before.messages, tools: before.tools };
+  const reply = yield* readReply(run, run.output?.request(request) ?? request, 'reasoning');
+  if (reply.type === 'cut') return yield* recover(run, reply.message);
+
+  const asked: { stop?: boolean; reasonAgain?: readonly Msg[] } = {};
+  const message = yield* run.revise('post-reasoning', reply.message, {
+    stop: () => void (asked.stop = true),
+    gotoReasoning: (more) => void (asked.reasonAgain = more),
+  });
+  if (asked.stop) return finishWith(run, 'stopped-by-hook', message);
+  const toolUses = toolUsesOf(message);
+  if (!toolUses.length && !asked.reasonAgain) {
+    const move = await run.output?.judge(message);
+    if (move) return move;
+    if (!run.injected.length) return finishWith(run, 'stop', message);
+  }
+  await run.append([message]);
+  if (toolUses.length && !asked.reasonAgain) return { to: 'act', toolUses };
+  if (asked.reasonAgain) await run.append(asked.reasonAgain);
+  await closeCalls(run);
+  return { to: 'reason' };
+}
+
+/**
+ * Runs open calls, in parallel: results enter the log as they come, the view in the order they were asked for. `decisions` are there
+ * when the calls were open before this run.
+ */
+async function* act(run: Run, toolUses: readonly ToolUse[], decisions?: readonly Decision[]): Step {
+  const from = decisions ? 0 : run.view.length - 1;
+  const { options, sessionId, calls, tools } = run.setup;
+  const message = run.view.findLast(({ role }) => role === 'assistant');
+  const state = { stopped: false, done: false };
+  const pending: PendingCall[] = [];
+  try {
+    const ready: ReadyCall[] = [];
+    for (const toolUse of toolUses) {
+      const admission = yield* admitCall(
+        run,
+        toolUse,
+        decisions?.find(({ toolUseId }) => toolUseId === toolUse.id),
+      );
+      if (admission.type === 'ready') ready.push(admission.call);
+      else if (admission.type === 'pending') pending.push(admission.pending);
+      else yield await conclude(run, admission.toolUse, admission.result, state);
+    }
+    const queue = new ToolQueue({ concurrency: options.limits?.parallelTools ?? Infinity });
+    const messages = run.request();
+    const context = new Map([...(tools.context ?? []), ...(options.toolContext ?? []), ...(run.options.context ?? [])]);
+    for (const call of ready) {
+      const { id } = call.toolUse;
+      queue.start(call.toolUse, (sink) => {
+        calls.get(id)!.started = true;
+        const { signal, agentPath } = run;
+        return runCall(call, { messages, agentPath, context, idempotencyKey: `${sessionId}:${id}`, signal, ...sink });
+      });
+    }
+    for await (const items of queue.drain()) {
+      for (const item of items) {
+        const { toolUse } = item;
+        if (item.type === 'failure') throw item.error;
+        else if (item.type === 'events') yield run.adopt(item.events);
+        else if (item.type === 'progress') yield await run.notify('acting-chunk', { toolUseId: toolUse.id, chunk: item.chunk });
+        else if (isSuspension(item.outcome)) pending.push(suspend(run, toolUse, 'suspended', item.outcome.suspended));
+        else yield await conclude(run, toolUse, item.outcome, state);
+      }
+    }
+    state.done = true;
+  } finally {
+    // A failure on the way (a hook that threw, a full store, a tool's fatal error) must not leave the sibling calls running.
+    if (!state.done) run.abort();
+  }
+  run.view = [...run.view.slice(0, from), ...inRequestOrder(run.view.slice(from))];
+  run.pending = pending;
+  if (state.stopped) return finishWith(run, 'stopped-by-hook', message);
+  if (run.cut) return yield* recover(run);
+  return (await run.output?.settled()) ?? (pending.length ? finishWith(run, 'suspended', message) : { to: 'reason' });
+}
+
+async function conclude(run: Run, toolUse: ToolUse, result: ToolResult, state: { stopped: boolean }): Promise<EventBatch> {
+  const event = await run.modify('post-acting', { toolUse, result }, { stop: () => void (state.stopped = true) });
+  await run.append([toolMessage({ ...event.result, toolUseId: toolUse.id }, run.setup)]);
+  return [event];
+}
+
+/**
+ * Ends a call that was interrupted, paused or aborted: what was released of the reply is kept, marked `metadata.partial`. An interrupt
+ * answers with a recovery message of its own, or with the message it was given (AgentScope: `handleInterrupt`).
+ */
+async function* recover(run: Run, partial?: Msg): Step {
+  if (partial) await run.append([partial]);
+  if (run.cut === 'paused') return finishWith(run, 'suspended', partial ?? run.view.findLast(({ role }) => role === 'assistant'));
+  run.pending = [];
+  await closeCalls(run);
+  if (run.cut === 'aborted') return finishWith(run, 'aborted', partial);
+  const { message: given = run.setup.options.recoveryMessage ?? 'You interrupted me. What now?' } = run.interruption as StopRequest;
+  const message: Msg = typeof given === 'object' ? given : run.message('assistant', given);
+  yield await run.notify('reasoning-chunk', { blockId: `${message.id}:0`, kind: 'text', delta: textOf(message) });
+  return finishWith(run, 'interrupted', message);
+}
+
+/** Law 3: gives each open tool call an `interrupted` result and puts all results where the model wants them. */
+async function closeCalls(run: Run): Promise<void> {
+  await run.append(run.openCalls().map((toolUse) => toolMessage(interruptedResult(toolUse), run.setup)));
+  run.view = [...inRequestOrder(run.view)];
+}
+
 async function* finish(run: Run, move: Finish): AsyncGenerator<EventBatch, AgentResult> {
-  const { reason: why } = move;
   let { message } = move;
-  if (why !== 'aborted' && why !== 'interrupted') message = yield* run.revise('post-call', message);
+  if (move.reason === 'suspended') yield await run.notify('suspended', { pending: run.pending });
+  if (move.reason !== 'aborted' && move.reason !== 'interrupted') message = yield* run.revise('post-call', message);
   // What a step has put into the log, and the nothing of a call aborted before its answer, is not to be put there.
   if (message.content.length && !run.view.some(({ id }) => id === message.id)) await run.append([message]);
+  await run.append(run.injected.splice(0));
   await run.setup.memory.flush?.();
-  const result = resultOf(run, message, why);
+  const result = resultOf(run, { ...move, message });
   yield await run.notify('run-end', { result });
   return result;
 }
 
-function resultOf(run: Run, message: Msg, why: StopReason): AgentResult {
+function finishWith(run: Run, why: StopReason, message: Msg = run.message('assistant', []), output?: unknown): Finish {
+  return { to: 'finish', reason: why, message, ...(output !== undefined && { output }) };
+}
+
+function resultOf(run: Run, { message, reason: why, output }: Finish): AgentResult {
   const { memory, now } = run.setup;
   return {
     text: textOf(message),
@@ -52,18 +261,13 @@ function resultOf(run: Run, message: Msg, why: StopReason): AgentResult {
     toolsUsed: [...run.toolsUsed],
     durationMs: now() - run.startedAt,
     iterations: run.iteration,
-    pending: [],
+    pending: run.pending,
+    ...(output !== undefined && { output }),
     sessionVersion: memory.sessionVersion ?? 0,
   };
 }
 
-/** The events of a failed call: a hook that fails on them must not hide the failure. */
-async function lastWords<K extends 'error' | 'run-end'>(
-  run: Run,
-  type: K,
-  fields: Parameters<typeof run.event<K>>[1],
-): Promise<EventBatch> {
-  const event = run.event(type, fields);
-  await run.hooks.notify(event).catch(() => {});
-  return [event];
+function ifCut<T>(run: Run, error: unknown, value: T): T {
+  if (run.cut) return value;
+  throw error;
 }

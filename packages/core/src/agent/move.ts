@@ -2,11 +2,12 @@ import type { ToolUse } from '../message/content-block.ts';
 import type { Msg } from '../message/msg.ts';
 import type { EventBatch } from '../hook/agent-event.ts';
 import type { StopReason } from './agent-result.ts';
+import type { Decision } from './pending-call.ts';
 
 /** Where the loop goes next. */
 export type Move =
   | { readonly to: 'reason' }
-  | { readonly to: 'act'; readonly toolUses: readonly ToolUse[] }
+  | { readonly to: 'act'; readonly toolUses: readonly ToolUse[]; readonly decisions?: readonly Decision[] }
   | { readonly to: 'finish'; readonly reason: StopReason; readonly message: Msg; readonly output?: unknown };
 
 /** A state of the loop: yields events, returns the next move. */

@@ -10,7 +10,7 @@ export interface OutputMode<T = unknown> {
   /** Called once a run, so that a mode can be kept and used for many calls. */
   begin(run: Run): OutputRun;
   /** Carries the value's type; never there. */
-  readonly of?: (value: T) => T;
+  readonly of?: () => T;
 }
 
 /** The mode at work in one run. */

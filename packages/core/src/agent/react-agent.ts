@@ -2,31 +2,40 @@ import { AgentError } from '../error/agent-error.ts';
 import type { EventBatch } from '../hook/agent-event.ts';
 import { HookDispatcher } from '../hook/hook-dispatcher.ts';
 import type { Hook } from '../hook/hook.ts';
-import { createMessage, systemMessage } from '../message/create-message.ts';
+import { systemMessage } from '../message/create-message.ts';
 import type { Msg } from '../message/msg.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import type { Memory } from '../memory/memory.ts';
-import { Toolkit } from '../tool/toolkit.ts';
+import { ToolList } from '../tool/tool-list.ts';
+import { abortable } from './abortable.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
 import type { AgentResult } from './agent-result.ts';
 import { AgentStream } from './agent-stream.ts';
+import { toCallInput, type AgentInput, type CallInput } from './call-input.ts';
+import type { InterruptRequest } from './interrupt-request.ts';
 import { loop } from './loop.ts';
 import { Run, type RunSetup } from './run.ts';
-
-/** What a call may be given: text, one message, several, or nothing: go on from the log. */
-export type AgentInput = string | Msg | readonly Msg[];
+import { RunDriver } from './run-driver.ts';
 
 /** An agent that reasons, acts and observes until it has an answer. One instance holds one conversation. */
 export class ReActAgent {
   readonly name: string;
   readonly sessionId: string;
   readonly memory: Memory;
-  readonly #setup: Omit<RunSetup, 'generate' | 'signal' | 'throwOnError'>;
+  readonly #setup: RunSetup;
   #hooks: readonly Hook[];
   #running: Run | undefined;
+  /** Settles when all calls so far have ended, with the last one's result. */
+  #tail: Promise<AgentResult> | undefined;
+  #driver: RunDriver | undefined;
+  /** The run that the next call goes on with. */
+  #suspendedRun: string | undefined;
 
   constructor(options: AgentOptions) {
-    const { name, systemPrompt, tools = [], hooks = [], generateId = () => crypto.randomUUID(), now = Date.now } = options;
+    const { name, systemPrompt, tools = [], hooks = [], extensions = [], presetPriority = 'preset' } = options;
+    const { generateId = () => crypto.randomUUID(), now = Date.now } = options;
+    const own = 'find' in tools && 'fork' in tools ? tools.fork({ presetPriority }) : new ToolList(tools).fork({ presetPriority });
+    const more = extensions.flatMap((extension) => extension.tools ?? []);
     this.name = name;
     this.sessionId = options.sessionId ?? generateId();
     this.memory = options.memory ?? new InMemoryMemory();
@@ -34,20 +43,22 @@ export class ReActAgent {
       options,
       sessionId: this.sessionId,
       memory: this.memory,
-      toolkit: tools instanceof Toolkit ? tools.fork() : new Toolkit(tools),
+      tools: more.length ? new ToolList(more, own) : own,
+      extensions,
       systemMessage: systemPrompt?.trim() ? systemMessage(systemPrompt, { id: 'system', now }) : undefined,
       generateId,
       now,
+      calls: new Map(),
     };
-    this.#hooks = hooks;
+    this.#hooks = [...hooks, ...extensions.flatMap((extension) => extension.hooks ?? [])];
   }
 
   /**
    * Runs to the end. Rejects with an `AgentError`; `AGENT_BUSY` while another call runs. An interrupt and an abort resolve, with
-   * their reason.
+   * their reason. Without input it goes on from the log: with tool calls that have no result, or after a pause.
    */
-  async call(input?: AgentInput, options: CallOptions = {}): Promise<AgentResult> {
-    const events = this.#start(input, options).events;
+  async call<T = unknown>(input?: AgentInput, options: CallOptions<T> = {}): Promise<AgentResult<T>> {
+    const { events } = this.#start(input, options);
     for (;;) {
       const read = await events.next();
       if (read.done) return read.value;
@@ -55,22 +66,40 @@ export class ReActAgent {
   }
 
   /** The same call as events. It starts at the first read, or at once with `detached: true`. */
-  stream(input?: AgentInput, options: CallOptions = {}): AgentStream {
+  stream<T = unknown>(input?: AgentInput, options: CallOptions<T> = {}): AgentStream<T> {
     const { run, events } = this.#start(input, options);
-    return new AgentStream({ runId: run.id, events, abort: () => run.abort(), detached: options.detached ?? false });
+    const driver = new RunDriver<T>({ runId: run.id, events, abort: () => run.abort(), detached: options.detached ?? false });
+    this.#driver = driver as RunDriver;
+    return new AgentStream(driver);
+  }
+
+  /**
+   * Another reader of the last stream, from the event after `afterSeq` on, also when the run has ended; `null` where the last stream
+   * is not `runId`, or has a reader that paces it (only a detached run, or one whose `result` was asked for first, takes several).
+   */
+  attach(options: { readonly runId?: string; readonly afterSeq?: number } = {}): AgentStream | null {
+    const driver = this.#driver;
+    if (!driver?.logged || (options.runId ?? driver.runId) !== driver.runId) return null;
+    return new AgentStream(driver, options.afterSeq);
   }
 
   /**
    * Asks the running call to stop at its next interrupt point (before reasoning, between model deltas, after tools) and to answer
-   * with a recovery message, or with `message`. Tools run to their end. Does nothing when no call runs.
+   * with a recovery message, or with `message`; or to pause there; or to take messages in. Tools run to their end. False, and nothing
+   * done, when no call runs.
    */
-  interrupt(message?: string | Msg): void {
-    this.#running?.interrupt(message);
+  interrupt(request: string | Msg | InterruptRequest = {}): boolean {
+    const run = this.#running;
+    if (!run) return false;
+    if (typeof request === 'string' || 'role' in request) run.interrupt({ message: request });
+    else if (request.mode === 'inject') run.injected.push(...toCallInput(request.messages, this.#setup).messages);
+    else run.interrupt(request);
+    return true;
   }
 
   /** Adds messages to the conversation without asking the model (AgentScope: `observe`). */
-  async observe(messages: AgentInput): Promise<void> {
-    await this.memory.append(this.#toMessages(messages));
+  async observe(messages: string | Msg | readonly Msg[]): Promise<void> {
+    await this.memory.append(toCallInput(messages, this.#setup).messages);
     await this.memory.flush?.();
   }
 
@@ -86,31 +115,45 @@ export class ReActAgent {
     };
   }
 
-  #start(
+  #start<T>(
     input: AgentInput | undefined,
-    options: CallOptions,
-  ): { readonly run: Run; readonly events: AsyncGenerator<EventBatch, AgentResult> } {
-    const { signal, detached: _detached, throwOnError = true, ...generate } = options;
-    const setup = { ...this.#setup, signal, throwOnError, generate: { ...this.#setup.options.generate, ...generate } };
-    const run = new Run(setup, new HookDispatcher(this.#hooks));
-    return { run, events: this.#guarded(run, this.#toMessages(input)) };
+    options: CallOptions<T>,
+  ): { readonly run: Run; readonly events: AsyncGenerator<EventBatch, AgentResult<T>> } {
+    const run = new Run(this.#setup, options, new HookDispatcher(this.#hooks));
+    return { run, events: this.#inTurn(run, toCallInput(input, this.#setup)) as AsyncGenerator<EventBatch, AgentResult<T>> };
   }
 
-  async *#guarded(run: Run, input: readonly Msg[]): AsyncGenerator<EventBatch, AgentResult> {
-    if (this.#running) throw new AgentError('AGENT_BUSY', `The agent "${this.name}" is busy.`);
-    this.#running = run;
+  /** Runs the loop when it is this call's turn. */
+  async *#inTurn(run: Run, input: CallInput): AsyncGenerator<EventBatch, AgentResult> {
+    const { whenBusy } = this.#setup.options;
+    const before = this.#tail;
+    if (before && whenBusy === 'inject' && this.#running && !input.decisions.length) {
+      this.#running.injected.push(...input.messages);
+      return before;
+    }
+    if (before && whenBusy !== 'queue') throw new AgentError('AGENT_BUSY', `The agent "${this.name}" is busy.`);
+    let resolve!: (result: AgentResult) => void;
+    let reject!: (error: unknown) => void;
+    const ended = new Promise<AgentResult>((...settle) => ([resolve, reject] = settle));
+    const turn = before?.catch(() => {});
+    const tail = turn ? turn.then(() => ended) : ended;
+    tail.catch(() => {});
+    this.#tail = tail;
     try {
-      return yield* loop(run, input);
+      if (turn) await abortable(turn, run.signal).catch(() => {});
+      const mine = !turn || !run.signal.aborted;
+      if (mine) this.#running = run;
+      const result = yield* loop(run, mine ? input : undefined, input.messages.length ? undefined : this.#suspendedRun);
+      if (mine) this.#suspendedRun = result.reason === 'suspended' ? run.id : undefined;
+      resolve(result);
+      return result;
+    } catch (error) {
+      reject(error);
+      throw error;
     } finally {
       run.end();
-      this.#running = undefined;
+      if (this.#running === run) this.#running = undefined;
+      if (this.#tail === tail) this.#tail = undefined;
     }
-  }
-
-  #toMessages(input: AgentInput | undefined): readonly Msg[] {
-    if (input === undefined) return [];
-    if (typeof input !== 'string') return 'role' in input ? [input] : input;
-    if (!input.trim()) throw new AgentError('INVALID_INPUT', 'The input is an empty text.');
-    return [createMessage('user', input, this.#setup)];
   }
 }

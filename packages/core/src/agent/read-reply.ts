@@ -6,8 +6,10 @@ import { abortable } from './abortable.ts';
 import { ReplyAssembler, type ReplyPiece } from './reply-assembler.ts';
 import type { Run } from './run.ts';
 
-/** `cut`: an interrupt or an abort ended it; `message` is what was released till then, or nothing. */
-export type Reply = { readonly type: 'whole'; readonly message: Msg } | { readonly type: 'cut'; readonly message?: Msg };
+/** `cut`: an interrupt or an abort ended it; `message` is what was released till then, or nothing. `output`: what `OnLimit` made of it. */
+export type Reply =
+  | { readonly type: 'whole'; readonly message: Msg; readonly output?: unknown }
+  | { readonly type: 'cut'; readonly message?: Msg };
 
 /** One request to the model: yields a batch a network read, returns the reply. Rejects with the model's `AgentError`. */
 export async function* readReply(run: Run, request: ModelRequest, phase: 'reasoning' | 'summary'): AsyncGenerator<EventBatch, Reply> {

@@ -1,30 +1,36 @@
 import type { AgentEvent, AgentEventBase, EventBatch, EventOf } from '../hook/agent-event.ts';
 import type { HookControl } from '../hook/hook.ts';
 import type { HookDispatcher } from '../hook/hook-dispatcher.ts';
-import { toolUsesOf } from '../message/message-text.ts';
+import { toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import { createMessage } from '../message/create-message.ts';
 import type { ContentBlock } from '../message/content-block.ts';
 import type { JsonObject } from '../message/json.ts';
 import type { Msg, Role } from '../message/msg.ts';
+import { openCalls } from '../message/tool-pairs.ts';
 import type { Writable } from '../message/writable.ts';
 import type { Memory } from '../memory/memory.ts';
-import type { GenerateOptions } from '../model/chat-model.ts';
+import type { GenerateOptions, ToolSchema } from '../model/chat-model.ts';
 import { addUsage, noUsage, type Usage } from '../model/usage.ts';
-import type { Toolkit } from '../tool/toolkit.ts';
-import type { AgentOptions } from './agent-options.ts';
+import type { ToolSet } from '../tool/tool-set.ts';
+import type { AgentOptions, CallOptions } from './agent-options.ts';
+import type { CallState } from './call-state.ts';
+import type { Extension } from './extension.ts';
+import type { Interruption } from './interrupt-request.ts';
+import type { OutputRun } from './output-mode.ts';
+import type { PendingCall } from './pending-call.ts';
 
-/** What the agent gives a run; the same for all its runs but for `generate` and `signal`. */
+/** What an agent's runs share. */
 export interface RunSetup {
   readonly options: AgentOptions;
   readonly sessionId: string;
   readonly memory: Memory;
-  readonly toolkit: Toolkit;
+  readonly tools: ToolSet;
+  readonly extensions: readonly Extension[];
   readonly systemMessage: Msg | undefined;
-  readonly generate: GenerateOptions;
-  readonly signal: AbortSignal | undefined;
-  readonly throwOnError: boolean;
   readonly generateId: () => string;
   readonly now: () => number;
+  /** The open tool calls; outlives the run that asked for them. */
+  readonly calls: Map<string, CallState>;
 }
 
 type EventFields<K extends AgentEvent['type']> = Omit<
@@ -36,9 +42,11 @@ type EventFields<K extends AgentEvent['type']> = Omit<
 export class Run {
   readonly id: string;
   readonly setup: RunSetup;
+  readonly options: CallOptions;
+  readonly generate: GenerateOptions;
   readonly hooks: HookDispatcher;
   readonly startedAt: number;
-  readonly #agentPath: readonly string[];
+  readonly agentPath: readonly string[];
   readonly #abort: AbortController = new AbortController();
   readonly #toolUseIds: Set<string> = new Set();
   #seq = 0;
@@ -47,34 +55,55 @@ export class Run {
   iteration = 0;
   usage: Usage = noUsage;
   readonly toolsUsed: Set<string> = new Set();
+  /** The agent's tools, and what this run adds to them. */
+  tools: ToolSet;
+  output: OutputRun | undefined;
+  /** What extensions recalled: in each request, never in the log. */
+  recalled: readonly Msg[] = [];
   /** The conversation as the log has it, without the system prompt. */
   view: Msg[] = [];
   /** The message this call was made with. */
   promptId: string | undefined;
-  /** Set by `interrupt()`; the loop looks at it at its interrupt points. */
-  interruption: { readonly message: string | Msg | undefined } | undefined;
+  /** Tool calls that the run leaves to somebody. */
+  pending: readonly PendingCall[] = [];
+  /** Messages that came in while the run was busy, not in the log yet. */
+  injected: Msg[] = [];
+  /** Set by an interrupt; the loop looks at it at its interrupt points. */
+  interruption: Interruption | undefined;
 
-  constructor(setup: RunSetup, hooks: HookDispatcher) {
+  constructor(setup: RunSetup, options: CallOptions, hooks: HookDispatcher) {
+    const {
+      signal,
+      detached: _detached,
+      throwOnError: _throw,
+      allowTools: _allow,
+      context: _context,
+      output: _output,
+      ...generate
+    } = options;
     this.setup = setup;
+    this.options = options;
+    this.generate = { ...setup.options.generate, ...generate };
     this.hooks = hooks;
+    this.tools = setup.tools;
     this.id = setup.generateId();
     this.startedAt = setup.now();
-    this.#agentPath = [setup.options.name];
-    const { signal } = setup;
+    this.agentPath = [setup.options.name];
     if (signal?.aborted) this.#onAbort();
     signal?.addEventListener('abort', this.#onAbort);
   }
 
   /** Lets go of the caller's signal, which may outlive many runs. */
   end(): void {
-    this.setup.signal?.removeEventListener('abort', this.#onAbort);
+    this.options.signal?.removeEventListener('abort', this.#onAbort);
   }
 
-  readonly #onAbort = (): void => this.abort(this.setup.signal?.reason);
+  readonly #onAbort = (): void => this.abort(this.options.signal?.reason);
 
   /** What keeps the loop from going on, if anything does. */
-  get cut(): 'aborted' | 'interrupted' | undefined {
-    return this.signal.aborted ? 'aborted' : this.interruption && 'interrupted';
+  get cut(): 'aborted' | 'paused' | 'interrupted' | undefined {
+    if (this.signal.aborted) return 'aborted';
+    return this.interruption && (this.interruption.mode === 'pause' ? 'paused' : 'interrupted');
   }
 
   /** Raised by the caller's signal or `cancel()`. */
@@ -87,14 +116,15 @@ export class Run {
     this.#modelAbort?.abort(reason);
   }
 
-  interrupt(message: string | Msg | undefined): void {
-    this.interruption ??= { message };
+  interrupt(interruption: Interruption): void {
+    this.interruption ??= interruption;
     this.#modelAbort?.abort();
   }
 
   /** For one model request: raised by an abort and by an interrupt. */
   modelSignal(): AbortSignal {
     this.#modelAbort = new AbortController();
+    if (this.cut) this.#modelAbort.abort();
     return this.#modelAbort.signal;
   }
 
@@ -109,9 +139,14 @@ export class Run {
     event.sessionId = this.setup.sessionId;
     event.seq = ++this.#seq;
     event.iteration = this.iteration;
-    event.agentPath = this.#agentPath;
+    event.agentPath = this.agentPath;
     event.at = at;
     return event;
+  }
+
+  /** Another run's events at their place in this one. */
+  adopt(events: readonly AgentEvent[]): EventBatch {
+    return events.map((event) => ({ ...event, seq: ++this.#seq }));
   }
 
   /** A modifiable event: the hooks' version of it. */
@@ -146,10 +181,19 @@ export class Run {
     return createMessage(role, content, { ...options, generateId, now });
   }
 
-  /** What the model is asked with, before it is made to fit: system prompt, then the conversation. */
+  /** What the model may call now. */
+  schemas(): readonly ToolSchema[] {
+    const { options } = this.setup;
+    const { allowTools } = this.options;
+    if (!options.model.features.tools) return [];
+    const all = this.tools.schemas();
+    return allowTools ? all.filter(({ name }) => allowTools.includes(name)) : all;
+  }
+
+  /** What the model is asked with, before it is made to fit (AgentScope: message assembly). */
   request(): readonly Msg[] {
     const { systemMessage } = this.setup;
-    return systemMessage ? [systemMessage, ...this.view] : [...this.view];
+    return [...(systemMessage ? [systemMessage] : []), ...this.recalled, ...this.view];
   }
 
   /** Puts messages into the log, then into the view. */
@@ -157,6 +201,11 @@ export class Run {
     if (!messages.length) return;
     await this.setup.memory.append(messages);
     this.show(messages);
+    const { calls } = this.setup;
+    for (const message of messages) {
+      for (const { id } of toolUsesOf(message)) calls.set(id, {});
+      for (const { toolUseId } of toolResultsOf(message)) calls.delete(toolUseId);
+    }
   }
 
   /** Puts messages into the view that the log has already. */
@@ -165,6 +214,11 @@ export class Run {
       this.view.push(message);
       for (const toolUse of toolUsesOf(message)) this.#toolUseIds.add(toolUse.id);
     }
+  }
+
+  /** The calls without a result. */
+  openCalls(): ReturnType<typeof openCalls> {
+    return openCalls(this.view);
   }
 
   /** Whether a tool call's id is new to the session; takes it if so. */

@@ -4,6 +4,9 @@ import type { JsonObject } from '../message/json.ts';
  * What went wrong, stable across versions and runtimes.
  *
  * - `AGENT_BUSY`: a call came while another one runs on the same agent.
+ * - `PENDING_TOOL_CALLS`: new input while tool calls have no result; `ids` in `details`.
+ * - `INVALID_DECISION`: a decision about a tool call that is not open, two about one, or one beside other input.
+ * - `INVALID_STATE`: a saved state that is damaged or of an unknown version.
  * - `INVALID_INPUT`: an argument, option or request body is malformed.
  * - `INVALID_MESSAGE`: a stored or foreign message does not have the shape of `Msg`.
  * - `MODEL_AUTH`: the model's server refused the key (401, 403).
@@ -25,6 +28,9 @@ import type { JsonObject } from '../message/json.ts';
  */
 export type AgentErrorCode =
   | 'AGENT_BUSY'
+  | 'PENDING_TOOL_CALLS'
+  | 'INVALID_DECISION'
+  | 'INVALID_STATE'
   | 'INVALID_INPUT'
   | 'INVALID_MESSAGE'
   | 'MODEL_AUTH'

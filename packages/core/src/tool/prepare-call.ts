@@ -1,30 +1,33 @@
 import type { ToolResult, ToolUse } from '../message/content-block.ts';
 import type { Validation } from '../schema/schema.ts';
-import type { Tool } from './tool.ts';
 import { errorResult } from './tool-result.ts';
-import type { Toolkit } from './toolkit.ts';
+import type { Tool } from './tool.ts';
+import type { ToolSet } from './tool-set.ts';
 
-export type PreparedCall =
-  | { readonly ok: true; readonly tool: Tool; readonly toolUse: ToolUse; readonly input: unknown }
-  | { readonly ok: false; readonly toolUse: ToolUse; readonly result: ToolResult };
+/** A call whose tool is there and whose arguments passed the schema. */
+export interface ReadyCall {
+  readonly ok: true;
+  readonly tool: Tool;
+  readonly toolUse: ToolUse;
+  readonly input: unknown;
+}
 
-/** Whether a call can run: the tool exists and its arguments are JSON that passes the schema. If not, what to tell the model. */
-export async function prepareCall(toolkit: Toolkit, toolUse: ToolUse): Promise<PreparedCall> {
+/** Whether a call can run. If not, what to tell the model. */
+export async function prepareCall(
+  tools: ToolSet,
+  toolUse: ToolUse,
+): Promise<ReadyCall | { readonly ok: false; readonly result: ToolResult }> {
   const { name, input, raw } = toolUse;
-  const tool = toolkit.get(name);
-  if (!tool) return refuse(toolUse, `Tool not found: ${name}. ${available(toolkit)}`);
+  const refuse = (reason: string) => ({ ok: false, result: errorResult(toolUse, reason) }) as const;
+  const tool = tools.find(name);
+  if (typeof tool === 'string') return refuse(tool);
+  if (!tool) {
+    const names = tools.schemas().map((schema) => schema.name);
+    return refuse(`Tool not found: ${name}. Available: ${names.join(', ') || 'none'}.`);
+  }
   const checked: Validation<unknown> =
     input === null && raw ? { ok: false, issues: ['they are not valid JSON'] } : await tool.input.validate(input);
   if (checked.ok) return { ok: true, tool, toolUse, input: checked.value };
   const issues = checked.issues.map((issue) => `- ${issue}`).join('\n');
-  return refuse(toolUse, `The arguments of "${name}" do not fit its schema:\n${issues}\nCorrect them.`);
-}
-
-function refuse(toolUse: ToolUse, reason: string): PreparedCall {
-  return { ok: false, toolUse, result: errorResult(toolUse, reason) };
-}
-
-function available(toolkit: Toolkit): string {
-  const names = toolkit.schemas().map((schema) => schema.name);
-  return `Available: ${names.join(', ') || 'none'}.`;
+  return refuse(`The arguments of "${name}" do not fit its schema:\n${issues}\nCorrect them.`);
 }

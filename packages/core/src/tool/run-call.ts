@@ -1,31 +1,41 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
+import type { AgentEvent } from '../hook/agent-event.ts';
 import type { ToolResult } from '../message/content-block.ts';
 import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
-import type { PreparedCall } from './prepare-call.ts';
+import type { ContextToken } from './context-token.ts';
+import type { ReadyCall } from './prepare-call.ts';
 import type { ToolContext } from './tool.ts';
 import { errorResult, interruptedResult, outputResult } from './tool-result.ts';
 
+/** The tool asked to wait. */
+export interface Suspension {
+  readonly suspended: string;
+}
+
 export interface RunCallOptions {
   readonly messages: readonly Msg[];
+  readonly agentPath: readonly string[];
   readonly idempotencyKey: string;
+  readonly context: ReadonlyMap<object, unknown>;
   /** Raised: the result is `interrupted` at once, also when the tool does not listen. */
   readonly signal: AbortSignal;
   emit(progress: JsonValue): void;
+  forward(events: readonly AgentEvent[]): void;
 }
 
-/** Runs one prepared call to its result; never rejects. Progress after the end is dropped. */
-export async function runCall(call: Extract<PreparedCall, { ok: true }>, options: RunCallOptions): Promise<ToolResult> {
+/**
+ * Runs one prepared call to its result. Progress after the end is dropped. Rejects only when the tool throws an `AgentError` with
+ * `TOOL_ERROR`: a failure that ends the agent's call.
+ */
+export async function runCall(call: ReadyCall, options: RunCallOptions): Promise<ToolResult | Suspension> {
   const { tool, toolUse, input } = call;
-  const { messages, idempotencyKey, signal } = options;
+  const { signal, context } = options;
   if (signal.aborted) return interruptedResult(toolUse);
   const own = new AbortController();
   let settled = false;
-  const emit = (progress: JsonValue): void => {
-    if (!settled) options.emit(progress);
-  };
-  return new Promise<ToolResult>((resolve) => {
-    const settle = (result: ToolResult): void => {
+  return new Promise((resolve, reject) => {
+    const settle = (result: ToolResult | Suspension): void => {
       if (settled) return;
       settled = true;
       clearTimeout(timer);
@@ -42,8 +52,28 @@ export async function runCall(call: Extract<PreparedCall, { ok: true }>, options
       stop(new AgentError('TOOL_TIMEOUT', message), errorResult(toolUse, message));
     }, tool.timeoutMs);
     signal.addEventListener('abort', onAbort);
-    const context = { signal: own.signal, toolUseId: toolUse.id, messages, idempotencyKey, emit } as unknown as ToolContext;
-    const execute = async (): Promise<ToolResult> => outputResult(toolUse, await tool.execute!(input, context));
-    execute().then(settle, (error: unknown) => settle(errorResult(toolUse, messageOf(error))));
+    const toolContext: ToolContext = {
+      ...options,
+      signal: own.signal,
+      toolUseId: toolUse.id,
+      emit: (progress) => void (settled || options.emit(progress)),
+      forward: (events) => void (settled || options.forward(events)),
+      get<T>(token: ContextToken<T>): T {
+        if (!context.has(token)) throw new AgentError('CONFIGURATION', `Nothing is provided for "${token.name}".`);
+        return context.get(token) as T;
+      },
+      suspend(suspended) {
+        throw { suspended } satisfies Suspension;
+      },
+    };
+    const execute = async (): Promise<ToolResult> => outputResult(toolUse, await tool.execute!(input, toolContext));
+    execute().then(settle, (error: unknown) => {
+      if (AgentError.is(error) && error.code === 'TOOL_ERROR') reject(error);
+      settle(isSuspension(error) ? error : errorResult(toolUse, messageOf(error)));
+    });
   });
+}
+
+export function isSuspension(value: unknown): value is Suspension {
+  return typeof (value as Suspension | undefined)?.suspended === 'string';
 }

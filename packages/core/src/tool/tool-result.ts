@@ -11,7 +11,7 @@ export function errorResult(toolUse: ToolUse, message: string): ToolResult {
   return toolResult(toolUse, `Error: ${message}`, 'error');
 }
 
-export function deniedResult(toolUse: ToolUse, reason: string): ToolResult {
+export function deniedResult(toolUse: ToolUse, reason = 'no reason given'): ToolResult {
   return toolResult(toolUse, `Tool call rejected: ${reason}`, 'denied');
 }
 

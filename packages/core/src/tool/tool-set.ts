@@ -1,4 +1,5 @@
 import type { ToolSchema } from '../model/chat-model.ts';
+import type { ContextEntry } from './context-token.ts';
 import type { Tool } from './tool.ts';
 
 export interface ForkOptions {
@@ -14,6 +15,8 @@ export interface ToolSet {
   schemas(): readonly ToolSchema[];
   /** A copy that shares no state. */
   fork(options?: ForkOptions): ToolSet;
+  /** What its tools get for their tokens, where the agent and the call provide nothing else. */
+  readonly context?: Iterable<ContextEntry>;
   /** Names of the groups that are switched on; absent where there are no groups. */
   activeGroups?(): readonly string[];
   /** Switches on these groups and no other. Throws `INVALID_INPUT` for a name that is no group, and changes nothing then. */

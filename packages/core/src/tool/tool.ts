@@ -1,4 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
+import type { AgentEvent } from '../hook/agent-event.ts';
 import type { ContentBlock, ToolUse } from '../message/content-block.ts';
 import type { JsonObject, JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
@@ -17,7 +18,11 @@ export interface ToolContext {
   readonly idempotencyKey: string;
   /** Progress for hooks and readers; the model never sees it (AgentScope: `ToolEmitter`). */
   emit(progress: JsonValue): void;
-  /** What was provided for a token by the call, else the agent. Throws `CONFIGURATION` where nothing was. */
+  /** The names of the agents from the outermost to the one whose call this is. */
+  readonly agentPath: readonly string[];
+  /** Puts another agent's events among this run's, for its readers; hooks don't see them. */
+  forward(events: readonly AgentEvent[]): void;
+  /** What was provided for a token by the call, else the agent, else the toolkit. Throws `CONFIGURATION` where nothing was. */
   get<T>(token: ContextToken<T>): T;
   /**
    * Ends the call of this tool without a result: the run finishes the other calls and ends as `suspended`, until somebody decides

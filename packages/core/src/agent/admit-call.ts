@@ -1,0 +1,62 @@
+import type { EventBatch } from '../hook/agent-event.ts';
+import type { ToolResult, ToolUse } from '../message/content-block.ts';
+import { prepareCall, type ReadyCall } from '../tool/prepare-call.ts';
+import { deniedResult, interruptedResult, toolResult } from '../tool/tool-result.ts';
+import type { Decision, PendingCall } from './pending-call.ts';
+import type { Run } from './run.ts';
+
+/** What becomes of a call that the model asked for. `result`: it is over without having run. */
+export type Admission =
+  | { readonly type: 'ready'; readonly call: ReadyCall }
+  | { readonly type: 'pending'; readonly pending: PendingCall }
+  | { readonly type: 'result'; readonly toolUse: ToolUse; readonly result: ToolResult };
+
+/**
+ * One call on its way to execution: exists, is active, fits its schema → `pre-acting` → approval. A call that was open before this
+ * run goes on where it was: what waits and was not decided waits on, what may have started follows its tool's `replay`.
+ */
+export async function* admitCall(run: Run, toolUse: ToolUse, decision?: Decision): AsyncGenerator<EventBatch, Admission> {
+  const known = run.setup.calls.get(toolUse.id);
+  const state = known ?? {};
+  run.setup.calls.set(toolUse.id, state);
+  const over = (result: ToolResult): Admission => ({ type: 'result', toolUse, result });
+  if (run.signal.aborted) return over(interruptedResult(toolUse));
+  if (decision?.type === 'result') return over(toolResult(toolUse, decision.output, decision.state ?? 'success'));
+  if (decision?.type === 'reject') return over(deniedResult(toolUse, decision.reason));
+  if (!decision && state.pending) return { type: 'pending', pending: state.pending };
+
+  const prepare = async (edited: ToolUse): ReturnType<typeof prepareCall> => prepareCall(run.tools, edited);
+  const wait = (kind: PendingCall['kind']): Admission => ({ type: 'pending', pending: suspend(run, state.toolUse ?? toolUse, kind) });
+  let call = await prepare(decision?.type === 'edit' ? { ...toolUse, input: decision.input } : (state.toolUse ?? toolUse));
+  if (!call.ok) return over(call.result);
+  const { tool } = call;
+  run.toolsUsed.add(tool.name);
+  // Without a state the call was another host's: it may have started there, if nobody had to allow it.
+  if (!decision && tool.execute && (known ? state.started : !tool.needsApproval)) {
+    if (tool.replay === 'ask') return wait('replay');
+    if (tool.replay !== 'safe') return over(interruptedResult(toolUse));
+  }
+  if (!state.toolUse) {
+    const asked: { rejected?: string } = {};
+    const event = await run.modify('pre-acting', { toolUse: call.toolUse }, { reject: (reason) => void (asked.rejected = reason) });
+    yield [event];
+    if (asked.rejected !== undefined) return over(deniedResult(toolUse, asked.rejected));
+    // A call keeps its id: its result has to answer what the model asked.
+    if (event.toolUse !== call.toolUse) call = await prepare({ ...event.toolUse, id: toolUse.id });
+    if (!call.ok) return over(call.result);
+  }
+  state.toolUse = call.toolUse;
+  delete state.pending;
+  if (decision) state.approved = true;
+  const { needsApproval } = call.tool;
+  const needs = typeof needsApproval === 'function' ? await needsApproval(call.input, call.toolUse) : needsApproval;
+  if (needs && !state.approved) return wait('approval');
+  return call.tool.execute ? { type: 'ready', call } : wait('external');
+}
+
+/** Notes what the call waits for. */
+export function suspend(run: Run, { id: toolUseId, name, input }: ToolUse, kind: PendingCall['kind'], reason?: string): PendingCall {
+  const pending = { toolUseId, name, input, kind, ...(reason !== undefined && { reason }) };
+  run.setup.calls.get(toolUseId)!.pending = pending;
+  return pending;
+}

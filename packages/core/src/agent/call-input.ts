@@ -1,0 +1,46 @@
+import { AgentError } from '../error/agent-error.ts';
+import { createMessage, type MessageContext } from '../message/create-message.ts';
+import { isRecord } from '../message/is-record.ts';
+import { toolResultsOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
+import type { Decision } from './pending-call.ts';
+
+/** What a call may be given: text, one message, several, decisions about pending tool calls, or nothing: go on from the log. */
+export type AgentInput = string | Msg | readonly Msg[] | readonly Decision[];
+
+/** The input of a call as messages. `decisions` is what stands in an array of them. */
+export interface CallInput {
+  readonly messages: readonly Msg[];
+  readonly decisions: readonly Decision[];
+}
+
+/** Throws `INVALID_INPUT` for a blank text and for what is neither message nor decision. */
+export function toCallInput(input: AgentInput | undefined, context: MessageContext): CallInput {
+  if (input === undefined) return { messages: [], decisions: [] };
+  if (typeof input === 'string') {
+    if (!input.trim()) throw new AgentError('INVALID_INPUT', 'The input is an empty text.');
+    return { messages: [createMessage('user', input, context)], decisions: [] };
+  }
+  const items = Array.isArray(input) ? (input as readonly unknown[]) : [input];
+  const messages = items.filter(isMessage);
+  const decisions = items.filter(isDecision);
+  if (messages.length + decisions.length < items.length) {
+    const index = items.findIndex((item) => !isMessage(item) && !isDecision(item));
+    throw new AgentError('INVALID_INPUT', `Item ${index} of the input is no message and no decision.`, { details: { index } });
+  }
+  return { messages, decisions };
+}
+
+/** Tool results among the messages decide about calls as well (AgentScope: resume with tool results). */
+export function decisionsIn({ messages, decisions }: CallInput): readonly Decision[] {
+  const results = messages.flatMap(toolResultsOf);
+  return [...decisions, ...results.map(({ toolUseId, output, state }) => ({ type: 'result', toolUseId, output, state }) as Decision)];
+}
+
+function isMessage(item: unknown): item is Msg {
+  return isRecord(item) && typeof item['role'] === 'string' && Array.isArray(item['content']);
+}
+
+function isDecision(item: unknown): item is Decision {
+  return isRecord(item) && typeof item['toolUseId'] === 'string' && /^(approve|edit|reject|result)$/.test(String(item['type']));
+}
