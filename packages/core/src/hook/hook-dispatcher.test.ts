@@ -67,14 +67,15 @@ test('a hook that rewrites what was streamed announces it by step-reset', async 
   expect(events.map(({ seq }) => seq)).toEqual(events.map(({ seq }) => seq).toSorted((a, b) => a - b));
 });
 
-test('stop() from post-reasoning ends the call with its tool calls open; the next call closes them', async () => {
+test('stop() from post-reasoning ends the call with its tool calls open; a call without input runs them', async () => {
   const { agent, model } = setUp(
     [{ toolCalls: [{ name: 'echo' }] }, 'later'],
     [{ on: { 'post-reasoning': (event, control) => void (event.iteration === 1 && model.requests.length === 1 && control.stop()) } }],
   );
   expect((await agent.call('go')).reason).toBe('stopped-by-hook');
   expect((await agent.messages()).at(-1)!.content[0]).toMatchObject({ type: 'tool_use' });
-  expect((await agent.call('go on')).text).toBe('later');
+  await expect(agent.call('go on')).rejects.toMatchObject({ code: 'PENDING_TOOL_CALLS' });
+  expect((await agent.call()).text).toBe('later');
 });
 
 test('stop() from post-acting ends the call after the batch', async () => {
