@@ -16,9 +16,9 @@ export type Admission =
  * run goes on where it was: what waits and was not decided waits on, what may have started follows its tool's `replay`.
  */
 export async function* admitCall(run: Run, toolUse: ToolUse, decision?: Decision): AsyncGenerator<EventBatch, Admission> {
-  const known = run.setup.calls.get(toolUse.id);
+  const known = run.setup.status.calls.get(toolUse.id);
   const state = known ?? {};
-  run.setup.calls.set(toolUse.id, state);
+  run.setup.status.calls.set(toolUse.id, state);
   const over = (result: ToolResult): Admission => ({ type: 'result', toolUse, result });
   if (run.signal.aborted) return over(interruptedResult(toolUse));
   if (decision?.type === 'result') return over(toolResult(toolUse, decision.output, decision.state ?? 'success'));
@@ -57,6 +57,6 @@ export async function* admitCall(run: Run, toolUse: ToolUse, decision?: Decision
 /** Notes what the call waits for. */
 export function suspend(run: Run, { id: toolUseId, name, input }: ToolUse, kind: PendingCall['kind'], reason?: string): PendingCall {
   const pending = { toolUseId, name, input, kind, ...(reason !== undefined && { reason }) };
-  run.setup.calls.get(toolUseId)!.pending = pending;
+  run.setup.status.calls.get(toolUseId)!.pending = pending;
   return pending;
 }

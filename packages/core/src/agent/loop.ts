@@ -28,9 +28,11 @@ type StopRequest = Exclude<Interruption, { mode: 'pause' }>;
  * One call: settle → reason → act → reason → … → finish. Yields event batches, returns the result, fails after `error` and
  * `run-end`. Without `input` the call was aborted while it waited for its turn: nothing of it is stored.
  */
-export async function* loop(run: Run, input: CallInput | undefined, resumes?: string): AsyncGenerator<EventBatch, AgentResult> {
+export async function* loop(run: Run, input: CallInput | undefined): AsyncGenerator<EventBatch, AgentResult> {
   try {
-    yield await run.notify('run-start', resumes === undefined ? {} : { resumes });
+    const { status } = run.setup;
+    const resumes = input && !input.messages.length && status.suspendedRun;
+    yield await run.notify('run-start', resumes ? { resumes } : {});
     let move = input ? yield* settle(run, input) : finishWith(run, 'aborted');
     while (move.to !== 'finish') move = yield* move.to === 'reason' ? reason(run) : act(run, move.toolUses, move.decisions);
     return yield* finish(run, move);
@@ -62,8 +64,7 @@ async function* settle(run: Run, input: CallInput): Step {
   if (open.length && more.length) {
     if (!options.pendingToolRecovery) {
       const ids = open.map(({ id }) => id);
-      const why = 'Give their results or decisions, call without input to go on, or set pendingToolRecovery.';
-      throw new AgentError('PENDING_TOOL_CALLS', `Tool calls without results: ${ids.join(', ')}. ${why}`, { details: { ids } });
+      throw new AgentError('PENDING_TOOL_CALLS', `Tool calls wait for their results: ${ids.join(', ')}`, { details: { ids } });
     }
     await closeCalls(run);
   }
@@ -82,7 +83,12 @@ async function* settle(run: Run, input: CallInput): Step {
     const signal = run.modelSignal();
     if (!recall || run.cut) continue;
     const recalled = abortable(recall(more.length || !prompt ? more : [prompt], { sessionId, signal }), signal);
-    run.recalled = [...run.recalled, ...(await recalled.catch((error: unknown) => ifCut(run, error, [])))];
+    await recalled.then(
+      (messages) => run.recalled.push(...messages),
+      (error: unknown) => {
+        if (!run.cut) throw error;
+      },
+    );
   }
   if (open.length && !more.length) return { to: 'act', toolUses: open, decisions };
   run.view = [...inRequestOrder(run.view)];
@@ -101,15 +107,12 @@ async function* preCall(run: Run, input: readonly Msg[]): AsyncGenerator<EventBa
 }
 
 function checkDecisions(decisions: readonly Decision[], open: readonly ToolUse[], messages: readonly Msg[]): void {
-  const refuse = (why: string): never => {
-    throw new AgentError('INVALID_DECISION', why);
-  };
-  decisions.forEach(({ toolUseId: id }, index) => {
-    if (!open.some((call) => call.id === id)) refuse(`No open tool call has the id "${id}".`);
-    if (decisions.findIndex((other) => other.toolUseId === id) < index) refuse(`Two decisions about the tool call "${id}".`);
-  });
+  const undecided = new Set(open.map(({ id }) => id));
+  for (const { toolUseId: id } of decisions) {
+    if (!undecided.delete(id)) throw new AgentError('INVALID_DECISION', `Tool call "${id}" is not open, or decided twice.`);
+  }
   if (decisions.length && messages.some(({ content }) => content.some(({ type }) => type !== 'tool_result'))) {
-    refuse('Decisions and tool results go alone: other input comes with the next call.');
+    throw new AgentError('INVALID_DECISION', 'Decisions and tool results take no other input beside them.');
   }
 }
 
@@ -157,7 +160,7 @@ async function* reason(run: Run): Step {
  */
 async function* act(run: Run, toolUses: readonly ToolUse[], decisions?: readonly Decision[]): Step {
   const from = decisions ? 0 : run.view.length - 1;
-  const { options, sessionId, calls, tools } = run.setup;
+  const { options, sessionId, status, tools } = run.setup;
   const message = run.view.findLast(({ role }) => role === 'assistant');
   const state = { stopped: false, done: false };
   const pending: PendingCall[] = [];
@@ -179,7 +182,7 @@ async function* act(run: Run, toolUses: readonly ToolUse[], decisions?: readonly
     for (const call of ready) {
       const { id } = call.toolUse;
       queue.start(call.toolUse, (sink) => {
-        calls.get(id)!.started = true;
+        status.calls.get(id)!.started = true;
         const { signal, agentPath } = run;
         return runCall(call, { messages, agentPath, context, idempotencyKey: `${sessionId}:${id}`, signal, ...sink });
       });
@@ -235,13 +238,14 @@ async function closeCalls(run: Run): Promise<void> {
 }
 
 async function* finish(run: Run, move: Finish): AsyncGenerator<EventBatch, AgentResult> {
+  const { memory } = run.setup;
   let { message } = move;
   if (move.reason === 'suspended') yield await run.notify('suspended', { pending: run.pending });
   if (move.reason !== 'aborted' && move.reason !== 'interrupted') message = yield* run.revise('post-call', message);
   // What a step has put into the log, and the nothing of a call aborted before its answer, is not to be put there.
   if (message.content.length && !run.view.some(({ id }) => id === message.id)) await run.append([message]);
   await run.append(run.injected.splice(0));
-  await run.setup.memory.flush?.();
+  await memory.flush?.();
   const result = resultOf(run, { ...move, message });
   yield await run.notify('run-end', { result });
   return result;
@@ -265,9 +269,4 @@ function resultOf(run: Run, { message, reason: why, output }: Finish): AgentResu
     ...(output !== undefined && { output }),
     sessionVersion: memory.sessionVersion ?? 0,
   };
-}
-
-function ifCut<T>(run: Run, error: unknown, value: T): T {
-  if (run.cut) return value;
-  throw error;
 }

@@ -7,8 +7,10 @@ import type { Msg } from '../message/msg.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import type { Memory } from '../memory/memory.ts';
 import { ToolList } from '../tool/tool-list.ts';
+import type { ToolSet } from '../tool/tool-set.ts';
 import { abortable } from './abortable.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
+import type { AgentStatus } from './agent-status.ts';
 import type { AgentResult } from './agent-result.ts';
 import { AgentStream } from './agent-stream.ts';
 import { toCallInput, type AgentInput, type CallInput } from './call-input.ts';
@@ -22,33 +24,37 @@ export class ReActAgent {
   readonly name: string;
   readonly sessionId: string;
   readonly memory: Memory;
+  /** The agent's own: a fork of the toolkit it was given. Groups and presets can be changed here. */
+  readonly tools: ToolSet;
+  /** For `saveState` and `loadState`. */
+  readonly status: AgentStatus = { calls: new Map(), interrupted: false, suspendedRun: undefined };
   readonly #setup: RunSetup;
   #hooks: readonly Hook[];
   #running: Run | undefined;
   /** Settles when all calls so far have ended, with the last one's result. */
   #tail: Promise<AgentResult> | undefined;
   #driver: RunDriver | undefined;
-  /** The run that the next call goes on with. */
-  #suspendedRun: string | undefined;
 
   constructor(options: AgentOptions) {
     const { name, systemPrompt, tools = [], hooks = [], extensions = [], presetPriority = 'preset' } = options;
     const { generateId = () => crypto.randomUUID(), now = Date.now } = options;
-    const own = 'find' in tools && 'fork' in tools ? tools.fork({ presetPriority }) : new ToolList(tools).fork({ presetPriority });
+    const given = Symbol.iterator in tools ? new ToolList(tools) : tools;
+    const own = given.fork({ presetPriority });
     const more = extensions.flatMap((extension) => extension.tools ?? []);
     this.name = name;
     this.sessionId = options.sessionId ?? generateId();
     this.memory = options.memory ?? new InMemoryMemory();
+    this.tools = more.length ? new ToolList(more, own) : own;
     this.#setup = {
       options,
       sessionId: this.sessionId,
       memory: this.memory,
-      tools: more.length ? new ToolList(more, own) : own,
+      tools: this.tools,
       extensions,
       systemMessage: systemPrompt?.trim() ? systemMessage(systemPrompt, { id: 'system', now }) : undefined,
       generateId,
       now,
-      calls: new Map(),
+      status: this.status,
     };
     this.#hooks = [...hooks, ...extensions.flatMap((extension) => extension.hooks ?? [])];
   }
@@ -103,6 +109,11 @@ export class ReActAgent {
     await this.memory.flush?.();
   }
 
+  /** Whether a call runs or waits for its turn. */
+  get busy(): boolean {
+    return this.#tail !== undefined;
+  }
+
   messages(): Promise<readonly Msg[]> {
     return this.memory.read();
   }
@@ -143,8 +154,11 @@ export class ReActAgent {
       if (turn) await abortable(turn, run.signal).catch(() => {});
       const mine = !turn || !run.signal.aborted;
       if (mine) this.#running = run;
-      const result = yield* loop(run, mine ? input : undefined, input.messages.length ? undefined : this.#suspendedRun);
-      if (mine) this.#suspendedRun = result.reason === 'suspended' ? run.id : undefined;
+      const result = yield* loop(run, mine ? input : undefined);
+      if (mine) {
+        this.status.interrupted = result.reason === 'interrupted';
+        this.status.suspendedRun = result.reason === 'suspended' ? run.id : undefined;
+      }
       resolve(result);
       return result;
     } catch (error) {

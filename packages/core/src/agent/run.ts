@@ -13,7 +13,7 @@ import type { GenerateOptions, ToolSchema } from '../model/chat-model.ts';
 import { addUsage, noUsage, type Usage } from '../model/usage.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
-import type { CallState } from './call-state.ts';
+import type { AgentStatus } from './agent-status.ts';
 import type { Extension } from './extension.ts';
 import type { Interruption } from './interrupt-request.ts';
 import type { OutputRun } from './output-mode.ts';
@@ -29,8 +29,7 @@ export interface RunSetup {
   readonly systemMessage: Msg | undefined;
   readonly generateId: () => string;
   readonly now: () => number;
-  /** The open tool calls; outlives the run that asked for them. */
-  readonly calls: Map<string, CallState>;
+  readonly status: AgentStatus;
 }
 
 type EventFields<K extends AgentEvent['type']> = Omit<
@@ -59,7 +58,7 @@ export class Run {
   tools: ToolSet;
   output: OutputRun | undefined;
   /** What extensions recalled: in each request, never in the log. */
-  recalled: readonly Msg[] = [];
+  readonly recalled: Msg[] = [];
   /** The conversation as the log has it, without the system prompt. */
   view: Msg[] = [];
   /** The message this call was made with. */
@@ -201,7 +200,7 @@ export class Run {
     if (!messages.length) return;
     await this.setup.memory.append(messages);
     this.show(messages);
-    const { calls } = this.setup;
+    const { calls } = this.setup.status;
     for (const message of messages) {
       for (const { id } of toolUsesOf(message)) calls.set(id, {});
       for (const { toolUseId } of toolResultsOf(message)) calls.delete(toolUseId);

@@ -85,19 +85,21 @@ export interface ToolContent {
  * Throws `CONFIGURATION` for a name that providers would refuse.
  */
 export function tool<const S extends SchemaLike>(options: ToolOptions<S>): Tool {
-  const { name, description, timeoutMs = 300_000, strict, execute } = options;
+  const { name, description, timeoutMs = 300_000, strict, group = [], execute, needsApproval, ...rest } = options;
   if (!/^[\w-]{1,64}$/.test(name)) {
     throw new AgentError('CONFIGURATION', `"${name}" is no tool name: letters, digits, _ and -, at most 64.`);
   }
   const input = toSchema(options.input);
   let schema: ToolSchema | undefined;
   return {
+    ...rest,
+    ...({ needsApproval, execute } as Pick<Tool, 'needsApproval' | 'execute'>),
     name,
     timeoutMs,
+    groups: [group].flat(),
     input,
     get schema() {
       return (schema ??= { name, description, parameters: input.jsonSchema, ...(strict !== undefined && { strict }) });
     },
-    ...(execute && { execute: execute as NonNullable<Tool['execute']> }),
   };
 }

@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+import { InMemoryMemory } from '../memory/in-memory-memory.ts';
+import type { Memory } from '../memory/memory.ts';
+import { MemoryStore } from '../memory/memory-store.ts';
+import { SessionMemory } from '../memory/session-memory.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { tool } from '../tool/tool.ts';
+import { loadState, saveState } from './agent-state.ts';
+import { ReActAgent } from './react-agent.ts';
+
+const pay = tool({
+  name: 'pay',
+  description: '',
+  input: z.object({ sum: z.number() }),
+  needsApproval: true,
+  execute: ({ sum }) => `paid ${sum}`,
+});
+
+function setUp(replies: readonly ScriptedReply[], memory: Memory = new InMemoryMemory()) {
+  const model = new ScriptedModel(replies);
+  return { model, memory, agent: new ReActAgent({ name: 'a', model, memory, tools: [pay] }) };
+}
+
+test('a conversation moves to another agent, its open call and decision too', async () => {
+  const first = setUp([{ toolCalls: [{ name: 'pay', input: { sum: 5 } }] }]);
+  const { pending } = await first.agent.call('Pay 5');
+  const wire = JSON.stringify(await saveState(first.agent));
+
+  const store = new SessionMemory(new MemoryStore(), 's');
+  const second = setUp(['done'], store);
+  await loadState(second.agent, JSON.parse(wire));
+  expect(await second.agent.messages()).toEqual(await first.agent.messages());
+  expect((await second.agent.call()).pending).toEqual(pending);
+  const result = await second.agent.call([{ toolUseId: pending[0]!.toolUseId, type: 'approve' }]);
+  expect(result.text).toBe('done');
+  expect(JSON.stringify(second.model.requests[0]!.messages)).toContain('paid 5');
+});
+
+test('the interrupt flag is saved and loaded, and falls with the next call', async () => {
+  const first = setUp([{ text: 'one two three' }, 'again']);
+  first.agent.addHook({ on: { 'reasoning-chunk': () => void first.agent.interrupt() } });
+  await first.agent.call('go');
+  const state = await saveState(first.agent);
+  expect(state.interrupted).toBe(true);
+  const second = setUp(['fine']);
+  await loadState(second.agent, state);
+  expect((await saveState(second.agent)).interrupted).toBe(true);
+  await second.agent.call('go on');
+  expect((await saveState(second.agent)).interrupted).toBe(false);
+});
+
+test('what was saved and what was loaded do not hang together', async () => {
+  const { agent } = setUp(['hello']);
+  await agent.call('hi');
+  const state = await saveState(agent);
+  const other = setUp(['later']);
+  await loadState(other.agent, state);
+  (state.messages as unknown[]).length = 0;
+  expect(await other.agent.messages()).toHaveLength(2);
+  expect(await agent.messages()).toHaveLength(2);
+});
+
+const good = { version: 1, messages: [], activeGroups: null, interrupted: false, calls: {}, suspendedRun: null };
+
+test.for([
+  ['nothing', undefined, 'no object'],
+  ['a version to come', { ...good, version: 2 }, 'version is 2'],
+  ['no version', { ...good, version: undefined }, 'version is undefined'],
+  ['a damaged message', { ...good, messages: [{ id: 'm', role: 'robot' }] }, 'role'],
+  ['messages that are no array', { ...good, messages: 'x' }, 'array'],
+  ['groups that are none', { ...good, activeGroups: ['admin'] }, 'no tool groups'],
+  ['groups of another type', { ...good, activeGroups: [1] }, 'activeGroups'],
+  ['a flag of another type', { ...good, interrupted: 'no' }, 'interrupted'],
+  ['a run of another type', { ...good, suspendedRun: 1 }, 'suspendedRun'],
+  ['calls of another type', { ...good, calls: null }, 'calls'],
+  ['a call that is not open', { ...good, calls: { call_9: {} } }, 'call_9'],
+  ['a function', { ...good, messages: () => [] }, 'plain JSON'],
+] as const)('%s is refused, and the agent stays as it was', async ([, state, words]) => {
+  const { agent } = setUp(['hello', 'still here']);
+  await agent.call('hi');
+  const before = await saveState(agent);
+  await expect(loadState(agent, state)).rejects.toMatchObject({ code: 'INVALID_STATE', message: expect.stringContaining(words) });
+  expect(await saveState(agent)).toEqual(before);
+  expect((await agent.call('more')).text).toBe('still here');
+});
+
+test('a damaged call state is refused', async () => {
+  const { agent } = setUp([{ toolCalls: [{ name: 'pay', input: { sum: 5 }, id: 'c' }] }]);
+  await agent.call('Pay 5');
+  const state = await saveState(agent);
+  expect(Object.keys(state.calls)).toEqual(['c']);
+  for (const call of [null, { started: 'yes' }, { pending: {} }, { toolUse: { id: 'other', name: 'pay' } }]) {
+    await expect(loadState(agent, { ...state, calls: { c: call } })).rejects.toMatchObject({ code: 'INVALID_STATE' });
+  }
+});
+
+test('a store that fails leaves the old conversation', async () => {
+  class Failing extends InMemoryMemory {
+    fails = false;
+    override async append(...args: Parameters<InMemoryMemory['append']>): Promise<void> {
+      if (this.fails && args[0].some(({ id }) => id === 'new')) throw new Error('full');
+      return super.append(...args);
+    }
+  }
+  const memory = new Failing();
+  const { agent } = setUp(['hello', 'again'], memory);
+  await agent.call('hi');
+  const before = await saveState(agent);
+  memory.fails = true;
+  const messages = [{ id: 'new', role: 'user', content: [], createdAt: '2026-01-01T00:00:00.000Z' }];
+  await expect(loadState(agent, { ...good, messages })).rejects.toThrow('full');
+  expect(await saveState(agent)).toEqual(before);
+});
+
+test('a busy agent neither saves nor loads', async () => {
+  const { agent } = setUp([{ hang: true }]);
+  const controller = new AbortController();
+  const run = agent.call('go', { signal: controller.signal });
+  await expect(saveState(agent)).rejects.toMatchObject({ code: 'AGENT_BUSY' });
+  await expect(loadState(agent, good)).rejects.toMatchObject({ code: 'AGENT_BUSY' });
+  controller.abort();
+  expect((await run).reason).toBe('aborted');
+});

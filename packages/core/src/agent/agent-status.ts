@@ -1,0 +1,11 @@
+import type { CallState } from './call-state.ts';
+
+/** What an agent keeps from call to call beside its memory and its tools. */
+export interface AgentStatus {
+  /** The open tool calls, by id. */
+  readonly calls: Map<string, CallState>;
+  /** Whether the last call was interrupted. */
+  interrupted: boolean;
+  /** The run that the next call goes on with. */
+  suspendedRun: string | undefined;
+}
