@@ -25,7 +25,7 @@ export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
 
   /** Rejects with the call's `AgentError`. */
   get result(): Promise<AgentResult<T>> {
-    if (this.#driver.state === 'new') this.#driver.drive();
+    this.#driver.start();
     return this.#driver.result;
   }
 
@@ -49,17 +49,11 @@ export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
     };
   }
 
-  /** The arrays themselves: one a network read or tick. Never empty. Throws `INVALID_INPUT` where the run has its one reader already. */
+  /** The arrays themselves: one a network read or tick. Never empty. Rejects with `INVALID_INPUT` where the run has its one reader. */
   async *batches(): AsyncGenerator<EventBatch, undefined> {
-    const driver = this.#driver;
-    if (driver.logged) return yield* driver.follow(this.#afterSeq);
-    if (driver.state !== 'new') throw new AgentError('INVALID_INPUT', 'This stream has a reader already.');
-    driver.state = 'paced';
-    try {
-      for (let batch = await driver.pull(); batch; batch = await driver.pull()) yield batch;
-    } finally {
-      await driver.cancel();
-    }
+    const batches = this.#driver.read(this.#afterSeq);
+    if (!batches) throw new AgentError('INVALID_INPUT', 'This stream has a reader already.');
+    yield* batches;
   }
 
   /** The batches as a stream, made when asked for; nothing is read ahead. Cancelling it is `cancel()`. */

@@ -64,17 +64,14 @@ export class ReActAgent {
    * their reason. Without input it goes on from the log: with tool calls that have no result, or after a pause.
    */
   async call<T = unknown>(input?: AgentInput, options: CallOptions<T> = {}): Promise<AgentResult<T>> {
-    const { events } = this.#start(input, options);
-    for (;;) {
-      const read = await events.next();
-      if (read.done) return read.value;
-    }
+    const driver = this.#start(input, options);
+    while (await driver.pull());
+    return driver.result;
   }
 
   /** The same call as events. It starts at the first read, or at once with `detached: true`. */
   stream<T = unknown>(input?: AgentInput, options: CallOptions<T> = {}): AgentStream<T> {
-    const { run, events } = this.#start(input, options);
-    const driver = new RunDriver<T>({ runId: run.id, events, abort: () => run.abort(), detached: options.detached ?? false });
+    const driver = this.#start(input, options, options.detached);
     this.#driver = driver as RunDriver;
     return new AgentStream(driver);
   }
@@ -85,7 +82,7 @@ export class ReActAgent {
    */
   attach(options: { readonly runId?: string; readonly afterSeq?: number } = {}): AgentStream | null {
     const driver = this.#driver;
-    if (!driver?.logged || (options.runId ?? driver.runId) !== driver.runId) return null;
+    if (!driver || driver.paced || (options.runId ?? driver.runId) !== driver.runId) return null;
     return new AgentStream(driver, options.afterSeq);
   }
 
@@ -126,44 +123,35 @@ export class ReActAgent {
     };
   }
 
-  #start<T>(
-    input: AgentInput | undefined,
-    options: CallOptions<T>,
-  ): { readonly run: Run; readonly events: AsyncGenerator<EventBatch, AgentResult<T>> } {
+  #start<T>(input: AgentInput | undefined, options: CallOptions<T>, detached?: boolean): RunDriver<T> {
     const run = new Run(this.#setup, options, new HookDispatcher(this.#hooks));
-    return { run, events: this.#inTurn(run, toCallInput(input, this.#setup)) as AsyncGenerator<EventBatch, AgentResult<T>> };
+    const events = this.#inTurn(run, toCallInput(input, this.#setup), () => driver.result) as AsyncGenerator<EventBatch, AgentResult<T>>;
+    const driver: RunDriver<T> = new RunDriver({ runId: run.id, events, detached, abort: () => run.abort() });
+    return driver;
   }
 
   /** Runs the loop when it is this call's turn. */
-  async *#inTurn(run: Run, input: CallInput): AsyncGenerator<EventBatch, AgentResult> {
+  async *#inTurn(run: Run, input: CallInput, result: () => Promise<AgentResult>): AsyncGenerator<EventBatch, AgentResult> {
     const { whenBusy } = this.#setup.options;
-    const before = this.#tail;
-    if (before && whenBusy === 'inject' && this.#running && !input.decisions.length) {
+    const turn = this.#tail;
+    if (turn && whenBusy !== 'queue') {
+      if (whenBusy !== 'inject' || !this.#running || input.decisions.length) {
+        throw new AgentError('AGENT_BUSY', `The agent "${this.name}" is busy.`);
+      }
       this.#running.injected.push(...input.messages);
-      return before;
+      return turn;
     }
-    if (before && whenBusy !== 'queue') throw new AgentError('AGENT_BUSY', `The agent "${this.name}" is busy.`);
-    let resolve!: (result: AgentResult) => void;
-    let reject!: (error: unknown) => void;
-    const ended = new Promise<AgentResult>((...settle) => ([resolve, reject] = settle));
-    const turn = before?.catch(() => {});
-    const tail = turn ? turn.then(() => ended) : ended;
+    const tail = Promise.resolve(turn).then(result, result);
     tail.catch(() => {});
     this.#tail = tail;
     try {
-      if (turn) await abortable(turn, run.signal).catch(() => {});
-      const mine = !turn || !run.signal.aborted;
-      if (mine) this.#running = run;
-      const result = yield* loop(run, mine ? input : undefined);
-      if (mine) {
-        this.status.interrupted = result.reason === 'interrupted';
-        this.status.suspendedRun = result.reason === 'suspended' ? run.id : undefined;
-      }
-      resolve(result);
-      return result;
-    } catch (error) {
-      reject(error);
-      throw error;
+      await abortable(Promise.resolve(turn), run.signal).catch(() => {});
+      if (turn && run.signal.aborted) return yield* loop(run, undefined);
+      this.#running = run;
+      const ended = yield* loop(run, input);
+      this.status.interrupted = ended.reason === 'interrupted';
+      this.status.suspendedRun = ended.reason === 'suspended' ? run.id : undefined;
+      return ended;
     } finally {
       run.end();
       if (this.#running === run) this.#running = undefined;

@@ -1,87 +1,106 @@
 import type { EventBatch } from '../hook/agent-event.ts';
 import type { AgentResult } from './agent-result.ts';
-import { RunLog } from './run-log.ts';
+import { addToLog, logSince, type RunLog } from './run-log.ts';
 
 export interface RunDriverOptions<T = unknown> {
   readonly runId: string;
   readonly events: AsyncGenerator<EventBatch, AgentResult<T>>;
-  readonly abort: () => void;
-  readonly detached: boolean;
+  readonly detached?: boolean | undefined;
+  abort(): void;
 }
 
 /** Moves one run on: at its only reader's pace, or by itself, and then it keeps what was said for any number of readers. */
 export class RunDriver<T = unknown> {
   readonly runId: string;
-  readonly detached: boolean;
+  /** Rejects with the run's error. */
   readonly result: Promise<AgentResult<T>>;
   readonly #options: RunDriverOptions<T>;
-  readonly #log: RunLog = new RunLog();
+  #settle!: readonly [resolve: (result: AgentResult<T>) => void, reject: (error: unknown) => void];
   #waiting: (() => void)[] = [];
-  #resolve!: (result: AgentResult<T>) => void;
-  #reject!: (error: unknown) => void;
-  state: 'new' | 'paced' | 'driven' | 'ended' = 'new';
-  /** Whether the log has all of it. */
-  logged = false;
+  /** Everything so far, where no reader sets the pace. */
+  #log: RunLog | undefined;
+  #state: 'new' | 'paced' | 'driven' | 'ended' = 'new';
 
   constructor(options: RunDriverOptions<T>) {
     this.runId = options.runId;
-    this.detached = options.detached;
     this.#options = options;
-    this.result = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
+    this.result = new Promise((...settle) => (this.#settle = settle));
     // Whoever reads the events sees the failure there; nobody asking for `result` must not make it an unhandled rejection.
     this.result.catch(() => {});
-    if (options.detached) this.drive();
+    if (options.detached) this.start();
+  }
+
+  /** Whether it has a reader that sets the pace, or none yet. */
+  get paced(): boolean {
+    return !this.#log;
+  }
+
+  /** Runs to the end without waiting for a reader, if it has not begun. */
+  start(): void {
+    if (this.#state !== 'new') return;
+    this.#log = [];
+    this.#drive();
   }
 
   /** The run's next batch; reads that overlap queue up, as generators have it. */
   async pull(): Promise<EventBatch | undefined> {
-    if (this.state === 'ended') return void (await this.result);
+    if (this.#state === 'ended') return void (await this.result);
     try {
       const { done, value } = await this.#options.events.next();
       if (!done) return value;
-      this.state = 'ended';
-      this.#resolve(value);
+      this.#settle[0](value);
     } catch (error) {
-      this.state = 'ended';
-      this.#reject(error);
-      throw error;
+      this.#settle[1](error);
     }
-    return undefined;
+    this.#state = 'ended';
+    return void (await this.result);
   }
 
-  /** Runs to the end without waiting for a reader. */
-  drive(): void {
-    this.logged = this.state === 'new';
-    this.state = 'driven';
-    const wake = (): void => this.#waiting.splice(0).forEach((resolve) => resolve());
-    const run = async (): Promise<void> => {
-      for (let batch = await this.pull(); batch; batch = await this.pull()) {
-        if (this.logged) for (const event of batch) this.#log.add(event);
-        wake();
-      }
-    };
-    run().then(wake, wake);
-  }
-
-  /** What the log has after `seq`, as it grows, to the end of the run. */
-  async *follow(seq: number): AsyncGenerator<EventBatch, undefined> {
-    for (let seen = seq; ;) {
-      const batch = this.#log.since(seen);
-      seen = batch.at(-1)?.seq ?? seen;
-      if (batch.length) yield batch;
-      else if (this.state === 'ended') return void (await this.result);
-      else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    }
+  /** For a reader: the pace is its own where it is the first, else all after `seq`. Undefined where another one sets the pace. */
+  read(seq: number): AsyncGenerator<EventBatch, undefined> | undefined {
+    if (this.#log) return this.#follow(this.#log, seq);
+    if (this.#state !== 'new') return undefined;
+    this.#state = 'paced';
+    return this.#pace();
   }
 
   /** Aborts the run and waits until its log is in order; of a detached run, or one that ended, it does nothing. */
   async cancel(): Promise<void> {
-    if (this.detached || this.state === 'ended') return;
+    if (this.#options.detached || this.#state === 'ended') return;
     this.#options.abort();
-    if (this.state !== 'driven') this.drive();
+    if (this.#state !== 'driven') this.#drive();
     await this.result.catch(() => {});
+  }
+
+  async *#pace(): AsyncGenerator<EventBatch, undefined> {
+    try {
+      for (let batch = await this.pull(); batch; batch = await this.pull()) yield batch;
+    } finally {
+      await this.cancel();
+    }
+  }
+
+  async *#follow(log: RunLog, seq: number): AsyncGenerator<EventBatch, undefined> {
+    for (let seen = seq; ; ) {
+      const batch = logSince(log, seen);
+      seen = batch.at(-1)?.seq ?? seen;
+      if (batch.length) yield batch;
+      else if (this.#state === 'ended') return void (await this.result);
+      else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
+  }
+
+  async #drive(): Promise<void> {
+    this.#state = 'driven';
+    const wake = (): void => this.#waiting.splice(0).forEach((resolve) => resolve());
+    try {
+      for (let batch = await this.pull(); batch; batch = await this.pull()) {
+        if (this.#log) for (const event of batch) addToLog(this.#log, event);
+        wake();
+      }
+    } catch {
+      // Told by `result`.
+    }
+    wake();
   }
 }

@@ -1,48 +1,38 @@
 import type { AgentEvent } from '../hook/agent-event.ts';
-import type { Writable } from '../message/writable.ts';
 
-type DeltaEvent = Extract<AgentEvent, { readonly delta: string }>;
+/** What a run has said, for readers that come late or again: adjacent deltas of a block are one entry, so it grows with the text. */
+export type RunLog = LogEntry[];
 
-/** An event, or adjacent deltas of one block as one: `parts` tells a later reader where each of them ended. */
-interface Entry {
-  event: AgentEvent;
-  readonly parts?: { readonly seq: number; readonly end: number }[];
+interface LogEntry {
+  event: AgentEvent & { readonly delta?: string };
+  /** The number of each joined delta and where it ends, in turn. */
+  readonly parts: number[];
 }
 
 /** Cutting a long joined text for each reader would cost its whole length each time. */
 const maxJoined = 1024;
 
-/** What a run has said, for readers that come late or again: deltas are joined, so that it grows with the text and not with their number. */
-export class RunLog {
-  readonly #entries: Entry[] = [];
-
-  add(event: AgentEvent): void {
-    const last = this.#entries.at(-1);
-    if (!isDelta(event)) return void this.#entries.push({ event });
-    const before = last?.event;
-    if (!before || !isDelta(before) || blockOf(before) !== blockOf(event) || before.delta.length >= maxJoined) {
-      this.#entries.push({ event, parts: [{ seq: event.seq, end: event.delta.length }] });
-      return;
-    }
-    const delta = before.delta + event.delta;
-    last.event = { ...event, delta };
-    last.parts!.push({ seq: event.seq, end: delta.length });
-  }
-
-  /** What came after the event with this number. */
-  since(seq: number): readonly AgentEvent[] {
-    const first = this.#entries.findLastIndex(({ event }) => event.seq <= seq) + 1;
-    return this.#entries.slice(first).map(({ event, parts }, index) => {
-      const seen = index === 0 ? parts?.findLast((part) => part.seq <= seq) : undefined;
-      return seen && isDelta(event) ? ({ ...event, delta: event.delta.slice(seen.end) } as Writable<DeltaEvent>) : event;
-    });
+export function addToLog(log: RunLog, event: LogEntry['event']): void {
+  const last = log.at(-1);
+  const before = last?.event.delta;
+  if (event.delta === undefined || before === undefined || before.length >= maxJoined || blockOf(last!.event) !== blockOf(event)) {
+    log.push({ event, parts: [event.seq, event.delta?.length ?? 0] });
+  } else {
+    const delta = before + event.delta;
+    last!.event = { ...event, delta };
+    last!.parts.push(event.seq, delta.length);
   }
 }
 
-function isDelta(event: AgentEvent): event is DeltaEvent {
-  return 'delta' in event;
+/** What came after the event with this number. */
+export function logSince(log: RunLog, seq: number): readonly AgentEvent[] {
+  const first = log.findLastIndex(({ event }) => event.seq <= seq) + 1;
+  return log.slice(first).map(({ event, parts }) => {
+    const seen = parts.findLastIndex((part, index) => index % 2 === 0 && part <= seq);
+    return seen < 0 ? event : { ...event, delta: event.delta!.slice(parts[seen + 1]) };
+  });
 }
 
-function blockOf(event: DeltaEvent): string {
-  return event.type + (event.type === 'tool-input-chunk' ? event.toolUseId : event.blockId);
+function blockOf({ type, ...fields }: LogEntry['event']): string {
+  return `${type} ${'toolUseId' in fields ? fields.toolUseId : 'blockId' in fields && fields.blockId}`;
 }
