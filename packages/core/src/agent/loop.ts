@@ -19,7 +19,7 @@ import type { Move, Step } from './move.ts';
 import type { Decision, PendingCall } from './pending-call.ts';
 import { readReply } from './read-reply.ts';
 import type { Run } from './run.ts';
-import { ToolQueue } from './tool-queue.ts';
+import { toolQueue } from './tool-queue.ts';
 
 type Finish = Extract<Move, { to: 'finish' }>;
 type StopRequest = Exclude<Interruption, { mode: 'pause' }>;
@@ -176,7 +176,7 @@ async function* act(run: Run, toolUses: readonly ToolUse[], decisions?: readonly
       else if (admission.type === 'pending') pending.push(admission.pending);
       else yield await conclude(run, admission.toolUse, admission.result, state);
     }
-    const queue = new ToolQueue({ concurrency: options.limits?.parallelTools ?? Infinity });
+    const queue = toolQueue(options.limits?.parallelTools);
     const messages = run.request();
     const context = new Map([...(tools.context ?? []), ...(options.toolContext ?? []), ...(run.options.context ?? [])]);
     for (const call of ready) {

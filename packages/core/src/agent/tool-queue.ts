@@ -19,58 +19,55 @@ export interface ToolSink {
 const maxWaitingProgress = 64;
 
 /** Merges calls that run at the same time into one stream of what they emit and give back. */
-export class ToolQueue {
-  readonly #concurrency: number;
-  readonly #waiting: (() => void)[] = [];
-  #items: ToolQueueItem[] = [];
-  #wake: (() => void) | undefined;
-  #running = 0;
-
-  constructor(options: { readonly concurrency: number }) {
-    this.#concurrency = Math.max(1, options.concurrency);
-  }
-
+export interface ToolQueue {
   /** Begins the call at once, or when one of the running ends. */
-  start(toolUse: ToolUse, run: (sink: ToolSink) => Promise<ToolResult | Suspension>): void {
-    const sink: ToolSink = {
-      emit: (chunk) => this.#pushProgress({ type: 'progress', toolUse, chunk }),
-      forward: (events) => this.#push({ type: 'events', toolUse, events }),
-    };
-    const end = (item: ToolQueueItem): void => {
-      this.#running -= 1;
-      this.#push(item);
-      this.#waiting.shift()?.();
-    };
-    const begin = (): void => {
-      this.#running += 1;
-      run(sink).then(
-        (outcome) => end({ type: 'outcome', toolUse, outcome }),
-        (error: unknown) => end({ type: 'failure', toolUse, error }),
-      );
-    };
-    if (this.#running < this.#concurrency) begin();
-    else this.#waiting.push(begin);
-  }
-
+  start(toolUse: ToolUse, run: (sink: ToolSink) => Promise<ToolResult | Suspension>): void;
   /** What has come in since the last time, until all calls have ended. */
-  async *drain(): AsyncGenerator<readonly ToolQueueItem[]> {
-    while (this.#running || this.#waiting.length || this.#items.length) {
-      if (!this.#items.length) await new Promise<void>((resolve) => (this.#wake = resolve));
-      const items = this.#items;
-      this.#items = [];
-      yield items;
-    }
-  }
+  drain(): AsyncGenerator<readonly ToolQueueItem[]>;
+}
 
-  #pushProgress(item: ToolQueueItem): void {
-    const waiting = this.#items.filter(({ type, toolUse }) => type === item.type && toolUse === item.toolUse);
-    if (waiting.length >= maxWaitingProgress) this.#items.splice(this.#items.indexOf(waiting[0]!), 1);
-    this.#push(item);
-  }
-
-  #push(item: ToolQueueItem): void {
-    this.#items.push(item);
-    this.#wake?.();
-    this.#wake = undefined;
-  }
+/** `concurrency`: calls that run at the same time. */
+export function toolQueue(concurrency: number = Infinity): ToolQueue {
+  const waiting: (() => void)[] = [];
+  let items: ToolQueueItem[] = [];
+  let running = 0;
+  let wake: (() => void) | undefined;
+  const push = (item: ToolQueueItem): void => {
+    items.push(item);
+    wake?.();
+  };
+  const end = (item: ToolQueueItem): void => {
+    running -= 1;
+    push(item);
+    waiting.shift()?.();
+  };
+  return {
+    start(toolUse, run) {
+      const sink: ToolSink = {
+        emit(chunk) {
+          const old = items.filter((item) => item.type === 'progress' && item.toolUse === toolUse);
+          if (old.length >= maxWaitingProgress) items.splice(items.indexOf(old[0]!), 1);
+          push({ type: 'progress', toolUse, chunk });
+        },
+        forward: (events) => push({ type: 'events', toolUse, events }),
+      };
+      const begin = (): void => {
+        running += 1;
+        run(sink).then(
+          (outcome) => end({ type: 'outcome', toolUse, outcome }),
+          (error: unknown) => end({ type: 'failure', toolUse, error }),
+        );
+      };
+      if (running < Math.max(1, concurrency)) begin();
+      else waiting.push(begin);
+    },
+    async *drain() {
+      while (running || waiting.length || items.length) {
+        if (!items.length) await new Promise<void>((resolve) => (wake = resolve));
+        const ready = items;
+        items = [];
+        yield ready;
+      }
+    },
+  };
 }
