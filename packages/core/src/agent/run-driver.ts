@@ -81,7 +81,7 @@ export class RunDriver<T = unknown> {
   }
 
   async *#follow(log: RunLog, seq: number): AsyncGenerator<EventBatch, undefined> {
-    for (let seen = seq; ; ) {
+    for (let seen = seq; ;) {
       const batch = logSince(log, seen);
       seen = batch.at(-1)?.seq ?? seen;
       if (batch.length) yield batch;

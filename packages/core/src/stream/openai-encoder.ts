@@ -98,7 +98,9 @@ export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncode
   return {
     encode: (batch) => {
       const chunks: (ChatCompletionChunk | OpenAiError)[] = [];
-      for (const event of batch) for (const one of encode(event)) pushJoined(chunks, one);
+      // What an agent that is called as a tool says goes to its caller, not to the reader.
+      const own = batch.filter(({ agentPath }) => agentPath.length < 2);
+      for (const event of own) for (const one of encode(event)) pushJoined(chunks, one);
       return chunks;
     },
   };

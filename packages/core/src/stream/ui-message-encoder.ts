@@ -57,12 +57,15 @@ class Encoder {
 
   encode(event: AgentEvent, chunks: UiChunk[]): void {
     const { events, messageId, reasoning = true } = this.#options;
-    if (event.type === 'run-start') {
+    const isOwn = event.agentPath.length < 2;
+    if (isOwn && event.type === 'run-start') {
       const { runId, sessionId } = event;
       chunks.push({ type: 'start', messageId: messageId ?? runId, messageMetadata: { runId, sessionId } });
     }
     const seen = events && toTimelineEvent(event);
     if (seen) chunks.push({ type: 'data-isoloop-event', data: seen, transient: true });
+    // What an agent that is called as a tool says goes to its caller, not to the reader.
+    if (!isOwn) return;
     switch (event.type) {
       case 'pre-reasoning':
       case 'pre-summary':

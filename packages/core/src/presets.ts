@@ -1,0 +1,1 @@
+export { agentscope } from './agent/agentscope.ts';
