@@ -38,7 +38,17 @@ export default defineConfig({
           },
         },
       },
-      { extends: true, resolve, test: { name: 'e2e', environment: 'node', include: ['test/e2e/**/*.test.ts'], testTimeout: 60_000 } },
+      {
+        extends: true,
+        resolve,
+        test: {
+          name: 'e2e',
+          environment: 'node',
+          include: ['test/e2e/**/*.test.ts'],
+          testTimeout: 60_000,
+          expect: { poll: { timeout: 15_000 } },
+        },
+      },
     ],
   },
 });

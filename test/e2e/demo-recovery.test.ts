@@ -1,7 +1,20 @@
 /// <reference path="../provider-server/provided-context.d.ts" />
 import type { Browser, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { answers, ask, goHome, launchBrowser, openDemo, questions, startDemoServer, timeline, type DemoServer } from './demo-server.ts';
+import {
+  answers,
+  ask,
+  atRest,
+  chooseModel,
+  goHome,
+  launchBrowser,
+  openDemo,
+  questions,
+  send,
+  startDemoServer,
+  timeline,
+  type DemoServer,
+} from './demo-server.ts';
 
 let server: DemoServer;
 let browser: Browser;
@@ -16,8 +29,7 @@ afterAll(async () => {
 });
 
 const fail = async (page: Page, text: string): Promise<void> => {
-  await page.getByLabel('Your message').fill(text);
-  await page.getByLabel('Your message').press('Enter');
+  await send(page, text);
   await page.getByRole('alert').waitFor();
 };
 
@@ -50,25 +62,9 @@ test('the edge’s own model: its refusal is told without its words, and the con
   expect(await questions(page).allInnerTexts()).toEqual(['Hello?', 'What is 2 + 2?']);
 });
 
-async function chooseModel(page: Page, name: RegExp): Promise<void> {
-  await page.getByRole('button', { name: /^Model: / }).click();
-  await page.getByRole('dialog').getByRole('radio', { name }).check();
-  await page.getByRole('button', { name: 'Use this model' }).click();
-  await page.getByRole('dialog').waitFor({ state: 'hidden' });
-  await page.getByLabel('Your message').waitFor();
-}
-
 test('an answer that broke off is replaced, not added to', async () => {
   const { page } = await openDemo(browser, server.url);
-  await page.getByRole('button', { name: /^Model: / }).click();
-  await page
-    .getByRole('dialog')
-    .getByRole('radio', { name: /OpenAI-compatible/ })
-    .check();
-  await page.getByLabel('Base URL').fill(`${inject('providerUrl')}/fault/error-event/v1`);
-  await page.getByLabel('Model', { exact: true }).fill('test-model');
-  await page.getByRole('button', { name: 'Use this model' }).click();
-  await page.getByLabel('Your message').waitFor();
+  await chooseModel(page, /OpenAI-compatible/, { baseURL: `${inject('providerUrl')}/fault/error-event/v1` });
   await fail(page, 'Hello?');
   const broken = [expect.stringContaining('Hello')];
   await expect.poll(() => answers(page).allInnerTexts()).toEqual(broken);
@@ -90,10 +86,24 @@ test('the keyboard never loses its place', async () => {
   await page.getByRole('button', { name: 'Work out 12 * (3 + 4) and note the result' }).press('Enter');
   await expect.poll(() => answers(page).last().innerText()).toContain('Noted: “12 * (3 + 4) = 84.”');
   await focused('log', 'Messages');
+  await atRest(page);
   await page.getByLabel('Your message').fill('Tell me about the history of tea');
   await page.keyboard.press('Tab');
-  await page.keyboard.press('Enter');
-  await focused('button', 'Stop');
-  await page.getByRole('button', { name: 'Send' }).waitFor();
   await focused('button', 'Send');
+  const names = page.evaluate(namesOfFocus, 'Send');
+  await page.keyboard.press('Enter');
+  expect(await names).toEqual(['Stop', 'Send']);
 });
+
+/** The texts that the focused element takes, in the page, up to the one given. */
+function namesOfFocus(last: string): Promise<readonly string[]> {
+  const names: string[] = [];
+  return new Promise((resolve) => {
+    const look = (): void => {
+      const name = document.activeElement?.textContent ?? '';
+      if (name !== (names.at(-1) ?? last)) names.push(name);
+      if (name === last && names.length) resolve(names);
+    };
+    new MutationObserver(look).observe(document.body, { subtree: true, childList: true, characterData: true });
+  });
+}

@@ -51,11 +51,28 @@ export async function openDemo(browser: Browser, url: string, options: BrowserCo
 
 /** Sends a message and waits for the run to end. */
 export async function ask(page: Page, text: string): Promise<void> {
+  await atRest(page);
   const before = await ends(page).count();
-  await page.getByLabel('Your message').fill(text);
-  await page.getByLabel('Your message').press('Enter');
+  await send(page, text);
   await ends(page).nth(before).waitFor({ state: 'attached' });
-  await page.getByRole('button', { name: 'Send' }).waitFor();
+  await atRest(page);
+}
+
+/** Sends a message to a conversation at rest, and waits until it is among those shown. */
+export async function send(page: Page, text: string): Promise<void> {
+  await atRest(page);
+  const asked = await questions(page).count();
+  const field = page.getByLabel('Your message');
+  await field.fill(text);
+  await field.press('Enter');
+  await questions(page).nth(asked).waitFor({ state: 'attached' });
+}
+
+/** Waits until no dialog is open, and the conversation is loaded and has no run going. */
+export async function atRest(page: Page): Promise<void> {
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await page.locator('[role=log][aria-busy=false]').waitFor({ state: 'attached' });
+  await page.getByRole('button', { name: 'Send' }).waitFor({ state: 'attached' });
 }
 
 export const homes = ['In this tab’s worker', 'At the edge'] as const;
@@ -63,6 +80,27 @@ export const homes = ['In this tab’s worker', 'At the edge'] as const;
 export async function goHome(page: Page, home: (typeof homes)[number]): Promise<void> {
   await page.getByRole('radio', { name: home }).check({ force: true });
   await page.getByRole('heading', { name: /Ask something/ }).waitFor();
+  await atRest(page);
+}
+
+export interface EndpointChoice {
+  readonly baseURL: string;
+  readonly key?: string;
+}
+
+/** Chooses a model in the dialog, and waits for the conversation with it. */
+export async function chooseModel(page: Page, name: RegExp, endpoint?: EndpointChoice): Promise<void> {
+  await atRest(page);
+  await page.getByRole('button', { name: /^Model: / }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('radio', { name }).check();
+  if (endpoint) {
+    await dialog.getByLabel('Base URL').fill(endpoint.baseURL);
+    await dialog.getByLabel('Model', { exact: true }).fill('test-model');
+    await dialog.getByLabel('Key', { exact: true }).fill(endpoint.key ?? '');
+  }
+  await dialog.getByRole('button', { name: 'Use this model' }).click();
+  await atRest(page);
 }
 
 export function questions(page: Page): Locator {

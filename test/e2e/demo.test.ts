@@ -4,6 +4,8 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import {
   answers,
   ask,
+  atRest,
+  chooseModel,
   goHome,
   homes,
   launchBrowser,
@@ -171,16 +173,38 @@ test('a real endpoint’s tool calls run in the worker', async () => {
 });
 
 async function chooseEndpoint(page: Page, baseURL: string): Promise<void> {
-  await page.getByRole('button', { name: /^Model: / }).click();
-  const dialog = page.getByRole('dialog');
-  await dialog.getByRole('radio', { name: /OpenAI-compatible/ }).check();
-  await dialog.getByLabel('Base URL').fill(baseURL);
-  await dialog.getByLabel('Model', { exact: true }).fill('test-model');
-  await dialog.getByLabel('Key', { exact: true }).fill('sk-secret-0123456789');
-  await dialog.getByRole('button', { name: 'Use this model' }).click();
-  await page.getByLabel('Your message').waitFor();
+  await chooseModel(page, /OpenAI-compatible/, { baseURL, key: 'sk-secret-0123456789' });
   expect(await page.evaluate(() => JSON.stringify({ ...localStorage }))).not.toContain('sk-secret');
 }
+
+test('what is written and not sent stays when another model, another home or a new conversation is chosen', async () => {
+  const { page } = await openDemo(browser, server.url);
+  const field = page.getByLabel('Your message');
+  await ask(page, 'What is 6 * 7?');
+  await field.fill('And what is');
+  await chooseEndpoint(page, `${inject('providerUrl')}/deltas/3/v1`);
+  expect(await field.inputValue()).toBe('And what is');
+  await goHome(page, 'At the edge');
+  expect(await field.inputValue()).toBe('And what is');
+  await page.getByRole('button', { name: 'New conversation' }).click();
+  await atRest(page);
+  expect(await field.inputValue()).toBe('And what is');
+  await field.press('Enter');
+  await questions(page).first().waitFor();
+  expect(await field.inputValue()).toBe('');
+});
+
+test('a conversation that is left takes nothing any more', async () => {
+  const { page } = await openDemo(browser, server.url);
+  // Before anything else can happen in the page: a message sent here would be lost with the connection.
+  const left = await page.evaluate(async () => {
+    const field = document.querySelector('textarea')!;
+    document.querySelector<HTMLElement>('[aria-label="New conversation"]')!.click();
+    await Promise.resolve();
+    return !field.isConnected;
+  });
+  expect(left).toBe(true);
+});
 
 test('on a phone the timeline is a tab, and nothing is wider than the screen', async () => {
   const { page } = await openDemo(browser, server.url, { viewport: { width: 375, height: 740 }, hasTouch: true, isMobile: true });

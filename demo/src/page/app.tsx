@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useState } from 'react';
 import { Conversation } from './conversation.tsx';
+import { createDraft } from './draft.ts';
 import { Header } from './header.tsx';
 import { ModelDialog } from './model-dialog.tsx';
 import { ErrorNotice } from './error-notice.tsx';
@@ -11,6 +12,7 @@ export function App() {
   const [settings, setSettings] = useState(loadSettings);
   const [models, setModels] = useState<Readonly<Record<Home, ModelChoice>>>({ worker: { kind: 'offline' }, edge: { kind: 'offline' } });
   const [choosing, setChoosing] = useState(false);
+  const [draft] = useState(createDraft);
   const { home, theme } = settings;
   const model = models[home];
   const sessionId = settings.sessions[home];
@@ -40,7 +42,9 @@ export function App() {
           <p>Loading the conversation …</p>
         </main>
       )}
-      {connection && <Conversation key={connection.id} home={home} connection={connection} onTheme={(next) => change({ theme: next })} />}
+      {connection && (
+        <Conversation key={connection.id} home={home} connection={connection} draft={draft} onTheme={(next) => change({ theme: next })} />
+      )}
       {choosing && (
         <ModelDialog
           home={home}

@@ -1,14 +1,16 @@
 import { useEffect, useRef, useState, type FormEvent, type KeyboardEvent, type ReactNode } from 'react';
+import type { Draft } from './draft.ts';
 
 export interface ComposerProps {
   readonly busy: boolean;
+  readonly draft: Draft;
   readonly onSend: (text: string) => void;
   readonly onStop: () => void;
   readonly children: ReactNode;
 }
 
-export function Composer({ busy, onSend, onStop, children }: ComposerProps) {
-  const [text, setText] = useState('');
+export function Composer({ busy, draft, onSend, onStop, children }: ComposerProps) {
+  const [text, setText] = useState(draft.read);
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
     const area = field.current;
@@ -17,10 +19,14 @@ export function Composer({ busy, onSend, onStop, children }: ComposerProps) {
     area.style.height = `${Math.min(area.scrollHeight, 200)}px`;
   }, [text]);
 
+  const write = (written: string): void => {
+    draft.write(written);
+    setText(written);
+  };
   const send = (): void => {
     if (busy || !text.trim()) return;
     onSend(text.trim());
-    setText('');
+    write('');
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     // Enter that ends an IME's composition is not meant for us; Safari reports it as key 229 after the composition.
@@ -48,7 +54,7 @@ export function Composer({ busy, onSend, onStop, children }: ComposerProps) {
           value={text}
           placeholder="Ask the agent"
           enterKeyHint="send"
-          onChange={(event) => setText(event.target.value)}
+          onChange={(event) => write(event.target.value)}
           onKeyDown={onKeyDown}
         />
         {busy ? (

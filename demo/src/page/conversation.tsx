@@ -1,6 +1,7 @@
 import { useChat } from '@ai-sdk/react';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { Composer } from './composer.tsx';
+import type { Draft } from './draft.ts';
 import { ErrorNotice } from './error-notice.tsx';
 import { Messages } from './messages.tsx';
 import { textOfMessage, themeResults } from './message-parts.ts';
@@ -14,13 +15,14 @@ import type { OpenConnection } from './use-connection.ts';
 export interface ConversationProps {
   readonly home: Home;
   readonly connection: OpenConnection;
+  readonly draft: Draft;
   readonly onTheme: (theme: Theme) => void;
 }
 
 /** Events a timeline keeps; older ones have scrolled out of anybody's interest. */
 const maxEvents = 400;
 
-export function Conversation({ home, connection, onTheme }: ConversationProps) {
+export function Conversation({ home, connection, draft, onTheme }: ConversationProps) {
   const [events, setEvents] = useState<readonly TimelineEvent[]>([]);
   const [view, setView] = useState<'chat' | 'timeline'>('chat');
   const [announcement, setAnnouncement] = useState('');
@@ -70,7 +72,7 @@ export function Conversation({ home, connection, onTheme }: ConversationProps) {
           <Messages home={home} messages={messages} busy={busy} waiting={status === 'submitted'} onExample={send}>
             {error && <ErrorNotice error={error} onRetry={retry} />}
           </Messages>
-          <Composer busy={busy} onSend={send} onStop={() => void stop()}>
+          <Composer busy={busy} draft={draft} onSend={send} onStop={() => void stop()}>
             <TokenGauge messages={messages} />
           </Composer>
         </section>

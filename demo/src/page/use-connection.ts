@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { connect, type Connection, type ConnectionOptions } from './connection.ts';
 
 export interface OpenConnection extends Connection {
@@ -8,31 +8,39 @@ export interface OpenConnection extends Connection {
 
 type State = { readonly connection?: OpenConnection; readonly error?: unknown };
 
-/** Opens a connection for these options, and closes the one before. */
+interface Wanted extends ConnectionOptions {
+  readonly attempt: number;
+}
+
+/**
+ * Opens a connection for these options, and closes the one before. That one is given no longer from the first render with new options
+ * on: what is typed or sent to a conversation that is about to go would be lost.
+ */
 export function useConnection(options: ConnectionOptions): State & { retry(): void } {
   const { home, sessionId, model } = options;
-  const [state, setState] = useState<State>({});
+  const [state, setState] = useState<State & { readonly wanted?: Wanted }>({});
   const [attempt, setAttempt] = useState(0);
+  const wanted = useMemo<Wanted>(() => ({ home, sessionId, model, attempt }), [home, sessionId, model, attempt]);
 
   useEffect(() => {
     let current = true;
     let open: Connection | undefined;
-    setState({});
-    connect({ home, sessionId, model }).then(
+    connect(wanted).then(
       (connection) => {
         if (!current) return connection.close();
         open = connection;
-        setState({ connection: { ...connection, id: crypto.randomUUID() } });
+        setState({ wanted, connection: { ...connection, id: crypto.randomUUID() } });
       },
       (error: unknown) => {
-        if (current) setState({ error });
+        if (current) setState({ wanted, error });
       },
     );
     return () => {
       current = false;
       open?.close();
     };
-  }, [home, sessionId, model, attempt]);
+  }, [wanted]);
 
-  return { ...state, retry: () => setAttempt(attempt + 1) };
+  const shown = state.wanted === wanted ? state : {};
+  return { ...shown, retry: () => setAttempt(attempt + 1) };
 }
