@@ -3,3 +3,4 @@ export type { ScriptedModelOptions, ScriptedReply, ScriptedStep, ScriptedToolCal
 export { memoryConformance } from './testing/memory-conformance.ts';
 export type { MemoryConformanceOptions } from './testing/memory-conformance.ts';
 export { keyValueStoreConformance } from './testing/store-conformance.ts';
+export type { TestFramework } from './testing/test-framework.ts';

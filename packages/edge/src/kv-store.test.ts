@@ -3,13 +3,14 @@ import { userMessage } from '@isoloop/core';
 import type { Msg } from '@isoloop/core';
 import { keyValueStoreConformance, memoryConformance } from '@isoloop/core/testing';
 import { expect, test, vi } from 'vitest';
+import * as vitest from 'vitest';
 import { KvMemory } from './kv-memory.ts';
 import { KvStore } from './kv-store.ts';
 
 const kv = (env as { readonly CHAT_KV: KVNamespace }).CHAT_KV;
 
-keyValueStoreConformance('KvStore', () => new KvStore(kv));
-memoryConformance('KvMemory', (id) => new KvMemory(kv, id), { persistent: true });
+keyValueStoreConformance(vitest, 'KvStore', () => new KvStore(kv));
+memoryConformance(vitest, 'KvMemory', (id) => new KvMemory(kv, id), { persistent: true });
 
 type Put = (key: string, value: string) => Promise<void>;
 

@@ -1,13 +1,14 @@
 import { userMessage } from '@isoloop/core';
 import { keyValueStoreConformance, memoryConformance } from '@isoloop/core/testing';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import * as vitest from 'vitest';
 import { cdp } from 'vitest/browser';
 import { IndexedDbMemory } from './indexed-db-memory.ts';
 import { IndexedDbStore } from './indexed-db-store.ts';
 
 const shared = new IndexedDbStore({ database: 'conformance' });
-keyValueStoreConformance('IndexedDbStore', () => shared);
-memoryConformance('IndexedDbMemory', (sessionId) => new IndexedDbMemory(sessionId, { store: shared }), { persistent: true });
+keyValueStoreConformance(vitest, 'IndexedDbStore', () => shared);
+memoryConformance(vitest, 'IndexedDbMemory', (sessionId) => new IndexedDbMemory(sessionId, { store: shared }), { persistent: true });
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
+import * as vitest from 'vitest';
 import { userMessage } from '../message/create-message.ts';
 import { memoryConformance } from '../testing/memory-conformance.ts';
 import { InMemoryMemory } from './in-memory-memory.ts';
 
-memoryConformance('InMemoryMemory', () => new InMemoryMemory());
+memoryConformance(vitest, 'InMemoryMemory', () => new InMemoryMemory());
 
 test('it begins with the messages it is given', async () => {
   const messages = [userMessage('hi')];

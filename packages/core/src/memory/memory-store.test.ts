@@ -1,4 +1,5 @@
+import * as vitest from 'vitest';
 import { keyValueStoreConformance } from '../testing/store-conformance.ts';
 import { MemoryStore } from './memory-store.ts';
 
-keyValueStoreConformance('MemoryStore', () => new MemoryStore());
+keyValueStoreConformance(vitest, 'MemoryStore', () => new MemoryStore());

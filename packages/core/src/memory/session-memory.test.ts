@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import * as vitest from 'vitest';
 import { userMessage } from '../message/create-message.ts';
 import type { Msg } from '../message/msg.ts';
 import { memoryConformance } from '../testing/memory-conformance.ts';
@@ -8,13 +9,13 @@ import { SessionMemory } from './session-memory.ts';
 
 for (const durability of ['step', 'turn'] as const) {
   const store = new MemoryStore();
-  memoryConformance(`SessionMemory (${durability})`, (sessionId) => new SessionMemory(store, sessionId, { durability }), {
+  memoryConformance(vitest, `SessionMemory (${durability})`, (sessionId) => new SessionMemory(store, sessionId, { durability }), {
     persistent: true,
   });
 }
 
 const small = new MemoryStore({ maxValueBytes: 100 });
-memoryConformance('SessionMemory (split values)', (sessionId) => new SessionMemory(small, sessionId), { persistent: true });
+memoryConformance(vitest, 'SessionMemory (split values)', (sessionId) => new SessionMemory(small, sessionId), { persistent: true });
 
 /** Counts calls and the bytes they write or read; finding records by `keys` is not allowed. */
 class MeteredStore extends MemoryStore {

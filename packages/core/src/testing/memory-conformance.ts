@@ -1,17 +1,18 @@
-import { describe, expect, test } from 'vitest';
 import type { Awaitable } from '../hook/hook.ts';
 import type { Memory } from '../memory/memory.ts';
 import type { ContentBlock } from '../message/content-block.ts';
 import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
 import type { Msg } from '../message/msg.ts';
+import type { TestFramework } from './test-framework.ts';
 
 export interface MemoryConformanceOptions {
   /** Memories that were opened with the same session id share what was flushed. Default false. */
   readonly persistent?: boolean;
 }
 
-/** Vitest tests of what every `Memory` has to do; `open` gives a new object for a session each time. */
+/** Tests of what every `Memory` has to do, told to the vitest they are given; `open` gives a new object for a session each time. */
 export function memoryConformance(
+  { describe, expect, test }: TestFramework,
   name: string,
   open: (sessionId: string) => Awaitable<Memory>,
   { persistent = false }: MemoryConformanceOptions = {},

@@ -12,6 +12,8 @@ export interface ScriptedToolCall {
 }
 
 export interface ScriptedStep {
+  /** Waited for before the step says anything: a promise, or what makes one of the request's signal. An abort ends the wait. */
+  readonly wait?: PromiseLike<unknown> | ((signal: AbortSignal) => PromiseLike<unknown>);
   readonly thinking?: string;
   /** Streamed in one delta a word. */
   readonly text?: string;
@@ -22,11 +24,14 @@ export interface ScriptedStep {
   readonly error?: unknown;
   /** Never ends, until the request is aborted. */
   readonly hang?: boolean;
+  /** Default 10 in, 5 out; of several steps the last one's counts. */
   readonly usage?: Usage;
 }
 
-/** One reply: its text, its parts, or a function of the request. */
-export type ScriptedReply = string | ScriptedStep | ((request: ModelRequest) => string | ScriptedStep);
+type Said = string | ScriptedStep | readonly ScriptedStep[];
+
+/** One reply: its text, its one step, its steps in order, or a function of the request. */
+export type ScriptedReply = Said | ((request: ModelRequest) => Said);
 
 export interface ScriptedModelOptions {
   readonly features?: Partial<ModelFeatures>;
@@ -51,42 +56,71 @@ export class ScriptedModel implements ChatModel {
     this.features = { tools: true, media: ['image'], ...options.features };
   }
 
+  /** Throws unless each reply was asked for, once; for the end of a test. */
+  assertDone(): void {
+    const replies = this.#replies.length;
+    const requests = this.requests.length;
+    if (requests === replies) return;
+    const difference = requests < replies ? `${replies - requests} were not asked for` : `${requests} were asked for`;
+    throw new Error(`The script has ${count(replies, 'reply', 'replies')}: ${difference}.`);
+  }
+
   async *stream(request: ModelRequest, { signal }: { readonly signal: AbortSignal }): AsyncGenerator<readonly ModelDelta[]> {
     const reply = this.#replies[this.requests.length];
     this.requests.push(request);
-    if (reply === undefined)
-      throw new AgentError('MODEL_SERVER', `The script has ${this.#replies.length} replies; this was one request more.`);
-    const said = typeof reply === 'function' ? reply(request) : reply;
-    const step = typeof said === 'string' ? { text: said } : said;
-    for (const deltas of step.deltas ?? this.#deltas(step)) {
-      signal.throwIfAborted();
-      this.reads += 1;
-      yield deltas;
+    if (reply === undefined) {
+      const replies = count(this.#replies.length, 'reply', 'replies');
+      throw new AgentError('MODEL_SERVER', `The script has ${replies}; this was one request more.`);
     }
-    if (step.error !== undefined) throw step.error;
-    if (step.hang) await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
-    if (!step.deltas) yield [finish(step)];
+    const steps = toSteps(typeof reply === 'function' ? reply(request) : reply);
+    const calls = { said: 0 };
+    for (const step of steps) {
+      if (step.wait) await unlessAborted(typeof step.wait === 'function' ? step.wait(signal) : step.wait, signal);
+      for (const deltas of step.deltas ?? this.#deltas(step, calls)) {
+        signal.throwIfAborted();
+        this.reads += 1;
+        yield deltas;
+      }
+      if (step.error !== undefined) throw step.error;
+      if (step.hang) await unlessAborted(new Promise(() => {}), signal);
+    }
+    if (steps.at(-1)?.deltas) return;
+    const { usage = { inputTokens: 10, outputTokens: 5 } } = steps.findLast((step) => step.usage) ?? {};
+    yield [{ type: 'finish', reason: calls.said ? 'tool_calls' : 'stop', usage }];
   }
 
-  *#deltas(step: ScriptedStep): Generator<readonly ModelDelta[]> {
+  *#deltas(step: ScriptedStep, calls: { said: number }): Generator<readonly ModelDelta[]> {
     for (const delta of words(step.thinking)) yield [{ type: 'thinking', id: 'thinking', delta }];
     for (const delta of words(step.text)) yield [{ type: 'text', id: 'text', delta }];
-    const calls = (step.toolCalls ?? []).map(({ name, input = {}, id }, index): ModelDelta => {
+    const deltas = (step.toolCalls ?? []).map(({ name, input = {}, id }): ModelDelta => {
       const delta = typeof input === 'string' ? input : JSON.stringify(input);
-      return { type: 'tool-input', index, id: id ?? `call_${++this.#calls}`, name, delta };
+      return { type: 'tool-input', index: calls.said++, id: id ?? `call_${++this.#calls}`, name, delta };
     });
-    if (calls.length) yield calls;
+    if (deltas.length) yield deltas;
   }
 }
 
-function finish(step: ScriptedStep): ModelDelta {
-  return {
-    type: 'finish',
-    reason: step.toolCalls?.length ? 'tool_calls' : 'stop',
-    usage: step.usage ?? { inputTokens: 10, outputTokens: 5 },
-  };
+function toSteps(said: Said): readonly ScriptedStep[] {
+  if (typeof said === 'string') return [{ text: said }];
+  return 'length' in said ? said : [said];
+}
+
+async function unlessAborted(wait: PromiseLike<unknown>, signal: AbortSignal): Promise<void> {
+  let onAbort!: () => void;
+  const aborted = new Promise<never>((_resolve, reject) => (onAbort = () => reject(signal.reason)));
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort);
+  try {
+    await Promise.race([aborted, wait]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
 }
 
 function words(text = ''): readonly string[] {
   return text.match(/\S+\s*|\s+/g) ?? [];
+}
+
+function count(n: number, one: string, many: string): string {
+  return `${n} ${n === 1 ? one : many}`;
 }

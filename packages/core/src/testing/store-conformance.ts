@@ -1,9 +1,13 @@
-import { describe, expect, test } from 'vitest';
 import type { Awaitable } from '../hook/hook.ts';
 import type { KeyValueStore } from '../memory/key-value-store.ts';
+import type { TestFramework } from './test-framework.ts';
 
-/** Vitest tests of what every `KeyValueStore` has to do. They write under keys of their own and may share one store. */
-export function keyValueStoreConformance(name: string, makeStore: () => Awaitable<KeyValueStore>): void {
+/** Tests of what every `KeyValueStore` has to do, told to the vitest they are given. They write under keys of their own and may share one store. */
+export function keyValueStoreConformance(
+  { describe, expect, test }: TestFramework,
+  name: string,
+  makeStore: () => Awaitable<KeyValueStore>,
+): void {
   const setUp = async (): Promise<{ store: KeyValueStore; key: (suffix: string) => string }> => {
     const store = await makeStore();
     const prefix = `conformance:${crypto.randomUUID()}:`;
