@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { dashScope } from './dashscope.ts';
 import { deltas, echo } from './echo.ts';
 import { readBody, sendError, sendJson, type ChatRequest, type Handler } from './exchange.ts';
 import { fault } from './faults.ts';
@@ -18,7 +19,7 @@ export interface ProviderServerOptions {
   readonly port?: number;
 }
 
-const routes: Readonly<Record<string, Handler>> = { replay, fault, scripted, echo, deltas };
+const routes: Readonly<Record<string, Handler>> = { replay, fault, scripted, echo, deltas, dashscope: dashScope };
 
 /** An OpenAI-compatible server on loopback; what it does is chosen by the path, see README.md. */
 export async function startProviderServer({ port = 0 }: ProviderServerOptions = {}): Promise<ProviderServer> {
@@ -53,7 +54,8 @@ async function answer(request: IncomingMessage, response: ServerResponse, visits
   if (pathname.endsWith('/models')) return sendJson(response, 200, { object: 'list', data: [{ id: 'scripted', object: 'model' }] });
 
   const handler = route === 'v1' ? scripted : Object.hasOwn(routes, route) ? routes[route] : undefined;
-  if (!handler || !pathname.endsWith('/chat/completions')) return sendError(response, 404, { message: `Nothing at ${pathname}` });
+  if (!handler || !pathname.endsWith(route === 'dashscope' ? '/generation' : '/chat/completions'))
+    return sendError(response, 404, { message: `Nothing at ${pathname}` });
   if (request.method !== 'POST') return sendError(response, 405, { message: 'Use POST.' });
 
   visits.watch(request, response);

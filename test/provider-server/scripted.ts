@@ -1,7 +1,7 @@
 import { chunk, done, event, openEventStream, textEvents, usage, usageChunk, writePieces } from './event-stream.ts';
 import { sendJson, type ChatRequest, type Exchange } from './exchange.ts';
 
-interface ScriptedCall {
+export interface ScriptedCall {
   readonly name: string;
   readonly arguments: unknown;
 }
@@ -16,15 +16,20 @@ type Step = string | readonly ScriptedCall[];
  */
 export async function scripted({ response, body }: Exchange): Promise<void> {
   const model = body.model ?? 'scripted';
+  const { answer, calls, offset } = nextStep(body);
+  if (body.stream !== true) return sendJson(response, 200, completionOf(model, answer, calls, offset));
+  openEventStream(response);
+  await writePieces(response, calls.length === 0 ? textEvents(model, words(answer)) : callEvents(model, calls, offset));
+  response.end();
+}
+
+/** What comes next in the conversation; `offset` is how many calls of its turn have their results. */
+export function nextStep(body: ChatRequest): { readonly answer: string; readonly calls: readonly ScriptedCall[]; readonly offset: number } {
   const results = resultsOfTurn(body);
   const step = currentStep(scriptOf(body), results.length);
-  const calls = typeof step === 'string' ? [] : step;
-  const answer = typeof step === 'string' ? step.replace('{results}', () => results.join('; ')) : '';
-
-  if (body.stream !== true) return sendJson(response, 200, completionOf(model, answer, calls, results.length));
-  openEventStream(response);
-  await writePieces(response, calls.length === 0 ? textEvents(model, words(answer)) : callEvents(model, calls, results.length));
-  response.end();
+  const offset = results.length;
+  if (typeof step !== 'string') return { answer: '', calls: step, offset };
+  return { answer: step.replace('{results}', () => results.join('; ')), calls: [], offset };
 }
 
 function scriptOf(body: ChatRequest): readonly Step[] {
@@ -113,15 +118,15 @@ function completionOf(model: string, content: string, calls: readonly ScriptedCa
   };
 }
 
-function callId(number: number): string {
+export function callId(number: number): string {
   return `call_${number + 1}`;
 }
 
-function halves(text: string): readonly [string, string] {
+export function halves(text: string): readonly [string, string] {
   const middle = Math.ceil(text.length / 2);
   return [text.slice(0, middle), text.slice(middle)];
 }
 
-function words(text: string): string[] {
+export function words(text: string): string[] {
   return text.match(/\S+\s*|\s+/g) ?? [];
 }

@@ -22,6 +22,8 @@ export { twoPhaseTrim } from './context/two-phase-trim.ts';
 export type { Trimmed, TrimOptions } from './context/two-phase-trim.ts';
 export { AgentError, messageOf } from './error/agent-error.ts';
 export type { AgentErrorCode, AgentErrorData, AgentErrorOptions } from './error/agent-error.ts';
+export { multiAgent } from './formatter/multi-agent.ts';
+export type { MultiAgentOptions } from './formatter/multi-agent.ts';
 export type { AgentEvent, AgentEventBase, EventBatch, EventOf } from './hook/agent-event.ts';
 export type { Awaitable, Hook, HookControl } from './hook/hook.ts';
 export { InMemoryMemory } from './memory/in-memory-memory.ts';

@@ -1,5 +1,5 @@
-import { AgentError } from './error/agent-error.ts';
 import { openAiFormatter, type OpenAiFormat } from './formatter/openai-formatter.ts';
+import { authorization, type ApiKey } from './model/authorization.ts';
 import type { ChatModel, ModelFeatures } from './model/chat-model.ts';
 import { streamReply, type Fetch } from './model/http-transport.ts';
 
@@ -8,7 +8,7 @@ export type { Fetch } from './model/http-transport.ts';
 export interface OpenAiOptions {
   readonly model: string;
   /** Sent as `Authorization: Bearer …`; a function is asked before each request. None: no such header. */
-  readonly apiKey?: string | (() => string | Promise<string>);
+  readonly apiKey?: ApiKey;
   /** Any server that speaks chat completions. Default `https://api.openai.com/v1`. */
   readonly baseURL?: string;
   /** Added to each request; win over the library's own. */
@@ -51,16 +51,6 @@ export function openai(options: OpenAiOptions): ChatModel {
       yield* streamReply({ url, headers, body: formatter.format(request), fetch: options.fetch, signal, timeoutMs }, formatter.decoder());
     },
   };
-}
-
-async function authorization(apiKey: OpenAiOptions['apiKey']): Promise<Record<string, string>> {
-  try {
-    const key = (typeof apiKey === 'function' ? await apiKey() : apiKey)?.trim();
-    if (key && !/^[!-~]+$/.test(key)) throw new AgentError('INVALID_INPUT', 'The API key has characters that cannot be sent');
-    return key ? { authorization: `Bearer ${key}` } : {};
-  } catch (error) {
-    throw AgentError.from(error, 'MODEL_AUTH');
-  }
 }
 
 export { createOpenAiEncoder, toChatCompletion, toOpenAiError } from './stream/openai-encoder.ts';

@@ -45,7 +45,7 @@ export function openAiFormatter(format: OpenAiFormat): Formatter {
 }
 
 /** What has no wire form is left out. */
-function list(texts: readonly string[]): string {
+export function list(texts: readonly string[]): string {
   return texts.reduce((all, text) => (all && text ? `${all},${text}` : all + text), '');
 }
 
@@ -65,11 +65,11 @@ function toWireTool({ name, description, parameters, strict }: ToolSchema): Wire
   return { type: 'function', function: { name, description, parameters, strict } };
 }
 
-function toWireChoice(choice: ToolChoice | undefined): unknown {
+export function toWireChoice(choice: ToolChoice | undefined): unknown {
   return typeof choice === 'object' ? { type: 'function', function: { name: choice.name } } : choice;
 }
 
-function toWireResponseFormat(schema: JsonObject): WireObject {
+export function toWireResponseFormat(schema: JsonObject): WireObject {
   return { type: 'json_schema', json_schema: { name: 'response', schema, strict: isStrict(schema) } };
 }
 
@@ -82,7 +82,7 @@ function isStrict(schema: JsonValue): boolean {
   return Object.values(schema).every(isStrict);
 }
 
-function memoize<T extends object>(make: (key: T) => string): (key: T) => string {
+export function memoize<T extends object>(make: (key: T) => string): (key: T) => string {
   const known = new WeakMap<T, string>();
   return (key) => {
     let text = known.get(key);

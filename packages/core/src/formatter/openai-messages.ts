@@ -42,7 +42,7 @@ function toWireAssistant(content: readonly ContentBlock[], { sendThinking }: Mes
   };
 }
 
-function toWireCall({ id, name, input, raw, providerMetadata }: ToolUse): WireObject {
+export function toWireCall({ id, name, input, raw, providerMetadata }: ToolUse): WireObject {
   const given = raw === undefined ? JSON.stringify(input ?? {}) : parseJson(raw) === undefined ? '{}' : raw;
   return { id, type: 'function', function: { name, arguments: given }, extra_content: providerMetadata?.['extra_content'] };
 }
@@ -73,7 +73,7 @@ function toWireMedia(block: MediaBlock, { features }: MessageFormat): WireObject
   return { type: 'text', text: mediaPlaceholder(block) };
 }
 
-function toUrl(source: MediaSource): string {
+export function toUrl(source: MediaSource): string {
   return source.type === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`;
 }
 
@@ -82,10 +82,10 @@ function audioFormat(mediaType: string): string {
   return /wav|flac|ogg|aac/.exec(mediaType)?.[0] ?? 'mp3';
 }
 
-function plainText(blocks: readonly ContentBlock[]): string {
+export function plainText(blocks: readonly ContentBlock[]): string {
   return blocks.flatMap((block) => (block.type === 'text' ? block.text : isMedia(block) ? mediaPlaceholder(block) : [])).join('\n');
 }
 
-function isMedia(block: ContentBlock): block is MediaBlock {
+export function isMedia(block: ContentBlock): block is MediaBlock {
   return 'source' in block;
 }

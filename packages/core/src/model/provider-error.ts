@@ -10,10 +10,10 @@ export function errorOfResponse(status: number, headers: Headers, text: string):
   return providerError(`HTTP ${status} from the model server`, parseJson(text), text, details);
 }
 
-/** The error that a chunk reports, if it does: `{ error: … }`, `{ object: 'error' }`, or whatever an `error` event carries. */
+/** The error that a chunk reports, if it does: `{ error: … }`, `{ object: 'error' }`, `{ code: 'text' }` or whatever an `error` event carries. */
 export function errorOfChunk(chunk: unknown, isErrorEvent = false): AgentError | undefined {
-  const { error, object } = toObject(chunk);
-  if (!isErrorEvent && !error && object !== 'error') return undefined;
+  const { error, object, code } = toObject(chunk);
+  if (!isErrorEvent && !error && !isText(code) && object !== 'error') return undefined;
   return providerError('The model server reported an error', chunk, JSON.stringify(chunk));
 }
 

@@ -1,0 +1,78 @@
+import { AgentError } from './error/agent-error.ts';
+import { dashScopeFormatter } from './formatter/dashscope-formatter.ts';
+import type { DashScopeEndpoint } from './formatter/dashscope-messages.ts';
+import { authorization, type ApiKey } from './model/authorization.ts';
+import type { ChatModel, ModelFeatures } from './model/chat-model.ts';
+import { dashScopeError } from './model/dashscope-error.ts';
+import { streamReply, type Fetch } from './model/http-transport.ts';
+
+export type { DashScopeEndpoint } from './formatter/dashscope-messages.ts';
+export type { ApiKey } from './model/authorization.ts';
+export type { Fetch } from './model/http-transport.ts';
+
+export interface DashScopeOptions {
+  readonly model: string;
+  /** Sent as `Authorization: Bearer …`; a function is asked before each request. None: no such header. */
+  readonly apiKey?: ApiKey;
+  /** Default `https://dashscope.aliyuncs.com/api/v1`; Singapore is `https://dashscope-intl.aliyuncs.com/api/v1`. */
+  readonly baseURL?: string;
+  /** Added to each request; win over the library's own. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Default: the global `fetch` at the time of the request. */
+  readonly fetch?: Fetch;
+  /** Default: tools; images and video where the model's name says that it sees, audio where it says that it hears; no known window. */
+  readonly features?: Partial<ModelFeatures>;
+  /**
+   * The service: `text` takes text alone, `multimodal` is for models that see or hear, also when a request is text alone. Default:
+   * `multimodal` where the model's name says so or the request has media the model takes, else `text`.
+   */
+  readonly endpoint?: DashScopeEndpoint;
+  /** Whether the model thinks before it answers. Default: the model's own; `true` with a `thinkingBudget`. */
+  readonly enableThinking?: boolean;
+  /** The most tokens of thinking. */
+  readonly thinkingBudget?: number;
+  /** Longest silence of the server in milliseconds, before the reply and within it. Default 5 minutes; `Infinity`: no limit. */
+  readonly timeoutMs?: number;
+}
+
+/** Models that only the multimodal service has (AgentScope: `DashScopeHttpClient`), by name. */
+const seeing = /-vl|^qvq|-omni|^qwen3\.[5-9]|^kimi-k2\.[5-9]/i;
+const hearing = /-audio|-omni|-asr/i;
+
+/**
+ * A model behind DashScope's own protocol: thinking, incremental output, multimodal messages. `providerOptions` of a request are
+ * merged into `parameters`. Thinking is not sent back; the tool choice `required`, and while the model thinks a certain tool too,
+ * is sent as `auto`. Its stream rejects with the `MODEL_…` codes of `AgentErrorCode`, or `ABORTED`; with `INVALID_INPUT` where the
+ * key cannot be sent or a provider option contradicts the protocol. Throws `CONFIGURATION` on options that contradict themselves.
+ */
+export function dashscope(options: DashScopeOptions): ChatModel {
+  const { model, baseURL = 'https://dashscope.aliyuncs.com/api/v1', timeoutMs = 300_000, enableThinking, thinkingBudget } = options;
+  checkThinking(options);
+  const named = [...(seeing.test(model) ? (['image', 'video'] as const) : []), ...(hearing.test(model) ? (['audio'] as const) : [])];
+  const features: ModelFeatures = { tools: true, media: named, ...options.features };
+  const endpoint = options.endpoint ?? (named.length > 0 ? 'multimodal' : undefined);
+  const formatter = dashScopeFormatter({ model, features, endpoint, enableThinking, thinkingBudget });
+  const services = `${baseURL.replace(/\/+$/, '')}/services/aigc`;
+  return {
+    provider: 'dashscope',
+    modelId: model,
+    features,
+    async *stream(request, { signal }) {
+      const headers = { 'x-dashscope-sse': 'enable', ...(await authorization(options.apiKey)), ...options.headers };
+      const url = `${services}/${formatter.endpointOf(request)}-generation/generation`;
+      const body = formatter.format(request);
+      try {
+        yield* streamReply({ url, headers, body, fetch: options.fetch, signal, timeoutMs }, formatter.decoder());
+      } catch (error) {
+        throw dashScopeError(error);
+      }
+    },
+  };
+}
+
+function checkThinking({ enableThinking, thinkingBudget }: DashScopeOptions): void {
+  if (thinkingBudget === undefined) return;
+  if (enableThinking === false) throw new AgentError('CONFIGURATION', 'A thinkingBudget needs thinking, but enableThinking is false');
+  if (!Number.isInteger(thinkingBudget) || thinkingBudget < 1)
+    throw new AgentError('CONFIGURATION', `thinkingBudget must be a positive whole number of tokens, not ${String(thinkingBudget)}`);
+}
