@@ -113,7 +113,7 @@ test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: strin
 test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: string]>([
   ['cut-clean', 'MODEL_BAD_RESPONSE', true, 'breaks off: {"id"'],
   ['no-finish', 'MODEL_BAD_RESPONSE', true, 'no finish reason'],
-  ['bad-json', 'MODEL_BAD_RESPONSE', false, 'no JSON: {"choices":[{"delta":{"content": oops xxx'],
+  ['bad-json', 'MODEL_BAD_RESPONSE', false, 'malformed: {"choices":[{"delta":{"content": oops xxx'],
   ['error-event', 'MODEL_SERVER', false, 'Failed to call a function.'],
   ['error-object', 'MODEL_SERVER', true, 'Provider disconnected unexpectedly'],
   ['error-rate-limit', 'MODEL_RATE_LIMITED', true, 'Slow down.'],

@@ -71,6 +71,7 @@ export class OpenAiDecoder implements ReplyDecoder {
 
   #push(kind: Kind, delta: string | null | undefined, deltas: ModelDelta[]): void {
     if (!delta) return;
+    if (typeof delta !== 'string') throw new TypeError(kind);
     if (this.#kind !== kind) {
       this.#kind = kind;
       this.#block = `${kind}-${this.#blocks++}`;

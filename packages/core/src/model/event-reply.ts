@@ -56,7 +56,7 @@ export class EventReply {
       this.error = errorOfChunk(chunk, event === 'error');
       if (!this.error) this.#decoder.decode(chunk, deltas);
     } catch {
-      this.error = event === 'error' ? errorOfChunk({ message: data }, true) : badResponse('An event is no JSON', data);
+      this.error = event === 'error' ? errorOfChunk({ message: data }, true) : badResponse('An event is malformed', data);
     }
   }
 

@@ -80,9 +80,13 @@ function decodeWhole(text: string, decoder: ReplyDecoder): readonly ModelDelta[]
   const body = parseJson(text);
   const error = errorOfChunk(body);
   if (error) throw error;
-  decoder.decode(body, deltas);
-  if (deltas.length === 0 && !decoder.finished) throw badResponse('The reply is no completion', text);
-  return [...deltas, decoder.end()];
+  try {
+    decoder.decode(body, deltas);
+    if (deltas.length > 0 || decoder.finished) return [...deltas, decoder.end()];
+  } catch {
+    // What it means is said below.
+  }
+  throw badResponse('The reply is no completion', text);
 }
 
 /** What is no `AgentError` comes from `fetch` or the body: Node says `fetch failed` and keeps the reason as the cause. */
