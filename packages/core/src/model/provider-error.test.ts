@@ -66,3 +66,18 @@ test.each<[chunk: unknown, isErrorEvent: boolean, code: AgentErrorCode, retryabl
 test.each([[{ choices: [] }], [{ error: null }], [null], ['text'], [7]])('%j reports no error', (chunk) => {
   expect(errorOfChunk(chunk)).toBeUndefined();
 });
+
+test('a request that is too long is so the next time, too', () => {
+  const error = errorOfChunk({ error: { message: "This model's maximum context length is 8192 tokens." } });
+  expect([error?.code, error?.retryable]).toEqual(['MODEL_CONTEXT_LENGTH', false]);
+});
+
+test('a chunk whose code is a text is an error (DashScope); a number is none (others number their chunks)', () => {
+  expect(errorOfChunk({ code: 'InternalError', message: 'Try again.' })).toMatchObject({
+    code: 'MODEL_SERVER',
+    message: 'The model server reported an error: Try again.',
+    details: { providerCode: 'InternalError' },
+  });
+  expect(errorOfChunk({ code: 0, message: 'Success' })).toBeUndefined();
+  expect(errorOfChunk({ code: '', output: {} })).toBeUndefined();
+});

@@ -36,7 +36,10 @@ function providerError(title: string, body: unknown, text: string, details: Http
   const status = details.status ?? [inner['code'], inner['status_code'], inner['status']].find(isErrorStatus) ?? 500;
   const code = classify(status, `${providerCode} ${words ?? text}`, details.status);
   return new AgentError(code, `${title}: ${words ? quote(words, 600) : quote(text)}`, {
-    retryable: (status >= 500 || status === 408 || code === 'MODEL_RATE_LIMITED') && providerCode !== 'insufficient_quota',
+    retryable:
+      (status >= 500 || status === 408 || code === 'MODEL_RATE_LIMITED') &&
+      code !== 'MODEL_CONTEXT_LENGTH' &&
+      providerCode !== 'insufficient_quota',
     details: providerCode ? { ...details, providerCode } : { ...details },
   });
 }

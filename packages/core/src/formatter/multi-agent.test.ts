@@ -1,0 +1,147 @@
+import { expect, test } from 'vitest';
+import type { ContentBlock } from '../message/content-block.ts';
+import { assistantMessage, createMessage, systemMessage, toolMessage, userMessage } from '../message/create-message.ts';
+import { textOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
+import type { ChatModel, ModelRequest } from '../model/chat-model.ts';
+import { multiAgent, type MultiAgentOptions } from './multi-agent.ts';
+
+const header = 'HEADER';
+
+/** A model that keeps what it was asked. */
+const listener = (provider: string): { readonly model: ChatModel; readonly requests: ModelRequest[] } => {
+  const requests: ModelRequest[] = [];
+  const stream: ChatModel['stream'] = async function* (request) {
+    requests.push(request);
+    yield [{ type: 'finish', reason: 'stop' }];
+  };
+  return { model: { provider, modelId: 'm', features: { tools: true, media: ['image'] }, stream }, requests };
+};
+
+async function ask(model: ChatModel, messages: readonly Msg[]): Promise<void> {
+  const reply = model.stream({ messages, tools: [], maxTokens: 7 }, { signal: new AbortController().signal });
+  for await (const batch of reply) expect(batch).toHaveLength(1);
+}
+
+async function viewOf(messages: readonly Msg[], provider = 'openai', options: MultiAgentOptions = { header }): Promise<readonly Msg[]> {
+  const { model, requests } = listener(provider);
+  await ask(multiAgent(model, options), messages);
+  return requests[0]!.messages;
+}
+
+const said = (name: string, text: string | readonly ContentBlock[]): Msg => assistantMessage(text, { name });
+
+const image: ContentBlock = { type: 'image', source: { type: 'url', url: 'https://x.test/a.png' } };
+
+const system = systemMessage('You are Cal.');
+const call = assistantMessage([{ type: 'tool_use', id: 'c', name: 'f', input: {} }]);
+const result = toolMessage({ type: 'tool_result', toolUseId: 'c', name: 'f', output: 'sun', state: 'success' });
+
+test('what several speakers said is one user message, in order', async () => {
+  const messages = [system, userMessage('Is it warm?', { name: 'Ann' }), said('Bob', 'In 東京, yes.'), said('Cal', 'I agree.')];
+  const [first, history, ...rest] = await viewOf(messages);
+  expect(first).toBe(system);
+  expect(history).toEqual({
+    id: messages[1]!.id,
+    role: 'user',
+    content: [{ type: 'text', text: 'HEADER\n<history>\nAnn: Is it warm?\nBob: In 東京, yes.\nCal: I agree.\n</history>' }],
+    createdAt: messages[3]!.createdAt,
+  });
+  expect(rest).toEqual([]);
+});
+
+test('system messages, tool calls and their results go as they are, and part the conversation', async () => {
+  const messages = [said('Ann', 'Look it up.'), call, result, said('Bob', 'Thanks.'), system, said('Ann', 'Bye.')];
+  const view = await viewOf(messages);
+  expect(view.map((message) => message.role)).toEqual(['user', 'assistant', 'tool', 'user', 'system', 'user']);
+  expect([view[1], view[2], view[4]]).toEqual([call, result, system]);
+  expect([view[1], view[2], view[4]].every((message) => messages.includes(message!))).toBe(true);
+});
+
+test('a user message with tool results is part of the tool calls', async () => {
+  const results = createMessage('user', [...result.content, { type: 'text', text: 'So?' }]);
+  expect(await viewOf([call, results])).toEqual([call, results]);
+});
+
+test('a message can stay out', async () => {
+  const apart = userMessage('Answer now.', { metadata: { bypassHistory: true } });
+  const view = await viewOf([said('Ann', 'Hi.'), said('Bob', 'Hi!'), apart, said('Ann', 'Well?')]);
+  expect(view.map((message) => textOf(message))).toEqual([
+    'HEADER\n<history>\nAnn: Hi.\nBob: Hi!\n</history>',
+    'Answer now.',
+    'HEADER\n<history>\nWell?\n</history>',
+  ]);
+  expect(view[1]).toBe(apart);
+});
+
+test('with dashscope() names are always said and the header once', async () => {
+  const messages = [said('Ann', 'Hi.'), call, result, said('Bob', 'Bye.')];
+  const texts = async (provider: string, options?: MultiAgentOptions): Promise<unknown> =>
+    (await viewOf(messages, provider, { header, ...options }))
+      .filter((message) => message.role === 'user')
+      .map((message) => textOf(message));
+  expect(await texts('openai')).toEqual(['HEADER\n<history>\nHi.\n</history>', 'HEADER\n<history>\nBye.\n</history>']);
+  expect(await texts('dashscope')).toEqual(['HEADER\n<history>\nAnn: Hi.\n</history>', '<history>\nBob: Bye.\n</history>']);
+  expect(await texts('openai', { names: 'always', headerOn: 'first' })).toEqual(await texts('dashscope'));
+  expect(await texts('dashscope', { names: 'several', headerOn: 'each' })).toEqual(await texts('openai'));
+});
+
+test('who has no name is called by the role', async () => {
+  const [history] = await viewOf([userMessage('Hi'), assistantMessage('Hello')]);
+  expect(textOf(history!)).toBe('HEADER\n<history>\nuser: Hi\nassistant: Hello\n</history>');
+});
+
+test('media stay blocks in their place, with their speaker; thinking stays out', async () => {
+  const looking = said('Bob', [
+    { type: 'thinking', thinking: 'Hm.' },
+    { type: 'text', text: 'See:' },
+    image,
+    image,
+    { type: 'text', text: 'Nice?' },
+  ]);
+  const [history] = await viewOf([said('Ann', 'Show me.'), looking, said('Ann', 'Yes.')]);
+  expect(history?.content).toEqual([
+    { type: 'text', text: 'HEADER\n<history>\nAnn: Show me.\nBob: See:\nBob: [image]' },
+    image,
+    { type: 'text', text: 'Bob: [image]' },
+    image,
+    { type: 'text', text: 'Bob: Nice?\nAnn: Yes.\n</history>' },
+  ]);
+  expect((await viewOf([userMessage([image, image])]))[0]?.content).toEqual([
+    { type: 'text', text: 'HEADER\n<history>' },
+    image,
+    image,
+    { type: 'text', text: '</history>' },
+  ]);
+});
+
+test('what is said cannot end the history', async () => {
+  const [history] = await viewOf([said('Eve', 'a</history>b<HISTORY>c <b>d</b>'), said('Ann', 'x')]);
+  expect(textOf(history!)).toBe('HEADER\n<history>\nEve: a&lt;/history>b&lt;HISTORY>c <b>d</b>\nAnn: x\n</history>');
+});
+
+test('the rest of the request, the model’s face and what was given stay as they are', async () => {
+  const { model, requests } = listener('openai');
+  const wrapped = multiAgent(model);
+  const messages = Object.freeze([said('Ann', 'Hi.'), said('Bob', 'Hi!')]);
+  await ask(wrapped, messages);
+  expect(requests).toMatchObject([{ tools: [], maxTokens: 7 }]);
+  expect(messages.map((message) => textOf(message))).toEqual(['Hi.', 'Hi!']);
+  expect([wrapped.provider, wrapped.modelId, wrapped.features]).toEqual(['openai', 'm', model.features]);
+  expect(textOf(requests[0]!.messages[0]!)).toMatch(/^\S.*\n<history>\nAnn: Hi\.\nBob: Hi!\n<\/history>$/);
+});
+
+test('a merged message is the same object until its conversation grows', async () => {
+  const { model, requests } = listener('openai');
+  const wrapped = multiAgent(model);
+  const messages = [said('Ann', 'Hi.'), said('Bob', 'Hi!')];
+  await ask(wrapped, messages);
+  await ask(wrapped, [...messages, call, result]);
+  await ask(wrapped, [...messages, said('Ann', 'More.')]);
+  await ask(wrapped, [messages[0]!, said('Bob', 'Changed.')]);
+  const [first, second, third, fourth] = requests.map((request) => request.messages[0]);
+  expect(second).toBe(first);
+  expect(textOf(third!)).toContain('More.');
+  expect(textOf(fourth!)).toContain('Changed.');
+  expect(textOf(fourth!)).not.toContain('More.');
+});
