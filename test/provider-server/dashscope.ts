@@ -48,8 +48,8 @@ function scriptedReply({ input, parameters = {} }: DashScopeRequest): Reply {
   const thoughts = parameters['enable_thinking'] === true ? [{ thinking: 'Let me ' }, { thinking: 'think.' }] : [];
   if (calls.length === 0) return { pieces: [...thoughts, ...words(answer).map((text) => ({ text }))], reason: 'stop' };
   // An id comes with a call's first fragment and is empty in the later ones.
-  const fragments = calls.flatMap(({ name, arguments: input }, index): Piece[] => {
-    const [head, tail] = halves(JSON.stringify(input));
+  const fragments = calls.flatMap(({ name, arguments: given }, index): Piece[] => {
+    const [head, tail] = halves(JSON.stringify(given));
     const call = (id: string, fragment: object): Piece => ({ calls: [{ index, id, type: 'function', function: fragment }] });
     return [call(callId(offset + index), { name, arguments: head }), call('', { arguments: tail })];
   });

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import goldenText from '../../../../test/fixtures/golden/openai-replies.json?raw';
-import { AgentError } from '../error/agent-error.ts';
 import type { ModelDelta } from '../model/chat-model.ts';
 import { EventReply } from '../model/event-reply.ts';
 import { OpenAiDecoder } from './openai-decoder.ts';
@@ -49,8 +48,6 @@ test.each(streams)('%s gives the same deltas cut at every byte boundary', (_, by
   const whole = JSON.stringify(replay(bytes, []));
   const step = 64;
   // A cut every 64 bytes, moved on by one byte from replay to replay: each boundary is one of them once.
-  for (let first = 1; first <= step; first++) {
-    const cuts = cutsFrom(first, step, bytes.length);
-    if (JSON.stringify(replay(bytes, cuts)) !== whole) expect.unreachable(`differs when cut at one of ${cuts.join()}`);
-  }
+  const firsts = cutsFrom(1, 1, step + 1);
+  expect(firsts.filter((first) => JSON.stringify(replay(bytes, cutsFrom(first, step, bytes.length))) !== whole)).toEqual([]);
 });
