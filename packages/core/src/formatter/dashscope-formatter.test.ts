@@ -108,6 +108,7 @@ test('each tool result is a message with the call’s id and the tool’s name',
   expect(wire('tool', content)).toEqual(wired);
   expect(wire('user', [...content, text('And now?')])).toEqual([...wired, { role: 'user', content: 'And now?' }]);
   expect(wire('tool', [])).toEqual([]);
+  expect(wire('tool', [result('a', 'sun'), text('More')])).toEqual([wired[0], { role: 'user', content: 'More' }]);
   expect(wire('tool', [result('a', 'sun'), result('b', [text('See'), linked('image', 'https://x.test/a.png')])])).toEqual([
     { role: 'tool', tool_call_id: 'a', name: 'lookup', content: [{ text: 'sun' }] },
     { role: 'tool', tool_call_id: 'b', name: 'lookup', content: [{ text: 'See' }, { image: 'https://x.test/a.png' }] },
