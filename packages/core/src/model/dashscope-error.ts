@@ -3,7 +3,7 @@ import { AgentError, type AgentErrorCode } from '../error/agent-error.ts';
 /** What DashScope's error codes mean, by how they begin; any other is a request it refuses. */
 const meanings: readonly (readonly [pattern: RegExp, code: AgentErrorCode, retryable: boolean])[] = [
   [/^(throttling|limit_requests)/i, 'MODEL_RATE_LIMITED', true],
-  [/^(invalidapikey|accessdenied|workspace\.accessdenied|model\.accessdenied)/i, 'MODEL_AUTH', false],
+  [/^(invalid_?api_?key|(\w+\.)?accessdenied)/i, 'MODEL_AUTH', false],
   [/^(requesttimeout|responsetimeout)/i, 'MODEL_TIMEOUT', true],
   [/^(internalerror|systemerror|serviceunavailable|modelunavailable|modelservingerror|badgateway|internal_)/i, 'MODEL_SERVER', true],
 ];
