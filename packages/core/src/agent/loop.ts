@@ -84,7 +84,7 @@ async function* settle(run: Run, input: CallInput): Step {
     if (!recall || run.cut) continue;
     const recalled = abortable(recall(more.length || !prompt ? more : [prompt], { sessionId, signal }), signal);
     await recalled.then(
-      (messages) => run.recalled.push(...messages),
+      (found) => run.recalled.push(...found),
       (error: unknown) => {
         if (!run.cut) throw error;
       },
