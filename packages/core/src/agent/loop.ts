@@ -39,7 +39,7 @@ export async function* loop(run: Run, input: CallInput | undefined): AsyncGenera
   } catch (thrown) {
     const error = AgentError.from(thrown);
     const data = error.toJSON();
-    await run.append(run.injected.splice(0)).catch(() => {});
+    await run.close().catch(() => {});
     await run.setup.memory.flush?.().catch(() => {});
     const result: AgentResult = { ...resultOf(run, finishWith(run, 'error')), error: data };
     // A hook that fails on these events must not hide the failure.
@@ -244,7 +244,7 @@ async function* finish(run: Run, move: Finish): AsyncGenerator<EventBatch, Agent
   if (move.reason !== 'aborted' && move.reason !== 'interrupted') message = yield* run.revise('post-call', message);
   // What a step has put into the log, and the nothing of a call aborted before its answer, is not to be put there.
   if (message.content.length && !run.view.some(({ id }) => id === message.id)) await run.append([message]);
-  await run.append(run.injected.splice(0));
+  await run.close();
   await memory.flush?.();
   const result = resultOf(run, { ...move, message });
   yield await run.notify('run-end', { result });

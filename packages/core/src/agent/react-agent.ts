@@ -93,7 +93,7 @@ export class ReActAgent {
    */
   interrupt(request: string | Msg | InterruptRequest = {}): boolean {
     const run = this.#running;
-    if (!run) return false;
+    if (!run || run.closed) return false;
     if (typeof request === 'string' || 'role' in request) run.interrupt({ message: request });
     else if (request.mode === 'inject') run.injected.push(...toCallInput(request.messages, this.#setup).messages);
     else run.interrupt(request);
@@ -132,19 +132,17 @@ export class ReActAgent {
 
   /** Runs the loop when it is this call's turn. */
   async *#inTurn(run: Run, input: CallInput, result: () => Promise<AgentResult>): AsyncGenerator<EventBatch, AgentResult> {
-    const { whenBusy } = this.#setup.options;
+    const { whenBusy = 'reject' } = this.#setup.options;
     const turn = this.#tail;
-    if (turn && whenBusy !== 'queue') {
-      if (whenBusy !== 'inject' || !this.#running || input.decisions.length) {
-        throw new AgentError('AGENT_BUSY', `The agent "${this.name}" is busy.`);
-      }
-      this.#running.injected.push(...input.messages);
-      return turn;
-    }
-    const tail = Promise.resolve(turn).then(result, result);
-    tail.catch(() => {});
-    this.#tail = tail;
+    let tail: typeof turn;
     try {
+      if (turn && whenBusy === 'inject' && this.#running?.closed === false && !input.decisions.length) {
+        this.#running.injected.push(...input.messages);
+        return turn;
+      }
+      if (turn && whenBusy === 'reject') throw new AgentError('AGENT_BUSY', `The agent "${this.name}" is busy.`);
+      this.#tail = tail = Promise.resolve(turn).then(result, result);
+      tail.catch(() => {});
       await abortable(Promise.resolve(turn), run.signal).catch(() => {});
       if (turn && run.signal.aborted) return yield* loop(run, undefined);
       this.#running = run;
@@ -155,7 +153,8 @@ export class ReActAgent {
     } finally {
       run.end();
       if (this.#running === run) this.#running = undefined;
-      if (this.#tail === tail) this.#tail = undefined;
+      // A call that left the queue leaves the one before it running.
+      if (this.#tail === tail) this.#tail = this.#running && turn;
     }
   }
 }

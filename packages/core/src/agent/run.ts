@@ -67,6 +67,8 @@ export class Run {
   pending: readonly PendingCall[] = [];
   /** Messages that came in while the run was busy, not in the log yet. */
   injected: Msg[] = [];
+  /** Past the point where an interrupt or an injected message could reach it. */
+  closed = false;
   /** Set by an interrupt; the loop looks at it at its interrupt points. */
   interruption: Interruption | undefined;
 
@@ -205,6 +207,12 @@ export class Run {
       for (const { id } of toolUsesOf(message)) calls.set(id, {});
       for (const { toolUseId } of toolResultsOf(message)) calls.delete(toolUseId);
     }
+  }
+
+  /** Takes nothing in any more; what came and was not answered is kept. */
+  close(): Promise<void> {
+    this.closed = true;
+    return this.append(this.injected.splice(0));
   }
 
   /** Puts messages into the view that the log has already. */

@@ -31,9 +31,17 @@ export class HookDispatcher {
     return current;
   }
 
-  /** Tells the hooks; what they return is ignored. */
+  /** Tells the hooks, also those after one that fails; what they return is ignored. */
   async notify(event: AgentEvent): Promise<void> {
-    for (const bound of this.handlers(event.type)) await call(bound, event, noControl);
+    let failure: unknown;
+    for (const bound of this.handlers(event.type)) {
+      try {
+        await call(bound, event, noControl);
+      } catch (error) {
+        failure ??= error;
+      }
+    }
+    if (failure) throw failure;
   }
 
   /** Who listens to an event; looked up once a run, as some come by the thousand. */

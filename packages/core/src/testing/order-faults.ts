@@ -1,0 +1,114 @@
+import type { AgentEvent } from '../hook/agent-event.ts';
+import { textOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
+
+/** What keeps going on between two events. */
+interface Course {
+  phase: 'idle' | 'reasoning' | 'summary';
+  /** Text since the request began or was reset. */
+  text: string;
+  /** What the last `step-reset` said comes next. */
+  replacement: Msg | undefined;
+  /** By tool call: how far it is. */
+  readonly calls: Map<string, 'begun' | 'over'>;
+}
+
+/** Where a whole run's events break the order law (DESIGN, law 1 and 2); nothing where they keep it. */
+export function orderFaults(events: readonly AgentEvent[]): readonly string[] {
+  const [first] = events;
+  const last = events.at(-1);
+  if (first?.type !== 'run-start') return ['does not begin with run-start'];
+  if (last?.type !== 'run-end') return ['does not end with run-end'];
+  const { reason, message, pending, error } = last.result;
+  const faults: string[] = [];
+  const course: Course = { phase: 'idle', text: '', replacement: undefined, calls: new Map() };
+  const cut = reason === 'interrupted' || reason === 'aborted' || reason === 'error' || reason === 'suspended';
+
+  events.forEach((event, index) => {
+    const fault = (why: string): number => faults.push(`${index} ${event.type}: ${why}`);
+    const before = events[index - 1];
+    if (event.runId !== first.runId || event.sessionId !== first.sessionId) fault('another run or session');
+    if (before && event.seq <= before.seq) fault('seq does not grow');
+    const step = event.iteration - (before?.iteration ?? 0);
+    if (step !== 0 && (step !== 1 || !/^(pre-reasoning|context-fitted|error)$/.test(event.type))) fault('wrong iteration');
+    if (index > 0 && event.type === 'run-start') fault('twice');
+    if (index < events.length - 1 && event.type === 'run-end') fault('not last');
+    checkEvent(event, before, course, fault);
+    const recovery = reason === 'interrupted' && index === events.length - 2;
+    if (event.type === 'reasoning-chunk' || event.type === 'tool-input-chunk') {
+      if (recovery ? !('blockId' in event) || event.delta !== textOf(message) : course.phase !== 'reasoning')
+        fault('outside of its request');
+      else if (event.type === 'reasoning-chunk' && event.kind === 'text' && !recovery) course.text += event.delta;
+    }
+  });
+
+  const count = (type: AgentEvent['type']): number => events.filter((event) => event.type === type).length;
+  const position = (type: AgentEvent['type']): number => events.findIndex((event) => event.type === type);
+  const expectCount = (type: AgentEvent['type'], wanted: boolean): void => {
+    if (count(type) !== Number(wanted)) faults.push(`${type} comes ${count(type)} times in a run that ends as ${reason}`);
+  };
+  if (reason !== 'error' && !(reason === 'aborted' && count('pre-call') === 0)) expectCount('pre-call', true);
+  if (count('pre-call') && position('pre-call') !== 1) faults.push('pre-call is not the first of the loop');
+  if (reason !== 'error') expectCount('post-call', reason !== 'interrupted' && reason !== 'aborted');
+  if (reason !== 'error') expectCount('suspended', reason === 'suspended');
+  expectCount('error', reason === 'error');
+  const failure = events.find((event) => event.type === 'error');
+  if (failure && (events.at(-2) !== failure || failure.error.code !== error?.code)) faults.push('error does not precede its run-end');
+  if (count('post-call') && reason !== 'error' && events.at(-2)?.type !== 'post-call') faults.push('post-call is not followed by run-end');
+  if (course.phase !== 'idle') {
+    if (!cut) faults.push(`the last request is never closed, and the run ends as ${reason}`);
+    const kept = message.metadata?.['partial'] ? plain(message) : '';
+    if ((reason === 'aborted' || reason === 'suspended') && kept !== course.text) faults.push('the kept part is not what was streamed');
+  }
+  for (const [id, state] of course.calls) {
+    if (state === 'begun' && reason !== 'error' && !pending.some(({ toolUseId }) => toolUseId === id))
+      faults.push(`${id} has no post-acting`);
+  }
+  return faults;
+}
+
+function checkEvent(event: AgentEvent, before: AgentEvent | undefined, course: Course, fault: (why: string) => void): void {
+  if (course.replacement && (!('message' in event) || event.message !== course.replacement)) fault('is not what step-reset announced');
+  if (before?.type === 'post-call' && event.type !== 'run-end' && event.type !== 'error') fault('comes after post-call');
+  course.replacement = undefined;
+  switch (event.type) {
+    case 'pre-reasoning':
+    case 'pre-summary':
+      if (course.phase !== 'idle') fault('within another request');
+      course.phase = event.type === 'pre-summary' ? 'summary' : 'reasoning';
+      course.text = '';
+      break;
+    case 'summary-chunk':
+      if (course.phase !== 'summary') fault('outside of a summary');
+      course.text += event.delta;
+      break;
+    case 'post-reasoning':
+    case 'post-summary':
+      if (course.phase !== event.type.slice(5)) fault('without its beginning');
+      if (plain(event.message) !== course.text) fault('is not what was streamed');
+      course.phase = 'idle';
+      break;
+    case 'step-reset':
+      course.replacement = event.replacement;
+      course.text = event.replacement ? plain(event.replacement) : '';
+      break;
+    case 'pre-acting':
+      if (course.phase !== 'idle' || course.calls.has(event.toolUse.id)) fault('out of turn');
+      course.calls.set(event.toolUse.id, 'begun');
+      break;
+    case 'acting-chunk':
+      if (course.calls.get(event.toolUseId) !== 'begun') fault('of a call that does not run');
+      break;
+    case 'post-acting':
+      if (course.phase !== 'idle' || course.calls.get(event.toolUse.id) === 'over') fault('out of turn');
+      if (event.result.toolUseId !== event.toolUse.id) fault('has the result of another call');
+      course.calls.set(event.toolUse.id, 'over');
+      break;
+    default:
+  }
+}
+
+/** The text as its deltas give it, without the line breaks between blocks. */
+function plain(message: Msg): string {
+  return message.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
+}
