@@ -1,3 +1,5 @@
+export { agentTool } from './agent/agent-tool.ts';
+export type { AgentToolOptions, ChildAgent, ChildFactory, ChildSession } from './agent/agent-tool.ts';
 export { ReActAgent } from './agent/react-agent.ts';
 export type { AgentInput } from './agent/call-input.ts';
 export type { InterruptRequest } from './agent/interrupt-request.ts';
@@ -61,5 +63,8 @@ export { contextToken, provide } from './tool/context-token.ts';
 export type { ContextEntry, ContextToken } from './tool/context-token.ts';
 export type { ForkOptions, ToolSet } from './tool/tool-set.ts';
 export { tool } from './tool/tool.ts';
-export type { Tool, ToolContent, ToolContext, ToolOptions, ToolOutput, ReplayPolicy } from './tool/tool.ts';
+export type { Tool, ToolContent, ToolChanges, ToolContext, ToolOptions, ToolOutput, ReplayPolicy } from './tool/tool.ts';
+export { metaTool } from './tool/meta-tool.ts';
+export type { MetaToolOptions } from './tool/meta-tool.ts';
 export { Toolkit } from './tool/toolkit.ts';
+export type { ToolGroup, ToolGroupOptions, ToolkitOptions } from './tool/toolkit.ts';

@@ -1,32 +1,49 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
+import type { ContextEntry } from './context-token.ts';
 import type { Tool } from './tool.ts';
 import type { ForkOptions, ToolSet } from './tool-set.ts';
 
-/** Tools in a plain order, on top of another set where there is one. */
+/** Tools in a plain order, before those of another set where there is one. */
 export class ToolList implements ToolSet {
-  readonly #tools: ReadonlyMap<string, Tool>;
+  readonly #tools: Map<string, Tool> = new Map();
+  readonly #below: ToolSet | undefined;
+  #seen: readonly ToolSchema[] | undefined;
   #schemas: readonly ToolSchema[] | undefined;
+  readonly context: Iterable<ContextEntry>;
+  declare readonly activeGroups?: () => readonly string[];
+  declare readonly setActiveGroups?: (names: readonly string[]) => void;
 
-  /** Throws `CONFIGURATION` where two tools have one name. */
-  constructor(tools: Iterable<Tool> = [], _below?: ToolSet) {
-    const byName = new Map<string, Tool>();
-    for (const tool of tools) {
-      if (byName.has(tool.name)) throw new AgentError('CONFIGURATION', `Two tools are named "${tool.name}".`);
-      byName.set(tool.name, tool);
+  /** Throws `CONFIGURATION` where two tools have one name, and for a tool with a group. */
+  constructor(tools: Iterable<Tool> = [], below?: ToolSet, options: ForkOptions = {}) {
+    this.#below = below;
+    this.context = below?.context ?? [];
+    if (below?.setActiveGroups) {
+      this.activeGroups = () => below.activeGroups!();
+      this.setActiveGroups = (names) => below.setActiveGroups!(names);
     }
-    this.#tools = byName;
+    for (const tool of tools) {
+      const { name } = tool;
+      if (this.find(name)) throw new AgentError('CONFIGURATION', `Two tools are named "${name}".`);
+      if (tool.groups?.length) throw new AgentError('CONFIGURATION', `The tool "${name}" is in a group: that takes a Toolkit.`);
+      this.#tools.set(name, tool.fork?.(options, this) ?? tool);
+    }
   }
 
-  find(name: string): Tool | undefined {
-    return this.#tools.get(name);
+  find(name: string): Tool | string | undefined {
+    return this.#tools.get(name) ?? this.#below?.find(name);
   }
 
   schemas(): readonly ToolSchema[] {
-    return (this.#schemas ??= [...this.#tools.values()].map((tool) => tool.schema));
+    const below = this.#below?.schemas();
+    if (!this.#schemas || below !== this.#seen) {
+      this.#seen = below;
+      this.#schemas = [...[...this.#tools.values()].map((tool) => tool.schema), ...(below ?? [])];
+    }
+    return this.#schemas;
   }
 
-  fork(_options?: ForkOptions): ToolSet {
-    return new ToolList(this.#tools.values());
+  fork(options?: ForkOptions): ToolSet {
+    return new ToolList(this.#tools.values(), this.#below?.fork(options), options);
   }
 }

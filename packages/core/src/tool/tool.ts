@@ -1,3 +1,4 @@
+import type { Decision } from '../agent/pending-call.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../hook/agent-event.ts';
 import type { ContentBlock, ToolUse } from '../message/content-block.ts';
@@ -7,6 +8,8 @@ import type { ToolSchema } from '../model/chat-model.ts';
 import type { Schema } from '../schema/schema.ts';
 import { toSchema, type InferOutput, type SchemaLike } from '../schema/to-schema.ts';
 import type { ContextToken } from './context-token.ts';
+import { presetInput } from './preset.ts';
+import type { ForkOptions, ToolSet } from './tool-set.ts';
 
 export interface ToolContext {
   /** Raised when the call is aborted or its time is up; hand it on to `fetch`. */
@@ -29,6 +32,8 @@ export interface ToolContext {
    * (AgentScope: `ToolSuspendException`). Never returns.
    */
   suspend(reason: string): never;
+  /** What was decided about this call, where it runs again after `suspend` and the tool `takesDecisions`. */
+  readonly decision?: Decision | undefined;
 }
 
 /** Text goes to the model as it is; anything else as its JSON text (`undefined` as an empty text). */
@@ -44,7 +49,10 @@ export interface ToolOptions<S extends SchemaLike> {
   readonly timeoutMs?: number;
   /** Asks the provider to keep to the schema, where it can. */
   readonly strict?: boolean;
-  /** Parameters that the model neither sees nor sets, with their values (AgentScope: preset parameters). */
+  /**
+   * Parameters that the model neither sees nor sets, with their values (AgentScope: preset parameters): names of the schema's own
+   * properties. They are put in before the arguments are validated.
+   */
   readonly preset?: JsonObject;
   /** The toolkit's groups this tool belongs to; in none: always active. Needs a `Toolkit`. */
   readonly group?: string | readonly string[];
@@ -72,7 +80,19 @@ export interface Tool {
   readonly preset?: JsonObject;
   readonly needsApproval?: boolean | ((input: unknown, call: ToolUse) => boolean | Promise<boolean>);
   readonly replay?: ReplayPolicy;
+  /** A decision about a suspended call runs the tool again and is in its context, also a `result` or `reject`, instead of ending the call. */
+  readonly takesDecisions?: boolean;
+  /**
+   * The tool as `set` is to hold it: with another preset, or with state of its own. A set asks for it for each tool it is given, so that
+   * no two sets share a tool's state. Absent: the tool has none.
+   */
+  fork?(changes: ToolChanges, set: ToolSet): Tool;
   readonly execute?: (input: unknown, context: ToolContext) => ToolOutput | Promise<ToolOutput>;
+}
+
+export interface ToolChanges extends ForkOptions {
+  /** Instead of the one the tool has. */
+  readonly preset?: JsonObject;
 }
 
 /** Media and text that a tool returns as they are, instead of as JSON. */
@@ -82,16 +102,19 @@ export interface ToolContent {
 
 /**
  * Declares a tool. `execute` gets input that passed the schema. What it throws becomes an error result that the model sees.
- * Throws `CONFIGURATION` for a name that providers would refuse.
+ * Throws `CONFIGURATION` for a name that providers would refuse, and for a preset that is no parameter of the tool. The second
+ * parameter is for forks.
  */
-export function tool<const S extends SchemaLike>(options: ToolOptions<S>): Tool {
+export function tool<const S extends SchemaLike>(options: ToolOptions<S>, { presetPriority = 'preset' }: ForkOptions = {}): Tool {
   const { name, description, timeoutMs = 300_000, strict, group = [], execute, needsApproval, ...rest } = options;
   if (!/^[\w-]{1,64}$/.test(name)) {
     throw new AgentError('CONFIGURATION', `"${name}" is no tool name: letters, digits, _ and -, at most 64.`);
   }
-  const input = toSchema(options.input);
+  const { preset } = rest;
+  const whole = toSchema(options.input);
+  const input = preset ? presetInput(name, whole, preset, presetPriority) : whole;
   let schema: ToolSchema | undefined;
-  return {
+  const declared: Tool = {
     ...rest,
     ...({ needsApproval, execute } as Pick<Tool, 'needsApproval' | 'execute'>),
     name,
@@ -101,5 +124,10 @@ export function tool<const S extends SchemaLike>(options: ToolOptions<S>): Tool 
     get schema() {
       return (schema ??= { name, description, parameters: input.jsonSchema, ...(strict !== undefined && { strict }) });
     },
+    fork: (changes) =>
+      (changes.presetPriority ?? presetPriority) === presetPriority && !changes.preset
+        ? declared
+        : tool({ ...options, ...changes }, { presetPriority, ...changes }),
   };
+  return declared;
 }

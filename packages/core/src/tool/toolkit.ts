@@ -1,32 +1,149 @@
 import { AgentError } from '../error/agent-error.ts';
+import type { JsonObject } from '../message/json.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
+import type { ContextEntry } from './context-token.ts';
 import type { Tool } from './tool.ts';
+import type { ForkOptions, ToolSet } from './tool-set.ts';
 
-/** The tools of one agent. An agent forks the one it is given, so that none shares state with another. */
-export class Toolkit {
-  readonly #tools: ReadonlyMap<string, Tool>;
+export interface ToolGroup {
+  readonly name: string;
+  /** For the model, where it may switch groups (`metaTool`). */
+  readonly description: string;
+  readonly active: boolean;
+}
+
+export interface ToolGroupOptions {
+  readonly name: string;
+  readonly description: string;
+  /** Default true (AgentScope: `createToolGroup`). */
+  readonly active?: boolean;
+}
+
+export interface ToolkitOptions extends ForkOptions {
+  /** Created before the tools are added. */
+  readonly groups?: readonly ToolGroupOptions[];
+  /** Whether `remove` may take a tool away. Default true (AgentScope: `allowToolDeletion`). */
+  readonly allowDeletion?: boolean;
+  /** What the tools get for their tokens, where the agent and the call provide nothing else (AgentScope: `defaultContext`). */
+  readonly context?: Iterable<ContextEntry>;
+}
+
+/**
+ * Tools with groups that can be switched on and off, and presets that can be changed. A tool in no group is always active, one in
+ * several while any of them is. An agent forks the toolkit it is given: change the agent's own at `agent.tools`.
+ */
+export class Toolkit implements ToolSet {
+  readonly context: readonly ContextEntry[];
+  readonly #options: ToolkitOptions;
+  readonly #tools: Map<string, Tool> = new Map();
+  readonly #groups: Map<string, ToolGroup> = new Map();
   #schemas: readonly ToolSchema[] | undefined;
 
-  /** Throws `CONFIGURATION` where two tools have one name. */
-  constructor(tools: Iterable<Tool> = []) {
-    const byName = new Map<string, Tool>();
-    for (const tool of tools) {
-      if (byName.has(tool.name)) throw new AgentError('CONFIGURATION', `Two tools are named "${tool.name}".`);
-      byName.set(tool.name, tool);
-    }
-    this.#tools = byName;
+  /** Throws `CONFIGURATION` as `createGroup` and `add` do. */
+  constructor(tools: Iterable<Tool> = [], options: ToolkitOptions = {}) {
+    this.#options = options;
+    this.context = [...(options.context ?? [])];
+    for (const group of options.groups ?? []) this.createGroup(group);
+    for (const tool of tools) this.add(tool);
   }
 
-  get(name: string): Tool | undefined {
-    return this.#tools.get(name);
+  /** The model sees it from its next request on. Throws `CONFIGURATION` where the name is taken or a group of the tool's is not there. */
+  add(tool: Tool): void {
+    const { name, groups = [] } = tool;
+    if (this.#tools.has(name)) throw new AgentError('CONFIGURATION', `Two tools are named "${name}".`);
+    this.#checkGroups(groups, 'CONFIGURATION');
+    const { presetPriority } = this.#options;
+    this.#set(tool.fork?.(presetPriority ? { presetPriority } : {}, this) ?? tool);
   }
 
-  /** In the order the tools were given; the same array each time, so that what is derived from it can be cached. */
+  /** Throws `INVALID_INPUT` where there is no such tool, `CONFIGURATION` where the toolkit was made with `allowDeletion: false`. */
+  remove(name: string): void {
+    const { allowDeletion = true } = this.#options;
+    this.#get(name);
+    if (!allowDeletion) throw new AgentError('CONFIGURATION', `The tool "${name}" stays: this toolkit does not allow deletion.`);
+    this.#tools.delete(name);
+    this.#schemas = undefined;
+  }
+
+  find(name: string): Tool | string | undefined {
+    const tool = this.#tools.get(name);
+    if (!tool || this.#isActive(tool)) return tool;
+    return `Tool not available: ${name}. None of its groups is active: ${tool.groups!.join(', ')}.`;
+  }
+
+  /** The active ones, in the order they were added. */
   schemas(): readonly ToolSchema[] {
-    return (this.#schemas ??= [...this.#tools.values()].map((tool) => tool.schema));
+    return (this.#schemas ??= [...this.#tools.values()].filter((tool) => this.#isActive(tool)).map((tool) => tool.schema));
   }
 
-  fork(): Toolkit {
-    return new Toolkit(this.#tools.values());
+  /** Throws `CONFIGURATION` for a blank name or one that is taken. */
+  createGroup({ name, description, active = true }: ToolGroupOptions): void {
+    if (!name?.trim()) throw new AgentError('CONFIGURATION', 'A tool group needs a name.');
+    if (this.#groups.has(name)) throw new AgentError('CONFIGURATION', `Two tool groups are named "${name}".`);
+    this.#setGroups([{ name, description, active }]);
+  }
+
+  /** All of them, in the order they were created. */
+  groups(): readonly ToolGroup[] {
+    return [...this.#groups.values()];
+  }
+
+  activeGroups(): readonly string[] {
+    return this.groups().flatMap(({ name, active }) => (active ? [name] : []));
+  }
+
+  /** Switches these groups on or off. Throws `INVALID_INPUT` for a name that is no group, and changes nothing then. */
+  updateGroups(names: readonly string[], active: boolean): void {
+    this.#checkGroups(names);
+    this.#setGroups(this.groups().map((group) => (names.includes(group.name) ? { ...group, active } : group)));
+  }
+
+  setActiveGroups(names: readonly string[]): void {
+    this.#checkGroups(names);
+    this.#setGroups(this.groups().map((group) => ({ ...group, active: names.includes(group.name) })));
+  }
+
+  /**
+   * Changes or adds preset parameters; those not named stay (AgentScope: `updateToolPresetParameters`). Holds from the model's next
+   * request and the next call on. Throws `INVALID_INPUT` where there is no such tool, `CONFIGURATION` for a name that is no parameter.
+   */
+  updatePreset(toolName: string, values: JsonObject): void {
+    const tool = this.#get(toolName);
+    const preset = { ...tool.preset, ...values };
+    const changed = tool.fork?.({ preset }, this);
+    if (changed?.preset !== preset) throw new AgentError('CONFIGURATION', `The tool "${toolName}" takes no preset.`);
+    this.#set(changed);
+  }
+
+  fork(options: ForkOptions = {}): Toolkit {
+    const { context } = this;
+    return new Toolkit(this.#tools.values(), { ...this.#options, ...options, groups: this.groups(), context });
+  }
+
+  #get(name: string): Tool {
+    const tool = this.#tools.get(name);
+    if (!tool) throw new AgentError('INVALID_INPUT', `There is no tool "${name}".`);
+    return tool;
+  }
+
+  #set(tool: Tool): void {
+    this.#tools.set(tool.name, tool);
+    this.#schemas = undefined;
+  }
+
+  #setGroups(groups: readonly ToolGroup[]): void {
+    for (const group of groups) this.#groups.set(group.name, group);
+    this.#schemas = undefined;
+  }
+
+  #isActive({ groups = [] }: Tool): boolean {
+    return !groups.length || groups.some((name) => this.#groups.get(name)?.active);
+  }
+
+  #checkGroups(names: readonly string[], code: 'INVALID_INPUT' | 'CONFIGURATION' = 'INVALID_INPUT'): void {
+    const unknown = names.find((name) => !this.#groups.has(name));
+    if (unknown === undefined) return;
+    const known = [...this.#groups.keys()].join(', ') || 'none';
+    throw new AgentError(code, `There is no tool group "${unknown}". There are: ${known}.`);
   }
 }

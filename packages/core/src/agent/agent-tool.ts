@@ -1,0 +1,179 @@
+import { AgentError, messageOf } from '../error/agent-error.ts';
+import { userMessage } from '../message/create-message.ts';
+import { isRecord } from '../message/is-record.ts';
+import { textOf, toolUsesOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
+import { openCalls } from '../message/tool-pairs.ts';
+import type { StandardSchema } from '../schema/to-schema.ts';
+import { tool, type ReplayPolicy, type Tool, type ToolContext } from '../tool/tool.ts';
+import type { AgentInput } from './call-input.ts';
+import type { AgentResult } from './agent-result.ts';
+import type { PendingCall } from './pending-call.ts';
+import type { ReActAgent } from './react-agent.ts';
+
+/** What `agentTool` needs of an agent. */
+export type ChildAgent = Pick<ReActAgent, 'name' | 'sessionId' | 'messages' | 'stream'>;
+
+export interface ChildSession {
+  /** `<the parent's session>:<the call that opened it>`: for the child's `sessionId` and the key of its log. */
+  readonly sessionId: string;
+}
+
+/** Makes the child of a session that was opened, or whose log is to be read again. */
+export type ChildFactory = (session: ChildSession) => ChildAgent | Promise<ChildAgent>;
+
+export interface AgentToolOptions {
+  /** The tool is named `call_<name>`, cut to 64 characters. Default: the agent's name; a factory needs one. */
+  readonly name?: string;
+  /** What the agent is good for; the model chooses by it. */
+  readonly description: string;
+  /** Milliseconds one call may take; default 5 minutes. */
+  readonly timeoutMs?: number;
+  /** The toolkit's groups the tool belongs to. */
+  readonly group?: string | readonly string[];
+  /** As for any tool. `safe` where the children's logs are stored: the child then goes on from its own. Default `never`. */
+  readonly replay?: ReplayPolicy;
+}
+
+interface ChildInput {
+  readonly message: string;
+  readonly session_id?: string | null;
+}
+
+interface Child {
+  readonly id: string;
+  readonly agent: ChildAgent;
+  /** Calls of one child wait for each other. */
+  turn: Promise<unknown>;
+}
+
+/**
+ * An agent as a tool (AgentScope: `SubAgentTool`). The model gives a `message` and, to go on with a child it talked to before, its
+ * `session_id`, which every answer begins with. A factory makes one child a session; an agent that is given itself is one session.
+ *
+ * The child's events go to the readers of the parent's run, the parent's signal stops it, its failure is an error result. Where it
+ * suspends, the parent does: approving or rejecting the parent's call does so for all that the child waits for, and a result is given to
+ * the one call it waits for. Throws `CONFIGURATION` without a usable name.
+ */
+export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOptions): Tool {
+  const { name = typeof agent === 'function' ? '' : agent.name, description, ...rest } = options;
+  const toolName = `call_${name.replace(/[^\w-]+/g, '_')}`.slice(0, 64);
+  if (!/[a-z\d]/i.test(toolName.slice(5))) {
+    throw new AgentError('CONFIGURATION', `agentTool needs a name with letters or digits of ASCII; "${name}" has none.`);
+  }
+  const children = new Map<string, Child>();
+  const declared = tool({
+    ...rest,
+    name: toolName,
+    description,
+    input: childInput,
+    async execute(input, context) {
+      const child = await openChild(agent, children, toolName, input.session_id || undefined, context);
+      const answer = child.turn.then(() => ask(child, input.message, context));
+      child.turn = answer.catch(() => {});
+      return answer;
+    },
+  });
+  return { ...declared, takesDecisions: true, fork: () => agentTool(agent, options) };
+}
+
+async function openChild(
+  agent: ChildAgent | ChildFactory,
+  children: Map<string, Child>,
+  toolName: string,
+  asked: string | undefined,
+  { toolUseId, idempotencyKey, messages }: ToolContext,
+): Promise<Child> {
+  const id = asked ?? (typeof agent === 'function' ? toolUseId : agent.sessionId);
+  const known = children.get(id);
+  if (known) return known;
+  const unknown = new Error(`There is no session "${id}" of ${toolName}. Leave session_id out to begin a new one.`);
+  if (typeof agent !== 'function') {
+    if (id !== agent.sessionId) throw unknown;
+    return keep({ id, agent, turn: Promise.resolve() });
+  }
+  // A child that another host made: its log tells. Only the parent's own calls of this tool name sessions.
+  if (asked !== undefined && !messages.some((message) => toolUsesOf(message).some((use) => use.id === id && use.name === toolName))) {
+    throw unknown;
+  }
+  const parentSession = idempotencyKey.slice(0, idempotencyKey.lastIndexOf(toolUseId));
+  const made = await agent({ sessionId: parentSession + id });
+  if (asked !== undefined && !(await made.messages()).length) throw unknown;
+  return children.get(id) ?? keep({ id, agent: made, turn: Promise.resolve() });
+
+  function keep(child: Child): Child {
+    children.set(id, child);
+    return child;
+  }
+}
+
+/** One turn of the child: a new one, or what is left of the turn that this call had begun. */
+async function ask({ id, agent }: Child, message: string, context: ToolContext): Promise<string> {
+  const { signal, idempotencyKey } = context;
+  signal.throwIfAborted();
+  const log = await agent.messages();
+  const last = log.at(-1);
+  const begun = log.some((one) => one.id === idempotencyKey);
+  if (begun && last?.role === 'assistant' && !toolUsesOf(last).length) return answerOf(id, textOf(last));
+  const input = begun ? decide(log, context) : userMessage(message, { id: idempotencyKey });
+  const result = await run(agent, input, context).catch((error: unknown) => {
+    throw new Error(`${agent.name} failed: ${messageOf(error)} (session_id: ${id})`, { cause: error });
+  });
+  if (result.reason === 'suspended') context.suspend(`${agent.name} waits: ${result.pending.map(toText).join('; ') || 'paused'}`);
+  if (result.reason === 'error') throw new Error(`${agent.name} failed: ${result.error?.message} (session_id: ${id})`);
+  return answerOf(id, result.text || `(no text; it ended with: ${result.reason})`);
+}
+
+/** What was decided about the parent's call, for the calls that the child waits for. */
+function decide(log: readonly Msg[], { decision, suspend }: ToolContext): AgentInput | undefined {
+  const open = openCalls(log);
+  if (!decision || !open.length) return undefined;
+  if (decision.type === 'edit') suspend('The call of an agent can be approved, rejected or given a result, not edited.');
+  if (decision.type === 'result' && open.length > 1) suspend(`One result does not answer ${open.length} calls: approve or reject.`);
+  return open.map(({ id: toolUseId }) => ({ ...decision, toolUseId }));
+}
+
+async function run(agent: ChildAgent, input: AgentInput | undefined, { signal, agentPath, forward }: ToolContext): Promise<AgentResult> {
+  const stream = agent.stream(input, { signal });
+  for await (const batch of stream.batches()) {
+    forward(batch.map((event) => ({ ...event, agentPath: [...agentPath, ...event.agentPath] })));
+  }
+  return stream.result;
+}
+
+function answerOf(id: string, text: string): string {
+  return `session_id: ${id}\n\n${text}`;
+}
+
+function toText({ kind, name, reason }: PendingCall): string {
+  return `${kind} of ${name}${reason === undefined ? '' : ` (${reason})`}`;
+}
+
+const childInput: StandardSchema<ChildInput> = {
+  '~standard': {
+    version: 1,
+    vendor: 'isoloop',
+    jsonSchema: {
+      input: () => ({
+        type: 'object',
+        properties: {
+          message: { type: 'string', description: 'What to tell the agent.' },
+          session_id: {
+            type: 'string',
+            description: 'From an earlier answer, to go on with that conversation. Without it a new one begins.',
+          },
+        },
+        required: ['message'],
+        additionalProperties: false,
+      }),
+    },
+    validate(value) {
+      const { message, session_id } = isRecord(value) ? value : {};
+      if (typeof message !== 'string' || !message.trim()) return { issues: [{ path: ['message'], message: 'a text that is not blank' }] };
+      if (session_id !== undefined && session_id !== null && typeof session_id !== 'string') {
+        return { issues: [{ path: ['session_id'], message: 'a text' }] };
+      }
+      return { value: value as ChildInput };
+    },
+  },
+};

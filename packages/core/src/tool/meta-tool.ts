@@ -1,0 +1,97 @@
+import { AgentError } from '../error/agent-error.ts';
+import { isRecord } from '../message/is-record.ts';
+import type { JsonObject } from '../message/json.ts';
+import type { Validation } from '../schema/schema.ts';
+import { tool, type Tool } from './tool.ts';
+import type { ToolSet } from './tool-set.ts';
+import type { ToolGroup, Toolkit } from './toolkit.ts';
+
+export interface MetaToolOptions {
+  /** Default `switch_tool_groups`. */
+  readonly name?: string;
+}
+
+interface MetaInput {
+  readonly groups: readonly string[];
+  readonly exactly?: boolean;
+}
+
+/**
+ * Lets the model switch the groups of the `Toolkit` it is added to, of each fork its own (AgentScope: `reset_equipped_tools`). The
+ * groups it names are switched on; with `exactly: true` all others are switched off as well. The answer lists the active groups;
+ * the model sees their tools from its next request on. Throws `CONFIGURATION` where it is given to anything but a `Toolkit`.
+ */
+export function metaTool({ name = 'switch_tool_groups' }: MetaToolOptions = {}): Tool {
+  return metaToolOf(name, undefined);
+}
+
+function metaToolOf(name: string, toolkit: Toolkit | undefined): Tool {
+  const groups = (): readonly ToolGroup[] => toolkit?.groups() ?? [];
+  const { timeoutMs } = tool({ name, description: '', input: {} });
+  return {
+    name,
+    timeoutMs,
+    replay: 'safe',
+    // Made anew each time it is asked for: groups come and go.
+    get schema() {
+      return { name, description: describe(groups()), parameters: parametersFor(groups()) };
+    },
+    input: {
+      get jsonSchema() {
+        return parametersFor(groups());
+      },
+      validate: (value) => validate(value, groups()),
+    },
+    execute(input) {
+      const { groups: names, exactly } = input as MetaInput;
+      if (exactly) toolkit?.setActiveGroups(names);
+      else toolkit?.updateGroups(names, true);
+      return report(groups());
+    },
+    fork: (_changes, set) => metaToolOf(name, toToolkit(set)),
+  };
+}
+
+function toToolkit(set: ToolSet): Toolkit {
+  if ('updateGroups' in set) return set as Toolkit;
+  throw new AgentError('CONFIGURATION', 'The meta tool switches the groups of a Toolkit: add it to one.');
+}
+
+/** Says nothing of what is active, so that it stays the same when groups are switched. */
+function describe(groups: readonly ToolGroup[]): string {
+  return `Switches groups of tools on. Groups:\n${groups.map(toLine).join('\n') || 'none'}`;
+}
+
+function report(groups: readonly ToolGroup[]): string {
+  const active = groups.filter((group) => group.active).map(toLine);
+  return active.length ? `Active groups:\n${active.join('\n')}` : 'No group is active.';
+}
+
+function toLine({ name, description }: ToolGroup): string {
+  return `- ${name}: ${description}`;
+}
+
+function parametersFor(groups: readonly ToolGroup[]): JsonObject {
+  const names = groups.map(({ name }) => name);
+  return {
+    type: 'object',
+    properties: {
+      // JSON Schema wants no empty enum.
+      groups: { type: 'array', items: { type: 'string', ...(names.length && { enum: names }) }, description: 'The groups to switch on.' },
+      exactly: { type: 'boolean', description: 'Whether to switch all other groups off. Default false.' },
+    },
+    required: ['groups'],
+    additionalProperties: false,
+  };
+}
+
+function validate(value: unknown, known: readonly ToolGroup[]): Validation<MetaInput> {
+  const { groups, exactly } = isRecord(value) ? value : {};
+  if (!Array.isArray(groups)) return { ok: false, issues: ['groups: an array of group names'] };
+  if (exactly !== undefined && exactly !== null && typeof exactly !== 'boolean') return { ok: false, issues: ['exactly: true or false'] };
+  const names = known.map(({ name }) => name);
+  const unknown = groups.filter((name) => !names.includes(name));
+  if (!unknown.length) return { ok: true, value: { groups, exactly: exactly ?? false } };
+  const there = names.join(', ') || 'none';
+  return { ok: false, issues: unknown.map((name) => `groups: there is no group ${JSON.stringify(name)}; there are: ${there}`) };
+}

@@ -1,0 +1,27 @@
+import { AgentError } from '../error/agent-error.ts';
+import { isRecord } from '../message/is-record.ts';
+import type { JsonObject } from '../message/json.ts';
+import type { Schema } from '../schema/schema.ts';
+import type { ForkOptions } from './tool-set.ts';
+
+/** The schema without the preset parameters, which are put in before it validates. */
+export function presetInput(
+  name: string,
+  whole: Schema<unknown>,
+  preset: JsonObject,
+  priority: ForkOptions['presetPriority'],
+): Schema<unknown> {
+  const { properties, required, ...rest } = whole.jsonSchema as { readonly properties?: JsonObject; readonly required?: readonly string[] };
+  const shown = { ...properties };
+  for (const key of Object.keys(preset)) {
+    if (!Object.hasOwn(shown, key)) throw new AgentError('CONFIGURATION', `The tool "${name}" has no parameter "${key}" to preset.`);
+    delete shown[key];
+  }
+  return {
+    jsonSchema: { ...rest, properties: shown, ...(required && { required: required.filter((key) => key in shown) }) },
+    validate: (value) =>
+      isRecord(value) && !Array.isArray(value)
+        ? whole.validate(priority === 'model' ? { ...preset, ...value } : { ...value, ...preset })
+        : { ok: false, issues: ['they are no object'] },
+  };
+}
