@@ -7,7 +7,7 @@ import type { Run } from './run.ts';
 
 /** What becomes of a call that the model asked for. `result`: it is over without having run. */
 export type Admission =
-  | { readonly type: 'ready'; readonly call: ReadyCall }
+  | { readonly type: 'ready'; readonly call: ReadyCall; readonly decision: Decision | undefined }
   | { readonly type: 'pending'; readonly pending: PendingCall }
   | { readonly type: 'result'; readonly toolUse: ToolUse; readonly result: ToolResult };
 
@@ -21,8 +21,10 @@ export async function* admitCall(run: Run, toolUse: ToolUse, decision?: Decision
   run.setup.status.calls.set(toolUse.id, state);
   const over = (result: ToolResult): Admission => ({ type: 'result', toolUse, result });
   if (run.signal.aborted) return over(interruptedResult(toolUse));
-  if (decision?.type === 'result') return over(toolResult(toolUse, decision.output, decision.state ?? 'success'));
-  if (decision?.type === 'reject') return over(deniedResult(toolUse, decision.reason));
+  const asked = run.tools.find(toolUse.name);
+  const told = typeof asked === 'object' && asked.takesDecisions && state.pending?.kind === 'suspended';
+  if (!told && decision?.type === 'result') return over(toolResult(toolUse, decision.output, decision.state ?? 'success'));
+  if (!told && decision?.type === 'reject') return over(deniedResult(toolUse, decision.reason));
   if (!decision && state.pending) return { type: 'pending', pending: state.pending };
 
   const prepare = async (edited: ToolUse): ReturnType<typeof prepareCall> => prepareCall(run.tools, edited);
@@ -37,10 +39,10 @@ export async function* admitCall(run: Run, toolUse: ToolUse, decision?: Decision
     if (tool.replay !== 'safe') return over(interruptedResult(toolUse));
   }
   if (!state.toolUse) {
-    const asked: { rejected?: string } = {};
-    const event = await run.modify('pre-acting', { toolUse: call.toolUse }, { reject: (reason) => void (asked.rejected = reason) });
+    const refused: { reason?: string } = {};
+    const event = await run.modify('pre-acting', { toolUse: call.toolUse }, { reject: (reason) => void (refused.reason = reason) });
     yield [event];
-    if (asked.rejected !== undefined) return over(deniedResult(toolUse, asked.rejected));
+    if (refused.reason !== undefined) return over(deniedResult(toolUse, refused.reason));
     // A call keeps its id: its result has to answer what the model asked.
     if (event.toolUse !== call.toolUse) call = await prepare({ ...event.toolUse, id: toolUse.id });
     if (!call.ok) return over(call.result);
@@ -51,7 +53,7 @@ export async function* admitCall(run: Run, toolUse: ToolUse, decision?: Decision
   const { needsApproval } = call.tool;
   const needs = typeof needsApproval === 'function' ? await needsApproval(call.input, call.toolUse) : needsApproval;
   if (needs && !state.approved) return wait('approval');
-  return call.tool.execute ? { type: 'ready', call } : wait('external');
+  return call.tool.execute ? { type: 'ready', call, decision } : wait('external');
 }
 
 /** Notes what the call waits for. */

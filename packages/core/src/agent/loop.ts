@@ -5,11 +5,10 @@ import { toolMessage } from '../message/create-message.ts';
 import { textOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { inRequestOrder } from '../message/tool-pairs.ts';
-import type { ReadyCall } from '../tool/prepare-call.ts';
 import { isSuspension, runCall } from '../tool/run-call.ts';
 import { interruptedResult } from '../tool/tool-result.ts';
 import { abortable } from './abortable.ts';
-import { admitCall, suspend } from './admit-call.ts';
+import { admitCall, suspend, type Admission } from './admit-call.ts';
 import type { AgentResult, StopReason } from './agent-result.ts';
 import { decisionsIn, type CallInput } from './call-input.ts';
 import { fitRequest } from './fit-request.ts';
@@ -165,26 +164,26 @@ async function* act(run: Run, toolUses: readonly ToolUse[], decisions?: readonly
   const state = { stopped: false, done: false };
   const pending: PendingCall[] = [];
   try {
-    const ready: ReadyCall[] = [];
+    const ready: Extract<Admission, { type: 'ready' }>[] = [];
     for (const toolUse of toolUses) {
       const admission = yield* admitCall(
         run,
         toolUse,
         decisions?.find(({ toolUseId }) => toolUseId === toolUse.id),
       );
-      if (admission.type === 'ready') ready.push(admission.call);
+      if (admission.type === 'ready') ready.push(admission);
       else if (admission.type === 'pending') pending.push(admission.pending);
       else yield await conclude(run, admission.toolUse, admission.result, state);
     }
     const queue = toolQueue(options.limits?.parallelTools);
     const messages = run.request();
     const context = new Map([...(tools.context ?? []), ...(options.toolContext ?? []), ...(run.options.context ?? [])]);
-    for (const call of ready) {
+    for (const { call, decision } of ready) {
       const { id } = call.toolUse;
       queue.start(call.toolUse, (sink) => {
         status.calls.get(id)!.started = true;
         const { signal, agentPath } = run;
-        return runCall(call, { messages, agentPath, context, idempotencyKey: `${sessionId}:${id}`, signal, ...sink });
+        return runCall(call, { messages, agentPath, context, decision, idempotencyKey: `${sessionId}:${id}`, signal, ...sink });
       });
     }
     for await (const items of queue.drain()) {

@@ -1,4 +1,5 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
+import type { Decision } from '../agent/pending-call.ts';
 import type { AgentEvent } from '../hook/agent-event.ts';
 import type { ToolResult } from '../message/content-block.ts';
 import type { JsonValue } from '../message/json.ts';
@@ -18,6 +19,7 @@ export interface RunCallOptions {
   readonly agentPath: readonly string[];
   readonly idempotencyKey: string;
   readonly context: ReadonlyMap<object, unknown>;
+  readonly decision: Decision | undefined;
   /** Raised: the result is `interrupted` at once, also when the tool does not listen. */
   readonly signal: AbortSignal;
   emit(progress: JsonValue): void;
