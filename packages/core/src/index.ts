@@ -17,6 +17,8 @@ export { RunDriver } from './agent/run-driver.ts';
 export type { RunDriverOptions } from './agent/run-driver.ts';
 export { summarize } from './agent/limit.ts';
 export type { OnLimit, SummarizeOptions } from './agent/limit.ts';
+export { structured } from './agent/structured.ts';
+export type { StructuredOptions } from './agent/structured.ts';
 export type { ContextPolicy, ContextRequest, FittedContext } from './context/context-policy.ts';
 export { fitContext } from './context/fit-context.ts';
 export type { FitContextOptions } from './context/fit-context.ts';

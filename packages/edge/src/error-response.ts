@@ -27,6 +27,7 @@ const statusOf: Readonly<Record<AgentErrorCode, number>> = {
   MODEL_REQUEST: 502,
   MODEL_SERVER: 502,
   MODEL_UNREACHABLE: 502,
+  OUTPUT_INVALID: 502,
   STORAGE_FAILED: 503,
   MODEL_TIMEOUT: 504,
   TOOL_TIMEOUT: 504,
@@ -44,6 +45,7 @@ const neutralMessages: { readonly [K in AgentErrorCode]?: string } = {
   MODEL_REQUEST: "The model's server refused the request.",
   MODEL_SERVER: "The model's server failed.",
   MODEL_UNREACHABLE: "The model's server could not be reached.",
+  OUTPUT_INVALID: 'The model gave no usable answer.',
   STORAGE_FAILED: 'The conversation could not be read or saved.',
 };
 

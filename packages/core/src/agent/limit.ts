@@ -1,6 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { EventBatch } from '../hook/agent-event.ts';
-import { createMessage } from '../message/create-message.ts';
+import type { Msg } from '../message/msg.ts';
+import type { ModelRequest } from '../model/chat-model.ts';
 import { fitRequest } from './fit-request.ts';
 import { readReply, type Reply } from './read-reply.ts';
 import type { Run } from './run.ts';
@@ -17,14 +18,23 @@ export interface SummarizeOptions {
 export function summarize(options: SummarizeOptions = {}): OnLimit {
   const { prompt = 'Your steps are used up. Answer now from what you have found.' } = options;
   return async function* (run) {
-    const question = createMessage('user', prompt, run.setup);
-    const before = await run.modify('pre-summary', { messages: [...(yield* fitRequest(run)), question] });
-    yield [before];
-    const { toolChoice: _toolChoice, ...generate } = run.generate;
-    const reply = yield* readReply(run, { ...generate, messages: before.messages, tools: [] }, 'summary');
+    const reply = yield* askAtLimit(run, prompt, (messages) => ({ messages, tools: [] }));
     if (reply.type === 'cut') return reply;
     return { type: 'whole', message: yield* run.revise('post-summary', withoutCalls(reply.message)) };
   };
+}
+
+/** One request beyond the iterations, with a question that is not stored. */
+export async function* askAtLimit(
+  run: Run,
+  question: string,
+  toRequest: (messages: readonly Msg[]) => ModelRequest,
+): AsyncGenerator<EventBatch, Reply> {
+  const asked = run.message('user', question);
+  const before = await run.modify('pre-summary', { messages: [...(yield* fitRequest(run)), asked] });
+  yield [before];
+  const { toolChoice: _toolChoice, ...generate } = run.generate;
+  return yield* readReply(run, { ...generate, ...toRequest(before.messages) }, 'summary');
 }
 
 /** Some models call tools that they were not offered; a closing message with open calls would make the history invalid. */

@@ -40,7 +40,7 @@ export async function* loop(run: Run, input: CallInput | undefined): AsyncGenera
     const data = error.toJSON();
     await run.close().catch(() => {});
     await run.setup.memory.flush?.().catch(() => {});
-    const result: AgentResult = { ...resultOf(run, finishWith(run, 'error')), error: data };
+    const result: AgentResult = { ...resultOf(run, finishWith(run, 'error', run.remains)), error: data };
     // A hook that fails on these events must not hide the failure.
     for (const event of [run.event('error', { error: data }), run.event('run-end', { result })]) {
       await run.hooks.notify(event).catch(() => {});
@@ -141,10 +141,8 @@ async function* reason(run: Run): Step {
   });
   if (asked.stop) return finishWith(run, 'stopped-by-hook', message);
   const toolUses = toolUsesOf(message);
-  if (!toolUses.length && !asked.reasonAgain) {
-    const move = await run.output?.judge(message);
-    if (move) return move;
-    if (!run.injected.length) return finishWith(run, 'stop', message);
+  if (!toolUses.length && !asked.reasonAgain && !run.injected.length) {
+    return (run.output && (yield* run.output.judge(message))) ?? finishWith(run, 'stop', message);
   }
   await run.append([message]);
   if (toolUses.length && !asked.reasonAgain) return { to: 'act', toolUses };
@@ -205,7 +203,7 @@ async function* act(run: Run, toolUses: readonly ToolUse[], decisions?: readonly
   run.pending = pending;
   if (state.stopped) return finishWith(run, 'stopped-by-hook', message);
   if (run.cut) return yield* recover(run);
-  return (await run.output?.settled()) ?? (pending.length ? finishWith(run, 'suspended', message) : { to: 'reason' });
+  return (run.output && (yield* run.output.settled())) ?? (pending.length ? finishWith(run, 'suspended', message) : { to: 'reason' });
 }
 
 async function conclude(run: Run, toolUse: ToolUse, result: ToolResult, state: { stopped: boolean }): Promise<EventBatch> {

@@ -1,3 +1,4 @@
+import type { EventBatch } from '../hook/agent-event.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import type { Tool } from '../tool/tool.ts';
@@ -20,9 +21,9 @@ export interface OutputRun {
   /** The last word on a request of the loop, after the hooks; must not change what it is given. */
   request(request: ModelRequest): ModelRequest;
   /** What to do with a reply that calls no tool, which is not in the log yet: its move, or nothing to let the loop finish with it. */
-  judge(reply: Msg): Promise<Move | undefined>;
+  judge(reply: Msg): AsyncGenerator<EventBatch, Move | undefined>;
   /** Whether the calls that just ended settled the matter: the move then. */
-  settled(): Promise<Move | undefined>;
+  settled(): AsyncGenerator<EventBatch, Move | undefined>;
   /** Asks for the value when the iterations are used up. */
   readonly onLimit: OnLimit;
 }

@@ -57,6 +57,8 @@ export class Run {
   /** The agent's tools, and what this run adds to them. */
   tools: ToolSet;
   output: OutputRun | undefined;
+  /** What a call that fails has to show all the same. */
+  remains: Msg | undefined;
   /** What extensions recalled: in each request, never in the log. */
   readonly recalled: Msg[] = [];
   /** The conversation as the log has it, without the system prompt. */

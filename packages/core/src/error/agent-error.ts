@@ -16,6 +16,7 @@ import type { JsonObject } from '../message/json.ts';
  * - `MODEL_SERVER`: the server failed (5xx), or sent an error in mid-stream.
  * - `MODEL_UNREACHABLE`: no connection, or it broke before the answer's end.
  * - `MODEL_BAD_RESPONSE`: what came back is not the protocol: no event stream, no JSON, cut off.
+ * - `OUTPUT_INVALID`: the model gave no value that fits the call's `output`; `issues` and its raw `text` in `details`.
  * - `MODEL_TIMEOUT`, `TOOL_TIMEOUT`: no answer within the limit.
  * - `TOOL_ERROR`: a tool failed in a way that ends the call.
  * - `HOOK_ERROR`: a hook threw and had not declared `onError: 'ignore'`.
@@ -40,6 +41,7 @@ export type AgentErrorCode =
   | 'MODEL_SERVER'
   | 'MODEL_UNREACHABLE'
   | 'MODEL_BAD_RESPONSE'
+  | 'OUTPUT_INVALID'
   | 'MODEL_TIMEOUT'
   | 'TOOL_TIMEOUT'
   | 'TOOL_ERROR'

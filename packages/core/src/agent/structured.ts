@@ -1,0 +1,62 @@
+import { AgentError } from '../error/agent-error.ts';
+import { toSchema, type InferOutput, type SchemaLike } from '../schema/to-schema.ts';
+import type { OutputMode } from './output-mode.ts';
+import type { OutputSpec } from './structured-answer.ts';
+import { promptOutput } from './structured-prompt.ts';
+import { toolOutput } from './structured-tool.ts';
+
+export interface StructuredOptions {
+  /**
+   * `tool`: the model gives the value as the arguments of a tool, `generate_response`. `prompt`: it is told the schema and answers
+   * with JSON text. Default: `tool` where the model takes tools, else `prompt`.
+   */
+  readonly mode?: 'tool' | 'prompt';
+  /** Values the model may try that do not pass, before the call fails with `OUTPUT_INVALID`; default 3 (AgentScope: `MAX_RETRIES`). */
+  readonly attempts?: number;
+  /**
+   * Tool mode: after an answer without a tool call, whether the tool choice is forced besides the reminder; default true. False for
+   * models that refuse it, as some do while they think (AgentScope: `StructuredOutputReminder`).
+   */
+  readonly forceTool?: boolean;
+  /**
+   * Prompt mode: whether the schema of an object is also the request's `responseSchema`. Default: in requests without tools. False
+   * for servers that refuse it; true for models that call tools in spite of it.
+   */
+  readonly responseSchema?: boolean;
+}
+
+/**
+ * Has a call end with a value that passes the schema, typed as its output, in `AgentResult.output`: Zod, any Standard Schema with
+ * JSON Schema, or plain JSON Schema (not checked). The stored answer's text is the value's JSON, its `metadata.output` the value;
+ * what it took to get there does not stay in the log. Throws `CONFIGURATION`.
+ */
+export function structured<const S extends SchemaLike>(source: S, options: StructuredOptions = {}): OutputMode<InferOutput<S>> {
+  const { mode, attempts = 3, forceTool = true, responseSchema } = options;
+  if (!Number.isInteger(attempts) || attempts < 1) {
+    throw new AgentError('CONFIGURATION', `structured(): attempts must be a whole number from 1 on, not ${attempts}.`);
+  }
+  if (mode !== undefined && mode !== 'tool' && mode !== 'prompt') {
+    throw new AgentError('CONFIGURATION', `structured(): mode must be "tool" or "prompt", not ${JSON.stringify(mode)}.`);
+  }
+  const spec: OutputSpec = { schema: readSchema(source), attempts, forceTool, responseSchema };
+  return {
+    begin(run) {
+      const { tools } = run.setup.options.model.features;
+      if (mode === 'tool' && !tools) {
+        throw new AgentError('CONFIGURATION', 'The model takes no tools: structured(schema, { mode: "prompt" }) works without.');
+      }
+      return (mode ?? (tools ? 'tool' : 'prompt')) === 'tool' ? toolOutput(run, spec) : promptOutput(run, spec);
+    },
+  };
+}
+
+function readSchema(source: SchemaLike): OutputSpec['schema'] {
+  if (Object(source) !== source) throw new AgentError('CONFIGURATION', 'structured() needs a schema.');
+  const schema = toSchema(source);
+  try {
+    // Read once: libraries derive it anew each time, and some types have none.
+    return { jsonSchema: schema.jsonSchema, validate: (value) => schema.validate(value) };
+  } catch (error) {
+    throw AgentError.from(error, 'CONFIGURATION');
+  }
+}
