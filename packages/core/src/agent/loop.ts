@@ -6,6 +6,7 @@ import { textOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { inRequestOrder } from '../message/tool-pairs.ts';
 import { isSuspension, runCall } from '../tool/run-call.ts';
+import { ToolList } from '../tool/tool-list.ts';
 import { interruptedResult } from '../tool/tool-result.ts';
 import { abortable } from './abortable.ts';
 import { admitCall, suspend, type Admission } from './admit-call.ts';
@@ -30,6 +31,8 @@ type StopRequest = Exclude<Interruption, { mode: 'pause' }>;
 export async function* loop(run: Run, input: CallInput | undefined): AsyncGenerator<EventBatch, AgentResult> {
   try {
     const { status } = run.setup;
+    run.output = run.options.output?.begin(run);
+    if (run.output?.tools) run.tools = new ToolList(run.output.tools, run.tools);
     const resumes = input && !input.messages.length && status.suspendedRun;
     yield await run.notify('run-start', resumes ? { resumes } : {});
     let move = input ? yield* settle(run, input) : finishWith(run, 'aborted');
