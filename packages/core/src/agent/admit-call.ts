@@ -20,11 +20,11 @@ export async function* admitCall(run: Run, toolUse: ToolUse, decision?: Decision
   const state = known ?? {};
   run.setup.status.calls.set(toolUse.id, state);
   const over = (result: ToolResult): Admission => ({ type: 'result', toolUse, result });
-  if (run.signal.aborted) return over(interruptedResult(toolUse));
   const asked = run.tools.find(toolUse.name);
   const told = typeof asked === 'object' && asked.takesDecisions && state.pending?.kind === 'suspended';
   if (!told && decision?.type === 'result') return over(toolResult(toolUse, decision.output, decision.state ?? 'success'));
   if (!told && decision?.type === 'reject') return over(deniedResult(toolUse, decision.reason));
+  if (run.signal.aborted) return over(interruptedResult(toolUse));
   if (!decision && state.pending) return { type: 'pending', pending: state.pending };
 
   const prepare = async (edited: ToolUse): ReturnType<typeof prepareCall> => prepareCall(run.tools, edited);

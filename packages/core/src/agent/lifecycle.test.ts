@@ -128,25 +128,25 @@ interface Row extends RunOptions {
   readonly name: string;
   readonly replies: readonly ScriptedReply[];
   /** Every event of the run, from after `pre-call` on. */
-  readonly then: readonly string[];
+  readonly expected: readonly string[];
   /** The roles of the log, and which calls in it are open. */
   readonly log: string;
   readonly open?: readonly string[];
 }
 
 const answer = ['pre-reasoning', 'reasoning-chunk Done.', 'post-reasoning', 'post-call', 'run-end stop'];
-const once = (name: string, ...acting: string[]): Pick<Row, 'replies' | 'then' | 'log'> => ({
+const once = (name: string, ...acting: string[]): Pick<Row, 'replies' | 'expected' | 'log'> => ({
   replies: [callTools(name), 'Done.'],
-  then: ['pre-reasoning', 'tool-input-chunk call_1', 'post-reasoning', ...acting, ...answer],
+  expected: ['pre-reasoning', 'tool-input-chunk call_1', 'post-reasoning', ...acting, ...answer],
   log: 'user assistant tool assistant',
 });
 
 const rows: readonly Row[] = [
-  { name: 'a plain answer', replies: ['Done.'], then: answer, log: 'user assistant' },
+  { name: 'a plain answer', replies: ['Done.'], expected: answer, log: 'user assistant' },
   {
     name: 'thinking and text in several deltas',
     replies: [{ thinking: 'Hm. Well.', text: 'It is so.' }],
-    then: [
+    expected: [
       'pre-reasoning',
       'reasoning-chunk Hm. ',
       'reasoning-chunk Well.',
@@ -163,7 +163,7 @@ const rows: readonly Row[] = [
   {
     name: 'parallel tools',
     replies: [callTools('add', 'add', 'add'), 'Done.'],
-    then: [
+    expected: [
       'pre-reasoning',
       'tool-input-chunk call_1',
       'tool-input-chunk call_2',
@@ -198,7 +198,7 @@ const rows: readonly Row[] = [
     name: 'the limit',
     replies: [callTools('add'), 'In short: 1.'],
     limits: { iterations: 1 },
-    then: [
+    expected: [
       'pre-reasoning',
       'tool-input-chunk call_1',
       'post-reasoning',
@@ -218,7 +218,7 @@ const rows: readonly Row[] = [
   {
     name: 'calls that wait, beside one that runs',
     replies: [callTools('waits', 'add', 'external')],
-    then: [
+    expected: [
       'pre-reasoning',
       'tool-input-chunk call_1',
       'tool-input-chunk call_2',
@@ -239,13 +239,13 @@ const rows: readonly Row[] = [
   {
     name: 'a model that fails in the middle',
     replies: [{ text: 'Half an', error: new AgentError('MODEL_SERVER', 'down') }],
-    then: ['pre-reasoning', 'reasoning-chunk Half ', 'reasoning-chunk an', 'error MODEL_SERVER', 'run-end error'],
+    expected: ['pre-reasoning', 'reasoning-chunk Half ', 'reasoning-chunk an', 'error MODEL_SERVER', 'run-end error'],
     log: 'user',
   },
   {
     name: 'a tool that ends the call',
     replies: [callTools('deaf', 'fatal')],
-    then: [
+    expected: [
       'pre-reasoning',
       'tool-input-chunk call_1',
       'tool-input-chunk call_2',
@@ -262,7 +262,7 @@ const rows: readonly Row[] = [
     name: 'stop() from post-reasoning',
     replies: [callTools('add')],
     hooks: [{ on: { 'post-reasoning': (_event, { stop }) => stop() } }],
-    then: ['pre-reasoning', 'tool-input-chunk call_1', 'post-reasoning', 'post-call', 'run-end stopped-by-hook'],
+    expected: ['pre-reasoning', 'tool-input-chunk call_1', 'post-reasoning', 'post-call', 'run-end stopped-by-hook'],
     log: 'user assistant',
     open: ['call_1'],
   },
@@ -270,7 +270,7 @@ const rows: readonly Row[] = [
     name: 'stop() from post-acting',
     replies: [callTools('broken', 'broken')],
     hooks: [{ on: { 'post-acting': (_event, { stop }) => stop() } }],
-    then: [
+    expected: [
       'pre-reasoning',
       'tool-input-chunk call_1',
       'tool-input-chunk call_2',
@@ -294,21 +294,36 @@ const rows: readonly Row[] = [
         },
       },
     ],
-    then: ['pre-reasoning', 'reasoning-chunk Nope.', 'post-reasoning', ...answer],
+    expected: ['pre-reasoning', 'reasoning-chunk Nope.', 'post-reasoning', ...answer],
     log: 'user assistant user assistant',
+  },
+  {
+    name: 'gotoReasoning with open calls',
+    replies: [callTools('add', 'add'), 'Done.'],
+    hooks: [{ on: { 'post-reasoning': ({ iteration }, { gotoReasoning }) => void (iteration === 1 && gotoReasoning([])) } }],
+    expected: [
+      'pre-reasoning',
+      'tool-input-chunk call_1',
+      'tool-input-chunk call_2',
+      'post-reasoning',
+      'post-acting call_1 interrupted',
+      'post-acting call_2 interrupted',
+      ...answer,
+    ],
+    log: 'user assistant tool tool assistant',
   },
   {
     name: 'an abort before the start',
     replies: [],
     signal: AbortSignal.abort(),
-    then: ['run-end aborted'],
+    expected: ['run-end aborted'],
     log: 'user',
   },
 ];
 
-test.for(rows)('the order law: $name', async ({ replies, then, log, open, name: _name, ...options }) => {
+test.for(rows)('the order law: $name', async ({ replies, expected, log, open, name: _name, ...options }) => {
   const { agent, model, events, heard } = await watch(replies, options);
-  expect(events.map(line)).toEqual(['run-start', 'pre-call', ...then]);
+  expect(events.map(line)).toEqual(['run-start', 'pre-call', ...expected]);
   expect(orderFaults(events)).toEqual([]);
   expect(heard).toEqual(events);
   const messages = await agent.messages();

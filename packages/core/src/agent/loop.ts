@@ -68,7 +68,7 @@ async function* settle(run: Run, input: CallInput): Step {
       const ids = open.map(({ id }) => id);
       throw new AgentError('PENDING_TOOL_CALLS', `Tool calls wait for their results: ${ids.join(', ')}`, { details: { ids } });
     }
-    await closeCalls(run);
+    yield* closeCalls(run);
   }
   const last = run.view.at(-1);
   if (last?.metadata?.['partial'] === 'paused' && !more.length) {
@@ -150,7 +150,7 @@ async function* reason(run: Run): Step {
   await run.append([message]);
   if (toolUses.length && !asked.reasonAgain) return { to: 'act', toolUses };
   if (asked.reasonAgain) await run.append(asked.reasonAgain);
-  await closeCalls(run);
+  yield* closeCalls(run);
   return { to: 'reason' };
 }
 
@@ -209,7 +209,7 @@ async function* act(run: Run, toolUses: readonly ToolUse[], decisions?: readonly
   return (run.output && (yield* run.output.settled())) ?? (pending.length ? finishWith(run, 'suspended', message) : { to: 'reason' });
 }
 
-async function conclude(run: Run, toolUse: ToolUse, result: ToolResult, state: { stopped: boolean }): Promise<EventBatch> {
+async function conclude(run: Run, toolUse: ToolUse, result: ToolResult, state = { stopped: false }): Promise<EventBatch> {
   const event = await run.modify('post-acting', { toolUse, result }, { stop: () => void (state.stopped = true) });
   await run.append([toolMessage({ ...event.result, toolUseId: toolUse.id }, run.setup)]);
   return [event];
@@ -223,7 +223,7 @@ async function* recover(run: Run, partial?: Msg): Step {
   if (partial) await run.append([partial]);
   if (run.cut === 'paused') return finishWith(run, 'suspended', partial ?? run.view.findLast(({ role }) => role === 'assistant'));
   run.pending = [];
-  await closeCalls(run);
+  yield* closeCalls(run);
   if (run.cut === 'aborted') return finishWith(run, 'aborted', partial);
   const { message: given = run.setup.options.recoveryMessage ?? 'You interrupted me. What now?' } = run.interruption as StopRequest;
   const message: Msg = typeof given === 'object' ? given : run.message('assistant', given);
@@ -232,8 +232,8 @@ async function* recover(run: Run, partial?: Msg): Step {
 }
 
 /** Law 3: gives each open tool call an `interrupted` result and puts all results where the model wants them. */
-async function closeCalls(run: Run): Promise<void> {
-  await run.append(run.openCalls().map((toolUse) => toolMessage(interruptedResult(toolUse), run.setup)));
+async function* closeCalls(run: Run): AsyncGenerator<EventBatch, void> {
+  for (const toolUse of run.openCalls()) yield await conclude(run, toolUse, interruptedResult(toolUse));
   run.view = [...inRequestOrder(run.view)];
 }
 

@@ -1,5 +1,5 @@
 import type { AgentEvent } from '../hook/agent-event.ts';
-import { textOf } from '../message/message-text.ts';
+import { textOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 
 /** What keeps going on between two events. */
@@ -9,8 +9,8 @@ interface Course {
   text: string;
   /** What the last `step-reset` said comes next. */
   replacement: Msg | undefined;
-  /** By tool call: how far it is. */
-  readonly calls: Map<string, 'begun' | 'over'>;
+  /** By tool call of this run: how far it is. */
+  readonly calls: Map<string, 'asked' | 'begun' | 'over'>;
 }
 
 /** Where a whole run's events break the order law (DESIGN, law 1 and 2); nothing where they keep it. */
@@ -61,7 +61,7 @@ export function orderFaults(events: readonly AgentEvent[]): readonly string[] {
     if ((reason === 'aborted' || reason === 'suspended') && kept !== course.text) faults.push('the kept part is not what was streamed');
   }
   for (const [id, state] of course.calls) {
-    if (state === 'begun' && reason !== 'error' && !pending.some(({ toolUseId }) => toolUseId === id))
+    if (state !== 'over' && reason !== 'error' && reason !== 'stopped-by-hook' && !pending.some(({ toolUseId }) => toolUseId === id))
       faults.push(`${id} has no post-acting`);
   }
   return faults;
@@ -75,6 +75,7 @@ function checkEvent(event: AgentEvent, before: AgentEvent | undefined, course: C
     case 'pre-reasoning':
     case 'pre-summary':
       if (course.phase !== 'idle') fault('within another request');
+      if ([...course.calls.values()].some((state) => state !== 'over')) fault('before the end of all calls');
       course.phase = event.type === 'pre-summary' ? 'summary' : 'reasoning';
       course.text = '';
       break;
@@ -87,13 +88,14 @@ function checkEvent(event: AgentEvent, before: AgentEvent | undefined, course: C
       if (course.phase !== event.type.slice(5)) fault('without its beginning');
       if (plain(event.message) !== course.text) fault('is not what was streamed');
       course.phase = 'idle';
+      for (const { id } of toolUsesOf(event.message)) course.calls.set(id, 'asked');
       break;
     case 'step-reset':
       course.replacement = event.replacement;
       course.text = event.replacement ? plain(event.replacement) : '';
       break;
     case 'pre-acting':
-      if (course.phase !== 'idle' || course.calls.has(event.toolUse.id)) fault('out of turn');
+      if (course.phase !== 'idle' || /begun|over/.test(course.calls.get(event.toolUse.id) ?? '')) fault('out of turn');
       course.calls.set(event.toolUse.id, 'begun');
       break;
     case 'acting-chunk':
