@@ -8,7 +8,7 @@ import { inRequestOrder } from '../message/tool-pairs.ts';
 import { isSuspension, runCall } from '../tool/run-call.ts';
 import { ToolList } from '../tool/tool-list.ts';
 import { interruptedResult } from '../tool/tool-result.ts';
-import { abortable } from './abortable.ts';
+import { abortable } from '../model/abortable.ts';
 import { admitCall, suspend, type Admission } from './admit-call.ts';
 import type { AgentResult, StopReason } from './agent-result.ts';
 import { decisionsIn, type CallInput } from './call-input.ts';

@@ -8,7 +8,7 @@ import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import type { Memory } from '../memory/memory.ts';
 import { ToolList } from '../tool/tool-list.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
-import { abortable } from './abortable.ts';
+import { abortable } from '../model/abortable.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
 import type { AgentStatus } from './agent-status.ts';
 import type { AgentResult } from './agent-result.ts';

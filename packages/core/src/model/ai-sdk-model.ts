@@ -48,7 +48,7 @@ async function* stream(
     reader = started.stream.getReader();
     yield* decodeAll(reader, deadline);
   } catch (error) {
-    throw deadline.reason ?? toAgentError(error);
+    throw deadline.signal.reason ?? toAgentError(error);
   } finally {
     deadline.end();
     reader?.cancel().catch(() => undefined);

@@ -1,4 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
+import { abortable } from './abortable.ts';
 
 /** `setTimeout` takes no longer wait. */
 const longestTimeout = 2 ** 31 - 1;
@@ -11,10 +12,8 @@ export class Deadline {
   readonly #caller: AbortSignal;
   readonly #timeoutMs: number;
   readonly #controller = new AbortController();
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #reject: ((reason: AgentError) => void) | undefined;
-  /** Why the request was given up, if it was. */
-  reason: AgentError | undefined;
+  /** For `fetch`; its reason is an `AgentError`. */
+  readonly signal: AbortSignal = this.#controller.signal;
 
   constructor(caller: AbortSignal, timeoutMs: number) {
     this.#caller = caller;
@@ -23,40 +22,25 @@ export class Deadline {
     else caller.addEventListener('abort', this.#onAbort);
   }
 
-  /** For `fetch`. */
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  /** The work's outcome, or `reason`; one wait at a time. */
-  wait<T>(work: () => Promise<T>, timeoutMs: number = this.#timeoutMs): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      if (this.reason) return reject(this.reason);
-      this.#reject = reject;
-      if (timeoutMs <= longestTimeout) this.#timer = setTimeout(this.#onTimeout, timeoutMs, timeoutMs);
-      work().then(resolve, reject);
-    }).finally(() => clearTimeout(this.#timer));
+  /** The work's outcome, or a rejection with the signal's reason. */
+  async wait<T>(work: () => Promise<T>, timeoutMs: number = this.#timeoutMs): Promise<T> {
+    this.signal.throwIfAborted();
+    const onTimeout = (): void =>
+      this.#controller.abort(new AgentError('MODEL_TIMEOUT', `The model server was silent for ${timeoutMs} ms`, { retryable: true }));
+    const timer = timeoutMs <= longestTimeout ? setTimeout(onTimeout, timeoutMs) : undefined;
+    try {
+      return await abortable(work(), this.signal);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   end(): void {
-    clearTimeout(this.#timer);
     this.#caller.removeEventListener('abort', this.#onAbort);
   }
 
   readonly #onAbort = (): void => {
     const cause: unknown = this.#caller.reason;
-    this.#stop(AgentError.is(cause) ? cause : new AgentError('ABORTED', 'The request to the model was aborted', { cause }));
+    this.#controller.abort(AgentError.is(cause) ? cause : new AgentError('ABORTED', 'The request to the model was aborted', { cause }));
   };
-
-  readonly #onTimeout = (timeoutMs: number): void => {
-    this.#stop(new AgentError('MODEL_TIMEOUT', `The model server was silent for ${timeoutMs} ms`, { retryable: true }));
-  };
-
-  #stop(reason: AgentError): void {
-    if (this.reason) return;
-    this.reason = reason;
-    this.#controller.abort(reason);
-    this.#reject?.(reason);
-    this.end();
-  }
 }

@@ -62,7 +62,7 @@ async function read(
   try {
     return reader && (await deadline.wait(() => reader.read(), reply.done ? closingMs : undefined)).value;
   } catch (error) {
-    if (reply.done || (reply.finished && !deadline.reason)) return undefined;
+    if (reply.done || (reply.finished && !deadline.signal.aborted)) return undefined;
     throw error;
   }
 }
