@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+import { ReActAgent } from '../agent/react-agent.ts';
+import { ScriptedModel } from '../testing/scripted-model.ts';
+import { toolResultsOf } from '../message/message-text.ts';
+import { tool, type Tool } from './tool.ts';
+import { Toolkit } from './toolkit.ts';
+
+const input = z.object({ city: z.string(), key: z.string(), unit: z.string().optional() });
+const echo = (preset?: Record<string, string>) =>
+  tool({ name: 'echo', description: '', input, ...(preset && { preset }), execute: (value) => value });
+const failsWith = (code: string, text: string) =>
+  expect.objectContaining({ code, message: expect.stringContaining(text) as unknown as string });
+
+/** What the tool got when the model sent this. */
+async function got(tools: readonly Tool[] | Toolkit, sent: object, presetPriority?: 'model'): Promise<unknown> {
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'echo', input: { ...sent } }] }, 'done']);
+  const agent = new ReActAgent({ name: 'a', model, tools, ...(presetPriority && { presetPriority }) });
+  await agent.call('go');
+  expect(JSON.stringify(model.requests[0]!.tools)).not.toContain('key');
+  const [result] = model.requests[1]!.messages.flatMap(toolResultsOf);
+  return result!.state === 'success' ? JSON.parse(result!.output as string) : result!.output;
+}
+
+test('a preset is hidden from the model', () => {
+  const { parameters } = echo({ key: 'k' }).schema;
+  expect(parameters).toMatchObject({ type: 'object', required: ['city'] });
+  expect(Object.keys(parameters['properties'] as object)).toEqual(['city', 'unit']);
+});
+
+test.for([
+  ['an array', (made: Tool) => [made]],
+  ['a toolkit', (made: Tool) => new Toolkit([made])],
+] as const)('a preset is put in before validation, and the model’s value dropped, with %s', async ([, tools]) => {
+  expect(await got(tools(echo({ key: 'k' })), { city: 'Paris' })).toEqual({ city: 'Paris', key: 'k' });
+  expect(await got(tools(echo({ key: 'k' })), { city: 'Paris', key: 'stolen' })).toEqual({ city: 'Paris', key: 'k' });
+  expect(await got(tools(echo({ key: 'k' })), {})).toContain('city');
+});
+
+test('the model wins where the agent says so', async () => {
+  const tools = [echo({ key: 'k' })];
+  expect(await got(tools, { city: 'Paris', key: 'mine' }, 'model')).toEqual({ city: 'Paris', key: 'mine' });
+  expect(await got(tools, { city: 'Paris' }, 'model')).toEqual({ city: 'Paris', key: 'k' });
+  expect(await got(tools, { city: 'Paris', key: 'mine' })).toEqual({ city: 'Paris', key: 'k' });
+  const fork = new Toolkit(tools).fork({ presetPriority: 'model' });
+  expect(await got(new Toolkit(tools, { presetPriority: 'model' }), { city: 'a', key: 'b' }, 'model')).toMatchObject({ key: 'b' });
+  fork.updatePreset('echo', { unit: 'C' });
+  expect(await (fork.find('echo') as Tool).input.validate({ city: 'a', key: 'b' })).toEqual({
+    ok: true,
+    value: { city: 'a', key: 'b', unit: 'C' },
+  });
+});
+
+test('a preset changes at runtime, and what is not named stays', async () => {
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'echo', input: { city: 'a' } }] },
+    'one',
+    { toolCalls: [{ name: 'echo', input: { city: 'b' } }] },
+    'two',
+  ]);
+  const toolkit = new Toolkit([echo({ key: 'k' })]);
+  const agent = new ReActAgent({ name: 'a', model, tools: toolkit });
+  await agent.call('go');
+  (agent.tools as Toolkit).updatePreset('echo', { unit: 'C' });
+  await agent.call('again');
+  expect(model.requests[2]!.tools[0]!.parameters['properties']).not.toHaveProperty('unit');
+  const results = model.requests[3]!.messages.flatMap(toolResultsOf).map(({ output }) => JSON.parse(output as string) as unknown);
+  expect(results).toEqual([
+    { city: 'a', key: 'k' },
+    { city: 'b', key: 'k', unit: 'C' },
+  ]);
+  expect(toolkit.schemas()[0]!.parameters['properties']).toHaveProperty('unit');
+});
+
+test('a tool without a preset can be given one', () => {
+  const toolkit = new Toolkit([echo()]);
+  toolkit.updatePreset('echo', { key: 'k' });
+  expect(toolkit.schemas()[0]!.parameters['properties']).not.toHaveProperty('key');
+});
+
+test.for([
+  ['unknown', { nope: '1' }],
+  ['nested', { 'city.name': '1' }],
+  ['inherited', { toString: '1' }],
+] as const)('an %s preset is a mistake', ([, preset]) => {
+  const [name] = Object.keys(preset);
+  expect(() => echo(preset)).toThrowError(failsWith('CONFIGURATION', `"${name}"`));
+  const toolkit = new Toolkit([echo({ key: 'k' })]);
+  expect(() => toolkit.updatePreset('echo', preset)).toThrowError(failsWith('CONFIGURATION', `"${name}"`));
+  expect(toolkit.schemas()[0]!.parameters['properties']).toHaveProperty('city');
+});
+
+test('a preset of a tool that is not there is refused', () => {
+  expect(() => new Toolkit().updatePreset('echo', {})).toThrowError(failsWith('INVALID_INPUT', '"echo"'));
+});
+
+test.for([['text'], [[1]], [null]] as const)('arguments that are no object never pass with plain JSON Schema: %j', async ([value]) => {
+  const plain = tool({
+    name: 'p',
+    description: '',
+    input: { type: 'object', properties: { key: { type: 'string' } } },
+    preset: { key: 'k' },
+  });
+  expect(await plain.input.validate(value)).toMatchObject({ ok: false });
+  expect(await plain.input.validate({ key: 'x', a: 1 })).toEqual({ ok: true, value: { key: 'k', a: 1 } });
+});

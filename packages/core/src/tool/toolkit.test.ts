@@ -1,0 +1,199 @@
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+import { ReActAgent } from '../agent/react-agent.ts';
+import { toolResultsOf } from '../message/message-text.ts';
+import { ScriptedModel } from '../testing/scripted-model.ts';
+import { contextToken, provide } from './context-token.ts';
+import { metaTool } from './meta-tool.ts';
+import { ToolList } from './tool-list.ts';
+import { tool } from './tool.ts';
+import type { ToolSet } from './tool-set.ts';
+import { Toolkit, type ToolGroupOptions } from './toolkit.ts';
+
+const web: ToolGroupOptions = { name: 'web', description: 'Searches the web', active: false };
+const files: ToolGroupOptions = { name: 'files', description: 'Reads files', active: true };
+const make = (name: string, group: string | readonly string[] = []) =>
+  tool({ name, description: name, input: { type: 'object' }, group, execute: () => name });
+const kit = () =>
+  new Toolkit([make('free'), make('search', 'web'), make('read', ['files']), make('both', ['web', 'files'])], { groups: [web, files] });
+const names = (set: ToolSet) => set.schemas().map(({ name }) => name);
+const failsWith = (code: string, text = '') =>
+  expect.objectContaining({ code, message: expect.stringContaining(text) as unknown as string });
+
+test('a tool is active in no group, or while one of its groups is', () => {
+  const toolkit = kit();
+  expect(names(toolkit)).toEqual(['free', 'read', 'both']);
+  expect(toolkit.activeGroups()).toEqual(['files']);
+  toolkit.updateGroups(['files'], false);
+  expect(names(toolkit)).toEqual(['free']);
+  toolkit.updateGroups(['web'], true);
+  expect(names(toolkit)).toEqual(['free', 'search', 'both']);
+  toolkit.setActiveGroups(['files']);
+  expect(toolkit.activeGroups()).toEqual(['files']);
+});
+
+test('find tells an inactive tool from one that is not there', () => {
+  const toolkit = kit();
+  expect(toolkit.find('read')).toMatchObject({ name: 'read' });
+  expect(toolkit.find('search')).toMatch(/not available: search.*web/);
+  expect(toolkit.find('nothing')).toBeUndefined();
+  toolkit.setActiveGroups(['web']);
+  expect(toolkit.find('search')).toMatchObject({ name: 'search' });
+});
+
+test.for([
+  ['updateGroups', (toolkit: Toolkit) => toolkit.updateGroups(['web', 'nope'], true)],
+  ['setActiveGroups', (toolkit: Toolkit) => toolkit.setActiveGroups(['web', 'nope'])],
+] as const)('%s refuses an unknown group and changes nothing', ([, change]) => {
+  const toolkit = kit();
+  const before = toolkit.schemas();
+  expect(() => change(toolkit)).toThrowError(failsWith('INVALID_INPUT', '"nope"'));
+  expect(toolkit.activeGroups()).toEqual(['files']);
+  expect(toolkit.schemas()).toBe(before);
+});
+
+test.for([
+  ['a tool in a group that is not there', () => new Toolkit([make('a', 'nope')]), '"nope"'],
+  ['a group of a taken name', () => kit().createGroup(web), 'Two tool groups'],
+  ['a group without a name', () => new Toolkit([], { groups: [{ name: ' ', description: '' }] }), 'needs a name'],
+  ['a tool of a taken name', () => kit().add(make('free')), 'Two tools'],
+  ['a tool with a group outside a toolkit', () => new ToolList([make('a', 'web')]), 'Toolkit'],
+  ['a tool of a name that is taken below', () => new ToolList([make('search')], kit()), 'Two tools'],
+  ['a meta tool outside a toolkit', () => new ToolList([metaTool()]), 'Toolkit'],
+  ['a meta tool of a bad name', () => metaTool({ name: 'a b' }), 'tool name'],
+] as const)('%s is a mistake', ([, act, text]) => {
+  expect(act).toThrowError(failsWith('CONFIGURATION', text));
+});
+
+test('tools are added and removed, unless the toolkit forbids it', () => {
+  const toolkit = kit();
+  toolkit.add(make('late'));
+  toolkit.remove('free');
+  expect(names(toolkit)).toEqual(['read', 'both', 'late']);
+  expect(toolkit.find('free')).toBeUndefined();
+  expect(() => toolkit.remove('free')).toThrowError(failsWith('INVALID_INPUT', '"free"'));
+  const fixed = new Toolkit([make('a')], { allowDeletion: false });
+  for (const one of [fixed, fixed.fork()]) expect(() => one.remove('a')).toThrowError(failsWith('CONFIGURATION', 'deletion'));
+  expect(names(fixed)).toEqual(['a']);
+});
+
+test('a fork and its original share nothing', () => {
+  const original = kit();
+  original.add(tool({ name: 'p', description: '', input: z.object({ a: z.string(), b: z.string() }), preset: { a: '1' } }));
+  const fork = original.fork();
+  fork.setActiveGroups([]);
+  fork.remove('free');
+  fork.createGroup({ name: 'new', description: '' });
+  fork.updatePreset('p', { b: '2' });
+  original.add(make('late'));
+  expect(original.activeGroups()).toEqual(['files']);
+  expect(original.groups().map(({ name }) => name)).toEqual(['web', 'files']);
+  expect(names(original)).toEqual(['free', 'read', 'both', 'p', 'late']);
+  expect(names(fork)).toEqual(['p']);
+  expect(original.schemas()[3]!.parameters['properties']).toHaveProperty('b');
+  expect(fork.schemas()[0]!.parameters['properties']).toEqual({});
+});
+
+test('the same schemas while nothing changes, below as well', () => {
+  const below = kit();
+  const list = new ToolList([make('own')], below);
+  expect(names(list)).toEqual(['own', 'free', 'read', 'both']);
+  expect(list.schemas()).toBe(list.schemas());
+  list.setActiveGroups!(['web']);
+  expect(names(list)).toEqual(['own', 'free', 'search', 'both']);
+  expect(below.activeGroups()).toEqual(['web']);
+  expect(list.activeGroups!()).toEqual(['web']);
+  const fork = list.fork();
+  fork.setActiveGroups!([]);
+  expect([names(fork), names(list)]).toEqual([
+    ['own', 'free'],
+    ['own', 'free', 'search', 'both'],
+  ]);
+  expect(list.find('both')).toMatchObject({ name: 'both' });
+  expect(list.find('read')).toMatch('not available');
+});
+
+test('a list without groups says so', () => {
+  const list = new ToolList([make('a')]);
+  expect(list.activeGroups).toBeUndefined();
+  expect(list.setActiveGroups).toBeUndefined();
+});
+
+test('an inactive tool is refused in a run, its schema is not sent, and the agent has groups of its own', async () => {
+  const toolkit = kit();
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'search' }] }, 'done']);
+  const agent = new ReActAgent({ name: 'a', model, tools: toolkit });
+  await agent.call('go');
+  expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual(['free', 'read', 'both']);
+  const [result] = model.requests[1]!.messages.flatMap(toolResultsOf);
+  expect(result).toMatchObject({ state: 'error', output: expect.stringContaining('not available: search') as unknown });
+  agent.tools.setActiveGroups!([]);
+  expect(toolkit.activeGroups()).toEqual(['files']);
+});
+
+test('the model switches groups of its agent’s fork with the meta tool', async () => {
+  const toolkit = kit();
+  toolkit.add(metaTool());
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'switch_tool_groups', input: { groups: ['web'] } }] },
+    { toolCalls: [{ name: 'search' }] },
+    { toolCalls: [{ name: 'switch_tool_groups', input: { groups: ['web'], exactly: true } }] },
+    { toolCalls: [{ name: 'switch_tool_groups', input: { groups: ['files', 'nope'] } }] },
+    { toolCalls: [{ name: 'switch_tool_groups', input: { groups: [], exactly: true } }] },
+    'done',
+  ]);
+  const agent = new ReActAgent({ name: 'a', model, tools: toolkit });
+  await agent.call('go');
+  const offered = model.requests.map(({ tools }) => tools.map(({ name }) => name).join());
+  const meta = 'switch_tool_groups';
+  expect(offered).toEqual([
+    `free,read,both,${meta}`,
+    `free,search,read,both,${meta}`,
+    `free,search,read,both,${meta}`,
+    `free,search,both,${meta}`,
+    `free,search,both,${meta}`,
+    `free,${meta}`,
+  ]);
+  const results = model.requests.at(-1)!.messages.flatMap(toolResultsOf);
+  expect(results.map(({ output }) => output)).toEqual([
+    'Active groups:\n- web: Searches the web\n- files: Reads files',
+    'search',
+    'Active groups:\n- web: Searches the web',
+    expect.stringContaining('there is no group "nope"; there are: web, files'),
+    'No group is active.',
+  ]);
+  expect(toolkit.activeGroups()).toEqual(['files']);
+});
+
+test.for([
+  ['no groups', {}],
+  ['a text', 'web'],
+  ['groups that are no array', { groups: 'web' }],
+  ['a name that is no text', { groups: [1] }],
+  ['a flag that is none', { groups: [], exactly: 'yes' }],
+] as const)('the meta tool refuses %s', async ([, input]) => {
+  const toolkit = new Toolkit([metaTool()], { groups: [web] });
+  const meta = toolkit.find('switch_tool_groups');
+  expect(await (meta as ReturnType<typeof metaTool>).input.validate(input)).toMatchObject({ ok: false });
+});
+
+test('the meta tool names the groups there are', () => {
+  const toolkit = new Toolkit([metaTool({ name: 'groups' })]);
+  const items = () => (toolkit.schemas()[0]!.parameters['properties'] as { groups: { items: unknown } }).groups.items;
+  expect(items()).toEqual({ type: 'string' });
+  toolkit.createGroup(web);
+  const fork = toolkit.fork();
+  fork.createGroup(files);
+  expect(items()).toEqual({ type: 'string', enum: ['web'] });
+  expect(toolkit.schemas()[0]!.description).toContain('- web: Searches the web');
+  expect(fork.schemas()[0]).toMatchObject({ name: 'groups', description: expect.stringContaining('files') as unknown });
+});
+
+test('a toolkit’s context reaches its tools, and its forks’', async () => {
+  const user = contextToken<string>('user');
+  const who = tool({ name: 'who', description: '', input: {}, execute: (_, ctx) => ctx.get(user) });
+  const tools = new ToolList([], new Toolkit([who], { context: [provide(user, 'Ann')] })).fork();
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'who' }] }, 'done']);
+  await new ReActAgent({ name: 'a', model, tools }).call('go');
+  expect(model.requests[1]!.messages.flatMap(toolResultsOf)[0]).toMatchObject({ output: 'Ann' });
+});
