@@ -1,0 +1,215 @@
+import { expect, test } from 'vitest';
+import type { AgentEvent } from '../hook/agent-event.ts';
+import { MemoryStore } from '../memory/memory-store.ts';
+import { SessionMemory } from '../memory/session-memory.ts';
+import { outputText, toolResultsOf } from '../message/message-text.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import type { Tool } from '../tool/tool.ts';
+import { Toolkit } from '../tool/toolkit.ts';
+import { agentTool } from './agent-tool.ts';
+import { ReActAgent } from './react-agent.ts';
+
+const call = (message: string, session_id?: string, id?: string) => ({
+  name: 'call_helper',
+  input: { message, ...(session_id && { session_id }) },
+  ...(id && { id }),
+});
+const results = (model: ScriptedModel) =>
+  model.requests
+    .at(-1)!
+    .messages.flatMap(toolResultsOf)
+    .map(({ state, output }) => [state, outputText(output)]);
+
+interface Built {
+  readonly parent: ReActAgent;
+  readonly model: ScriptedModel;
+  readonly made: { sessionId: string; model: ScriptedModel; agent: ReActAgent }[];
+}
+
+/** A parent with one agent tool; each child it makes answers with the next script. */
+function build(
+  parentSays: readonly ScriptedReply[],
+  childrenSay: readonly (readonly ScriptedReply[])[],
+  childTools: readonly Tool[] = [],
+): Built {
+  const made: Built['made'] = [];
+  const helper = agentTool(
+    ({ sessionId }) => {
+      const model = new ScriptedModel(childrenSay[made.length] ?? []);
+      const agent = new ReActAgent({ name: 'helper', sessionId, model, tools: childTools });
+      made.push({ sessionId, model, agent });
+      return agent;
+    },
+    { name: 'helper', description: 'Helps' },
+  );
+  const model = new ScriptedModel(parentSays);
+  return { parent: new ReActAgent({ name: 'boss', sessionId: 's', model, tools: [helper] }), model, made };
+}
+
+test('a child answers with its session id, and goes on under it in a later call of the parent', async () => {
+  const { parent, model, made } = build(
+    [{ toolCalls: [call('hello')] }, 'first', { toolCalls: [call('more', 'call_1')] }, 'second'],
+    [['hi', 'hi again']],
+  );
+  await parent.call('go');
+  expect(results(model)).toEqual([['success', 'session_id: call_1\n\nhi']]);
+  await parent.call('again');
+  expect(results(model).at(-1)).toEqual(['success', 'session_id: call_1\n\nhi again']);
+  expect(made.map(({ sessionId }) => sessionId)).toEqual(['s:call_1']);
+  expect((await made[0]!.agent.messages()).map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);
+});
+
+test('each call without a session id opens one, at the same time as well', async () => {
+  const { parent, model, made } = build([{ toolCalls: [call('a'), call('b')] }, 'done'], [['one'], ['two']]);
+  await parent.call('go');
+  expect(results(model)).toEqual([
+    ['success', 'session_id: call_1\n\none'],
+    ['success', 'session_id: call_2\n\ntwo'],
+  ]);
+  expect(made.map(({ sessionId }) => sessionId)).toEqual(['s:call_1', 's:call_2']);
+});
+
+test('two calls of one session wait for each other', async () => {
+  const { parent, model } = build(
+    [{ toolCalls: [call('a')] }, { toolCalls: [call('b', 'call_1'), call('c', 'call_1')] }, 'done'],
+    [['one', 'two', 'three']],
+  );
+  await parent.call('go');
+  expect(results(model).map(([, text]) => text)).toEqual(['one', 'two', 'three'].map((text) => `session_id: call_1\n\n${text}`));
+});
+
+test.for([['nope'], ['other_1']])('a session id that is none of this tool’s is an error result: %s', async ([id]) => {
+  const { parent, model, made } = build([{ toolCalls: [call('a', id)] }, 'done'], [['never']]);
+  await parent.call('go');
+  expect(results(model)).toEqual([['error', expect.stringContaining(`no session "${id}" of call_helper`)]]);
+  expect(made).toEqual([]);
+});
+
+test('another host takes a session up again from the child’s own log', async () => {
+  const stores = { boss: new MemoryStore(), helper: new MemoryStore() };
+  const host = (parentSays: readonly ScriptedReply[], childSays: readonly ScriptedReply[]) => {
+    const model = new ScriptedModel(parentSays);
+    const helper = agentTool(
+      ({ sessionId }) =>
+        new ReActAgent({ name: 'helper', model: new ScriptedModel(childSays), memory: new SessionMemory(stores.helper, sessionId) }),
+      { name: 'helper', description: '' },
+    );
+    const memory = new SessionMemory(stores.boss, 's');
+    return { model, agent: new ReActAgent({ name: 'boss', sessionId: 's', model, memory, tools: [helper] }) };
+  };
+  await host([{ toolCalls: [call('a', undefined, 'x1')] }, 'done'], ['one']).agent.call('go');
+  const next = host([{ toolCalls: [call('b', 'x1', 'x2')] }, 'done'], ['two']);
+  await next.agent.call('again');
+  expect(results(next.model).at(-1)).toEqual(['success', 'session_id: x1\n\ntwo']);
+  stores.helper = new MemoryStore();
+  const lost = host([{ toolCalls: [call('c', 'x1', 'x3')] }, 'done'], ['three']);
+  await lost.agent.call('once more');
+  expect(results(lost.model).at(-1)).toEqual(['error', expect.stringContaining('no session "x1"')]);
+});
+
+test('the child’s events reach the parent’s readers with the path of names, through several levels', async () => {
+  const agent = (name: string, says: readonly ScriptedReply[], tools: readonly Tool[] = []) =>
+    new ReActAgent({ name, model: new ScriptedModel(says), tools });
+  const inner = agentTool(agent('inner', ['deep']), { description: '' });
+  const middle = agentTool(agent('middle', [{ toolCalls: [{ name: 'call_inner', input: { message: 'm' } }] }, 'mid'], [inner]), {
+    description: '',
+  });
+  const outer = agent('outer', [{ toolCalls: [{ name: 'call_middle', input: { message: 'm' } }] }, 'top'], [middle]);
+  const events: AgentEvent[] = [];
+  for await (const event of outer.stream('go')) events.push(event);
+  const said = events.flatMap((event) => (event.type === 'reasoning-chunk' ? [[event.agentPath.join('/'), event.delta]] : []));
+  expect(said).toEqual([
+    ['outer/middle/inner', 'deep'],
+    ['outer/middle', 'mid'],
+    ['outer', 'top'],
+  ]);
+  expect(events.map(({ seq }) => seq)).toEqual(events.map(({ seq }) => seq).toSorted((a, b) => a - b));
+});
+
+test('a child’s failure is an error result, and its session can be used again', async () => {
+  const { parent, model } = build(
+    [{ toolCalls: [call('a')] }, { toolCalls: [call('b', 'call_1')] }, 'done'],
+    [[{ error: new Error('broken') }, 'well again']],
+  );
+  await parent.call('go');
+  expect(results(model)).toEqual([
+    ['error', 'Error: helper failed: broken (session_id: call_1)'],
+    ['success', 'session_id: call_1\n\nwell again'],
+  ]);
+});
+
+test('the parent’s signal stops the child', async () => {
+  const { parent, made } = build([{ toolCalls: [call('a')] }], [[{ text: 'partial', hang: true }]]);
+  const abort = new AbortController();
+  const stream = parent.stream('go', { signal: abort.signal });
+  for await (const event of stream) {
+    if (event.type === 'reasoning-chunk' && event.agentPath.length === 2) abort.abort();
+  }
+  expect((await stream.result).reason).toBe('aborted');
+  // The child puts its log in order after the parent has let go of it.
+  await expect.poll(() => made[0]!.agent.busy).toBe(false);
+  expect((await made[0]!.agent.messages()).at(-1)).toMatchObject({
+    role: 'assistant',
+    metadata: { partial: expect.anything() as unknown },
+  });
+});
+
+test('no two agents share a child', async () => {
+  const made: string[] = [];
+  const helper = agentTool(
+    ({ sessionId }) => {
+      made.push(sessionId);
+      return new ReActAgent({ name: 'helper', model: new ScriptedModel(['hi']) });
+    },
+    { name: 'helper', description: '' },
+  );
+  for (const tools of [[helper], new Toolkit([helper])]) {
+    const model = new ScriptedModel([{ toolCalls: [call('a')] }, 'done']);
+    await new ReActAgent({ name: 'boss', sessionId: 's', model, tools }).call('go');
+    expect(results(model)).toEqual([['success', 'session_id: call_1\n\nhi']]);
+  }
+  expect(made).toEqual(['s:call_1', 's:call_1']);
+});
+
+test('an agent given itself is one session', async () => {
+  const child = new ReActAgent({ name: 'the helper!', sessionId: 'c', model: new ScriptedModel(['one', 'two']) });
+  const helper = agentTool(child, { description: 'Helps' });
+  expect(helper.schema).toMatchObject({ name: 'call_the_helper_', description: 'Helps' });
+  const say = (message: string, session_id?: string) => ({
+    name: 'call_the_helper_',
+    input: { message, ...(session_id && { session_id }) },
+  });
+  const model = new ScriptedModel([{ toolCalls: [say('a')] }, { toolCalls: [say('b', 'c'), say('x', 'nope')] }, 'done']);
+  await new ReActAgent({ name: 'boss', model, tools: [helper] }).call('go');
+  expect(results(model)).toEqual([
+    ['success', 'session_id: c\n\none'],
+    ['success', 'session_id: c\n\ntwo'],
+    ['error', expect.stringContaining('no session "nope"')],
+  ]);
+});
+
+test('names are cut to what providers take, and one of no letters is a mistake', () => {
+  const named = (name: string) => agentTool(() => Promise.reject(new Error('never')), { name, description: '' });
+  expect(named('x'.repeat(100)).name).toBe(`call_${'x'.repeat(59)}`);
+  expect(() => named('研究员')).toThrowError(expect.objectContaining({ code: 'CONFIGURATION' }));
+  expect(() => agentTool(() => Promise.reject(new Error('never')), { description: '' })).toThrowError(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
+});
+
+test.for([[{}], [{ message: ' ' }], [{ message: 1 }], [{ message: 'a', session_id: 1 }], ['text']])(
+  'bad arguments: %j',
+  async ([input]) => {
+    const { parent, model, made } = build([{ toolCalls: [{ name: 'call_helper', input: input as never }] }, 'done'], []);
+    await parent.call('go');
+    expect(results(model)).toEqual([['error', expect.stringContaining('do not fit its schema')]]);
+    expect(made).toEqual([]);
+  },
+);
+
+test('a child whose factory fails is an error result', async () => {
+  const helper = agentTool(() => Promise.reject(new Error('no room')), { name: 'helper', description: '' });
+  const model = new ScriptedModel([{ toolCalls: [call('a')] }, 'done']);
+  await new ReActAgent({ name: 'boss', model, tools: [helper] }).call('go');
+  expect(results(model)).toEqual([['error', 'Error: no room']]);
+});
