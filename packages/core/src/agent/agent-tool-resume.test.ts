@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest';
+import { outputText, toolResultsOf } from '../message/message-text.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { tool } from '../tool/tool.ts';
+import { agentTool } from './agent-tool.ts';
+import type { Decision } from './pending-call.ts';
+import { ReActAgent } from './react-agent.ts';
+
+/** A parent whose child wants to run tools: one that needs approval, and one whose result is somebody else's. */
+function build(childAsks: readonly string[]) {
+  const ran: string[] = [];
+  const guarded = tool({
+    name: 'guarded',
+    description: '',
+    input: {},
+    needsApproval: true,
+    execute: () => (ran.push('guarded'), 'deleted'),
+  });
+  const external = tool({ name: 'external', description: '', input: {} });
+  const says: ScriptedReply[] = [{ toolCalls: childAsks.map((name, index) => ({ name, id: `child_${index}` })) }, 'child done'];
+  const childModel = new ScriptedModel(says);
+  const child = new ReActAgent({ name: 'helper', sessionId: 'c', model: childModel, tools: [guarded, external] });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'call_helper', input: { message: 'go' }, id: 'p1' }] }, 'all done']);
+  const parent = new ReActAgent({ name: 'boss', model, tools: [agentTool(child, { description: '' })] });
+  const outputs = (of: ScriptedModel) =>
+    of.requests
+      .at(-1)!
+      .messages.flatMap(toolResultsOf)
+      .map(({ output }) => outputText(output));
+  return { parent, model, child, childModel, ran, outputs };
+}
+const answer = 'session_id: c\n\nchild done';
+
+test('a child that waits suspends its parent, which says for what', async () => {
+  const { parent, ran, model } = build(['guarded']);
+  const result = await parent.call('go');
+  expect(result.reason).toBe('suspended');
+  expect(result.pending).toMatchObject([
+    { toolUseId: 'p1', name: 'call_helper', kind: 'suspended', reason: 'helper waits: approval of guarded' },
+  ]);
+  const again = await parent.call();
+  expect(again).toMatchObject({ reason: 'suspended', pending: [{ toolUseId: 'p1' }] });
+  expect([ran, model.requests.length]).toEqual([[], 1]);
+});
+
+test.for([
+  ['approve', ['guarded'], { type: 'approve' }, ['deleted'], ['guarded']],
+  ['approve, of two', ['guarded', 'guarded'], { type: 'approve' }, ['deleted', 'deleted'], ['guarded', 'guarded']],
+  ['reject', ['guarded'], { type: 'reject', reason: 'too risky' }, ['Tool call rejected: too risky'], []],
+  ['result', ['external'], { type: 'result', output: '42' }, ['42'], []],
+] as const)('the child goes on with what was decided about the parent’s call: %s', async ([, asks, decision, childSaw, executed]) => {
+  const { parent, model, childModel, ran, outputs } = build(asks);
+  await parent.call('go');
+  const result = await parent.call([{ toolUseId: 'p1', ...decision } as Decision]);
+  expect(result).toMatchObject({ reason: 'stop', text: 'all done', pending: [] });
+  expect(outputs(childModel)).toEqual(childSaw);
+  expect(outputs(model)).toEqual([answer]);
+  expect(ran).toEqual(executed);
+  // The message was given to the child once.
+  expect(childModel.requests.at(-1)!.messages.filter(({ role }) => role === 'user')).toHaveLength(1);
+});
+
+test.for([
+  ['one result for two calls', ['external', 'external'], { type: 'result', output: '42' }],
+  ['an edit', ['guarded'], { type: 'edit', input: { message: 'other' } }],
+] as const)('%s suspends again', async ([, asks, decision]) => {
+  const { parent, ran } = build(asks);
+  await parent.call('go');
+  expect(await parent.call([{ toolUseId: 'p1', ...decision } as Decision])).toMatchObject({
+    reason: 'suspended',
+    pending: [{ toolUseId: 'p1' }],
+  });
+  expect(ran).toEqual([]);
+});
+
+test('a child that was answered by itself gives the parent its answer', async () => {
+  const { parent, model, child, outputs } = build(['external']);
+  await parent.call('go');
+  await child.call([{ toolUseId: 'child_0', type: 'result', output: '42' }]);
+  await parent.call([{ toolUseId: 'p1', type: 'approve' }]);
+  expect(outputs(model)).toEqual([answer]);
+});
