@@ -94,6 +94,14 @@ test('a fork and its original share nothing', () => {
   expect(fork.schemas()[0]!.parameters['properties']).toEqual({});
 });
 
+test('a fork begins with the groups as they are', () => {
+  const original = kit();
+  original.createGroup({ name: 'late', description: 'Created later' });
+  original.setActiveGroups(['web', 'late']);
+  expect(original.fork().groups()).toEqual(original.groups());
+  expect(original.fork().activeGroups()).toEqual(['web', 'late']);
+});
+
 test('the same schemas while nothing changes, below as well', () => {
   const below = kit();
   const list = new ToolList([make('own')], below);
