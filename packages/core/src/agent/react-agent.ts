@@ -143,7 +143,7 @@ export class ReActAgent {
       if (turn && whenBusy === 'reject') throw new AgentError('AGENT_BUSY', `The agent "${this.name}" is busy.`);
       this.#tail = tail = Promise.resolve(turn).then(result, result);
       tail.catch(() => {});
-      await abortable(Promise.resolve(turn), run.signal).catch(() => {});
+      if (turn) await abortable(turn, run.signal).catch(() => {});
       if (turn && run.signal.aborted) return yield* loop(run, undefined);
       this.#running = run;
       const ended = yield* loop(run, input);
