@@ -86,10 +86,10 @@ test('an error comes after what the step said', async () => {
 test('assertDone() wants each reply asked for, once', async () => {
   const model = new ScriptedModel(['one', 'two', 'three']);
   await ask(model);
-  expect(() => model.assertDone()).toThrow('The script has 3 replies: 2 were not asked for.');
+  expect(() => model.assertDone()).toThrow('The script has 3 replies: 2 not asked for.');
   await ask(model);
   await ask(model);
   model.assertDone();
   await expect(ask(model)).rejects.toMatchObject({ code: 'MODEL_SERVER', message: 'The script has 3 replies; this was one request more.' });
-  expect(() => model.assertDone()).toThrow('The script has 3 replies: 4 were asked for.');
+  expect(() => model.assertDone()).toThrow('The script has 3 replies: 4 asked for.');
 });

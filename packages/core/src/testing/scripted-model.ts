@@ -61,7 +61,7 @@ export class ScriptedModel implements ChatModel {
     const replies = this.#replies.length;
     const requests = this.requests.length;
     if (requests === replies) return;
-    const difference = requests < replies ? `${replies - requests} were not asked for` : `${requests} were asked for`;
+    const difference = requests < replies ? `${replies - requests} not asked for` : `${requests} asked for`;
     throw new Error(`The script has ${count(replies, 'reply', 'replies')}: ${difference}.`);
   }
 
