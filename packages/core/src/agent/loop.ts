@@ -160,7 +160,7 @@ async function* reason(run: Run): Step {
  */
 async function* act(run: Run, toolUses: readonly ToolUse[], decisions?: readonly Decision[]): Step {
   const from = decisions ? 0 : run.view.length - 1;
-  const { options, sessionId, status, tools } = run.setup;
+  const { options, sessionId, status } = run.setup;
   const message = run.view.findLast(({ role }) => role === 'assistant');
   const state = { stopped: false, done: false };
   const pending: PendingCall[] = [];
@@ -178,7 +178,7 @@ async function* act(run: Run, toolUses: readonly ToolUse[], decisions?: readonly
     }
     const queue = toolQueue(options.limits?.parallelTools);
     const messages = run.request();
-    const context = new Map([...(tools.context ?? []), ...(options.toolContext ?? []), ...(run.options.context ?? [])]);
+    const context = new Map([...(run.tools.context ?? []), ...(options.toolContext ?? []), ...(run.options.context ?? [])]);
     for (const { call, decision } of ready) {
       const { id } = call.toolUse;
       queue.start(call.toolUse, (sink) => {

@@ -11,6 +11,7 @@ import type { Writable } from '../message/writable.ts';
 import type { Memory } from '../memory/memory.ts';
 import type { GenerateOptions, ToolSchema } from '../model/chat-model.ts';
 import { addUsage, noUsage, type Usage } from '../model/usage.ts';
+import { allowTools } from '../tool/allow-tools.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
 import type { AgentStatus } from './agent-status.ts';
@@ -79,7 +80,7 @@ export class Run {
       signal,
       detached: _detached,
       throwOnError: _throw,
-      allowTools: _allow,
+      allowTools: allowed,
       context: _context,
       output: _output,
       ...generate
@@ -88,7 +89,7 @@ export class Run {
     this.options = options;
     this.generate = { ...setup.options.generate, ...generate };
     this.hooks = hooks;
-    this.tools = setup.tools;
+    this.tools = allowed ? allowTools(setup.tools, allowed) : setup.tools;
     this.id = setup.generateId();
     this.startedAt = setup.now();
     this.agentPath = [setup.options.name];
@@ -186,11 +187,7 @@ export class Run {
 
   /** What the model may call now. */
   schemas(): readonly ToolSchema[] {
-    const { options } = this.setup;
-    const { allowTools } = this.options;
-    if (!options.model.features.tools) return [];
-    const all = this.tools.schemas();
-    return allowTools ? all.filter(({ name }) => allowTools.includes(name)) : all;
+    return this.setup.options.model.features.tools ? this.tools.schemas() : [];
   }
 
   /** What the model is asked with, before it is made to fit (AgentScope: message assembly). */
