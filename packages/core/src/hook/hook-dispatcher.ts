@@ -1,4 +1,5 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
+import type { Msg } from '../message/msg.ts';
 import type { AgentEvent } from './agent-event.ts';
 import type { Hook, HookControl } from './hook.ts';
 
@@ -24,6 +25,7 @@ export class HookDispatcher {
   async modify<E extends AgentEvent>(event: E, control: Partial<HookControl> = {}): Promise<E> {
     let current = event;
     for (const bound of this.handlers(event.type)) {
+      Object.values(current).forEach(freeze);
       const returned = await call(bound, current, { ...noControl, ...control });
       if (returned) current = returned as E;
       if (current.type !== event.type) throw new AgentError('HOOK_ERROR', `A hook made something else of ${event.type}.`);
@@ -68,4 +70,12 @@ async function call({ hook, handler }: Bound, event: AgentEvent, control: HookCo
       details: { hook: name, event: event.type },
     });
   }
+}
+
+/** Lists, messages and their blocks: a hook that writes to them has to hear of it, or log and caches would differ. */
+function freeze(value: unknown): void {
+  if (typeof value !== 'object' || !value) return;
+  Object.freeze(value);
+  if (Array.isArray(value)) value.forEach(freeze);
+  else freeze((value as Partial<Msg>).content);
 }

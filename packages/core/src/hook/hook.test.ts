@@ -1,0 +1,351 @@
+import { expect, test } from 'vitest';
+import type { AgentOptions } from '../agent/agent-options.ts';
+import { ReActAgent } from '../agent/react-agent.ts';
+import { AgentError } from '../error/agent-error.ts';
+import { systemMessage, toolMessage, userMessage } from '../message/create-message.ts';
+import { textOf, toolResultsOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
+import { requestFaults } from '../testing/history-faults.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { tool } from '../tool/tool.ts';
+import type { AgentEvent } from './agent-event.ts';
+import type { Hook } from './hook.ts';
+
+const input = { type: 'object', properties: { n: { type: 'number' } } } as const;
+const ran: unknown[] = [];
+const echo = tool({
+  name: 'echo',
+  description: 'Gives back',
+  input,
+  execute: (value, { emit }) => {
+    ran.push(value);
+    emit('echoing');
+    return JSON.stringify(value);
+  },
+});
+const external = tool({ name: 'external', description: 'Runs elsewhere', input });
+
+function setUp(replies: readonly ScriptedReply[], hooks: readonly Hook[], options: Partial<AgentOptions> = {}) {
+  ran.length = 0;
+  const model = new ScriptedModel(replies);
+  return { agent: new ReActAgent({ name: 'a', model, hooks, tools: [echo, external], ...options }), model };
+}
+
+const echoes = (...numbers: number[]): ScriptedReply => ({ toolCalls: numbers.map((n) => ({ name: 'echo', input: { n } })) });
+const withText = (message: Msg, text: string): Msg => ({ ...message, content: [{ type: 'text', text }] });
+
+const everyType: readonly AgentEvent['type'][] = [
+  'run-start',
+  'pre-call',
+  'context-fitted',
+  'pre-reasoning',
+  'reasoning-chunk',
+  'tool-input-chunk',
+  'post-reasoning',
+  'pre-acting',
+  'acting-chunk',
+  'post-acting',
+  'pre-summary',
+  'summary-chunk',
+  'post-summary',
+  'step-reset',
+  'post-call',
+  'run-end',
+  'suspended',
+  'error',
+];
+
+test('a typed handler sees each event, before the onEvent of the same hook', async () => {
+  const seen: string[] = [];
+  const handle = (event: AgentEvent): void => void seen.push(`on ${event.seq} ${event.type}`);
+  const on = Object.fromEntries(everyType.map((type) => [type, handle])) as Hook['on'] & object;
+  const both: Hook = { on, onEvent: (event) => void seen.push(`onEvent ${event.seq} ${event.type}`) };
+  const rewrite: Hook = { priority: 1, on: { 'post-summary': (event) => ({ ...event, message: withText(event.message, 'short') }) } };
+  const { agent } = setUp(
+    [
+      { thinking: 'Hm.', text: 'I look.', toolCalls: [{ name: 'echo' }] },
+      'A summary.',
+      { toolCalls: [{ name: 'external' }] },
+      { error: new AgentError('MODEL_SERVER', 'down') },
+    ],
+    [both, rewrite],
+    { limits: { iterations: 1 }, context: ({ messages }) => ({ messages, removed: 1, before: 2, after: 1 }), pendingToolRecovery: true },
+  );
+  expect((await agent.call('go')).reason).toBe('max-iterations');
+  expect((await agent.call('go')).reason).toBe('suspended');
+  expect((await agent.call('go', { throwOnError: false })).reason).toBe('error');
+  const typed = seen.filter((line) => line.startsWith('on '));
+  expect(new Set(typed.map((line) => line.split(' ')[2]))).toEqual(new Set(everyType));
+  expect(seen).toEqual(typed.flatMap((line) => [line, line.replace('on ', 'onEvent ')]));
+});
+
+test('a request has system prompt, recalled messages, history, and what was asked, in this order; what was recalled is not stored', async () => {
+  const asked: string[][] = [];
+  const { agent, model } = setUp(['one', 'two'], [], {
+    systemPrompt: 'Be brief.',
+    extensions: [
+      {
+        recall: async (given) => {
+          asked.push(given.map(textOf));
+          return [systemMessage('You know: tea.')];
+        },
+      },
+      { recall: async () => [systemMessage('And milk.')] },
+    ],
+  });
+  await agent.call('first');
+  await agent.call('second');
+  expect(model.requests.map(({ messages }) => messages.map(textOf))).toEqual([
+    ['Be brief.', 'You know: tea.', 'And milk.', 'first'],
+    ['Be brief.', 'You know: tea.', 'And milk.', 'first', 'one', 'second'],
+  ]);
+  expect(asked).toEqual([['first'], ['second']]);
+  expect((await agent.messages()).map(textOf)).toEqual(['first', 'one', 'second', 'two']);
+});
+
+test('hooks get a modifiable event one after the other, each what the last one made, also when that took time', async () => {
+  const seen: string[] = [];
+  const { agent } = setUp(
+    ['one'],
+    [
+      { on: { 'post-reasoning': async (event) => Promise.resolve({ ...event, message: withText(event.message, 'two') }) } },
+      { on: { 'post-reasoning': (event) => void seen.push(textOf(event.message)) } },
+      { onEvent: (event) => (event.type === 'post-reasoning' ? { ...event, message: withText(event.message, 'three') } : undefined) },
+      { on: { 'post-reasoning': (event) => void seen.push(textOf(event.message)) } },
+    ],
+  );
+  expect((await agent.call('go')).text).toBe('three');
+  expect(seen).toEqual(['two', 'three']);
+  expect((await agent.messages()).map(textOf)).toEqual(['go', 'three']);
+});
+
+const more = (messages: readonly Msg[]): readonly Msg[] => [...messages, userMessage('more')];
+
+test('what hooks make of the summary and of the answer counts, and the log has it', async () => {
+  const { agent, model } = setUp(
+    [echoes(1), 'long'],
+    [
+      {
+        on: {
+          'pre-summary': (event) => ({ ...event, messages: more(event.messages) }),
+          'post-summary': (event) => ({ ...event, message: withText(event.message, 'short') }),
+          'post-call': (event) => ({ ...event, message: withText(event.message, `${textOf(event.message)}er`) }),
+        },
+      },
+    ],
+    { limits: { iterations: 1 } },
+  );
+  expect((await agent.call('go')).text).toBe('shorter');
+  expect(textOf(model.requests[1]!.messages.at(-1)!)).toBe('more');
+  expect((await agent.messages()).map(textOf)).toEqual(['go', '', '', 'shorter']);
+});
+
+test('pre-reasoning decides which tools are offered and with which options, for its request alone', async () => {
+  const { agent, model } = setUp(
+    [echoes(1), 'done'],
+    [{ on: { 'pre-reasoning': (event) => (event.iteration === 1 ? { ...event, tools: [], options: { maxTokens: 7 } } : undefined) } }],
+    { generate: { temperature: 0.5 } },
+  );
+  await agent.call('go', { maxTokens: 99 });
+  expect(model.requests.map(({ tools, maxTokens, temperature }) => [tools.length, maxTokens, temperature])).toEqual([
+    [0, 7, undefined],
+    [2, 99, 0.5],
+  ]);
+});
+
+test('a call that pre-acting changes is checked again, and keeps its id', async () => {
+  const { agent, model } = setUp(
+    [echoes(1, 2), 'done'],
+    [
+      {
+        on: {
+          'pre-acting': (event) => ({
+            ...event,
+            toolUse: { ...event.toolUse, id: 'other', ...(event.toolUse.id === 'call_1' ? { name: 'none' } : { input: { n: 3 } }) },
+          }),
+        },
+      },
+    ],
+  );
+  await agent.call('go');
+  expect(ran).toEqual([{ n: 3 }]);
+  expect(model.requests[1]!.messages.flatMap(toolResultsOf)).toMatchObject([
+    { toolUseId: 'call_1', state: 'error', output: 'Error: Tool not found: none. Available: echo, external.' },
+    { toolUseId: 'call_2', state: 'success', output: '{"n":3}' },
+  ]);
+});
+
+/** Each tries to write to what it was given. */
+const writers: { readonly [name: string]: Hook['on'] & object } = {
+  'a delta': { 'reasoning-chunk': (event) => void ((event as { delta: string }).delta = 'x') },
+  'the end': { 'run-end': (event) => void ((event as { result: unknown }).result = 'x') },
+  'a modifiable event': { 'post-reasoning': (event) => void ((event as { message: unknown }).message = 'x') },
+  'a message': { 'post-reasoning': (event) => void ((event.message as { role: string }).role = 'user') },
+  'the blocks of a message': { 'post-reasoning': (event) => void (event.message.content as unknown[]).push({ type: 'text', text: 'x' }) },
+  'a block': { 'post-reasoning': (event) => void ((event.message.content[0] as { text: string }).text = 'x') },
+  'the list of a request': { 'pre-reasoning': (event) => void (event.messages as unknown[]).push(userMessage('x')) },
+  'a message of a request': { 'pre-reasoning': (event) => void ((event.messages[0]!.content[0] as { text: string }).text = 'x') },
+  'the input': { 'pre-call': (event) => void ((event.input[0]!.content[0] as { text: string }).text = 'x') },
+  'a tool call': { 'pre-acting': (event) => void ((event.toolUse as { input: unknown }).input = 'x') },
+  'a tool result': { 'post-acting': (event) => void ((event.result as { output: unknown }).output = 'x') },
+};
+
+test.for(Object.keys(writers))('a hook that writes to %s fails the call instead of changing the log', async (name) => {
+  const { agent } = setUp([{ text: 'I look.', toolCalls: [{ name: 'echo' }] }, 'done'], [{ name, on: writers[name]! }]);
+  await expect(agent.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR', details: { hook: name } });
+  expect((await agent.messages()).map(textOf).filter((text) => text.includes('x'))).toEqual([]);
+});
+
+test('what a hook gives back for a notification is ignored', async () => {
+  const { agent } = setUp(['one'], [{ on: { 'reasoning-chunk': (event) => ({ ...event, delta: 'x' }) } }]);
+  const deltas: string[] = [];
+  for await (const event of agent.stream('go')) if (event.type === 'reasoning-chunk') deltas.push(event.delta);
+  expect(deltas).toEqual(['one']);
+});
+
+test('a hook that gives back another event fails the call', async () => {
+  const { agent } = setUp(['one'], [{ onEvent: (event) => (event.type === 'pre-call' ? { ...event, type: 'run-start' } : undefined) }]);
+  await expect(agent.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR', message: expect.stringContaining('pre-call') as string });
+});
+
+test('an AgentError that a hook throws keeps its code', async () => {
+  const refuse = (): never => {
+    throw new AgentError('UNAUTHORIZED', 'Not you.');
+  };
+  const { agent, model } = setUp([], [{ on: { 'pre-call': refuse } }]);
+  await expect(agent.call('go')).rejects.toMatchObject({ code: 'UNAUTHORIZED', message: 'Not you.' });
+  expect(model.requests).toEqual([]);
+  expect(await agent.messages()).toEqual([]);
+});
+
+test('a hook whose failure is ignored leaves the event as it was, and hears the rest', async () => {
+  const seen: string[] = [];
+  const { agent } = setUp(
+    ['one'],
+    [
+      { on: { 'post-reasoning': (event) => ({ ...event, message: withText(event.message, 'two') }) } },
+      {
+        onError: 'ignore',
+        on: { 'post-reasoning': () => Promise.reject(new Error('down')) },
+        onEvent: (event) => void (event.type === 'post-reasoning' && seen.push(textOf(event.message))),
+      },
+    ],
+  );
+  expect((await agent.call('go')).text).toBe('two');
+  expect(seen).toEqual(['two']);
+});
+
+test('pre-call as a notification: hooks are told and change nothing', async () => {
+  const seen: string[] = [];
+  const hooks: readonly Hook[] = [
+    { on: { 'pre-call': (event) => ({ ...event, input: more(event.input) }) } },
+    { on: { 'pre-call': (event) => void seen.push(...event.input.map(textOf)) } },
+  ];
+  const { agent, model } = setUp(['one'], hooks, { preCall: 'notification' });
+  const types: string[] = [];
+  for await (const { type } of agent.stream('go')) types.push(type);
+  expect(types.slice(0, 3)).toEqual(['run-start', 'pre-call', 'pre-reasoning']);
+  expect(seen).toEqual(['go']);
+  expect(model.requests[0]!.messages.map(textOf)).toEqual(['go']);
+});
+
+test('a hook added or taken off in the middle of a call counts from the next one on', async () => {
+  const { agent } = setUp(['one', 'two', 'three'], []);
+  const heard: string[] = [];
+  const listen = (name: string): Hook => ({ onEvent: (event) => void (event.type === 'run-end' && heard.push(name)) });
+  const offA = agent.addHook(listen('a'));
+  let offB = (): void => {};
+  agent.addHook({
+    on: {
+      'pre-reasoning': () => {
+        offA();
+        offB = agent.addHook(listen('b'));
+      },
+    },
+  });
+  await agent.call('go');
+  expect(heard.splice(0)).toEqual(['a']);
+  await agent.call('go');
+  expect(heard.splice(0)).toEqual(['b']);
+  offB();
+  offB();
+  await agent.call('go');
+  expect(heard).toEqual(['b']);
+});
+
+test('stop() from post-reasoning keeps an answer and ends the call with it', async () => {
+  const { agent } = setUp(['one', 'two'], [{ on: { 'post-reasoning': (_event, { stop }) => stop() } }]);
+  expect(await agent.call('go')).toMatchObject({ reason: 'stopped-by-hook', text: 'one' });
+  expect((await agent.messages()).map(textOf)).toEqual(['go', 'one']);
+  expect((await agent.call('go on')).text).toBe('two');
+});
+
+test('stop() from one of several post-acting lets the other calls end, and a call without input goes on', async () => {
+  const { agent, model } = setUp(
+    [echoes(1, 2), 'done'],
+    [{ on: { 'post-acting': (event, { stop }) => void (event.toolUse.id === 'call_1' && stop()) } }],
+  );
+  const result = await agent.call('go');
+  expect(result.reason).toBe('stopped-by-hook');
+  expect(result.message.content.map(({ type }) => type)).toEqual(['tool_use', 'tool_use']);
+  expect(ran).toHaveLength(2);
+  expect((await agent.call()).text).toBe('done');
+  expect(requestFaults(model.requests[1]!.messages)).toEqual([]);
+});
+
+test('gotoReasoning with open calls: those it brings results for keep them, the others are interrupted, none runs', async () => {
+  const { agent, model } = setUp(
+    [echoes(1, 2), 'done'],
+    [
+      {
+        on: {
+          'post-reasoning': ({ iteration }, { gotoReasoning }) => {
+            if (iteration > 1) return;
+            const known = toolMessage({ type: 'tool_result', toolUseId: 'call_1', name: 'echo', output: 'cached', state: 'success' });
+            gotoReasoning([userMessage('hint'), known]);
+          },
+        },
+      },
+    ],
+  );
+  expect((await agent.call('go')).text).toBe('done');
+  expect(ran).toEqual([]);
+  const { messages } = model.requests[1]!;
+  expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool', 'user']);
+  expect(messages.flatMap(toolResultsOf)).toMatchObject([{ output: 'cached' }, { state: 'interrupted' }]);
+  expect(requestFaults(messages)).toEqual([]);
+});
+
+test('gotoReasoning counts as an iteration, so that it ends at the limit', async () => {
+  const { agent } = setUp(['one', 'two', 'in short'], [{ on: { 'post-reasoning': (_event, { gotoReasoning }) => gotoReasoning([]) } }], {
+    limits: { iterations: 2 },
+  });
+  expect(await agent.call('go')).toMatchObject({ reason: 'max-iterations', text: 'in short', iterations: 2 });
+});
+
+test('a rejected call does not run, and the others do', async () => {
+  const { agent, model } = setUp(
+    [echoes(1, 2, 3), 'done'],
+    [{ on: { 'pre-acting': async (event, { reject }) => void (event.toolUse.id === 'call_2' && reject('too dear')) } }],
+  );
+  await agent.call('go');
+  expect(ran).toEqual([{ n: 1 }, { n: 3 }]);
+  expect(model.requests[1]!.messages.flatMap(toolResultsOf).map(({ state, output }) => [state, output])).toEqual([
+    ['success', '{"n":1}'],
+    ['denied', 'Tool call rejected: too dear'],
+    ['success', '{"n":3}'],
+  ]);
+});
+
+test('what one handler may ask for, another may not: control without effect does nothing', async () => {
+  const everything: Hook = {
+    on: {
+      'pre-call': (_event, { stop, gotoReasoning, reject }) => (stop(), gotoReasoning([userMessage('x')]), reject('x')),
+      'post-acting': (_event, { gotoReasoning, reject }) => (gotoReasoning([userMessage('x')]), reject('x')),
+      'post-call': (_event, { stop }) => stop(),
+    },
+  };
+  const { agent } = setUp([echoes(1), 'done'], [everything]);
+  expect(await agent.call('go')).toMatchObject({ reason: 'stop', text: 'done' });
+  expect((await agent.messages()).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+});
