@@ -42,6 +42,16 @@ const fatal = tool({
 const deaf = tool({ name: 'deaf', description: 'Never ends', input, execute: () => new Promise(() => {}) });
 const waits = tool({ name: 'waits', description: 'Waits', input, execute: (_input, { suspend }) => suspend('for the boss') });
 const external = tool({ name: 'external', description: 'Runs elsewhere', input });
+const asked = tool({
+  name: 'asked',
+  description: 'Needs a yes',
+  input,
+  needsApproval: true,
+  execute: (_input, { emit }) => {
+    emit('on');
+    return 'allowed';
+  },
+});
 const tools = [add, broken, fatal, deaf, waits, external];
 
 interface Seen {
@@ -438,6 +448,82 @@ test.for(cuts)('$how by a $by after every event of a run of at most $iterations 
       model.requests.flatMap((request) => requestFaults(request.messages)),
       at,
     ).toEqual([]);
+  }
+});
+
+test.for(rows.filter(({ signal }) => !signal))(
+  'the order law holds for a late reader as well: $name',
+  async ({ replies, expected, ...options }) => {
+    const { hooks = [], limits = {} } = options;
+    const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(replies), tools, hooks, limits });
+    const stream = agent.stream('go', { detached: true, throwOnError: false });
+    await stream.result;
+    const events: AgentEvent[] = [];
+    for await (const event of stream) events.push(event);
+    expect(orderFaults(events)).toEqual([]);
+    const steps = (lines: readonly string[]): readonly string[] => lines.filter((text) => !/^(reasoning|summary)-chunk/.test(text));
+    expect(steps(events.map(line))).toEqual(['run-start', 'pre-call', ...steps(expected)]);
+  },
+);
+
+const resumed = (['interrupt', 'pause', 'abort'] as const).flatMap((how) => (['reader', 'hook'] as const).map((by) => ({ how, by })));
+
+test.for(resumed)('$how by a $by after every event of a run that was resumed', async ({ how, by }) => {
+  const start = async (): Promise<ReActAgent> => {
+    const model = new ScriptedModel([callTools('external', 'asked', 'waits', 'asked'), ...script()]);
+    const agent = new ReActAgent({ name: 'a', model, tools: [...tools, asked] });
+    expect((await agent.call('go')).pending.map(({ kind }) => kind)).toEqual(['external', 'approval', 'approval', 'suspended']);
+    return agent;
+  };
+  const decisions = [
+    { toolUseId: 'call_1', type: 'result', output: 'here' },
+    { toolUseId: 'call_2', type: 'approve' },
+    { toolUseId: 'call_3', type: 'result', output: 'the boss agrees' },
+    { toolUseId: 'call_4', type: 'reject' },
+  ] as const;
+  const watchResume = async (agent: ReActAgent, act: (event: AgentEvent, index: number) => void, signal?: AbortSignal) => {
+    const events: AgentEvent[] = [];
+    const heard: AgentEvent[] = [];
+    const off = agent.addHook({
+      onEvent(event) {
+        heard.push(event);
+        if (by === 'hook') act(event, heard.length - 1);
+      },
+    });
+    for await (const event of agent.stream(decisions, signal && { signal })) {
+      events.push(event);
+      if (by === 'reader') act(event, events.length - 1);
+    }
+    off();
+    return { events, heard };
+  };
+  const { events: whole } = await watchResume(await start(), () => {});
+  const end = whole.findLastIndex(({ type }) => type === 'post-reasoning');
+  expect(whole.map(line).slice(0, 7)).toEqual([
+    'run-start',
+    'pre-call',
+    'post-acting call_1 success',
+    'post-acting call_3 success',
+    'post-acting call_4 denied',
+    'acting-chunk call_2',
+    'post-acting call_2 success',
+  ]);
+  for (const [point, { type }] of whole.entries()) {
+    const controller = new AbortController();
+    const agent = await start();
+    const act = (_event: AgentEvent, index: number): void => {
+      if (index !== point) return;
+      if (how === 'abort') controller.abort();
+      else agent.interrupt(how === 'pause' ? { mode: 'pause' } : {});
+    };
+    const { events, heard } = await watchResume(agent, act, controller.signal);
+    const at = `${point} ${type}`;
+    const ended = { interrupt: 'interrupted', pause: 'suspended', abort: 'aborted' }[how];
+    expect(events.at(-1), at).toMatchObject({ result: { reason: point < end ? ended : 'stop' } });
+    expect(orderFaults(events), at).toEqual([]);
+    expect(heard, at).toEqual(events);
+    expect(historyFaults(await agent.messages()), at).toEqual([]);
+    expect((await agent.call('next')).text, at).toBe('Next it is.');
   }
 });
 

@@ -9,6 +9,7 @@ interface Course {
   text: string;
   /** What the last `step-reset` said comes next. */
   replacement: Msg | undefined;
+  readonly resumed: boolean;
   /** By tool call of this run: how far it is. */
   readonly calls: Map<string, 'asked' | 'begun' | 'over'>;
 }
@@ -21,7 +22,7 @@ export function orderFaults(events: readonly AgentEvent[]): readonly string[] {
   if (last?.type !== 'run-end') return ['does not end with run-end'];
   const { reason, message, pending, error } = last.result;
   const faults: string[] = [];
-  const course: Course = { phase: 'idle', text: '', replacement: undefined, calls: new Map() };
+  const course: Course = { phase: 'idle', text: '', replacement: undefined, resumed: first.resumes !== undefined, calls: new Map() };
   const cut = reason === 'interrupted' || reason === 'aborted' || reason === 'error' || reason === 'suspended';
 
   events.forEach((event, index) => {
@@ -99,7 +100,9 @@ function checkEvent(event: AgentEvent, before: AgentEvent | undefined, course: C
       course.calls.set(event.toolUse.id, 'begun');
       break;
     case 'acting-chunk':
-      if (course.calls.get(event.toolUseId) !== 'begun') fault('of a call that does not run');
+      // A call that was open before this run began in another one.
+      if (course.calls.get(event.toolUseId) !== (course.resumed && !course.calls.has(event.toolUseId) ? undefined : 'begun'))
+        fault('of a call that does not run');
       break;
     case 'post-acting':
       if (course.phase !== 'idle' || course.calls.get(event.toolUse.id) === 'over') fault('out of turn');
