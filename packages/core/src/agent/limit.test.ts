@@ -16,7 +16,7 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
   return { agent: new ReActAgent({ name: 'a', model, tools: [step, asked], ...options }), model };
 }
 
-const steps = (count: number): ScriptedReply[] => Array<ScriptedReply>(count).fill({ toolCalls: [{ name: 'step' }] });
+const steps = (count: number): ScriptedReply[] => Array.from({ length: count }, () => ({ toolCalls: [{ name: 'step' }] }));
 
 test('ten rounds of reasoning and acting, then a summary: eleven requests', async () => {
   const { agent, model } = setUp([...steps(10), 'in short', 'next']);
@@ -118,7 +118,7 @@ test('no more tools run at a time than allowed, and results keep their order for
   ] as const) {
     most = 0;
     const limits = parallelTools === undefined ? {} : { parallelTools };
-    const { agent, model } = setUp([{ toolCalls: Array(5).fill({ name: 'slow' }) }, 'done'], { tools: [slow], limits });
+    const { agent, model } = setUp([{ toolCalls: Array.from({ length: 5 }, () => ({ name: 'slow' })) }, 'done'], { tools: [slow], limits });
     await agent.call('go');
     expect(most).toBe(expected);
     expect(requestFaults(model.requests[1]!.messages)).toEqual([]);
