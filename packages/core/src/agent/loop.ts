@@ -81,16 +81,14 @@ async function* settle(run: Run, input: CallInput): Step {
   await run.append(more);
   const prompt = run.view.findLast(({ role }) => role === 'user');
   run.promptId = prompt?.id;
-  for (const { recall } of extensions) {
+  const asked = more.length || !prompt ? more : [prompt];
+  for (const extension of extensions) {
     const signal = run.modelSignal();
-    if (!recall || run.cut) continue;
-    const recalled = abortable(recall(more.length || !prompt ? more : [prompt], { sessionId, signal }), signal);
-    await recalled.then(
-      (found) => run.recalled.push(...found),
-      (error: unknown) => {
-        if (!run.cut) throw error;
-      },
-    );
+    try {
+      run.recalled.push(...(await abortable(Promise.resolve(extension.recall?.(asked, { sessionId, signal }) ?? []), signal)));
+    } catch (error) {
+      if (!run.cut) throw error;
+    }
   }
   if (open.length && !more.length) return { to: 'act', toolUses: open, decisions };
   run.view = [...inRequestOrder(run.view)];
