@@ -20,6 +20,12 @@ interface Row {
   readonly ok: boolean;
 }
 
+/**
+ * What a bundle is meant to measure where it does not yet: its limit in `.size-limit.json` keeps it from growing, and is lowered with
+ * each byte won back.
+ */
+const aims: Readonly<Record<string, number>> = { 'core + openai + tool, streaming': 12_000 };
+
 const rows = [...(await bundleRows()), dependencyRow(), ...entryRows()];
 const width = (key: 'what' | 'value'): number => Math.max(...rows.map((row) => row[key].length));
 for (const { what, value, budget, ok } of rows) {
@@ -34,7 +40,9 @@ async function bundleRows(): Promise<readonly Row[]> {
   return budgets.map(({ name, limit }) => {
     const found = measured.find((one) => one.name === name);
     if (!found) throw new Error(`size-limit says nothing about "${name}":\n${output}`);
-    return { what: `${name}, gzip`, value: `${(found.size / 1000).toFixed(2)} kB`, budget: limit, ok: found.passed };
+    const aim = aims[name];
+    const missed = aim !== undefined && found.size > aim ? `, over the aim of ${aim / 1000} kB by ${(found.size - aim) / 1000}` : '';
+    return { what: `${name}, gzip`, value: `${(found.size / 1000).toFixed(2)} kB`, budget: limit + missed, ok: found.passed };
   });
 }
 
