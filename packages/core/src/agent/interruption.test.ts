@@ -158,6 +158,61 @@ test('an abort reaches the tools that run, and those that wait for a place never
   await expectWhole(agent, model);
 });
 
+test('after an abort no further call is begun: it has its result alone', async () => {
+  const { gate, signals } = gated();
+  const controller = new AbortController();
+  const { agent } = setUp([{ toolCalls: [{ name: 'gated' }, { name: 'gated' }] }], { tools: [gate] });
+  const { events } = await read(
+    agent.stream('go', { signal: controller.signal }),
+    (event) => event.type === 'pre-acting' && controller.abort(),
+  );
+  const acting = events.flatMap((event) =>
+    event.type === 'pre-acting' || event.type === 'post-acting' ? `${event.type} ${event.toolUse.id}` : [],
+  );
+  expect(acting).toEqual(['pre-acting call_1', 'post-acting call_2', 'post-acting call_1']);
+  expect(signals).toEqual([]);
+});
+
+test('a tool that ends the call stops the others', async () => {
+  const { gate, signals } = gated();
+  const fatal = tool({
+    name: 'fatal',
+    description: 'Ends the call',
+    input,
+    execute: () => {
+      throw new AgentError('TOOL_ERROR', 'on fire');
+    },
+  });
+  const { agent } = setUp([{ toolCalls: [{ name: 'gated' }, { name: 'fatal' }] }], { tools: [gate, fatal] });
+  await expect(agent.call('go')).rejects.toMatchObject({ code: 'TOOL_ERROR', message: 'on fire' });
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+});
+
+test('an interrupt ends the network read, and keeps all that the last one brought', async () => {
+  let reads = 0;
+  let closed = false;
+  const model: ChatModel = {
+    provider: 'chatty',
+    modelId: 'chatty',
+    features: { tools: true, media: [] },
+    async *stream() {
+      try {
+        for (;;) {
+          reads += 1;
+          yield ['a', 'b', 'c'].map((delta) => ({ type: 'text', id: 't', delta }) as const);
+        }
+      } finally {
+        closed = true;
+      }
+    },
+  };
+  const agent = new ReActAgent({ name: 'a', model });
+  const { events } = await read(agent.stream('go'), (event) => isDelta(event, 'b') && agent.interrupt());
+  expect({ reads, closed }).toEqual({ reads: 1, closed: true });
+  expect(events.flatMap((event) => (event.type === 'reasoning-chunk' ? event.delta : [])).slice(0, 3)).toEqual(['a', 'b', 'c']);
+  expect((await agent.messages()).map(textOf)).toEqual(['go', 'abc', 'You interrupted me. What now?']);
+});
+
 const cuts = {
   interrupt: (agent: ReActAgent) => void agent.interrupt(),
   pause: (agent: ReActAgent) => void agent.interrupt({ mode: 'pause' }),
