@@ -255,6 +255,18 @@ test.for(Object.keys(cuts) as (keyof typeof cuts)[])('%s ends a recall that take
   expect(textOf((await agent.messages())[0]!)).toBe('go');
 });
 
+test('after an interrupt nothing more is recalled', async () => {
+  let recalls = 0;
+  const recall = async (): Promise<[]> => {
+    recalls += 1;
+    agent.interrupt();
+    return [];
+  };
+  const { agent } = setUp([], { extensions: [{ recall }, { recall }] });
+  expect((await agent.call('go')).reason).toBe('interrupted');
+  expect(recalls).toBe(1);
+});
+
 test('a call that was paused before it reasoned goes on', async () => {
   const { agent, model } = setUp(['one'], {
     hooks: [{ on: { 'pre-call': (event) => void (event.input.length && agentOf().interrupt({ mode: 'pause' })) } }],

@@ -125,10 +125,9 @@ export class Run {
     this.#modelAbort?.abort();
   }
 
-  /** For one model request: raised by an abort and by an interrupt. */
+  /** For one model request: raised by an abort and by an interrupt from now on; what came before shows in `cut`. */
   modelSignal(): AbortSignal {
     this.#modelAbort = new AbortController();
-    if (this.cut) this.#modelAbort.abort();
     return this.#modelAbort.signal;
   }
 

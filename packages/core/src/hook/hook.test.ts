@@ -175,6 +175,15 @@ test('a call that pre-acting changes is checked again, and keeps its id', async 
   ]);
 });
 
+test('a result that post-acting changes still answers its call', async () => {
+  const { agent, model } = setUp(
+    [echoes(1), 'done'],
+    [{ on: { 'post-acting': (event) => ({ ...event, result: { ...event.result, toolUseId: 'other', output: 'changed' } }) } }],
+  );
+  await agent.call('go');
+  expect(model.requests[1]!.messages.flatMap(toolResultsOf)).toMatchObject([{ toolUseId: 'call_1', output: 'changed' }]);
+});
+
 /** Each tries to write to what it was given. */
 const writers: { readonly [name: string]: Hook['on'] & object } = {
   'a delta': { 'reasoning-chunk': (event) => void ((event as { delta: string }).delta = 'x') },
