@@ -33,7 +33,7 @@ export async function* loop(run: Run, input: CallInput | undefined): AsyncGenera
     const { status } = run.setup;
     run.output = run.options.output?.begin(run);
     if (run.output?.tools) run.tools = new ToolList(run.output.tools, run.tools);
-    const resumes = input && !input.messages.length && status.suspendedRun;
+    const resumes = input?.messages.every(({ role }) => role === 'tool') && status.suspendedRun;
     yield await run.notify('run-start', resumes ? { resumes } : {});
     let move = input ? yield* settle(run, input) : finishWith(run, 'aborted');
     while (move.to !== 'finish') move = yield* move.to === 'reason' ? reason(run) : act(run, move.toolUses, move.decisions);
@@ -83,6 +83,7 @@ async function* settle(run: Run, input: CallInput): Step {
   run.promptId = prompt?.id;
   const asked = more.length || !prompt ? more : [prompt];
   for (const extension of extensions) {
+    if (run.cut) break;
     const signal = run.modelSignal();
     try {
       run.recalled.push(...(await abortable(Promise.resolve(extension.recall?.(asked, { sessionId, signal }) ?? []), signal)));

@@ -135,6 +135,7 @@ export class ReActAgent {
     const { whenBusy = 'reject' } = this.#setup.options;
     const turn = this.#tail;
     let tail: typeof turn;
+    run.begin();
     try {
       if (turn && whenBusy === 'inject' && this.#running?.closed === false && !input.decisions.length) {
         this.#running.injected.push(...input.messages);

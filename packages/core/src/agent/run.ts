@@ -77,7 +77,7 @@ export class Run {
 
   constructor(setup: RunSetup, options: CallOptions, hooks: HookDispatcher) {
     const {
-      signal,
+      signal: _signal,
       detached: _detached,
       throwOnError: _throw,
       allowTools: allowed,
@@ -93,6 +93,11 @@ export class Run {
     this.id = setup.generateId();
     this.startedAt = setup.now();
     this.agentPath = [setup.options.name];
+  }
+
+  /** Listens to the caller's signal; not before, as a stream may never be read. */
+  begin(): void {
+    const { signal } = this.options;
     if (signal?.aborted) this.#onAbort();
     signal?.addEventListener('abort', this.#onAbort);
   }
