@@ -25,7 +25,7 @@ export default defineConfig({
       {
         extends: true,
         resolve,
-        optimizeDeps: { include: ['comlink', 'idb-keyval', 'zod', 'ai', '@ai-sdk/openai', 'eventsource-parser'] },
+        optimizeDeps: { include: ['comlink', 'idb-keyval', 'zod', 'ai', '@ai-sdk/openai', 'eventsource-parser', 'minisearch'] },
         test: {
           name: 'chromium',
           include: [core, 'packages/web-worker/src/**/*.test.ts'],

@@ -4,6 +4,9 @@ import { root } from './root.ts';
 /** The published packages: folders of `packages/`, each after what it depends on. */
 export const packageFolders: readonly string[] = ['core', 'web-worker', 'edge'];
 
+/** The optional peers that an entry imports; the others import none. */
+export const entryPeers: Readonly<Record<string, readonly string[]>> = { 'core/memory-search.js': ['minisearch'] };
+
 export interface PackageManifest {
   readonly name: string;
   readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>;

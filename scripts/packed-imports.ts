@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { packageFolders, readManifest, type PackageManifest } from './packages.ts';
+import { entryPeers, packageFolders, readManifest, type PackageManifest } from './packages.ts';
 import { root } from './root.ts';
 import { runCommand, type CommandResult } from './run-command.ts';
 
@@ -26,7 +26,8 @@ async function packAndImport(folder: string): Promise<CommandResult> {
     const unpacked = await runCommand('tar', ['-xzf', join(folder, file), '-C', target, '--strip-components=1']);
     if (!unpacked.ok) return unpacked;
   }
-  for (const name of manifests.flatMap((manifest) => Object.keys(manifest.dependencies ?? {}))) {
+  const dependencies = manifests.flatMap((manifest) => Object.keys(manifest.dependencies ?? {}));
+  for (const name of [...dependencies, ...Object.values(entryPeers).flat()]) {
     const link = join(folder, 'node_modules', name);
     if (!existsSync(link)) symlinkSync(join(root, 'node_modules', name), link);
   }

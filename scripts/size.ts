@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
-import { readManifest } from './packages.ts';
+import { entryPeers, readManifest } from './packages.ts';
 import { root } from './root.ts';
 import { runCommand } from './run-command.ts';
 import { reachable } from './reachable-modules.ts';
@@ -65,7 +65,7 @@ function dependencyRow(): Row {
   return { what: 'runtime dependencies of core', value: String(count), budget: '0', ok: count === 0 };
 }
 
-/** What each entry of core pulls in: no package, and the main entry none of the other entries. */
+/** What each entry of core pulls in: no package but its peer, and the main entry none of the other entries. */
 function entryRows(): readonly Row[] {
   const dist = `${root}/packages/core/dist`;
   const entries = Object.values(readManifest('core').exports).flatMap((target) =>
@@ -76,11 +76,12 @@ function entryRows(): readonly Row[] {
     .map((entry) => {
       const { files, packages } = reachable(`${dist}/${entry}`);
       const others = entries.filter((other) => other !== entry && files.has(`${dist}/${other}`));
-      const extra = [...packages, ...others];
+      const peers = entryPeers[`core/${entry}`] ?? [];
+      const extra = [...[...packages].filter((name) => !peers.includes(name)), ...others];
       return {
         what: `packages and other entries that core's ${entry} pulls in`,
         value: extra.length > 0 ? extra.join(', ') : 'none',
-        budget: 'none',
+        budget: peers.join(', ') || 'none',
         ok: extra.length === 0,
       };
     });

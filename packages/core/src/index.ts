@@ -10,6 +10,9 @@ export type { AgentState } from './agent/agent-state.ts';
 export type { AgentStatus } from './agent/agent-status.ts';
 export type { CallState } from './agent/call-state.ts';
 export type { Extension, RecallContext } from './agent/extension.ts';
+export { longTermMemory } from './agent/long-term-memory.ts';
+export type { LongTermMemoryExtension } from './agent/long-term-memory.ts';
+export type { LongTermMemoryOptions, LongTermPhase, Turn } from './agent/long-term-options.ts';
 export type { OutputMode, OutputRun } from './agent/output-mode.ts';
 export type { Decision, PendingCall } from './agent/pending-call.ts';
 export { AgentStream } from './agent/agent-stream.ts';
@@ -32,6 +35,7 @@ export type { AgentEvent, AgentEventBase, EventBatch, EventOf } from './hook/age
 export type { Awaitable, Hook, HookControl } from './hook/hook.ts';
 export { InMemoryMemory } from './memory/in-memory-memory.ts';
 export type { KeyValueStore, StoreFeatures } from './memory/key-value-store.ts';
+export type { LongTermMemory, LongTermRecord, RecordOptions, RetrieveOptions } from './memory/long-term-memory.ts';
 export type { Memory } from './memory/memory.ts';
 export { MemoryStore } from './memory/memory-store.ts';
 export { SessionMemory } from './memory/session-memory.ts';

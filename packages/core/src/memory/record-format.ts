@@ -72,7 +72,8 @@ export function parseRecord(key: string, values: readonly string[]): StoredRecor
     throw new AgentError('STORAGE_FAILED', text, { details: { key } });
   }
   const { sessionId, createdAt, parts } = value;
-  if (typeof sessionId !== 'string' || typeof createdAt !== 'string' || !Array.isArray(parts) || !parts.every(isPart)) throw damaged(key);
+  if (typeof sessionId !== 'string' || Number.isNaN(Date.parse(String(createdAt)))) throw damaged(key);
+  if (!Array.isArray(parts) || !parts.every(isPart)) throw damaged(key);
   return value as unknown as StoredRecord;
 }
 
