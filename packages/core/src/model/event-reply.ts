@@ -4,12 +4,14 @@ import type { ModelDelta } from './chat-model.ts';
 import { badResponse, errorOfChunk } from './provider-error.ts';
 import { SseParser, type ServerSentEvent } from './sse-parser.ts';
 
-/** A reply that comes as server-sent events with a JSON chunk each. */
+/** A reply that comes as server-sent events with a JSON chunk each, or as one JSON text from a server that does not stream. */
 export class EventReply {
   readonly #parser = new SseParser();
+  readonly #text = new TextDecoder();
   readonly #decoder: ReplyDecoder;
-  #first: Uint8Array | undefined;
-  #events = 0;
+  /** What came before the first event; all of a reply without one. */
+  #head = '';
+  #streams = false;
   /** The reply is whole: `[DONE]` came. What follows is ignored. */
   done = false;
   /** What is wrong with the reply; the deltas before it are good. */
@@ -25,9 +27,9 @@ export class EventReply {
   }
 
   push(bytes: Uint8Array): readonly ModelDelta[] {
-    this.#first ??= bytes;
     const deltas: ModelDelta[] = [];
     for (const event of this.#parser.push(bytes)) this.#take(event, deltas);
+    if (!this.#streams) this.#head += this.#text.decode(bytes, { stream: true });
     return deltas;
   }
 
@@ -36,38 +38,31 @@ export class EventReply {
     const deltas: ModelDelta[] = [];
     const rest = this.#parser.end();
     if (this.done || this.error) return deltas;
-    if (rest) this.#take(rest, deltas);
-    if (this.#decoder.finished) this.#finish(deltas);
-    if (!this.done) this.error = this.#reported() ?? this.#cutOff(rest?.data);
+    const whole = !rest && !this.#streams;
+    const problem = whole
+      ? badResponse('The reply is no event stream', this.#head)
+      : badResponse('The reply breaks off', rest?.data ?? 'no finish reason, no [DONE]', true);
+    this.#take(rest ?? { event: '', data: whole ? this.#head : '' }, deltas, problem);
+    if (this.done) return deltas;
+    if (this.finished || (whole && deltas.length > 0)) this.#finish(deltas);
+    else this.error ??= problem;
     return deltas;
   }
 
-  /** The server's own error, as against one of ours over an event that is cut. */
-  #reported(): AgentError | undefined {
-    return this.error?.code === 'MODEL_BAD_RESPONSE' ? undefined : this.error;
-  }
-
-  #take({ event, data }: ServerSentEvent, deltas: ModelDelta[]): void {
+  #take({ event, data }: ServerSentEvent, deltas: ModelDelta[], malformed?: AgentError): void {
     if (this.done || this.error || data === '') return;
+    this.#streams = true;
     if (data.startsWith('[DONE]')) return this.#finish(deltas);
-    this.#events++;
     try {
       const chunk: unknown = JSON.parse(data);
       this.error = errorOfChunk(chunk, event === 'error');
       if (!this.error) this.#decoder.decode(chunk, deltas);
     } catch {
-      this.error = event === 'error' ? errorOfChunk({ message: data }, true) : badResponse('An event is malformed', data);
+      this.error = event === 'error' ? errorOfChunk({ message: data }, true) : (malformed ?? badResponse('An event is malformed', data));
     }
   }
 
-  #cutOff(rest: string | undefined): AgentError {
-    if (rest !== undefined) return badResponse('The reply breaks off', rest, true);
-    if (this.#events > 0) return badResponse('The reply breaks off', 'no finish reason, no [DONE]', true);
-    return badResponse('The reply is no event stream', new TextDecoder().decode(this.#first));
-  }
-
   #finish(deltas: ModelDelta[]): void {
-    if (this.done) return;
     this.done = true;
     this.error = undefined;
     deltas.push(this.#decoder.end());

@@ -1,10 +1,9 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
 import type { ReplyDecoder } from '../formatter/formatter.ts';
-import { parseJson } from '../message/parse-json.ts';
 import type { ModelDelta } from './chat-model.ts';
 import { Deadline } from './deadline.ts';
 import { EventReply } from './event-reply.ts';
-import { badResponse, errorOfChunk, errorOfResponse } from './provider-error.ts';
+import { errorOfResponse } from './provider-error.ts';
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
@@ -32,10 +31,6 @@ export async function* streamReply(request: HttpRequest, decoder: ReplyDecoder):
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   try {
     const response = await post(request, deadline);
-    if (/\bjson\b/.test(response.headers.get('content-type') ?? '')) {
-      yield decodeWhole(await deadline.wait(() => response.text()), decoder);
-      return;
-    }
     const reply = new EventReply(decoder);
     reader = response.body?.getReader();
     for (;;) {
@@ -73,20 +68,6 @@ async function post(request: HttpRequest, deadline: Deadline): Promise<Response>
   const response = await deadline.wait(() => send(url, init));
   if (response.ok) return response;
   throw errorOfResponse(response.status, response.headers, withoutSecrets(await deadline.wait(() => response.text()), request));
-}
-
-function decodeWhole(text: string, decoder: ReplyDecoder): readonly ModelDelta[] {
-  const deltas: ModelDelta[] = [];
-  const body = parseJson(text);
-  const error = errorOfChunk(body);
-  if (error) throw error;
-  try {
-    decoder.decode(body, deltas);
-    if (deltas.length > 0 || decoder.finished) return [...deltas, decoder.end()];
-  } catch {
-    // What it means is said below.
-  }
-  throw badResponse('The reply is no completion', text);
 }
 
 /** What is no `AgentError` comes from `fetch` or the body: Node says `fetch failed` and keeps the reason as the cause. */
