@@ -29,23 +29,19 @@ export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
     return this.#driver.result;
   }
 
-  [Symbol.asyncIterator](): AsyncIterator<AgentEvent> {
+  [Symbol.asyncIterator](): AsyncIterator<AgentEvent, undefined> {
     const batches = this.batches();
-    let batch: EventBatch = [];
-    let index = 0;
-    const next = async (): Promise<IteratorResult<AgentEvent>> => {
-      const read = await batches.next();
-      if (read.done) return { done: true, value: undefined };
-      batch = read.value;
-      index = 1;
-      return { done: false, value: batch[0]! };
-    };
+    let events = ([] as EventBatch).values();
     return {
-      next: () => (index < batch.length ? Promise.resolve({ done: false, value: batch[index++]! }) : next()),
-      return: async () => {
-        await batches.return(undefined);
-        return { done: true, value: undefined };
+      async next() {
+        const event = events.next();
+        if (!event.done) return event;
+        const read = await batches.next();
+        if (read.done) return read;
+        events = read.value.values();
+        return events.next() as IteratorYieldResult<AgentEvent>;
       },
+      return: () => batches.return(undefined) as Promise<IteratorReturnResult<undefined>>,
     };
   }
 

@@ -44,7 +44,6 @@ export class RunDriver<T = unknown> {
 
   /** The run's next batch; reads that overlap queue up, as generators have it. */
   async pull(): Promise<EventBatch | undefined> {
-    if (this.#state === 'ended') return void (await this.result);
     try {
       const { done, value } = await this.#options.events.next();
       if (!done) return value;

@@ -4,9 +4,9 @@ import type { AgentEvent } from '../hook/agent-event.ts';
 export type RunLog = LogEntry[];
 
 interface LogEntry {
-  event: AgentEvent & { readonly delta?: string };
-  /** The number of each joined delta and where it ends, in turn. */
-  readonly parts: number[];
+  event: AgentEvent & { readonly delta?: string; readonly toolUseId?: string; readonly blockId?: string };
+  /** Where each joined delta ends; their numbers are the ones up to the event's. */
+  readonly ends: number[];
 }
 
 /** Cutting a long joined text for each reader would cost its whole length each time. */
@@ -14,25 +14,25 @@ const maxJoined = 1024;
 
 export function addToLog(log: RunLog, event: LogEntry['event']): void {
   const last = log.at(-1);
-  const before = last?.event.delta;
-  if (event.delta === undefined || before === undefined || before.length >= maxJoined || blockOf(last!.event) !== blockOf(event)) {
-    log.push({ event, parts: [event.seq, event.delta?.length ?? 0] });
+  if (last && goesOn(last.event, event)) {
+    const delta = last.event.delta! + event.delta;
+    last.event = { ...event, delta };
+    last.ends.push(delta.length);
   } else {
-    const delta = before + event.delta;
-    last!.event = { ...event, delta };
-    last!.parts.push(event.seq, delta.length);
+    log.push({ event, ends: [event.delta?.length ?? 0] });
   }
 }
 
 /** What came after the event with this number. */
 export function logSince(log: RunLog, seq: number): readonly AgentEvent[] {
   const first = log.findLastIndex(({ event }) => event.seq <= seq) + 1;
-  return log.slice(first).map(({ event, parts }) => {
-    const seen = parts.findLastIndex((part, index) => index % 2 === 0 && part <= seq);
-    return seen < 0 ? event : { ...event, delta: event.delta!.slice(parts[seen + 1]) };
+  return log.slice(first).map(({ event, ends }) => {
+    const seen = ends.at(seq - event.seq - 1);
+    return seen ? { ...event, delta: event.delta!.slice(seen) } : event;
   });
 }
 
-function blockOf({ type, ...fields }: LogEntry['event']): string {
-  return `${type} ${'toolUseId' in fields ? fields.toolUseId : 'blockId' in fields && fields.blockId}`;
+function goesOn(last: LogEntry['event'], { type, seq, toolUseId, blockId }: LogEntry['event']): boolean {
+  if (last.delta === undefined || last.delta.length >= maxJoined) return false;
+  return last.type === type && last.seq === seq - 1 && last.toolUseId === toolUseId && last.blockId === blockId;
 }

@@ -82,15 +82,14 @@ export class AgentError extends Error {
   readonly details: JsonObject | undefined;
 
   constructor(code: AgentErrorCode, message: string, options: AgentErrorOptions = {}) {
-    super(message, 'cause' in options ? { cause: options.cause } : undefined);
+    super(message, options);
     this.code = code;
     this.retryable = options.retryable ?? false;
     this.details = options.details;
   }
 
   static is(value: unknown): value is AgentError {
-    if (typeof value !== 'object' || value === null) return false;
-    const { name, code } = value as Partial<AgentError>;
+    const { name, code } = Object(value) as Partial<AgentError>;
     return name === 'AgentError' && typeof code === 'string';
   }
 
