@@ -15,20 +15,12 @@ export interface CallInput {
 }
 
 /** Throws `INVALID_INPUT` for a blank text and for what is neither message nor decision. */
-export function toCallInput(input: AgentInput | undefined, context: MessageContext): CallInput {
-  if (input === undefined) return { messages: [], decisions: [] };
-  if (typeof input === 'string') {
-    if (!input.trim()) throw new AgentError('INVALID_INPUT', 'The input is an empty text.');
-    return { messages: [createMessage('user', input, context)], decisions: [] };
-  }
-  const items = Array.isArray(input) ? (input as readonly unknown[]) : [input];
-  const messages = items.filter(isMessage);
-  const decisions = items.filter(isDecision);
-  if (messages.length + decisions.length < items.length) {
-    const index = items.findIndex((item) => !isMessage(item) && !isDecision(item));
-    throw new AgentError('INVALID_INPUT', `Item ${index} of the input is no message and no decision.`, { details: { index } });
-  }
-  return { messages, decisions };
+export function toCallInput(input: AgentInput = [], context: MessageContext): CallInput {
+  if (typeof input === 'string' && !input.trim()) throw new AgentError('INVALID_INPUT', 'The input is an empty text.');
+  const items: readonly unknown[] = typeof input === 'string' ? [createMessage('user', input, context)] : [input].flat();
+  const index = items.findIndex((item) => !isMessage(item) && !isDecision(item));
+  if (index >= 0) throw new AgentError('INVALID_INPUT', `Item ${index} of the input is no message and no decision.`, { details: { index } });
+  return { messages: items.filter(isMessage), decisions: items.filter(isDecision) };
 }
 
 /** Tool results among the messages decide about calls as well (AgentScope: resume with tool results). */

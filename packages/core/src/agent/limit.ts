@@ -41,5 +41,5 @@ export async function* askAtLimit(
 function withoutCalls(message: Reply['message'] & {}): Reply['message'] & {} {
   const content = message.content.filter((block) => block.type !== 'tool_use');
   if (!content.length) throw new AgentError('MODEL_BAD_RESPONSE', 'The model gave no answer.');
-  return content.length === message.content.length ? message : { ...message, content };
+  return { ...message, content };
 }

@@ -4,14 +4,7 @@ import type { Msg } from './msg.ts';
 /** The text blocks of a message, joined by a line break (AgentScope: `getTextContent`). */
 export function textOf(message: Msg | readonly ContentBlock[]): string {
   const blocks = 'role' in message ? message.content : message;
-  let text = '';
-  let first = true;
-  for (const block of blocks) {
-    if (block.type !== 'text') continue;
-    text += first ? block.text : `\n${block.text}`;
-    first = false;
-  }
-  return text;
+  return blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
 }
 
 export function toolUsesOf(message: Msg): readonly ToolUse[] {
