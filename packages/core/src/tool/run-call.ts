@@ -4,6 +4,7 @@ import type { AgentEvent } from '../hook/agent-event.ts';
 import type { ToolResult } from '../message/content-block.ts';
 import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
+import { abortable } from '../model/abortable.ts';
 import type { ContextToken } from './context-token.ts';
 import type { ReadyCall } from './prepare-call.ts';
 import type { ToolContext } from './tool.ts';
@@ -35,45 +36,38 @@ export async function runCall(call: ReadyCall, options: RunCallOptions): Promise
   const { signal, context } = options;
   if (signal.aborted) return interruptedResult(toolUse);
   const own = new AbortController();
-  let settled = false;
-  return new Promise((resolve, reject) => {
-    const settle = (result: ToolResult | Suspension): void => {
-      if (settled) return;
-      settled = true;
-      clearTimeout(timer);
-      signal.removeEventListener('abort', onAbort);
-      resolve(result);
-    };
-    const stop = (reason: AgentError, result: ToolResult): void => {
-      own.abort(reason);
-      settle(result);
-    };
-    const onAbort = (): void => stop(AgentError.from(signal.reason, 'ABORTED'), interruptedResult(toolUse));
-    const timer = setTimeout(() => {
-      const message = `Tool "${tool.name}" timed out after ${tool.timeoutMs} ms`;
-      stop(new AgentError('TOOL_TIMEOUT', message), errorResult(toolUse, message));
-    }, tool.timeoutMs);
-    signal.addEventListener('abort', onAbort);
-    const toolContext: ToolContext = {
-      ...options,
-      signal: own.signal,
-      toolUseId: toolUse.id,
-      emit: (progress) => void (settled || options.emit(progress)),
-      forward: (events) => void (settled || options.forward(events)),
-      get<T>(token: ContextToken<T>): T {
-        if (!context.has(token)) throw new AgentError('CONFIGURATION', `Nothing is provided for "${token.name}".`);
-        return context.get(token) as T;
-      },
-      suspend(suspended) {
-        throw { suspended } satisfies Suspension;
-      },
-    };
-    const execute = async (): Promise<ToolResult> => outputResult(toolUse, await tool.execute!(input, toolContext));
-    execute().then(settle, (error: unknown) => {
-      if (AgentError.is(error) && error.code === 'TOOL_ERROR') reject(error);
-      settle(isSuspension(error) ? error : errorResult(toolUse, messageOf(error)));
-    });
-  });
+  const onAbort = (): void => own.abort(AgentError.from(signal.reason, 'ABORTED'));
+  const onTimeout = (): void => own.abort(new AgentError('TOOL_TIMEOUT', `Tool "${tool.name}" timed out after ${tool.timeoutMs} ms`));
+  const timer = setTimeout(onTimeout, tool.timeoutMs);
+  signal.addEventListener('abort', onAbort);
+  let ended = false;
+  const toolContext: ToolContext = {
+    ...options,
+    signal: own.signal,
+    toolUseId: toolUse.id,
+    emit: (progress) => void (ended || options.emit(progress)),
+    forward: (events) => void (ended || options.forward(events)),
+    get<T>(token: ContextToken<T>): T {
+      if (!context.has(token)) throw new AgentError('CONFIGURATION', `Nothing is provided for "${token.name}".`);
+      return context.get(token) as T;
+    },
+    suspend(suspended) {
+      throw { suspended } satisfies Suspension;
+    },
+  };
+  const execute = async (): Promise<ToolResult> => outputResult(toolUse, await tool.execute!(input, toolContext));
+  try {
+    return await abortable(execute(), own.signal);
+  } catch (error) {
+    if (signal.aborted) return interruptedResult(toolUse);
+    if (isSuspension(error)) return error;
+    if (AgentError.is(error) && error.code === 'TOOL_ERROR') throw error;
+    return errorResult(toolUse, messageOf(error));
+  } finally {
+    ended = true;
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
+  }
 }
 
 export function isSuspension(value: unknown): value is Suspension {
