@@ -18,7 +18,7 @@ export interface ToolSchema {
   readonly name: string;
   readonly description: string;
   readonly parameters: JsonObject;
-  readonly strict?: boolean;
+  readonly strict?: boolean | undefined;
 }
 
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string };

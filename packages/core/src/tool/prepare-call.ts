@@ -19,12 +19,9 @@ export async function prepareCall(
 ): Promise<ReadyCall | { readonly ok: false; readonly result: ToolResult }> {
   const { name, input, raw } = toolUse;
   const refuse = (reason: string) => ({ ok: false, result: errorResult(toolUse, reason) }) as const;
-  const tool = tools.find(name);
+  const available = tools.schemas().map((schema) => schema.name);
+  const tool = tools.find(name) ?? `Tool not found: ${name}. Available: ${available.join(', ') || 'none'}.`;
   if (typeof tool === 'string') return refuse(tool);
-  if (!tool) {
-    const names = tools.schemas().map((schema) => schema.name);
-    return refuse(`Tool not found: ${name}. Available: ${names.join(', ') || 'none'}.`);
-  }
   const checked: Validation<unknown> =
     input === null && raw ? { ok: false, issues: ['they are not valid JSON'] } : await tool.input.validate(input);
   if (checked.ok) return { ok: true, tool, toolUse, input: checked.value };

@@ -11,17 +11,15 @@ export class ToolList implements ToolSet {
   #seen: readonly ToolSchema[] | undefined;
   #schemas: readonly ToolSchema[] | undefined;
   readonly context: Iterable<ContextEntry>;
-  declare readonly activeGroups?: () => readonly string[];
-  declare readonly setActiveGroups?: (names: readonly string[]) => void;
+  readonly activeGroups: ToolSet['activeGroups'];
+  readonly setActiveGroups: ToolSet['setActiveGroups'];
 
   /** Throws `CONFIGURATION` where two tools have one name, and for a tool with a group. */
   constructor(tools: Iterable<Tool> = [], below?: ToolSet, options: ForkOptions = {}) {
     this.#below = below;
     this.context = below?.context ?? [];
-    if (below?.setActiveGroups) {
-      this.activeGroups = () => below.activeGroups!();
-      this.setActiveGroups = (names) => below.setActiveGroups!(names);
-    }
+    this.activeGroups = below?.activeGroups?.bind(below);
+    this.setActiveGroups = below?.setActiveGroups?.bind(below);
     for (const tool of tools) {
       const { name } = tool;
       if (this.find(name)) throw new AgentError('CONFIGURATION', `Two tools are named "${name}".`);

@@ -21,9 +21,8 @@ export function interruptedResult(toolUse: ToolUse): ToolResult {
 
 /** What a tool returned, as the model gets it. Throws where it has no JSON form (a cycle, a bigint). */
 export function outputResult(toolUse: ToolUse, output: ToolOutput): ToolResult {
-  if (typeof output === 'string') return toolResult(toolUse, output, 'success');
-  if (isToolContent(output)) return toolResult(toolUse, output.content, 'success');
-  return toolResult(toolUse, output === undefined ? '' : JSON.stringify(output), 'success');
+  const text = (): string => (typeof output === 'string' ? output : (JSON.stringify(output) ?? ''));
+  return toolResult(toolUse, isToolContent(output) ? output.content : text(), 'success');
 }
 
 function isToolContent(output: unknown): output is ToolContent {

@@ -18,7 +18,7 @@ export interface ToolSet {
   /** What its tools get for their tokens, where the agent and the call provide nothing else. */
   readonly context?: Iterable<ContextEntry>;
   /** Names of the groups that are switched on; absent where there are no groups. */
-  activeGroups?(): readonly string[];
+  activeGroups?: (() => readonly string[]) | undefined;
   /** Switches on these groups and no other. Throws `INVALID_INPUT` for a name that is no group, and changes nothing then. */
-  setActiveGroups?(names: readonly string[]): void;
+  setActiveGroups?: ((names: readonly string[]) => void) | undefined;
 }

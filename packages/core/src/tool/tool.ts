@@ -106,23 +106,20 @@ export interface ToolContent {
  * parameter is for forks.
  */
 export function tool<const S extends SchemaLike>(options: ToolOptions<S>, { presetPriority = 'preset' }: ForkOptions = {}): Tool {
-  const { name, description, timeoutMs = 300_000, strict, group = [], execute, needsApproval, ...rest } = options;
+  const { name, description, timeoutMs = 300_000, strict, preset, group = [] } = options;
   if (!/^[\w-]{1,64}$/.test(name)) {
     throw new AgentError('CONFIGURATION', `"${name}" is no tool name: letters, digits, _ and -, at most 64.`);
   }
-  const { preset } = rest;
   const whole = toSchema(options.input);
   const input = preset ? presetInput(name, whole, preset, presetPriority) : whole;
   let schema: ToolSchema | undefined;
   const declared: Tool = {
-    ...rest,
-    ...({ needsApproval, execute } as Pick<Tool, 'needsApproval' | 'execute'>),
-    name,
+    ...(options as Omit<typeof options, 'needsApproval' | 'execute'> & Pick<Tool, 'needsApproval' | 'execute'>),
     timeoutMs,
     groups: [group].flat(),
     input,
     get schema() {
-      return (schema ??= { name, description, parameters: input.jsonSchema, ...(strict !== undefined && { strict }) });
+      return (schema ??= { name, description, parameters: input.jsonSchema, strict });
     },
     fork: (changes) =>
       (changes.presetPriority ?? presetPriority) === presetPriority && !changes.preset
