@@ -7,11 +7,7 @@ export async function* fitRequest(run: Run): AsyncGenerator<EventBatch, readonly
   const { options } = run.setup;
   const all = run.request();
   if (!options.context) return all;
-  const { messages, ...counts } = await options.context({
-    messages: all,
-    tools: run.schemas(),
-    ...(run.promptId && { promptId: run.promptId }),
-  });
+  const { messages, ...counts } = await options.context({ messages: all, tools: run.schemas(), promptId: run.promptId });
   if (counts.removed) yield await run.notify('context-fitted', counts);
   return messages;
 }

@@ -16,7 +16,8 @@ export class RunDriver<T = unknown> {
   readonly result: Promise<AgentResult<T>>;
   readonly #options: RunDriverOptions<T>;
   #settle!: readonly [resolve: (result: AgentResult<T>) => void, reject: (error: unknown) => void];
-  #waiting: (() => void)[] = [];
+  /** The batch that a run without a pace waits for. */
+  #next: Promise<EventBatch | undefined> | undefined;
   /** Everything so far, where no reader sets the pace. */
   #log: RunLog | undefined;
   #state: 'new' | 'paced' | 'driven' | 'ended' = 'new';
@@ -84,22 +85,19 @@ export class RunDriver<T = unknown> {
       const batch = logSince(log, seen);
       seen = batch.at(-1)?.seq ?? seen;
       if (batch.length) yield batch;
-      else if (this.#state === 'ended') return void (await this.result);
-      else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      else if (!(await this.#next)) return;
     }
   }
 
   async #drive(): Promise<void> {
     this.#state = 'driven';
-    const wake = (): void => this.#waiting.splice(0).forEach((resolve) => resolve());
     try {
-      for (let batch = await this.pull(); batch; batch = await this.pull()) {
+      // Waits first, so that a batch is in the log when a reader that waits for it goes on.
+      for (let batch; (batch = await (this.#next = this.pull())); ) {
         if (this.#log) for (const event of batch) addToLog(this.#log, event);
-        wake();
       }
     } catch {
       // Told by `result`.
     }
-    wake();
   }
 }

@@ -58,11 +58,11 @@ export function toolQueue(concurrency: number = Infinity): ToolQueue {
           (error: unknown) => end({ type: 'failure', toolUse, error }),
         );
       };
-      if (running < Math.max(1, concurrency)) begin();
-      else waiting.push(begin);
+      if (running >= Math.max(1, concurrency)) waiting.push(begin);
+      else begin();
     },
     async *drain() {
-      while (running || waiting.length || items.length) {
+      while (running || items.length) {
         if (!items.length) await new Promise<void>((resolve) => (wake = resolve));
         const ready = items;
         items = [];

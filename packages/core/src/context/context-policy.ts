@@ -5,7 +5,7 @@ export interface ContextRequest {
   /** System prompt first (where there is one), then the conversation. */
   readonly messages: readonly Msg[];
   /** The id of the message this call was made with; a policy never drops it. Absent when a call goes on without input. */
-  readonly promptId?: string;
+  readonly promptId?: string | undefined;
   readonly tools: readonly ToolSchema[];
 }
 

@@ -1,5 +1,5 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
-import type { Msg } from '../message/msg.ts';
+import { isRecord } from '../message/is-record.ts';
 import type { AgentEvent } from './agent-event.ts';
 import type { Hook, HookControl } from './hook.ts';
 
@@ -74,8 +74,8 @@ async function call({ hook, handler }: Bound, event: AgentEvent, control: HookCo
 
 /** Lists, messages and their blocks: a hook that writes to them has to hear of it, or log and caches would differ. */
 function freeze(value: unknown): void {
-  if (typeof value !== 'object' || !value) return;
+  if (!isRecord(value)) return;
   Object.freeze(value);
   if (Array.isArray(value)) value.forEach(freeze);
-  else freeze((value as Partial<Msg>).content);
+  else freeze(value['content']);
 }

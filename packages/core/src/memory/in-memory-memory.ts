@@ -18,8 +18,7 @@ export class InMemoryMemory implements Memory {
   }
 
   async delete(ids: readonly string[]): Promise<void> {
-    const gone = new Set(ids);
-    this.#messages = this.#messages.filter((message) => !gone.has(message.id));
+    this.#messages = this.#messages.filter(({ id }) => !ids.includes(id));
   }
 
   async clear(): Promise<void> {

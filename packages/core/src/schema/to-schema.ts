@@ -34,11 +34,9 @@ export type InferOutput<S extends SchemaLike> =
  * The JSON Schema of a Standard Schema is derived when it is asked for. Throws `CONFIGURATION` for a library that gives none.
  */
 export function toSchema(source: SchemaLike): Schema<unknown> {
-  if (!isStandard(source)) return { jsonSchema: source, validate: (value) => ({ ok: true, value }) };
-  const { vendor, jsonSchema, validate } = source['~standard'];
-  if (!jsonSchema) {
-    throw new AgentError('CONFIGURATION', `The schema library "${vendor}" gives no JSON Schema.`);
-  }
+  if (!('~standard' in source)) return { jsonSchema: source, validate: (value) => ({ ok: true, value }) };
+  const { vendor, jsonSchema, validate } = (source as StandardSchema)['~standard'];
+  if (!jsonSchema) throw new AgentError('CONFIGURATION', `The schema library "${vendor}" gives no JSON Schema.`);
   return {
     get jsonSchema() {
       // Providers refuse or ignore the keyword; what is left is the schema itself.
@@ -50,10 +48,6 @@ export function toSchema(source: SchemaLike): Schema<unknown> {
       return result.issues ? { ok: false, issues: result.issues.map(toLine) } : { ok: true, value: result.value };
     },
   };
-}
-
-function isStandard(source: SchemaLike): source is StandardSchema {
-  return '~standard' in source;
 }
 
 function toLine({ path = [], message }: Issue): string {

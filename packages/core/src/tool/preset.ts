@@ -18,10 +18,10 @@ export function presetInput(
     delete shown[key];
   }
   return {
-    jsonSchema: { ...rest, properties: shown, ...(required && { required: required.filter((key) => key in shown) }) },
+    jsonSchema: { ...rest, properties: shown, required: required?.filter((key) => key in shown) } as JsonObject,
     validate: (value) =>
       isRecord(value) && !Array.isArray(value)
-        ? whole.validate(priority === 'model' ? { ...preset, ...value } : { ...value, ...preset })
+        ? whole.validate({ ...preset, ...value, ...(priority === 'preset' && preset) })
         : { ok: false, issues: ['they are no object'] },
   };
 }
