@@ -93,7 +93,7 @@ export class RunDriver<T = unknown> {
     this.#state = 'driven';
     try {
       // Waits first, so that a batch is in the log when a reader that waits for it goes on.
-      for (let batch; (batch = await (this.#next = this.pull())); ) {
+      for (let batch; (batch = await (this.#next = this.pull()));) {
         if (this.#log) for (const event of batch) addToLog(this.#log, event);
       }
     } catch {
