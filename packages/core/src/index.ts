@@ -55,6 +55,7 @@ export type { MessageContext, MessageOptions } from './message/create-message.ts
 export type { JsonObject, JsonValue } from './message/json.ts';
 export { outputText, textOf, toolResultsOf, toolUsesOf } from './message/message-text.ts';
 export type { Msg, Role } from './message/msg.ts';
+export { parseHistory } from './message/validate-history.ts';
 export { parseMessages } from './message/validate-message.ts';
 export type { ChatModel, GenerateOptions, ModelDelta, ModelFeatures, ModelRequest, ToolChoice, ToolSchema } from './model/chat-model.ts';
 export { addUsage, noUsage } from './model/usage.ts';

@@ -85,6 +85,86 @@ test.for([
   expect(errorOf(value)).toMatchObject({ code: 'INVALID_MESSAGE', message });
 });
 
+const use = { type: 'tool_use', id: 'c', name: 't', input: {} };
+const result = { type: 'tool_result', toolUseId: 'c', name: 't', state: 'success', output: '' };
+const source = { type: 'base64', mediaType: 'image/png', data: 'AA' };
+
+/** Every field of every block, by what it must be. */
+test.for([
+  ['assistant', { type: 'thinking' }, 'thinking', 'a string'],
+  ['assistant', { type: 'thinking', thinking: '', signature: 1 }, 'signature', 'a string'],
+  ['assistant', { ...use, id: 1 }, 'id', 'a string that is not empty'],
+  ['assistant', { ...use, id: '' }, 'id', 'a string that is not empty'],
+  ['assistant', { ...use, name: undefined }, 'name', 'a string'],
+  ['assistant', { ...use, raw: {} }, 'raw', 'a string'],
+  ['assistant', { ...use, providerMetadata: [] }, 'providerMetadata', 'a JSON object'],
+  ['tool', { ...result, toolUseId: undefined }, 'toolUseId', 'a string that is not empty'],
+  ['tool', { ...result, toolUseId: '' }, 'toolUseId', 'a string that is not empty'],
+  ['tool', { ...result, name: 7 }, 'name', 'a string'],
+  ['tool', { ...result, state: undefined }, 'state', 'one of success, error, denied, interrupted'],
+  ['tool', { ...result, output: [{ type: 'image' }] }, 'output[0].source', 'an object'],
+  ['tool', { ...result, output: [{ ...result, output: [{ type: 'text' }] }] }, 'output[0].output[0].text', 'a string'],
+  ['user', { type: 'image' }, 'source', 'an object'],
+  ['user', { type: 'image', source: { type: 'url' } }, 'source.url', 'a string'],
+  ['user', { type: 'video', source: { type: 'url', url: '', mediaType: 1 } }, 'source.mediaType', 'a string'],
+  ['user', { type: 'file', source: { ...source, data: undefined } }, 'source.data', 'a string'],
+  ['user', { type: 'image', source, name: 1 }, 'name', 'a string'],
+  ['user', { text: 'no type' }, 'type', 'the type of a content block'],
+] as const)('in a message of role %s the block %j is refused', ([role, block, field, expected]) => {
+  expect(errorOf([{ ...valid, role, content: [block] }])).toMatchObject({
+    message: `Message 0 (id "m1"): content[0].${field} must be ${expected}`,
+    details: { index: 0, id: 'm1', field: `content[0].${field}` },
+  });
+});
+
+test.for([
+  ['user', use, 'in a message of the role assistant, as every tool_use'],
+  ['system', use, 'in a message of the role assistant, as every tool_use'],
+  ['tool', use, 'in a message of the role assistant, as every tool_use'],
+  ['user', result, 'in a message of the role tool, as every tool_result'],
+  ['assistant', result, 'in a message of the role tool, as every tool_result'],
+  ['system', result, 'in a message of the role tool, as every tool_result'],
+] as const)('in a message of role %s there is no place for %j', ([role, block, expected]) => {
+  expect(errorOf([{ ...valid, role, content: [...valid.content, block] }])).toMatchObject({
+    code: 'INVALID_MESSAGE',
+    message: `Message 0 (id "m1"): content[1] must be ${expected}`,
+    details: { field: 'content[1]' },
+  });
+});
+
+test.for([[[]], [[{ type: 'text', text: 'x' }]]])("a tool's message without a result is refused: %j", ([content]) => {
+  expect(errorOf([{ ...valid, role: 'tool', content }]).message).toBe(
+    'Message 0 (id "m1"): content must be blocks with a tool_result among them, as the role is tool',
+  );
+});
+
+test('what a foreign history may well have is accepted', () => {
+  const messages = [
+    {
+      ...valid,
+      role: 'system',
+      content: [
+        { type: 'text', text: '' },
+        { type: 'image', source },
+      ],
+    },
+    { ...valid, content: [] },
+    { ...valid, role: 'assistant', content: [], metadata: {}, name: '' },
+    {
+      ...valid,
+      role: 'assistant',
+      content: [
+        { ...use, input: null, raw: '{' },
+        { type: 'text', text: 'afterwards' },
+      ],
+    },
+    { ...valid, role: 'tool', content: [result, { ...result, toolUseId: 'd' }, { type: 'text', text: 'both' }] },
+    { ...valid, role: 'tool', content: [{ ...result, output: [{ type: 'thinking', thinking: '' }, use] }] },
+    { ...valid, createdAt: '2026-01-02T03:04:05+09:00', extra: { of: 'another library' } },
+  ];
+  expect(parseMessages(messages)).toBe(messages);
+});
+
 test('the details name index, id and field', () => {
   expect(errorOf([valid, { ...valid, id: 'm2', content: [{ type: 'text' }] }]).details).toEqual({
     index: 1,
@@ -94,7 +174,7 @@ test('the details name index, id and field', () => {
 });
 
 test('results nested in one another without end are refused', () => {
-  const result: Record<string, unknown> = { type: 'tool_result', toolUseId: 'c', name: 't', state: 'success' };
-  result['output'] = [result];
-  expect(errorOf([{ ...valid, content: [result] }]).code).toBe('INVALID_MESSAGE');
+  const endless: Record<string, unknown> = { type: 'tool_result', toolUseId: 'c', name: 't', state: 'success' };
+  endless['output'] = [endless];
+  expect(errorOf([{ ...valid, content: [endless] }]).code).toBe('INVALID_MESSAGE');
 });

@@ -9,6 +9,10 @@ const maxDepth = 100;
 /**
  * Messages from outside: a store, another page, a request. Gives the very same array back when each is a `Msg`, else throws
  * `INVALID_MESSAGE`, with the message's index, its id and the first field that is wrong, in the text and in `details`.
+ *
+ * A tool call has to be in an assistant's message, a tool's result in a tool's message, and a tool's message has to have one: what
+ * is elsewhere would be lost on its way to a model. Fields that are not known, blocks that a role does not need and an empty content
+ * pass. Each message is looked at by itself; `parseHistory` looks at a whole conversation.
  */
 export function parseMessages(value: unknown): readonly Msg[] {
   if (!Array.isArray(value)) throw new AgentError('INVALID_MESSAGE', 'The messages must be an array');
@@ -20,12 +24,13 @@ export function parseMessages(value: unknown): readonly Msg[] {
 }
 
 /** What is wrong, and where: a path such as `content[0].text`; empty for the message itself. */
-interface Issue {
+export interface Issue {
   readonly field: string;
   readonly expected: string;
 }
 
-function invalidMessage(index: number, message: unknown, { field, expected }: Issue): AgentError {
+/** The error that names message and field. */
+export function invalidMessage(index: number, message: unknown, { field, expected }: Issue): AgentError {
   const id = isObject(message) && typeof message['id'] === 'string' ? message['id'] : undefined;
   const named = id === undefined ? `Message ${index}` : `Message ${index} (id ${JSON.stringify(id)})`;
   return new AgentError('INVALID_MESSAGE', `${named}: ${field || 'the message'} must be ${expected}`, {
@@ -36,12 +41,27 @@ function invalidMessage(index: number, message: unknown, { field, expected }: Is
 function issueOf(message: unknown): Issue | undefined {
   if (!isObject(message)) return { field: '', expected: 'an object' };
   return (
-    check(typeof message['id'] === 'string' && message['id'] !== '', 'id', 'a string that is not empty') ??
+    name(message, 'id', '') ??
     oneOf(message, 'role', ['system', 'user', 'assistant', 'tool'], '') ??
     optionalString(message, 'name', '') ??
     optionalJsonObject(message, 'metadata', '') ??
     check(isTime(message['createdAt']), 'createdAt', 'an ISO 8601 time') ??
-    blocksIssue(message['content'], 'content', 0)
+    blocksIssue(message['content'], 'content', 0) ??
+    placeIssue(message['role'], message['content'] as readonly Fields[])
+  );
+}
+
+function placeIssue(role: unknown, blocks: readonly Fields[]): Issue | undefined {
+  const strayUse = role === 'assistant' ? -1 : blocks.findIndex(({ type }) => type === 'tool_use');
+  const strayResult = role === 'tool' ? -1 : blocks.findIndex(({ type }) => type === 'tool_result');
+  return (
+    check(strayUse < 0, `content[${strayUse}]`, 'in a message of the role assistant, as every tool_use') ??
+    check(strayResult < 0, `content[${strayResult}]`, 'in a message of the role tool, as every tool_result') ??
+    check(
+      role !== 'tool' || blocks.some(({ type }) => type === 'tool_result'),
+      'content',
+      'blocks with a tool_result among them, as the role is tool',
+    )
   );
 }
 
@@ -73,14 +93,14 @@ function bodyIssue(block: Fields, path: string, depth: number): Issue | undefine
       return sourceIssue(block['source'], `${path}source`) ?? optionalString(block, 'name', path);
     case 'tool_use':
       return (
-        string(block, 'id', path) ??
+        name(block, 'id', path) ??
         string(block, 'name', path) ??
         check(isJson(block['input'], 0), `${path}input`, 'a JSON value') ??
         optionalString(block, 'raw', path)
       );
     case 'tool_result':
       return (
-        string(block, 'toolUseId', path) ??
+        name(block, 'toolUseId', path) ??
         string(block, 'name', path) ??
         oneOf(block, 'state', ['success', 'error', 'denied', 'interrupted'], path) ??
         (typeof block['output'] === 'string' ? undefined : outputIssue(block['output'], `${path}output`, depth))
@@ -107,6 +127,12 @@ function check(ok: boolean, field: string, expected: string): Issue | undefined 
 
 function string(fields: Fields, key: string, path: string): Issue | undefined {
   return check(typeof fields[key] === 'string', path + key, 'a string');
+}
+
+/** A string that something is found by. */
+function name(fields: Fields, key: string, path: string): Issue | undefined {
+  const value = fields[key];
+  return check(typeof value === 'string' && value !== '', path + key, 'a string that is not empty');
 }
 
 function optionalString(fields: Fields, key: string, path: string): Issue | undefined {
