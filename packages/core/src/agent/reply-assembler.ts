@@ -8,7 +8,6 @@ import type { Usage } from '../model/usage.ts';
 
 /** A text or thinking block that is being written. */
 interface OpenText {
-  readonly kind: 'text' | 'thinking';
   readonly deltaId: string;
   /** Unique within the session. */
   readonly blockId: string;
@@ -16,10 +15,9 @@ interface OpenText {
 }
 
 interface OpenCall {
-  id: string;
-  providerId: string | undefined;
+  readonly id: string;
   name: string;
-  input: string;
+  raw: string;
   providerMetadata?: JsonObject;
 }
 
@@ -41,7 +39,6 @@ export class ReplyAssembler {
   readonly #texts: OpenText[] = [];
   readonly #media: MediaBlock[] = [];
   readonly #calls: Map<number, OpenCall> = new Map();
-  #last: OpenText | undefined;
   finishReason: string | undefined;
   usage: Usage | undefined;
   metadata: JsonObject | undefined;
@@ -63,8 +60,8 @@ export class ReplyAssembler {
         return undefined;
       case 'finish':
         this.finishReason = delta.reason;
-        if (delta.usage) this.usage = delta.usage;
-        if (delta.metadata) this.metadata = delta.metadata;
+        this.usage = delta.usage;
+        this.metadata = delta.metadata;
         return undefined;
     }
   }
@@ -77,44 +74,37 @@ export class ReplyAssembler {
   }
 
   #addText(delta: Extract<ModelDelta, { type: 'text' | 'thinking' }>): ReplyPiece | undefined {
-    let open = this.#last;
-    if (open?.deltaId !== delta.id || open.kind !== delta.type) open = this.#openText(delta.type, delta.id);
-    const { block } = open;
+    const { type, id: deltaId } = delta;
+    let open = this.#texts.find((text) => text.block.type === type && text.deltaId === deltaId);
+    if (!open) {
+      const block = type === 'text' ? { type, text: '' } : { type, thinking: '' };
+      open = { deltaId, blockId: `${this.#options.messageId}:${this.#texts.length}`, block };
+      this.#texts.push(open);
+    }
+    const { block, blockId } = open;
     if (block.type === 'text') block.text += delta.delta;
     else {
       block.thinking += delta.delta;
       if (delta.signature) block.signature = (block.signature ?? '') + delta.signature;
     }
-    addMetadata(block, delta);
-    return delta.delta ? { type: 'reasoning-chunk', blockId: open.blockId, kind: delta.type, delta: delta.delta } : undefined;
-  }
-
-  #openText(kind: OpenText['kind'], deltaId: string): OpenText {
-    let open = this.#texts.find((text) => text.kind === kind && text.deltaId === deltaId);
-    if (!open) {
-      const block = kind === 'text' ? { type: kind, text: '' } : { type: kind, thinking: '' };
-      open = { kind, deltaId, blockId: `${this.#options.messageId}:${this.#texts.length}`, block };
-      this.#texts.push(open);
-    }
-    this.#last = open;
-    return open;
+    addMetadata(block, delta.providerMetadata);
+    return delta.delta ? { type: 'reasoning-chunk', blockId, kind: type, delta: delta.delta } : undefined;
   }
 
   #addToolInput(delta: Extract<ModelDelta, { type: 'tool-input' }>): ReplyPiece | undefined {
     let call = this.#calls.get(delta.index);
     if (!call) {
       const claimed = delta.id !== undefined && this.#options.claimToolUseId(delta.id);
-      call = { id: claimed ? delta.id : this.#newId(), providerId: undefined, name: '', input: '' };
+      call = { id: claimed ? delta.id : this.#newId(), name: '', raw: '' };
       this.#calls.set(delta.index, call);
     }
-    if (delta.id && delta.id !== call.id) call.providerId = delta.id;
-    const named = call.name !== '';
-    if (delta.name && !named) call.name = delta.name;
-    call.input += delta.delta;
-    addMetadata(call, delta);
-    if (!call.name) return undefined;
+    const { id, name } = call;
+    call.name ||= delta.name ?? '';
+    call.raw += delta.delta;
+    addMetadata(call, delta.providerMetadata);
+    if (delta.id && delta.id !== id) addMetadata(call, { id: delta.id });
     // A name that came late releases the arguments that waited for it; a name alone announces the call.
-    return { type: 'tool-input-chunk', toolUseId: call.id, name: call.name, delta: named ? delta.delta : call.input };
+    return call.name ? { type: 'tool-input-chunk', toolUseId: id, name: call.name, delta: name ? delta.delta : call.raw } : undefined;
   }
 
   #newId(): string {
@@ -128,22 +118,12 @@ function textIn(block: TextBlock | ThinkingBlock): string {
   return block.type === 'text' ? block.text : block.thinking;
 }
 
-function addMetadata(target: { providerMetadata?: JsonObject }, { providerMetadata }: Pick<ModelDelta, 'providerMetadata'>): void {
-  if (providerMetadata) target.providerMetadata = { ...target.providerMetadata, ...providerMetadata };
+function addMetadata(target: { providerMetadata?: JsonObject }, metadata: JsonObject | undefined): void {
+  if (metadata) target.providerMetadata = { ...target.providerMetadata, ...metadata };
 }
 
-function toolUseBlock(call: OpenCall): ContentBlock {
-  const { id, name, input: raw, providerId } = call;
-  if (providerId) addMetadata(call, { providerMetadata: { id: providerId } });
-  const { providerMetadata } = call;
+function toolUseBlock({ raw, ...call }: OpenCall): ContentBlock {
   // Nothing at all is a call without arguments.
   const input = raw.trim() ? parseJson(raw) : {};
-  return {
-    type: 'tool_use',
-    id,
-    name,
-    input: input ?? null,
-    ...(raw && raw !== JSON.stringify(input) && { raw }),
-    ...(providerMetadata && { providerMetadata }),
-  };
+  return { type: 'tool_use', ...call, input: input ?? null, ...(raw && raw !== JSON.stringify(input) && { raw }) };
 }
