@@ -1,3 +1,4 @@
+import { isRecord } from '../message/is-record.ts';
 import type { ModelDelta } from '../model/chat-model.ts';
 import type { Usage } from '../model/usage.ts';
 import type { ReplyDecoder } from './formatter.ts';
@@ -23,7 +24,7 @@ export class OpenAiDecoder implements ReplyDecoder {
   }
 
   decode(chunk: unknown, deltas: ModelDelta[]): void {
-    if (typeof chunk !== 'object' || chunk === null) return;
+    if (!isRecord(chunk)) return;
     const { id, model, choices, usage, x_groq } = chunk as WireChunk;
     if (id) this.#metadata.id = id;
     if (model) this.#metadata.model = model;
@@ -36,7 +37,7 @@ export class OpenAiDecoder implements ReplyDecoder {
     return {
       type: 'finish',
       reason: this.#reason || (this.#calls.size > 0 ? 'tool_calls' : 'stop'),
-      ...(this.#usage ? { usage: toUsage(this.#usage) } : {}),
+      ...(this.#usage && { usage: toUsage(this.#usage) }),
       metadata: this.#metadata,
     };
   }
@@ -88,7 +89,7 @@ function toUsage(usage: WireUsage): Usage {
   return {
     inputTokens,
     outputTokens: Math.max(usage.completion_tokens ?? 0, (usage.total_tokens ?? 0) - inputTokens),
-    ...(reasoningTokens == null ? {} : { reasoningTokens }),
-    ...(cachedInputTokens == null ? {} : { cachedInputTokens }),
+    ...(reasoningTokens != null && { reasoningTokens }),
+    ...(cachedInputTokens != null && { cachedInputTokens }),
   };
 }

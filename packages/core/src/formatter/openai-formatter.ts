@@ -1,3 +1,4 @@
+import { isRecord } from '../message/is-record.ts';
 import type { JsonObject, JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ModelFeatures, ModelRequest, ToolChoice, ToolSchema } from '../model/chat-model.ts';
@@ -75,7 +76,7 @@ export function toWireResponseFormat(schema: JsonObject): WireObject {
 
 /** Whether OpenAI takes the schema as strict: every object closed, every property required. */
 function isStrict(schema: JsonValue): boolean {
-  if (typeof schema !== 'object' || schema === null) return true;
+  if (!isRecord(schema)) return true;
   const { type, properties, required = [], additionalProperties } = schema as JsonObject & { readonly required?: readonly JsonValue[] };
   const isPartial = (): boolean => Object.keys(properties ?? {}).some((name) => !required.includes(name));
   if (type === 'object' && (additionalProperties !== false || isPartial())) return false;

@@ -25,7 +25,7 @@ export function toWireMessages({ role, name, content }: Msg, format: MessageForm
     ...results,
     {
       role: role === 'tool' ? 'user' : role,
-      name: name && speaker.test(name) ? name : undefined,
+      name: speaker.test(name ?? '') ? name : undefined,
       content: role === 'system' ? plainText(rest) : toWireContent(rest, format),
     },
   ];
@@ -57,15 +57,14 @@ function toWireContent(content: readonly ContentBlock[], format: MessageFormat):
     if (block.type === 'text') return [{ type: 'text', text: block.text }];
     return isMedia(block) ? [toWireMedia(block, format)] : [];
   });
-  return parts.every((part) => part['type'] === 'text') ? parts.map((part) => part['text']).join('\n') : parts;
+  return parts.every((part) => part['type'] === 'text') ? plainText(content) : parts;
 }
 
 function toWireMedia(block: MediaBlock, { features }: MessageFormat): WireObject {
   const { type, name = 'file' } = block;
   const source = inlineSource(block.source);
   if (features.media.includes(type)) {
-    if (type === 'image') return { type: 'image_url', image_url: { url: toUrl(source) } };
-    if (type === 'video') return { type: 'video_url', video_url: { url: toUrl(source) } };
+    if (type === 'image' || type === 'video') return { type: `${type}_url`, [`${type}_url`]: { url: toUrl(source) } };
     // The wire takes sound and files inline only.
     if (source.type === 'base64' && type === 'file') return { type: 'file', file: { filename: name, file_data: toUrl(source) } };
     if (source.type === 'base64') return { type: 'input_audio', input_audio: { data: source.data, format: audioFormat(source.mediaType) } };

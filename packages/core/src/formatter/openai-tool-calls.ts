@@ -31,9 +31,9 @@ export class ToolCallIndex {
     const known = this.#find(fragment.index ?? undefined, id);
     const call = known && !beginsAnother(known, id, name) ? known : this.#open(fragment.index ?? undefined);
     const news = {
-      ...(id && !call.id ? { id } : {}),
-      ...(name && !call.name ? { name } : {}),
-      ...(fragment.extra_content ? { providerMetadata: { extra_content: fragment.extra_content } } : {}),
+      ...(id && !call.id && { id }),
+      ...(name && !call.name && { name }),
+      ...(fragment.extra_content && { providerMetadata: { extra_content: fragment.extra_content } }),
     };
     call.id ??= id;
     call.name ??= name;

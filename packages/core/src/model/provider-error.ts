@@ -1,12 +1,15 @@
 import { AgentError, type AgentErrorCode } from '../error/agent-error.ts';
+import { isRecord } from '../message/is-record.ts';
 import { parseJson } from '../message/parse-json.ts';
 
 const contextLength = /context.?(length|window|size)|(prompt|input) (is )?(too l|length)|(input|many) token|reduce the length/i;
 
 /** The error behind an HTTP status that is no success. */
 export function errorOfResponse(status: number, headers: Headers, text: string): AgentError {
-  const retryAfterMs = retryAfter(headers.get('retry-after'));
-  const details = { status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  const wait = headers.get('retry-after') || 'none';
+  // Seconds, or a date.
+  const retryAfterMs = [Number(wait) * 1000, Math.max(0, Date.parse(wait) - Date.now())].find((ms) => ms >= 0);
+  const details = { status, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   return providerError(`HTTP ${status} from the model server`, parseJson(text), text, details);
 }
 
@@ -30,17 +33,16 @@ interface HttpDetails {
 /** Bodies are `{ error: { message, code, type } }`, `{ error: 'text' }`, `{ message }`, `{ detail }`, or an array of one (Gemini). */
 function providerError(title: string, body: unknown, text: string, details: HttpDetails = {}): AgentError {
   const outer = toObject(Array.isArray(body) ? body[0] : body);
-  const inner = typeof outer['error'] === 'object' ? toObject(outer['error']) : outer;
+  const inner = isRecord(outer['error']) ? outer['error'] : outer;
   const words = [inner['message'], outer['error'], inner['detail']].find(isText);
   const providerCode = [inner['code'], inner['type']].find(isText) ?? '';
   const status = details.status ?? [inner['code'], inner['status_code'], inner['status']].find(isErrorStatus) ?? 500;
   const code = classify(status, `${providerCode} ${words ?? text}`, details.status);
   return new AgentError(code, `${title}: ${words ? quote(words, 600) : quote(text)}`, {
     retryable:
-      (status >= 500 || status === 408 || code === 'MODEL_RATE_LIMITED') &&
-      code !== 'MODEL_CONTEXT_LENGTH' &&
+      (code === 'MODEL_SERVER' ? status >= 500 : code === 'MODEL_RATE_LIMITED' || code === 'MODEL_TIMEOUT') &&
       providerCode !== 'insufficient_quota',
-    details: providerCode ? { ...details, providerCode } : { ...details },
+    details: { ...details, ...(providerCode && { providerCode }) },
   });
 }
 
@@ -54,7 +56,7 @@ function classify(status: number, words: string, httpStatus: number | undefined)
 }
 
 function toObject(value: unknown): Record<string, unknown> {
-  return Object(value ?? {}) as Record<string, unknown>;
+  return Object(value) as Record<string, unknown>;
 }
 
 function isText(value: unknown): value is string {
@@ -63,12 +65,6 @@ function isText(value: unknown): value is string {
 
 function isErrorStatus(value: unknown): value is number {
   return typeof value === 'number' && value >= 400;
-}
-
-/** Milliseconds; the header holds seconds or a date. */
-function retryAfter(header: string | null): number | undefined {
-  if (!header) return undefined;
-  return [Number(header) * 1000, Math.max(0, Date.parse(header) - Date.now())].find((wait) => wait >= 0);
 }
 
 /** One line, cut. */
