@@ -5,17 +5,12 @@ import type { Hook, HookControl } from './hook.ts';
 
 const noControl: HookControl = { stop() {}, gotoReasoning() {}, reject() {} };
 
-type Handler = (event: AgentEvent, control: HookControl) => unknown;
-
-interface Bound {
-  readonly hook: Hook;
-  readonly handler: Handler;
-}
+type Handler = (event: AgentEvent, control: HookControl) => Promise<AgentEvent | void>;
 
 /** Hands events to hooks, one after the other, in the order of their priority. */
 export class HookDispatcher {
   readonly #hooks: readonly Hook[];
-  readonly #bound: Map<string, readonly Bound[]> = new Map();
+  readonly #bound: Map<string, readonly Handler[]> = new Map();
 
   constructor(hooks: readonly Hook[]) {
     this.#hooks = hooks.toSorted((a, b) => (a.priority ?? 100) - (b.priority ?? 100));
@@ -24,10 +19,9 @@ export class HookDispatcher {
   /** What the hooks made of a modifiable event: what one returns is what the next one gets. */
   async modify<E extends AgentEvent>(event: E, control: Partial<HookControl> = {}): Promise<E> {
     let current = event;
-    for (const bound of this.handlers(event.type)) {
+    for (const handle of this.handlers(event.type)) {
       Object.values(current).forEach(freeze);
-      const returned = await call(bound, current, { ...noControl, ...control });
-      if (returned) current = returned as E;
+      current = ((await handle(current, { ...noControl, ...control })) as E | void) || current;
       if (current.type !== event.type) throw new AgentError('HOOK_ERROR', `A hook made something else of ${event.type}.`);
     }
     return current;
@@ -36,40 +30,33 @@ export class HookDispatcher {
   /** Tells the hooks, also those after one that fails; what they return is ignored. */
   async notify(event: AgentEvent): Promise<void> {
     let failure: unknown;
-    for (const bound of this.handlers(event.type)) {
-      try {
-        await call(bound, event, noControl);
-      } catch (error) {
-        failure ??= error;
-      }
-    }
+    for (const handle of this.handlers(event.type)) await handle(event, noControl).catch((error: unknown) => (failure ??= error));
     if (failure) throw failure;
   }
 
   /** Who listens to an event; looked up once a run, as some come by the thousand. */
-  handlers(type: AgentEvent['type']): readonly Bound[] {
+  handlers(type: AgentEvent['type']): readonly Handler[] {
     let bound = this.#bound.get(type);
     if (!bound) this.#bound.set(type, (bound = this.#hooks.flatMap((hook) => bind(hook, type))));
     return bound;
   }
 }
 
-function bind(hook: Hook, type: AgentEvent['type']): readonly Bound[] {
-  return [hook.on?.[type], hook.onEvent].flatMap((handler) => (handler ? { hook, handler: handler.bind(hook) as Handler } : []));
-}
-
-async function call({ hook, handler }: Bound, event: AgentEvent, control: HookControl): Promise<unknown> {
-  try {
-    return await handler(Object.freeze(event), control);
-  } catch (error) {
-    if (hook.onError === 'ignore') return undefined;
-    if (AgentError.is(error)) throw error;
-    const { name = 'unnamed' } = hook;
-    throw new AgentError('HOOK_ERROR', `Hook "${name}" failed at ${event.type}: ${messageOf(error)}`, {
-      cause: error,
-      details: { hook: name, event: event.type },
-    });
-  }
+function bind(hook: Hook, type: AgentEvent['type']): readonly Handler[] {
+  const { name = 'unnamed', on, onEvent, onError } = hook;
+  const given = [on?.[type], onEvent].filter(Boolean) as readonly Required<Hook>['onEvent'][];
+  return given.map((handler) => async (event, control) => {
+    try {
+      return await handler.call(hook, Object.freeze(event), control);
+    } catch (error) {
+      if (onError === 'ignore') return undefined;
+      if (AgentError.is(error)) throw error;
+      throw new AgentError('HOOK_ERROR', `Hook "${name}" failed at ${type}: ${messageOf(error)}`, {
+        cause: error,
+        details: { hook: name, event: type },
+      });
+    }
+  });
 }
 
 /** Lists, messages and their blocks: a hook that writes to them has to hear of it, or log and caches would differ. */
