@@ -27,7 +27,7 @@ export function toCallInput(input: AgentInput = [], context: MessageContext): Ca
 /** Tool results among the messages decide about calls as well (AgentScope: resume with tool results). */
 export function decisionsIn({ messages, decisions }: CallInput): readonly Decision[] {
   const results = messages.flatMap(toolResultsOf);
-  return [...decisions, ...results.map(({ toolUseId, output, state }) => ({ type: 'result', toolUseId, output, state }) as Decision)];
+  return [...decisions, ...results.map((result) => ({ ...result, type: 'result' }) as Decision)];
 }
 
 function isMessage(item: unknown): item is Msg {
@@ -35,5 +35,5 @@ function isMessage(item: unknown): item is Msg {
 }
 
 function isDecision(item: unknown): item is Decision {
-  return isRecord(item) && typeof item['toolUseId'] === 'string' && /^(approve|edit|reject|result)$/.test(String(item['type']));
+  return isRecord(item) && typeof item['toolUseId'] === 'string' && /^(approve|edit|reject|result)$/.test(item['type'] as string);
 }

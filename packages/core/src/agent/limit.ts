@@ -1,6 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { EventBatch } from '../hook/agent-event.ts';
-import type { Msg } from '../message/msg.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import { fitRequest } from './fit-request.ts';
 import { readReply, type Reply } from './read-reply.ts';
@@ -18,23 +17,23 @@ export interface SummarizeOptions {
 export function summarize(options: SummarizeOptions = {}): OnLimit {
   const { prompt = 'Your steps are used up. Answer now from what you have found.' } = options;
   return async function* (run) {
-    const reply = yield* askAtLimit(run, prompt, (messages) => ({ messages, tools: [] }));
+    const reply = yield* askAtLimit(run, prompt);
     if (reply.type === 'cut') return reply;
     return { type: 'whole', message: yield* run.revise('post-summary', withoutCalls(reply.message)) };
   };
 }
 
-/** One request beyond the iterations, with a question that is not stored. */
+/** One request beyond the iterations, without tools, with a question that is not stored. */
 export async function* askAtLimit(
   run: Run,
   question: string,
-  toRequest: (messages: readonly Msg[]) => ModelRequest,
+  adapt = (request: ModelRequest): ModelRequest => request,
 ): AsyncGenerator<EventBatch, Reply> {
   const asked = run.message('user', question);
   const before = await run.modify('pre-summary', { messages: [...(yield* fitRequest(run)), asked] });
   yield [before];
   const { toolChoice: _toolChoice, ...generate } = run.generate;
-  return yield* readReply(run, { ...generate, ...toRequest(before.messages) }, 'summary');
+  return yield* readReply(run, adapt({ ...generate, messages: before.messages, tools: [] }), 'summary');
 }
 
 /** Some models call tools that they were not offered; a closing message with open calls would make the history invalid. */

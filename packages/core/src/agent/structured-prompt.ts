@@ -43,7 +43,7 @@ export function promptOutput(run: Run, { schema, attempts, responseSchema }: Out
     async *settled(): AsyncGenerator<EventBatch, undefined> {},
     async *onLimit(): AsyncGenerator<EventBatch, Reply> {
       const question = 'Your steps are used up. Give your answer now, as JSON alone.';
-      const reply = yield* askAtLimit(run, question, (messages) => tell({ messages, tools: [] }));
+      const reply = yield* askAtLimit(run, question, tell);
       if (reply.type === 'cut') return reply;
       const content = reply.message.content.filter(({ type }) => type !== 'tool_use');
       const checked = await readText(schema, textOf(content));

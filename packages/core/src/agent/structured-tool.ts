@@ -71,7 +71,7 @@ export function toolOutput(run: Run, spec: OutputSpec): OutputRun {
       return { to: 'finish', reason: 'stop', message, output: found.value };
     },
     async *onLimit(): AsyncGenerator<EventBatch, Reply> {
-      const reply = yield* askAtLimit(run, reminder, (messages) => ({ messages, tools: [schema], ...forced }));
+      const reply = yield* askAtLimit(run, reminder, (request) => ({ ...request, tools: [schema], ...forced }));
       if (reply.type === 'cut') return reply;
       const call = toolUsesOf(reply.message).findLast(isOutputCall);
       const checked = call ? await readCall(input, call) : { ok: false as const, issues: [`it was not given to "${outputToolName}"`] };
