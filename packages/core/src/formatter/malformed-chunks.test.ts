@@ -71,3 +71,14 @@ test.each(cases)('$chunk as a whole reply is refused and quoted', async ({ chunk
   expect([error?.name, error?.code, error?.retryable]).toEqual(['AgentError', 'MODEL_BAD_RESPONSE', false]);
   expect(error?.message).toContain(chunk);
 });
+
+test.each(['{"content":5}', '{"content":{"text":"a"}}', '{"content":"a","tool_calls":5}'])(
+  'the message %s of a whole reply is refused, whatever its finish reason says',
+  async (message) => {
+    const body = `{"choices":[{"message":${message},"finish_reason":"stop"}]}`;
+    const { deltas, error } = await read(new OpenAiDecoder(), body, 'application/json');
+    expect(deltas).toEqual([]);
+    expect([error?.code, error?.retryable]).toEqual(['MODEL_BAD_RESPONSE', false]);
+    expect(error?.message).toContain(body);
+  },
+);

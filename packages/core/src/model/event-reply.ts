@@ -44,6 +44,8 @@ export class EventReply {
       : badResponse('The reply breaks off', rest?.data ?? 'no finish reason, no [DONE]', true);
     this.#take(rest ?? { event: '', data: whole ? this.#head : '' }, deltas, problem);
     if (this.done) return deltas;
+    // An event that is cut may come after the reply's end; in a whole reply nothing does.
+    if (whole && this.error) return [];
     if (this.finished || (whole && deltas.length > 0)) this.#finish(deltas);
     else this.error ??= problem;
     return deltas;
