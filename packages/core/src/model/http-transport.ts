@@ -72,18 +72,19 @@ async function post(request: HttpRequest, deadline: Deadline): Promise<Response>
 
 /** What is no `AgentError` comes from `fetch` or the body: Node says `fetch failed` and keeps the reason as the cause. */
 function readable(error: unknown, request: HttpRequest): AgentError {
-  if (AgentError.is(error)) {
-    error.message = withoutSecrets(error.message, request);
-    return error;
-  }
-  const reason = withoutSecrets(messageOf((error as Error | undefined)?.cause ?? error), request);
-  return new AgentError('MODEL_UNREACHABLE', `The connection to ${request.url} failed: ${reason}`, { cause: error, retryable: true });
+  const reason = (error as Error | undefined)?.cause ?? error;
+  const failure = AgentError.is(error)
+    ? error
+    : new AgentError('MODEL_UNREACHABLE', `The connection to ${request.url} failed: ${messageOf(reason)}`, {
+        cause: error,
+        retryable: true,
+      });
+  failure.message = withoutSecrets(failure.message, request);
+  return failure;
 }
 
 /** Servers and runtimes quote what they were sent, a wrong key for one. */
 function withoutSecrets(text: string, { headers }: HttpRequest): string {
-  return Object.values(headers).reduce((clean, value) => {
-    const secret = value.replace(/^Bearer /, '');
-    return secret.length < 8 ? clean : clean.replaceAll(secret, '***');
-  }, text);
+  const secrets = Object.values(headers).map((value) => value.replace(/^Bearer /, ''));
+  return secrets.reduce((clean, secret) => (secret.length < 8 ? clean : clean.replaceAll(secret, '***')), text);
 }
