@@ -32,15 +32,15 @@ export interface OpenAiOptions {
  * `INVALID_INPUT` where the key cannot be sent.
  */
 export function openai(options: OpenAiOptions): ChatModel {
-  const { model, baseURL = 'https://api.openai.com/v1', timeoutMs = 300_000 } = options;
+  const { model, baseURL = 'https://api.openai.com/v1', timeoutMs = 300_000, sendThinking = false, includeUsage = true } = options;
   const features: ModelFeatures = { tools: true, media: ['image', 'file'], ...options.features };
   const url = `${baseURL.replace(/\/+$/, '')}/chat/completions`;
   const formatter = openAiFormatter({
     model,
     features,
     maxTokensField: options.maxTokensField ?? (/\b(openai|azure)\.com\//.test(url) ? 'max_completion_tokens' : 'max_tokens'),
-    sendThinking: options.sendThinking ?? false,
-    includeUsage: options.includeUsage ?? true,
+    sendThinking,
+    includeUsage,
   });
   return {
     provider: 'openai',

@@ -17,9 +17,9 @@ export interface MessageOptions extends MessageContext {
 }
 
 export function createMessage(role: Role, content: string | readonly ContentBlock[], options: MessageOptions = {}): Msg {
-  const { id, name, metadata, generateId = () => crypto.randomUUID(), now = Date.now } = options;
+  const { generateId = () => crypto.randomUUID(), now = Date.now, id = generateId(), name, metadata } = options;
   return {
-    id: id ?? generateId(),
+    id,
     role,
     ...(name !== undefined && { name }),
     content: typeof content === 'string' ? [{ type: 'text', text: content }] : content,

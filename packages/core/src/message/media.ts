@@ -13,6 +13,6 @@ export function inlineSource(source: MediaSource): MediaSource {
  */
 export function mediaPlaceholder({ type, source, name }: MediaBlock): string {
   const known = inlineSource(source);
-  const place = known.type === 'url' && !known.url.startsWith('data:') ? known.url : '';
+  const place = known.type === 'url' && !known.url.startsWith('data:') && known.url;
   return `[${type}: ${[name, place].filter(Boolean).join(' ') || (known.mediaType ?? 'inline')}]`;
 }

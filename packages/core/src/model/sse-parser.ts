@@ -29,7 +29,7 @@ export class SseParser {
 
   #take(text: string): readonly ServerSentEvent[] {
     if (!text) return [];
-    this.#partial += this.#afterReturn && text[0] === '\n' ? text.slice(1) : text;
+    this.#partial += this.#afterReturn ? text.replace(/^\n/, '') : text;
     this.#afterReturn = text.endsWith('\r');
     if (!/[\r\n]/.test(text)) return [];
     const events: ServerSentEvent[] = [];
