@@ -1,17 +1,24 @@
 import type { ContentBlock, MediaBlock, TextBlock, ThinkingBlock } from '../message/content-block.ts';
 import type { JsonObject } from '../message/json.ts';
 import { mediaKind } from '../message/media-kind.ts';
-import type { Writable } from '../message/writable.ts';
 import { parseJson } from '../message/parse-json.ts';
 import type { ModelDelta } from '../model/chat-model.ts';
 import type { Usage } from '../model/usage.ts';
 
-/** A text or thinking block that is being written. */
+/** A text or thinking block that is being written; it has one of the two fields, the one of its type's name. */
+interface OpenBlock {
+  readonly type: 'text' | 'thinking';
+  text: string;
+  thinking: string;
+  signature?: string;
+  providerMetadata?: JsonObject;
+}
+
 interface OpenText {
   readonly deltaId: string;
   /** Unique within the session. */
   readonly blockId: string;
-  readonly block: Writable<TextBlock> | Writable<ThinkingBlock>;
+  readonly block: OpenBlock;
 }
 
 interface OpenCall {
@@ -68,7 +75,7 @@ export class ReplyAssembler {
 
   /** The blocks so far. `partial`: the reply was cut, so its tool calls may be incomplete and are left out. */
   content(options: { readonly partial: boolean }): readonly ContentBlock[] {
-    const texts = this.#texts.map((open) => open.block).filter((block) => textIn(block) || 'signature' in block || block.providerMetadata);
+    const texts = this.#texts.map((open) => open.block).filter((block) => block[block.type] || block.signature || block.providerMetadata);
     const calls = options.partial ? [] : [...this.#calls.values()].map(toolUseBlock);
     return [...texts, ...this.#media, ...calls];
   }
@@ -77,16 +84,12 @@ export class ReplyAssembler {
     const { type, id: deltaId } = delta;
     let open = this.#texts.find((text) => text.block.type === type && text.deltaId === deltaId);
     if (!open) {
-      const block = type === 'text' ? { type, text: '' } : { type, thinking: '' };
-      open = { deltaId, blockId: `${this.#options.messageId}:${this.#texts.length}`, block };
+      open = { deltaId, blockId: `${this.#options.messageId}:${this.#texts.length}`, block: { type, [type]: '' } as unknown as OpenBlock };
       this.#texts.push(open);
     }
     const { block, blockId } = open;
-    if (block.type === 'text') block.text += delta.delta;
-    else {
-      block.thinking += delta.delta;
-      if (delta.signature) block.signature = (block.signature ?? '') + delta.signature;
-    }
+    block[type] += delta.delta;
+    if (type === 'thinking' && delta.signature) block.signature = (block.signature ?? '') + delta.signature;
     addMetadata(block, delta.providerMetadata);
     return delta.delta ? { type: 'reasoning-chunk', blockId, kind: type, delta: delta.delta } : undefined;
   }
@@ -94,8 +97,10 @@ export class ReplyAssembler {
   #addToolInput(delta: Extract<ModelDelta, { type: 'tool-input' }>): ReplyPiece | undefined {
     let call = this.#calls.get(delta.index);
     if (!call) {
-      const claimed = delta.id !== undefined && this.#options.claimToolUseId(delta.id);
-      call = { id: claimed ? delta.id : this.#newId(), name: '', raw: '' };
+      const { claimToolUseId, generateId } = this.#options;
+      let toolUseId = delta.id;
+      if (!toolUseId || !claimToolUseId(toolUseId)) claimToolUseId((toolUseId = `call_${generateId()}`));
+      call = { id: toolUseId, name: '', raw: '' };
       this.#calls.set(delta.index, call);
     }
     const { id, name } = call;
@@ -104,18 +109,8 @@ export class ReplyAssembler {
     addMetadata(call, delta.providerMetadata);
     if (delta.id && delta.id !== id) addMetadata(call, { id: delta.id });
     // A name that came late releases the arguments that waited for it; a name alone announces the call.
-    return call.name ? { type: 'tool-input-chunk', toolUseId: id, name: call.name, delta: name ? delta.delta : call.raw } : undefined;
+    return call.name && (!name || delta.delta) ? { type: 'tool-input-chunk', toolUseId: id, name: call.name, delta: name ? delta.delta : call.raw } : undefined;
   }
-
-  #newId(): string {
-    const id = `call_${this.#options.generateId()}`;
-    this.#options.claimToolUseId(id);
-    return id;
-  }
-}
-
-function textIn(block: TextBlock | ThinkingBlock): string {
-  return block.type === 'text' ? block.text : block.thinking;
 }
 
 function addMetadata(target: { providerMetadata?: JsonObject }, metadata: JsonObject | undefined): void {

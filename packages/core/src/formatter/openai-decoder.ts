@@ -2,14 +2,14 @@ import { isRecord } from '../message/is-record.ts';
 import type { ModelDelta } from '../model/chat-model.ts';
 import type { Usage } from '../model/usage.ts';
 import type { ReplyDecoder } from './formatter.ts';
-import { ToolCallIndex } from './openai-tool-calls.ts';
+import { decodeToolCall, type OpenCall } from './openai-tool-calls.ts';
 import type { WireChoice, WireChunk, WireContent, WireDelta, WireUsage } from './openai-wire.ts';
 
 type Kind = 'text' | 'thinking';
 
 /** Takes the chunks of every chat-completions server we have seen; their quirks are named where they are met. */
 export class OpenAiDecoder implements ReplyDecoder {
-  readonly #calls = new ToolCallIndex();
+  readonly #calls: OpenCall[] = [];
   #blocks = 0;
   /** The kind of block that is being written, and its id. */
   #kind: Kind | undefined;
@@ -36,7 +36,7 @@ export class OpenAiDecoder implements ReplyDecoder {
   end(): ModelDelta {
     return {
       type: 'finish',
-      reason: this.#reason || (this.#calls.size > 0 ? 'tool_calls' : 'stop'),
+      reason: this.#reason || (this.#calls.length > 0 ? 'tool_calls' : 'stop'),
       ...(this.#usage && { usage: toUsage(this.#usage) }),
       metadata: this.#metadata,
     };
@@ -52,8 +52,7 @@ export class OpenAiDecoder implements ReplyDecoder {
     for (const fragment of delta.tool_calls ?? []) {
       if (!fragment) continue;
       this.#kind = undefined;
-      const input = this.#calls.decode(fragment);
-      if (input) deltas.push(input);
+      decodeToolCall(fragment, this.#calls, deltas);
     }
   }
 
