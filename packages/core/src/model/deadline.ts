@@ -27,7 +27,7 @@ export class Deadline {
     this.signal.throwIfAborted();
     const onTimeout = (): void =>
       this.#controller.abort(new AgentError('MODEL_TIMEOUT', `The model server was silent for ${timeoutMs} ms`, { retryable: true }));
-    const timer = timeoutMs <= longestTimeout ? setTimeout(onTimeout, timeoutMs) : undefined;
+    const timer = setTimeout(onTimeout, Math.min(timeoutMs, longestTimeout));
     try {
       return await abortable(work(), this.signal);
     } finally {
@@ -40,7 +40,6 @@ export class Deadline {
   }
 
   readonly #onAbort = (): void => {
-    const cause: unknown = this.#caller.reason;
-    this.#controller.abort(AgentError.is(cause) ? cause : new AgentError('ABORTED', 'The request to the model was aborted', { cause }));
+    this.#controller.abort(AgentError.from(this.#caller.reason, 'ABORTED'));
   };
 }
