@@ -3,17 +3,16 @@ import type { ModelDelta } from '../model/chat-model.ts';
 import type { Usage } from '../model/usage.ts';
 import type { ReplyDecoder } from './formatter.ts';
 import { decodeToolCall, type OpenCall } from './openai-tool-calls.ts';
-import type { WireChoice, WireChunk, WireContent, WireDelta, WireUsage } from './openai-wire.ts';
+import type { WireChoice, WireChunk, WireDelta, WireUsage } from './openai-wire.ts';
 
 type Kind = 'text' | 'thinking';
 
 /** Takes the chunks of every chat-completions server we have seen; their quirks are named where they are met. */
 export class OpenAiDecoder implements ReplyDecoder {
   readonly #calls: OpenCall[] = [];
-  #blocks = 0;
-  /** The kind of block that is being written, and its id. */
+  #blocks = -1;
+  /** The kind of block that is being written. */
   #kind: Kind | undefined;
-  #block = '';
   #choice: number | null | undefined;
   #reason = '';
   #usage: WireUsage | undefined;
@@ -46,37 +45,30 @@ export class OpenAiDecoder implements ReplyDecoder {
     this.#choice ??= choice.index;
     if (choice.index !== this.#choice && choice.index != null) return;
     if (choice.finish_reason) this.#reason = choice.finish_reason;
-    const delta = choice.delta ?? choice.message;
-    if (!delta) return;
-    this.#decodeText(delta, deltas);
-    for (const fragment of delta.tool_calls ?? []) {
+    const { content, refusal, reasoning_content, reasoning, tool_calls } = choice.delta ?? choice.message ?? {};
+    this.#push('thinking', reasoning_content || reasoning, deltas);
+    this.#push('text', content, deltas);
+    this.#push('text', refusal, deltas);
+    for (const fragment of tool_calls ?? []) {
       if (!fragment) continue;
       this.#kind = undefined;
       decodeToolCall(fragment, this.#calls, deltas);
     }
   }
 
-  #decodeText({ content, refusal, reasoning_content, reasoning }: WireDelta, deltas: ModelDelta[]): void {
-    this.#push('thinking', reasoning_content || reasoning, deltas);
-    if (typeof content === 'object') for (const part of content ?? []) this.#decodePart(part, deltas);
-    else this.#push('text', content, deltas);
-    this.#push('text', refusal, deltas);
-  }
-
-  #decodePart({ text, thinking }: WireContent, deltas: ModelDelta[]): void {
-    if (typeof thinking === 'object') for (const part of thinking ?? []) this.#push('thinking', part.text, deltas);
-    else this.#push('thinking', thinking, deltas);
-    this.#push('text', text, deltas);
-  }
-
-  #push(kind: Kind, delta: string | null | undefined, deltas: ModelDelta[]): void {
-    if (!delta) return;
-    if (typeof delta !== 'string') throw new TypeError(kind);
-    if (this.#kind !== kind) {
+  #push(kind: Kind, content: WireDelta['content'], deltas: ModelDelta[]): void {
+    if (!content) return;
+    if (typeof content === 'string') {
+      if (this.#kind !== kind) this.#blocks++;
       this.#kind = kind;
-      this.#block = `${kind}-${this.#blocks++}`;
+      deltas.push({ type: kind, id: `${kind}-${this.#blocks}`, delta: content });
+      return;
     }
-    deltas.push({ type: kind, id: this.#block, delta });
+    // `in` throws where a part is no object.
+    for (const part of content) {
+      if ('thinking' in part) this.#push('thinking', part.thinking, deltas);
+      if ('text' in part) this.#push(kind, part.text, deltas);
+    }
   }
 }
 
