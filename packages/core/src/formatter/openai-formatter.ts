@@ -1,7 +1,7 @@
 import { isRecord } from '../message/is-record.ts';
 import type { JsonObject, JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
-import type { ModelFeatures, ModelRequest, ToolChoice, ToolSchema } from '../model/chat-model.ts';
+import type { ModelFeatures, ToolChoice, ToolSchema } from '../model/chat-model.ts';
 import type { Formatter } from './formatter.ts';
 import { OpenAiDecoder } from './openai-decoder.ts';
 import { toWireMessages, type WireObject } from './openai-messages.ts';
@@ -24,17 +24,23 @@ export interface OpenAiFormat {
  * joined, not serialised again, at each step.
  */
 export function openAiFormatter(format: OpenAiFormat): Formatter {
-  const messageText = memoize((message: Msg) =>
-    toWireMessages(message, format)
-      .map((wire) => JSON.stringify(wire))
-      .join(','),
-  );
+  // The elements of an array, without its brackets.
+  const messageText = memoize((message: Msg) => JSON.stringify(toWireMessages(message, format)).slice(1, -1));
   const toolText = memoize((tool: ToolSchema) => JSON.stringify(toWireTool(tool)));
 
   return {
     format(request) {
-      const { providerOptions = {}, messages, tools } = request;
-      const options = JSON.stringify({ model: format.model, ...toOptions(request, format), ...providerOptions });
+      const { providerOptions = {}, messages, tools, maxTokens, temperature, toolChoice, responseSchema } = request;
+      const options = JSON.stringify({
+        model: format.model,
+        stream: true,
+        stream_options: format.includeUsage ? { include_usage: true } : undefined,
+        [format.maxTokensField]: maxTokens,
+        temperature,
+        tool_choice: tools.length > 0 ? toWireChoice(toolChoice) : undefined,
+        response_format: responseSchema && toWireResponseFormat(responseSchema),
+        ...providerOptions,
+      });
       // Strings are added to, not joined: a join would copy a long history once more than sending it does.
       let body = options.slice(0, -1);
       if (!('messages' in providerOptions)) body += `,"messages":[${list(messages.map(messageText))}]`;
@@ -48,18 +54,6 @@ export function openAiFormatter(format: OpenAiFormat): Formatter {
 /** What has no wire form is left out. */
 export function list(texts: readonly string[]): string {
   return texts.reduce((all, text) => (all && text ? `${all},${text}` : all + text), '');
-}
-
-function toOptions(request: ModelRequest, { includeUsage, maxTokensField }: OpenAiFormat): WireObject {
-  const { maxTokens, temperature, toolChoice, responseSchema, tools } = request;
-  return {
-    stream: true,
-    stream_options: includeUsage ? { include_usage: true } : undefined,
-    [maxTokensField]: maxTokens,
-    temperature,
-    tool_choice: tools.length > 0 ? toWireChoice(toolChoice) : undefined,
-    response_format: responseSchema && toWireResponseFormat(responseSchema),
-  };
 }
 
 function toWireTool({ name, description, parameters, strict }: ToolSchema): WireObject {
@@ -78,8 +72,8 @@ export function toWireResponseFormat(schema: JsonObject): WireObject {
 function isStrict(schema: JsonValue): boolean {
   if (!isRecord(schema)) return true;
   const { type, properties, required = [], additionalProperties } = schema as JsonObject & { readonly required?: readonly JsonValue[] };
-  const isPartial = (): boolean => Object.keys(properties ?? {}).some((name) => !required.includes(name));
-  if (type === 'object' && (additionalProperties !== false || isPartial())) return false;
+  const names = Object.keys(properties ?? {});
+  if (type === 'object' && (additionalProperties !== false || names.some((name) => !required.includes(name)))) return false;
   return Object.values(schema).every(isStrict);
 }
 

@@ -67,18 +67,14 @@ function toWireMedia(block: MediaBlock, { features }: MessageFormat): WireObject
     if (type === 'image' || type === 'video') return { type: `${type}_url`, [`${type}_url`]: { url: toUrl(source) } };
     // The wire takes sound and files inline only.
     if (source.type === 'base64' && type === 'file') return { type: 'file', file: { filename: name, file_data: toUrl(source) } };
-    if (source.type === 'base64') return { type: 'input_audio', input_audio: { data: source.data, format: audioFormat(source.mediaType) } };
+    // `audio/x-wav` is `wav`, `audio/mpeg` is `mp3`.
+    if (source.type === 'base64') return { type: 'input_audio', input_audio: { data: source.data, format: /wav|flac|ogg|aac/.exec(source.mediaType)?.[0] ?? 'mp3' } };
   }
   return { type: 'text', text: mediaPlaceholder(block) };
 }
 
 export function toUrl(source: MediaSource): string {
   return source.type === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`;
-}
-
-/** `audio/x-wav` is `wav`, `audio/mpeg` is `mp3`. */
-function audioFormat(mediaType: string): string {
-  return /wav|flac|ogg|aac/.exec(mediaType)?.[0] ?? 'mp3';
 }
 
 export function plainText(blocks: readonly ContentBlock[]): string {
