@@ -4,7 +4,7 @@ import type { AgentEvent } from '../hook/agent-event.ts';
 import type { ToolResult } from '../message/content-block.ts';
 import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
-import { abortable } from '../model/abortable.ts';
+import { Deadline } from '../model/deadline.ts';
 import type { ContextToken } from './context-token.ts';
 import type { ReadyCall } from './prepare-call.ts';
 import type { ToolContext } from './tool.ts';
@@ -34,16 +34,12 @@ export interface RunCallOptions {
 export async function runCall(call: ReadyCall, options: RunCallOptions): Promise<ToolResult | Suspension> {
   const { tool, toolUse, input } = call;
   const { signal, context } = options;
-  if (signal.aborted) return interruptedResult(toolUse);
-  const own = new AbortController();
-  const onAbort = (): void => own.abort(AgentError.from(signal.reason, 'ABORTED'));
-  const onTimeout = (): void => own.abort(new AgentError('TOOL_TIMEOUT', `Tool "${tool.name}" timed out after ${tool.timeoutMs} ms`));
-  const timer = setTimeout(onTimeout, tool.timeoutMs);
-  signal.addEventListener('abort', onAbort);
+  const toError = (ms: number): AgentError => new AgentError('TOOL_TIMEOUT', `Tool "${tool.name}" timed out after ${ms} ms`);
+  const deadline = new Deadline(signal, tool.timeoutMs, toError);
   let ended = false;
   const toolContext: ToolContext = {
     ...options,
-    signal: own.signal,
+    signal: deadline.signal,
     toolUseId: toolUse.id,
     emit: (progress) => void (ended || options.emit(progress)),
     forward: (events) => void (ended || options.forward(events)),
@@ -57,7 +53,7 @@ export async function runCall(call: ReadyCall, options: RunCallOptions): Promise
   };
   const execute = async (): Promise<ToolResult> => outputResult(toolUse, await tool.execute!(input, toolContext));
   try {
-    return await abortable(execute(), own.signal);
+    return await deadline.wait(execute);
   } catch (error) {
     if (signal.aborted) return interruptedResult(toolUse);
     if (isSuspension(error)) return error;
@@ -65,8 +61,7 @@ export async function runCall(call: ReadyCall, options: RunCallOptions): Promise
     return errorResult(toolUse, messageOf(error));
   } finally {
     ended = true;
-    clearTimeout(timer);
-    signal.removeEventListener('abort', onAbort);
+    deadline.end();
   }
 }
 
