@@ -1,4 +1,3 @@
-import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent, EventBatch } from '../hook/agent-event.ts';
 import type { AgentResult } from './agent-result.ts';
 import type { RunDriver } from './run-driver.ts';
@@ -46,10 +45,8 @@ export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
   }
 
   /** The arrays themselves: one a network read or tick. Never empty. Rejects with `INVALID_INPUT` where the run has its one reader. */
-  async *batches(): AsyncGenerator<EventBatch, undefined> {
-    const batches = this.#driver.read(this.#afterSeq);
-    if (!batches) throw new AgentError('INVALID_INPUT', 'This stream has a reader already.');
-    yield* batches;
+  batches(): AsyncGenerator<EventBatch, undefined> {
+    return this.#driver.read(this.#afterSeq);
   }
 
   /** The batches as a stream, made when asked for; nothing is read ahead. Cancelling it is `cancel()`. */

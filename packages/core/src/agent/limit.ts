@@ -19,7 +19,10 @@ export function summarize(options: SummarizeOptions = {}): OnLimit {
   return async function* (run) {
     const reply = yield* askAtLimit(run, prompt);
     if (reply.type === 'cut') return reply;
-    return { type: 'whole', message: yield* run.revise('post-summary', withoutCalls(reply.message)) };
+    // Some models call tools that they were not offered; a closing message with open calls would make the history invalid.
+    const content = reply.message.content.filter((block) => block.type !== 'tool_use');
+    if (!content.length) throw new AgentError('MODEL_BAD_RESPONSE', 'The model gave no answer.');
+    return { type: 'whole', message: yield* run.revise('post-summary', { ...reply.message, content }) };
   };
 }
 
@@ -34,11 +37,4 @@ export async function* askAtLimit(
   yield [before];
   const { toolChoice: _toolChoice, ...generate } = run.generate;
   return yield* readReply(run, adapt({ ...generate, messages: before.messages, tools: [] }), 'summary');
-}
-
-/** Some models call tools that they were not offered; a closing message with open calls would make the history invalid. */
-function withoutCalls(message: Reply['message'] & {}): Reply['message'] & {} {
-  const content = message.content.filter((block) => block.type !== 'tool_use');
-  if (!content.length) throw new AgentError('MODEL_BAD_RESPONSE', 'The model gave no answer.');
-  return { ...message, content };
 }

@@ -1,3 +1,4 @@
+import { AgentError } from '../error/agent-error.ts';
 import type { EventBatch } from '../hook/agent-event.ts';
 import type { AgentResult } from './agent-result.ts';
 import { addToLog, logSince, type RunLog } from './run-log.ts';
@@ -56,12 +57,21 @@ export class RunDriver<T = unknown> {
     return void (await this.result);
   }
 
-  /** For a reader: the pace is its own where it is the first, else all after `seq`. Undefined where another one sets the pace. */
-  read(seq: number): AsyncGenerator<EventBatch, undefined> | undefined {
-    if (this.#log) return this.#follow(this.#log, seq);
-    if (this.#state !== 'new') return undefined;
+  /** For a reader: the pace is its own where it is the first, else all after `seq`. Rejects with `INVALID_INPUT` where another one sets it. */
+  async *read(seq: number): AsyncGenerator<EventBatch, undefined> {
+    for (let seen = seq; this.#log; ) {
+      const batch = logSince(this.#log, seen);
+      seen = batch.at(-1)?.seq ?? seen;
+      if (batch.length) yield batch;
+      else if (!(await this.#next)) return;
+    }
+    if (this.#state !== 'new') throw new AgentError('INVALID_INPUT', 'This stream has a reader already.');
     this.#state = 'paced';
-    return this.#pace();
+    try {
+      for (let batch; (batch = await this.pull()); ) yield batch;
+    } finally {
+      await this.cancel();
+    }
   }
 
   /** Aborts the run and waits until its log is in order; of a detached run, or one that ended, it does nothing. */
@@ -70,23 +80,6 @@ export class RunDriver<T = unknown> {
     this.#options.abort();
     if (this.#state !== 'driven') this.#drive();
     await this.result.catch(() => {});
-  }
-
-  async *#pace(): AsyncGenerator<EventBatch, undefined> {
-    try {
-      for (let batch = await this.pull(); batch; batch = await this.pull()) yield batch;
-    } finally {
-      await this.cancel();
-    }
-  }
-
-  async *#follow(log: RunLog, seq: number): AsyncGenerator<EventBatch, undefined> {
-    for (let seen = seq; ;) {
-      const batch = logSince(log, seen);
-      seen = batch.at(-1)?.seq ?? seen;
-      if (batch.length) yield batch;
-      else if (!(await this.#next)) return;
-    }
   }
 
   async #drive(): Promise<void> {

@@ -9,7 +9,7 @@ export type ToolQueueItem =
   | { readonly type: 'outcome'; readonly toolUse: ToolUse; readonly outcome: ToolResult | Suspension }
   | { readonly type: 'failure'; readonly toolUse: ToolUse; readonly error: unknown };
 
-/** Where a call puts what it has before its end. */
+/** Where a call puts what it has before its end; what comes after it is dropped. */
 export interface ToolSink {
   emit(chunk: JsonValue): void;
   forward(events: readonly AgentEvent[]): void;
@@ -32,24 +32,27 @@ export function toolQueue(concurrency: number = Infinity): ToolQueue {
   let items: ToolQueueItem[] = [];
   let running = 0;
   let wake: (() => void) | undefined;
-  const push = (item: ToolQueueItem): void => {
-    items.push(item);
-    wake?.();
-  };
-  const end = (item: ToolQueueItem): void => {
-    running -= 1;
-    push(item);
-    waiting.shift()?.();
-  };
   return {
     start(toolUse, run) {
+      let ended = false;
+      const put = (item: ToolQueueItem): void => {
+        if (ended) return;
+        items.push(item);
+        wake?.();
+      };
+      const end = (item: ToolQueueItem): void => {
+        put(item);
+        ended = true;
+        running -= 1;
+        waiting.shift()?.();
+      };
       const sink: ToolSink = {
         emit(chunk) {
-          const old = items.filter((item) => item.type === 'progress' && item.toolUse === toolUse);
-          if (old.length >= maxWaitingProgress) items.splice(items.indexOf(old[0]!), 1);
-          push({ type: 'progress', toolUse, chunk });
+          put({ type: 'progress', toolUse, chunk });
+          const all = items.filter((item) => item.type === 'progress' && item.toolUse === toolUse);
+          if (all.length > maxWaitingProgress) items.splice(items.indexOf(all[0]!), 1);
         },
-        forward: (events) => push({ type: 'events', toolUse, events }),
+        forward: (events) => put({ type: 'events', toolUse, events }),
       };
       const begin = (): void => {
         running += 1;

@@ -28,21 +28,18 @@ export interface RunCallOptions {
 }
 
 /**
- * Runs one prepared call to its result. Progress after the end is dropped. Rejects only when the tool throws an `AgentError` with
- * `TOOL_ERROR`: a failure that ends the agent's call.
+ * Runs one prepared call to its result. Rejects only when the tool throws an `AgentError` with `TOOL_ERROR`: a failure that ends the
+ * agent's call.
  */
 export async function runCall(call: ReadyCall, options: RunCallOptions): Promise<ToolResult | Suspension> {
   const { tool, toolUse, input } = call;
   const { signal, context } = options;
   const toError = (ms: number): AgentError => new AgentError('TOOL_TIMEOUT', `Tool "${tool.name}" timed out after ${ms} ms`);
   const deadline = new Deadline(signal, tool.timeoutMs, toError);
-  let ended = false;
   const toolContext: ToolContext = {
     ...options,
     signal: deadline.signal,
     toolUseId: toolUse.id,
-    emit: (progress) => void (ended || options.emit(progress)),
-    forward: (events) => void (ended || options.forward(events)),
     get<T>(token: ContextToken<T>): T {
       if (!context.has(token)) throw new AgentError('CONFIGURATION', `Nothing is provided for "${token.name}".`);
       return context.get(token) as T;
@@ -60,7 +57,6 @@ export async function runCall(call: ReadyCall, options: RunCallOptions): Promise
     if (AgentError.is(error) && error.code === 'TOOL_ERROR') throw error;
     return errorResult(toolUse, messageOf(error));
   } finally {
-    ended = true;
     deadline.end();
   }
 }
