@@ -109,7 +109,9 @@ export class ReplyAssembler {
     addMetadata(call, delta.providerMetadata);
     if (delta.id && delta.id !== id) addMetadata(call, { id: delta.id });
     // A name that came late releases the arguments that waited for it; a name alone announces the call.
-    return call.name && (!name || delta.delta) ? { type: 'tool-input-chunk', toolUseId: id, name: call.name, delta: name ? delta.delta : call.raw } : undefined;
+    return call.name && (!name || delta.delta)
+      ? { type: 'tool-input-chunk', toolUseId: id, name: call.name, delta: name ? delta.delta : call.raw }
+      : undefined;
   }
 }
 

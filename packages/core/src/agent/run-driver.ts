@@ -59,7 +59,7 @@ export class RunDriver<T = unknown> {
 
   /** For a reader: the pace is its own where it is the first, else all after `seq`. Rejects with `INVALID_INPUT` where another one sets it. */
   async *read(seq: number): AsyncGenerator<EventBatch, undefined> {
-    for (let seen = seq; this.#log; ) {
+    for (let seen = seq; this.#log;) {
       const batch = logSince(this.#log, seen);
       seen = batch.at(-1)?.seq ?? seen;
       if (batch.length) yield batch;
@@ -68,7 +68,7 @@ export class RunDriver<T = unknown> {
     if (this.#state !== 'new') throw new AgentError('INVALID_INPUT', 'This stream has a reader already.');
     this.#state = 'paced';
     try {
-      for (let batch; (batch = await this.pull()); ) yield batch;
+      for (let batch; (batch = await this.pull());) yield batch;
     } finally {
       await this.cancel();
     }

@@ -68,7 +68,8 @@ function toWireMedia(block: MediaBlock, { features }: MessageFormat): WireObject
     // The wire takes sound and files inline only.
     if (source.type === 'base64' && type === 'file') return { type: 'file', file: { filename: name, file_data: toUrl(source) } };
     // `audio/x-wav` is `wav`, `audio/mpeg` is `mp3`.
-    if (source.type === 'base64') return { type: 'input_audio', input_audio: { data: source.data, format: /wav|flac|ogg|aac/.exec(source.mediaType)?.[0] ?? 'mp3' } };
+    if (source.type === 'base64')
+      return { type: 'input_audio', input_audio: { data: source.data, format: /wav|flac|ogg|aac/.exec(source.mediaType)?.[0] ?? 'mp3' } };
   }
   return { type: 'text', text: mediaPlaceholder(block) };
 }
