@@ -21,6 +21,7 @@ test.for([
   ['dogs', 'Rex is a good dog.'],
   ['ALLERGIC', 'Allergic to peanuts.'],
   ['alergic', 'Allergic to peanuts.'],
+  ['photo', 'She studies photography.'],
   ['cafe', 'The best café is on Main Street.'],
   ['我的猫叫什么名字？', '我养了一只猫，名字叫小白。'],
   ['東京の天気', '先週は東京に出張しました。'],
@@ -154,6 +155,48 @@ test('a large record is split and found again', async () => {
   expect(await find(keywordMemory({ store }), 'tea')).toEqual([text]);
 });
 
+test('a record is written from behind: where its first value is, all are', async () => {
+  const store = new MemoryStore({ maxValueBytes: 64 });
+  const setMany = vi.spyOn(store, 'setMany');
+  await say(keywordMemory({ store }), 'tea '.repeat(30));
+  const keys = setMany.mock.calls[0]![0].map(([key]) => key);
+  expect(keys.length).toBeGreaterThan(2);
+  expect(keys.map((key) => /~\d+:(\d+)$/.exec(key)?.[1] ?? '0')).toEqual(keys.map((_, index) => String(keys.length - 1 - index)));
+});
+
+test('what is being written when its session is deleted is deleted with it', async () => {
+  const { store, memory, again } = open();
+  let write = (): void => {};
+  const written = new Promise<void>((resolve) => (write = resolve));
+  vi.spyOn(store, 'setMany').mockImplementationOnce((entries) => written.then(() => MemoryStore.prototype.setMany.call(store, entries)));
+  const done = Promise.all([say(memory, 'tea'), memory.deleteSession('s')]);
+  write();
+  await done;
+  expect(await store.keys('')).toEqual([]);
+  expect(await find(again(), 'tea')).toEqual([]);
+});
+
+test('what was read before it was deleted is not taken in afterwards', async () => {
+  const { store, memory, again } = open();
+  await say(memory, 'tea');
+  const other = again();
+  let read = (): void => {};
+  const reading = new Promise<void>((resolve) => (read = resolve));
+  const started = new Promise<void>((resolve) =>
+    vi.spyOn(store, 'getMany').mockImplementationOnce(async (keys) => {
+      const values = await MemoryStore.prototype.getMany.call(store, keys);
+      resolve();
+      await reading;
+      return values;
+    }),
+  );
+  const found = find(other, 'tea');
+  await started;
+  await other.deleteSession('s');
+  read();
+  expect(await found).toEqual([]);
+});
+
 /** Its listing has what was written, and still has what was deleted, only when `catchUp` is called. */
 class LaggingStore extends MemoryStore {
   #listed: readonly string[] = [];
@@ -164,6 +207,26 @@ class LaggingStore extends MemoryStore {
     return this.#listed.filter((key) => key.startsWith(prefix));
   }
 }
+
+/** Still reads what was deleted, too. */
+class StaleStore extends LaggingStore {
+  readonly #seen = new Map<string, string>();
+  override async getMany(keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    for (const [key, value] of await super.getMany(keys)) this.#seen.set(key, value);
+    return new Map(keys.flatMap((key) => (this.#seen.has(key) ? [[key, this.#seen.get(key)!] as const] : [])));
+  }
+}
+
+test('a store that still lists and reads what was deleted does not bring it back', async () => {
+  const store = new StaleStore();
+  const memory = keywordMemory({ store });
+  const other = keywordMemory({ store });
+  await say(other, 'tea');
+  await store.catchUp();
+  expect(await find(memory, 'tea')).toEqual(['tea']);
+  await memory.deleteSession('s');
+  expect(await find(memory, 'tea')).toEqual([]);
+});
 
 test('on a store whose listing lags, an instance knows at once what it did itself', async () => {
   const store = new LaggingStore();
@@ -178,6 +241,11 @@ test('on a store whose listing lags, an instance knows at once what it did itsel
   expect(await find(memory, 'tea')).toEqual([]);
   await store.catchUp();
   expect(await find(memory, 'tea')).toEqual([]);
+  expect(await find(other, 'tea')).toEqual([]);
+
+  await say(memory, 'tea that no listing has yet');
+  await memory.deleteSession('s');
+  await store.catchUp();
   expect(await find(other, 'tea')).toEqual([]);
 });
 
@@ -222,6 +290,11 @@ test('a failing store rejects with its code, and what follows goes on', async ()
   await expect(find(memory, 'tea')).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
   await expect(memory.deleteSession('s')).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
   expect(await find(memory, 'tea')).toEqual(['tea']);
+
+  const other = keywordMemory({ store });
+  vi.spyOn(store, 'delete').mockRejectedValueOnce(new Error('gone'));
+  await expect(other.clear()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  expect(await find(other, 'tea')).toEqual(['tea']);
 });
 
 test('a signal ends a retrieval that waits for the store, and another one gets its answer', async () => {

@@ -25,8 +25,6 @@ export class RecordIndex {
         prefix: (term) => isWord(term) && term.length > 2,
         fuzzy: (term) => (isWord(term) && term.length > 4 ? 1 : false),
         weights: { prefix: 0.5, fuzzy: 0.3 },
-        // A single character is in many words.
-        boostTerm: (term) => ([...term].length > 1 ? 1 : 0.5),
       },
     });
   }
