@@ -12,7 +12,7 @@ export type { CallState } from './agent/call-state.ts';
 export type { Extension, RecallContext } from './agent/extension.ts';
 export { longTermMemory } from './agent/long-term-memory.ts';
 export type { LongTermMemoryExtension } from './agent/long-term-memory.ts';
-export type { LongTermMemoryOptions, LongTermPhase, Turn } from './agent/long-term-options.ts';
+export type { LongTermMemoryOptions, LongTermPhase, LongTermTurn } from './agent/long-term-options.ts';
 export type { OutputMode, OutputRun } from './agent/output-mode.ts';
 export type { Decision, PendingCall } from './agent/pending-call.ts';
 export { AgentStream } from './agent/agent-stream.ts';
@@ -35,7 +35,7 @@ export type { AgentEvent, AgentEventBase, EventBatch, EventOf } from './hook/age
 export type { Awaitable, Hook, HookControl } from './hook/hook.ts';
 export { InMemoryMemory } from './memory/in-memory-memory.ts';
 export type { KeyValueStore, StoreFeatures } from './memory/key-value-store.ts';
-export type { LongTermMemory, LongTermRecord, RecordOptions, RetrieveOptions } from './memory/long-term-memory.ts';
+export type { LongTermMemory, LongTermRecord, LongTermRecordOptions, LongTermRetrieveOptions } from './memory/long-term-memory.ts';
 export type { Memory } from './memory/memory.ts';
 export { MemoryStore } from './memory/memory-store.ts';
 export { SessionMemory } from './memory/session-memory.ts';

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
 import { keywordMemory } from '../memory/keyword-memory.ts';
-import type { LongTermMemory, RecordOptions } from '../memory/long-term-memory.ts';
+import type { LongTermMemory, LongTermRecordOptions } from '../memory/long-term-memory.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 import { assistantMessage, userMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
@@ -13,7 +13,7 @@ import { tool } from '../tool/tool.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { longTermMemory } from './long-term-memory.ts';
 import type { LongTermMemoryExtension } from './long-term-memory.ts';
-import type { LongTermMemoryOptions, Turn } from './long-term-options.ts';
+import type { LongTermMemoryOptions, LongTermTurn } from './long-term-options.ts';
 import { ReActAgent } from './react-agent.ts';
 
 interface Made {
@@ -143,10 +143,22 @@ test('recording does not delay the reply: its store may take for ever', async ()
   await waitUntil.mock.calls[1]![0];
 });
 
+test('a host that takes no work behind the reply is told of, and the recording goes on', async () => {
+  const record = vi.fn<LongTermMemory['record']>(async () => {});
+  const waitUntil = (): never => {
+    throw new Error('no request');
+  };
+  const { agent, extension, errors } = make(['Hi.'], { memory: { ...idle, record }, waitUntil });
+  await agent.call('hello');
+  await extension.settled();
+  expect(errors).toEqual(['record INTERNAL']);
+  expect(record).toHaveBeenCalledTimes(1);
+});
+
 test('select says what of a turn is recorded', async () => {
-  const turns: Turn[] = [];
-  const record = vi.fn<(messages: readonly Msg[], options: RecordOptions) => Promise<void>>(async () => {});
-  const select = (turn: Turn): readonly Msg[] => {
+  const turns: LongTermTurn[] = [];
+  const record = vi.fn<(messages: readonly Msg[], options: LongTermRecordOptions) => Promise<void>>(async () => {});
+  const select = (turn: LongTermTurn): readonly Msg[] => {
     turns.push(turn);
     return turns.length === 1 ? [] : turn.input;
   };

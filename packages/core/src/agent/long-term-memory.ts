@@ -6,7 +6,7 @@ import type { Msg } from '../message/msg.ts';
 import { abortable } from '../model/abortable.ts';
 import type { AgentResult, StopReason } from './agent-result.ts';
 import type { Extension, RecallContext } from './extension.ts';
-import { checkLongTermOptions, type LongTermMemoryOptions, type LongTermPhase, type Turn } from './long-term-options.ts';
+import { checkLongTermOptions, type LongTermMemoryOptions, type LongTermPhase, type LongTermTurn } from './long-term-options.ts';
 import { longTermTools } from './long-term-tools.ts';
 import { withTimeout } from './with-timeout.ts';
 
@@ -52,7 +52,7 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryEx
     }
   };
 
-  const record = async (turn: Turn): Promise<void> => {
+  const record = async (turn: LongTermTurn): Promise<void> => {
     try {
       const messages = select(turn);
       if (messages.length) await memory.record(messages, { sessionId: turn.sessionId });
@@ -69,7 +69,11 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryEx
       .then(() => record({ sessionId, input, answer }))
       .finally(() => recordings.delete(recording));
     recordings.add(recording);
-    waitUntil?.(recording);
+    try {
+      waitUntil?.(recording);
+    } catch (error) {
+      report(error, 'record');
+    }
   };
 
   return {
@@ -87,7 +91,7 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryEx
 /** A call that ends so has an answer of the agent's. */
 const answered: readonly StopReason[] = ['stop', 'max-iterations', 'limit', 'return-direct', 'stopped-by-hook'];
 
-function wholeTurn({ input, answer }: Turn): readonly Msg[] {
+function wholeTurn({ input, answer }: LongTermTurn): readonly Msg[] {
   return [...input, answer];
 }
 

@@ -6,7 +6,7 @@ import type { Msg } from '../message/msg.ts';
 export type LongTermPhase = 'recall' | 'record';
 
 /** One call of an agent, as it went into its log. */
-export interface Turn {
+export interface LongTermTurn {
   readonly sessionId: string;
   /** What the call was made with; of one that went on from its log, the message that it answered. */
   readonly input: readonly Msg[];
@@ -34,7 +34,7 @@ export interface LongTermMemoryOptions extends MessageContext {
   /** Milliseconds before a call goes on without what should have been recalled; default 10,000. */
   readonly timeoutMs?: number;
   /** What of a turn is recorded; nothing: an empty array. Default: the input and the answer, nothing between. */
-  readonly select?: (turn: Turn) => readonly Msg[];
+  readonly select?: (turn: LongTermTurn) => readonly Msg[];
   /** Given each recording that goes on behind a reply: for hosts that stop when the reply is out (Cloudflare Workers, Vercel). */
   readonly waitUntil?: (recording: Promise<void>) => void;
   /** Told what failed; the call goes on. Default: `console.warn`. */

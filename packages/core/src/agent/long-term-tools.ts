@@ -2,7 +2,7 @@ import { AgentError, messageOf } from '../error/agent-error.ts';
 import { createMessage, type MessageContext } from '../message/create-message.ts';
 import { isRecord } from '../message/is-record.ts';
 import type { JsonObject } from '../message/json.ts';
-import type { LongTermMemory, RetrieveOptions } from '../memory/long-term-memory.ts';
+import type { LongTermMemory, LongTermRetrieveOptions } from '../memory/long-term-memory.ts';
 import { recalledText } from '../memory/recalled-text.ts';
 import { tool, type Tool, type ToolContext } from '../tool/tool.ts';
 
@@ -11,7 +11,7 @@ export interface LongTermToolsOptions {
   readonly limit: number;
   readonly maxTokens: number;
   readonly context: MessageContext;
-  scope(sessionId: string): Pick<RetrieveOptions, 'sessionId' | 'exceptSessionId'>;
+  scope(sessionId: string): Pick<LongTermRetrieveOptions, 'sessionId' | 'exceptSessionId'>;
   report(error: unknown, phase: 'recall' | 'record'): void;
 }
 

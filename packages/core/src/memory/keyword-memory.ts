@@ -3,7 +3,7 @@ import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { abortable } from '../model/abortable.ts';
 import type { KeyValueStore } from './key-value-store.ts';
-import type { LongTermMemory, LongTermRecord, RecordOptions, RetrieveOptions } from './long-term-memory.ts';
+import type { LongTermMemory, LongTermRecord, LongTermRecordOptions, LongTermRetrieveOptions } from './long-term-memory.ts';
 import { formatVersion, parseRecord, RecordKeys, type StoredRecord } from './record-format.ts';
 import { RecordIndex } from './record-index.ts';
 import { searchTerms } from './search-terms.ts';
@@ -68,7 +68,7 @@ class KeywordMemory implements LongTermMemory {
     this.#index = new RecordIndex(searchTerms({ stopWords: options.stopWords ? new Set(options.stopWords) : stopWords() }));
   }
 
-  async retrieve(query: string, options: RetrieveOptions = {}): Promise<readonly LongTermRecord[]> {
+  async retrieve(query: string, options: LongTermRetrieveOptions = {}): Promise<readonly LongTermRecord[]> {
     const { limit = 5, sessionId, exceptSessionId, signal } = options;
     try {
       // Those who ask while the store is being read share the answer.
@@ -91,7 +91,7 @@ class KeywordMemory implements LongTermMemory {
       }));
   }
 
-  record(messages: readonly Msg[], { sessionId, signal }: RecordOptions): Promise<void> {
+  record(messages: readonly Msg[], { sessionId, signal }: LongTermRecordOptions): Promise<void> {
     return this.#write(async () => {
       const { generateId = () => crypto.randomUUID().slice(0, 8), now = Date.now } = this.#options;
       const parts = messages.map((message) => ({ speaker: message.name ?? message.role, text: textOf(message).trim() }));

@@ -14,7 +14,7 @@ export interface LongTermRecord {
   readonly score?: number;
 }
 
-export interface RetrieveOptions {
+export interface LongTermRetrieveOptions {
   /** Records at most; default 5. */
   readonly limit?: number;
   /** Only what comes from this session. */
@@ -24,7 +24,7 @@ export interface RetrieveOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface RecordOptions {
+export interface LongTermRecordOptions {
   /** Where the messages come from: what `deleteSession` finds them by. */
   readonly sessionId: string;
   readonly signal?: AbortSignal;
@@ -33,9 +33,9 @@ export interface RecordOptions {
 /** What outlives a conversation: facts and turns, found again by what a new question is about (AgentScope: `LongTermMemory`). */
 export interface LongTermMemory {
   /** What fits the query, the best first; an empty array where nothing does. */
-  retrieve(query: string, options?: RetrieveOptions): Promise<readonly LongTermRecord[]>;
+  retrieve(query: string, options?: LongTermRetrieveOptions): Promise<readonly LongTermRecord[]>;
   /** Keeps what is worth it of messages that belong together: one turn, or what the model wants to be remembered. */
-  record(messages: readonly Msg[], options: RecordOptions): Promise<void>;
+  record(messages: readonly Msg[], options: LongTermRecordOptions): Promise<void>;
   /** Unknown ids are ignored. */
   delete(ids: readonly string[]): Promise<void>;
   /** All that comes from one session. To be called where a session is deleted. */
