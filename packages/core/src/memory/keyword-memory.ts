@@ -14,7 +14,7 @@ export interface KeywordMemoryOptions {
   readonly store: KeyValueStore;
   /** Whose memory it is, such as a user's id; nothing is found across namespaces. Default `default`. */
   readonly namespace?: string;
-  /** Above this the oldest are deleted, at the next retrieval. Default 5,000. */
+  /** Above this the oldest are deleted, at the next retrieval. Default 2,000. */
   readonly maxRecords?: number;
   /** Words that are not searched for. Default: the commonest of English, Chinese, Japanese and Korean. */
   readonly stopWords?: Iterable<string>;
@@ -57,7 +57,7 @@ class KeywordMemory implements LongTermMemory {
   #refreshing: Promise<void> | undefined;
 
   constructor(options: KeywordMemoryOptions) {
-    const { store, namespace = 'default', maxRecords = 5_000 } = options;
+    const { store, namespace = 'default', maxRecords = 2_000 } = options;
     if (!(maxRecords >= 1 && (Number.isInteger(maxRecords) || maxRecords === Infinity))) {
       throw new AgentError('CONFIGURATION', 'maxRecords must be a whole number above 0');
     }
@@ -131,9 +131,10 @@ class KeywordMemory implements LongTermMemory {
     const all = new Set(listed);
     for (const key of this.#deleted) if (!all.has(key)) this.#deleted.delete(key);
 
-    const newestFirst = listed.filter((key) => !this.#deleted.has(key)).sort((a, b) => (this.#time(a) < this.#time(b) ? 1 : -1));
-    const old = newestFirst.slice(this.#maxRecords);
-    const added = newestFirst.slice(0, this.#maxRecords).filter((key) => !known.has(key) && !this.#damaged.has(key));
+    const kept = listed.filter((key) => !this.#deleted.has(key));
+    const old = kept.length > this.#maxRecords ? this.#newestFirst(kept).slice(this.#maxRecords) : [];
+    const tooOld = new Set(old);
+    const added = kept.filter((key) => !known.has(key) && !this.#damaged.has(key) && !tooOld.has(key));
     // Not listed: deleted elsewhere, or so new that the listing does not have it yet. Its value tells.
     const unlisted = [...known.keys()].filter((key) => !all.has(key));
     const values = await this.#store.getMany([...added.flatMap((key) => this.#keys.values(key)), ...unlisted]);
@@ -173,8 +174,9 @@ class KeywordMemory implements LongTermMemory {
     for (const key of keys) this.#index.remove(key);
   }
 
-  #time(key: string): string {
-    return this.#keys.time(key) ?? '';
+  #newestFirst(keys: readonly string[]): readonly string[] {
+    const times = new Map(keys.map((key) => [key, this.#keys.time(key) ?? '']));
+    return keys.toSorted((a, b) => (times.get(a)! < times.get(b)! ? 1 : -1));
   }
 
   #report(error: unknown): void {

@@ -19,6 +19,7 @@ export interface SearchTermsOptions {
 const run =
   /((?:(?=[\p{L}\p{M}\p{Nl}])[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}])+)|(?:(?![\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}])[\p{L}\p{M}\p{N}])+/gu;
 const han = /^\p{scx=Han}$/u;
+const hangul = /^\p{sc=Hang}+$/u;
 const hiraganaPiece = /^\p{sc=Hira}{1,2}$/u;
 
 /**
@@ -30,8 +31,9 @@ export function searchTerms({ segment = segmenter() ?? null, stopWords }: Search
   return {
     ofText: (text) =>
       termsOf(text, (chars, whole) => {
-        const words = segment?.(whole).filter((word) => lengthOf(word) > 1) ?? [];
-        return [...chars, ...bigrams(chars), ...words];
+        // Telling words is what takes the time. A pair is there as it is, Korean has its spaces.
+        const words = chars.length > 2 && !hangul.test(whole) ? segment?.(whole) : undefined;
+        return [...chars, ...bigrams(chars), ...(words ?? []).filter((word) => lengthOf(word) > 1)];
       }),
     ofQuery(text) {
       const terms = termsOf(text, (chars, whole) => {
