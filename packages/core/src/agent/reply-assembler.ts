@@ -1,4 +1,4 @@
-import type { ContentBlock, MediaBlock, TextBlock, ThinkingBlock } from '../message/content-block.ts';
+import type { ContentBlock, MediaBlock } from '../message/content-block.ts';
 import type { JsonObject } from '../message/json.ts';
 import { mediaKind } from '../message/media-kind.ts';
 import { parseJson } from '../message/parse-json.ts';
