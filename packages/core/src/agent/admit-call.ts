@@ -28,13 +28,16 @@ export async function* admitCall(run: Run, toolUse: ToolUse, decision?: Decision
   if (!decision && state.pending) return { type: 'pending', pending: state.pending };
 
   const prepare = async (edited: ToolUse): ReturnType<typeof prepareCall> => prepareCall(run.tools, edited);
+  const needsYes = async ({ tool: { needsApproval }, ...of }: ReadyCall): Promise<boolean | undefined> =>
+    typeof needsApproval === 'function' ? needsApproval(of.input, of.toolUse) : needsApproval;
+  const left = state.toolUse ?? toolUse;
   const wait = (kind: PendingCall['kind']): Admission => ({ type: 'pending', pending: suspend(run, state.toolUse ?? toolUse, kind) });
-  let call = await prepare(decision?.type === 'edit' ? { ...toolUse, input: decision.input } : (state.toolUse ?? toolUse));
+  let call = await prepare(decision?.type === 'edit' ? { ...left, input: decision.input } : left);
   if (!call.ok) return over(call.result);
   const { tool } = call;
   run.toolsUsed.add(tool.name);
   // Without a state the call was another host's: it may have started there, if nobody had to allow it.
-  if (!decision && tool.execute && (known ? state.started : !tool.needsApproval)) {
+  if (!decision && tool.execute && (known ? state.started : !(await needsYes(call)))) {
     if (tool.replay === 'ask') return wait('replay');
     if (tool.replay !== 'safe') return over(interruptedResult(toolUse));
   }
@@ -50,9 +53,7 @@ export async function* admitCall(run: Run, toolUse: ToolUse, decision?: Decision
   state.toolUse = call.toolUse;
   delete state.pending;
   if (decision) state.approved = true;
-  const { needsApproval } = call.tool;
-  const needs = typeof needsApproval === 'function' ? await needsApproval(call.input, call.toolUse) : needsApproval;
-  if (needs && !state.approved) return wait('approval');
+  if (!state.approved && (await needsYes(call))) return wait('approval');
   return call.tool.execute ? { type: 'ready', call, decision } : wait('external');
 }
 

@@ -35,5 +35,8 @@ function isMessage(item: unknown): item is Msg {
 }
 
 function isDecision(item: unknown): item is Decision {
-  return isRecord(item) && typeof item['toolUseId'] === 'string' && /^(approve|edit|reject|result)$/.test(item['type'] as string);
+  if (!isRecord(item) || typeof item['toolUseId'] !== 'string') return false;
+  const { type, input, output } = item;
+  if (type === 'result') return typeof output === 'string' || Array.isArray(output);
+  return type === 'edit' ? input !== undefined : type === 'approve' || type === 'reject';
 }

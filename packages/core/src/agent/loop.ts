@@ -181,8 +181,8 @@ async function* act(run: Run, toolUses: readonly ToolUse[], decisions?: readonly
     for (const { call, decision } of ready) {
       const { id } = call.toolUse;
       queue.start(call.toolUse, (sink) => {
-        status.calls.get(id)!.started = true;
         const { signal, agentPath } = run;
+        if (!signal.aborted) status.calls.get(id)!.started = true;
         return runCall(call, { messages, agentPath, context, decision, idempotencyKey: `${sessionId}:${id}`, signal, ...sink });
       });
     }

@@ -149,7 +149,8 @@ export class ReActAgent {
       this.#running = run;
       const ended = yield* loop(run, input);
       this.status.interrupted = ended.reason === 'interrupted';
-      this.status.suspendedRun = ended.reason === 'suspended' ? run.id : undefined;
+      // After a failure the next call goes on with the same run.
+      if (ended.reason !== 'error') this.status.suspendedRun = ended.reason === 'suspended' ? run.id : undefined;
       return ended;
     } finally {
       run.end();

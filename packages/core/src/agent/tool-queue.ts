@@ -44,6 +44,7 @@ export function toolQueue(concurrency: number = Infinity): ToolQueue {
         put(item);
         ended = true;
         running -= 1;
+        if (item.type === 'failure') waiting.length = 0;
         waiting.shift()?.();
       };
       const sink: ToolSink = {
