@@ -32,15 +32,13 @@ export interface OpenAiOptions {
  * `INVALID_INPUT` where the key cannot be sent.
  */
 export function openai(options: OpenAiOptions): ChatModel {
-  const { model, baseURL = 'https://api.openai.com/v1', timeoutMs = 300_000, sendThinking = false, includeUsage = true } = options;
+  const { model, baseURL = 'https://api.openai.com/v1', timeoutMs = 300_000 } = options;
   const features: ModelFeatures = { tools: true, media: ['image', 'file'], ...options.features };
   const url = `${baseURL.replace(/\/+$/, '')}/chat/completions`;
   const formatter = openAiFormatter({
-    model,
+    ...options,
     features,
     maxTokensField: options.maxTokensField ?? (/\b(openai|azure)\.com\//.test(url) ? 'max_completion_tokens' : 'max_tokens'),
-    sendThinking,
-    includeUsage,
   });
   return {
     provider: 'openai',

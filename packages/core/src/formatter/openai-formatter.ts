@@ -14,9 +14,9 @@ export interface OpenAiFormat {
    */
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens';
   /** Send thinking back as `reasoning_content`, which DeepSeek asks for between tool calls and OpenAI does not know. */
-  readonly sendThinking: boolean;
-  /** Ask for token counts by `stream_options.include_usage`. */
-  readonly includeUsage: boolean;
+  readonly sendThinking?: boolean | undefined;
+  /** Ask for token counts by `stream_options.include_usage`. Default true. */
+  readonly includeUsage?: boolean | undefined;
 }
 
 /**
@@ -34,7 +34,7 @@ export function openAiFormatter(format: OpenAiFormat): Formatter {
       const options = JSON.stringify({
         model: format.model,
         stream: true,
-        stream_options: format.includeUsage ? { include_usage: true } : undefined,
+        stream_options: format.includeUsage === false ? undefined : { include_usage: true },
         [format.maxTokensField]: maxTokens,
         temperature,
         tool_choice: tools.length > 0 ? toWireChoice(toolChoice) : undefined,

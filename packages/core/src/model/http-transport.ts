@@ -30,7 +30,13 @@ export async function* streamReply(request: HttpRequest, decoder: ReplyDecoder):
   const deadline = new Deadline(request.signal, request.timeoutMs);
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   try {
-    const response = await post(request, deadline);
+    const { url, headers, body, fetch: send = fetch } = request;
+    const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body, signal: deadline.signal };
+    const response = await deadline.wait(() => send(url, init));
+    if (!response.ok) {
+      const text = await deadline.wait(() => response.text());
+      throw errorOfResponse(response.status, response.headers, withoutSecrets(text, request));
+    }
     const reply = new EventReply(decoder);
     reader = response.body?.getReader();
     for (;;) {
@@ -60,14 +66,6 @@ async function read(
     if (reply.done || (reply.finished && !deadline.signal.aborted)) return undefined;
     throw error;
   }
-}
-
-async function post(request: HttpRequest, deadline: Deadline): Promise<Response> {
-  const { url, headers, body, fetch: send = fetch } = request;
-  const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body, signal: deadline.signal };
-  const response = await deadline.wait(() => send(url, init));
-  if (response.ok) return response;
-  throw errorOfResponse(response.status, response.headers, withoutSecrets(await deadline.wait(() => response.text()), request));
 }
 
 /** What is no `AgentError` comes from `fetch` or the body: Node says `fetch failed` and keeps the reason as the cause. */
