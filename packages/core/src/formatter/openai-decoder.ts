@@ -3,7 +3,7 @@ import type { ModelDelta } from '../model/chat-model.ts';
 import type { Usage } from '../model/usage.ts';
 import type { ReplyDecoder } from './formatter.ts';
 import { decodeToolCall, type OpenCall } from './openai-tool-calls.ts';
-import type { WireChoice, WireChunk, WireDelta, WireUsage } from './openai-wire.ts';
+import type { WireChunk, WireDelta, WireUsage } from './openai-wire.ts';
 
 type Kind = 'text' | 'thinking';
 
@@ -28,22 +28,9 @@ export class OpenAiDecoder implements ReplyDecoder {
     if (id) this.#metadata.id = id;
     if (model) this.#metadata.model = model;
     const choice = choices?.[0];
-    if (choice) this.#decodeChoice(choice, deltas);
     this.#usage = usage ?? choice?.usage ?? x_groq?.usage ?? this.#usage;
-  }
-
-  end(): ModelDelta {
-    return {
-      type: 'finish',
-      reason: this.#reason || (this.#calls.length > 0 ? 'tool_calls' : 'stop'),
-      ...(this.#usage && { usage: toUsage(this.#usage) }),
-      metadata: this.#metadata,
-    };
-  }
-
-  #decodeChoice(choice: WireChoice, deltas: ModelDelta[]): void {
-    this.#choice ??= choice.index;
-    if (choice.index !== this.#choice && choice.index != null) return;
+    this.#choice ??= choice?.index;
+    if (!choice || (choice.index ?? this.#choice) !== this.#choice) return;
     if (choice.finish_reason) this.#reason = choice.finish_reason;
     const { content, refusal, reasoning_content, reasoning, tool_calls } = choice.delta ?? choice.message ?? {};
     this.#push('thinking', reasoning_content || reasoning, deltas);
@@ -54,6 +41,15 @@ export class OpenAiDecoder implements ReplyDecoder {
       this.#kind = undefined;
       decodeToolCall(fragment, this.#calls, deltas);
     }
+  }
+
+  end(): ModelDelta {
+    return {
+      type: 'finish',
+      reason: this.#reason || (this.#calls.length > 0 ? 'tool_calls' : 'stop'),
+      ...(this.#usage && { usage: toUsage(this.#usage) }),
+      metadata: this.#metadata,
+    };
   }
 
   #push(kind: Kind, content: WireDelta['content'], deltas: ModelDelta[]): void {

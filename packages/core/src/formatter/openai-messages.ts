@@ -9,9 +9,6 @@ type MessageFormat = Pick<OpenAiFormat, 'features' | 'sendThinking'>;
 /** JSON to be; an undefined field is left out. */
 export type WireObject = Readonly<Record<string, unknown>>;
 
-/** What OpenAI accepts as a speaker's name. */
-const speaker = /^[\w-]{1,64}$/;
-
 /**
  * One message as the wire has it; more where it holds tool results, which are messages of their own there. An assistant's `name`
  * is left out: its role says who speaks, and several servers refuse the field.
@@ -25,7 +22,8 @@ export function toWireMessages({ role, name, content }: Msg, format: MessageForm
     ...results,
     {
       role: role === 'tool' ? 'user' : role,
-      name: speaker.test(name ?? '') ? name : undefined,
+      // What OpenAI accepts as a speaker's name.
+      name: /^[\w-]{1,64}$/.test(name ?? '') ? name : undefined,
       content: role === 'system' ? plainText(rest) : toWireContent(rest, format),
     },
   ];

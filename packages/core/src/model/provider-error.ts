@@ -69,9 +69,6 @@ function isErrorStatus(value: unknown): value is number {
 
 /** One line, cut. */
 export function quote(text: string, length = 200): string {
-  const line = text
-    .slice(0, 2 * length)
-    .trim()
-    .replace(/\s+/g, ' ');
+  const line = text.trim().replace(/\s+/g, ' ');
   return line.length > length ? `${line.slice(0, length)}…` : line;
 }
