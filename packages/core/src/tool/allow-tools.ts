@@ -3,8 +3,11 @@ import type { ToolSet } from './tool-set.ts';
 /** A set of which only the named tools can be called. */
 export function allowTools(set: ToolSet, names: readonly string[]): ToolSet {
   return {
-    context: set.context ?? [],
-    find: (name) => set.find(name) && (names.includes(name) ? set.find(name) : `Tool not allowed in this call: ${name}.`),
+    context: set.context,
+    find(name) {
+      const tool = set.find(name);
+      return tool && !names.includes(name) ? `Tool not allowed in this call: ${name}.` : tool;
+    },
     schemas: () => set.schemas().filter(({ name }) => names.includes(name)),
     fork: (options) => allowTools(set.fork(options), names),
   };

@@ -48,9 +48,8 @@ export async function runCall(call: ReadyCall, options: RunCallOptions): Promise
       throw { suspended } satisfies Suspension;
     },
   };
-  const execute = async (): Promise<ToolResult> => outputResult(toolUse, await tool.execute!(input, toolContext));
   try {
-    return await deadline.wait(execute);
+    return await deadline.wait(async () => outputResult(toolUse, await tool.execute!(input, toolContext)));
   } catch (error) {
     if (signal.aborted) return interruptedResult(toolUse);
     if (isSuspension(error)) return error;

@@ -1,6 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
-import type { ContextEntry } from './context-token.ts';
 import type { Tool } from './tool.ts';
 import type { ForkOptions, ToolSet } from './tool-set.ts';
 
@@ -10,14 +9,14 @@ export class ToolList implements ToolSet {
   readonly #below: ToolSet | undefined;
   #seen: readonly ToolSchema[] | undefined;
   #schemas: readonly ToolSchema[] | undefined;
-  readonly context: Iterable<ContextEntry>;
+  readonly context: ToolSet['context'];
   readonly activeGroups: ToolSet['activeGroups'];
   readonly setActiveGroups: ToolSet['setActiveGroups'];
 
   /** Throws `CONFIGURATION` where two tools have one name, and for a tool with a group. */
   constructor(tools: Iterable<Tool> = [], below?: ToolSet, options: ForkOptions = {}) {
     this.#below = below;
-    this.context = below?.context ?? [];
+    this.context = below?.context;
     this.activeGroups = below?.activeGroups?.bind(below);
     this.setActiveGroups = below?.setActiveGroups?.bind(below);
     for (const tool of tools) {

@@ -16,7 +16,7 @@ export interface ToolSet {
   /** A copy that shares no state. */
   fork(options?: ForkOptions): ToolSet;
   /** What its tools get for their tokens, where the agent and the call provide nothing else. */
-  readonly context?: Iterable<ContextEntry>;
+  readonly context?: Iterable<ContextEntry> | undefined;
   /** Names of the groups that are switched on; absent where there are no groups. */
   activeGroups?: (() => readonly string[]) | undefined;
   /** Switches on these groups and no other. Throws `INVALID_INPUT` for a name that is no group, and changes nothing then. */
