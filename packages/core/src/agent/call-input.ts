@@ -16,11 +16,11 @@ export interface CallInput {
 
 /** Throws `INVALID_INPUT` for a blank text and for what is neither message nor decision. */
 export function toCallInput(input: AgentInput = [], context: MessageContext): CallInput {
-  if (typeof input === 'string' && !input.trim()) throw new AgentError('INVALID_INPUT', 'The input is an empty text.');
+  if (typeof input === 'string' && !input.trim()) throw new AgentError('INVALID_INPUT', 'The input is empty.');
   const items: readonly unknown[] = typeof input === 'string' ? [createMessage('user', input, context)] : [input].flat();
   const index = items.findIndex((item) => !isMessage(item) && !isDecision(item));
   if (index >= 0)
-    throw new AgentError('INVALID_INPUT', `Item ${index} of the input is no message and no decision.`, { details: { index } });
+    throw new AgentError('INVALID_INPUT', `Item ${index} is no message or decision.`, { details: { index } });
   return { messages: items.filter(isMessage), decisions: items.filter(isDecision) };
 }
 

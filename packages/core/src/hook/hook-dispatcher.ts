@@ -22,7 +22,7 @@ export class HookDispatcher {
     for (const handle of this.handlers(event.type)) {
       Object.values(current).forEach(freeze);
       current = ((await handle(current, { ...noControl, ...control })) as E | void) || current;
-      if (current.type !== event.type) throw new AgentError('HOOK_ERROR', `A hook made something else of ${event.type}.`);
+      if (current.type !== event.type) throw new AgentError('HOOK_ERROR', `A hook changed the type of ${event.type}.`);
     }
     return current;
   }

@@ -3,7 +3,7 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason);
     if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort);
+    signal.addEventListener('abort', onAbort);
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   });
 }

@@ -22,7 +22,7 @@ export class Deadline {
     this.#timeoutMs = timeoutMs;
     this.#toError = toError;
     if (caller.aborted) this.#onAbort();
-    else caller.addEventListener('abort', this.#onAbort);
+    caller.addEventListener('abort', this.#onAbort);
   }
 
   /** The work's outcome, or a rejection with the signal's reason. */

@@ -6,7 +6,7 @@ export function allowTools(set: ToolSet, names: readonly string[]): ToolSet {
     context: set.context,
     find(name) {
       const tool = set.find(name);
-      return tool && !names.includes(name) ? `Tool not allowed in this call: ${name}.` : tool;
+      return tool && !names.includes(name) ? `Tool not allowed: ${name}.` : tool;
     },
     schemas: () => set.schemas().filter(({ name }) => names.includes(name)),
     fork: (options) => allowTools(set.fork(options), names),

@@ -14,7 +14,7 @@ export function presetInput(
   const { properties, required, ...rest } = whole.jsonSchema as { readonly properties?: JsonObject; readonly required?: readonly string[] };
   const shown = { ...properties };
   for (const key of Object.keys(preset)) {
-    if (!Object.hasOwn(shown, key)) throw new AgentError('CONFIGURATION', `The tool "${name}" has no parameter "${key}" to preset.`);
+    if (!Object.hasOwn(shown, key)) throw new AgentError('CONFIGURATION', `The tool "${name}" has no parameter "${key}".`);
     delete shown[key];
   }
   return {
