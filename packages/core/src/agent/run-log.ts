@@ -14,12 +14,13 @@ const maxJoined = 1024;
 
 export function addToLog(log: RunLog, event: LogEntry['event']): void {
   const last = log.at(-1);
-  if (last && goesOn(last.event, event)) {
-    const delta = last.event.delta! + event.delta;
-    last.event = { ...event, delta };
-    last.ends.push(delta.length);
-  } else {
+  const before = last?.event.delta;
+  if (before === undefined || before.length >= maxJoined || !goesOn(last!.event, event)) {
     log.push({ event, ends: [event.delta?.length ?? 0] });
+  } else {
+    const delta = before + event.delta;
+    last!.event = { ...event, delta };
+    last!.ends.push(delta.length);
   }
 }
 
@@ -33,6 +34,5 @@ export function logSince(log: RunLog, seq: number): readonly AgentEvent[] {
 }
 
 function goesOn(last: LogEntry['event'], { type, seq, toolUseId, blockId }: LogEntry['event']): boolean {
-  if (last.delta === undefined || last.delta.length >= maxJoined) return false;
   return last.type === type && last.seq === seq - 1 && last.toolUseId === toolUseId && last.blockId === blockId;
 }
