@@ -19,8 +19,7 @@ export function toCallInput(input: AgentInput = [], context: MessageContext): Ca
   if (typeof input === 'string' && !input.trim()) throw new AgentError('INVALID_INPUT', 'The input is empty.');
   const items: readonly unknown[] = typeof input === 'string' ? [createMessage('user', input, context)] : [input].flat();
   const index = items.findIndex((item) => !isMessage(item) && !isDecision(item));
-  if (index >= 0)
-    throw new AgentError('INVALID_INPUT', `Item ${index} is no message or decision.`, { details: { index } });
+  if (index >= 0) throw new AgentError('INVALID_INPUT', `Item ${index} is no message or decision.`, { details: { index } });
   return { messages: items.filter(isMessage), decisions: items.filter(isDecision) };
 }
 
