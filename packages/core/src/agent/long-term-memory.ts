@@ -3,12 +3,11 @@ import { recalledMessage } from '../memory/recalled-message.ts';
 import type { MessageContext } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
-import { abortable } from '../model/abortable.ts';
+import { Deadline } from '../model/deadline.ts';
 import type { AgentResult, StopReason } from './agent-result.ts';
 import type { Extension, RecallContext } from './extension.ts';
 import { checkLongTermOptions, type LongTermMemoryOptions, type LongTermPhase, type LongTermTurn } from './long-term-options.ts';
 import { longTermTools } from './long-term-tools.ts';
-import { withTimeout } from './with-timeout.ts';
 
 export interface LongTermMemoryExtension extends Extension {
   /** Resolves when nothing is being recorded any more; before a shutdown, and before a session is deleted. Never rejects. */
@@ -39,10 +38,10 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryEx
     const question = input.findLast((message) => message.role === 'user');
     const query = question ? textOf(question).trim() : '';
     if (!query) return [];
-    const deadline = withTimeout(signal, timeoutMs, 'The long-term memory');
+    const deadline = new Deadline(signal, timeoutMs, silent);
     try {
-      const found = memory.retrieve(query, { limit, ...scopeOf(scope, sessionId), signal: deadline.signal });
-      const message = recalledMessage(await abortable(found, deadline.signal), { ...context, role, maxTokens });
+      const found = await deadline.wait(() => memory.retrieve(query, { limit, ...scopeOf(scope, sessionId), signal: deadline.signal }));
+      const message = recalledMessage(found, { ...context, role, maxTokens });
       return message ? [message] : [];
     } catch (error) {
       if (!signal.aborted) report(error, 'recall');
@@ -93,6 +92,10 @@ const answered: readonly StopReason[] = ['stop', 'max-iterations', 'limit', 'ret
 
 function wholeTurn({ input, answer }: LongTermTurn): readonly Msg[] {
   return [...input, answer];
+}
+
+function silent(timeoutMs: number): AgentError {
+  return new AgentError('STORAGE_FAILED', `The long-term memory was silent for ${timeoutMs} ms`, { retryable: true });
 }
 
 function scopeOf(scope: LongTermMemoryOptions['scope'], sessionId: string): { sessionId?: string; exceptSessionId?: string } {

@@ -41,9 +41,6 @@ export interface LongTermMemoryOptions extends MessageContext {
   readonly onError?: (error: AgentError, phase: LongTermPhase) => void;
 }
 
-/** `setTimeout` takes no longer wait. */
-const longestTimeout = 2 ** 31 - 1;
-
 /** Throws `CONFIGURATION` for what is none of an option's values. */
 export function checkLongTermOptions({ mode = 'both', role = 'user', scope = 'all', ...options }: LongTermMemoryOptions): void {
   const { memory, limit = 1, maxTokens = 1, timeoutMs = 1 } = options;
@@ -54,5 +51,5 @@ export function checkLongTermOptions({ mode = 'both', role = 'user', scope = 'al
   if (!['all', 'session', 'other-sessions'].includes(scope)) throw wrong('scope must be all, session or other-sessions');
   if (!(Number.isInteger(limit) && limit > 0)) throw wrong('limit must be a whole number above 0');
   if (!(maxTokens > 0)) throw wrong('maxTokens must be a number above 0');
-  if (!(timeoutMs > 0 && timeoutMs <= longestTimeout)) throw wrong(`timeoutMs must be a number from 1 to ${longestTimeout}`);
+  if (!(timeoutMs > 0)) throw wrong('timeoutMs must be a number above 0');
 }
