@@ -31,14 +31,20 @@ export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
   [Symbol.asyncIterator](): AsyncIterator<AgentEvent, undefined> {
     const batches = this.batches();
     let events = ([] as EventBatch).values();
+    let reading: ReturnType<typeof batches.next> | undefined;
     return {
       async next() {
-        const event = events.next();
-        if (!event.done) return event;
-        const read = await batches.next();
-        if (read.done) return read;
-        events = read.value.values();
-        return events.next() as IteratorYieldResult<AgentEvent>;
+        for (;;) {
+          const event = events.next();
+          if (!event.done) return event;
+          // Reads that overlap share a batch.
+          const waited = (reading ??= batches.next());
+          const read = await waited;
+          if (read.done) return read;
+          if (reading !== waited) continue;
+          events = read.value.values();
+          reading = undefined;
+        }
       },
       return: () => batches.return(undefined) as Promise<IteratorReturnResult<undefined>>,
     };

@@ -2,10 +2,12 @@ import { expect, test } from 'vitest';
 import type { AgentEvent } from '../hook/agent-event.ts';
 import type { ModelDelta } from '../model/chat-model.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import type { AgentOptions } from './agent-options.ts';
 import type { AgentStream } from './agent-stream.ts';
 import { ReActAgent } from './react-agent.ts';
 
-const setUp = (replies: readonly ScriptedReply[]) => new ReActAgent({ name: 'a', model: new ScriptedModel(replies) });
+const setUp = (replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) =>
+  new ReActAgent({ name: 'a', model: new ScriptedModel(replies), ...options });
 
 async function readAll(stream: AsyncIterable<AgentEvent> | null): Promise<AgentEvent[]> {
   const events: AgentEvent[] = [];
@@ -108,4 +110,117 @@ test('a long answer is kept as its text, not as its deltas', async () => {
   expect(said(kept)).toContain('ab, '.repeat(100_000));
   // 100,000 deltas of 4 characters, joined to about 1,024.
   expect(kept.length).toBeLessThan(600);
+});
+
+/** A reply that ends when the test says so. */
+function gate(text: string) {
+  let open!: () => void;
+  const wait = new Promise<void>((resolve) => (open = resolve));
+  return { open, reply: [{ text }, { wait }] as ScriptedReply };
+}
+
+test('a stream that is refused because the agent is busy takes no reader from the one that runs', async () => {
+  const { open, reply } = gate('first');
+  const agent = setUp([reply]);
+  const running = agent.stream('one', { detached: true });
+  await expect(agent.stream('two', { detached: true }).result).rejects.toMatchObject({ code: 'AGENT_BUSY' });
+  await expect(readAll(agent.stream('three'))).rejects.toMatchObject({ code: 'AGENT_BUSY' });
+  const later = readAll(agent.attach({ runId: running.runId }));
+  open();
+  expect(said(await later)).toContain('first');
+  expect(said(await later)).toBe(said(await readAll(running)));
+});
+
+test('while a stream waits for its turn, readers get the one that runs; then its own', async () => {
+  const { open, reply } = gate('first');
+  const agent = setUp([reply, 'second', 'third'], { whenBusy: 'queue' });
+  const one = agent.stream('one', { detached: true });
+  const two = agent.stream('two', { detached: true });
+  const three = agent.call('three');
+  expect(agent.attach({ runId: two.runId })).toBeNull();
+  const reader = readAll(agent.attach());
+  open();
+  expect((await reader).at(-1)).toMatchObject({ runId: one.runId, result: { text: 'first' } });
+  await three;
+  expect((await readAll(agent.attach({ runId: two.runId }))).at(-1)).toMatchObject({ result: { text: 'second' } });
+});
+
+test('readers of a run that had no pace because its result was asked for first are as many as come', async () => {
+  const agent = setUp(['one two three']);
+  const stream = agent.stream('go');
+  const { result } = stream;
+  const [first, second] = await Promise.all([readAll(stream), readAll(agent.attach({ runId: stream.runId }))]);
+  expect(said(first)).toBe(said(second));
+  expect((await result).text).toBe('one two three');
+});
+
+test.for([false, true])('reads that overlap get each event once, in order (detached: %s)', async (detached) => {
+  const deltas: readonly ModelDelta[][] = [['a', 'b', 'c'], ['d'], ['e', 'f']].map((texts) =>
+    texts.map((delta) => ({ type: 'text', id: 't', delta })),
+  );
+  const agent = setUp([{ deltas: [...deltas, [{ type: 'finish', reason: 'stop' }]] }]);
+  const heard: number[] = [];
+  agent.addHook({ onEvent: ({ seq }) => void heard.push(seq) });
+  const stream = agent.stream('go', { detached });
+  if (detached) await stream.result;
+  const iterator = stream[Symbol.asyncIterator]();
+  const reads = await Promise.all(Array.from({ length: 20 }, () => iterator.next()));
+  const events = reads.flatMap(({ done, value }) => (done ? [] : [value as AgentEvent]));
+  const seqs = events.map(({ seq }) => seq);
+  expect(seqs).toEqual(seqs.toSorted((a, b) => a - b));
+  if (!detached) expect(seqs).toEqual(heard);
+  expect(events.map((event) => (event.type === 'reasoning-chunk' ? event.delta : '')).join('')).toBe('abcdef');
+  expect(reads.at(-1)).toEqual({ done: true, value: undefined });
+});
+
+test('a cancelled readable aborts a paced run, its network read too, and does nothing to a detached one', async () => {
+  const model = new ScriptedModel(['one two three four', [{ text: 'five six ' }, { text: 'seven' }]]);
+  const agent = new ReActAgent({ name: 'a', model });
+  const paced = agent.stream('go');
+  const reader = paced.readable().getReader();
+  for (let batch = 0; batch < 4; batch += 1) await reader.read();
+  await reader.cancel();
+  expect((await paced.result).reason).toBe('aborted');
+  expect(model.reads).toBe(1);
+  const detached = agent.stream('go on', { detached: true });
+  const left = detached.readable().getReader();
+  await left.read();
+  await left.cancel();
+  expect((await detached.result).text).toBe('five six seven');
+});
+
+test('deltas of two blocks, and of calls between them, come back by sequence at every point', async () => {
+  const piece = (index: number, delta: string): ModelDelta => ({ type: 'tool-input', index, id: `c${index}`, name: 'x', delta });
+  const deltas: readonly ModelDelta[][] = [
+    [
+      { type: 'thinking', id: 'k', delta: 'hm' },
+      { type: 'text', id: 't', delta: 'a' },
+    ],
+    [
+      { type: 'thinking', id: 'k', delta: ' ah' },
+      { type: 'text', id: 't', delta: 'b' },
+      { type: 'text', id: 't', delta: 'c' },
+    ],
+    [piece(0, '{"n"'), piece(1, '{'), piece(1, '"n":2}'), piece(0, ':1}')],
+    [{ type: 'finish', reason: 'tool_calls' }],
+  ];
+  const agent = setUp([{ deltas }, 'done']);
+  const single: AgentEvent[] = [];
+  agent.addHook({ onEvent: (event) => void single.push(event) });
+  await agent.stream('go', { detached: true }).result;
+  const texts = (events: readonly AgentEvent[]): Record<string, string> => {
+    const by: Record<string, string> = {};
+    for (const event of events) {
+      if (!('delta' in event)) continue;
+      const block = event.type === 'tool-input-chunk' ? event.toolUseId : event.blockId;
+      by[block] = (by[block] ?? '') + event.delta;
+    }
+    return by;
+  };
+  for (let afterSeq = 0; afterSeq <= single.length + 1; afterSeq += 1) {
+    const rest = await readAll(agent.attach({ afterSeq }));
+    const expected = single.filter(({ seq }) => seq > afterSeq);
+    expect(texts(rest)).toEqual(texts(expected));
+    expect(rest.filter((event) => !('delta' in event))).toEqual(expected.filter((event) => !('delta' in event)));
+  }
 });

@@ -66,6 +66,61 @@ test('inject: the running call takes the messages in, and both get its result; a
   expect(model.requests.map(({ messages }) => messages.map(textOf))).toEqual([['one', 'two', 'three']]);
 });
 
+test('inject: decisions wait for their turn, and what is injected has nothing to do with them', async () => {
+  const { open, reply } = gate('first');
+  const { agent, model } = setUp([reply, 'late'], { whenBusy: 'inject' });
+  const one = agent.call('one');
+  const decision = agent.call([{ type: 'approve', toolUseId: 'nobody' }], { throwOnError: false });
+  const two = agent.call('two');
+  const three = agent.stream('three', { detached: true }).result;
+  open();
+  expect(await decision).toMatchObject({ error: { code: 'INVALID_DECISION' } });
+  expect(await two).toBe(await one);
+  expect(await three).toBe(await one);
+  expect((await agent.call('four')).text).toBe('late');
+  expect(model.requests[0]!.messages.map(textOf)).toEqual(['one', 'two', 'three']);
+});
+
+test('inject: a running call that fails fails for all that were injected, and keeps their messages', async () => {
+  let fail!: () => void;
+  const wait = new Promise<void>((resolve) => (fail = resolve));
+  const { agent } = setUp([[{ wait }, { error: new Error('down') }], 'up again'], { whenBusy: 'inject' });
+  const calls = [agent.call('one'), agent.call('two'), agent.stream('three').result];
+  fail();
+  for (const one of await Promise.allSettled(calls)) expect(one).toMatchObject({ status: 'rejected', reason: { message: 'down' } });
+  expect((await agent.messages()).map(textOf)).toEqual(['one', 'two', 'three']);
+  expect((await agent.call()).text).toBe('up again');
+});
+
+test('queue: a call that leaves at any moment lets nobody past the one that follows', async () => {
+  for (let moment = 0; moment < 150; moment += 1) {
+    const [first, second] = [gate('first'), gate('second')];
+    const { agent, model } = setUp([first.reply, second.reply, 'last'], { whenBusy: 'queue' });
+    const controller = new AbortController();
+    const one = agent.call('1');
+    const two = agent.call('2');
+    const left = agent.call('3', { signal: controller.signal });
+    first.open();
+    for (let tick = 0; tick < moment; tick += 1) await Promise.resolve();
+    controller.abort();
+    expect([(await left).reason, (await one).text]).toEqual(['aborted', 'first']);
+    expect(agent.busy, `at ${moment}`).toBe(true);
+    const last = agent.call('4');
+    second.open();
+    expect([(await two).text, (await last).text]).toEqual(['second', 'last']);
+    expect(model.requests.map(({ messages }) => textOf(messages.at(-1)!))).toEqual(['1', '2', '4']);
+    expect(agent.busy).toBe(false);
+  }
+});
+
+test('queue: a stream has its place from its first read on', async () => {
+  const { agent, model } = setUp(['a', 'b'], { whenBusy: 'queue' });
+  const unread = agent.stream('unread');
+  const first = await agent.call('first');
+  expect([first.text, (await unread.result).text]).toEqual(['a', 'b']);
+  expect(model.requests.map(({ messages }) => textOf(messages.at(-1)!))).toEqual(['first', 'unread']);
+});
+
 test('a thousand agents from one set of options share nothing', async () => {
   const User = contextToken<number>('user');
   const whoAmI = tool({

@@ -31,8 +31,11 @@ export class ReActAgent {
   readonly #setup: RunSetup;
   #hooks: readonly Hook[];
   #running: Run | undefined;
-  /** Settles when all calls so far have ended, with the last one's result. */
-  #tail: Promise<AgentResult> | undefined;
+  #result: (() => Promise<AgentResult>) | undefined;
+  /** Settles when all calls so far have ended. */
+  #tail: Promise<unknown> | undefined;
+  /** Calls that run or wait for their turn. */
+  #inLine = 0;
   #driver: RunDriver | undefined;
 
   constructor(options: AgentOptions) {
@@ -71,14 +74,16 @@ export class ReActAgent {
 
   /** The same call as events. It starts at the first read, or at once with `detached: true`. */
   stream<T = unknown>(input?: AgentInput, options: CallOptions<T> = {}): AgentStream<T> {
-    const driver = this.#start(input, options, options.detached);
-    this.#driver = driver as RunDriver;
+    const { busy } = this;
+    const driver = this.#start(input, options, options.detached ?? false);
+    if (!busy) this.#driver = driver as RunDriver;
     return new AgentStream(driver);
   }
 
   /**
    * Another reader of the last stream, from the event after `afterSeq` on, also when the run has ended; `null` where the last stream
    * is not `runId`, or has a reader that paces it (only a detached run, or one whose `result` was asked for first, takes several).
+   * A stream that waits for its turn is not the last yet.
    */
   attach(options: { readonly runId?: string; readonly afterSeq?: number } = {}): AgentStream | null {
     const driver = this.#driver;
@@ -125,28 +130,32 @@ export class ReActAgent {
 
   #start<T>(input: AgentInput | undefined, options: CallOptions<T>, detached?: boolean): RunDriver<T> {
     const run = new Run(this.#setup, options, new HookDispatcher(this.#hooks));
-    const events = this.#inTurn(run, toCallInput(input, this.#setup), () => driver.result) as AsyncGenerator<EventBatch, AgentResult<T>>;
-    const driver: RunDriver<T> = new RunDriver({ runId: run.id, events, detached, abort: () => run.abort() });
-    return driver;
+    const events = this.#inTurn(run, toCallInput(input, this.#setup), () => driver, detached !== undefined);
+    const driver: RunDriver = new RunDriver({ runId: run.id, events, detached, abort: () => run.abort() });
+    return driver as RunDriver<T>;
   }
 
   /** Runs the loop when it is this call's turn. */
-  async *#inTurn(run: Run, input: CallInput, result: () => Promise<AgentResult>): AsyncGenerator<EventBatch, AgentResult> {
+  async *#inTurn(run: Run, input: CallInput, driver: () => RunDriver, streamed: boolean): AsyncGenerator<EventBatch, AgentResult> {
     const { whenBusy = 'reject' } = this.#setup.options;
     const turn = this.#tail;
+    const result = (): Promise<AgentResult> => driver().result;
     let tail: typeof turn;
     run.begin();
     try {
       if (turn && whenBusy === 'inject' && this.#running?.closed === false && !input.decisions.length) {
         this.#running.injected.push(...input.messages);
-        return turn;
+        return await this.#result!();
       }
       if (turn && whenBusy === 'reject') throw new AgentError('AGENT_BUSY', `The agent "${this.name}" is busy.`);
       this.#tail = tail = Promise.resolve(turn).then(result, result);
       tail.catch(() => {});
+      this.#inLine += 1;
       if (turn) await abortable(turn, run.signal).catch(() => {});
       if (turn && run.signal.aborted) return yield* loop(run, undefined);
+      if (turn && streamed) this.#driver = driver();
       this.#running = run;
+      this.#result = result;
       const ended = yield* loop(run, input);
       this.status.interrupted = ended.reason === 'interrupted';
       // After a failure the next call goes on with the same run.
@@ -155,8 +164,7 @@ export class ReActAgent {
     } finally {
       run.end();
       if (this.#running === run) this.#running = undefined;
-      // A call that left the queue leaves the one before it running.
-      if (this.#tail === tail) this.#tail = this.#running && turn;
+      if (tail && !(this.#inLine -= 1)) this.#tail = undefined;
     }
   }
 }
