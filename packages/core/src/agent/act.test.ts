@@ -167,3 +167,138 @@ test('context: the call wins over the agent, the agent over the toolkit; none is
   await agent.call('again');
   expect((await results(agent)).at(-1)).toBe('show success toolkit agent agent');
 });
+
+test('one at a time: a call begins when the one before it has ended, in the order of the request', async () => {
+  const order: string[] = [];
+  const step = tool({
+    name: 'step',
+    description: '',
+    input,
+    async execute(_input, { toolUseId }) {
+      order.push(`${toolUseId} begins`);
+      for (let tick = 0; tick < 10; tick += 1) await Promise.resolve();
+      order.push(`${toolUseId} ends`);
+    },
+  });
+  const { agent } = setUp([calls('step', 'step', 'step'), 'done'], { tools: [step], limits: { parallelTools: 1 } });
+  await agent.call('go');
+  expect(order).toEqual(['call_1', 'call_2', 'call_3'].flatMap((id) => [`${id} begins`, `${id} ends`]));
+});
+
+test('a tool that may take for ever does, and a call that waits for its place has its whole time', async () => {
+  const { never, started, signals } = endless(1);
+  const tools = [never('patient', Infinity), never('quick', 10)];
+  const { agent } = setUp([calls('patient'), calls('quick', 'quick'), 'done'], { tools, limits: { parallelTools: 1 } });
+  const controller = new AbortController();
+  const run = agent.call('go', { signal: controller.signal });
+  await started;
+  await vi.advanceTimersByTimeAsync(2 ** 31 - 2);
+  expect(signals[0]!.aborted).toBe(false);
+  controller.abort();
+  expect((await run).reason).toBe('aborted');
+
+  const next = agent.call('go on');
+  await vi.advanceTimersByTimeAsync(10);
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true, true, false]);
+  await vi.advanceTimersByTimeAsync(10);
+  expect((await next).text).toBe('done');
+});
+
+test('a hook that throws after one call cancels the others', async () => {
+  const { never, signals } = endless(1);
+  const quick = tool({ name: 'quick', description: '', input, execute: () => 'ok' });
+  const hooks = [{ on: { 'post-acting': () => Promise.reject(new Error('no')) } }];
+  const { agent } = setUp([calls('sibling', 'quick')], { tools: [never('sibling'), quick], hooks });
+  await expect(agent.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR' });
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  expect(agent.busy).toBe(false);
+});
+
+test('what had its result before a fatal failure keeps it', async () => {
+  const quick = tool({ name: 'quick', description: '', input, execute: () => 'ok' });
+  let burn!: () => void;
+  const burning = new Promise<void>((resolve) => (burn = resolve));
+  const fatal = tool({
+    name: 'fatal',
+    description: '',
+    input,
+    async execute() {
+      await burning;
+      throw new AgentError('TOOL_ERROR', 'on fire');
+    },
+  });
+  const hooks = [{ on: { 'post-acting': () => void queueMicrotask(burn) } }];
+  const { agent } = setUp([calls('fatal', 'quick')], { tools: [fatal, quick], hooks });
+  await expect(agent.call('go')).rejects.toMatchObject({ code: 'TOOL_ERROR' });
+  expect(await results(agent)).toEqual(['quick success ok']);
+});
+
+test('a tool that reports more than is read loses its oldest reports, never its result; after its end it is not heard', async () => {
+  let late!: (progress: number) => void;
+  const chatty = tool({
+    name: 'chatty',
+    description: '',
+    input,
+    execute(_input, { emit }) {
+      late = emit;
+      for (let report = 1; report <= 1000; report += 1) emit(report);
+      return 'ok';
+    },
+  });
+  const { agent } = setUp([calls('chatty', 'chatty'), 'done'], { tools: [chatty] });
+  const reports: Record<string, unknown[]> = {};
+  const order: string[] = [];
+  for await (const event of agent.stream('go')) {
+    if (event.type === 'post-reasoning') continue;
+    if (event.type === 'acting-chunk') (reports[event.toolUseId] ??= []).push(event.chunk);
+    if (event.type === 'post-acting') late(0);
+    if (event.type === 'acting-chunk' || event.type === 'post-acting') order.push(event.type);
+  }
+  for (const id of ['call_1', 'call_2']) {
+    expect(reports[id]).toEqual(Array.from({ length: 64 }, (_unused, index) => 937 + index));
+  }
+  expect(order.lastIndexOf('acting-chunk')).toBeLessThan(order.lastIndexOf('post-acting'));
+  expect(await results(agent)).toEqual(['chatty success ok', 'chatty success ok']);
+});
+
+test('events of another run that a tool forwards keep their run and path, and get their place in this one', async () => {
+  const child = new ReActAgent({ name: 'child', model: new ScriptedModel(['from the child']) });
+  const ask = tool({
+    name: 'ask',
+    description: '',
+    input,
+    async execute(_input, { forward, agentPath }) {
+      for await (const batch of child.stream('hi').batches()) {
+        forward(batch.map((event) => ({ ...event, agentPath: [...agentPath, ...event.agentPath] })));
+      }
+      return 'asked';
+    },
+  });
+  const heard: AgentEvent[] = [];
+  const { agent } = setUp([calls('ask'), 'done'], { tools: [ask], hooks: [{ onEvent: (event) => void heard.push(event) }] });
+  const events: AgentEvent[] = [];
+  const stream = agent.stream('go');
+  for await (const event of stream) events.push(event);
+  expect(events.map(({ seq }) => seq)).toEqual(events.map((_event, index) => index + 1));
+  const forwarded = events.filter(({ runId }) => runId !== stream.runId);
+  expect(forwarded.map(({ type }) => type)).toContain('run-end');
+  expect(new Set(forwarded.map(({ runId }) => runId)).size).toBe(1);
+  expect(forwarded.every(({ agentPath, sessionId }) => agentPath.join() === 'a,child' && sessionId === child.sessionId)).toBe(true);
+  expect(events.filter(({ runId }) => runId === stream.runId)).toEqual(heard);
+  const types = events.map(({ type }) => type);
+  expect(types.indexOf('pre-acting')).toBeLessThan(events.indexOf(forwarded[0]!));
+  expect(events.indexOf(forwarded.at(-1)!)).toBeLessThan(types.indexOf('post-acting'));
+});
+
+const cycle: Record<string, unknown> = {};
+cycle['self'] = cycle;
+
+test.for<readonly [string, object]>([
+  ['a cycle', cycle],
+  ['a bigint', { n: 1n }],
+])('a result without a JSON form is an error result: %s', async ([, output]) => {
+  const odd = tool({ name: 'odd', description: '', input, execute: () => output });
+  const { agent } = setUp([calls('odd'), 'done'], { tools: [odd] });
+  expect((await agent.call('go')).text).toBe('done');
+  expect(await results(agent)).toEqual([expect.stringMatching(/^odd error Error: /)]);
+});

@@ -331,3 +331,43 @@ test.for(['safe', 'ask', 'never'] satisfies ReplayPolicy[])(
     expect([runs, await outputs()]).toEqual([1, ['run 1']]);
   },
 );
+
+/** Asks for three calls, then answers: wherever its conversation begins. */
+const anywhere: ScriptedReply = ({ messages }) => (messages.some(({ role }) => role === 'tool') ? 'all done' : threeCalls);
+const threeCalls = { toolCalls: ['free', 'safe', 'ask'].map((name, index) => ({ name, id: `t${index}`, input: { amount: index } })) };
+
+test('a host that dies after any event leaves a log that another one can go on from, and no finished or unsafe tool runs again', async () => {
+  const outcomes = new Set<string>();
+  for (let point = 0; ; point += 1) {
+    const one = setUp([anywhere, anywhere]);
+    let log: readonly Msg[] | undefined;
+    let ranBefore: readonly string[] = [];
+    const stream = one.agent.stream('go');
+    let index = 0;
+    for await (const _event of stream) {
+      if (index++ !== point) continue;
+      log = await one.agent.messages();
+      ranBefore = [...one.ran];
+    }
+    if (!log) break;
+    if (!log.length || (log.at(-1)?.role === 'assistant' && !openIds(log).length)) continue;
+
+    const two = setUp([anywhere, anywhere], {}, new InMemoryMemory(log));
+    let { result: ended } = await two.read();
+    if (ended.reason === 'suspended') {
+      expect(ended.pending).toMatchObject([{ name: 'ask', kind: 'replay' }]);
+      ended = (await two.read([{ type: 'reject', toolUseId: ended.pending[0]!.toolUseId }])).result;
+    }
+    expect(ended, `after event ${point}`).toMatchObject({ reason: 'stop', text: 'all done' });
+    const finished = log.flatMap(toolResultsOf).map(({ toolUseId }) => toolUseId);
+    const again = two.ran.filter((run) => ranBefore.includes(run) || finished.some((id) => run.startsWith(`s:${id} `)));
+    expect(
+      again.filter((run) => !run.startsWith('s:t1 ')),
+      `after event ${point}`,
+    ).toEqual([]);
+    expect(two.ran.filter((run) => finished.some((id) => run.startsWith(`s:${id} `)))).toEqual([]);
+    expect(historyFaults(await two.agent.messages())).toEqual([]);
+    outcomes.add((await two.results()).join());
+  }
+  expect(outcomes.size).toBeGreaterThan(2);
+});
