@@ -56,21 +56,16 @@ export class ReplyAssembler {
 
   /** `undefined` where there is nothing to show. */
   add(delta: ModelDelta): ReplyPiece | undefined {
-    switch (delta.type) {
-      case 'text':
-      case 'thinking':
-        return this.#addText(delta);
-      case 'tool-input':
-        return this.#addToolInput(delta);
-      case 'file':
-        this.#media.push({ type: mediaKind(delta.mediaType), source: { type: 'base64', mediaType: delta.mediaType, data: delta.data } });
-        return undefined;
-      case 'finish':
-        this.finishReason = delta.reason;
-        this.usage = delta.usage;
-        this.metadata = delta.metadata;
-        return undefined;
-    }
+    if (delta.type === 'tool-input') return this.#addToolInput(delta);
+    if (delta.type === 'file') {
+      const { mediaType, data } = delta;
+      this.#media.push({ type: mediaKind(mediaType), source: { type: 'base64', mediaType, data } });
+    } else if (delta.type === 'finish') {
+      this.finishReason = delta.reason;
+      this.usage = delta.usage;
+      this.metadata = delta.metadata;
+    } else return this.#addText(delta);
+    return undefined;
   }
 
   /** The blocks so far. `partial`: the reply was cut, so its tool calls may be incomplete and are left out. */
