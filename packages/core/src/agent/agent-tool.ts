@@ -82,7 +82,7 @@ async function openChild(
   children: Map<string, Child>,
   toolName: string,
   asked: string | undefined,
-  { toolUseId, idempotencyKey, messages }: ToolContext,
+  { toolUseId, sessionId, messages }: ToolContext,
 ): Promise<Child> {
   const id = asked ?? (typeof agent === 'function' ? toolUseId : agent.sessionId);
   const known = children.get(id);
@@ -96,8 +96,7 @@ async function openChild(
   if (asked !== undefined && !messages.some((message) => toolUsesOf(message).some((use) => use.id === id && use.name === toolName))) {
     throw unknown;
   }
-  const parentSession = idempotencyKey.slice(0, idempotencyKey.lastIndexOf(toolUseId));
-  const made = await agent({ sessionId: parentSession + id });
+  const made = await agent({ sessionId: `${sessionId}:${id}` });
   if (asked !== undefined && !(await made.messages()).length) throw unknown;
   return children.get(id) ?? keep({ id, agent: made, turn: Promise.resolve() });
 

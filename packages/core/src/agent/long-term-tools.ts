@@ -35,7 +35,7 @@ export function longTermTools({ memory, limit, maxTokens, context, scope, report
       async execute(input, toolContext) {
         const { signal } = toolContext;
         const messages = textsOf(input, 'content').map((text) => createMessage('assistant', text, context));
-        const sessionId = sessionOf(toolContext);
+        const { sessionId } = toolContext;
         await attempt('record', toolContext, async () => {
           for (const message of messages) await memory.record([message], { sessionId, signal });
         });
@@ -51,7 +51,7 @@ export function longTermTools({ memory, limit, maxTokens, context, scope, report
       async execute(input, toolContext) {
         const { signal } = toolContext;
         const query = textsOf(input, 'keywords').join(' ');
-        const options = { limit, signal, ...scope(sessionOf(toolContext)) };
+        const options = { limit, signal, ...scope(toolContext.sessionId) };
         const found = await attempt('recall', toolContext, () => memory.retrieve(query, options));
         return recalledText(found, maxTokens) || 'Nothing was found.';
       },
@@ -75,9 +75,4 @@ function textsOf(input: unknown, name: string): readonly string[] {
   const said = texts.flatMap((text) => (typeof text === 'string' && text.trim() ? [text.trim()] : []));
   if (said.length > 0 && said.length === texts.length) return said;
   throw new AgentError('INVALID_INPUT', `${name}: an array of texts that are not empty`);
-}
-
-/** The key is the session and the call. */
-function sessionOf({ idempotencyKey, toolUseId }: ToolContext): string {
-  return idempotencyKey.slice(0, idempotencyKey.lastIndexOf(toolUseId) - 1);
 }

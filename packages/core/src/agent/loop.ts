@@ -183,7 +183,7 @@ async function* act(run: Run, toolUses: readonly ToolUse[], decisions?: readonly
       queue.start(call.toolUse, (sink) => {
         const { signal, agentPath } = run;
         if (!signal.aborted) status.calls.get(id)!.started = true;
-        return runCall(call, { messages, agentPath, context, decision, idempotencyKey: `${sessionId}:${id}`, signal, ...sink });
+        return runCall(call, { sessionId, messages, agentPath, context, decision, idempotencyKey: `${sessionId}:${id}`, signal, ...sink });
       });
     }
     for await (const items of queue.drain()) {

@@ -18,6 +18,7 @@ export interface Suspension {
 export interface RunCallOptions {
   readonly messages: readonly Msg[];
   readonly agentPath: readonly string[];
+  readonly sessionId: string;
   readonly idempotencyKey: string;
   readonly context: ReadonlyMap<object, unknown>;
   readonly decision: Decision | undefined;

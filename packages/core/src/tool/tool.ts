@@ -14,6 +14,8 @@ import type { ForkOptions, ToolSet } from './tool-set.ts';
 export interface ToolContext {
   /** Raised when the call is aborted or its time is up; hand it on to `fetch`. */
   readonly signal: AbortSignal;
+  /** The agent's. */
+  readonly sessionId: string;
   readonly toolUseId: string;
   /** The conversation as the model saw it. */
   readonly messages: readonly Msg[];
