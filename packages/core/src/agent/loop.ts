@@ -36,6 +36,7 @@ export async function* loop(run: Run, input: CallInput | undefined): AsyncGenera
     const resumes = input?.messages.every(({ role }) => role === 'tool') && status.suspendedRun;
     yield await run.notify('run-start', resumes ? { resumes } : {});
     let move = input ? yield* settle(run, input) : finishWith(run, 'aborted');
+    if (input) status.suspendedRun = run.id;
     while (move.to !== 'finish') move = yield* move.to === 'reason' ? reason(run) : act(run, move.toolUses, move.decisions);
     return yield* finish(run, move);
   } catch (thrown) {

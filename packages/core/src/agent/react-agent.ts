@@ -158,8 +158,7 @@ export class ReActAgent {
       this.#result = result;
       const ended = yield* loop(run, input);
       this.status.interrupted = ended.reason === 'interrupted';
-      // After a failure the next call goes on with the same run.
-      if (ended.reason !== 'error') this.status.suspendedRun = ended.reason === 'suspended' ? run.id : undefined;
+      if (!/suspended|error/.test(ended.reason) && !run.openCalls().length) this.status.suspendedRun = undefined;
       return ended;
     } finally {
       run.end();

@@ -31,7 +31,8 @@ function setUp(
       name,
       description: 'Pays',
       input: amount,
-      execute: (input, { idempotencyKey }) => {
+      execute: (input, { idempotencyKey, emit }) => {
+        emit('paying');
         ran.push(`${idempotencyKey} ${JSON.stringify(input)}`);
         return `paid ${input.amount}`;
       },
@@ -255,6 +256,34 @@ test('a failure in the middle of a batch: what had finished stays, what had star
   expect(ran).toEqual(['call_1', 'call_4', 'call_6'].map((id) => `s:${id} {"amount":7}`));
   expect((await read([yes('call_2'), result('call_3')])).result.text).toBe('ok');
   expect(ids('pre-acting')).toEqual(['call_1', 'call_2', 'call_3', 'call_4', 'call_5', 'call_6']);
+});
+
+test.for(['stop', 'error', 'error as a result'] as const)('a run that goes on with what another one left open says so: %s', async (how) => {
+  let broken = true;
+  const { agent, read, ids } = setUp([calls('free', 'asks', 'free'), 'ok', 'next'], {
+    limits: { parallelTools: 1 },
+    hooks: [
+      {
+        on: {
+          'post-acting'(_event, control) {
+            if (broken && how !== 'stop') throw new Error('hook down');
+            if (broken) control.stop();
+          },
+        },
+      },
+    ],
+  });
+  const stream = agent.stream('go', { throwOnError: how !== 'error as a result' });
+  await stream.result.catch(() => {});
+  broken = false;
+  const second = await read();
+  expect(second.events[0]).toMatchObject({ resumes: stream.runId });
+  const third = await read([yes('call_2')]);
+  expect(third.events[0]).toMatchObject({ resumes: second.events[0]!.runId });
+  expect(third.result.text).toBe('ok');
+  expect(ids('pre-acting')).toEqual(['call_1', 'call_2', 'call_3']);
+  expect((await read('more')).events[0]).not.toHaveProperty('resumes');
+  expect(agent.status.suspendedRun).toBeUndefined();
 });
 
 test('a tool that ends the call keeps the next one from starting', async () => {
