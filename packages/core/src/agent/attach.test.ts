@@ -224,3 +224,93 @@ test('deltas of two blocks, and of calls between them, come back by sequence at 
     expect(rest.filter((event) => !('delta' in event))).toEqual(expected.filter((event) => !('delta' in event)));
   }
 });
+
+test('a stream that is cancelled while its reader goes on tells it how the run ended', async () => {
+  for (let at = 1; at < 12; at += 1) {
+    const agent = setUp(['one two three four', 'next']);
+    const heard: AgentEvent[] = [];
+    agent.addHook({ onEvent: (event) => void heard.push(event) });
+    const stream = agent.stream('go');
+    const events: AgentEvent[] = [];
+    for await (const event of stream) if (events.push(event) === at) void stream.cancel();
+    expect(events, `at ${at}`).toEqual(heard);
+    expect(events.at(-1), `at ${at}`).toMatchObject({ type: 'run-end', result: { reason: at < 8 ? 'aborted' : 'stop' } });
+    expect((await agent.call('again')).reason).toBe('stop');
+  }
+});
+
+test('a cancelled run that fails on its way out fails for the reader that goes on', async () => {
+  const agent = setUp(['one two three']);
+  const hook = { on: { 'run-end': () => Promise.reject(new Error('hook down')) } };
+  agent.addHook(hook);
+  const stream = agent.stream('go');
+  const seen: string[] = [];
+  const read = async (): Promise<void> => {
+    for await (const { type } of stream) if (seen.push(type) === 4) void stream.cancel();
+  };
+  await expect(read()).rejects.toMatchObject({ code: 'HOOK_ERROR' });
+  expect(seen.slice(-2)).toEqual(['error', 'run-end']);
+});
+
+test('a failure that nobody reads is nowhere an unhandled rejection, and whoever asks later gets it', async () => {
+  const failing = (options: Partial<AgentOptions> = {}) => {
+    let fail!: () => void;
+    const wait = new Promise<void>((resolve) => (fail = resolve));
+    return { fail, agent: setUp([[{ text: 'half ' }, { wait }, { error: new Error('down') }]], options) };
+  };
+  const settle = async (): Promise<void> => {
+    for (let tick = 0; tick < 200; tick += 1) await Promise.resolve();
+    await new Promise((resolve) => setTimeout(resolve));
+  };
+  const down = { code: 'INTERNAL', message: 'down' };
+
+  const detached = failing();
+  const stream = detached.agent.stream('go', { detached: true });
+  const left = stream[Symbol.asyncIterator]();
+  await left.next();
+  detached.fail();
+  await settle();
+  await expect(stream.result).rejects.toMatchObject(down);
+  await expect(readAll(stream)).rejects.toMatchObject(down);
+  await expect(readAll(detached.agent.attach({ afterSeq: 1000 }))).rejects.toMatchObject(down);
+
+  const paced = failing();
+  const one = paced.agent.stream('go');
+  const reading = readAll(one).catch((error: unknown) => error);
+  paced.fail();
+  expect(await reading).toMatchObject(down);
+  await settle();
+  await expect(one.result).rejects.toMatchObject(down);
+
+  const readable = failing();
+  const stream2 = readable.agent.stream('go');
+  const reader = stream2.readable().getReader();
+  readable.fail();
+  const drain = async (): Promise<void> => {
+    while (!(await reader.read()).done);
+  };
+  await expect(drain()).rejects.toMatchObject(down);
+  await settle();
+
+  const queued = failing({ whenBusy: 'queue' });
+  queued.agent.stream('one', { detached: true });
+  queued.agent.stream('two', { detached: true });
+  const unread = queued.agent.stream('three');
+  await unread.cancel();
+  queued.fail();
+  await settle();
+  expect(queued.agent.busy).toBe(false);
+
+  const injected = failing({ whenBusy: 'inject' });
+  injected.agent.stream('one', { detached: true });
+  injected.agent.stream('two', { detached: true });
+  injected.fail();
+  await settle();
+
+  const busy = failing();
+  busy.agent.stream('one', { detached: true });
+  busy.agent.stream('two', { detached: true });
+  await busy.agent.stream('three').cancel();
+  busy.fail();
+  await settle();
+});

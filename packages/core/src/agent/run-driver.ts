@@ -21,6 +21,8 @@ export class RunDriver<T = unknown> {
   #next: Promise<EventBatch | undefined> | undefined;
   /** Everything so far, where no reader sets the pace. */
   #log: RunLog | undefined;
+  /** What came after a cancel, for a reader that goes on. */
+  readonly #rest: EventBatch[] = [];
   #state: 'new' | 'paced' | 'driven' | 'ended' = 'new';
 
   constructor(options: RunDriverOptions<T>) {
@@ -68,10 +70,12 @@ export class RunDriver<T = unknown> {
     if (this.#state !== 'new') throw new AgentError('INVALID_INPUT', 'This stream has a reader already.');
     this.#state = 'paced';
     try {
-      for (let batch; (batch = await this.pull());) yield batch;
+      for (let batch; this.#state === 'paced' && (batch = await this.pull());) yield batch;
     } finally {
       await this.cancel();
     }
+    yield* this.#rest;
+    await this.result;
   }
 
   /** Aborts the run and waits until its log is in order; of a detached run, or one that ended, it does nothing. */
@@ -88,6 +92,7 @@ export class RunDriver<T = unknown> {
       // Waits first, so that a batch is in the log when a reader that waits for it goes on.
       for (let batch; (batch = await (this.#next = this.pull()));) {
         if (this.#log) for (const event of batch) addToLog(this.#log, event);
+        else this.#rest.push(batch);
       }
     } catch {
       // Told by `result`.
