@@ -1,4 +1,5 @@
 import type { ContentBlock, ToolResult, ToolResultState, ToolUse } from '../message/content-block.ts';
+import { isBlock } from '../message/is-block.ts';
 import { isRecord } from '../message/is-record.ts';
 import type { ToolContent, ToolOutput } from './tool.ts';
 
@@ -26,9 +27,6 @@ export function outputResult(toolUse: ToolUse, output: ToolOutput): ToolResult {
 }
 
 function isToolContent(output: unknown): output is ToolContent {
-  return isRecord(output) && Array.isArray(output['content']) && output['content'].length > 0 && output['content'].every(isBlock);
-}
-
-function isBlock(value: unknown): boolean {
-  return isRecord(value) && (value['type'] === 'text' ? 'text' : 'source') in value;
+  const content = isRecord(output) && output['content'];
+  return Array.isArray(content) && content.length > 0 && content.every(isBlock);
 }
