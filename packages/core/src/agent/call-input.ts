@@ -1,5 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import { createMessage, type MessageContext } from '../message/create-message.ts';
+import { isBlock, isOutput } from '../message/is-block.ts';
 import { isRecord } from '../message/is-record.ts';
 import { toolResultsOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
@@ -29,13 +30,14 @@ export function decisionsIn({ messages, decisions }: CallInput): readonly Decisi
   return [...decisions, ...results.map((result) => ({ ...result, type: 'result' }) as Decision)];
 }
 
-function isMessage(item: unknown): item is Msg {
-  return isRecord(item) && typeof item['role'] === 'string' && Array.isArray(item['content']);
+export function isMessage(item: unknown): item is Msg {
+  if (!isRecord(item) || typeof item['id'] !== 'string' || !Array.isArray(item['content'])) return false;
+  return /^(system|user|assistant|tool)$/.test(String(item['role'])) && item['content'].every(isBlock);
 }
 
 function isDecision(item: unknown): item is Decision {
   if (!isRecord(item) || typeof item['toolUseId'] !== 'string') return false;
-  const { type, input, output } = item;
-  if (type === 'result') return typeof output === 'string' || Array.isArray(output);
+  const { type, input, output, state } = item;
+  if (type === 'result') return isOutput(output) && /^(undefined|success|error)$/.test(String(state));
   return type === 'edit' ? input !== undefined : type === 'approve' || type === 'reject';
 }

@@ -10,6 +10,7 @@ import { ToolList } from '../tool/tool-list.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
 import { abortable } from '../model/abortable.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
+import { checkAgent, checkCall, checkPart, toInterruptRequest } from './check-options.ts';
 import type { AgentStatus } from './agent-status.ts';
 import type { AgentResult } from './agent-result.ts';
 import { AgentStream } from './agent-stream.ts';
@@ -38,7 +39,9 @@ export class ReActAgent {
   #inLine = 0;
   #driver: RunDriver | undefined;
 
+  /** Throws `CONFIGURATION` for an option of another kind than it has to be. */
   constructor(options: AgentOptions) {
+    checkAgent(options);
     const { name, systemPrompt, tools = [], hooks = [], extensions = [], presetPriority = 'preset' } = options;
     const { generateId = () => crypto.randomUUID(), now = Date.now } = options;
     const given = Symbol.iterator in tools ? new ToolList(tools) : tools;
@@ -75,7 +78,7 @@ export class ReActAgent {
   /** The same call as events. It starts at the first read, or at once with `detached: true`. */
   stream<T = unknown>(input?: AgentInput, options: CallOptions<T> = {}): AgentStream<T> {
     const { busy } = this;
-    const driver = this.#start(input, options, options.detached ?? false);
+    const driver = this.#start(input, options, true);
     if (!busy) this.#driver = driver as RunDriver;
     return new AgentStream(driver);
   }
@@ -94,20 +97,23 @@ export class ReActAgent {
   /**
    * Asks the running call to stop at its next interrupt point (before reasoning, between model deltas, after tools) and to answer
    * with a recovery message, or with `message`; or to pause there; or to take messages in. Tools run to their end. False, and nothing
-   * done, when no call runs.
+   * done, when no call runs. Throws `INVALID_INPUT` for what is no such request.
    */
   interrupt(request: string | Msg | InterruptRequest = {}): boolean {
+    const asked = toInterruptRequest(request);
+    const isInjection = asked.mode === 'inject';
+    const messages = isInjection ? this.#toMessages(asked.messages) : [];
+    if (!isInjection && 'message' in asked && typeof asked.message === 'object') this.#toMessages([asked.message]);
     const run = this.#running;
     if (!run || run.closed) return false;
-    if (typeof request === 'string' || 'role' in request) run.interrupt({ message: request });
-    else if (request.mode === 'inject') run.injected.push(...toCallInput(request.messages, this.#setup).messages);
-    else run.interrupt(request);
+    if (isInjection) run.injected.push(...messages);
+    else run.interrupt(asked);
     return true;
   }
 
   /** Adds messages to the conversation without asking the model (AgentScope: `observe`). */
   async observe(messages: string | Msg | readonly Msg[]): Promise<void> {
-    await this.memory.append(toCallInput(messages, this.#setup).messages);
+    await this.memory.append(this.#toMessages(messages));
     await this.memory.flush?.();
   }
 
@@ -122,16 +128,24 @@ export class ReActAgent {
 
   /** From the next call on; gives back what takes the hook off again. */
   addHook(hook: Hook): () => void {
+    checkPart(hook);
     this.#hooks = [...this.#hooks, hook];
     return () => {
       this.#hooks = this.#hooks.filter((other) => other !== hook);
     };
   }
 
-  #start<T>(input: AgentInput | undefined, options: CallOptions<T>, detached?: boolean): RunDriver<T> {
+  #toMessages(input: string | Msg | readonly Msg[]): readonly Msg[] {
+    const { messages, decisions } = toCallInput(input, this.#setup);
+    if (decisions.length) throw new AgentError('INVALID_INPUT', 'Only `call` and `stream` take decisions.');
+    return messages;
+  }
+
+  #start<T>(input: AgentInput | undefined, options: CallOptions<T>, streamed = false): RunDriver<T> {
+    checkCall(options);
     const run = new Run(this.#setup, options, new HookDispatcher(this.#hooks));
-    const events = this.#inTurn(run, toCallInput(input, this.#setup), () => driver, detached !== undefined);
-    const driver: RunDriver = new RunDriver({ runId: run.id, events, detached, abort: () => run.abort() });
+    const events = this.#inTurn(run, toCallInput(input, this.#setup), () => driver, streamed);
+    const driver: RunDriver = new RunDriver({ runId: run.id, events, detached: streamed && options.detached, abort: () => run.abort() });
     return driver as RunDriver<T>;
   }
 

@@ -1,6 +1,9 @@
+import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent, AgentEventBase, EventBatch, EventOf } from '../hook/agent-event.ts';
 import type { HookControl } from '../hook/hook.ts';
 import type { HookDispatcher } from '../hook/hook-dispatcher.ts';
+import { isBlock } from '../message/is-block.ts';
+import { isRecord } from '../message/is-record.ts';
 import { toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import { createMessage } from '../message/create-message.ts';
 import type { ContentBlock } from '../message/content-block.ts';
@@ -15,6 +18,7 @@ import { allowTools } from '../tool/allow-tools.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
 import type { AgentStatus } from './agent-status.ts';
+import { isMessage } from './call-input.ts';
 import type { Extension } from './extension.ts';
 import type { Interruption } from './interrupt-request.ts';
 import type { OutputRun } from './output-mode.ts';
@@ -37,6 +41,19 @@ type EventFields<K extends AgentEvent['type']> = Omit<
   EventOf<K>,
   'type' | 'runId' | 'sessionId' | 'seq' | 'iteration' | 'agentPath' | 'at'
 >;
+
+const areMessages = (value: unknown): boolean => Array.isArray(value) && value.every(isMessage);
+
+/** What the fields of modifiable events have to be, so that no hook can break the log. */
+const isFit: Readonly<Record<string, (value: unknown) => boolean>> = {
+  message: isMessage,
+  messages: areMessages,
+  input: areMessages,
+  toolUse: isBlock,
+  result: isBlock,
+  tools: Array.isArray,
+  options: isRecord,
+};
 
 /** One call's state: what its steps read and move on. */
 export class Run {
@@ -158,8 +175,12 @@ export class Run {
   }
 
   /** A modifiable event: the hooks' version of it. */
-  modify<K extends AgentEvent['type']>(type: K, fields: EventFields<K>, control?: Partial<HookControl>): Promise<EventOf<K>> {
-    return this.hooks.modify(this.event(type, fields), control);
+  async modify<K extends AgentEvent['type']>(type: K, fields: EventFields<K>, control?: Partial<HookControl>): Promise<EventOf<K>> {
+    const given = this.event(type, fields);
+    const event = await this.hooks.modify(given, control);
+    const wrong = event !== given && Object.keys(fields).find((key) => !isFit[key]!(event[key as keyof typeof event]));
+    if (wrong) throw new AgentError('HOOK_ERROR', `A hook left no valid ${wrong} in ${type}.`, { details: { event: type, field: wrong } });
+    return event;
   }
 
   /** Lets the hooks have a message; what they make of it is announced before it is given out (law 2). */

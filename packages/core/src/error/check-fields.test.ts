@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { checkFields } from './check-fields.ts';
+
+const check = (value: unknown, kinds: string) => () => checkFields('INVALID_INPUT', 'Here', { field: value }, `field:${kinds} other:?`);
+
+test.each<[string, readonly unknown[], readonly unknown[]]>([
+  ['string', ['', 'x'], [5, null, undefined, ['x']]],
+  ['string|?', ['x', undefined], [null, 5]],
+  ['count', [0, 0.5, Infinity], [-1, Number.NaN, '3', null, undefined]],
+  ['array', [[]], [{}, 'x', null, undefined]],
+  ['stop|pause', ['stop', 'pause'], ['', 'Stop', undefined, ['stop']]],
+  ['read()', [{ read() {} }], [{}, { read: 1 }, null, undefined, 'read']],
+  ['object', [{}, []], [null, 'text', () => {}]],
+])('%s', (kinds, fit, unfit) => {
+  for (const value of fit) expect(check(value, kinds)).not.toThrow();
+  for (const value of unfit) expect(check(value, kinds)).toThrow(`Here: field must be ${kinds}.`);
+});
+
+test.each([null, undefined, 5, 'x'])('%s has no fields', (value) => {
+  const error = expect.objectContaining({ code: 'CONFIGURATION', message: 'Here must be object.' });
+  expect(() => checkFields('CONFIGURATION', 'Here', value, 'field:?')).toThrow(error);
+});
