@@ -1,7 +1,8 @@
+import { messageOf } from '../error/agent-error.ts';
 import type { EventBatch } from '../hook/agent-event.ts';
 import type { ToolResult, ToolUse } from '../message/content-block.ts';
 import { prepareCall, type ReadyCall } from '../tool/prepare-call.ts';
-import { deniedResult, interruptedResult, toolResult } from '../tool/tool-result.ts';
+import { deniedResult, errorResult, interruptedResult, toolResult } from '../tool/tool-result.ts';
 import type { Decision, PendingCall } from './pending-call.ts';
 import type { Run } from './run.ts';
 
@@ -27,9 +28,18 @@ export async function* admitCall(run: Run, toolUse: ToolUse, decision?: Decision
   if (run.signal.aborted) return over(interruptedResult(toolUse));
   if (!decision && state.pending) return { type: 'pending', pending: state.pending };
 
-  const prepare = async (edited: ToolUse): ReturnType<typeof prepareCall> => prepareCall(run.tools, edited);
-  const needsYes = async ({ tool: { needsApproval }, ...of }: ReadyCall): Promise<boolean | undefined> =>
-    typeof needsApproval === 'function' ? needsApproval(of.input, of.toolUse) : needsApproval;
+  const prepare = async (edited: ToolUse) => {
+    try {
+      const ready = await prepareCall(run.tools, edited);
+      if (!ready.ok) return ready;
+      const { needsApproval } = ready.tool;
+      const needs = typeof needsApproval === 'function' ? await needsApproval(ready.input, ready.toolUse) : needsApproval;
+      return { ...ready, needs };
+    } catch (error) {
+      // A schema or a predicate that throws: the call did not run, and the others go on.
+      return { ok: false, result: errorResult(toolUse, messageOf(error)) } as const;
+    }
+  };
   const left = state.toolUse ?? toolUse;
   const wait = (kind: PendingCall['kind']): Admission => ({ type: 'pending', pending: suspend(run, state.toolUse ?? toolUse, kind) });
   let call = await prepare(decision?.type === 'edit' ? { ...left, input: decision.input } : left);
@@ -37,7 +47,7 @@ export async function* admitCall(run: Run, toolUse: ToolUse, decision?: Decision
   const { tool } = call;
   run.toolsUsed.add(tool.name);
   // Without a state the call was another host's: it may have started there, if nobody had to allow it.
-  if (!decision && tool.execute && (known ? state.started : !(await needsYes(call)))) {
+  if (!decision && tool.execute && (known ? state.started : !call.needs)) {
     if (tool.replay === 'ask') return wait('replay');
     if (tool.replay !== 'safe') return over(interruptedResult(toolUse));
   }
@@ -53,7 +63,7 @@ export async function* admitCall(run: Run, toolUse: ToolUse, decision?: Decision
   state.toolUse = call.toolUse;
   delete state.pending;
   if (decision) state.approved = true;
-  if (!state.approved && (await needsYes(call))) return wait('approval');
+  if (!state.approved && call.needs) return wait('approval');
   return call.tool.execute ? { type: 'ready', call, decision } : wait('external');
 }
 

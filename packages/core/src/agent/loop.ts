@@ -11,7 +11,7 @@ import { interruptedResult } from '../tool/tool-result.ts';
 import { abortable } from '../model/abortable.ts';
 import { admitCall, suspend, type Admission } from './admit-call.ts';
 import type { AgentResult, StopReason } from './agent-result.ts';
-import { decisionsIn, type CallInput } from './call-input.ts';
+import { decisionsIn, toCallInput, type CallInput } from './call-input.ts';
 import { fitRequest } from './fit-request.ts';
 import type { Interruption } from './interrupt-request.ts';
 import { summarize } from './limit.ts';
@@ -93,7 +93,8 @@ async function* settle(run: Run, input: CallInput): Step {
     }
   }
   if (open.length && !more.length) return { to: 'act', toolUses: open, decisions };
-  run.view = [...inRequestOrder(run.view)];
+  // The input may have brought calls without results.
+  yield* closeCalls(run);
   return { to: 'reason' };
 }
 
@@ -140,7 +141,7 @@ async function* reason(run: Run): Step {
   const asked: { stop?: boolean; reasonAgain?: readonly Msg[] } = {};
   const message = yield* run.revise('post-reasoning', reply.message, {
     stop: () => void (asked.stop = true),
-    gotoReasoning: (more) => void (asked.reasonAgain = more),
+    gotoReasoning: (more) => void (asked.reasonAgain = toCallInput(more, run.setup).messages),
   });
   if (asked.stop) return finishWith(run, 'stopped-by-hook', message);
   const toolUses = toolUsesOf(message);
@@ -240,6 +241,8 @@ async function* closeCalls(run: Run): AsyncGenerator<EventBatch, void> {
 async function* finish(run: Run, move: Finish): AsyncGenerator<EventBatch, AgentResult> {
   const { memory } = run.setup;
   let { message } = move;
+  // Nothing can change how it ended any more.
+  run.closed = true;
   if (move.reason === 'suspended') yield await run.notify('suspended', { pending: run.pending });
   if (move.reason !== 'aborted' && move.reason !== 'interrupted') message = yield* run.revise('post-call', message);
   // What a step has put into the log, and the nothing of a call aborted before its answer, is not to be put there.
