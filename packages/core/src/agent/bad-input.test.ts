@@ -1,0 +1,234 @@
+import { expect, test } from 'vitest';
+import type { AgentErrorCode } from '../error/agent-error.ts';
+import type { AgentEvent } from '../hook/agent-event.ts';
+import { assistantMessage, userMessage } from '../message/create-message.ts';
+import { toolResultsOf } from '../message/message-text.ts';
+import { openai } from '../openai.ts';
+import { historyFaults, requestFaults } from '../testing/history-faults.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { tool } from '../tool/tool.ts';
+import type { AgentOptions } from './agent-options.ts';
+import { ReActAgent } from './react-agent.ts';
+
+/** What JavaScript, or JSON read from somewhere, may give in place of what the types ask for. */
+const wrong = <T>(value: unknown): T => value as T;
+const failure = (code: AgentErrorCode, message: string) =>
+  expect.objectContaining({ name: 'AgentError', code, message: expect.stringContaining(message) });
+
+const noop = tool({ name: 'noop', description: 'Does nothing', input: { type: 'object' }, execute: () => 'done' });
+const call: ScriptedReply = { toolCalls: [{ name: 'noop' }] };
+
+function setUp(replies: readonly ScriptedReply[] = ['hi'], options: Partial<AgentOptions> = {}) {
+  const model = new ScriptedModel(replies);
+  return { model, agent: new ReActAgent({ name: 'a', model, ...options }) };
+}
+
+test.each<[option: string, options: unknown]>([
+  ['name', { name: 5 }],
+  ['systemPrompt', { systemPrompt: () => 'x' }],
+  ['model', { model: undefined }],
+  ['model', { model: 'gpt' }],
+  ['features', { model: { stream: () => [] } }],
+  ['tools', { tools: 'x' }],
+  ['tools', { tools: null }],
+  ['A tool', { tools: [null] }],
+  ['A tool: input', { tools: [{ name: 'plain', description: '', input: { type: 'object' } }] }],
+  ['hooks', { hooks: () => {} }],
+  ['A hook', { hooks: [null] }],
+  ['onError', { hooks: [{ onError: 'throw' }] }],
+  ['extensions', { extensions: {} }],
+  ['A hook or extension: tools', { extensions: [{ tools: 'x' }] }],
+  ['memory', { memory: {} }],
+  ['iterations', { limits: { iterations: -1 } }],
+  ['iterations', { limits: { iterations: Number.NaN } }],
+  ['iterations', { limits: { iterations: '3' } }],
+  ['parallelTools', { limits: { parallelTools: Number.NaN } }],
+  ['whenBusy', { whenBusy: 'wait' }],
+  ['preCall', { preCall: true }],
+  ['presetPriority', { presetPriority: 'x' }],
+  ['recoveryMessage', { recoveryMessage: 5 }],
+  ['onLimit', { onLimit: 'stop' }],
+  ['context', { context: {} }],
+])('an agent is not made with a wrong %s: %j', (option, options) => {
+  expect(() => setUp([], wrong(options))).toThrow(failure('CONFIGURATION', option));
+});
+
+test('an agent is not made without options', () => {
+  expect(() => new ReActAgent(wrong(undefined))).toThrow(failure('CONFIGURATION', 'ReActAgent must be object'));
+});
+
+test.each([null, { onEvent: 'x' }])('%j is no hook to add', (hook) => {
+  expect(() => setUp().agent.addHook(wrong(hook))).toThrow(failure('CONFIGURATION', 'A hook'));
+});
+
+test.each<[what: string, options: unknown]>([
+  ['The options must be object', null],
+  ['signal', { signal: new AbortController() }],
+  ['allowTools', { allowTools: 'noop' }],
+  ['output', { output: { type: 'object' } }],
+])('a call with wrong options is refused, and asks nobody: %s', async (what, options) => {
+  const { agent, model } = setUp();
+  await expect(agent.call('x', wrong<object>(options))).rejects.toThrow(failure('INVALID_INPUT', what));
+  expect(() => agent.stream('x', wrong<object>(options))).toThrow(failure('INVALID_INPUT', what));
+  expect(model.requests).toEqual([]);
+  expect(await agent.messages()).toEqual([]);
+});
+
+test.each<unknown>([
+  null,
+  42,
+  {},
+  { id: '1', role: 'user' },
+  { id: '1', role: 'user', content: 'x' },
+  { id: '1', role: 'user', content: [null] },
+  { id: '1', role: 'user', content: [{ type: 'text' }] },
+  { id: '1', role: 'user', content: [{ type: 'image', source: { type: 'url' } }] },
+  { id: '1', role: 'robot', content: [{ type: 'text', text: 'x' }] },
+  { role: 'user', content: [{ type: 'text', text: 'x' }] },
+])('what is no message gets into no log: %j', async (message) => {
+  const { agent } = setUp([{ text: 'one two' }]);
+  const error = failure('INVALID_INPUT', 'Item 1');
+  await expect(agent.call(wrong([userMessage('x'), message]))).rejects.toThrow(error);
+  await expect(agent.observe(wrong([userMessage('x'), message]))).rejects.toThrow(error);
+  expect(() => agent.interrupt(wrong({ mode: 'inject', messages: [userMessage('x'), message] }))).toThrow(error);
+  expect(await agent.messages()).toEqual([]);
+});
+
+test.each<[what: string, request: unknown]>([
+  ['interrupt()', null],
+  ['interrupt()', 5],
+  ['mode', { mode: 'halt' }],
+  ['message', { message: 5 }],
+  ['Item 0', { message: {} }],
+  ['Item 0', { role: 'assistant' }],
+  ['messages', { mode: 'inject' }],
+  ['decisions', { mode: 'inject', messages: [{ toolUseId: '1', type: 'approve' }] }],
+])('what is no interrupt stops nothing: %s, %j', async (what, request) => {
+  const { agent } = setUp(['one two']);
+  for await (const { type } of agent.stream('x')) {
+    if (type === 'reasoning-chunk') expect(() => agent.interrupt(wrong(request))).toThrow(failure('INVALID_INPUT', what));
+  }
+  expect((await agent.messages()).at(-1)?.content).toEqual([{ type: 'text', text: 'one two' }]);
+});
+
+test('decisions are not observed', async () => {
+  const { agent } = setUp();
+  await expect(agent.observe(wrong([{ toolUseId: '1', type: 'approve' }]))).rejects.toThrow(failure('INVALID_INPUT', 'decisions'));
+});
+
+test.each<unknown>([
+  { type: 'result' },
+  { type: 'result', output: 5 },
+  { type: 'result', output: { degrees: 5 } },
+  { type: 'result', output: [{ degrees: 5 }] },
+  { type: 'result', output: 'x', state: 'fine' },
+  { type: 'edit' },
+  { type: 'allow' },
+])('a decision of another shape leaves the call open: %j', async (decision) => {
+  const external = tool({ name: 'noop', description: 'Somebody else does it', input: { type: 'object' } });
+  const { agent } = setUp([call, 'done'], { tools: [external] });
+  const { pending } = await agent.call('x');
+  const { toolUseId } = pending[0]!;
+  await expect(agent.call(wrong([{ toolUseId, ...Object(decision) }]))).rejects.toThrow(failure('INVALID_INPUT', 'Item 0'));
+  expect(await agent.call([{ toolUseId, type: 'result', output: 'x' }])).toMatchObject({ reason: 'stop', text: 'done' });
+});
+
+test.each<[type: AgentEvent['type'], field: string, value: unknown]>([
+  ['pre-call', 'input', undefined],
+  ['pre-call', 'input', [{ role: 'user' }]],
+  ['pre-reasoning', 'messages', null],
+  ['pre-reasoning', 'tools', {}],
+  ['pre-reasoning', 'options', null],
+  ['post-reasoning', 'message', undefined],
+  ['post-reasoning', 'message', { content: 'x' }],
+  ['pre-acting', 'toolUse', {}],
+  ['post-acting', 'result', undefined],
+  ['post-acting', 'result', { type: 'tool_result', toolUseId: 'call_1', output: 5 }],
+  ['post-call', 'message', {}],
+  ['pre-summary', 'messages', [null]],
+  ['post-summary', 'message', null],
+])('what a hook makes of %s is looked at before it counts: %s %j', async (type, field, value) => {
+  const spoil = (event: AgentEvent) => (event.type === type ? wrong<AgentEvent>({ ...event, [field]: value }) : undefined);
+  const limits = type.endsWith('summary') ? { iterations: 1 } : {};
+  const { agent } = setUp([call, 'done'], { tools: [noop], limits, hooks: [{ onEvent: spoil }] });
+  await expect(agent.call('x')).rejects.toThrow(failure('HOOK_ERROR', `no valid ${field} in ${type}`));
+  for (const message of await agent.messages()) expect(toolResultsOf(message).map(({ output }) => output)).not.toContain(5);
+});
+
+test('gotoReasoning takes messages', async () => {
+  const again = (more: unknown) =>
+    [{ on: { 'post-reasoning': (_event, { gotoReasoning }) => gotoReasoning(wrong(more)) } }] satisfies AgentOptions['hooks'];
+  const { agent } = setUp(['one'], { hooks: again([{ role: 'user' }]) });
+  await expect(agent.call('x')).rejects.toThrow(failure('INVALID_INPUT', 'Item 0'));
+});
+
+test('a call without a result that the input brings is closed before the model sees it', async () => {
+  const { agent, model } = setUp();
+  const asked = assistantMessage([{ type: 'tool_use', id: 'c', name: 'noop', input: {} }]);
+  await agent.call([userMessage('x'), asked, userMessage('y')]);
+  expect(model.requests.flatMap(({ messages }) => requestFaults(messages))).toEqual([]);
+  expect(historyFaults(await agent.messages())).toEqual([]);
+});
+
+test.each<[what: string, output: unknown]>([
+  ['a search result', { content: [{ title: 'A page', source: 'the web' }] }],
+  ['a medium without its bytes', { content: [{ type: 'image', source: null }] }],
+  ['a text that is none', { content: [{ type: 'text', text: 5 }] }],
+])('%s is no content for a model, but JSON', async (_what, output) => {
+  const { agent } = setUp([call, 'done'], {
+    tools: [tool({ ...noop, input: { type: 'object' }, description: '', execute: () => wrong<object>(output) })],
+  });
+  await agent.call('x');
+  expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([{ state: 'success', output: JSON.stringify(output) }]);
+  const sent: string[] = [];
+  const fetch = async (_url: string, { body }: RequestInit) => {
+    sent.push(String(body));
+    return new Response('data: {"choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n');
+  };
+  const other = new ReActAgent({ name: 'b', model: openai({ model: 'm', fetch }), memory: agent.memory });
+  expect((await other.call('and now?')).text).toBe('hi');
+  expect(sent).toHaveLength(1);
+});
+
+const throwing = {
+  'a schema': tool({
+    name: 'fails',
+    description: '',
+    input: {
+      '~standard': {
+        version: 1,
+        vendor: 'test',
+        jsonSchema: { input: () => ({ type: 'object' }) },
+        validate: () => {
+          throw new Error('no such date');
+        },
+      },
+    },
+    execute: () => 'ran',
+  }),
+  'a predicate': tool({
+    name: 'fails',
+    description: '',
+    input: { type: 'object' },
+    needsApproval: () => {
+      throw new Error('no such date');
+    },
+    execute: () => 'ran',
+  }),
+};
+
+test.each(Object.entries(throwing))('%s that throws is an error result of its call alone', async (_what, fails) => {
+  const { agent } = setUp([{ toolCalls: [{ name: 'fails' }, { name: 'noop' }] }, 'done'], { tools: [fails, noop] });
+  expect(await agent.call('x')).toMatchObject({ reason: 'stop', text: 'done' });
+  expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([
+    { name: 'fails', state: 'error', output: 'Error: no such date' },
+    { name: 'noop', state: 'success' },
+  ]);
+});
+
+test('an interrupt that comes when the answer is done says that it does nothing', async () => {
+  const told: boolean[] = [];
+  const { agent } = setUp(['done'], { hooks: [{ on: { 'post-call': () => void told.push(agent.interrupt()) } }] });
+  expect((await agent.call('x')).reason).toBe('stop');
+  expect(told).toEqual([false]);
+});
