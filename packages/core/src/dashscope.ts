@@ -1,4 +1,5 @@
 import { AgentError } from './error/agent-error.ts';
+import { checkFields } from './error/check-fields.ts';
 import { dashScopeFormatter } from './formatter/dashscope-formatter.ts';
 import type { DashScopeEndpoint } from './formatter/dashscope-messages.ts';
 import { authorization, type ApiKey } from './model/authorization.ts';
@@ -46,6 +47,12 @@ const hearing = /-audio|-omni|-asr/i;
  * key cannot be sent or a provider option contradicts the protocol. Throws `CONFIGURATION` on options that contradict themselves.
  */
 export function dashscope(options: DashScopeOptions): ChatModel {
+  checkFields(
+    'CONFIGURATION',
+    'dashscope()',
+    options,
+    'model:string baseURL:string|? fetch:function|? timeoutMs:count|? features:object|?',
+  );
   const { model, baseURL = 'https://dashscope.aliyuncs.com/api/v1', timeoutMs = 300_000, enableThinking, thinkingBudget } = options;
   checkThinking(options);
   const named = [...(seeing.test(model) ? (['image', 'video'] as const) : []), ...(hearing.test(model) ? (['audio'] as const) : [])];

@@ -1,3 +1,4 @@
+import { checkFields } from './error/check-fields.ts';
 import { openAiFormatter, type OpenAiFormat } from './formatter/openai-formatter.ts';
 import { authorization, type ApiKey } from './model/authorization.ts';
 import type { ChatModel, ModelFeatures } from './model/chat-model.ts';
@@ -32,6 +33,7 @@ export interface OpenAiOptions {
  * `INVALID_INPUT` where the key cannot be sent.
  */
 export function openai(options: OpenAiOptions): ChatModel {
+  checkFields('CONFIGURATION', 'openai()', options, 'model:string baseURL:string|? fetch:function|? timeoutMs:count|?');
   const { model, baseURL = 'https://api.openai.com/v1', timeoutMs = 300_000 } = options;
   const features: ModelFeatures = { tools: true, media: ['image', 'file'], ...options.features };
   const url = `${baseURL.replace(/\/+$/, '')}/chat/completions`;

@@ -1,4 +1,5 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
 import { userMessage } from '../message/create-message.ts';
 import { isRecord } from '../message/is-record.ts';
 import { textOf, toolUsesOf } from '../message/message-text.ts';
@@ -56,6 +57,9 @@ interface Child {
  * the one call it waits for. Throws `CONFIGURATION` without a usable name.
  */
 export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOptions): Tool {
+  checkFields('CONFIGURATION', 'agentTool()', options, 'name:string|? description:string');
+  if (typeof agent !== 'function')
+    checkFields('CONFIGURATION', 'agentTool(): the agent', agent, 'name:string stream:function messages:function');
   const { name = typeof agent === 'function' ? '' : agent.name, description, ...rest } = options;
   const toolName = `call_${name.replace(/[^\w-]+/g, '_')}`.slice(0, 64);
   if (!/[a-z\d]/i.test(toolName.slice(5))) {

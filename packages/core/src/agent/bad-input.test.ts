@@ -2,12 +2,16 @@ import { expect, test } from 'vitest';
 import type { AgentErrorCode } from '../error/agent-error.ts';
 import type { AgentEvent } from '../hook/agent-event.ts';
 import { assistantMessage, userMessage } from '../message/create-message.ts';
+import type { JsonObject } from '../message/json.ts';
 import { toolResultsOf } from '../message/message-text.ts';
+import { dashscope } from '../dashscope.ts';
 import { openai } from '../openai.ts';
 import { historyFaults, requestFaults } from '../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { tool } from '../tool/tool.ts';
+import { tool, type ToolOptions } from '../tool/tool.ts';
+import { Toolkit } from '../tool/toolkit.ts';
 import type { AgentOptions } from './agent-options.ts';
+import { agentTool } from './agent-tool.ts';
 import { ReActAgent } from './react-agent.ts';
 
 /** What JavaScript, or JSON read from somewhere, may give in place of what the types ask for. */
@@ -231,4 +235,39 @@ test('an interrupt that comes when the answer is done says that it does nothing'
   const { agent } = setUp(['done'], { hooks: [{ on: { 'post-call': () => void told.push(agent.interrupt()) } }] });
   expect((await agent.call('x')).reason).toBe('stop');
   expect(told).toEqual([false]);
+});
+
+const input = { type: 'object' };
+
+const toolOf = (options: unknown) => tool(wrong<ToolOptions<JsonObject>>(options));
+
+test.each<[what: string, make: () => unknown]>([
+  ['tool() must be object', () => toolOf(undefined)],
+  ['tool(): name', () => toolOf({ description: '', input })],
+  ['tool(): description', () => toolOf({ name: 'a', input })],
+  ['tool(): input', () => toolOf({ name: 'a', description: '' })],
+  ['tool(): execute', () => toolOf({ name: 'a', description: '', input, execute: 'x' })],
+  ['tool(): timeoutMs', () => tool({ name: 'a', description: '', input, timeoutMs: -1 })],
+  ['tool(): needsApproval', () => toolOf({ name: 'a', description: '', input, needsApproval: 'yes' })],
+  ['tool(): replay', () => toolOf({ name: 'a', description: '', input, replay: 'always' })],
+  ['tool(): preset', () => toolOf({ name: 'a', description: '', input, preset: 5 })],
+  ['A tool must be object', () => new Toolkit(wrong([null]))],
+  ['A tool: input', () => new Toolkit().add(wrong({ name: 'a', input }))],
+  ['A tool group must be object', () => new Toolkit().createGroup(wrong(undefined))],
+  ['A tool group: active', () => new Toolkit([], { groups: [wrong({ name: 'g', description: '', active: 'no' })] })],
+  ['agentTool() must be object', () => agentTool(setUp().agent, wrong(undefined))],
+  ['agentTool(): the agent: name', () => agentTool(wrong({}), { description: '' })],
+  ['openai() must be object', () => openai(wrong(undefined))],
+  ['openai(): model', () => openai(wrong({}))],
+  ['openai(): timeoutMs', () => openai({ model: 'm', timeoutMs: Number.NaN })],
+  ['dashscope(): baseURL', () => dashscope(wrong({ model: 'm', baseURL: new URL('https://example.com') }))],
+])('%s', (what, make) => {
+  expect(make).toThrow(failure('CONFIGURATION', what));
+});
+
+test('groups are switched by an array of names', () => {
+  const kit = new Toolkit([], { groups: [{ name: 'g', description: '' }] });
+  expect(() => kit.updateGroups(wrong('g'), false)).toThrow(failure('INVALID_INPUT', 'names must be array'));
+  expect(() => kit.setActiveGroups(wrong(null))).toThrow(failure('INVALID_INPUT', 'names must be array'));
+  expect(kit.activeGroups()).toEqual(['g']);
 });

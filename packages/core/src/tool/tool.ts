@@ -1,5 +1,6 @@
 import type { Decision } from '../agent/pending-call.ts';
 import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
 import type { AgentEvent } from '../hook/agent-event.ts';
 import type { ContentBlock, ToolUse } from '../message/content-block.ts';
 import type { JsonObject, JsonValue } from '../message/json.ts';
@@ -108,6 +109,9 @@ export interface ToolContent {
  * parameter is for forks.
  */
 export function tool<const S extends SchemaLike>(options: ToolOptions<S>, { presetPriority = 'preset' }: ForkOptions = {}): Tool {
+  const kinds =
+    'name:string description:string input:object|function timeoutMs:count|? preset:object|? needsApproval:boolean|function|? replay:safe|ask|never|? execute:function|?';
+  checkFields('CONFIGURATION', 'tool()', options, kinds);
   const { name, description, timeoutMs = 300_000, strict, preset, group = [] } = options;
   if (!/^[\w-]{1,64}$/.test(name)) {
     throw new AgentError('CONFIGURATION', `"${name}" is no tool name: letters, digits, _ and -, at most 64.`);

@@ -1,4 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
 import type { JsonObject } from '../message/json.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
 import type { ContextEntry } from './context-token.ts';
@@ -49,6 +50,7 @@ export class Toolkit implements ToolSet {
 
   /** The model sees it from its next request on. Throws `CONFIGURATION` where the name is taken or a group of the tool's is not there. */
   add(tool: Tool): void {
+    checkFields('CONFIGURATION', 'A tool', tool, 'name:string input:validate()');
     const { name, groups = [] } = tool;
     if (this.#tools.has(name)) throw new AgentError('CONFIGURATION', `Two tools are named "${name}".`);
     this.#checkGroups(groups, 'CONFIGURATION');
@@ -77,7 +79,9 @@ export class Toolkit implements ToolSet {
   }
 
   /** Throws `CONFIGURATION` for a blank name or one that is taken. */
-  createGroup({ name, description, active = true }: ToolGroupOptions): void {
+  createGroup(options: ToolGroupOptions): void {
+    checkFields('CONFIGURATION', 'A tool group', options, 'name:string description:string active:boolean|?');
+    const { name, description, active = true } = options;
     if (!name?.trim()) throw new AgentError('CONFIGURATION', 'A tool group needs a name.');
     if (this.#groups.has(name)) throw new AgentError('CONFIGURATION', `Two tool groups are named "${name}".`);
     this.#setGroups([{ name, description, active }]);
@@ -108,6 +112,7 @@ export class Toolkit implements ToolSet {
    * request and the next call on. Throws `INVALID_INPUT` where there is no such tool, `CONFIGURATION` for a name that is no parameter.
    */
   updatePreset(toolName: string, values: JsonObject): void {
+    checkFields('INVALID_INPUT', 'updatePreset()', values, '');
     const tool = this.#get(toolName);
     const preset = { ...tool.preset, ...values };
     const changed = tool.fork?.({ preset }, this);
@@ -141,6 +146,7 @@ export class Toolkit implements ToolSet {
   }
 
   #checkGroups(names: readonly string[], code: 'INVALID_INPUT' | 'CONFIGURATION' = 'INVALID_INPUT'): void {
+    checkFields(code, 'The tool groups', { names }, 'names:array');
     const unknown = names.find((name) => !this.#groups.has(name));
     if (unknown === undefined) return;
     const known = [...this.#groups.keys()].join(', ') || 'none';
