@@ -3,6 +3,7 @@ import type { EventBatch } from '../hook/agent-event.ts';
 import type { ToolResult, ToolUse } from '../message/content-block.ts';
 import { prepareCall, type ReadyCall } from '../tool/prepare-call.ts';
 import { deniedResult, errorResult, interruptedResult, toolResult } from '../tool/tool-result.ts';
+import type { CallState } from './call-state.ts';
 import type { Decision, PendingCall } from './pending-call.ts';
 import type { Run } from './run.ts';
 
@@ -18,7 +19,8 @@ export type Admission =
  */
 export async function* admitCall(run: Run, toolUse: ToolUse, decision?: Decision): AsyncGenerator<EventBatch, Admission> {
   const known = run.setup.status.calls.get(toolUse.id);
-  const state = known ?? {};
+  // Without a state the call was another host's: it may have started there, if nobody had to allow it.
+  const state: CallState = known ?? { started: true };
   run.setup.status.calls.set(toolUse.id, state);
   const over = (result: ToolResult): Admission => ({ type: 'result', toolUse, result });
   const asked = run.tools.find(toolUse.name);
@@ -46,11 +48,11 @@ export async function* admitCall(run: Run, toolUse: ToolUse, decision?: Decision
   if (!call.ok) return over(call.result);
   const { tool } = call;
   run.toolsUsed.add(tool.name);
-  // Without a state the call was another host's: it may have started there, if nobody had to allow it.
-  if (!decision && tool.execute && (known ? state.started : !call.needs)) {
+  if (!decision && tool.execute && state.started && (known || !call.needs)) {
     if (tool.replay === 'ask') return wait('replay');
     if (tool.replay !== 'safe') return over(interruptedResult(toolUse));
   }
+  state.started = false;
   if (!state.toolUse) {
     const refused: { reason?: string } = {};
     const event = await run.modify('pre-acting', { toolUse: call.toolUse }, { reject: (reason) => void (refused.reason = reason) });

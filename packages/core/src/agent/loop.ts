@@ -222,7 +222,8 @@ async function conclude(run: Run, toolUse: ToolUse, result: ToolResult, state = 
  */
 async function* recover(run: Run, partial?: Msg): Step {
   if (partial) await run.append([partial]);
-  if (run.cut === 'paused') return finishWith(run, 'suspended', partial ?? run.view.findLast(({ role }) => role === 'assistant'));
+  const last = run.view.findLast(({ role }) => role !== 'tool');
+  if (run.cut === 'paused') return finishWith(run, 'suspended', last?.role === 'assistant' ? last : undefined);
   run.pending = [];
   yield* closeCalls(run);
   if (run.cut === 'aborted') return finishWith(run, 'aborted', partial);

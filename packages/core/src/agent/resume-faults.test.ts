@@ -361,6 +361,38 @@ test.for(['safe', 'ask', 'never'] satisfies ReplayPolicy[])(
   },
 );
 
+test('a call that another host left open does not run because the store failed while it was settled', async () => {
+  let full = true;
+  class Full extends InMemoryMemory {
+    override async append(messages: readonly Msg[]): Promise<void> {
+      if (full) throw new AgentError('STORAGE_FAILED', 'down');
+      await super.append(messages);
+    }
+  }
+  for (const input of [undefined, [{ type: 'reject', toolUseId: 'call_1' }] satisfies Decision[]]) {
+    full = true;
+    const { agent, read, ran, results } = setUp(['ok'], {}, new Full(await left('free').read()));
+    await expect(agent.call(input)).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+    full = false;
+    expect((await read()).result.text).toBe('ok');
+    expect([ran, await results()]).toEqual([[], ['call_1 interrupted']]);
+  }
+});
+
+test('a pause before anything was said answers with nothing, not with what was said before', async () => {
+  const { agent, read } = setUp(['Paris', 'Rome', calls('external')]);
+  await read('first');
+  const off = agent.addHook({ on: { 'pre-reasoning': () => void agent.interrupt({ mode: 'pause' }) } });
+  expect((await read('second')).result).toMatchObject({ reason: 'suspended', text: '', message: { content: [] } });
+  off();
+  expect((await read()).result.text).toBe('Rome');
+  await read('third');
+  const later = agent.addHook({ on: { 'pre-reasoning': () => void agent.interrupt({ mode: 'pause' }) } });
+  const paused = await read([result('call_1')]);
+  later();
+  expect(paused.result.message.content[0]).toMatchObject({ type: 'tool_use', id: 'call_1' });
+});
+
 /** Asks for three calls, then answers: wherever its conversation begins. */
 const anywhere: ScriptedReply = ({ messages }) => (messages.some(({ role }) => role === 'tool') ? 'all done' : threeCalls);
 const threeCalls = { toolCalls: ['free', 'safe', 'ask'].map((name, index) => ({ name, id: `t${index}`, input: { amount: index } })) };
