@@ -9,23 +9,13 @@ import type { Msg } from '../message/msg.ts';
 import { openCalls } from '../message/tool-pairs.ts';
 import { historyFaults, requestFaults } from '../testing/history-faults.ts';
 import { orderFaults } from '../testing/order-faults.ts';
+import { randomOf } from '../testing/random-of.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import type { AgentResult } from './agent-result.ts';
 import type { AgentInput } from './call-input.ts';
 import type { Decision, PendingCall } from './pending-call.ts';
 import { ReActAgent } from './react-agent.ts';
-
-/** Numbers from 0 to below 1, the same for a seed each time (mulberry32). */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 const names = ['free', 'safe', 'ask', 'asks', 'waits', 'broken', 'external', 'nonsense'] as const;
 const rounds = 3;
