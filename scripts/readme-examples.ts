@@ -1,0 +1,65 @@
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { root } from './root.ts';
+
+/** The README whose code is taken from tests. */
+export const examplesReadme: string = `${root}/packages/core/README.md`;
+
+const block = /^(?:<!-- example: (\S+) -->\n+)?```(?:ts|typescript|js)\b.*\n([\s\S]*?)^```$/gm;
+
+/**
+ * A README with the code of its examples: each block below `<!-- example: name -->` is the region of that name. Throws for a block
+ * without such a line, for a name without a region, and for a region that no block shows.
+ */
+export function withExamples(readme: string, examples: ReadonlyMap<string, string>): string {
+  const shown = new Set<string>();
+  const written = readme.replaceAll(block, (_match, name: string | undefined, code: string) => {
+    if (name === undefined) throw new Error(`A block of code is no example:\n${code}`);
+    const example = examples.get(name);
+    if (example === undefined) throw new Error(`There is no region "${name}".`);
+    shown.add(name);
+    return `<!-- example: ${name} -->\n\n\`\`\`ts\n${example}\`\`\``;
+  });
+  const unused = [...examples.keys()].filter((name) => !shown.has(name));
+  if (unused.length) throw new Error(`No block shows the region ${unused.join(', ')}.`);
+  return written;
+}
+
+/** All examples: the regions of the tests in `test/examples`, which are run. */
+export function readExamples(): ReadonlyMap<string, string> {
+  const files = globSync('test/examples/*.test.ts', { cwd: root }).toSorted();
+  return regionsIn(files.map((file) => readFileSync(`${root}/${file}`, 'utf8')));
+}
+
+/**
+ * What stands between `// #region name` and `// #endregion`, without its indentation; regions of one name in one file are one
+ * example, with a blank line between them. Throws where a name comes in two files, and for a region that does not end.
+ */
+export function regionsIn(sources: readonly string[]): ReadonlyMap<string, string> {
+  const examples = new Map<string, string>();
+  for (const source of sources) {
+    for (const [name, parts] of partsOf(source)) {
+      if (examples.has(name)) throw new Error(`Two files have a region "${name}".`);
+      examples.set(name, parts.map(dedent).join('\n'));
+    }
+  }
+  return examples;
+}
+
+function partsOf(source: string): ReadonlyMap<string, readonly string[]> {
+  const parts = new Map<string, string[]>();
+  const regions = [...source.matchAll(/^ *\/\/ #region (\S+)\n([\s\S]*?)^ *\/\/ #endregion$/gm)];
+  for (const [, name = '', code = ''] of regions) parts.set(name, [...(parts.get(name) ?? []), code]);
+  if (regions.length !== source.split('// #region ').length - 1) throw new Error(`A region does not end, or one is in another:\n${source}`);
+  return parts;
+}
+
+function dedent(code: string): string {
+  const lines = code.split('\n');
+  const indents = lines.filter((line) => line.trim()).map((line) => line.search(/\S/));
+  const indent = Math.min(...indents);
+  return lines.map((line) => line.slice(indent)).join('\n');
+}
+
+if (import.meta.main) {
+  writeFileSync(examplesReadme, withExamples(readFileSync(examplesReadme, 'utf8'), readExamples()));
+}

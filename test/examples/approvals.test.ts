@@ -1,0 +1,125 @@
+import { expect, test, vi } from 'vitest';
+import './strict-assert.ts';
+import { ScriptedModel } from '@isoloop/core/testing';
+// #region approvals
+import { ReActAgent, tool, type Decision } from '@isoloop/core';
+import * as z from 'zod';
+// #endregion
+import { assistantMessage, InMemoryMemory, toolResultsOf, userMessage } from '@isoloop/core';
+
+test('approvals, external tools and suspended tools', async () => {
+  const model = new ScriptedModel([
+    {
+      toolCalls: [
+        { name: 'pay', input: { to: 'Bob', amount: 500 } },
+        { name: 'pay', input: { to: 'Eve', amount: 900 } },
+        { name: 'ask_user', input: { question: 'Now?' } },
+        { name: 'deploy' },
+      ],
+    },
+    'All done.',
+  ]);
+  const paid: string[] = [];
+  const send = (to: string, amount: number): string => `payment ${paid.push(`${to} ${amount}`)}`;
+  let released = false;
+
+  const log = vi.spyOn(console, 'log').mockReturnValue();
+  // #region approvals
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays somebody',
+    input: z.object({ to: z.string(), amount: z.number() }),
+    needsApproval: ({ amount }) => amount > 100, // or true
+    execute: ({ to, amount }) => send(to, amount),
+  });
+  const askUser = tool({ name: 'ask_user', description: 'Asks the user', input: z.object({ question: z.string() }) }); // no execute: external
+  const deploy = tool({
+    name: 'deploy',
+    description: 'Deploys the site',
+    input: z.object({}),
+    execute: (_, ctx) => (released ? 'Deployed.' : ctx.suspend('waits for the release')),
+  });
+
+  const agent = new ReActAgent({ name: 'assistant', model, tools: [pay, askUser, deploy] });
+  const asked = await agent.call('Pay Bob 500 and Eve 900, ask me, then deploy.');
+  console.assert(asked.reason === 'suspended');
+  for (const { toolUseId, kind, name, input, reason } of asked.pending) console.log(toolUseId, kind, name, input, reason);
+  // #endregion
+
+  expect(log).toHaveBeenCalledTimes(4);
+  expect(asked.pending.map(({ kind, name }) => `${kind} ${name}`)).toEqual(['approval pay', 'approval pay', 'external ask_user', 'suspended deploy']);
+  expect(asked.pending.at(-1)?.reason).toBe('waits for the release');
+
+  // #region decisions
+  const [bob, eve, question, deployment] = asked.pending.map(({ toolUseId }) => toolUseId);
+  const first: readonly Decision[] = [
+    { toolUseId: bob!, type: 'edit', input: { to: 'Bob', amount: 50 } }, // runs with these arguments
+    { toolUseId: eve!, type: 'reject', reason: 'Not Eve.' }, // the model reads the reason
+    { toolUseId: question!, type: 'result', output: 'Yes, now.' },
+  ];
+  const some = await agent.call(first); // what is left suspends again
+  console.assert(some.reason === 'suspended' && some.pending.length === 1);
+
+  released = true;
+  const done = await agent.call([{ toolUseId: deployment!, type: 'approve' }]); // runs the tool
+  // #endregion
+
+  expect(paid).toEqual(['Bob 50']);
+  expect(some.pending.map(({ name }) => name)).toEqual(['deploy']);
+  expect(done.text).toBe('All done.');
+  expect(model.requests[1]?.messages.flatMap(toolResultsOf).map(({ output }) => output)).toEqual([
+    'payment 1',
+    'Tool call rejected: Not Eve.',
+    'Yes, now.',
+    'Deployed.',
+  ]);
+});
+
+test('what is refused while calls are open', async () => {
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'ask_user' }] }, 'Never mind.']);
+  const askUser = tool({ name: 'ask_user', description: 'Asks the user', input: {} });
+  const agent = new ReActAgent({ name: 'assistant', model, tools: [askUser] });
+  const { pending } = await agent.call('Ask me.');
+  const id = pending[0]!.toolUseId;
+  await expect(agent.call('Hello?')).rejects.toMatchObject({ code: 'PENDING_TOOL_CALLS', details: { ids: [id] } });
+  await expect(agent.call([{ toolUseId: 'nope', type: 'approve' }])).rejects.toMatchObject({ code: 'INVALID_DECISION' });
+  const approve: Decision = { toolUseId: id, type: 'approve' };
+  await expect(agent.call([approve, approve])).rejects.toMatchObject({ code: 'INVALID_DECISION' });
+  expect((await agent.call()).reason).toBe('suspended');
+
+  const forgiving = new ReActAgent({
+    name: 'assistant',
+    model,
+    tools: [askUser],
+    memory: new InMemoryMemory(await agent.messages()),
+    pendingToolRecovery: true,
+  });
+  expect((await forgiving.call('Never mind.')).text).toBe('Never mind.');
+});
+
+test('replay', async () => {
+  const ran: string[] = [];
+  const names = ['read_page', 'send_mail', 'book_room'];
+  const open = names.map((name) => ({ type: 'tool_use', id: name, name, input: {} }) as const);
+  const memory = new InMemoryMemory([userMessage('Go.'), assistantMessage(open)]);
+  const model = new ScriptedModel(['Done.']);
+  const [read, mail, book] = names.map((name) => () => `${name} ${ran.push(name)}`) as [() => string, () => string, () => string];
+
+  // #region replay
+  const tools = [
+    tool({ name: 'read_page', description: 'Reads a page', input: z.object({}), execute: read, replay: 'safe' }), // runs again
+    tool({ name: 'send_mail', description: 'Sends a mail', input: z.object({}), execute: mail }), // 'never': told as interrupted
+    tool({ name: 'book_room', description: 'Books a room', input: z.object({}), execute: book, replay: 'ask' }), // somebody decides
+  ];
+  const agent = new ReActAgent({ name: 'assistant', model, memory, tools }); // its host went away while these three ran
+  const { pending } = await agent.call(); // no input: goes on from the log
+  console.assert(pending[0]?.kind === 'replay');
+  // #endregion
+
+  expect(pending.map(({ kind, name }) => [kind, name])).toEqual([['replay', 'book_room']]);
+  expect(ran).toEqual(['read_page']);
+  const results = (await agent.messages()).flatMap(toolResultsOf);
+  expect(results.map(({ name, state }) => `${name} ${state}`).toSorted()).toEqual(['read_page success', 'send_mail interrupted']);
+  expect((await agent.call([{ toolUseId: 'book_room', type: 'approve' }])).text).toBe('Done.');
+  expect(ran).toEqual(['read_page', 'book_room']);
+});

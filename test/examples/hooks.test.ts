@@ -1,0 +1,152 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import './strict-assert.ts';
+import { ScriptedModel } from '@isoloop/core/testing';
+import { examplesReadme } from '../../scripts/readme-examples.ts';
+// #region hooks
+import { ReActAgent, systemMessage, textOf, userMessage, type Hook } from '@isoloop/core';
+// #endregion
+import { AgentError, tool, type AgentEvent, type ChatModel, type Tool } from '@isoloop/core';
+
+const deleteFile = tool({ name: 'delete_file', description: 'Deletes a file', input: {}, execute: () => 'deleted' });
+
+test('hooks change what passes, in their order, and come and go', async () => {
+  const model = new ScriptedModel(['call me 555-0100', 'Bye.', 'Bye.']);
+
+  // #region hooks
+  const today: Hook = {
+    name: 'today',
+    priority: 10, // default 100; lower runs first, equal ones as given
+    on: {
+      // The request's view only: what is added here is not stored.
+      'pre-reasoning': (event) => ({ ...event, messages: [...event.messages, systemMessage('Today is Friday.')] }),
+      // What the log keeps and the reader gets.
+      'post-reasoning': (event) => ({
+        ...event,
+        message: { ...event.message, content: [{ type: 'text', text: textOf(event.message).replace(/\d{3}-\d{4}/, '…') }] },
+      }),
+    },
+  };
+  const counts = new Map<string, number>();
+  const counter: Hook = {
+    name: 'counter',
+    onError: 'ignore', // what it throws does not fail the call
+    onEvent: ({ type }) => void counts.set(type, (counts.get(type) ?? 0) + 1), // every event, after `on`
+  };
+
+  const agent = new ReActAgent({ name: 'assistant', model, hooks: [counter, today] });
+  const { text } = await agent.call('What is your number?');
+
+  const remove = agent.addHook({ on: { 'run-end': ({ result }) => console.assert(result.reason === 'stop') } });
+  await agent.call('Bye');
+  remove();
+  // #endregion
+
+  expect(text).toBe('call me …');
+  expect(counts.get('run-start')).toBe(2);
+  expect(model.requests[0]?.messages.map(textOf)).toEqual(['What is your number?', 'Today is Friday.']);
+  expect((await agent.messages()).map(textOf)).toEqual(['What is your number?', 'call me …', 'Bye', 'Bye.']);
+});
+
+test('hooks control the loop', async () => {
+  const model: ScriptedModel = new ScriptedModel([
+    { toolCalls: [{ name: 'delete_file' }] },
+    'Maybe.',
+    'It is kept.',
+    { toolCalls: [{ name: 'delete_file' }] },
+    'Done.',
+  ]);
+  const agentOf = (hook: Hook): ReActAgent => new ReActAgent({ name: 'assistant', model: model as ChatModel, tools: [deleteFile as Tool], hooks: [hook] });
+
+  // #region hook-control
+  const careful: Hook = {
+    on: {
+      // Refuses this call alone; the model reads the reason.
+      'pre-acting': ({ toolUse }, control) => {
+        if (toolUse.name === 'delete_file') control.reject('Files stay.');
+      },
+      // Has the model think again, instead of answering or calling tools.
+      'post-reasoning': ({ message }, control) => {
+        if (textOf(message) === 'Maybe.') control.gotoReasoning([userMessage('Say yes or no.')]);
+      },
+    },
+  };
+  const human: Hook = {
+    // Ends the call with reason `stopped-by-hook`; tool calls stay open, and `agent.call()` goes on with them.
+    on: { 'post-reasoning': ({ message }, control) => void (message.content.some(({ type }) => type === 'tool_use') && control.stop()) },
+  };
+  // #endregion
+
+  const first = agentOf(careful);
+  expect((await first.call('Delete it.')).text).toBe('It is kept.');
+  const texts = JSON.stringify(await first.messages());
+  expect(texts).toContain('Tool call rejected: Files stay.');
+  expect(texts).toContain('Say yes or no.');
+
+  const second = agentOf(human);
+  expect((await second.call('Delete it.')).reason).toBe('stopped-by-hook');
+  expect((await second.call()).text).toBe('Done.');
+  model.assertDone();
+});
+
+test('a notification is frozen: writing to it fails the call', async () => {
+  const hooks: readonly Hook[] = [{ name: 'writer', on: { 'reasoning-chunk': (event) => void ((event as { delta: string }).delta = 'x') } }];
+  const agent = new ReActAgent({ name: 'assistant', model: new ScriptedModel(['one']), hooks });
+  await expect(agent.call('Hi')).rejects.toMatchObject({ code: 'HOOK_ERROR', details: { hook: 'writer', event: 'reasoning-chunk' } });
+});
+
+/** All there are, or this file does not compile. */
+const eventTypes: Readonly<Record<AgentEvent['type'], true>> = {
+  'run-start': true,
+  'pre-call': true,
+  'pre-reasoning': true,
+  'reasoning-chunk': true,
+  'tool-input-chunk': true,
+  'post-reasoning': true,
+  'pre-acting': true,
+  'acting-chunk': true,
+  'post-acting': true,
+  'pre-summary': true,
+  'summary-chunk': true,
+  'post-summary': true,
+  'post-call': true,
+  'step-reset': true,
+  'context-fitted': true,
+  suspended: true,
+  error: true,
+  'run-end': true,
+};
+
+test('the table of events in README has all events, and says which ones a hook can change', async () => {
+  const rows = [...readFileSync(examplesReadme, 'utf8').matchAll(/^\| `([\w-]+)` +\| (yes|no) +\|/gm)];
+  const table = Object.fromEntries(rows.map(([, type = '', modifiable]) => [type, modifiable === 'yes']));
+  expect(Object.keys(table).toSorted()).toEqual(Object.keys(eventTypes).toSorted());
+
+  const changed: Record<string, boolean> = {};
+  const hooks: readonly Hook[] = [
+    { onEvent: (event) => (event.type in eventTypes ? { ...event, agentPath: ['changed'] } : undefined) },
+    { onEvent: ({ type, agentPath }) => void (changed[type] = agentPath[0] === 'changed') },
+    { on: { 'post-summary': (event) => ({ ...event, message: { ...event.message, content: [{ type: 'text', text: 'short' }] } }) } },
+  ];
+  const echo = tool({ name: 'echo', description: 'Gives back', input: {}, execute: (_, { emit }) => (emit('echoing'), 'echo') });
+  const external = tool({ name: 'external', description: 'Runs elsewhere', input: {} });
+  const model = new ScriptedModel([
+    { text: 'I look.', toolCalls: [{ name: 'echo' }] },
+    'A summary.',
+    { toolCalls: [{ name: 'external' }] },
+    { error: new AgentError('MODEL_SERVER', 'down') },
+  ]);
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    hooks,
+    tools: [echo, external],
+    limits: { iterations: 1 },
+    context: ({ messages }) => ({ messages, removed: 1, before: 2, after: 1 }),
+    pendingToolRecovery: true,
+  });
+  await agent.call('go');
+  await agent.call('go');
+  await agent.call('go', { throwOnError: false });
+  expect(changed).toEqual(table);
+});

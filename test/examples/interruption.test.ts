@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest';
+import './strict-assert.ts';
+import { ScriptedModel } from '@isoloop/core/testing';
+// #region interrupt
+import { ReActAgent } from '@isoloop/core';
+// #endregion
+import { textOf } from '@isoloop/core';
+
+test('interrupt, pause, inject, abort', async () => {
+  const model = new ScriptedModel([
+    [{ text: 'Once upon ' }, { hang: true }],
+    [{ text: 'Once ' }, { hang: true }],
+    'Once upon a time.',
+    'It costs 10 dollars.',
+    'It costs 9 euros.',
+    'Hello.',
+  ]);
+
+  // #region interrupt
+  const agent = new ReActAgent({ name: 'assistant', model, recoveryMessage: 'What now?' });
+
+  const story = agent.stream('Tell me a story.');
+  for await (const event of story) {
+    if (event.type === 'reasoning-chunk' && event.delta === 'upon ') agent.interrupt(); // or interrupt('Cancelled by the user.')
+  }
+  const { reason, text } = await story.result; // 'interrupted', 'What now?'
+  // #endregion
+
+  expect([reason, text]).toEqual(['interrupted', 'What now?']);
+  expect((await agent.messages()).map((message) => [textOf(message), message.metadata?.['partial']])).toEqual([
+    ['Tell me a story.', undefined],
+    ['Once upon ', 'interrupted'],
+    ['What now?', undefined],
+  ]);
+
+  const reasons: string[] = [];
+  // #region pause
+  for await (const event of agent.stream('Another one.')) {
+    if (event.type === 'reasoning-chunk') agent.interrupt({ mode: 'pause' });
+    if (event.type === 'run-end') reasons.push(event.result.reason); // 'suspended'
+  }
+  const resumed = await agent.call(); // goes on: the half reply is asked for again
+  // #endregion
+
+  expect(reasons).toEqual(['suspended']);
+  expect(resumed.text).toBe('Once upon a time.');
+
+  // #region inject
+  const price = agent.stream('What does it cost?');
+  for await (const event of price) {
+    // The reply is read to its end; then the loop goes on with this.
+    if (event.type === 'reasoning-chunk' && event.delta === '10 ') agent.interrupt({ mode: 'inject', messages: 'In euros, please.' });
+  }
+  // #endregion
+
+  expect((await price.result).text).toBe('It costs 9 euros.');
+  expect((await agent.messages()).slice(-4).map(textOf)).toEqual([
+    'What does it cost?',
+    'It costs 10 dollars.',
+    'In euros, please.',
+    'It costs 9 euros.',
+  ]);
+
+  // #region abort
+  const controller = new AbortController();
+  const aborted = agent.call('Tell me another.', { signal: controller.signal });
+  controller.abort(); // stops the model, tools and waits at once
+  console.assert((await aborted).reason === 'aborted');
+
+  await agent.call('Hello'); // works: every tool call in the history has its result
+  // #endregion
+
+  expect((await aborted).reason).toBe('aborted');
+  expect(agent.interrupt()).toBe(false);
+});

@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest';
+import './strict-assert.ts';
+import { ScriptedModel } from '@isoloop/core/testing';
+// #region limits
+import { ReActAgent, summarize } from '@isoloop/core';
+// #endregion
+// #region busy
+import { AgentError } from '@isoloop/core';
+// #endregion
+// #region agentscope
+import { agentscope } from '@isoloop/core/presets';
+// #endregion
+import { textOf, tool } from '@isoloop/core';
+
+const look = tool({ name: 'look', description: 'Looks', input: {}, execute: () => 'nothing' });
+const tools = [look];
+
+test('the limit', async () => {
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, { toolCalls: [{ name: 'look' }] }, 'I found nothing.']);
+
+  // #region limits
+  const agent = new ReActAgent({
+    name: 'assistant',
+    model,
+    tools,
+    limits: { iterations: 2 }, // rounds of reasoning and acting; default 10
+    onLimit: summarize({ prompt: 'Say what you have found.' }), // one more request, without tools
+  });
+  const { reason, text } = await agent.call('Look for it.'); // 'max-iterations'
+  // #endregion
+
+  expect([reason, text]).toEqual(['max-iterations', 'I found nothing.']);
+  expect(model.requests.map((request) => request.tools.length)).toEqual([1, 1, 0]);
+  expect(textOf(model.requests[2]!.messages.at(-1)!)).toBe('Say what you have found.');
+  expect((await agent.messages()).map(textOf)).not.toContain('Say what you have found.');
+});
+
+test('a busy agent', async () => {
+  const model = new ScriptedModel(['One.', 'Two.', 'Three.', 'Both.']);
+
+  // #region busy
+  const strict = new ReActAgent({ name: 'strict', model }); // whenBusy: 'reject'
+  const running = strict.call('First');
+  const refused: unknown = await strict.call('Second').catch((error: unknown) => error);
+  console.assert(AgentError.is(refused) && refused.code === 'AGENT_BUSY'); // and nothing has changed
+
+  const patient = new ReActAgent({ name: 'patient', model, whenBusy: 'queue' }); // one after the other
+  const answers = await Promise.all([patient.call('First'), patient.call('Second')]);
+
+  const open = new ReActAgent({ name: 'open', model, whenBusy: 'inject' }); // the running call takes the messages in
+  const [first, second] = await Promise.all([open.call('First'), open.call('Second')]); // one result for both
+  // #endregion
+
+  expect(refused).toMatchObject({ code: 'AGENT_BUSY' });
+  expect((await running).text).toBe('One.');
+  expect((await strict.messages()).map(textOf)).toEqual(['First', 'One.']);
+  expect(answers.map(({ text }) => text)).toEqual(['Two.', 'Three.']);
+  expect(second).toBe(first);
+});
+
+test("AgentScope's defaults", async () => {
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'Stopped.']);
+
+  // #region agentscope
+  const like = new ReActAgent({ ...agentscope(), name: 'assistant', model, tools, limits: { iterations: 1 } });
+  // #endregion
+
+  await like.call('Look.');
+  expect(textOf(model.requests[1]!.messages.at(-1)!)).toMatch(/^You have failed to generate response within the maximum iterations/);
+  const { limits, preCall, presetPriority, pendingToolRecovery, recoveryMessage } = agentscope();
+  expect({ limits, preCall, presetPriority, pendingToolRecovery, recoveryMessage }).toEqual({
+    limits: { iterations: 10 },
+    preCall: 'notification',
+    presetPriority: 'model',
+    pendingToolRecovery: false,
+    recoveryMessage: 'I noticed that you have interrupted me. What can I do for you?',
+  });
+});

@@ -1,0 +1,93 @@
+import { expect, test } from 'vitest';
+import { ScriptedModel } from '@isoloop/core/testing';
+// #region long-term
+import { longTermMemory, MemoryStore, ReActAgent } from '@isoloop/core';
+import { keywordMemory } from '@isoloop/core/memory-search'; // npm install minisearch
+// #endregion
+import { textOf } from '@isoloop/core';
+// #region own-long-term
+import type { LongTermMemory, LongTermRecord } from '@isoloop/core';
+// #endregion
+
+test('what one session said, another one knows', async () => {
+  const model = new ScriptedModel(['A lovely name.', 'Momo.', 'Hm.']);
+  const userId = 'ann';
+
+  // #region long-term
+  const memory = keywordMemory({ store: new MemoryStore(), namespace: userId }); // nothing is found across namespaces
+  const remembering = longTermMemory({ memory });
+
+  const agent = new ReActAgent({ name: 'assistant', model, sessionId: 'monday', extensions: [remembering] });
+  await agent.call('私の猫の名前はモモです。');
+  await remembering.settled(); // before a shutdown; no reply ever waits for it
+
+  const later = new ReActAgent({ name: 'assistant', model, sessionId: 'friday', extensions: [longTermMemory({ memory })] });
+  const { text } = await later.call('猫の名前は?'); // the request has what was said on Monday in it
+  // #endregion
+
+  expect(text).toBe('Momo.');
+  const recalled = model.requests[1]?.messages[0];
+  expect(recalled).toMatchObject({ role: 'user', name: 'long_term_memory' });
+  expect(textOf(recalled!)).toContain('モモ');
+  expect((await later.messages()).map(textOf)).toEqual(['猫の名前は?', 'Momo.']);
+  expect(model.requests[1]?.tools.map(({ name }) => name)).toEqual(['record_to_memory', 'retrieve_from_memory']);
+
+  const told: string[] = [];
+  const waitUntil = (recording: Promise<void>): void => void recording.then(() => told.push('recorded'));
+  // #region long-term-options
+  const careful = longTermMemory({
+    memory,
+    mode: 'auto', // 'tools': the model asks and records itself; default 'both'
+    scope: 'other-sessions',
+    select: ({ input, answer }) => [...input.filter(({ role }) => role === 'user'), answer], // what of a turn is kept
+    waitUntil, // for hosts that stop with the reply
+    onError: (error, phase) => told.push(`${phase} ${error.code}`), // the call goes on
+  });
+  // #endregion
+
+  await new ReActAgent({ name: 'assistant', model, sessionId: 'sunday', extensions: [careful] }).call('名前は?');
+  await careful.settled();
+  expect(told).toEqual(['recorded']);
+  expect(model.requests[2]?.tools).toEqual([]);
+
+  // #region long-term-delete
+  await remembering.settled();
+  await memory.deleteSession('monday');
+  await memory.clear(); // the whole namespace
+  // #endregion
+
+  expect(await memory.retrieve('モモ')).toEqual([]);
+});
+
+test('a long-term memory of your own; its failure fails no call', async () => {
+  const model = new ScriptedModel(['Hi.', 'Hi again.']);
+  const failures: string[] = [];
+  const records: LongTermRecord[] = [];
+  const service = {
+    search: async (_query: string, _limit: number): Promise<readonly LongTermRecord[]> => records,
+    add: async (text: string, sessionId: string) => {
+      if (records.length) throw new Error('full');
+      records.push({ id: '1', text, sessionId, createdAt: '2026-01-01T00:00:00Z' });
+    },
+    remove: async () => {},
+  };
+
+  // #region own-long-term
+  const vectors: LongTermMemory = {
+    retrieve: (query, { limit = 5 } = {}) => service.search(query, limit),
+    record: (messages, { sessionId }) => service.add(JSON.stringify(messages), sessionId),
+    delete: () => service.remove(),
+    deleteSession: () => service.remove(),
+    clear: () => service.remove(),
+  };
+  // #endregion
+
+  const extension = longTermMemory({ memory: vectors, onError: (error, phase) => failures.push(`${phase}: ${error.message}`) });
+  const agent = new ReActAgent({ name: 'assistant', model, extensions: [extension] });
+  await agent.call('Hello');
+  await extension.settled();
+  expect((await agent.call('Hello')).text).toBe('Hi again.');
+  await extension.settled();
+  expect(textOf(model.requests[1]!.messages[0]!)).toContain('Hi.');
+  expect(failures).toEqual(['record: full']);
+});

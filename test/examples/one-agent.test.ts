@@ -1,0 +1,47 @@
+import { expect, test, vi } from 'vitest';
+import { redirectFetch } from './redirect-fetch.ts';
+// #region one-agent
+import { ReActAgent, textOf, tool } from '@isoloop/core';
+import { openai } from '@isoloop/core/openai';
+import * as z from 'zod';
+// #endregion
+
+test('one agent', async () => {
+  const apiKey = 'sk-test';
+  const log = vi.spyOn(console, 'log').mockReturnValue();
+  const script = [[{ name: 'add', arguments: { a: 2, b: 40 } }], '2 + 40 = {results}.'];
+  const sent = redirectFetch('https://api.openai.com/v1', '/scripted/v1', (body) => ({ ...body, script }));
+
+  // #region one-agent
+  const add = tool({
+    name: 'add',
+    description: 'Adds two numbers.',
+    input: z.object({ a: z.number(), b: z.number() }),
+    execute: ({ a, b }) => a + b,
+  });
+  const agent = new ReActAgent({
+    name: 'assistant',
+    systemPrompt: 'Answer briefly.',
+    model: openai({ model: 'gpt-5-mini', apiKey }),
+    tools: [add],
+  });
+
+  const result = await agent.call('What is 2 + 40?');
+  console.log(result.text, result.reason, result.toolsUsed, result.usage);
+  // #endregion
+
+  expect(log.mock.calls).toEqual([['2 + 40 = 42.', 'stop', ['add'], { inputTokens: 30, outputTokens: 10 }]]);
+  expect(sent.map(({ headers }) => headers.get('authorization'))).toEqual(['Bearer sk-test', 'Bearer sk-test']);
+
+  // #region conversation
+  await agent.observe('By the way, my name is Ann.'); // adds to the conversation, asks nobody
+  await agent.call('And 3 + 40?'); // the same conversation
+  for (const message of await agent.messages()) console.log(message.role, textOf(message));
+  // #endregion
+
+  expect(log.mock.calls.slice(1).map(([role]) => role as unknown)).toEqual([
+    ...['user', 'assistant', 'tool', 'assistant', 'user'],
+    ...['user', 'assistant', 'tool', 'assistant'],
+  ]);
+  expect(sent.at(-1)?.body['messages']).toContainEqual({ role: 'user', content: 'By the way, my name is Ann.' });
+});

@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest';
+import './strict-assert.ts';
+import { ScriptedModel } from '@isoloop/core/testing';
+// #region stream
+import { ReActAgent } from '@isoloop/core';
+// #endregion
+
+test('streaming', async () => {
+  const model = new ScriptedModel(['Tea is a drink.', 'One two three.', 'In batches.', 'A long report.']);
+
+  // #region stream
+  const agent = new ReActAgent({ name: 'assistant', model });
+
+  let text = '';
+  const stream = agent.stream('What is tea?');
+  for await (const event of stream) {
+    if (event.type === 'reasoning-chunk' && event.kind === 'text') text += event.delta;
+  }
+  const { reason, usage } = await stream.result;
+  // #endregion
+
+  expect([text, reason, usage]).toEqual(['Tea is a drink.', 'stop', expect.objectContaining({ outputTokens: 5 })]);
+
+  // #region stream-cancel
+  for await (const event of agent.stream('Tell me more.')) {
+    if (event.type === 'reasoning-chunk') break; // or stream.cancel(): aborts the run
+  }
+  // #endregion
+
+  expect(model.reads).toBe(4 + 1);
+  expect((await agent.messages()).at(-1)).toMatchObject({ content: [{ text: 'One ' }], metadata: { partial: 'aborted' } });
+
+  const socket: { readonly sent: unknown[]; send(data: string): void } = { sent: [], send: (data) => socket.sent.push(JSON.parse(data)) };
+  // #region stream-batches
+  for await (const batch of agent.stream('And more.').batches()) socket.send(JSON.stringify(batch));
+  // #endregion
+
+  expect(socket.sent.flat().at(-1)).toMatchObject({ type: 'run-end', result: { text: 'In batches.' } });
+
+  const seen: string[] = [];
+  // #region stream-detached
+  const report = agent.stream('Write a long report.', { detached: true }); // it has begun
+  const { result, runId } = report;
+
+  const reader = agent.attach({ runId, afterSeq: 3 }); // null where the agent's last stream is another run
+  for await (const event of reader ?? []) seen.push(`${event.seq} ${event.type}`);
+  console.assert((await result).reason === 'stop');
+  // #endregion
+
+  expect(seen[0]).toMatch(/^4 /);
+  expect(seen.at(-1)).toMatch(/ run-end$/);
+  expect(agent.attach({ runId: 'another' })).toBeNull();
+  expect(agent.attach({ runId })).not.toBeNull();
+  model.assertDone();
+});
+
+test('a run that a reader paces has one reader', async () => {
+  const agent = new ReActAgent({ name: 'assistant', model: new ScriptedModel(['one two']) });
+  const stream = agent.stream('Hi');
+  const first = stream[Symbol.asyncIterator]();
+  await first.next();
+  expect(agent.attach()).toBeNull();
+  await expect(stream[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  await first.return?.();
+});
+
+test('as a ReadableStream, nothing is read ahead', async () => {
+  const model = new ScriptedModel(['one two three']);
+  const agent = new ReActAgent({ name: 'assistant', model });
+  const readable = agent.stream('Hi').readable();
+  expect(model.requests).toEqual([]);
+  const types: string[] = [];
+  for await (const batch of readable) types.push(...batch.map(({ type }) => type));
+  expect(types.at(-1)).toBe('run-end');
+});

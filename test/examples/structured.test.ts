@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import './strict-assert.ts';
+import { ScriptedModel } from '@isoloop/core/testing';
+// #region structured
+import { AgentError, ReActAgent, structured } from '@isoloop/core';
+import * as z from 'zod';
+// #endregion
+import { textOf } from '@isoloop/core';
+
+test('structured output', async () => {
+  const value = (input: object) => ({ toolCalls: [{ name: 'generate_response', input: input as {} }] });
+  const wrong = value({ city: 'Rome', days: 0 });
+  const model = new ScriptedModel(['Rome is nice.', value({ city: 'Rome', days: 3 }), '["food","art"]', wrong, wrong, wrong, wrong, wrong, wrong]);
+
+  // #region structured
+  const Trip = z.object({ city: z.string(), days: z.number().int().positive() });
+
+  const agent = new ReActAgent({ name: 'planner', model });
+  const trip = await agent.call('Plan a short trip to Rome.', { output: structured(Trip) });
+  const days: number | undefined = trip.output?.days; // passed the schema; undefined where the call ended before there was a value
+  console.assert(trip.text === '{"city":"Rome","days":3}');
+  // #endregion
+
+  expect(days).toBe(3);
+  expect(trip.text).toBe('{"city":"Rome","days":3}');
+  expect((await agent.messages()).map(textOf)).toEqual(['Plan a short trip to Rome.', '{"city":"Rome","days":3}']);
+  expect(model.requests[1]?.toolChoice).toEqual({ name: 'generate_response' });
+
+  // #region structured-prompt
+  const tags = await agent.call('Name two tags for it.', {
+    output: structured(z.array(z.string()), { mode: 'prompt', attempts: 2 }), // for models without tools
+  });
+  // #endregion
+
+  expect(tags.output).toEqual(['food', 'art']);
+
+  const issues: unknown[] = [];
+  // #region structured-error
+  try {
+    await agent.call('Plan no trip.', { output: structured(Trip) });
+  } catch (error) {
+    if (!AgentError.is(error) || error.code !== 'OUTPUT_INVALID') throw error;
+    issues.push(error.details); // { issues: ['days: …'], text: '{"city":"Rome","days":0}' }
+  }
+  const kept = await agent.call('Plan no trip.', { output: structured(Trip), throwOnError: false });
+  console.assert(kept.reason === 'error' && kept.text === '{"city":"Rome","days":0}');
+  // #endregion
+
+  expect(issues).toEqual([{ issues: [expect.stringMatching(/^days: /)], text: '{"city":"Rome","days":0}' }]);
+  expect([kept.reason, kept.text, kept.error?.code]).toEqual(['error', '{"city":"Rome","days":0}', 'OUTPUT_INVALID']);
+  model.assertDone();
+});

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import './strict-assert.ts';
+// #region testing
+import { ReActAgent, tool } from '@isoloop/core';
+import { ScriptedModel } from '@isoloop/core/testing';
+import * as z from 'zod';
+// #endregion
+// #region conformance
+import * as vitest from 'vitest';
+import { keyValueStoreConformance, memoryConformance } from '@isoloop/core/testing';
+// #endregion
+import { MemoryStore as MyStore, SessionMemory } from '@isoloop/core';
+
+const shared = new MyStore();
+class MyMemory extends SessionMemory {
+  constructor(sessionId: string) {
+    super(shared, sessionId);
+  }
+}
+
+test('a scripted model', async () => {
+  const weather = tool({ name: 'get_weather', description: 'Weather', input: z.object({ city: z.string() }), execute: () => 'sunny, 18 °C' });
+
+  // #region testing
+  let open!: () => void;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  const model = new ScriptedModel([
+    { thinking: 'I need the weather.', toolCalls: [{ name: 'get_weather', input: { city: 'Paris' } }] },
+    [{ text: 'It is ' }, { wait: opened, text: '18 °C.' }], // the second step waits; no clock is involved
+    { text: 'Half a ', error: new Error('The line broke.') },
+    (request) => `I got ${request.messages.length} messages.`,
+  ]);
+
+  const agent = new ReActAgent({ name: 'assistant', model, tools: [weather] });
+  const asked = agent.call('How warm is it in Paris?');
+  open();
+  console.assert((await asked).text === 'It is 18 °C.');
+  console.assert(model.requests[1]?.messages.at(-1)?.role === 'tool'); // what the model was asked with
+  // #endregion
+
+  expect((await asked).text).toBe('It is 18 °C.');
+  expect(model.requests[1]?.messages.at(-1)?.role).toBe('tool');
+  expect(() => model.assertDone()).toThrow('The script has 4 replies: 2 not asked for.');
+  await expect(agent.call('And?')).rejects.toMatchObject({ message: 'The line broke.' });
+  expect((await agent.call()).text).toBe('I got 5 messages.');
+
+  // #region assert-done
+  model.assertDone(); // throws: 'The script has 4 replies: 2 not asked for.'
+  // #endregion
+});
+
+// #region conformance
+keyValueStoreConformance(vitest, 'MyStore', () => new MyStore());
+memoryConformance(vitest, 'MyMemory', (sessionId) => new MyMemory(sessionId), { persistent: true });
+// #endregion

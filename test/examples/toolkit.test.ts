@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest';
+import './strict-assert.ts';
+import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
+// #region toolkit
+import { agentTool, metaTool, ReActAgent, tool, Toolkit } from '@isoloop/core';
+import * as z from 'zod';
+// #endregion
+import { MemoryStore, SessionMemory, textOf, toolResultsOf } from '@isoloop/core';
+
+const find = (query: string): string => `found ${query}`;
+const offered = (model: ScriptedModel): readonly (readonly string[])[] => model.requests.map(({ tools }) => tools.map(({ name }) => name));
+
+test('groups, switched by the program and by the model', async () => {
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'web_search', input: { query: 'tea' } }] },
+    { toolCalls: [{ name: 'switch_tool_groups', input: { groups: ['web'] } }] },
+    { toolCalls: [{ name: 'web_search', input: { query: 'tea' } }] },
+    'Tea.',
+    'Bye.',
+  ]);
+
+  // #region toolkit
+  const query = z.object({ query: z.string() });
+  const webSearch = tool({
+    name: 'web_search',
+    description: 'Searches the web',
+    input: query,
+    group: 'web',
+    execute: (input) => find(input.query),
+  });
+  const fileSearch = tool({
+    name: 'file_search',
+    description: 'Searches files',
+    input: query,
+    group: ['files', 'work'],
+    execute: (input) => find(input.query),
+  });
+
+  const toolkit = new Toolkit([webSearch, fileSearch, metaTool()], {
+    groups: [
+      { name: 'web', description: 'Look things up on the web', active: false },
+      { name: 'files', description: 'Work with files' }, // active unless said otherwise
+      { name: 'work', description: 'Tools for work' },
+    ],
+    allowDeletion: false, // remove() fails
+  });
+  const agent = new ReActAgent({ name: 'assistant', model, tools: toolkit });
+  const { text } = await agent.call('What is tea?'); // the model switches `web` on itself, with metaTool()
+
+  agent.tools.setActiveGroups?.(['work']); // the agent's own copy; `toolkit` stays as it was
+  console.assert(agent.tools.activeGroups?.().join() === 'work' && toolkit.activeGroups().join() === 'files,work');
+  // #endregion
+
+  expect(text).toBe('Tea.');
+  expect(toolkit.activeGroups()).toEqual(['files', 'work']);
+  expect(agent.tools.activeGroups?.()).toEqual(['work']);
+  await agent.call('Bye');
+  expect(offered(model)).toEqual([
+    ['file_search', 'switch_tool_groups'],
+    ['file_search', 'switch_tool_groups'],
+    ['web_search', 'file_search', 'switch_tool_groups'],
+    ['web_search', 'file_search', 'switch_tool_groups'],
+    ['file_search', 'switch_tool_groups'],
+  ]);
+  const outputs = (await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output);
+  expect(outputs[0]).toBe('Error: Tool not available: web_search. None of its groups is active: web.');
+  expect(outputs[2]).toBe('found tea');
+  expect(() => toolkit.remove('web_search')).toThrow('does not allow deletion');
+  expect(() => toolkit.updateGroups(['none'], true)).toThrow('There is no tool group "none"');
+});
+
+test('presets', async () => {
+  const said: ScriptedReply = { toolCalls: [{ name: 'query', input: { sql: 'select 1', tenant: 'evil' } }] };
+  const model = new ScriptedModel([said, 'One.', said, 'Two.']);
+  const ran: string[] = [];
+  const run = (sql: string, tenant: string): string => `${ran.push(`${tenant}: ${sql}`)} rows`;
+
+  // #region presets
+  const queryTool = tool({
+    name: 'query',
+    description: 'Asks the database',
+    input: z.object({ sql: z.string(), tenant: z.string() }),
+    preset: { tenant: 'acme' }, // not in the schema the model sees; what it sends for it is dropped
+    execute: ({ sql, tenant }) => run(sql, tenant),
+  });
+  const database = new Toolkit([queryTool]);
+  database.updatePreset('query', { tenant: 'umbrella' }); // for agents made from now on
+  const analyst = new ReActAgent({ name: 'analyst', model, tools: database });
+
+  await analyst.call('How many?');
+  if (analyst.tools instanceof Toolkit) analyst.tools.updatePreset('query', { tenant: 'initech' }); // for this agent
+  await analyst.call('And now?');
+  // #endregion
+
+  expect(ran).toEqual(['umbrella: select 1', 'initech: select 1']);
+  expect(Object.keys(model.requests[0]?.tools[0]?.parameters['properties'] ?? {})).toEqual(['sql']);
+});
+
+test('an agent as a tool', async () => {
+  const store = new MemoryStore();
+  const childModel = new ScriptedModel(['It is a leaf.', 'From China.']);
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'call_researcher', id: 'c1', input: { message: 'What is tea?' } }] },
+    { toolCalls: [{ name: 'call_researcher', id: 'c2', input: { message: 'Where from?', session_id: 'c1' } }] },
+    'Tea is a leaf from China.',
+  ]);
+  const lines: string[] = [];
+
+  // #region agent-tool
+  const researcher = agentTool(
+    ({ sessionId }) =>
+      new ReActAgent({ name: 'researcher', sessionId, model: childModel, memory: new SessionMemory(store, sessionId) }),
+    { name: 'researcher', description: 'Researches a question' },
+  );
+  const editor = new ReActAgent({ name: 'editor', model, tools: [researcher] });
+
+  for await (const event of editor.stream('Write about tea.')) lines.push(`${event.agentPath.join('/')} ${event.type}`);
+  // #endregion
+
+  expect(lines).toContain('editor/researcher reasoning-chunk');
+  expect(lines.at(-1)).toBe('editor run-end');
+  expect(childModel.requests[1]?.messages.map(textOf)).toEqual(['What is tea?', 'It is a leaf.', 'Where from?']);
+  expect((await editor.messages()).flatMap(toolResultsOf)[0]?.output).toBe('session_id: c1\n\nIt is a leaf.');
+});
