@@ -47,7 +47,12 @@ test('approvals, external tools and suspended tools', async () => {
   // #endregion
 
   expect(log).toHaveBeenCalledTimes(4);
-  expect(asked.pending.map(({ kind, name }) => `${kind} ${name}`)).toEqual(['approval pay', 'approval pay', 'external ask_user', 'suspended deploy']);
+  expect(asked.pending.map(({ kind, name }) => `${kind} ${name}`)).toEqual([
+    'approval pay',
+    'approval pay',
+    'external ask_user',
+    'suspended deploy',
+  ]);
   expect(asked.pending.at(-1)?.reason).toBe('waits for the release');
 
   // #region decisions

@@ -56,7 +56,8 @@ test('hooks control the loop', async () => {
     { toolCalls: [{ name: 'delete_file' }] },
     'Done.',
   ]);
-  const agentOf = (hook: Hook): ReActAgent => new ReActAgent({ name: 'assistant', model: model as ChatModel, tools: [deleteFile as Tool], hooks: [hook] });
+  const agentOf = (hook: Hook): ReActAgent =>
+    new ReActAgent({ name: 'assistant', model: model as ChatModel, tools: [deleteFile as Tool], hooks: [hook] });
 
   // #region hook-control
   const careful: Hook = {
@@ -90,7 +91,9 @@ test('hooks control the loop', async () => {
 });
 
 test('a notification is frozen: writing to it fails the call', async () => {
-  const hooks: readonly Hook[] = [{ name: 'writer', on: { 'reasoning-chunk': (event) => void ((event as { delta: string }).delta = 'x') } }];
+  const hooks: readonly Hook[] = [
+    { name: 'writer', on: { 'reasoning-chunk': (event) => void ((event as { delta: string }).delta = 'x') } },
+  ];
   const agent = new ReActAgent({ name: 'assistant', model: new ScriptedModel(['one']), hooks });
   await expect(agent.call('Hi')).rejects.toMatchObject({ code: 'HOOK_ERROR', details: { hook: 'writer', event: 'reasoning-chunk' } });
 });

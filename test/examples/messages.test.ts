@@ -24,9 +24,16 @@ test('messages', async () => {
   );
   // #endregion
 
-  expect(model.requests[0]?.messages.at(-1)).toMatchObject({ role: 'user', name: 'Ann', content: [{}, { type: 'image' }, { type: 'file' }] });
+  expect(model.requests[0]?.messages.at(-1)).toMatchObject({
+    role: 'user',
+    name: 'Ann',
+    content: [{}, { type: 'image' }, { type: 'file' }],
+  });
 
-  const body = JSON.stringify([userMessage('Hi', { id: 'm1' }), { ...assistantMessage('Hello', { id: 'm2' }), content: [{ type: 'text' }] }]);
+  const body = JSON.stringify([
+    userMessage('Hi', { id: 'm1' }),
+    { ...assistantMessage('Hello', { id: 'm2' }), content: [{ type: 'text' }] },
+  ]);
   const stored = JSON.stringify([userMessage('What is it?'), assistantMessage('A cat.')]);
   const faults: unknown[] = [];
   // #region parse-messages

@@ -20,7 +20,10 @@ test('state', async () => {
   expect(model.requests[1]?.messages).toHaveLength(3);
   const before = await elsewhere.messages();
   const damaged = { ...(JSON.parse(saved) as object), version: 99 };
-  await expect(loadState(elsewhere, damaged)).rejects.toMatchObject({ code: 'INVALID_STATE', message: expect.stringContaining('99') as string });
+  await expect(loadState(elsewhere, damaged)).rejects.toMatchObject({
+    code: 'INVALID_STATE',
+    message: expect.stringContaining('99') as string,
+  });
   expect(await elsewhere.messages()).toEqual(before);
   expect(Object.keys(JSON.parse(saved) as object)).toEqual(['version', 'messages', 'activeGroups', 'interrupted', 'calls', 'suspendedRun']);
   expect(elsewhere.status).toMatchObject({ interrupted: false, suspendedRun: undefined });

@@ -10,7 +10,17 @@ import { textOf } from '@isoloop/core';
 test('structured output', async () => {
   const value = (input: object) => ({ toolCalls: [{ name: 'generate_response', input: input as {} }] });
   const wrong = value({ city: 'Rome', days: 0 });
-  const model = new ScriptedModel(['Rome is nice.', value({ city: 'Rome', days: 3 }), '["food","art"]', wrong, wrong, wrong, wrong, wrong, wrong]);
+  const model = new ScriptedModel([
+    'Rome is nice.',
+    value({ city: 'Rome', days: 3 }),
+    '["food","art"]',
+    wrong,
+    wrong,
+    wrong,
+    wrong,
+    wrong,
+    wrong,
+  ]);
 
   // #region structured
   const Trip = z.object({ city: z.string(), days: z.number().int().positive() });

@@ -19,7 +19,12 @@ class MyMemory extends SessionMemory {
 }
 
 test('a scripted model', async () => {
-  const weather = tool({ name: 'get_weather', description: 'Weather', input: z.object({ city: z.string() }), execute: () => 'sunny, 18 °C' });
+  const weather = tool({
+    name: 'get_weather',
+    description: 'Weather',
+    input: z.object({ city: z.string() }),
+    execute: () => 'sunny, 18 °C',
+  });
 
   // #region testing
   let open!: () => void;

@@ -108,8 +108,7 @@ test('an agent as a tool', async () => {
 
   // #region agent-tool
   const researcher = agentTool(
-    ({ sessionId }) =>
-      new ReActAgent({ name: 'researcher', sessionId, model: childModel, memory: new SessionMemory(store, sessionId) }),
+    ({ sessionId }) => new ReActAgent({ name: 'researcher', sessionId, model: childModel, memory: new SessionMemory(store, sessionId) }),
     { name: 'researcher', description: 'Researches a question' },
   );
   const editor = new ReActAgent({ name: 'editor', model, tools: [researcher] });

@@ -70,7 +70,13 @@ test('what goes wrong with a tool, and what is fatal', async () => {
     input: z.object({}),
     execute: (_, { signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve((stopped = true)))),
   });
-  const wait = tool({ name: 'wait', description: 'Waits', input: z.object({}), timeoutMs: 1, execute: () => new Promise<string>(() => {}) });
+  const wait = tool({
+    name: 'wait',
+    description: 'Waits',
+    input: z.object({}),
+    timeoutMs: 1,
+    execute: () => new Promise<string>(() => {}),
+  });
 
   // #region tool-errors
   const pay = tool({
@@ -99,7 +105,15 @@ test('what goes wrong with a tool, and what is fatal', async () => {
 });
 
 test('results with media, plain JSON Schema, and a cap on parallel calls', async () => {
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'draw', input: { what: 'tea' } }, { name: 'draw', input: { what: 'cup' } }] }, 'Done.']);
+  const model = new ScriptedModel([
+    {
+      toolCalls: [
+        { name: 'draw', input: { what: 'tea' } },
+        { name: 'draw', input: { what: 'cup' } },
+      ],
+    },
+    'Done.',
+  ]);
   let [running, most] = [0, 0];
   const draw = async (what: unknown): Promise<string> => {
     most = Math.max(most, (running += 1));
