@@ -4,6 +4,7 @@ import { redirectFetch } from './redirect-fetch.ts';
 // #region errors
 import { AgentError, ReActAgent } from '@isoloop/core';
 // #endregion
+import { tool } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
 
 test('errors', async () => {
@@ -26,5 +27,9 @@ test('errors', async () => {
 
   expect(told[0]).toBe('MODEL_AUTH');
   expect(told[2]).toBe('do not');
+  expect(() => new ReActAgent({ name: 'assistant', model, hooks: 'none' as never })).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
+  expect(() => tool({ name: 'no name', description: '', input: {} })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
   expect(result).toMatchObject({ reason: 'error', error: { code: 'MODEL_AUTH' } });
 });

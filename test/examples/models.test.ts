@@ -102,4 +102,8 @@ test('multiAgent()', async () => {
   const content = `What was said so far stands between the history tags.\n<history>\n${said}\n</history>`;
   expect(sent[0]?.body['messages']).toEqual([{ role: 'user', content }]);
   expect((await cal.messages()).map(({ name }) => name)).toEqual(['Ann', 'Bob', 'Ann', undefined]);
+
+  await cal.observe([{ ...(await cal.call('And shoes?')).message, name: 'Dan' }]);
+  await cal.call('Thanks.');
+  expect(JSON.stringify(sent.at(-1)?.body)).toContain('Dan: 9.9 is.');
 });

@@ -39,9 +39,7 @@ test('one agent', async () => {
   for (const message of await agent.messages()) console.log(message.role, textOf(message));
   // #endregion
 
-  expect(log.mock.calls.slice(1).map(([role]) => role as unknown)).toEqual([
-    ...['user', 'assistant', 'tool', 'assistant', 'user'],
-    ...['user', 'assistant', 'tool', 'assistant'],
-  ]);
+  const roles = log.mock.calls.slice(1).map(([role]) => role as unknown);
+  expect(roles.join(' ')).toBe('user assistant tool assistant user user assistant tool assistant');
   expect(sent.at(-1)?.body['messages']).toContainEqual({ role: 'user', content: 'By the way, my name is Ann.' });
 });

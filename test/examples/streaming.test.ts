@@ -64,6 +64,38 @@ test('a run that a reader paces has one reader', async () => {
   await first.return?.();
 });
 
+test('what ends a run without a reader', async () => {
+  const model = new ScriptedModel([
+    [{ text: 'one' }, { hang: true }],
+    [{ text: 'two' }, { hang: true }],
+    [{ text: 'three' }, { hang: true }],
+  ]);
+  const agent = new ReActAgent({ name: 'assistant', model });
+  const firstDelta = async (stream: ReturnType<ReActAgent['stream']>): Promise<void> => {
+    for await (const event of stream) if (event.type === 'reasoning-chunk') break;
+  };
+
+  const asked = agent.stream('Hi');
+  const { result } = asked;
+  await firstDelta(asked);
+  expect(agent.busy).toBe(true);
+  await asked.cancel();
+  expect((await result).reason).toBe('aborted');
+
+  const detached = agent.stream('Hi', { detached: true });
+  await firstDelta(detached);
+  await detached.cancel();
+  expect(agent.busy).toBe(true);
+  agent.interrupt();
+  expect((await detached.result).reason).toBe('interrupted');
+
+  const controller = new AbortController();
+  const signalled = agent.stream('Hi', { detached: true, signal: controller.signal });
+  await firstDelta(signalled);
+  controller.abort();
+  expect((await signalled.result).reason).toBe('aborted');
+});
+
 test('as a ReadableStream, nothing is read ahead', async () => {
   const model = new ScriptedModel(['one two three']);
   const agent = new ReActAgent({ name: 'assistant', model });
