@@ -4,7 +4,7 @@ import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { examplesReadme } from '../../scripts/readme-examples.ts';
 // #region hooks
-import { ReActAgent, systemMessage, textOf, userMessage, type Hook } from '@isoloop/core';
+import { ReActAgent, textOf, userMessage, type Hook } from '@isoloop/core';
 // #endregion
 import { AgentError, tool, type AgentEvent, type ChatModel, type Tool } from '@isoloop/core';
 
@@ -19,7 +19,7 @@ test('hooks change what passes, in their order, and come and go', async () => {
     priority: 10, // default 100; lower runs first, equal ones as given
     on: {
       // The request's view only: what is added here is not stored.
-      'pre-reasoning': (event) => ({ ...event, messages: [...event.messages, systemMessage('Today is Friday.')] }),
+      'pre-reasoning': (event) => ({ ...event, messages: [...event.messages, userMessage('(Today is Friday.)')] }),
       // What the log keeps and the reader gets.
       'post-reasoning': (event) => ({
         ...event,
@@ -44,7 +44,7 @@ test('hooks change what passes, in their order, and come and go', async () => {
 
   expect(text).toBe('call me …');
   expect(counts.get('run-start')).toBe(2);
-  expect(model.requests[0]?.messages.map(textOf)).toEqual(['What is your number?', 'Today is Friday.']);
+  expect(model.requests[0]?.messages.map(textOf)).toEqual(['What is your number?', '(Today is Friday.)']);
   expect((await agent.messages()).map(textOf)).toEqual(['What is your number?', 'call me …', 'Bye', 'Bye.']);
 });
 

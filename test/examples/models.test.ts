@@ -29,7 +29,7 @@ test('openai()', async () => {
   const model = openai({
     model: 'qwen3',
     baseURL: 'http://127.0.0.1:11434/v1', // default: OpenAI's; this is Ollama
-    apiKey: async () => apiKey, // a text, or asked before each request
+    apiKey: async () => apiKey, // a string, or a function that is asked before each request
     features: { media: ['image'] }, // what it takes; the rest goes to it as a text such as [audio: call.wav]
     timeoutMs: 60_000, // longest silence; default 5 minutes
   });
@@ -46,10 +46,10 @@ test('openai()', async () => {
 
 test('dashscope()', async () => {
   const sent = redirectFetch('https://dashscope.aliyuncs.com/api/v1', '/dashscope/scripted/api/v1', scriptedParameters);
-  let thoughts = '';
 
   // #region dashscope
   const qwen = dashscope({ model: 'qwen-plus', apiKey, thinkingBudget: 2000 });
+  let thoughts = '';
   const thinker = new ReActAgent({ name: 'thinker', model: qwen });
   for await (const event of thinker.stream('Which is larger, 9.9 or 9.11?')) {
     if (event.type === 'reasoning-chunk' && event.kind === 'thinking') thoughts += event.delta;

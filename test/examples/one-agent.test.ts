@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest';
+import './strict-assert.ts';
 import { redirectFetch } from './redirect-fetch.ts';
 // #region one-agent
 import { ReActAgent, textOf, tool } from '@isoloop/core';

@@ -1,11 +1,11 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 // #region toolkit
-import { agentTool, metaTool, ReActAgent, tool, Toolkit } from '@isoloop/core';
+import { agentTool, MemoryStore, metaTool, ReActAgent, SessionMemory, tool, Toolkit } from '@isoloop/core';
 import * as z from 'zod';
 // #endregion
-import { MemoryStore, SessionMemory, textOf, toolResultsOf } from '@isoloop/core';
+import { textOf, toolResultsOf } from '@isoloop/core';
 
 const find = (query: string): string => `found ${query}`;
 const offered = (model: ScriptedModel): readonly (readonly string[])[] => model.requests.map(({ tools }) => tools.map(({ name }) => name));
@@ -97,27 +97,28 @@ test('presets', async () => {
 });
 
 test('an agent as a tool', async () => {
-  const store = new MemoryStore();
-  const childModel = new ScriptedModel(['It is a leaf.', 'From China.']);
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'call_researcher', id: 'c1', input: { message: 'What is tea?' } }] },
+    'It is a leaf.',
     { toolCalls: [{ name: 'call_researcher', id: 'c2', input: { message: 'Where from?', session_id: 'c1' } }] },
+    'From China.',
     'Tea is a leaf from China.',
   ]);
-  const lines: string[] = [];
+  const log = vi.spyOn(console, 'log').mockReturnValue();
 
   // #region agent-tool
+  const store = new MemoryStore();
   const researcher = agentTool(
-    ({ sessionId }) => new ReActAgent({ name: 'researcher', sessionId, model: childModel, memory: new SessionMemory(store, sessionId) }),
+    ({ sessionId }) => new ReActAgent({ name: 'researcher', sessionId, model, memory: new SessionMemory(store, sessionId) }),
     { name: 'researcher', description: 'Researches a question' },
   );
   const editor = new ReActAgent({ name: 'editor', model, tools: [researcher] });
 
-  for await (const event of editor.stream('Write about tea.')) lines.push(`${event.agentPath.join('/')} ${event.type}`);
+  for await (const event of editor.stream('Write about tea.')) console.log(event.agentPath.join('/'), event.type); // editor/researcher reasoning-chunk
   // #endregion
 
-  expect(lines).toContain('editor/researcher reasoning-chunk');
-  expect(lines.at(-1)).toBe('editor run-end');
-  expect(childModel.requests[1]?.messages.map(textOf)).toEqual(['What is tea?', 'It is a leaf.', 'Where from?']);
+  expect(log.mock.calls).toContainEqual(['editor/researcher', 'reasoning-chunk']);
+  expect(log.mock.lastCall).toEqual(['editor', 'run-end']);
+  expect(model.requests[3]?.messages.map(textOf)).toEqual(['What is tea?', 'It is a leaf.', 'Where from?']);
   expect((await editor.messages()).flatMap(toolResultsOf)[0]?.output).toBe('session_id: c1\n\nIt is a leaf.');
 });
