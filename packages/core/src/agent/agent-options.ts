@@ -40,7 +40,7 @@ export interface AgentOptions {
   readonly whenBusy?: 'reject' | 'queue' | 'inject';
   /** New input while tool calls have no result: fail with `PENDING_TOOL_CALLS` (default), or give those an `interrupted` result. */
   readonly pendingToolRecovery?: boolean;
-  /** What an interrupted call answers. */
+  /** What an interrupted call answers that was given no message; default `You interrupted me. What now?`. */
   readonly recoveryMessage?: string;
   /** Whether `pre-call` hooks may change the input (default), or are only told (AgentScope's document). */
   readonly preCall?: 'modifiable' | 'notification';

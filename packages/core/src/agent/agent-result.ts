@@ -27,8 +27,11 @@ export interface AgentResult<T = unknown> {
   readonly durationMs: number;
   /** Model requests the loop made, the closing summary not counted. */
   readonly iterations: number;
+  /** What a suspended call waits for; empty where it was paused. */
   readonly pending: readonly PendingCall[];
+  /** What `CallOptions.output` asked for; absent where the call ended before there was a value. */
   readonly output?: T;
+  /** Of a call with `throwOnError: false` that failed. */
   readonly error?: { readonly code: string; readonly message: string; readonly retryable: boolean };
   /** Grows with every record of the session; 0 where the memory has no log. */
   readonly sessionVersion: number;

@@ -9,7 +9,7 @@ import type { Run } from './run.ts';
 export type OnLimit = (run: Run) => AsyncGenerator<EventBatch, Reply>;
 
 export interface SummarizeOptions {
-  /** What the model is asked, as a user message that is not stored. */
+  /** What the model is asked, as a user message that is not stored; default: to answer from what it has found. */
   readonly prompt?: string;
 }
 

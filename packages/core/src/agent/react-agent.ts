@@ -25,7 +25,7 @@ export class ReActAgent {
   readonly name: string;
   readonly sessionId: string;
   readonly memory: Memory;
-  /** The agent's own: a fork of the toolkit it was given. Groups and presets can be changed here. */
+  /** The agent's own: a fork of the toolkit it was given. Groups can be switched here; presets where it is a `Toolkit`. */
   readonly tools: ToolSet;
   /** For `saveState` and `loadState`. */
   readonly status: AgentStatus = { calls: new Map(), interrupted: false, suspendedRun: undefined };

@@ -3,7 +3,7 @@ import type { JsonObject } from '../message/json.ts';
 /**
  * What went wrong, stable across versions and runtimes.
  *
- * - `AGENT_BUSY`: a call came while another one runs on the same agent.
+ * - `AGENT_BUSY`: a call came while another one runs on the same agent; or its state was to be saved or loaded then.
  * - `PENDING_TOOL_CALLS`: new input while tool calls have no result; `ids` in `details`.
  * - `INVALID_DECISION`: a decision about a tool call that is not open, two about one, or one beside other input.
  * - `INVALID_STATE`: a saved state that is damaged or of an unknown version.
@@ -24,7 +24,7 @@ import type { JsonObject } from '../message/json.ts';
  * - `STORAGE_QUOTA`: the store is full. `STORAGE_FAILED`: any other failure of the store.
  * - `WORKER_TERMINATED`: the worker is gone. `WORKER_FAILED`: its script could not be loaded or crashed.
  * - `UNAUTHORIZED`, `NOT_FOUND`, `PAYLOAD_TOO_LARGE`: the edge endpoint's refusals.
- * - `CONFIGURATION`: the library is put together wrongly.
+ * - `CONFIGURATION`: the library is put together wrongly: an option of the wrong kind, two tools of one name, no value for a token.
  * - `INTERNAL`: anything else; a defect, or an error of a part we do not know.
  */
 export type AgentErrorCode =

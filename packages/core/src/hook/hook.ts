@@ -20,7 +20,7 @@ export interface Hook {
   /** What an exception in a handler does: fail the call (default) or nothing. */
   readonly onError?: 'fail' | 'ignore';
   /**
-   * Handlers by event. The pre- and post- events are modifiable: the returned event (or the same one, when nothing is
+   * Handlers by event. The pre- and post- events are modifiable (`pre-call` unless the agent's `preCall` says otherwise): the returned event (or the same one, when nothing is
    * returned) goes to the next hook. All others are notifications: frozen, and what is returned is ignored.
    */
   readonly on?: { readonly [K in AgentEvent['type']]?: (event: EventOf<K>, control: HookControl) => Awaitable<EventOf<K> | void> };
