@@ -27,7 +27,7 @@ export interface AgentResult<T = unknown> {
   readonly durationMs: number;
   /** Model requests the loop made, the closing summary not counted. */
   readonly iterations: number;
-  /** What a suspended call waits for; empty where it was paused. */
+  /** What a suspended call waits for; empty where it was only paused. */
   readonly pending: readonly PendingCall[];
   /** What `CallOptions.output` asked for; absent where the call ended before there was a value. */
   readonly output?: T;
