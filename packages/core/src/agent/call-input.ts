@@ -31,8 +31,13 @@ export function decisionsIn({ messages, decisions }: CallInput): readonly Decisi
 }
 
 export function isMessage(item: unknown): item is Msg {
-  if (!isRecord(item) || typeof item['id'] !== 'string' || !Array.isArray(item['content'])) return false;
-  return /^(system|user|assistant|tool)$/.test(String(item['role'])) && item['content'].every(isBlock);
+  return (
+    isRecord(item) &&
+    typeof item['id'] === 'string' &&
+    /^(system|user|assistant|tool)$/.test(String(item['role'])) &&
+    Array.isArray(item['content']) &&
+    item['content'].every(isBlock)
+  );
 }
 
 function isDecision(item: unknown): item is Decision {

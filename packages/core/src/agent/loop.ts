@@ -163,7 +163,7 @@ async function* act(run: Run, toolUses: readonly ToolUse[], decisions?: readonly
   const from = decisions ? 0 : run.view.length - 1;
   const { options, sessionId, status } = run.setup;
   const message = run.view.findLast(({ role }) => role === 'assistant');
-  const state = { stopped: false, done: false };
+  const state: { stopped?: boolean; done?: boolean } = {};
   const pending: PendingCall[] = [];
   try {
     const ready: Extract<Admission, { type: 'ready' }>[] = [];
@@ -210,7 +210,7 @@ async function* act(run: Run, toolUses: readonly ToolUse[], decisions?: readonly
   return (run.output && (yield* run.output.settled())) ?? (pending.length ? finishWith(run, 'suspended', message) : { to: 'reason' });
 }
 
-async function conclude(run: Run, toolUse: ToolUse, result: ToolResult, state = { stopped: false }): Promise<EventBatch> {
+async function conclude(run: Run, toolUse: ToolUse, result: ToolResult, state: { stopped?: boolean } = {}): Promise<EventBatch> {
   const event = await run.modify('post-acting', { toolUse, result }, { stop: () => void (state.stopped = true) });
   await run.append([toolMessage({ ...event.result, toolUseId: toolUse.id }, run.setup)]);
   return [event];

@@ -46,7 +46,7 @@ export class OpenAiDecoder implements ReplyDecoder {
   end(): ModelDelta {
     return {
       type: 'finish',
-      reason: this.#reason || (this.#calls.length > 0 ? 'tool_calls' : 'stop'),
+      reason: this.#reason || (this.#calls.length ? 'tool_calls' : 'stop'),
       ...(this.#usage && { usage: toUsage(this.#usage) }),
       metadata: this.#metadata,
     };

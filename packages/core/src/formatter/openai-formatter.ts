@@ -37,14 +37,14 @@ export function openAiFormatter(format: OpenAiFormat): Formatter {
         stream_options: format.includeUsage === false ? undefined : { include_usage: true },
         [format.maxTokensField]: maxTokens,
         temperature,
-        tool_choice: tools.length > 0 ? toWireChoice(toolChoice) : undefined,
+        tool_choice: tools.length ? toWireChoice(toolChoice) : undefined,
         response_format: responseSchema && toWireResponseFormat(responseSchema),
         ...providerOptions,
       });
       // Strings are added to, not joined: a join would copy a long history once more than sending it does.
       let body = options.slice(0, -1);
       if (!('messages' in providerOptions)) body += `,"messages":[${list(messages.map(messageText))}]`;
-      if (!('tools' in providerOptions) && tools.length > 0) body += `,"tools":[${tools.map(toolText).join()}]`;
+      if (!('tools' in providerOptions) && tools.length) body += `,"tools":[${tools.map(toolText).join()}]`;
       return `${body}}`;
     },
     decoder: () => new OpenAiDecoder(),

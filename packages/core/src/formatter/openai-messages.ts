@@ -17,7 +17,7 @@ export function toWireMessages({ role, name, content }: Msg, format: MessageForm
   if (role === 'assistant') return [toWireAssistant(content, format)];
   const results = content.filter((block) => block.type === 'tool_result').map(toWireResult);
   const rest = content.filter((block) => block.type !== 'tool_result');
-  if (rest.length === 0 && (results.length > 0 || role === 'tool')) return results;
+  if (!rest.length && (results.length || role === 'tool')) return results;
   return [
     ...results,
     {
@@ -34,9 +34,9 @@ function toWireAssistant(content: readonly ContentBlock[], { sendThinking }: Mes
   const thinking = content.flatMap((block) => (block.type === 'thinking' ? block.thinking : [])).join('\n');
   return {
     role: 'assistant',
-    content: plainText(content) || (calls.length > 0 ? null : ''),
+    content: plainText(content) || (calls.length ? null : ''),
     reasoning_content: (sendThinking && thinking) || undefined,
-    tool_calls: calls.length > 0 ? calls : undefined,
+    tool_calls: calls.length ? calls : undefined,
   };
 }
 

@@ -46,7 +46,7 @@ export class EventReply {
     if (this.done) return deltas;
     // An event that is cut may come after the reply's end; in a whole reply nothing does.
     if (whole && this.error) return [];
-    if (this.finished || (whole && deltas.length > 0)) this.#finish(deltas);
+    if (this.finished || (whole && deltas.length)) this.#finish(deltas);
     else this.error ??= problem;
     return deltas;
   }

@@ -42,7 +42,7 @@ export async function* streamReply(request: HttpRequest, decoder: ReplyDecoder):
     for (;;) {
       const bytes = await read(reader, reply, deadline);
       const deltas = bytes ? reply.push(bytes) : reply.end();
-      if (deltas.length > 0) yield deltas;
+      if (deltas.length) yield deltas;
       if (reply.error) throw reply.error;
       if (!bytes) return;
     }

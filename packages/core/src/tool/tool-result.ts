@@ -22,8 +22,8 @@ export function interruptedResult(toolUse: ToolUse): ToolResult {
 
 /** What a tool returned, as the model gets it. Throws where it has no JSON form (a cycle, a bigint). */
 export function outputResult(toolUse: ToolUse, output: ToolOutput): ToolResult {
-  const text = (): string => (typeof output === 'string' ? output : (JSON.stringify(output) ?? ''));
-  return toolResult(toolUse, isToolContent(output) ? output.content : text(), 'success');
+  if (isToolContent(output)) return toolResult(toolUse, output.content, 'success');
+  return toolResult(toolUse, typeof output === 'string' ? output : (JSON.stringify(output) ?? ''), 'success');
 }
 
 function isToolContent(output: unknown): output is ToolContent {

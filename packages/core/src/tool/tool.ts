@@ -114,7 +114,7 @@ export function tool<const S extends SchemaLike>(options: ToolOptions<S>, { pres
   checkFields('CONFIGURATION', 'tool()', options, kinds);
   const { name, description, timeoutMs = 300_000, strict, preset, group = [] } = options;
   if (!/^[\w-]{1,64}$/.test(name)) {
-    throw new AgentError('CONFIGURATION', `"${name}" is no tool name: letters, digits, _ and -, at most 64.`);
+    throw new AgentError('CONFIGURATION', `"${name}" is no tool name: at most 64 letters, digits, _ and -.`);
   }
   const whole = toSchema(options.input);
   const input = preset ? presetInput(name, whole, preset, presetPriority) : whole;
