@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../hook/agent-event.ts';
-import { assistantMessage, userMessage } from '../message/create-message.ts';
+import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
 import { textOf, toolResultsOf } from '../message/message-text.ts';
 import type { ChatModel } from '../model/chat-model.ts';
 import { historyFaults, requestFaults } from '../testing/history-faults.ts';
@@ -445,4 +445,14 @@ test('a call that is refused lets go of the caller’s signal', async () => {
   await expect(agent.call('me too', { signal })).rejects.toMatchObject({ code: 'AGENT_BUSY' });
   await first;
   expect(listening).toBe(0);
+});
+
+test('injected messages break no request: a result that answers nothing goes to no model, a call without result is closed', async () => {
+  const { agent, model } = setUp(['one two', 'three', 'four']);
+  const stray = toolMessage({ type: 'tool_result', toolUseId: 'none', name: 'x', output: 'stray', state: 'success' });
+  const asks = assistantMessage([{ type: 'tool_use', id: 'asked', name: 'x', input: {} }]);
+  await read(agent.stream('go'), (event) => isDelta(event, 'one ') && agent.interrupt({ mode: 'inject', messages: [stray, asks] }));
+  expect(model.requests[1]!.messages.flatMap(toolResultsOf)).toMatchObject([{ toolUseId: 'asked', state: 'interrupted' }]);
+  expect((await agent.call('again')).text).toBe('four');
+  expect(model.requests.flatMap(({ messages }) => requestFaults(messages))).toEqual([]);
 });

@@ -37,7 +37,7 @@ export async function* loop(run: Run, input: CallInput | undefined): AsyncGenera
     yield await run.notify('run-start', resumes ? { resumes } : {});
     let move = input ? yield* settle(run, input) : finishWith(run, 'aborted');
     if (input) status.suspendedRun = run.id;
-    while (move.to !== 'finish') move = yield* move.to === 'reason' ? reason(run) : act(run, move.toolUses, move.decisions);
+    while (move.to !== 'finish') move = yield* move.to === 'reason' ? reason(run) : act(run, move.decisions);
     return yield* finish(run, move);
   } catch (thrown) {
     const error = AgentError.from(thrown);
@@ -92,10 +92,7 @@ async function* settle(run: Run, input: CallInput): Step {
       if (!run.cut) throw error;
     }
   }
-  if (open.length && !more.length) return { to: 'act', toolUses: open, decisions };
-  // The input may have brought calls without results.
-  yield* closeCalls(run);
-  return { to: 'reason' };
+  return { to: open.length && !more.length ? 'act' : 'reason', decisions };
 }
 
 /** Modifiable as the reference's code has it, or a notification as its document does. */
@@ -124,6 +121,8 @@ async function* reason(run: Run): Step {
   const { options } = run.setup;
   if (run.cut) return yield* recover(run);
   await run.append(run.injected.splice(0));
+  // What came from outside may have calls without results, and results without calls.
+  yield* closeCalls(run);
   if (run.iteration >= (options.limits?.iterations ?? 10)) {
     const reply = yield* (run.output?.onLimit ?? options.onLimit ?? summarize())(run);
     if (reply.type === 'cut') return yield* recover(run, reply.message);
@@ -148,26 +147,22 @@ async function* reason(run: Run): Step {
   if (!toolUses.length && !asked.reasonAgain && !run.injected.length) {
     return (run.output && (yield* run.output.judge(message))) ?? finishWith(run, 'stop', message);
   }
-  await run.append([message]);
-  if (toolUses.length && !asked.reasonAgain) return { to: 'act', toolUses };
-  if (asked.reasonAgain) await run.append(asked.reasonAgain);
-  yield* closeCalls(run);
-  return { to: 'reason' };
+  await run.append([message, ...(asked.reasonAgain ?? [])]);
+  return { to: toolUses.length && !asked.reasonAgain ? 'act' : 'reason' };
 }
 
 /**
  * Runs open calls, in parallel: results enter the log as they come, the view in the order they were asked for. `decisions` are there
  * when the calls were open before this run.
  */
-async function* act(run: Run, toolUses: readonly ToolUse[], decisions?: readonly Decision[]): Step {
-  const from = decisions ? 0 : run.view.length - 1;
+async function* act(run: Run, decisions?: readonly Decision[]): Step {
   const { options, sessionId, status } = run.setup;
   const message = run.view.findLast(({ role }) => role === 'assistant');
   const state: { stopped?: boolean; done?: boolean } = {};
   const pending: PendingCall[] = [];
   try {
     const ready: Extract<Admission, { type: 'ready' }>[] = [];
-    for (const toolUse of toolUses) {
+    for (const toolUse of run.openCalls()) {
       const admission = yield* admitCall(
         run,
         toolUse,
@@ -203,7 +198,6 @@ async function* act(run: Run, toolUses: readonly ToolUse[], decisions?: readonly
     // A failure on the way (a hook that threw, a full store, a tool's fatal error) must not leave the sibling calls running.
     if (!state.done) run.abort();
   }
-  run.view = [...run.view.slice(0, from), ...inRequestOrder(run.view.slice(from))];
   run.pending = pending;
   if (state.stopped) return finishWith(run, 'stopped-by-hook', message);
   if (run.cut) return yield* recover(run);
@@ -236,7 +230,7 @@ async function* recover(run: Run, partial?: Msg): Step {
 /** Law 3: gives each open tool call an `interrupted` result and puts all results where the model wants them. */
 async function* closeCalls(run: Run): AsyncGenerator<EventBatch, void> {
   for (const toolUse of run.openCalls()) yield await conclude(run, toolUse, interruptedResult(toolUse));
-  run.view = [...inRequestOrder(run.view)];
+  run.view = inRequestOrder(run.view) as Msg[];
 }
 
 async function* finish(run: Run, move: Finish): AsyncGenerator<EventBatch, AgentResult> {
@@ -256,7 +250,7 @@ async function* finish(run: Run, move: Finish): AsyncGenerator<EventBatch, Agent
 }
 
 function finishWith(run: Run, why: StopReason, message: Msg = run.message('assistant', []), output?: unknown): Finish {
-  return { to: 'finish', reason: why, message, ...(output !== undefined && { output }) };
+  return { to: 'finish', reason: why, message, output };
 }
 
 function resultOf(run: Run, { message, reason: why, output }: Finish): AgentResult {
