@@ -9,7 +9,7 @@ import { createMessage } from '../message/create-message.ts';
 import type { ContentBlock } from '../message/content-block.ts';
 import type { JsonObject } from '../message/json.ts';
 import type { Msg, Role } from '../message/msg.ts';
-import { openCalls } from '../message/tool-pairs.ts';
+import { inRequestOrder, openCalls } from '../message/tool-pairs.ts';
 import type { Writable } from '../message/writable.ts';
 import type { Memory } from '../memory/memory.ts';
 import type { GenerateOptions, ToolSchema } from '../model/chat-model.ts';
@@ -42,12 +42,13 @@ type EventFields<K extends AgentEvent['type']> = Omit<
   'type' | 'runId' | 'sessionId' | 'seq' | 'iteration' | 'agentPath' | 'at'
 >;
 
-const areMessages = (value: unknown): boolean => Array.isArray(value) && value.every(isMessage);
+const areMessages = (value: unknown): value is readonly Msg[] => Array.isArray(value) && value.every(isMessage);
 
 /** What the fields of modifiable events have to be, so that no hook can break the log. */
 const isFit: Readonly<Record<string, (value: unknown) => boolean>> = {
   message: isMessage,
-  messages: areMessages,
+  // Law 3: each call with its result right after it.
+  messages: (value) => areMessages(value) && !openCalls(value).length && inRequestOrder(value) === value,
   input: areMessages,
   toolUse: isBlock,
   result: isBlock,

@@ -49,7 +49,7 @@ export function toolQueue(concurrency: number = Infinity): ToolQueue {
       };
       const sink: ToolSink = {
         emit(chunk) {
-          put({ type: 'progress', toolUse, chunk });
+          put({ type: 'progress', toolUse, chunk: structuredClone(chunk) });
           const all = items.filter((item) => item.type === 'progress' && item.toolUse === toolUse);
           if (all.length > maxWaitingProgress) items.splice(items.indexOf(all[0]!), 1);
         },

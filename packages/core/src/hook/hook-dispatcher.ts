@@ -20,9 +20,9 @@ export class HookDispatcher {
   async modify<E extends AgentEvent>(event: E, control: Partial<HookControl> = {}): Promise<E> {
     let current = event;
     for (const handle of this.handlers(event.type)) {
-      Object.values(current).forEach(freeze);
       current = ((await handle(current, { ...noControl, ...control })) as E | void) || current;
-      if (current.type !== event.type) throw new AgentError('HOOK_ERROR', `A hook changed the type of ${event.type}.`);
+      if (current.type !== event.type || current.seq !== event.seq)
+        throw new AgentError('HOOK_ERROR', `A hook left no valid event in ${event.type}.`);
     }
     return current;
   }
@@ -47,7 +47,7 @@ function bind(hook: Hook, type: AgentEvent['type']): readonly Handler[] {
   const given = [on?.[type], onEvent].filter(Boolean) as readonly Required<Hook>['onEvent'][];
   return given.map((handler) => async (event, control) => {
     try {
-      return await handler.call(hook, Object.freeze(event), control);
+      return await handler.call(hook, freeze(event), control);
     } catch (error) {
       if (onError === 'ignore') return undefined;
       if (AgentError.is(error)) throw error;
@@ -59,10 +59,8 @@ function bind(hook: Hook, type: AgentEvent['type']): readonly Handler[] {
   });
 }
 
-/** Lists, messages and their blocks: a hook that writes to them has to hear of it, or log and caches would differ. */
-function freeze(value: unknown): void {
-  if (!isRecord(value)) return;
-  Object.freeze(value);
-  if (Array.isArray(value)) value.forEach(freeze);
-  else freeze(value['content']);
+/** All of it: a hook that writes to a message, a call's arguments or a result has to hear of it, or log, caches and readers would differ. */
+function freeze<T>(value: T): T {
+  if (isRecord(value) && !Object.isFrozen(value) && !ArrayBuffer.isView(value)) Object.values(Object.freeze(value)).forEach(freeze);
+  return value;
 }

@@ -3,12 +3,12 @@ import type { AgentOptions } from '../agent/agent-options.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { systemMessage, toolMessage, userMessage } from '../message/create-message.ts';
-import { textOf, toolResultsOf } from '../message/message-text.ts';
+import { textOf, toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { requestFaults } from '../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import type { AgentEvent } from './agent-event.ts';
+import type { AgentEvent, EventOf } from './agent-event.ts';
 import type { Hook } from './hook.ts';
 
 const input = { type: 'object', properties: { n: { type: 'number' } } } as const;
@@ -196,6 +196,9 @@ const writers: { readonly [name: string]: Hook['on'] & object } = {
   'a message of a request': { 'pre-reasoning': (event) => void ((event.messages[0]!.content[0] as { text: string }).text = 'x') },
   'the input': { 'pre-call': (event) => void ((event.input[0]!.content[0] as { text: string }).text = 'x') },
   'a tool call': { 'pre-acting': (event) => void ((event.toolUse as { input: unknown }).input = 'x') },
+  'the arguments of a tool call': { 'pre-acting': (event) => void ((event.toolUse.input as { n: number }).n = 5) },
+  'the result of the run': { 'run-end': (event) => void ((event.result as { text: string }).text = 'x') },
+  'the message of the result': { 'run-end': (event) => void ((event.result.message.content[0] as { text: string }).text = 'x') },
   'a tool result': { 'post-acting': (event) => void ((event.result as { output: unknown }).output = 'x') },
 };
 
@@ -203,6 +206,81 @@ test.for(Object.keys(writers))('a hook that writes to %s fails the call instead 
   const { agent } = setUp([{ text: 'I look.', toolCalls: [{ name: 'echo' }] }, 'done'], [{ name, on: writers[name]! }]);
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR', details: { hook: name } });
   expect((await agent.messages()).map(textOf).filter((text) => text.includes('x'))).toEqual([]);
+});
+
+test.for<[what: string, hook: Hook, options?: Partial<AgentOptions>]>([
+  ['pre-call', { on: { 'pre-call': (event) => void (event.input as Msg[]).push(userMessage('x')) } }, { preCall: 'notification' }],
+  ['suspended', { on: { suspended: (event) => void ((event.pending as unknown[]).length = 0) } }],
+  [
+    'step-reset',
+    {
+      on: {
+        'post-reasoning': (event) => ({ ...event, message: { ...event.message, content: [{ type: 'text', text: 'I see.' }] } }),
+        'step-reset': (event) => void ((event.replacement!.content[0] as { text: string }).text = 'x'),
+      },
+    },
+  ],
+  ['post-acting', { on: { 'post-acting': ({ result }) => void ((result.output[0] as { text: string }).text = 'x') } }],
+])('nothing in %s can be written to', async ([event, hook, options]) => {
+  const draw = tool({ name: 'draw', description: 'Draws', input, execute: () => ({ content: [{ type: 'text', text: 'a cat' }] }) });
+  const { agent } = setUp([{ text: 'I look.', toolCalls: [{ name: 'draw' }, { name: 'external' }] }], [hook], {
+    tools: [draw, external],
+    ...options,
+  });
+  await expect(agent.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR', details: { event } });
+});
+
+test('a tool may write to its arguments, and to what it has emitted: the log and the readers have what was', async () => {
+  const counter = tool({
+    name: 'echo',
+    description: 'Counts',
+    input,
+    execute(given, { emit }) {
+      const progress = { done: 0 };
+      for (; progress.done < 3; progress.done += 1) emit(progress);
+      (given as { n: number }).n = 99;
+      return 'counted';
+    },
+  });
+  const { agent } = setUp([echoes(1), 'done'], [{ onEvent: () => {} }], { tools: [counter] });
+  const chunks: unknown[] = [];
+  for await (const event of agent.stream('go')) if (event.type === 'acting-chunk') chunks.push(event.chunk);
+  expect(chunks).toEqual([{ done: 0 }, { done: 1 }, { done: 2 }]);
+  expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([{ output: 'counted' }]);
+  expect((await agent.messages()).flatMap(toolUsesOf)).toMatchObject([{ input: { n: 1 } }]);
+});
+
+test('bytes and what else cannot be frozen pass a hook', async () => {
+  const bytes = tool({ name: 'echo', description: 'Gives bytes', input, execute: (_, { emit }) => void emit(new Uint8Array(2) as never) });
+  const { agent } = setUp([echoes(1), 'done'], [{ onEvent: () => {} }], { tools: [bytes] });
+  const chunks: unknown[] = [];
+  for await (const event of agent.stream('go')) if (event.type === 'acting-chunk') chunks.push(event.chunk);
+  expect(chunks).toEqual([new Uint8Array(2)]);
+});
+
+test.for<[what: string, cut: (messages: readonly Msg[]) => readonly Msg[]]>([
+  ['a result without its call', (messages) => messages.slice(-1)],
+  ['a call without its result', (messages) => messages.filter(({ role }) => role !== 'tool')],
+  ['a result at another place', (messages) => messages.toReversed()],
+])('a hook that leaves %s in a request fails the call before a model is asked', async ([, cut]) => {
+  const hook: Hook = {
+    on: { 'pre-reasoning': (event) => (event.iteration > 1 ? { ...event, messages: cut(event.messages) } : undefined) },
+  };
+  const { agent, model } = setUp([echoes(1), 'done'], [hook]);
+  const error = { code: 'HOOK_ERROR', details: { event: 'pre-reasoning', field: 'messages' } };
+  await expect(agent.call('go')).rejects.toMatchObject(error);
+  expect(model.requests).toHaveLength(1);
+  expect((await agent.messages()).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
+});
+
+test('a hook that gives back an earlier event, or one without a number, fails the call', async () => {
+  let first: EventOf<'pre-reasoning'> | undefined;
+  const again: Hook = { on: { 'pre-reasoning': (event) => (first ??= event) } };
+  await expect(setUp([echoes(1), 'done'], [again]).agent.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR' });
+  const bare: Hook = {
+    on: { 'pre-reasoning': ({ type, messages, tools, options }) => ({ type, messages, tools, options }) as EventOf<'pre-reasoning'> },
+  };
+  await expect(setUp(['done'], [bare]).agent.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR' });
 });
 
 test('what a hook gives back for a notification is ignored', async () => {

@@ -34,7 +34,7 @@ export type InferOutput<S extends SchemaLike> =
  * The JSON Schema of a Standard Schema is derived when it is asked for. Throws `CONFIGURATION` for a library that gives none.
  */
 export function toSchema(source: SchemaLike): Schema<unknown> {
-  if (!('~standard' in source)) return { jsonSchema: source, validate: (value) => ({ ok: true, value }) };
+  if (!('~standard' in source)) return { jsonSchema: source, validate: (value) => ({ ok: true, value: structuredClone(value) }) };
   const { vendor, jsonSchema, validate } = (source as StandardSchema)['~standard'];
   if (!jsonSchema) throw new AgentError('CONFIGURATION', `The schema library "${vendor}" gives no JSON Schema.`);
   return {
