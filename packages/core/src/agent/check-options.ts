@@ -24,7 +24,7 @@ export function checkAgent(options: AgentOptions): void {
 
 /** A hook, or an extension. */
 export function checkPart(part: Hook | Extension): void {
-  const fields = 'on:object|? onEvent:function|? onError:fail|ignore|? hooks:array|? tools:array|? recall:function|?';
+  const fields = 'on:object|? onEvent:function|? onError:fail|ignore|? priority:number|? hooks:array|? tools:array|? recall:function|?';
   checkFields('CONFIGURATION', 'A hook or extension', part, fields);
 }
 

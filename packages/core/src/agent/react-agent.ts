@@ -102,8 +102,8 @@ export class ReActAgent {
   interrupt(request: string | Msg | InterruptRequest = {}): boolean {
     const asked = toInterruptRequest(request);
     const isInjection = asked.mode === 'inject';
-    const messages = isInjection ? this.#toMessages(asked.messages) : [];
-    if (!isInjection && 'message' in asked && typeof asked.message === 'object') this.#toMessages([asked.message]);
+    const { message } = asked as { readonly message?: string | Msg };
+    const messages = this.#toMessages(isInjection ? asked.messages : typeof message === 'object' ? [message] : message);
     const run = this.#running;
     if (!run || run.closed) return false;
     if (isInjection) run.injected.push(...messages);
@@ -135,7 +135,7 @@ export class ReActAgent {
     };
   }
 
-  #toMessages(input: string | Msg | readonly Msg[]): readonly Msg[] {
+  #toMessages(input: string | Msg | readonly Msg[] | undefined): readonly Msg[] {
     const { messages, decisions } = toCallInput(input, this.#setup);
     if (decisions.length) throw new AgentError('INVALID_INPUT', 'Only `call` and `stream` take decisions.');
     return messages;
