@@ -28,6 +28,11 @@ test('a second result and one without a call are left out', () => {
   expect(ids(inRequestOrder(log))).toEqual(['a', 'r-1']);
 });
 
+test('a result that a user message brings is there once', () => {
+  const brings = userMessage([{ type: 'tool_result', toolUseId: '1', name: 't', output: '', state: 'success' }], { id: 'b' });
+  expect(ids(inRequestOrder([asks('a', '1'), brings, says('v')]))).toEqual(['a', 'b', 'v']);
+});
+
 test('a log in order is given back as it is', () => {
   const log = [says('u'), asks('a', '1'), gives('1')];
   expect(inRequestOrder(log)).toBe(log);

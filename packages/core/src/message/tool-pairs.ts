@@ -24,7 +24,7 @@ export function inRequestOrder(messages: readonly Msg[]): readonly Msg[] {
   const placed = new Set<Msg>();
   const ordered: Msg[] = [];
   for (const message of messages) {
-    if (message.role === 'tool') continue;
+    if (message.role === 'tool' || placed.has(message)) continue;
     ordered.push(message);
     for (const { id } of toolUsesOf(message)) {
       const result = results.get(id);
