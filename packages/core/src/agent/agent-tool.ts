@@ -101,6 +101,7 @@ async function openChild(
     throw unknown;
   }
   const made = await agent({ sessionId: `${sessionId}:${id}` });
+  checkFields('CONFIGURATION', `${toolName}: what its factory made`, made, 'name:string stream:function messages:function');
   if (asked !== undefined && !(await made.messages()).length) throw unknown;
   return children.get(id) ?? keep({ id, agent: made, turn: Promise.resolve() });
 

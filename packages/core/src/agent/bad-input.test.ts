@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import * as z from 'zod';
 import type { AgentErrorCode } from '../error/agent-error.ts';
 import type { AgentEvent } from '../hook/agent-event.ts';
 import { assistantMessage, userMessage } from '../message/create-message.ts';
@@ -54,6 +55,7 @@ test.each<[option: string, options: unknown]>([
   ['recoveryMessage', { recoveryMessage: 5 }],
   ['onLimit', { onLimit: 'stop' }],
   ['context', { context: {} }],
+  ['toolContext', { toolContext: { db: 1 } }],
 ])('an agent is not made with a wrong %s: %j', (option, options) => {
   expect(() => setUp([], wrong(options))).toThrow(failure('CONFIGURATION', option));
 });
@@ -71,6 +73,7 @@ test.each<[what: string, options: unknown]>([
   ['signal', { signal: new AbortController() }],
   ['allowTools', { allowTools: 'noop' }],
   ['output', { output: { type: 'object' } }],
+  ['context', { context: { db: 1 } }],
 ])('a call with wrong options is refused, and asks nobody: %s', async (what, options) => {
   const { agent, model } = setUp();
   await expect(agent.call('x', wrong<object>(options))).rejects.toThrow(failure('INVALID_INPUT', what));
@@ -233,6 +236,20 @@ test.each(Object.entries(throwing))('%s that throws is an error result of its ca
   ]);
 });
 
+test('a schema that has no JSON Schema is told by the name of its tool', async () => {
+  const dated = tool({ name: 'book', description: '', input: z.object({ day: z.date() }), execute: () => 'booked' });
+  const { agent, model } = setUp([], { tools: [noop, dated] });
+  await expect(agent.call('x')).rejects.toThrow(failure('CONFIGURATION', 'The tool "book" gives no JSON Schema: Date'));
+  expect(model.requests).toEqual([]);
+});
+
+test('a factory that makes no agent is told by the name of its tool', async () => {
+  const child = agentTool(() => wrong({}), { name: 'child', description: '' });
+  const { agent } = setUp([{ toolCalls: [{ name: 'call_child', input: { message: 'x' } }] }, 'done'], { tools: [child] });
+  await agent.call('x');
+  expect((await agent.messages()).flatMap(toolResultsOf)[0]!.output).toContain('call_child: what its factory made: name must be string');
+});
+
 test('an interrupt that comes when the answer is done says that it does nothing', async () => {
   const told: boolean[] = [];
   const { agent } = setUp(['done'], { hooks: [{ on: { 'post-call': () => void told.push(agent.interrupt()) } }] });
@@ -255,6 +272,12 @@ test.each<[what: string, make: () => unknown]>([
   ['tool(): replay', () => toolOf({ name: 'a', description: '', input, replay: 'always' })],
   ['tool(): preset', () => toolOf({ name: 'a', description: '', input, preset: 5 })],
   ['A tool must be object', () => new Toolkit(wrong([null]))],
+  ['Toolkit: tools', () => new Toolkit(wrong({ noop }))],
+  ['Toolkit must be object', () => new Toolkit([], wrong(null))],
+  ['Toolkit: groups', () => new Toolkit([], wrong({ groups: { web: {} } }))],
+  ['Toolkit: context', () => new Toolkit([], wrong({ context: { db: 1 } }))],
+  ['Toolkit: allowDeletion', () => new Toolkit([], wrong({ allowDeletion: 'no' }))],
+  ['Toolkit: presetPriority', () => new Toolkit([], wrong({ presetPriority: 'tool' }))],
   ['A tool: input', () => new Toolkit().add(wrong({ name: 'a', input }))],
   ['A tool group must be object', () => new Toolkit().createGroup(wrong(undefined))],
   ['A tool group: active', () => new Toolkit([], { groups: [wrong({ name: 'g', description: '', active: 'no' })] })],
@@ -271,6 +294,7 @@ test.each<[what: string, make: () => unknown]>([
 test('groups are switched by an array of names', () => {
   const kit = new Toolkit([], { groups: [{ name: 'g', description: '' }] });
   expect(() => kit.updateGroups(wrong('g'), false)).toThrow(failure('INVALID_INPUT', 'names must be array'));
+  expect(() => kit.updateGroups(['g'], wrong(undefined))).toThrow(failure('INVALID_INPUT', 'active must be boolean'));
   expect(() => kit.setActiveGroups(wrong(null))).toThrow(failure('INVALID_INPUT', 'names must be array'));
   expect(kit.activeGroups()).toEqual(['g']);
 });

@@ -13,7 +13,7 @@ export function checkAgent(options: AgentOptions): void {
     options,
     'name:string systemPrompt:string|? model:stream() tools:array|fork()|? hooks:array|? extensions:array|? memory:append()|? limits:object|? ' +
       'whenBusy:reject|queue|inject|? preCall:modifiable|notification|? presetPriority:preset|model|? recoveryMessage:string|? ' +
-      'onLimit:function|? context:function|?',
+      'onLimit:function|? context:function|? toolContext:iterator()|?',
   );
   const { model, limits, tools, hooks = [], extensions = [] } = options;
   const inner = { features: model.features, ...limits };
@@ -30,7 +30,12 @@ export function checkPart(part: Hook | Extension): void {
 
 /** Throws `INVALID_INPUT` for an option that is not of its kind. */
 export function checkCall(options: CallOptions): void {
-  checkFields('INVALID_INPUT', 'The options', options, 'signal:addEventListener()|? allowTools:array|? output:begin()|?');
+  checkFields(
+    'INVALID_INPUT',
+    'The options',
+    options,
+    'signal:addEventListener()|? allowTools:array|? output:begin()|? context:iterator()|?',
+  );
 }
 
 /** What `interrupt()` was given, as a request. Throws `INVALID_INPUT` for what is none. */

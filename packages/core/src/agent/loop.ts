@@ -43,7 +43,6 @@ export async function* loop(run: Run, input: CallInput | undefined): AsyncGenera
     const error = AgentError.from(thrown);
     const data = error.toJSON();
     await run.close().catch(() => {});
-    await run.setup.memory.flush?.().catch(() => {});
     const result: AgentResult = { ...resultOf(run, finishWith(run, 'error', run.remains)), error: data };
     // A hook that fails on these events must not hide the failure.
     for (const event of [run.event('error', { error: data }), run.event('run-end', { result })]) {
@@ -158,7 +157,7 @@ async function* reason(run: Run): Step {
 async function* act(run: Run, decisions?: readonly Decision[]): Step {
   const { options, sessionId, status } = run.setup;
   const message = run.view.findLast(({ role }) => role === 'assistant');
-  const state: { stopped?: boolean; done?: boolean } = {};
+  const state: { stopped?: boolean } = {};
   const pending: PendingCall[] = [];
   try {
     const ready: Extract<Admission, { type: 'ready' }>[] = [];
@@ -193,10 +192,10 @@ async function* act(run: Run, decisions?: readonly Decision[]): Step {
         else yield await conclude(run, toolUse, item.outcome, state);
       }
     }
-    state.done = true;
-  } finally {
+  } catch (error) {
     // A failure on the way (a hook that threw, a full store, a tool's fatal error) must not leave the sibling calls running.
-    if (!state.done) run.abort();
+    run.abort();
+    throw error;
   }
   run.pending = pending;
   if (state.stopped) return finishWith(run, 'stopped-by-hook', message);
@@ -234,7 +233,6 @@ async function* closeCalls(run: Run): AsyncGenerator<EventBatch, void> {
 }
 
 async function* finish(run: Run, move: Finish): AsyncGenerator<EventBatch, AgentResult> {
-  const { memory } = run.setup;
   let { message } = move;
   // Nothing can change how it ended any more.
   run.closed = true;
@@ -243,7 +241,6 @@ async function* finish(run: Run, move: Finish): AsyncGenerator<EventBatch, Agent
   // What a step has put into the log, and the nothing of a call aborted before its answer, is not to be put there.
   if (message.content.length && !run.view.some(({ id }) => id === message.id)) await run.append([message]);
   await run.close();
-  await memory.flush?.();
   const result = resultOf(run, { ...move, message });
   yield await run.notify('run-end', { result });
   return result;

@@ -234,10 +234,11 @@ export class Run {
     }
   }
 
-  /** Takes nothing in any more; what came and was not answered is kept. */
-  close(): Promise<void> {
+  /** Takes nothing in any more; what came and was not answered is kept, and all of it is in the store. */
+  async close(): Promise<void> {
     this.closed = true;
-    return this.append(this.injected.splice(0));
+    await this.append(this.injected.splice(0));
+    await this.setup.memory.flush?.();
   }
 
   /** Puts messages into the view that the log has already. */

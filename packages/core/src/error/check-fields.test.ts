@@ -10,6 +10,7 @@ test.each<[string, readonly unknown[], readonly unknown[]]>([
   ['array', [[]], [{}, 'x', null, undefined]],
   ['stop|pause', ['stop', 'pause'], ['', 'Stop', undefined, ['stop']]],
   ['read()', [{ read() {} }], [{}, { read: 1 }, null, undefined, 'read']],
+  ['iterator()', [[], new Map(), new Set().values()], [{}, 5, null, undefined]],
   ['object', [{}, []], [null, 'text', () => {}]],
 ])('%s', (kinds, fit, unfit) => {
   for (const value of fit) expect(check(value, kinds)).not.toThrow();

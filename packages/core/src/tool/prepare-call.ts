@@ -19,8 +19,14 @@ export async function prepareCall(
 ): Promise<ReadyCall | { readonly ok: false; readonly result: ToolResult }> {
   const { name, input, raw } = toolUse;
   const refuse = (reason: string) => ({ ok: false, result: errorResult(toolUse, reason) }) as const;
-  const available = tools.schemas().map((schema) => schema.name);
-  const tool = tools.find(name) ?? `Tool not found: ${name}. Available: ${available.join(', ') || 'none'}.`;
+  const tool =
+    tools.find(name) ??
+    `Tool not found: ${name}. Available: ${
+      tools
+        .schemas()
+        .map((schema) => schema.name)
+        .join(', ') || 'none'
+    }.`;
   if (typeof tool === 'string') return refuse(tool);
   const checked: Validation<unknown> =
     input === null && raw ? { ok: false, issues: ['they are not valid JSON'] } : await tool.input.validate(input);

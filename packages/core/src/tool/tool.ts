@@ -1,5 +1,5 @@
 import type { Decision } from '../agent/pending-call.ts';
-import { AgentError } from '../error/agent-error.ts';
+import { AgentError, messageOf } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import type { AgentEvent } from '../hook/agent-event.ts';
 import type { ContentBlock, ToolUse } from '../message/content-block.ts';
@@ -125,7 +125,11 @@ export function tool<const S extends SchemaLike>(options: ToolOptions<S>, { pres
     groups: [group].flat(),
     input,
     get schema() {
-      return (schema ??= { name, description, parameters: input.jsonSchema, strict });
+      try {
+        return (schema ??= { name, description, parameters: input.jsonSchema, strict });
+      } catch (cause) {
+        throw new AgentError('CONFIGURATION', `The tool "${name}" gives no JSON Schema: ${messageOf(cause)}`, { cause });
+      }
     },
     fork: (changes) =>
       (changes.presetPriority ?? presetPriority) === presetPriority && !changes.preset

@@ -40,8 +40,11 @@ export class Toolkit implements ToolSet {
   readonly #groups: Map<string, ToolGroup> = new Map();
   #schemas: readonly ToolSchema[] | undefined;
 
-  /** Throws `CONFIGURATION` as `createGroup` and `add` do. */
+  /** Throws `CONFIGURATION` for an option of another kind than it has to be, and as `createGroup` and `add` do. */
   constructor(tools: Iterable<Tool> = [], options: ToolkitOptions = {}) {
+    const fields = 'tools:iterator() groups:array|? allowDeletion:boolean|? context:iterator()|? presetPriority:preset|model|?';
+    checkFields('CONFIGURATION', 'Toolkit', options, '');
+    checkFields('CONFIGURATION', 'Toolkit', { ...options, tools }, fields);
     this.#options = options;
     this.context = [...(options.context ?? [])];
     for (const group of options.groups ?? []) this.createGroup(group);
@@ -98,6 +101,7 @@ export class Toolkit implements ToolSet {
 
   /** Switches these groups on or off. Throws `INVALID_INPUT` for a name that is no group, and changes nothing then. */
   updateGroups(names: readonly string[], active: boolean): void {
+    checkFields('INVALID_INPUT', 'updateGroups()', { active }, 'active:boolean');
     this.#checkGroups(names);
     this.#setGroups(this.groups().map((group) => (names.includes(group.name) ? { ...group, active } : group)));
   }
