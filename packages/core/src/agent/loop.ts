@@ -1,7 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { EventBatch } from '../hook/agent-event.ts';
 import type { ToolResult, ToolUse } from '../message/content-block.ts';
-import { toolMessage } from '../message/create-message.ts';
 import { textOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { inRequestOrder } from '../message/tool-pairs.ts';
@@ -205,7 +204,7 @@ async function* act(run: Run, decisions?: readonly Decision[]): Step {
 
 async function conclude(run: Run, toolUse: ToolUse, result: ToolResult, state: { stopped?: boolean } = {}): Promise<EventBatch> {
   const event = await run.modify('post-acting', { toolUse, result }, { stop: () => void (state.stopped = true) });
-  await run.append([toolMessage({ ...event.result, toolUseId: toolUse.id }, run.setup)]);
+  await run.append([run.message('tool', [{ ...event.result, toolUseId: toolUse.id }])]);
   return [event];
 }
 

@@ -2,7 +2,7 @@ import { AgentError } from '../error/agent-error.ts';
 import type { EventBatch } from '../hook/agent-event.ts';
 import { HookDispatcher } from '../hook/hook-dispatcher.ts';
 import type { Hook } from '../hook/hook.ts';
-import { systemMessage } from '../message/create-message.ts';
+import { createMessage } from '../message/create-message.ts';
 import type { Msg } from '../message/msg.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import type { Memory } from '../memory/memory.ts';
@@ -57,7 +57,7 @@ export class ReActAgent {
       memory: this.memory,
       tools: this.tools,
       extensions,
-      systemMessage: systemPrompt?.trim() ? systemMessage(systemPrompt, { id: 'system', now }) : undefined,
+      systemMessage: systemPrompt?.trim() ? createMessage('system', systemPrompt, { id: 'system', now }) : undefined,
       generateId,
       now,
       status: this.status,

@@ -25,5 +25,8 @@ test('any thrown value becomes an AgentError with the value as its cause', () =>
   expect(AgentError.from('text').message).toBe('text');
   const own = new AgentError('ABORTED', 'stop');
   expect(AgentError.from(own, 'INTERNAL')).toBe(own);
+  const data = AgentError.from(structuredClone(own.toJSON()));
+  expect(data).toBeInstanceOf(AgentError);
+  expect(data.toJSON()).toEqual(own.toJSON());
   expect(messageOf(new RangeError())).toBe('RangeError');
 });

@@ -95,7 +95,8 @@ export class AgentError extends Error {
 
   /** Any thrown value as an `AgentError`; one that is none becomes `code`, with the value as its cause. */
   static from(value: unknown, code: AgentErrorCode = 'INTERNAL'): AgentError {
-    if (AgentError.is(value)) return value;
+    // What went through JSON is an error's data, and no error any more.
+    if (AgentError.is(value)) return (value as Partial<AgentError>).toJSON ? value : AgentError.fromJSON(value);
     return new AgentError(code, messageOf(value), { cause: value });
   }
 

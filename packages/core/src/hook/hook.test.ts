@@ -305,6 +305,14 @@ test('an AgentError that a hook throws keeps its code', async () => {
   expect(await agent.messages()).toEqual([]);
 });
 
+test("an error's data that a hook throws ends the call as that error", async () => {
+  const { agent } = setUp(
+    [],
+    [{ on: { 'pre-call': () => Promise.reject(structuredClone(new AgentError('UNAUTHORIZED', 'Not you.').toJSON())) } }],
+  );
+  expect(await agent.call('go', { throwOnError: false })).toMatchObject({ reason: 'error', error: { code: 'UNAUTHORIZED' } });
+});
+
 test('a hook whose failure is ignored leaves the event as it was, and hears the rest', async () => {
   const seen: string[] = [];
   const { agent } = setUp(
