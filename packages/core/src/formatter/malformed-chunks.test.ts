@@ -41,6 +41,8 @@ const openAiChunks = [
   choice('{"reasoning_content":{"text":"a"}}'),
   choice('{"tool_calls":{"index":0}}'),
   choice('{"tool_calls":5}'),
+  choice('{"tool_calls":[{"index":0,"id":5,"function":{"name":"add"}}]}'),
+  choice('{"tool_calls":[{"index":0,"id":"a","function":{"name":{"of":"add"}}}]}'),
 ];
 
 const dashScopeChunks = [

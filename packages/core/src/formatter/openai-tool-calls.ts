@@ -18,7 +18,8 @@ export function decodeToolCall(fragment: WireToolCall, calls: OpenCall[], deltas
   let index = calls.findLastIndex((open) => goesOn(open, fragment));
   if (index < 0) index = calls.push({ wireIndex: fragment.index, input: '' }) - 1;
   const call = calls[index]!;
-  const news = { ...(!call.id && id && { id }), ...(!call.name && called?.name && { name: called.name }) };
+  // `trim` throws where they are no text, which no log would take back.
+  const news = { ...(!call.id && id && { id: id.trim() }), ...(!call.name && called?.name && { name: called.name.trim() }) };
   Object.assign(call, news);
   call.input += delta;
   deltas.push({ type: 'tool-input', index, ...news, ...(extra_content && { providerMetadata: { extra_content } }), delta });
