@@ -22,7 +22,7 @@ export interface ToolContext {
   readonly messages: readonly Msg[];
   /** The same for every attempt at the same call. */
   readonly idempotencyKey: string;
-  /** Progress for hooks and readers; the model never sees it (AgentScope: `ToolEmitter`). */
+  /** Progress for hooks and readers, copied; the model never sees it (AgentScope: `ToolEmitter`). Throws for what can't be cloned. */
   emit(progress: JsonValue): void;
   /** The names of the agents from the outermost to the one whose call this is. */
   readonly agentPath: readonly string[];
