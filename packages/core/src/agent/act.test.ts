@@ -302,3 +302,32 @@ test.for<readonly [string, object]>([
   expect((await agent.call('go')).text).toBe('done');
   expect(await results(agent)).toEqual([expect.stringMatching(/^odd error Error: /)]);
 });
+
+test('a tool that reports too much takes nothing from what another one reported', async () => {
+  let flood = (_count: number): void => {};
+  const first = tool({
+    name: 'first',
+    description: '',
+    input,
+    execute(_input, { emit }) {
+      emit(0);
+      flood = (count) => {
+        for (let n = 1; n <= count; n += 1) emit(n);
+      };
+    },
+  });
+  const second = tool({
+    name: 'second',
+    description: '',
+    input,
+    execute(_input, { emit }) {
+      emit('mine');
+      flood(64);
+    },
+  });
+  const { agent } = setUp([calls('first', 'second'), 'done'], { tools: [first, second] });
+  const chunks: unknown[] = [];
+  agent.addHook({ on: { 'acting-chunk': ({ chunk }) => void chunks.push(chunk) } });
+  await agent.call('go');
+  expect(chunks).toEqual(['mine', ...Array.from({ length: 64 }, (_none, index) => index + 1)]);
+});

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { InMemoryMemory } from '../memory/in-memory-memory.ts';
+import { assistantMessage, userMessage } from '../message/create-message.ts';
 import { outputText, toolResultsOf } from '../message/message-text.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
@@ -79,4 +81,37 @@ test('a child that was answered by itself gives the parent its answer', async ()
   await child.call([{ toolUseId: 'child_0', type: 'result', output: '42' }]);
   await parent.call([{ toolUseId: 'p1', type: 'approve' }]);
   expect(outputs(model)).toEqual([answer]);
+});
+
+test.for([
+  ['a tool that waits', 'waits', 'helper waits: suspended of waits (for the boss)'],
+  ['a pause', 'paused', 'helper waits: paused'],
+] as const)('the parent says what its child waits for: %s', async ([, how, reason]) => {
+  const waits = tool({ name: 'waits', description: '', input: {}, execute: (_input, { suspend }) => suspend('for the boss') });
+  const childModel = new ScriptedModel([how === 'waits' ? { toolCalls: [{ name: 'waits' }] } : 'one two']);
+  const child = new ReActAgent({ name: 'helper', model: childModel, tools: [waits] });
+  if (how === 'paused') child.addHook({ on: { 'reasoning-chunk': () => void child.interrupt({ mode: 'pause' }) } });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'call_helper', input: { message: 'go' }, id: 'p1' }] }]);
+  const parent = new ReActAgent({ name: 'boss', model, tools: [agentTool(child, { description: '' })] });
+  expect((await parent.call('go')).pending).toMatchObject([{ toolUseId: 'p1', kind: 'suspended', reason }]);
+});
+
+test.for([
+  ['before the child answered', [], { reason: 'stop', text: 'all done' }, ['user', 'assistant']],
+  [
+    'while the child waited',
+    [assistantMessage([{ type: 'tool_use', id: 'c1', name: 'external', input: {} }])],
+    { reason: 'suspended', pending: [{ toolUseId: 'p1', reason: 'helper waits: external of external' }] },
+    ['user', 'assistant'],
+  ],
+] as const)('a call that was lost %s goes on from the child’s log', async ([, said, ended, roles]) => {
+  const external = tool({ name: 'external', description: '', input: {} });
+  const childMemory = new InMemoryMemory([userMessage('go', { id: 's:p1' }), ...said]);
+  const child = new ReActAgent({ name: 'helper', model: new ScriptedModel(['hi']), memory: childMemory, tools: [external] });
+  const use = { type: 'tool_use', id: 'p1', name: 'call_helper', input: { message: 'go' } } as const;
+  const memory = new InMemoryMemory([userMessage('go'), assistantMessage([use])]);
+  const helper = agentTool(child, { description: '', replay: 'safe' });
+  const parent = new ReActAgent({ name: 'boss', sessionId: 's', model: new ScriptedModel(['all done']), memory, tools: [helper] });
+  expect(await parent.call()).toMatchObject(ended);
+  expect((await child.messages()).map(({ role }) => role)).toEqual(roles);
 });

@@ -1,12 +1,14 @@
 import { expect, test } from 'vitest';
 import type { AgentEvent } from '../hook/agent-event.ts';
+import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
-import { outputText, toolResultsOf } from '../message/message-text.ts';
+import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
+import { outputText, textOf, toolResultsOf } from '../message/message-text.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import type { Tool } from '../tool/tool.ts';
 import { Toolkit } from '../tool/toolkit.ts';
-import { agentTool } from './agent-tool.ts';
+import { agentTool, type ChildAgent } from './agent-tool.ts';
 import { ReActAgent } from './react-agent.ts';
 
 const call = (message: string, session_id?: string, id?: string) => ({
@@ -213,3 +215,112 @@ test('a child whose factory fails is an error result', async () => {
   await new ReActAgent({ name: 'boss', model, tools: [helper] }).call('go');
   expect(results(model)).toEqual([['error', 'Error: no room']]);
 });
+
+test('the model is told what the tool takes', () => {
+  const { agent } = lone();
+  expect(agentTool(agent, { description: 'Helps' }).schema).toMatchObject({
+    name: 'call_x',
+    description: 'Helps',
+    parameters: {
+      type: 'object',
+      properties: {
+        message: { type: 'string', description: expect.any(String) },
+        session_id: { type: 'string', description: expect.any(String) },
+      },
+      required: ['message'],
+      additionalProperties: false,
+    },
+  });
+});
+
+test('it has the limits and the groups of any tool', () => {
+  const { agent } = lone();
+  const helper = agentTool(agent, { description: '', timeoutMs: 5, group: 'g', replay: 'safe' });
+  expect(helper).toMatchObject({ timeoutMs: 5, groups: ['g'], replay: 'safe' });
+});
+
+test('a factory needs a name, also one that is a function with a name', () => {
+  function helper(): ReActAgent {
+    return lone().agent;
+  }
+  expect(() => agentTool(helper, { description: '' })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+});
+
+test.for([
+  ['null', 'message: a text that is not blank'],
+  [{ message: ' ' }, 'message: a text that is not blank'],
+  [{ message: 'go', session_id: 5 }, 'session_id: a text'],
+] as const)('arguments that do not fit are told: %j', async ([input, words]) => {
+  const { parent, model, made } = build([{ toolCalls: [{ name: 'call_helper', input }] }, 'ok'], []);
+  await parent.call('go');
+  expect(results(model)).toEqual([['error', expect.stringContaining(words)]]);
+  expect(made).toEqual([]);
+});
+
+test.for(['', null])('a session id of nothing opens a session: %j', async (session_id) => {
+  const { parent, model } = build([{ toolCalls: [{ name: 'call_helper', input: { message: 'go', session_id } }] }, 'ok'], [['hi']]);
+  await parent.call('go');
+  expect(results(model)).toEqual([['success', 'session_id: call_1\n\nhi']]);
+});
+
+test('a call of another tool names no session', async () => {
+  const { parent, model, made } = build([{ toolCalls: [{ name: 'none', id: 'n1' }] }, { toolCalls: [call('go', 'n1')] }, 'ok'], [['hi']]);
+  await parent.call('go');
+  expect(results(model).at(-1)).toEqual(['error', expect.stringContaining('There is no session "n1"')]);
+  expect(made).toEqual([]);
+});
+
+test('two calls that take a session up again at the same time share its child', async () => {
+  const child = new InMemoryMemory([userMessage('hello'), assistantMessage('hi')]);
+  const models: ScriptedModel[] = [];
+  const helper = agentTool(
+    async ({ sessionId }) => {
+      const model = new ScriptedModel(['one', 'two']);
+      models.push(model);
+      return new ReActAgent({ name: 'helper', sessionId, model, memory: child });
+    },
+    { name: 'helper', description: '' },
+  );
+  const use = { type: 'tool_use', id: 'c0', name: 'call_helper', input: { message: 'hello' } } as const;
+  const result = { type: 'tool_result', toolUseId: 'c0', name: 'call_helper', output: 'hi', state: 'success' } as const;
+  const memory = new InMemoryMemory([userMessage('go'), assistantMessage([use]), toolMessage(result), assistantMessage('done')]);
+  const model = new ScriptedModel([{ toolCalls: [call('a', 'c0'), call('b', 'c0')] }, 'ok']);
+  await new ReActAgent({ name: 'boss', sessionId: 's', model, memory, tools: [helper] }).call('more');
+  expect(models.map(({ requests }) => requests.length).toSorted()).toEqual([0, 2]);
+});
+
+test('a call that waited for its turn at a child gives it nothing when the parent is aborted', async () => {
+  const controller = new AbortController();
+  const model = new ScriptedModel([{ wait: async () => controller.abort(), hang: true }, 'late']);
+  const agent = new ReActAgent({ name: 'helper', model });
+  const boss = new ScriptedModel([{ toolCalls: [call('one'), call('two')] }]);
+  const parent = new ReActAgent({ name: 'boss', model: boss, tools: [agentTool(agent, { description: '' })] });
+  expect(await parent.call('go', { signal: controller.signal })).toMatchObject({ reason: 'aborted' });
+  for (let tick = 0; tick < 200; tick += 1) await Promise.resolve();
+  expect((await agent.messages()).map(textOf)).toEqual(['one']);
+});
+
+test('a child whose run ends with its failure as a result is an error result', async () => {
+  const { agent } = lone([{ error: new Error('down') }]);
+  const { name, sessionId } = agent;
+  const kind: ChildAgent = {
+    name,
+    sessionId,
+    messages: () => agent.messages(),
+    stream: (input, options) => agent.stream(input, { ...options, throwOnError: false }),
+  };
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'call_x', input: { message: 'go' } }] }, 'ok']);
+  await new ReActAgent({ name: 'boss', model, tools: [agentTool(kind, { description: '' })] }).call('go');
+  expect(results(model)).toEqual([['error', expect.stringMatching(/x failed: .*down.*\(session_id: c\)/)]]);
+});
+
+test('a child that says nothing tells how it ended', async () => {
+  const { parent, model } = build([{ toolCalls: [call('go')] }, 'ok'], [[{ text: '' }]]);
+  await parent.call('go');
+  expect(results(model)).toEqual([['success', 'session_id: call_1\n\n(no text; it ended with: stop)']]);
+});
+
+/** An agent of one letter, in session `c`. */
+function lone(says: readonly ScriptedReply[] = []): { readonly agent: ReActAgent } {
+  return { agent: new ReActAgent({ name: 'x', sessionId: 'c', model: new ScriptedModel(says) }) };
+}

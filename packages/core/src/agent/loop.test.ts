@@ -81,14 +81,10 @@ test('a step-reset says why', async () => {
   expect(ofType(events, 'step-reset')).toMatchObject([{ reason: 'resume' }, { reason: 'post-reasoning' }]);
 });
 
-test('nothing is recalled for a call that a hook interrupted at its start', async () => {
-  const recalled: number[] = [];
-  const { agent, model } = setUp([], {
-    hooks: [{ on: { 'pre-call': () => void agent.interrupt() } }],
-    extensions: [{ recall: async () => (recalled.push(1), []) }],
-  });
-  expect(await agent.call('go')).toMatchObject({ reason: 'interrupted' });
-  expect([recalled, model.requests]).toEqual([[], []]);
+test('a recall that fails ends the call', async () => {
+  const { agent, model } = setUp(['hello'], { extensions: [{ recall: () => Promise.reject(new Error('gone')) }] });
+  await expect(agent.call('go')).rejects.toThrow('gone');
+  expect(model.requests).toEqual([]);
 });
 
 test('a recovery message is told as text, under the id it has in the log', async () => {

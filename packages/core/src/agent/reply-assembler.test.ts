@@ -68,5 +68,16 @@ test('a file becomes a block of its kind', () => {
     { type: 'file', mediaType: 'image/png', data: 'AA' },
     { type: 'file', mediaType: 'application/pdf', data: 'BB' },
   ]);
-  expect(content.map(({ type }) => type)).toEqual(['image', 'file']);
+  expect(content).toEqual([
+    { type: 'image', source: { type: 'base64', mediaType: 'image/png', data: 'AA' } },
+    { type: 'file', source: { type: 'base64', mediaType: 'application/pdf', data: 'BB' } },
+  ]);
+});
+
+test('a signature and metadata that come in parts are put together', () => {
+  const { content } = assemble([
+    { type: 'thinking', id: 't', delta: 'hm', signature: 'one', providerMetadata: { a: 1 } },
+    { type: 'thinking', id: 't', delta: '', signature: 'two', providerMetadata: { b: 2 } },
+  ]);
+  expect(content).toEqual([{ type: 'thinking', thinking: 'hm', signature: 'onetwo', providerMetadata: { a: 1, b: 2 } }]);
 });
