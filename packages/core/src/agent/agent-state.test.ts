@@ -6,6 +6,7 @@ import { MemoryStore } from '../memory/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
+import { Toolkit } from '../tool/toolkit.ts';
 import { loadState, saveState } from './agent-state.ts';
 import { ReActAgent } from './react-agent.ts';
 
@@ -71,6 +72,8 @@ test.for([
   ['messages that are no array', { ...good, messages: 'x' }, 'array'],
   ['groups that are none', { ...good, activeGroups: ['admin'] }, 'no tool groups'],
   ['groups of another type', { ...good, activeGroups: [1] }, 'activeGroups'],
+  ['groups of which one is of another type', { ...good, activeGroups: ['a', 1] }, 'activeGroups must'],
+  ['groups that are no array', { ...good, activeGroups: 'a' }, 'activeGroups must'],
   ['a flag of another type', { ...good, interrupted: 'no' }, 'interrupted'],
   ['a run of another type', { ...good, suspendedRun: 1 }, 'suspendedRun'],
   ['calls of another type', { ...good, calls: null }, 'calls'],
@@ -90,9 +93,104 @@ test('a damaged call state is refused', async () => {
   await agent.call('Pay 5');
   const state = await saveState(agent);
   expect(Object.keys(state.calls)).toEqual(['c']);
-  for (const call of [null, { started: 'yes' }, { pending: {} }, { toolUse: { id: 'other', name: 'pay' } }]) {
+  const damaged = [
+    null,
+    { started: 'yes' },
+    { approved: 1 },
+    { pending: {} },
+    { pending: 'x' },
+    { pending: { toolUseId: 'c' } },
+    { pending: { toolUseId: 'other', kind: 'approval' } },
+    { toolUse: 'x' },
+    { toolUse: { id: 'c' } },
+    { toolUse: { id: 'other', name: 'pay' } },
+  ];
+  for (const call of damaged) {
     await expect(loadState(agent, { ...state, calls: { c: call } })).rejects.toMatchObject({ code: 'INVALID_STATE' });
   }
+  for (const call of [{}, { started: true, approved: true }, { toolUse: { id: 'c', name: 'pay', input: {} } }]) {
+    await loadState(agent, { ...state, calls: { c: call } });
+    expect((await saveState(agent)).calls).toEqual({ c: call });
+  }
+});
+
+test('what was there before is gone', async () => {
+  const { agent } = setUp([{ toolCalls: [{ name: 'pay', input: { sum: 5 } }] }]);
+  await agent.call('Pay 5');
+  await loadState(agent, good);
+  expect(await saveState(agent)).toEqual(good);
+});
+
+test('the run that left calls open is known where they are loaded', async () => {
+  const first = setUp([{ toolCalls: [{ name: 'pay', input: { sum: 5 } }] }]);
+  const stream = first.agent.stream('Pay 5');
+  await stream.result;
+  const second = setUp([]);
+  await loadState(second.agent, await saveState(first.agent));
+  const { value } = await second.agent.stream()[Symbol.asyncIterator]().next();
+  expect(value).toMatchObject({ type: 'run-start', resumes: stream.runId });
+});
+
+const group = (name: string) => ({ name, description: name, active: false });
+const grouped = (memory: Memory = new InMemoryMemory()) =>
+  new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel(['hi']),
+    memory,
+    tools: new Toolkit([], { groups: [group('web'), group('files')] }),
+  });
+
+test('active groups move along; an agent without groups takes a state with none active', async () => {
+  const first = grouped();
+  first.tools.setActiveGroups!(['web']);
+  const state = await saveState(first);
+  expect(state.activeGroups).toEqual(['web']);
+  const second = grouped();
+  second.tools.setActiveGroups!(['files']);
+  await loadState(second, state);
+  expect(second.tools.activeGroups!()).toEqual(['web']);
+  const { agent } = setUp([]);
+  await loadState(agent, { ...good, activeGroups: [] });
+  await expect(loadState(second, { ...good, activeGroups: ['nope'] })).rejects.toMatchObject({
+    code: 'INVALID_STATE',
+    cause: { code: 'INVALID_INPUT', message: expect.stringContaining('"nope"') },
+  });
+});
+
+test.for(['append', 'clear', 'flush'] as const)('a store that fails at %s leaves the groups and the rest as they were', async (refused) => {
+  class Failing extends InMemoryMemory {
+    refused: string | undefined;
+    override async append(...args: Parameters<InMemoryMemory['append']>): Promise<void> {
+      if (this.refused === 'append') throw new Error('full');
+      return super.append(...args);
+    }
+    override async clear(): Promise<void> {
+      if (this.refused === 'clear') throw new Error('full');
+      return super.clear();
+    }
+    async flush(): Promise<void> {
+      if (this.refused === 'flush') throw new Error('full');
+    }
+  }
+  const memory = new Failing();
+  const agent = grouped(memory);
+  agent.tools.setActiveGroups!(['files']);
+  memory.refused = refused;
+  await expect(loadState(agent, { ...good, activeGroups: ['web'], interrupted: true })).rejects.toThrow('full');
+  expect(await saveState(agent)).toEqual({ ...good, activeGroups: ['files'] });
+});
+
+test('where the old conversation cannot be put back either, the first failure is told', async () => {
+  class Full extends InMemoryMemory {
+    tries = 0;
+    override append(): Promise<void> {
+      return Promise.reject(new Error(`full ${(this.tries += 1)}`));
+    }
+  }
+  const memory = new Full([{ id: 'old', role: 'user', content: [], createdAt: '2026-01-01T00:00:00.000Z' }]);
+  const { agent } = setUp([], memory);
+  await expect(loadState(agent, good)).rejects.toThrow('full 1');
+  expect(memory.tries).toBe(2);
 });
 
 test('a store that fails leaves the old conversation', async () => {

@@ -190,7 +190,10 @@ test('what is observed is in the store when it is said to be', async () => {
 
 test('an item that is no input is named by its place', async () => {
   const { agent } = setUp([]);
-  await expect(agent.call([userMessage('go'), 'no' as unknown as Msg])).rejects.toMatchObject({ code: 'INVALID_INPUT', details: { index: 1 } });
+  await expect(agent.call([userMessage('go'), 'no' as unknown as Msg])).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    details: { index: 1 },
+  });
 });
 
 test('a stream has one reader', async () => {

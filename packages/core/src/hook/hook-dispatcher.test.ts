@@ -127,3 +127,21 @@ test('onEvent sees every event of the run, in order, and a hook can be taken off
   await agent.call('again');
   expect(seen).toEqual(read);
 });
+
+test('a hook without a priority has 100', async () => {
+  const { agent, model } = setUp(
+    ['ok'],
+    [{ priority: 101, on: mark('last')! }, { on: mark('first')! }, { priority: 100, on: mark('second')! }, { on: mark('third')! }],
+  );
+  await agent.call('go');
+  expect(model.requests[0]!.messages.map(textOf)).toEqual(['go', 'first', 'second', 'third', 'last']);
+});
+
+test('of two hooks that fail at a notification the first is told, and one without a name is unnamed', async () => {
+  const fails = (why: string): Hook => ({ on: { 'reasoning-chunk': () => Promise.reject(new Error(why)) } });
+  const { agent } = setUp(['ok'], [fails('one'), fails('two')]);
+  await expect(agent.call('go')).rejects.toMatchObject({
+    message: expect.stringMatching(/"unnamed".*one/),
+    details: { hook: 'unnamed' },
+  });
+});

@@ -104,3 +104,9 @@ test.for([['text'], [[1]], [null]] as const)('arguments that are no object never
   expect(await plain.input.validate(value)).toMatchObject({ ok: false });
   expect(await plain.input.validate({ key: 'x', a: 1 })).toEqual({ ok: true, value: { key: 'k', a: 1 } });
 });
+
+test('arguments that are no object are refused where there is a preset', async () => {
+  for (const value of ['text', null, []]) {
+    expect(await echo({ key: 'k' }).input.validate(value)).toEqual({ ok: false, issues: ['they are no object'] });
+  }
+});

@@ -6,7 +6,7 @@ import { ScriptedModel } from '../testing/scripted-model.ts';
 import { contextToken, provide } from './context-token.ts';
 import { metaTool } from './meta-tool.ts';
 import { ToolList } from './tool-list.ts';
-import { tool } from './tool.ts';
+import { tool, type Tool } from './tool.ts';
 import type { ToolSet } from './tool-set.ts';
 import { Toolkit, type ToolGroupOptions } from './toolkit.ts';
 
@@ -204,4 +204,78 @@ test('a toolkit’s context reaches its tools, and its forks’', async () => {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'who' }] }, 'done']);
   await new ReActAgent({ name: 'a', model, tools }).call('go');
   expect(model.requests[1]!.messages.flatMap(toolResultsOf)[0]).toMatchObject({ output: 'Ann' });
+});
+
+test('a context that can be read but once is there for all that is made of the toolkit', async () => {
+  const user = contextToken<string>('user');
+  const who = tool({ name: 'who', description: '', input: {}, execute: (_, ctx) => ctx.get(user) });
+  const toolkit = new Toolkit([who], { context: [provide(user, 'Ann')].values() });
+  for (const name of ['a', 'b']) {
+    const model = new ScriptedModel([{ toolCalls: [{ name: 'who' }] }, 'done']);
+    await new ReActAgent({ name, model, tools: toolkit }).call('go', { allowTools: ['who'] });
+    expect(model.requests[1]!.messages.flatMap(toolResultsOf)[0]).toMatchObject({ output: 'Ann' });
+  }
+});
+
+test('a tool that was taken away is not shown any more', () => {
+  const toolkit = kit();
+  expect(names(toolkit)).toContain('free');
+  toolkit.remove('free');
+  expect(names(toolkit)).toEqual(['read', 'both']);
+});
+
+test('a tool without state of its own needs no fork', () => {
+  const { name, timeoutMs, input, schema } = make('plain');
+  const toolkit = new Toolkit([{ name, timeoutMs, input, schema }]);
+  expect(names(toolkit.fork())).toEqual(['plain']);
+  expect(() => toolkit.updatePreset('plain', {})).toThrowError(failsWith('CONFIGURATION', 'takes no preset'));
+});
+
+test('the meta tool takes no preset, and no tool takes one that is no object', () => {
+  const toolkit = new Toolkit([metaTool(), make('a')]);
+  expect(() => toolkit.updatePreset('switch_tool_groups', {})).toThrowError(failsWith('CONFIGURATION', 'takes no preset'));
+  expect(() => toolkit.updatePreset('a', undefined as unknown as {})).toThrowError(failsWith('INVALID_INPUT', 'updatePreset()'));
+});
+
+test('what is wrong with a group’s name says which there are', () => {
+  expect(() => kit().setActiveGroups(['x', 'y'])).toThrowError(failsWith('INVALID_INPUT', '"x". There are: web, files.'));
+  expect(() => new Toolkit().setActiveGroups(['x'])).toThrowError(failsWith('INVALID_INPUT', 'There are: none.'));
+});
+
+test('what the model is told about the meta tool', () => {
+  const free = metaTool();
+  expect(free.schema.description).toBe('Switches groups of tools on. Groups:\nnone');
+  expect(free).toMatchObject({ replay: 'safe', timeoutMs: 300_000 });
+  const { schema } = new Toolkit([free], { groups: [web, files] }).find('switch_tool_groups') as Tool;
+  expect(schema).toMatchObject({
+    description: 'Switches groups of tools on. Groups:\n- web: Searches the web\n- files: Reads files',
+    parameters: {
+      type: 'object',
+      properties: {
+        groups: { type: 'array', items: { type: 'string', enum: ['web', 'files'] }, description: expect.any(String) as unknown },
+        exactly: { type: 'boolean', description: expect.any(String) as unknown },
+      },
+      required: ['groups'],
+      additionalProperties: false,
+    },
+  });
+});
+
+test.for([
+  ['null', [web], 'groups: an array of group names'],
+  [{ groups: 'web' }, [web], 'groups: an array of group names'],
+  [{ groups: [], exactly: 1 }, [web], 'exactly: true or false'],
+  [{ groups: ['x'] }, [web], 'there is no group "x"; there are: web'],
+  [{ groups: ['x'] }, [], 'there is no group "x"; there are: none'],
+  [{ groups: ['web'], exactly: null }, [web], 'Active groups:'],
+] as const)('the meta tool answers %j', async ([input, groups, words]) => {
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'switch_tool_groups', input }] }, 'done']);
+  await new ReActAgent({ name: 'a', model, tools: new Toolkit([metaTool()], { groups }) }).call('go');
+  expect(model.requests[1]!.messages.flatMap(toolResultsOf)[0]!.output).toContain(words);
+});
+
+test('where there are no tools, a call of one says so', async () => {
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'x' }] }, 'done']);
+  await new ReActAgent({ name: 'a', model }).call('go');
+  expect(model.requests[1]!.messages.flatMap(toolResultsOf)[0]!.output).toContain('Available: none.');
 });
