@@ -84,27 +84,22 @@ export class OutputTries {
     return message;
   }
 
-  /** Takes what only served to get the value out of the log and the view; calls of other tools stay. Gives what is gone. */
+  /** Takes what only served to get the value out of the log, as the run ends; calls of other tools stay. Gives what is gone. */
   async #tidy(): Promise<readonly Msg[]> {
     const run = this.#run;
     const from = run.view.findIndex(({ id }) => id === run.promptId) + 1;
     const gone: Msg[] = [];
     const again: Msg[] = [];
-    const kept: Msg[] = [];
     for (const message of run.view.slice(from)) {
       const left = this.#own.has(message.id) ? undefined : withoutOutputCalls(message);
       if (!left) gone.push(message);
-      else {
-        kept.push(left);
-        // The log only grows at its end: what stands behind a changed message is put there again.
-        if (left !== message || again.length) again.push(left);
-      }
+      // The log only grows at its end: what stands behind a changed message is put there again.
+      else if (left !== message || again.length) again.push(left);
     }
     const { memory } = run.setup;
     const ids = [...gone, ...again].map(({ id }) => id);
     // Begun together, so that a store that can writes both at once.
     if (ids.length) await Promise.all([memory.delete(ids), again.length && memory.append(again)]);
-    run.view = [...run.view.slice(0, from), ...kept];
     return gone;
   }
 }
