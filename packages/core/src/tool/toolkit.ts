@@ -85,7 +85,7 @@ export class Toolkit implements ToolSet {
   createGroup(options: ToolGroupOptions): void {
     checkFields('CONFIGURATION', 'A tool group', options, 'name:string description:string active:boolean|?');
     const { name, description, active = true } = options;
-    if (!name?.trim()) throw new AgentError('CONFIGURATION', 'A tool group needs a name.');
+    if (!name.trim()) throw new AgentError('CONFIGURATION', 'A tool group needs a name.');
     if (this.#groups.has(name)) throw new AgentError('CONFIGURATION', `Two tool groups are named "${name}".`);
     this.#setGroups([{ name, description, active }]);
   }
