@@ -378,3 +378,39 @@ test.for([
     expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(named) }),
   );
 });
+
+test('without options it asks all sessions for five, with the question as it was meant, and not with a blank one', async () => {
+  const asked: unknown[] = [];
+  const memory: LongTermMemory = {
+    ...idle,
+    async retrieve(query, { signal, ...rest } = {}) {
+      asked.push([query, rest, signal instanceof AbortSignal]);
+      return [];
+    },
+  };
+  const { agent } = make(['hello', 'again'], { memory });
+  await agent.call('  Where? \n');
+  await agent.call([userMessage([{ type: 'text', text: ' \n' }])]);
+  expect(asked).toEqual([['Where?', { limit: 5 }, true]]);
+});
+
+test('what is recalled takes 2000 tokens at most, also where the model asks for it, and five records', async () => {
+  const long = 'word '.repeat(20_000);
+  const records = ['1', '2'].map((id) => ({ id, text: long, sessionId: 'before', createdAt: '2026-01-02T00:00:00.000Z' }));
+  const limits: unknown[] = [];
+  const memory: LongTermMemory = { ...idle, retrieve: async (_query, options) => (limits.push(options?.limit), records) };
+  const { agent, model } = make([{ toolCalls: [{ name: 'retrieve_from_memory', input: { keywords: ['cat'] } }] }, 'hello'], { memory });
+  await agent.call('Where?');
+  expect(limits).toEqual([5, 5]);
+  const sizes = model.requests.map(({ messages }) => JSON.stringify(messages).length);
+  expect(sizes[0]).toBeLessThan(10_000);
+  expect(sizes[1]).toBeLessThan(20_000);
+});
+
+test('a memory that is silent can be asked again', async () => {
+  const errors: AgentError[] = [];
+  const memory: LongTermMemory = { ...idle, retrieve: () => never };
+  const { agent } = make(['Hi.'], { memory, timeoutMs: 1, onError: (error) => void errors.push(error) });
+  await agent.call('Where?');
+  expect(errors).toMatchObject([{ code: 'STORAGE_FAILED', retryable: true }]);
+});

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import type { AgentEvent } from '../hook/agent-event.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
+import { assistantMessage, userMessage } from '../message/create-message.ts';
 import { textOf, toolResultsOf } from '../message/message-text.ts';
 import type { SchemaLike } from '../schema/to-schema.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
@@ -160,6 +161,7 @@ test('prompt mode: a call that the model makes at the limit is dropped', async (
   const { agent } = setUp([{ text: JSON.stringify(rome), toolCalls: [look] }], limited);
   const { message, output } = await agent.call('go', { output: structured(city, { mode: 'prompt' }) });
   expect([output, message.content]).toEqual([rome, [{ type: 'text', text: JSON.stringify(rome) }]]);
+  expect(message.metadata).toMatchObject({ output: rome, finishReason: 'tool_calls' });
 });
 
 test('prompt mode: a text asked for is the answer without the space around it, and not a blank one', async () => {
@@ -234,4 +236,26 @@ test('a value that is no object moves its addresses, and only those', async () =
     properties: { response: { type: 'array', items: { $ref: '#/$defs/city' } } },
     $defs: schema.$defs,
   });
+});
+
+test('tool mode: arguments with spaces are read, and what is no object is told by its schema', async () => {
+  const { agent } = setUp([{ toolCalls: [give('{ "name": "Rome" }')] }], limited);
+  expect((await agent.call('go', { output: structured(city) })).output).toEqual(rome);
+  const wrong = setUp([{ toolCalls: [give('"Rome"')] }], limited);
+  await expect(wrong.agent.call('go', { output: structured(city) })).rejects.toMatchObject({
+    details: { text: '"Rome"', issues: [expect.not.stringContaining('response')] },
+  });
+});
+
+test('tool mode: of several values that do not fit the last one is kept', async () => {
+  const { agent } = setUp([{ toolCalls: [give({ name: 1 }), give({ name: 2 })] }]);
+  const failed = agent.call('go', { output: structured(city, { attempts: 1 }) });
+  await expect(failed).rejects.toMatchObject({ details: { text: '{"name":2}' } });
+});
+
+test('tool mode: a value that another host did not come to take is taken', async () => {
+  const use = { type: 'tool_use', id: 'c', name: 'generate_response', input: rome } as const;
+  const model = new ScriptedModel([]);
+  const agent = new ReActAgent({ name: 'a', model, memory: new InMemoryMemory([userMessage('go'), assistantMessage([use])]) });
+  expect((await agent.call(undefined, { output: structured(city) })).output).toEqual(rome);
 });

@@ -145,3 +145,21 @@ test('a merged message is the same object until its conversation grows', async (
   expect(textOf(fourth!)).toContain('Changed.');
   expect(textOf(fourth!)).not.toContain('More.');
 });
+
+test('a history that begins the same and goes on otherwise, or ends earlier, is told as it is', async () => {
+  const { model, requests } = listener('openai');
+  const merged = multiAgent(model, { header });
+  const [a, b, c, d] = ['one', 'two', 'three', 'four'].map((text) => said('Ann', text));
+  for (const messages of [
+    [a!, b!, c!],
+    [a!, b!, d!],
+    [a!, b!],
+  ])
+    await ask(merged, messages);
+  const texts = requests.map(({ messages }) => messages.map(textOf).join());
+  expect(texts.map((text) => text.match(/one|two|three|four/g))).toEqual([
+    ['one', 'two', 'three'],
+    ['one', 'two', 'four'],
+    ['one', 'two'],
+  ]);
+});

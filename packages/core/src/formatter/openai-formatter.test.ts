@@ -99,6 +99,10 @@ test('a response schema is strict where every object is closed and every propert
     json_schema: { name: 'response', schema: closed, strict: true },
   });
   expect(strictOf({ ...closed, required: [] })).toBe(false);
+  const { required: _required, ...optional } = closed;
+  expect(strictOf(optional)).toBe(false);
+  expect(strictOf({ ...closed, properties: { ...closed.properties, extra: { type: 'string' } } })).toBe(false);
+  expect(strictOf({ type: 'object', properties: {}, additionalProperties: false })).toBe(true);
   expect(strictOf({ ...closed, additionalProperties: true })).toBe(false);
   expect(strictOf({ ...closed, properties: { a: { type: 'array', items: { type: 'object' } } } })).toBe(false);
 });

@@ -178,3 +178,32 @@ test('results nested in one another without end are refused', () => {
   endless['output'] = [endless];
   expect(errorOf([{ ...valid, content: [endless] }]).code).toBe('INVALID_MESSAGE');
 });
+
+test.for([
+  [{ createdAt: 2026 }, 'createdAt'],
+  [{ createdAt: '2026' }, 'createdAt'],
+  [{ createdAt: '2026-13-45T99:99:99Z' }, 'createdAt'],
+  [{ metadata: { list: [1, () => {}] } }, 'metadata'],
+  [{ metadata: { inner: { at: new Date(0) } } }, 'metadata'],
+] as const)('a field that is only half right is refused: %o', ([fields, field]) => {
+  expect(errorOf([{ ...valid, ...fields }]).details).toMatchObject({ index: 0, id: 'm1', field });
+});
+
+test('what is no message has a place and no id', () => {
+  expect(errorOf([valid, 'x'])).toMatchObject({ message: 'Message 1: the message must be an object', details: { index: 1, field: '' } });
+  expect(errorOf([null]).details).not.toHaveProperty('id');
+});
+
+test('what is left out of JSON, and objects without a prototype, are fine in metadata', () => {
+  const bare: object = Object.assign(Object.create(null), { a: 1 });
+  expect(parseMessages([{ ...valid, metadata: { gone: undefined, bare } }])).toHaveLength(1);
+});
+
+test('a list that holds itself is refused, and so is the first block of a kind that the role cannot say', () => {
+  const list: unknown[] = [];
+  list.push(list);
+  expect(errorOf([{ ...valid, metadata: { list } }]).details).toMatchObject({ field: 'metadata' });
+  const asks = { type: 'tool_use', id: 'c', name: 'f', input: {} };
+  const answers = { type: 'tool_result', toolUseId: 'c', name: 'f', output: '', state: 'success' };
+  for (const block of [asks, answers]) expect(errorOf([{ ...valid, content: [block] }]).details).toMatchObject({ field: 'content[0]' });
+});
