@@ -64,12 +64,9 @@ const wait = tool({
 
 const odd = tool({
   name: 'odd',
-  description: 'Emits what cannot be cloned',
+  description: 'Gives back what cannot be cloned',
   input: { type: 'object' },
-  execute: (_input, { emit }) => {
-    emit((() => {}) as unknown as string);
-    return 'done';
-  },
+  execute: () => ({ content: [{ type: 'text', text: 'done', providerMetadata: { f: (() => {}) as unknown as string } }] }),
 });
 
 exposeAgent(async ({ sessionId, options }) => {

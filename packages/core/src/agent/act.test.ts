@@ -331,3 +331,13 @@ test('a tool that reports too much takes nothing from what another one reported'
   await agent.call('go');
   expect(chunks).toEqual(['mine', ...Array.from({ length: 64 }, (_none, index) => index + 1)]);
 });
+
+test('progress that cannot be copied is its tool’s error, and the others go on', async () => {
+  const odd = tool({ name: 'odd', description: '', input, execute: (_input, { emit }) => (emit((() => {}) as unknown as string), 'ok') });
+  const fine = tool({ name: 'fine', description: '', input, execute: () => 'ok' });
+  const { agent } = setUp([calls('odd', 'fine'), 'done'], { tools: [odd, fine] });
+  expect((await agent.call('go')).text).toBe('done');
+  const [first, second] = (await results(agent)).toSorted();
+  expect(first).toBe('fine success ok');
+  expect(second).toMatch(/^odd error Error: .*clone/);
+});
