@@ -47,6 +47,10 @@ export async function* admitCall(run: Run, toolUse: ToolUse, decision?: Decision
   let call = await prepare(decision?.type === 'edit' ? { ...left, input: decision.input } : left);
   if (!call.ok) return over(call.result);
   const { tool } = call;
+  const counts = !run.output?.tools?.includes(tool);
+  if (counts && !run.toolCallsLeft && !state.toolUse) {
+    return over(errorResult(toolUse, `The limit of ${run.toolCalls} tool calls is reached. Answer with what you have.`));
+  }
   run.toolsUsed.add(tool.name);
   if (!decision && tool.execute && state.started && (known || !call.needs)) {
     if (tool.replay === 'ask') return wait('replay');
@@ -62,6 +66,7 @@ export async function* admitCall(run: Run, toolUse: ToolUse, decision?: Decision
     if (event.toolUse !== call.toolUse) call = await prepare({ ...event.toolUse, id: toolUse.id });
     if (!call.ok) return over(call.result);
   }
+  if (counts && !state.toolUse) run.toolCalls += 1;
   state.toolUse = call.toolUse;
   delete state.pending;
   if (decision) state.approved = true;

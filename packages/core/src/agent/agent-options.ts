@@ -28,6 +28,15 @@ export interface AgentOptions {
     readonly iterations?: number;
     /** Tool calls that run at the same time; default: no cap. */
     readonly parallelTools?: number;
+    /**
+     * Tool calls of one call; default: no limit. When they are used up the model gets no tools and answers, and the call ends with
+     * reason `limit`; a call beyond it, in the same reply too, has an error result (Arc Reactor: `maxToolCalls`).
+     */
+    readonly toolCalls?: number;
+    /** Tokens of one call, in and out, as the provider reports them; looked at before each request. At the limit `onLimit` answers. */
+    readonly tokens?: number;
+    /** Milliseconds from the call's turn to its end; then it fails with `CALL_TIMEOUT`. Default: no limit. */
+    readonly timeoutMs?: number;
   };
   /** Default `summarize()`. */
   readonly onLimit?: OnLimit;
@@ -48,6 +57,8 @@ export interface AgentOptions {
   readonly presetPriority?: 'preset' | 'model';
   /** For every request of this agent; a call's own options win. */
   readonly generate?: GenerateOptions;
+  /** Who the agent works for: in every event, and for guards. */
+  readonly userId?: string;
   /** Default: a new one. Names the conversation in events. */
   readonly sessionId?: string;
   /** Where ids come from; default `crypto.randomUUID`. */

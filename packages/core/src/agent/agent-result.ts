@@ -2,7 +2,10 @@ import type { Msg } from '../message/msg.ts';
 import type { Usage } from '../model/usage.ts';
 import type { PendingCall } from './pending-call.ts';
 
-/** Why a call ended. `max-iterations`: the loop's limit, answered by a summary. `aborted`: an `AbortSignal`. */
+/**
+ * Why a call ended. `max-iterations`: the loop's limit, answered by a summary. `limit`: another limit. `rejected`: a guard's no.
+ * `aborted`: an `AbortSignal`.
+ */
 export type StopReason =
   | 'stop'
   | 'interrupted'
@@ -31,7 +34,7 @@ export interface AgentResult<T = unknown> {
   readonly pending: readonly PendingCall[];
   /** What `CallOptions.output` asked for; absent where the call ended before there was a value. */
   readonly output?: T;
-  /** Of a call with `throwOnError: false` that failed. */
+  /** Of a call with `throwOnError: false` that failed, and of a rejected one. */
   readonly error?: { readonly code: string; readonly message: string; readonly retryable: boolean };
   /** Grows with every record of the session; 0 where the memory has no log. */
   readonly sessionVersion: number;

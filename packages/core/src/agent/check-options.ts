@@ -17,14 +17,21 @@ export function checkAgent(options: AgentOptions): void {
   );
   const { model, limits, tools, hooks = [], extensions = [] } = options;
   const inner = { features: model.features, ...limits };
-  checkFields('CONFIGURATION', 'ReActAgent', inner, 'features:object iterations:count|? parallelTools:count|?');
+  checkFields(
+    'CONFIGURATION',
+    'ReActAgent',
+    inner,
+    'features:object iterations:count|? parallelTools:count|? toolCalls:count|? tokens:count|? timeoutMs:count|?',
+  );
   [...hooks, ...extensions].forEach(checkPart);
   if (Array.isArray(tools)) for (const tool of tools) checkFields('CONFIGURATION', 'A tool', tool, 'name:string input:validate()');
 }
 
 /** A hook, or an extension. */
 export function checkPart(part: Hook | Extension): void {
-  const fields = 'on:object|? onEvent:function|? onError:fail|ignore|? priority:number|? hooks:array|? tools:array|? recall:function|?';
+  const fields =
+    'on:object|? onEvent:function|? onError:fail|ignore|? priority:number|? hooks:array|? tools:array|? recall:function|? guard:function|? ' +
+    'wrapModel:function|? wrapTool:function|? wrapCall:function|?';
   checkFields('CONFIGURATION', 'A hook or extension', part, fields);
 }
 

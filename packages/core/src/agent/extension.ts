@@ -1,6 +1,13 @@
+import type { AgentErrorData } from '../error/agent-error.ts';
+import type { EventBatch } from '../hook/agent-event.ts';
 import type { Hook } from '../hook/hook.ts';
 import type { Msg } from '../message/msg.ts';
+import type { ChatModel } from '../model/chat-model.ts';
+import type { RunCall } from '../tool/run-call.ts';
 import type { Tool } from '../tool/tool.ts';
+import type { AgentResult } from './agent-result.ts';
+import type { CallInput } from './call-input.ts';
+import type { Run } from './run.ts';
 
 export interface RecallContext {
   readonly sessionId: string;
@@ -8,7 +15,19 @@ export interface RecallContext {
   readonly signal: AbortSignal;
 }
 
-/** What a feature brings to an agent as one piece; every part is optional. */
+export interface GuardContext extends RecallContext {
+  readonly userId?: string | undefined;
+}
+
+/** A guard's no. `message` is for the user: nothing of the input or of an exception stands in it. */
+export interface Rejection {
+  readonly error: AgentErrorData;
+}
+
+/** The whole of a call: yields its events, returns its result. Without `input` it was aborted while it waited for its turn. */
+export type RunAgent = (run: Run, input: CallInput | undefined) => AsyncGenerator<EventBatch, AgentResult>;
+
+/** What a feature brings to an agent as one piece; every part is optional. Of several wrappers the first is the outermost. */
 export interface Extension {
   readonly hooks?: readonly Hook[];
   readonly tools?: readonly Tool[];
@@ -17,4 +36,15 @@ export interface Extension {
    * and are never stored. `input` is what the call was made with. A rejection fails the call.
    */
   recall?(input: readonly Msg[], context: RecallContext): Promise<readonly Msg[]>;
+  /**
+   * Before anything is stored: the input as it may be, or its rejection, which ends the call with reason `rejected`. A guard that
+   * throws fails the call. Decisions about tool calls are no input.
+   */
+  guard?(input: readonly Msg[], context: GuardContext): Promise<readonly Msg[] | Rejection>;
+  /** The model that the agent asks in place of `next`; called once an agent. */
+  wrapModel?(next: ChatModel): ChatModel;
+  /** What runs a prepared tool call in place of `next`; called once an agent. */
+  wrapTool?(next: RunCall): RunCall;
+  /** What runs a call in place of `next`; called once an agent. */
+  wrapCall?(next: RunAgent): RunAgent;
 }

@@ -4,17 +4,18 @@ import type { ToolResult, ToolUse } from '../message/content-block.ts';
 import { textOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { inRequestOrder } from '../message/tool-pairs.ts';
-import { isSuspension, runCall } from '../tool/run-call.ts';
+import { isSuspension } from '../tool/run-call.ts';
 import { ToolList } from '../tool/tool-list.ts';
 import { interruptedResult } from '../tool/tool-result.ts';
 import { abortable } from '../model/abortable.ts';
+import { longestTimeout } from '../model/deadline.ts';
 import { admitCall, suspend, type Admission } from './admit-call.ts';
 import type { AgentResult, StopReason } from './agent-result.ts';
 import { decisionsIn, toCallInput, type CallInput } from './call-input.ts';
 import { fitRequest } from './fit-request.ts';
 import type { Interruption } from './interrupt-request.ts';
 import { summarize } from './limit.ts';
-import type { Move, Step } from './move.ts';
+import type { FinishExtras, Move, Step } from './move.ts';
 import type { Decision, PendingCall } from './pending-call.ts';
 import { readReply } from './read-reply.ts';
 import type { Run } from './run.ts';
@@ -28,8 +29,11 @@ type StopRequest = Exclude<Interruption, { mode: 'pause' }>;
  * `run-end`. Without `input` the call was aborted while it waited for its turn: nothing of it is stored.
  */
 export async function* loop(run: Run, input: CallInput | undefined): AsyncGenerator<EventBatch, AgentResult> {
+  const { status, options } = run.setup;
+  const { timeoutMs } = options.limits ?? {};
+  const onTimeout = (): void => run.fail(new AgentError('CALL_TIMEOUT', `The call took longer than ${timeoutMs} ms`, { retryable: true }));
+  const timer = timeoutMs && setTimeout(onTimeout, Math.min(timeoutMs, longestTimeout));
   try {
-    const { status } = run.setup;
     run.output = run.options.output?.begin(run);
     if (run.output?.tools) run.tools = new ToolList(run.output.tools, run.tools);
     const resumes = input?.messages.every(({ role }) => role === 'tool') && status.suspendedRun;
@@ -42,7 +46,7 @@ export async function* loop(run: Run, input: CallInput | undefined): AsyncGenera
     const error = AgentError.from(thrown);
     const data = error.toJSON();
     await run.close().catch(() => {});
-    const result: AgentResult = { ...resultOf(run, finishWith(run, 'error', run.remains)), error: data };
+    const result = resultOf(run, finishWith(run, 'error', run.remains, { error: data }));
     // A hook that fails on these events must not hide the failure.
     for (const event of [run.event('error', { error: data }), run.event('run-end', { result })]) {
       await run.hooks.notify(event).catch(() => {});
@@ -50,14 +54,22 @@ export async function* loop(run: Run, input: CallInput | undefined): AsyncGenera
     }
     if (run.options.throwOnError === false) return result;
     throw error;
+  } finally {
+    clearTimeout(timer);
   }
 }
 
 /** Takes the input in and brings the log into a state the model can be asked about: every tool call has its result, or is about to. */
 async function* settle(run: Run, input: CallInput): Step {
   const { memory, options, extensions, sessionId } = run.setup;
+  let given = input.messages;
+  for (const extension of extensions) {
+    const verdict = (await extension.guard?.(given, { sessionId, userId: options.userId, signal: run.signal })) ?? given;
+    if ('error' in verdict) return yield* answer(run, 'rejected', run.message('assistant', verdict.error.message), verdict);
+    given = verdict;
+  }
   run.show(await memory.read());
-  const messages = yield* preCall(run, input.messages);
+  const messages = yield* preCall(run, given);
   const decisions = decisionsIn({ ...input, messages });
   const open = run.openCalls();
   checkDecisions(decisions, open, messages);
@@ -116,15 +128,17 @@ function checkDecisions(decisions: readonly Decision[], open: readonly ToolUse[]
 
 /** Asks the model once; its reply is an answer, tool calls, or cut by an interrupt or abort. */
 async function* reason(run: Run): Step {
-  const { options } = run.setup;
+  const { onLimit = summarize(), limits } = run.setup.options;
   if (run.cut) return yield* recover(run);
   await run.append(run.injected.splice(0));
   // What came from outside may have calls without results, and results without calls.
   yield* closeCalls(run);
-  if (run.iteration >= (options.limits?.iterations ?? 10)) {
-    const reply = yield* (run.output?.onLimit ?? options.onLimit ?? summarize())(run);
+  const { iterations = 10, tokens = Infinity } = limits ?? {};
+  const isLast = run.iteration >= iterations;
+  if (isLast || run.usage.inputTokens + run.usage.outputTokens >= tokens) {
+    const reply = yield* (run.output?.onLimit ?? onLimit)(run);
     if (reply.type === 'cut') return yield* recover(run, reply.message);
-    return finishWith(run, 'max-iterations', reply.message, reply.output);
+    return finishWith(run, isLast ? 'max-iterations' : 'limit', reply.message, reply.output !== undefined ? { output: reply.output } : {});
   }
   run.iteration += 1;
 
@@ -143,7 +157,7 @@ async function* reason(run: Run): Step {
   if (asked.stop) return finishWith(run, 'stopped-by-hook', message);
   const toolUses = toolUsesOf(message);
   if (!toolUses.length && !asked.reasonAgain && !run.injected.length) {
-    return (run.output && (yield* run.output.judge(message))) ?? finishWith(run, 'stop', message);
+    return (run.output && (yield* run.output.judge(message))) ?? finishWith(run, run.toolCallsLeft ? 'stop' : 'limit', message);
   }
   await run.append([message, ...(asked.reasonAgain ?? [])]);
   return { to: toolUses.length && !asked.reasonAgain ? 'act' : 'reason' };
@@ -154,7 +168,7 @@ async function* reason(run: Run): Step {
  * when the calls were open before this run.
  */
 async function* act(run: Run, decisions?: readonly Decision[]): Step {
-  const { options, sessionId, status } = run.setup;
+  const { options, sessionId, status, runTool } = run.setup;
   const message = run.view.findLast(({ role }) => role === 'assistant');
   const state: { stopped?: boolean } = {};
   const pending: PendingCall[] = [];
@@ -178,7 +192,7 @@ async function* act(run: Run, decisions?: readonly Decision[]): Step {
       queue.start(call.toolUse, (sink) => {
         const { signal, agentPath } = run;
         if (!signal.aborted) status.calls.get(id)!.started = true;
-        return runCall(call, { sessionId, messages, agentPath, context, decision, idempotencyKey: `${sessionId}:${id}`, signal, ...sink });
+        return runTool(call, { sessionId, messages, agentPath, context, decision, idempotencyKey: `${sessionId}:${id}`, signal, ...sink });
       });
     }
     for await (const items of queue.drain()) {
@@ -218,11 +232,17 @@ async function* recover(run: Run, partial?: Msg): Step {
   if (run.cut === 'paused') return finishWith(run, 'suspended', last?.role === 'assistant' ? last : undefined);
   run.pending = [];
   yield* closeCalls(run);
+  if (run.failure) throw run.failure;
   if (run.cut === 'aborted') return finishWith(run, 'aborted', partial);
   const { message: given = run.setup.options.recoveryMessage ?? 'You interrupted me. What now?' } = run.interruption as StopRequest;
   const message: Msg = typeof given === 'object' ? given : run.message('assistant', given);
+  return yield* answer(run, 'interrupted', message);
+}
+
+/** Ends the call with words that are no model's. */
+async function* answer(run: Run, why: StopReason, message: Msg, extras?: FinishExtras): Step {
   yield await run.notify('reasoning-chunk', { blockId: `${message.id}:0`, kind: 'text', delta: textOf(message) });
-  return finishWith(run, 'interrupted', message);
+  return finishWith(run, why, message, extras);
 }
 
 /** Law 3: gives each open tool call an `interrupted` result and puts all results where the model wants them. */
@@ -236,31 +256,30 @@ async function* finish(run: Run, move: Finish): AsyncGenerator<EventBatch, Agent
   // Nothing can change how it ended any more.
   run.closed = true;
   if (move.reason === 'suspended') yield await run.notify('suspended', { pending: run.pending });
-  if (move.reason !== 'aborted' && move.reason !== 'interrupted') message = yield* run.revise('post-call', message);
+  if (!/aborted|interrupted|rejected/.test(move.reason)) message = yield* run.revise('post-call', message);
   // What a step has put into the log, and the nothing of a call aborted before its answer, is not to be put there.
-  if (message.content.length && !run.view.some(({ id }) => id === message.id)) await run.append([message]);
+  if (message.content.length && move.reason !== 'rejected' && !run.view.some(({ id }) => id === message.id)) await run.append([message]);
   await run.close();
   const result = resultOf(run, { ...move, message });
   yield await run.notify('run-end', { result });
   return result;
 }
 
-function finishWith(run: Run, why: StopReason, message: Msg = run.message('assistant', []), output?: unknown): Finish {
-  return { to: 'finish', reason: why, message, output };
+function finishWith(run: Run, why: StopReason, message: Msg = run.message('assistant', []), extras?: FinishExtras): Finish {
+  return { to: 'finish', reason: why, message, ...extras };
 }
 
-function resultOf(run: Run, { message, reason: why, output }: Finish): AgentResult {
+function resultOf(run: Run, { to: _to, message, ...ended }: Finish): AgentResult {
   const { memory, now } = run.setup;
   return {
     text: textOf(message),
     message,
-    reason: why,
+    ...ended,
     usage: run.usage,
     toolsUsed: [...run.toolsUsed],
     durationMs: now() - run.startedAt,
     iterations: run.iteration,
     pending: run.pending,
-    ...(output !== undefined && { output }),
     sessionVersion: memory.sessionVersion ?? 0,
   };
 }

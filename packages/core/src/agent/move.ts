@@ -1,13 +1,19 @@
+import type { AgentErrorData } from '../error/agent-error.ts';
 import type { Msg } from '../message/msg.ts';
 import type { EventBatch } from '../hook/agent-event.ts';
 import type { StopReason } from './agent-result.ts';
 import type { Decision } from './pending-call.ts';
 
+export interface FinishExtras {
+  readonly output?: unknown;
+  readonly error?: AgentErrorData;
+}
+
 /** Where the loop goes next. */
 export type Move =
   | { readonly to: 'reason' }
   | { readonly to: 'act'; readonly decisions?: readonly Decision[] }
-  | { readonly to: 'finish'; readonly reason: StopReason; readonly message: Msg; readonly output?: unknown };
+  | ({ readonly to: 'finish'; readonly reason: StopReason; readonly message: Msg } & FinishExtras);
 
 /** A state of the loop: yields events, returns the next move. */
 export type Step = AsyncGenerator<EventBatch, Move>;

@@ -6,6 +6,7 @@ import { createMessage } from '../message/create-message.ts';
 import type { Msg } from '../message/msg.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import type { Memory } from '../memory/memory.ts';
+import { runCall } from '../tool/run-call.ts';
 import { ToolList } from '../tool/tool-list.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
 import { abortable } from '../model/abortable.ts';
@@ -15,6 +16,7 @@ import type { AgentStatus } from './agent-status.ts';
 import type { AgentResult } from './agent-result.ts';
 import { AgentStream } from './agent-stream.ts';
 import { toCallInput, type AgentInput, type CallInput } from './call-input.ts';
+import type { RunAgent } from './extension.ts';
 import type { InterruptRequest } from './interrupt-request.ts';
 import { loop } from './loop.ts';
 import { Run, type RunSetup } from './run.ts';
@@ -30,6 +32,7 @@ export class ReActAgent {
   /** For `saveState` and `loadState`. */
   readonly status: AgentStatus = { calls: new Map(), interrupted: false, suspendedRun: undefined };
   readonly #setup: RunSetup;
+  readonly #loop: RunAgent;
   #hooks: readonly Hook[];
   #running: Run | undefined;
   #result: (() => Promise<AgentResult>) | undefined;
@@ -46,6 +49,8 @@ export class ReActAgent {
     const { generateId = () => crypto.randomUUID(), now = Date.now } = options;
     const given = Symbol.iterator in tools ? new ToolList(tools) : tools;
     const own = given.fork({ presetPriority });
+    const around = <T>(key: 'wrapModel' | 'wrapTool' | 'wrapCall', inner: T): T =>
+      extensions.reduceRight((next, extension) => (extension[key] as ((next: T) => T) | undefined)?.(next) ?? next, inner);
     const more = extensions.flatMap((extension) => extension.tools ?? []);
     this.name = name;
     this.sessionId = options.sessionId ?? generateId();
@@ -57,11 +62,14 @@ export class ReActAgent {
       memory: this.memory,
       tools: this.tools,
       extensions,
+      model: around('wrapModel', options.model),
+      runTool: around('wrapTool', runCall),
       systemMessage: systemPrompt?.trim() ? createMessage('system', systemPrompt, { id: 'system', now }) : undefined,
       generateId,
       now,
       status: this.status,
     };
+    this.#loop = around('wrapCall', loop);
     this.#hooks = [...hooks, ...extensions.flatMap((extension) => extension.hooks ?? [])];
   }
 
@@ -166,11 +174,11 @@ export class ReActAgent {
       tail.catch(() => {});
       this.#inLine += 1;
       if (turn) await abortable(turn, run.signal).catch(() => {});
-      if (turn && run.signal.aborted) return yield* loop(run, undefined);
+      if (turn && run.signal.aborted) return yield* this.#loop(run, undefined);
       if (turn && streamed) this.#driver = driver();
       this.#running = run;
       this.#result = result;
-      const ended = yield* loop(run, input);
+      const ended = yield* this.#loop(run, input);
       this.status.interrupted = ended.reason === 'interrupted';
       if (!/suspended|error/.test(ended.reason) && !run.openCalls().length) this.status.suspendedRun = undefined;
       return ended;

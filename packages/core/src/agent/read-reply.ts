@@ -13,14 +13,14 @@ export type Reply =
 
 /** One request to the model: yields a batch a network read, returns the reply. Rejects with the model's `AgentError`. */
 export async function* readReply(run: Run, request: ModelRequest, phase: 'reasoning' | 'summary'): AsyncGenerator<EventBatch, Reply> {
-  const { generateId, options } = run.setup;
+  const { generateId, model } = run.setup;
   const messageId = generateId();
   const assembler = new ReplyAssembler({ messageId, generateId, claimToolUseId: (id) => run.claimToolUseId(id) });
   const signal = run.modelSignal();
   let iterator: AsyncIterator<readonly ModelDelta[]> | undefined;
   try {
     if (run.cut) return cutReply(run, assembler, messageId);
-    iterator = options.model.stream(request, { signal })[Symbol.asyncIterator]();
+    iterator = model.stream(request, { signal })[Symbol.asyncIterator]();
     for (;;) {
       const next = await abortable(iterator.next(), signal);
       if (next.done) break;
@@ -65,7 +65,8 @@ function cutReply(run: Run, assembler: ReplyAssembler, id: string): Reply {
 }
 
 /** A summary has text alone. */
-function toSummaryChunk(piece: ReplyPiece): Omit<EventOf<'summary-chunk'>, keyof AgentEventBase> | undefined {
+function toSummaryChunk(piece: ReplyPiece): ReplyPiece | Omit<EventOf<'summary-chunk'>, keyof AgentEventBase> | undefined {
+  if (piece.type === 'step-reset') return piece;
   if (piece.type !== 'reasoning-chunk' || piece.kind !== 'text') return undefined;
   return { type: 'summary-chunk', blockId: piece.blockId, delta: piece.delta };
 }

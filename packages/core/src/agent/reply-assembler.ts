@@ -30,6 +30,7 @@ interface OpenCall {
 
 /** What a delta adds, for the reader: an event that has not happened yet. */
 export type ReplyPiece =
+  | { readonly type: 'step-reset'; readonly reason: string }
   | { readonly type: 'reasoning-chunk'; readonly blockId: string; readonly kind: 'text' | 'thinking'; readonly delta: string }
   | { readonly type: 'tool-input-chunk'; readonly toolUseId: string; readonly name: string; readonly delta: string };
 
@@ -43,9 +44,10 @@ export interface ReplyAssemblerOptions {
 /** Builds a reply's blocks from its deltas: text and thinking as they came, then media, then tool calls (AgentScope's order). */
 export class ReplyAssembler {
   readonly #options: ReplyAssemblerOptions;
-  readonly #texts: OpenText[] = [];
-  readonly #media: MediaBlock[] = [];
-  readonly #calls: Map<number, OpenCall> = new Map();
+  #texts: OpenText[] = [];
+  #media: MediaBlock[] = [];
+  #calls: Map<number, OpenCall> = new Map();
+  #blocks = 0;
   finishReason: string | undefined;
   usage: Usage | undefined;
   metadata: JsonObject | undefined;
@@ -57,6 +59,12 @@ export class ReplyAssembler {
   /** `undefined` where there is nothing to show. */
   add(delta: ModelDelta): ReplyPiece | undefined {
     if (delta.type === 'tool-input') return this.#addToolInput(delta);
+    if (delta.type === 'reset') {
+      this.#texts = [];
+      this.#media = [];
+      this.#calls = new Map();
+      return { type: 'step-reset', reason: delta.reason };
+    }
     if (delta.type === 'file') {
       const { mediaType, data } = delta;
       this.#media.push({ type: mediaKind(mediaType), source: { type: 'base64', mediaType, data } });
@@ -79,7 +87,7 @@ export class ReplyAssembler {
     const { type, id: deltaId } = delta;
     let open = this.#texts.find((text) => text.block.type === type && text.deltaId === deltaId);
     if (!open) {
-      open = { deltaId, blockId: `${this.#options.messageId}:${this.#texts.length}`, block: { type, [type]: '' } as unknown as OpenBlock };
+      open = { deltaId, blockId: `${this.#options.messageId}:${this.#blocks++}`, block: { type, [type]: '' } as unknown as OpenBlock };
       this.#texts.push(open);
     }
     const { block, blockId } = open;

@@ -12,9 +12,10 @@ import type { Msg, Role } from '../message/msg.ts';
 import { inRequestOrder, openCalls } from '../message/tool-pairs.ts';
 import type { Writable } from '../message/writable.ts';
 import type { Memory } from '../memory/memory.ts';
-import type { GenerateOptions, ToolSchema } from '../model/chat-model.ts';
+import type { ChatModel, GenerateOptions, ToolSchema } from '../model/chat-model.ts';
 import { addUsage, noUsage, type Usage } from '../model/usage.ts';
 import { allowTools } from '../tool/allow-tools.ts';
+import type { RunCall } from '../tool/run-call.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
 import type { AgentStatus } from './agent-status.ts';
@@ -31,6 +32,8 @@ export interface RunSetup {
   readonly memory: Memory;
   readonly tools: ToolSet;
   readonly extensions: readonly Extension[];
+  readonly model: ChatModel;
+  readonly runTool: RunCall;
   readonly systemMessage: Msg | undefined;
   readonly generateId: () => string;
   readonly now: () => number;
@@ -88,6 +91,10 @@ export class Run {
   pending: readonly PendingCall[] = [];
   /** Messages that came in while the run was busy, not in the log yet. */
   injected: Msg[] = [];
+  /** Tool calls that ran, or are somebody's. */
+  toolCalls = 0;
+  /** Why the run has to fail once its tool calls are closed. */
+  failure: AgentError | undefined;
   /** Past the point where an interrupt or an injected message could reach it. */
   closed = false;
   /** Set by an interrupt; the loop looks at it at its interrupt points. */
@@ -143,6 +150,12 @@ export class Run {
     this.#modelAbort?.abort(reason);
   }
 
+  /** Stops everything at once, as an abort does, and has the call fail. */
+  fail(error: AgentError): void {
+    if (!this.signal.aborted) this.failure = error;
+    this.abort(error);
+  }
+
   interrupt(interruption: Interruption): void {
     this.interruption ??= interruption;
     this.#modelAbort?.abort();
@@ -163,6 +176,7 @@ export class Run {
     const event = fields as F & Writable<AgentEventBase>;
     event.runId = this.id;
     event.sessionId = this.setup.sessionId;
+    if (this.setup.options.userId) event.userId = this.setup.options.userId;
     event.seq = ++this.#seq;
     event.iteration = this.iteration;
     event.agentPath = this.agentPath;
@@ -211,9 +225,13 @@ export class Run {
     return createMessage(role, content, { ...options, generateId, now });
   }
 
+  get toolCallsLeft(): boolean {
+    return this.toolCalls < (this.setup.options.limits?.toolCalls ?? Infinity);
+  }
+
   /** What the model may call now. */
   schemas(): readonly ToolSchema[] {
-    return this.setup.options.model.features.tools ? this.tools.schemas() : [];
+    return this.setup.model.features.tools && this.toolCallsLeft ? this.tools.schemas() : [];
   }
 
   /** What the model is asked with, before it is made to fit (AgentScope: message assembly). */

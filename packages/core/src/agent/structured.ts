@@ -41,7 +41,7 @@ export function structured<const S extends SchemaLike>(source: S, options: Struc
   const spec: OutputSpec = { schema: readSchema(source), attempts, forceTool, responseSchema };
   return {
     begin(run) {
-      const { tools } = run.setup.options.model.features;
+      const { tools } = run.setup.model.features;
       if (mode === 'tool' && !tools) {
         throw new AgentError('CONFIGURATION', 'The model takes no tools: structured(schema, { mode: "prompt" }) works without.');
       }

@@ -17,7 +17,8 @@ import type { JsonObject } from '../message/json.ts';
  * - `MODEL_UNREACHABLE`: no connection, or it broke before the answer's end.
  * - `MODEL_BAD_RESPONSE`: what came back is not the protocol: no event stream, no JSON, cut off.
  * - `OUTPUT_INVALID`: the model gave no value that fits the call's `output`; `issues` and its raw `text` in `details`.
- * - `MODEL_TIMEOUT`, `TOOL_TIMEOUT`: no answer within the limit.
+ * - `MODEL_TIMEOUT`, `TOOL_TIMEOUT`: no answer within the limit. `CALL_TIMEOUT`: the whole call took longer than `limits.timeoutMs`.
+ * - `GUARD_REJECTED`: a guard let the input or the answer not pass; `category` and `stage` in `details`.
  * - `TOOL_ERROR`: a tool failed in a way that ends the call.
  * - `HOOK_ERROR`: a hook threw and had not declared `onError: 'ignore'`.
  * - `ABORTED`: the caller's signal was raised.
@@ -44,6 +45,8 @@ export type AgentErrorCode =
   | 'OUTPUT_INVALID'
   | 'MODEL_TIMEOUT'
   | 'TOOL_TIMEOUT'
+  | 'CALL_TIMEOUT'
+  | 'GUARD_REJECTED'
   | 'TOOL_ERROR'
   | 'HOOK_ERROR'
   | 'ABORTED'

@@ -11,6 +11,8 @@ export interface AgentEventBase {
   /** One call of one agent. */
   readonly runId: string;
   readonly sessionId: string;
+  /** Where the agent has one. */
+  readonly userId?: string;
   /** Increases within a run; gaps mean events that only hooks saw. */
   readonly seq: number;
   /** 1 for the first request to the model, 0 before it. */

@@ -47,12 +47,14 @@ interface DeltaBase {
 /**
  * What is new in a reply. `id` names the block a text belongs to, unique within the reply; `index` the tool call its input
  * belongs to, and a new index begins a new call. `finish` is the last delta of a complete reply; `reason` is the provider's word.
+ * `reset` takes back all deltas before it: the reply begins anew (a retry, another model).
  */
 export type ModelDelta = DeltaBase &
   (
     | { readonly type: 'text' | 'thinking'; readonly id: string; readonly delta: string }
     | { readonly type: 'tool-input'; readonly index: number; readonly id?: string; readonly name?: string; readonly delta: string }
     | { readonly type: 'file'; readonly mediaType: string; readonly data: string }
+    | { readonly type: 'reset'; readonly reason: string }
     | { readonly type: 'finish'; readonly reason: string; readonly usage?: Usage; readonly metadata?: JsonObject }
   );
 

@@ -2,7 +2,7 @@ import { AgentError } from '../error/agent-error.ts';
 import { abortable } from './abortable.ts';
 
 /** `setTimeout` takes no longer wait. */
-const longestTimeout = 2 ** 31 - 1;
+export const longestTimeout: number = 2 ** 31 - 1;
 
 /**
  * Ends the waits of one request or tool call: when the caller's signal is raised, or when one of them takes too long. Only time spent

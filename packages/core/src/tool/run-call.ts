@@ -28,6 +28,9 @@ export interface RunCallOptions {
   forward(events: readonly AgentEvent[]): void;
 }
 
+/** Runs a prepared call. */
+export type RunCall = (call: ReadyCall, options: RunCallOptions) => Promise<ToolResult | Suspension>;
+
 /**
  * Runs one prepared call to its result. Rejects only when the tool throws an `AgentError` with `TOOL_ERROR`: a failure that ends the
  * agent's call.
