@@ -5,7 +5,9 @@ import { root } from './root.ts';
 export const packageFolders: readonly string[] = ['core', 'web-worker', 'edge'];
 
 /** The optional peers that an entry imports; the others import none. */
-export const entryPeers: Readonly<Record<string, readonly string[]>> = { 'core/memory-search.js': ['minisearch'] };
+export const entryPeers: Readonly<Record<string, readonly string[]>> = {
+  'core/memory-search.js': ['minisearch'],
+};
 
 export interface PackageManifest {
   readonly name: string;

@@ -1,0 +1,156 @@
+import { AgentError, type AgentErrorCode } from '../error/agent-error.ts';
+import type { EventOf } from '../hook/agent-event.ts';
+import type { ToolResult } from '../message/content-block.ts';
+import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
+import type { Usage } from '../model/usage.ts';
+import { isSuspension } from '../tool/run-call.ts';
+import type { StopReason } from './agent-result.ts';
+import type { Extension } from './extension.ts';
+
+/** Whose run it was. */
+export interface RunLabels {
+  readonly agent: string;
+  readonly runId: string;
+  readonly sessionId: string;
+  readonly userId?: string;
+}
+
+export interface ExecutionMetric extends RunLabels {
+  readonly reason: StopReason;
+  /** Of a call that failed or was rejected. */
+  readonly error?: AgentErrorCode;
+  readonly durationMs: number;
+  readonly iterations: number;
+  readonly toolsUsed: readonly string[];
+}
+
+export interface ModelMetric {
+  readonly provider: string;
+  readonly modelId: string;
+  readonly durationMs: number;
+  /** To the first text, thinking or tool call; absent where there was none. */
+  readonly firstDeltaMs?: number;
+  readonly usage?: Usage;
+  /** `cancelled`: nobody read on, as after an interrupt or abort. */
+  readonly outcome: 'ok' | 'failed' | 'cancelled';
+  readonly error?: AgentErrorCode;
+}
+
+export interface ToolMetric {
+  readonly name: string;
+  readonly sessionId: string;
+  readonly toolUseId: string;
+  /** Of the execution alone, without waiting for a free place or an approval. */
+  readonly durationMs: number;
+  readonly outcome: ToolResult['state'] | 'suspended' | 'failed';
+}
+
+/**
+ * Where measurements go (Arc Reactor: `AgentMetrics`); every method is optional, and one that throws is ignored. `metrics()` calls the
+ * first five. The others are for the callbacks of the parts they tell about.
+ */
+export interface Metrics {
+  execution?(metric: ExecutionMetric): void;
+  /** Of a whole call, also of one that failed; absent where the model's server reports none. */
+  tokenUsage?(usage: Usage, labels: RunLabels): void;
+  modelRequest?(metric: ModelMetric): void;
+  toolCall?(metric: ToolMetric): void;
+  guardRejection?(rejection: { readonly stage: string; readonly category: string } & RunLabels): void;
+  retry?(attempt: { readonly attempt: number; readonly delayMs: number; readonly error: AgentErrorCode }): void;
+  fallback?(attempt: { readonly from: string; readonly to: string; readonly error: AgentErrorCode }): void;
+  circuitState?(change: { readonly from: string; readonly to: string }): void;
+  cache?(lookup: { readonly hit: boolean }): void;
+  outputGuard?(action: { readonly rule: string; readonly action: string }): void;
+  boundary?(violation: { readonly rule: string; readonly value: number; readonly limit: number }): void;
+}
+
+export interface MetricsOptions {
+  /** Milliseconds; default `Date.now`. */
+  readonly now?: () => number;
+}
+
+/**
+ * Measures an agent's calls, model requests and tool calls. One may serve many agents. Put it first among the extensions to measure a
+ * request with its retries, last to measure each attempt.
+ */
+export function metrics(recorder: Metrics, { now = Date.now }: MetricsOptions = {}): Extension {
+  return {
+    hooks: [{ name: 'metrics', onError: 'ignore', on: { 'run-end': (event) => recordEnd(recorder, event) } }],
+    wrapModel: (next) => measuredModel(next, recorder, now),
+    wrapTool: (next) => async (call, options) => {
+      const startedAt = now();
+      const record = (outcome: ToolMetric['outcome']): void =>
+        quietly(() =>
+          recorder.toolCall?.({
+            name: call.tool.name,
+            sessionId: options.sessionId,
+            toolUseId: call.toolUse.id,
+            durationMs: now() - startedAt,
+            outcome,
+          }),
+        );
+      try {
+        const outcome = await next(call, options);
+        record(isSuspension(outcome) ? 'suspended' : outcome.state);
+        return outcome;
+      } catch (error) {
+        record('failed');
+        throw error;
+      }
+    },
+  };
+}
+
+function recordEnd(recorder: Metrics, { result, agentPath, runId, sessionId, userId }: EventOf<'run-end'>): void {
+  const labels: RunLabels = { agent: agentPath.at(-1) ?? '', runId, sessionId, ...(userId !== undefined && { userId }) };
+  const { reason, error, durationMs, iterations, toolsUsed, usage } = result;
+  const code = error?.code as AgentErrorCode | undefined;
+  quietly(() => recorder.execution?.({ ...labels, reason, ...(code && { error: code }), durationMs, iterations, toolsUsed }));
+  if (usage.inputTokens + usage.outputTokens > 0) quietly(() => recorder.tokenUsage?.(usage, labels));
+  if (reason !== 'rejected') return;
+  const { stage = 'unknown', category = 'unknown' } = (error as AgentError | undefined)?.details ?? {};
+  quietly(() => recorder.guardRejection?.({ ...labels, stage: String(stage), category: String(category) }));
+}
+
+function measuredModel(model: ChatModel, recorder: Metrics, now: () => number): ChatModel {
+  const { provider, modelId, features } = model;
+  return {
+    provider,
+    modelId,
+    features,
+    async *stream(request, context) {
+      const startedAt = now();
+      let firstDeltaMs: number | undefined;
+      let usage: Usage | undefined;
+      let ended: Pick<ModelMetric, 'outcome' | 'error'> = { outcome: 'cancelled' };
+      try {
+        for await (const deltas of model.stream(request, context)) {
+          if (firstDeltaMs === undefined && deltas.some(says)) firstDeltaMs = now() - startedAt;
+          for (const delta of deltas) if (delta.type === 'finish') ({ usage } = delta);
+          yield deltas;
+        }
+        ended = { outcome: 'ok' };
+      } catch (error) {
+        if (!context.signal.aborted) ended = { outcome: 'failed', error: AgentError.from(error).code };
+        throw error;
+      } finally {
+        const durationMs = now() - startedAt;
+        const about = { ...(firstDeltaMs !== undefined && { firstDeltaMs }), ...(usage && { usage }), ...ended };
+        quietly(() => recorder.modelRequest?.({ provider, modelId, durationMs, ...about }));
+      }
+    },
+  };
+}
+
+function says({ type }: ModelDelta): boolean {
+  return type !== 'finish' && type !== 'reset';
+}
+
+/** A recorder's trouble is not the agent's. */
+function quietly(record: () => void): void {
+  try {
+    record();
+  } catch {
+    // Nobody to tell.
+  }
+}

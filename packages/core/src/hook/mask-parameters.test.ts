@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import type { JsonValue } from '../message/json.ts';
+import { maskParameters } from './mask-parameters.ts';
+
+test.each([
+  'password',
+  'Password',
+  'apiKey',
+  'api_key',
+  'API-KEY',
+  'x.access-token',
+  'clientSecret',
+  'key',
+  'credentials',
+  'Authorization',
+])('%s names a secret', (key) => {
+  expect(maskParameters({ [key]: 'abc', other: 1 })).toEqual({ [key]: '***', other: 1 });
+});
+
+test.each(['keyword', 'maxTokens', 'monkey', 'secretary', 'tokenizer', 'passwords', '密码'])('%s names none', (key) => {
+  expect(maskParameters({ [key]: 'abc' })).toEqual({ [key]: 'abc' });
+});
+
+test('at any depth, whatever the value is; the given value stays as it was', () => {
+  const given = { list: [{ token: { a: 1 } }, 'token'], note: null, __proto__x: 1 };
+  expect(maskParameters(given)).toEqual({ list: [{ token: '***' }, 'token'], note: null, __proto__x: 1 });
+  expect(given.list[0]).toEqual({ token: { a: 1 } });
+  expect(maskParameters('token')).toBe('token');
+});
+
+test('own words', () => {
+  expect(maskParameters({ ssn: '1', key: '2' }, (key) => key === 'ssn')).toEqual({ ssn: '***', key: '2' });
+});
+
+test('what is nested without end is cut, not followed', () => {
+  let nested: JsonValue = 'end';
+  for (let i = 0; i < 100_000; i++) nested = [nested];
+  expect(JSON.stringify(maskParameters(nested))).toBe(`${'['.repeat(32)}"…"${']'.repeat(32)}`);
+});

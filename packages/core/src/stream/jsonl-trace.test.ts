@@ -1,0 +1,118 @@
+import { expect, test, vi } from 'vitest';
+import { ReActAgent } from '../agent/react-agent.ts';
+import type { AgentError } from '../error/agent-error.ts';
+import type { JsonObject } from '../message/json.ts';
+import { ScriptedModel } from '../testing/scripted-model.ts';
+import { tool } from '../tool/tool.ts';
+import { jsonlTrace, type JsonlTraceOptions } from './jsonl-trace.ts';
+
+const look = tool({ name: 'look', description: '', input: { type: 'object' }, execute: () => 'seen' });
+
+function agentWith(trace: ReturnType<typeof jsonlTrace>, name = 'a'): ReActAgent {
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look', input: { apiKey: 'k' } }] }, 'all done', 'again']);
+  return new ReActAgent({ name, model, tools: [look], sessionId: 's', userId: 'u', extensions: [trace] });
+}
+
+function collect(options?: JsonlTraceOptions) {
+  const chunks: Uint8Array[] = [];
+  let closed = false;
+  const sink = new WritableStream<Uint8Array>({ write: (chunk) => void chunks.push(chunk), close: () => void (closed = true) });
+  const trace = jsonlTrace(sink, options);
+  const text = () => new TextDecoder().decode(new Uint8Array(chunks.flatMap((chunk) => [...chunk])));
+  const lines = (): JsonObject[] =>
+    text()
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as JsonObject);
+  return { trace, lines, text, isClosed: () => closed };
+}
+
+test('each event a line, in order, with its ids; prompts and chunks left out, secrets masked', async () => {
+  const { trace, lines, text } = collect();
+  const agent = agentWith(trace);
+  await agent.call('go');
+  await trace.settled();
+  expect(lines().map(({ type }) => type)).toEqual([
+    'run-start',
+    'pre-call',
+    'pre-reasoning',
+    'post-reasoning',
+    'pre-acting',
+    'post-acting',
+    'pre-reasoning',
+    'post-reasoning',
+    'post-call',
+    'run-end',
+  ]);
+  for (const line of lines()) expect(line).toMatchObject({ runId: expect.any(String), sessionId: 's', userId: 'u', agentPath: ['a'] });
+  expect(lines()[2]).toMatchObject({ messages: 1, tools: 1 });
+  expect(text()).toContain('"apiKey":"***"');
+  expect(text()).not.toContain('"k"');
+});
+
+test('chunks and requests where they are asked for; what the mask leaves out is left out', async () => {
+  const { trace, lines } = collect({
+    chunks: true,
+    requests: true,
+    mask: (event) => ((event as JsonObject)['type'] === 'run-start' ? undefined : event),
+  });
+  await agentWith(trace).call('go');
+  await trace.settled();
+  const types = lines().map(({ type }) => type);
+  expect(types).toEqual(expect.arrayContaining(['reasoning-chunk', 'tool-input-chunk']));
+  expect(types).not.toContain('run-start');
+  expect(lines().find(({ type }) => type === 'pre-reasoning')).toMatchObject({ messages: [{ role: 'user' }], tools: [{ name: 'look' }] });
+});
+
+test('what a later hook changed is traced as it was changed', async () => {
+  const { trace, text } = collect();
+  const agent = agentWith(trace);
+  agent.addHook({ on: { 'post-acting': (event) => ({ ...event, result: { ...event.result, output: 'hidden' } }) } });
+  await agent.call('go');
+  await trace.settled();
+  expect(text()).toContain('hidden');
+  expect(text()).not.toContain('"seen"');
+});
+
+test('several agents in one trace; close writes what waits', async () => {
+  const { trace, lines, isClosed } = collect();
+  await Promise.all([agentWith(trace, 'a').call('go'), agentWith(trace, 'b').call('go')]);
+  await trace.close();
+  expect(isClosed()).toBe(true);
+  expect(lines()).toHaveLength(20);
+});
+
+test('a slow sink holds nothing up: what it has no room for is dropped and counted', async () => {
+  let release!: () => void;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  const seen: JsonObject[] = [];
+  const sink = new WritableStream<Uint8Array>({
+    async write(chunk) {
+      await held;
+      seen.push(JSON.parse(new TextDecoder().decode(chunk)) as JsonObject);
+    },
+  });
+  const trace = jsonlTrace(sink, { maxWaiting: 3 });
+  expect(await agentWith(trace).call('go')).toMatchObject({ text: 'all done' });
+  release();
+  await trace.close();
+  expect(seen.map(({ type, events }) => events ?? type)).toEqual(['run-start', 'pre-call', 'pre-reasoning', 7]);
+});
+
+test('a sink that fails is told of once, and does not fail the call', async () => {
+  const sink = new WritableStream<Uint8Array>({ write: () => Promise.reject(new Error('full')) });
+  const errors: AgentError[] = [];
+  const trace = jsonlTrace(sink, { onError: (error) => errors.push(error) });
+  const agent = agentWith(trace);
+  await agent.call('go');
+  await agent.call('again');
+  await trace.close();
+  expect(errors).toMatchObject([{ code: 'STORAGE_FAILED', cause: { message: 'full' } }]);
+
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
+  const silent = jsonlTrace(new WritableStream({ write: () => Promise.reject(new Error('full')) }));
+  await agentWith(silent).call('go');
+  await silent.close();
+  expect(warn).toHaveBeenCalledOnce();
+  warn.mockRestore();
+});

@@ -1,0 +1,108 @@
+import { AgentError } from '../error/agent-error.ts';
+import type { Extension } from '../agent/extension.ts';
+import type { AgentEvent } from '../hook/agent-event.ts';
+import { maskParameters } from '../hook/mask-parameters.ts';
+import type { JsonValue } from '../message/json.ts';
+
+export interface JsonlTraceOptions {
+  /** Each chunk of a reply too. Default false: `post-reasoning` has the whole of it. */
+  readonly chunks?: boolean;
+  /** The messages and tools of each request too, which a long conversation repeats each time. Default false: their number. */
+  readonly requests?: boolean;
+  /** What stands in the trace in place of an event; `undefined` leaves it out. Default: secrets masked by `maskParameters`. */
+  readonly mask?: (event: JsonValue) => JsonValue | undefined;
+  /** Events that wait for a slow sink, at most; more are dropped and counted. Default 10,000. */
+  readonly maxWaiting?: number;
+  /** Told once, when the sink has failed; nothing is written from then on. Default: `console.warn`. */
+  readonly onError?: (error: AgentError) => void;
+}
+
+export interface JsonlTrace extends Extension {
+  /** Resolves when all that was traced so far is written, or the sink has failed. */
+  settled(): Promise<void>;
+  /** Writes what waits and closes the sink. */
+  close(): Promise<void>;
+}
+
+const chunkTypes = new Set<AgentEvent['type']>(['reasoning-chunk', 'tool-input-chunk', 'acting-chunk', 'summary-chunk']);
+const allTypes: readonly AgentEvent['type'][] = [
+  'run-start',
+  'pre-call',
+  'post-call',
+  'pre-reasoning',
+  'post-reasoning',
+  'reasoning-chunk',
+  'tool-input-chunk',
+  'pre-acting',
+  'acting-chunk',
+  'post-acting',
+  'pre-summary',
+  'summary-chunk',
+  'post-summary',
+  'step-reset',
+  'context-fitted',
+  'suspended',
+  'error',
+  'run-end',
+];
+
+/**
+ * Writes an agent's events into a stream, one JSON object a line, as the hooks have left them. A run never waits for the sink, and a
+ * sink that fails does not fail it. One may serve many agents.
+ */
+export function jsonlTrace(sink: WritableStream<Uint8Array>, options: JsonlTraceOptions = {}): JsonlTrace {
+  const { chunks = false, requests = false, mask = maskParameters, maxWaiting = 10_000, onError = warn } = options;
+  const writer = sink.getWriter();
+  const encoder = new TextEncoder();
+  let waiting = 0;
+  let dropped = 0;
+  let failed = false;
+  let last: Promise<void> = Promise.resolve();
+
+  const write = (value: JsonValue): void => {
+    waiting += 1;
+    const written = writer.write(encoder.encode(`${JSON.stringify(value)}\n`)).finally(() => (waiting -= 1));
+    last = written.catch((cause: unknown) => {
+      if (failed) return;
+      failed = true;
+      onError(new AgentError('STORAGE_FAILED', 'The trace could not be written.', { cause }));
+    });
+  };
+  const trace = (event: AgentEvent): void => {
+    if (failed) return;
+    if (waiting >= maxWaiting) {
+      dropped += 1;
+      return;
+    }
+    const masked = mask(toJson(event, requests));
+    if (masked === undefined) return;
+    if (dropped > 0) write({ type: 'dropped', events: dropped });
+    dropped = 0;
+    write(masked);
+  };
+
+  const types = allTypes.filter((type) => chunks || !chunkTypes.has(type));
+  return {
+    // Last, to see what the other hooks made of an event; by type, so that a reply's deltas cost nothing where they are not traced.
+    hooks: [{ name: 'jsonl-trace', priority: Infinity, onError: 'ignore', on: Object.fromEntries(types.map((type) => [type, trace])) }],
+    settled: () => last,
+    async close() {
+      if (dropped > 0 && !failed) write({ type: 'dropped', events: dropped });
+      dropped = 0;
+      await last;
+      if (!failed) await writer.close();
+    },
+  };
+}
+
+function toJson(event: AgentEvent, requests: boolean): JsonValue {
+  const slim =
+    requests || !('messages' in event)
+      ? event
+      : { ...event, messages: event.messages.length, ...('tools' in event && { tools: event.tools.length }) };
+  return JSON.parse(JSON.stringify(slim)) as JsonValue;
+}
+
+function warn(error: AgentError): void {
+  console.warn(`${error.code}: ${error.message}`, error.cause);
+}
