@@ -18,6 +18,8 @@ import type { JsonObject } from '../message/json.ts';
  * - `MODEL_BAD_RESPONSE`: what came back is not the protocol: no event stream, no JSON, cut off.
  * - `OUTPUT_INVALID`: the model gave no value that fits the call's `output`; `issues` and its raw `text` in `details`.
  * - `MODEL_TIMEOUT`, `TOOL_TIMEOUT`: no answer within the limit. `CALL_TIMEOUT`: the whole call took longer than `limits.timeoutMs`.
+ * - `CIRCUIT_OPEN`: the model failed too often and is not asked for a while; `retryAfterMs` in `details`.
+ * - `OVERLOADED`: more calls wait for a `Semaphore` than may.
  * - `GUARD_REJECTED`: a guard let the input or the answer not pass; `category` and `stage` in `details`.
  * - `TOOL_ERROR`: a tool failed in a way that ends the call.
  * - `HOOK_ERROR`: a hook threw and had not declared `onError: 'ignore'`.
@@ -46,6 +48,8 @@ export type AgentErrorCode =
   | 'MODEL_TIMEOUT'
   | 'TOOL_TIMEOUT'
   | 'CALL_TIMEOUT'
+  | 'CIRCUIT_OPEN'
+  | 'OVERLOADED'
   | 'GUARD_REJECTED'
   | 'TOOL_ERROR'
   | 'HOOK_ERROR'

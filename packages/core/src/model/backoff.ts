@@ -1,0 +1,88 @@
+import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { classifyError, type ErrorClass } from '../error/classify-error.ts';
+import { abortable } from './abortable.ts';
+import { longestTimeout } from './deadline.ts';
+import { tell } from './tell.ts';
+
+export interface BackoffOptions {
+  /** Tries in all; default 3 (Arc Reactor). */
+  readonly attempts?: number;
+  /** Milliseconds before the second try; doubled before each further one. Default 1000. */
+  readonly firstDelayMs?: number;
+  /** The longest of these waits, before jitter of up to a quarter more or less. Default 10 000. */
+  readonly maxDelayMs?: number;
+  /** The longest `Retry-After` that is waited for; with a longer one the failure stands at once. Default 60 000. */
+  readonly maxRetryAfterMs?: number;
+  /** Whether a failure is worth another try; default: what `classifyError` calls transient, but an open breaker. */
+  readonly isTransient?: (error: unknown) => boolean;
+  /** Told before each wait. */
+  readonly onRetry?: (retry: Retry) => void;
+  /** Waits; default `setTimeout`. A raised signal ends the wait also where this does not listen to it. */
+  readonly sleep?: (ms: number, signal: AbortSignal) => PromiseLike<unknown>;
+  /** From 0 to below 1; default `Math.random`. */
+  readonly random?: () => number;
+}
+
+export interface Retry {
+  /** The try that failed, from 1. */
+  readonly attempt: number;
+  readonly delayMs: number;
+  readonly error: AgentError;
+  /** The model's id, or the tool's name. */
+  readonly of: string;
+}
+
+/** What failed. */
+export interface FailedTry {
+  readonly error: unknown;
+  /** From 1. */
+  readonly attempt: number;
+  readonly of: string;
+  readonly signal: AbortSignal;
+}
+
+/** Waits and is true; or false, at once, where no other try is to be made. Rejects with the signal's reason once it is raised. */
+export type Backoff = (failed: FailedTry) => Promise<boolean>;
+
+/** Exponential waits with jitter, as Arc Reactor has them. Throws `CONFIGURATION` for an option of the wrong kind. */
+export function backoff(where: string, options: BackoffOptions): Backoff {
+  const kinds = 'firstDelayMs:count|? maxDelayMs:count|? maxRetryAfterMs:count|? isTransient:function|? onRetry:function|?';
+  checkFields('CONFIGURATION', where, options, `attempts:count|? ${kinds} sleep:function|? random:function|?`);
+  const { attempts = 3, firstDelayMs = 1_000, maxDelayMs = 10_000, maxRetryAfterMs = 60_000 } = options;
+  const { isTransient, onRetry, sleep = wait, random = Math.random } = options;
+  return async ({ error, attempt, of, signal }) => {
+    const known = classifyError(error);
+    const { retryAfterMs = 0 } = known;
+    // A cancellation is nobody's to try again.
+    if (attempt >= attempts || signal.aborted || known.code === 'ABORTED' || retryAfterMs > maxRetryAfterMs) return false;
+    if (!(isTransient ? isTransient(error) : isWorthIt(known))) return false;
+    const base = Math.min(firstDelayMs * 2 ** (attempt - 1), maxDelayMs);
+    const delayMs = Math.max(0, retryAfterMs, base + Math.trunc(base * 0.25 * (random() * 2 - 1)));
+    tell(onRetry, { attempt, delayMs, error: AgentError.from(error, known.code), of });
+    try {
+      await abortable(Promise.resolve(sleep(delayMs, signal)), signal);
+    } catch (failure) {
+      throw signal.aborted ? AgentError.from(signal.reason, 'ABORTED') : failure;
+    }
+    return true;
+  };
+}
+
+/** Whoever waited for a breaker would be what it keeps away. */
+function isWorthIt({ code, transient }: ErrorClass): boolean {
+  return transient && code !== 'CIRCUIT_OPEN';
+}
+
+/** Leaves no timer behind when it is not waited for any longer. */
+function wait(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, Math.min(ms, longestTimeout));
+    signal.addEventListener('abort', end);
+  });
+}
