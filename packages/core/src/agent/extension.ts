@@ -24,7 +24,7 @@ export interface Rejection {
   readonly error: AgentErrorData;
 }
 
-/** The whole of a call: yields its events, returns its result. Without `input` it was aborted while it waited for its turn. */
+/** The whole of a call: yields its events, returns its result. Without `input` it was aborted, or has failed, before its turn. */
 export type RunAgent = (run: Run, input: CallInput | undefined) => AsyncGenerator<EventBatch, AgentResult>;
 
 /** What a feature brings to an agent as one piece; every part is optional. Of several wrappers the first is the outermost. */

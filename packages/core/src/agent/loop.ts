@@ -26,7 +26,7 @@ type StopRequest = Exclude<Interruption, { mode: 'pause' }>;
 
 /**
  * One call: settle → reason → act → reason → … → finish. Yields event batches, returns the result, fails after `error` and
- * `run-end`. Without `input` the call was aborted while it waited for its turn: nothing of it is stored.
+ * `run-end`. Without `input` the call was aborted, or has failed, while it waited for its turn: nothing of it is stored.
  */
 export async function* loop(run: Run, input: CallInput | undefined): AsyncGenerator<EventBatch, AgentResult> {
   const { status, options } = run.setup;
@@ -38,7 +38,7 @@ export async function* loop(run: Run, input: CallInput | undefined): AsyncGenera
     if (run.output?.tools) run.tools = new ToolList(run.output.tools, run.tools);
     const resumes = input?.messages.every(({ role }) => role === 'tool') && status.suspendedRun;
     yield await run.notify('run-start', resumes ? { resumes } : {});
-    let move = input ? yield* settle(run, input) : finishWith(run, 'aborted');
+    let move = yield* input ? settle(run, input) : recover(run);
     if (input) status.suspendedRun = run.id;
     while (move.to !== 'finish') move = yield* move.to === 'reason' ? reason(run) : act(run, move.decisions);
     return yield* finish(run, move);

@@ -53,7 +53,8 @@ const messages: typeof names = [
 
 function causesOf(error: unknown): readonly unknown[] {
   const chain: unknown[] = [];
-  for (let link = error; link !== undefined && link !== null && chain.length < longestChain; link = fieldsOf(link)['cause']) chain.push(link);
+  for (let link = error; link !== undefined && link !== null && chain.length < longestChain; link = fieldsOf(link)['cause'])
+    chain.push(link);
   return chain;
 }
 

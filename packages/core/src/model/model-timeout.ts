@@ -35,16 +35,22 @@ async function* timed(
   caller: AbortSignal,
   { firstDeltaMs = Infinity, silenceMs = Infinity, totalMs = Infinity, now = Date.now }: ModelTimeoutOptions,
 ): AsyncGenerator<readonly ModelDelta[], void> {
-  const deadline = new Deadline(caller, Infinity);
   let left = totalMs;
+  const toError = (ms: number): AgentError =>
+    new AgentError('MODEL_TIMEOUT', `The model took longer than ${ms === left ? totalMs : ms} ms`, { retryable: true });
+  const deadline = new Deadline(caller, Infinity, toError);
   let begun = false;
   let iterator: AsyncIterator<readonly ModelDelta[]> | undefined;
   try {
     const { signal } = deadline;
     iterator = model.stream(request, { signal })[Symbol.asyncIterator]();
     for (;;) {
+      if (left <= 0) throw toError(left);
       const from = now();
-      const next = await deadline.wait(() => iterator!.next(), Math.min(begun ? silenceMs : firstDeltaMs, left));
+      const next: IteratorResult<readonly ModelDelta[]> = await deadline.wait(
+        () => iterator!.next(),
+        Math.min(begun ? silenceMs : firstDeltaMs, left),
+      );
       if (next.done) return;
       left -= now() - from;
       begun ||= next.value.length > 0;

@@ -1,0 +1,17 @@
+export { concurrency } from './agent/concurrency.ts';
+export { Semaphore } from './agent/semaphore.ts';
+export type { Release, SemaphoreOptions } from './agent/semaphore.ts';
+export { toolRetry } from './agent/tool-retry.ts';
+export type { ToolRetryOptions } from './agent/tool-retry.ts';
+export type { Extension } from './agent/extension.ts';
+export type { BackoffOptions, Retry } from './model/backoff.ts';
+export { circuitBreaker } from './model/circuit-breaker.ts';
+export type { CircuitBreaker, CircuitBreakerOptions, CircuitChange, CircuitState } from './model/circuit-breaker.ts';
+export { fallback } from './model/fallback.ts';
+export type { Fallback, FallbackOptions } from './model/fallback.ts';
+export { modelTimeout } from './model/model-timeout.ts';
+export type { ModelTimeoutOptions } from './model/model-timeout.ts';
+export { retry } from './model/retry.ts';
+export type { RetryOptions } from './model/retry.ts';
+export { wrapModel } from './model/wrap-model.ts';
+export type { ModelMiddleware } from './model/wrap-model.ts';
