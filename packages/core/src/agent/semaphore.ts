@@ -41,14 +41,14 @@ export class Semaphore {
   }
 
   /** A place as soon as it is this caller's turn. Rejects with `OVERLOADED` at once, and with the signal's reason when it is raised. */
-  async acquire(signal?: AbortSignal): Promise<Release> {
-    signal?.throwIfAborted();
-    const release = this.tryAcquire();
-    if (release) return release;
-    if (this.waiting >= this.#queue) {
-      throw new AgentError('OVERLOADED', `All ${this.size} places are taken, and ${this.waiting} calls wait.`, { retryable: true });
-    }
+  acquire(signal?: AbortSignal): Promise<Release> {
     return new Promise((resolve, reject) => {
+      signal?.throwIfAborted();
+      const release = this.tryAcquire();
+      if (release) return resolve(release);
+      if (this.waiting >= this.#queue) {
+        throw new AgentError('OVERLOADED', `All ${this.size} places are taken, and ${this.waiting} calls wait.`, { retryable: true });
+      }
       const leave = (): void => {
         this.#waiting.delete(enter);
         signal?.removeEventListener('abort', onAbort);
