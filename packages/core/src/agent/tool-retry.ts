@@ -17,7 +17,7 @@ export interface ToolRetryOptions extends BackoffOptions {
  * `idempotencyKey`. A tool that suspends, or was aborted, is not run again. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function toolRetry(options: ToolRetryOptions = {}): Extension {
-  checkFields('CONFIGURATION', 'toolRetry()', options, 'tools:array|?');
+  checkFields('CONFIGURATION', 'toolRetry()', options, 'tools:array|? isTransient:function|?');
   const { tools, isTransient = isMarked } = options;
   const wait = backoff('toolRetry()', { ...options, isTransient: (error) => !isSuspension(error) && isTransient(error) });
   const again = ({ tool, ...call }: ReadyCall): ReadyCall => ({

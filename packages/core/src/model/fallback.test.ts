@@ -61,14 +61,15 @@ test('a refused request goes to the next model, a cancellation never', async () 
   await expect(ask(aborted.model)).rejects.toMatchObject({ name: 'AbortError' });
 });
 
-test('an abort in mid-request asks no other model', async () => {
+test.each([undefined, new Error('HTTP 500')])('an abort in mid-request asks no other model: reason %o', async (reason) => {
   const { a, b } = setUp([{ hang: true }], ['never']);
   const controller = new AbortController();
   const agent = new ReActAgent({ name: 'x', model: a, extensions: [fallback([b])] });
   const call = agent.call('Hi', { signal: controller.signal });
   while (!a.requests.length) await Promise.resolve();
-  controller.abort();
+  controller.abort(reason);
   expect(await call).toMatchObject({ reason: 'aborted' });
+  await agent.messages();
   expect(b.requests).toEqual([]);
 });
 
