@@ -41,10 +41,10 @@ function world(seed: number) {
   const finish = (): ModelDelta => ({ type: 'finish', reason: 'stop', usage: usageOf() });
   let calls = 0;
   const reply: ScriptedReply = ({ tools }) => {
-    const steps: ScriptedStep[] = [{ wait: pause }];
+    const steps: ScriptedStep[] = [{ wait: () => pause() }];
     if (chance(0.3)) steps.push({ error: error() });
     if (chance(0.3)) steps.push({ thinking: 'hm hm ' });
-    if (chance(0.8)) steps.push({ text: `said ${calls} ` }, { wait: pause });
+    if (chance(0.8)) steps.push({ text: `said ${calls} ` }, { wait: () => pause() });
     if (chance(0.3)) steps.push({ error: error() });
     if (tools.length && chance(0.4)) {
       const call = (index: number): ModelDelta => ({ type: 'tool-input', index, id: `c${(calls += 1)}`, name: 'step', delta: '{}' });

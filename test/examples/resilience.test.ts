@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import './strict-assert.ts';
+import { ScriptedModel } from '@isoloop/core/testing';
+// #region resilience
+import { ReActAgent } from '@isoloop/core';
+import { circuitBreaker, fallback, modelTimeout, retry } from '@isoloop/core/middleware';
+// #endregion
+// #region resilience-model
+import { wrapModel } from '@isoloop/core/middleware';
+// #endregion
+// #region concurrency
+import { concurrency, Semaphore } from '@isoloop/core/middleware';
+// #endregion
+// #region tool-retry
+import { AgentError, tool } from '@isoloop/core';
+import { toolRetry } from '@isoloop/core/middleware';
+// #endregion
+// #region text-stream
+import { textStream } from '@isoloop/core';
+// #endregion
+import { classifyError } from '@isoloop/core';
+
+const busy = new AgentError('MODEL_RATE_LIMITED', 'Slow down.', { retryable: true, details: { retryAfterMs: 1 } });
+
+// The waits between tries take no time; time-outs do.
+beforeEach(() => {
+  const { setTimeout: later } = globalThis;
+  vi.stubGlobal('setTimeout', (run: () => void, ms: number) => later(run, ms < 2_000 ? 0 : ms));
+});
+afterEach(() => void vi.unstubAllGlobals());
+
+test('what stands around a model', async () => {
+  const model = new ScriptedModel([{ error: busy }, 'Hello.']);
+  const other = new ScriptedModel([]);
+  const log = vi.spyOn(console, 'log').mockReturnValue();
+
+  // #region resilience
+  const breaker = circuitBreaker({ failures: 5, openMs: 30_000, onStateChange: ({ to }) => console.log(to) }); // for all agents
+  const agent = new ReActAgent({
+    name: 'assistant',
+    model,
+    extensions: [
+      fallback([other]), // the same history and tools
+      breaker,
+      retry({ onRetry: ({ attempt, delayMs, error }) => console.log(attempt, delayMs, error.code) }),
+      modelTimeout({ firstDeltaMs: 20_000, totalMs: 120_000 }), // each try's
+    ],
+  });
+  const { text } = await agent.call('Hi');
+  // #endregion
+
+  expect(text).toBe('Hello.');
+  expect(log.mock.calls).toEqual([[1, expect.any(Number), 'MODEL_RATE_LIMITED']]);
+  expect(breaker.state).toBe('closed');
+  expect(classifyError(new TypeError('Failed to fetch'))).toEqual({ code: 'MODEL_UNREACHABLE', transient: true });
+
+  // #region resilience-model
+  const sturdy = wrapModel(model, retry({ attempts: 5, afterFirstDelta: true }), modelTimeout({ silenceMs: 10_000 }));
+  // #endregion
+
+  expect(sturdy.modelId).toBe('scripted');
+});
+
+test('load', async () => {
+  const model = new ScriptedModel(['Hello.']);
+
+  // #region concurrency
+  const semaphore = new Semaphore(20, { queue: 100 }); // for all agents of this process
+  const agent = new ReActAgent({ name: 'assistant', model, extensions: [concurrency(semaphore)], limits: { timeoutMs: 30_000 } });
+  const { text } = await agent.call('Hi');
+  console.assert(semaphore.free === 20 && semaphore.waiting === 0);
+  // #endregion
+
+  expect(text).toBe('Hello.');
+});
+
+test('a tool that is tried again', async () => {
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'orders' }] }, 'Two.']);
+  const answers = [new Response('', { status: 503 }), new Response('["tea","cups"]')];
+  const fetchOrders = async (): Promise<Response> => answers.shift()!;
+
+  // #region tool-retry
+  const orders = tool({
+    name: 'orders',
+    description: 'Lists the orders',
+    input: { type: 'object' },
+    async execute() {
+      const response = await fetchOrders();
+      if (response.status === 503) throw new AgentError('INTERNAL', 'The shop is busy.', { retryable: true }); // worth another try
+      return response.text();
+    },
+  });
+  const clerk = new ReActAgent({ name: 'clerk', model, tools: [orders], extensions: [toolRetry()] });
+  const { text } = await clerk.call('How many orders?');
+  // #endregion
+
+  expect(text).toBe('Two.');
+  expect(answers).toEqual([]);
+});
+
+test('text alone', async () => {
+  const agent = new ReActAgent({ name: 'assistant', model: new ScriptedModel(['One two.', { text: 'Half ', error: busy }]) });
+
+  // #region text-stream
+  let said = '';
+  for await (const text of textStream(agent.stream('Hi'))) said += text;
+
+  const body = textStream(agent.stream('And now?'), { errors: 'in-band' }).readable(); // UTF-8
+  const response = new Response(body, { headers: { 'content-type': 'text/plain; charset=utf-8' } });
+  // #endregion
+
+  expect(said).toBe('One two.');
+  expect(await response.text()).toBe('Half \n\n[MODEL_RATE_LIMITED]');
+});
