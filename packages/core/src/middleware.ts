@@ -1,4 +1,4 @@
-export { concurrency } from './agent/concurrency.ts';
+export { concurrency } from './agent/concurrency-limit.ts';
 export { Semaphore } from './agent/semaphore.ts';
 export type { Release, SemaphoreOptions } from './agent/semaphore.ts';
 export { toolRetry } from './agent/tool-retry.ts';

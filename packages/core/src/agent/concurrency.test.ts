@@ -1,205 +1,156 @@
-import { afterEach, expect, test, vi } from 'vitest';
-import type { AgentEvent } from '../hook/agent-event.ts';
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+import { contextToken, provide } from '../tool/context-token.ts';
+import { userMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
-import { historyFaults } from '../testing/history-faults.ts';
-import { orderFaults } from '../testing/order-faults.ts';
-import { randomOf } from '../testing/random-of.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { tool } from '../tool/tool.ts';
+import { Toolkit } from '../tool/toolkit.ts';
 import type { AgentOptions } from './agent-options.ts';
-import { concurrency } from './concurrency.ts';
 import { ReActAgent } from './react-agent.ts';
-import { Semaphore } from './semaphore.ts';
 
-afterEach(() => void vi.useRealTimers());
-
-function agentOf(semaphore: Semaphore, replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
+function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
   const model = new ScriptedModel(replies);
-  return { model, agent: new ReActAgent({ name: 'a', model, extensions: [concurrency(semaphore)], ...options }) };
+  return { model, agent: new ReActAgent({ name: 'a', model, ...options }) };
 }
 
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await Promise.resolve();
+/** A reply that is given when the test says so. */
+function gate(text: string) {
+  let open!: () => void;
+  const wait = new Promise<void>((resolve) => (open = resolve));
+  return { open, reply: [{ wait }, { text }] as ScriptedReply };
 }
 
-function gate(): { readonly wait: Promise<void>; open(): void } {
-  let resolve!: () => void;
-  return { wait: new Promise<void>((done) => (resolve = done)), open: () => resolve() };
-}
-
-/** One agent that holds the only place until its gate opens, and another one that waits for it. */
-async function busy(options: Partial<AgentOptions> = {}, replies: readonly ScriptedReply[] = ['Mine', 'Again'], queue?: number) {
-  const semaphore = new Semaphore(1, queue === undefined ? {} : { queue });
-  const { wait, open } = gate();
-  const first = agentOf(semaphore, [[{ wait }, { text: 'First' }]]);
-  const running = first.agent.call('Hi');
-  await until(() => first.model.requests.length === 1);
-  return { semaphore, open, running, ...agentOf(semaphore, replies, options) };
-}
-
-test('agents that share a semaphore run one after the other', async () => {
-  const { semaphore, open, running, model, agent } = await busy();
-  const waiting = agent.call('Me too');
-  await until(() => semaphore.waiting === 1);
-  expect(model.requests).toHaveLength(0);
+test('reject: a call and a stream on a busy agent fail at once, and change nothing', async () => {
+  const { open, reply } = gate('first');
+  const { agent, model } = setUp([reply, 'later']);
+  const running = agent.call('one');
+  await expect(agent.call('two')).rejects.toMatchObject({ code: 'AGENT_BUSY' });
+  await expect(agent.stream('three').result).rejects.toMatchObject({ code: 'AGENT_BUSY' });
+  expect(agent.busy).toBe(true);
   open();
-  expect([(await running).text, (await waiting).text]).toEqual(['First', 'Mine']);
-  expect(semaphore.free).toBe(1);
+  expect((await running).text).toBe('first');
+  expect(agent.busy).toBe(false);
+  expect((await agent.messages()).map(textOf)).toEqual(['one', 'first']);
+  expect((await agent.call('four')).text).toBe('later');
+  model.assertDone();
 });
 
-test('the wait is no part of the call’s time', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  const { semaphore, open, agent } = await busy({ limits: { timeoutMs: 1000 } });
-  const waiting = agent.call('Me too');
-  await until(() => semaphore.waiting === 1);
-  expect(vi.getTimerCount()).toBe(0);
-  vi.advanceTimersByTime(5000);
+test('queue: calls and streams run in the order they came; a failing one holds up nobody', async () => {
+  const { open, reply } = gate('first');
+  const { agent } = setUp([reply, { error: new Error('down') }, 'third', 'fourth'], { whenBusy: 'queue' });
+  const ended: string[] = [];
+  const note = (name: string) => (): void => void ended.push(name);
+  const one = agent.call('1').finally(note('1'));
+  const two = agent.call('2').finally(note('2'));
+  const three = agent.stream('3', { detached: true });
+  void three.result.finally(note('3'));
+  const four = agent.call('4').finally(note('4'));
   open();
-  expect(await waiting).toMatchObject({ reason: 'stop', text: 'Mine' });
+  await expect(two).rejects.toMatchObject({ code: 'INTERNAL' });
+  expect([await one, await three.result, await four].map(({ text }) => text)).toEqual(['first', 'third', 'fourth']);
+  expect(ended).toEqual(['1', '2', '3', '4']);
+  expect((await agent.messages()).map(textOf)).toEqual(['1', 'first', '2', '3', 'third', '4', 'fourth']);
 });
 
-test('an abort ends the wait at once; nothing is stored, and the next call works', async () => {
-  const { semaphore, open, running, model, agent } = await busy();
-  const controller = new AbortController();
-  const waiting = agent.call('Me too', { signal: controller.signal });
-  await until(() => semaphore.waiting === 1);
-  controller.abort();
-  expect(await waiting).toMatchObject({ reason: 'aborted', text: '' });
-  expect([semaphore.waiting, await agent.messages(), model.requests.length]).toEqual([0, [], 0]);
+test('inject: the running call takes the messages in, and both get its result; a stream as well', async () => {
+  const { open, reply } = gate('first');
+  const { agent, model } = setUp([reply], { whenBusy: 'inject' });
+  const one = agent.call('one');
+  const two = agent.call('two');
+  const three = agent.stream(userMessage('three')).result;
   open();
-  await running;
-  expect(await agent.call('Now')).toMatchObject({ text: 'Mine' });
-  expect(semaphore.free).toBe(1);
+  const results = await Promise.all([one, two, three]);
+  expect(new Set(results.map(({ message }) => message.id)).size).toBe(1);
+  expect(results[0].text).toBe('first');
+  expect(model.requests.map(({ messages }) => messages.map(textOf))).toEqual([['one', 'two', 'three']]);
 });
 
-test('a reader that cancels its stream ends the wait', async () => {
-  const { semaphore, agent } = await busy();
-  const stream = agent.stream('Me too');
-  const events: AgentEvent[] = [];
-  const reading = (async () => {
-    for await (const event of stream) events.push(event);
-  })();
-  await until(() => semaphore.waiting === 1);
-  await stream.cancel();
-  await reading;
-  expect(semaphore.waiting).toBe(0);
-  expect(events.map(({ type }) => type)).toEqual(['run-start', 'run-end']);
-  expect(orderFaults(events)).toEqual([]);
-});
-
-test('an interrupt ends the wait, too: the input is kept, the model not asked', async () => {
-  const { semaphore, model, agent } = await busy();
-  const waiting = agent.call('Me too');
-  await until(() => semaphore.waiting === 1);
-  expect(agent.interrupt('Not now.')).toBe(true);
-  expect(await waiting).toMatchObject({ reason: 'interrupted', text: 'Not now.' });
-  expect([semaphore.waiting, model.requests.length]).toEqual([0, 0]);
-  expect((await agent.messages()).map(textOf)).toEqual(['Me too', 'Not now.']);
-});
-
-test('a full queue fails the call, by rejection or as a result; nothing is stored', async () => {
-  const { semaphore, open, running, agent } = await busy({}, ['Mine'], 0);
-  const events: AgentEvent[] = [];
-  agent.addHook({ onEvent: (event) => void events.push(event) });
-  await expect(agent.call('Me too')).rejects.toMatchObject({ code: 'OVERLOADED', retryable: true });
-  expect(events.map(({ type }) => type)).toEqual(['run-start', 'error', 'run-end']);
-  expect(await agent.call('Me too', { throwOnError: false })).toMatchObject({ reason: 'error', error: { code: 'OVERLOADED' } });
-  expect(await agent.messages()).toEqual([]);
+test('inject: decisions wait for their turn, and what is injected has nothing to do with them', async () => {
+  const { open, reply } = gate('first');
+  const { agent, model } = setUp([reply, 'late'], { whenBusy: 'inject' });
+  const one = agent.call('one');
+  const decision = agent.call([{ type: 'approve', toolUseId: 'nobody' }], { throwOnError: false });
+  const two = agent.call('two');
+  const three = agent.stream('three', { detached: true }).result;
   open();
-  await running;
-  expect(await agent.call('Now')).toMatchObject({ text: 'Mine' });
-  expect(semaphore.free).toBe(1);
+  expect(await decision).toMatchObject({ error: { code: 'INVALID_DECISION' } });
+  expect(await two).toBe(await one);
+  expect(await three).toBe(await one);
+  expect((await agent.call('four')).text).toBe('late');
+  expect(model.requests[0]!.messages.map(textOf)).toEqual(['one', 'two', 'three']);
 });
 
-test.each<[string, ScriptedReply, (agent: ReActAgent) => Promise<unknown>]>([
-  ['a failure', { error: new Error('down') }, (agent) => agent.call('Hi').catch(() => {})],
-  ['a failure as a result', { error: new Error('down') }, (agent) => agent.call('Hi', { throwOnError: false })],
-  [
-    'a reader that leaves',
-    'one two three',
-    async (agent) => {
-      for await (const { type } of agent.stream('Hi')) if (type === 'reasoning-chunk') break;
-    },
-  ],
-  [
-    'a cancelled stream',
-    { text: 'one ', hang: true },
-    async (agent) => {
-      const reader = agent.stream('Hi').readable().getReader();
-      while ((await reader.read()).value?.[0]?.type !== 'reasoning-chunk');
-      await reader.cancel();
-    },
-  ],
-  [
-    'a hook that fails',
-    'ok',
-    (agent) => {
-      const remove = agent.addHook({ on: { 'pre-reasoning': () => Promise.reject(new Error('hook')) } });
-      return agent
-        .call('Hi')
-        .catch(() => {})
-        .finally(remove);
-    },
-  ],
-])('%s gives the place back', async (_what, reply, leave) => {
-  const semaphore = new Semaphore(1);
-  const { agent } = agentOf(semaphore, [reply, 'Fine', 'Fine']);
-  await leave(agent);
-  expect(semaphore.free).toBe(1);
-  expect(await agent.call('Again')).toMatchObject({ reason: 'stop' });
+test('inject: a running call that fails fails for all that were injected, and keeps their messages', async () => {
+  let fail!: () => void;
+  const wait = new Promise<void>((resolve) => (fail = resolve));
+  const { agent } = setUp([[{ wait }, { error: new Error('down') }], 'up again'], { whenBusy: 'inject' });
+  const calls = [agent.call('one'), agent.call('two'), agent.stream('three').result];
+  fail();
+  for (const one of await Promise.allSettled(calls)) expect(one).toMatchObject({ status: 'rejected', reason: { message: 'down' } });
+  expect((await agent.messages()).map(textOf)).toEqual(['one', 'two', 'three']);
+  expect((await agent.call()).text).toBe('up again');
 });
 
-test('a stream that nobody reads holds no place', () => {
-  const semaphore = new Semaphore(1);
-  agentOf(semaphore, []).agent.stream('Hi');
-  expect(semaphore.free).toBe(1);
-});
-
-test('a call that waits for its turn at its own agent holds no place meanwhile', async () => {
-  const semaphore = new Semaphore(2);
-  const { wait, open } = gate();
-  const { agent, model } = agentOf(semaphore, [[{ wait }, { text: 'One' }], 'Two'], { whenBusy: 'queue' });
-  const calls = Promise.all([agent.call('1'), agent.call('2')]);
-  await until(() => model.requests.length === 1);
-  expect(semaphore.free).toBe(1);
-  open();
-  expect((await calls).map(({ text }) => text)).toEqual(['One', 'Two']);
-});
-
-test('what is no semaphore is refused', () => {
-  expect(() => concurrency({} as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
-});
-
-test.for(Array.from({ length: 10 }, (_unused, seed) => seed))('many agents, any end: never too many at once, seed %i', async (seed) => {
-  const random = randomOf(seed);
-  const pause = async (): Promise<void> => {
-    for (let tick = Math.floor(random() * 40); tick > 0; tick -= 1) await Promise.resolve();
-  };
-  const semaphore = new Semaphore(3);
-  const asked = { now: 0, most: 0 };
-  const reply: ScriptedReply = () => {
-    asked.most = Math.max(asked.most, (asked.now += 1));
-    return [{ text: 'one ' }, { wait: pause }, { text: 'two' }, ...(random() < 0.3 ? [{ error: new Error('down') }] : [])];
-  };
-  const call = async (): Promise<void> => {
-    await pause();
-    const { agent, model } = agentOf(semaphore, [reply]);
-    // Once it has ended it is not asked any more, and its place is free.
-    agent.addHook({ on: { 'run-end': () => void (asked.now -= model.requests.length) } });
+test('queue: a call that leaves at any moment lets nobody past the one that follows', async () => {
+  for (let moment = 0; moment < 150; moment += 1) {
+    const [first, second] = [gate('first'), gate('second')];
+    const { agent, model } = setUp([first.reply, second.reply, 'last'], { whenBusy: 'queue' });
     const controller = new AbortController();
-    const events: AgentEvent[] = [];
-    const how = random();
-    if (how < 0.3) void pause().then(() => (how < 0.15 ? controller.abort() : agent.interrupt()));
-    const leaves = how > 0.8 ? 3 : Infinity;
-    const stream = agent.stream('Hi', { signal: controller.signal });
-    const reading = (async () => {
-      for await (const event of stream) if (events.push(event) >= leaves) break;
-    })();
-    await reading.catch(() => {});
-    if (leaves === Infinity) expect(orderFaults(events)).toEqual([]);
-    expect(historyFaults(await agent.messages())).toEqual([]);
-  };
-  await Promise.all(Array.from({ length: 20 }, call));
-  expect([semaphore.free, semaphore.waiting, asked.now]).toEqual([3, 0, 0]);
-  expect(asked.most).toBeLessThanOrEqual(3);
-  expect(asked.most).toBeGreaterThan(1);
+    const one = agent.call('1');
+    const two = agent.call('2');
+    const left = agent.call('3', { signal: controller.signal });
+    first.open();
+    for (let tick = 0; tick < moment; tick += 1) await Promise.resolve();
+    controller.abort();
+    expect([(await left).reason, (await one).text]).toEqual(['aborted', 'first']);
+    expect(agent.busy, `at ${moment}`).toBe(true);
+    const last = agent.call('4');
+    second.open();
+    expect([(await two).text, (await last).text]).toEqual(['second', 'last']);
+    expect(model.requests.map(({ messages }) => textOf(messages.at(-1)!))).toEqual(['1', '2', '4']);
+    expect(agent.busy).toBe(false);
+  }
+});
+
+test('queue: a stream has its place from its first read on', async () => {
+  const { agent, model } = setUp(['a', 'b'], { whenBusy: 'queue' });
+  const unread = agent.stream('unread');
+  const first = await agent.call('first');
+  expect([first.text, (await unread.result).text]).toEqual(['a', 'b']);
+  expect(model.requests.map(({ messages }) => textOf(messages.at(-1)!))).toEqual(['first', 'unread']);
+});
+
+test('a thousand agents from one set of options share nothing', async () => {
+  const User = contextToken<number>('user');
+  const whoAmI = tool({
+    name: 'who_am_i',
+    description: '',
+    input: z.object({}),
+    group: 'own',
+    execute: (_input, { get }) => `user ${get(User)}`,
+  });
+  const toolkit = new Toolkit([whoAmI], { groups: [{ name: 'own', description: '', active: false }] });
+  const heard: string[] = [];
+  const hooks = [{ on: { 'post-acting': (event: { sessionId: string }) => void heard.push(event.sessionId) } }];
+  const agents = Array.from({ length: 1000 }, (_unused, index) => {
+    const model = new ScriptedModel([{ toolCalls: [{ name: 'who_am_i' }] }, `answer ${index}`]);
+    return new ReActAgent({ name: 'a', sessionId: `s${index}`, model, tools: toolkit, hooks, toolContext: [provide(User, index)] });
+  });
+  agents.forEach((agent, index) => index % 2 && (agent.tools as Toolkit).updateGroups(['own'], true));
+  agents[7]!.addHook({ on: { 'post-acting': (event) => void heard.push(`${event.sessionId} again`) } });
+  const runs = agents.map((agent) => agent.call('go'));
+  agents[4]!.interrupt();
+  const results = await Promise.all(runs);
+  results.forEach((result, index) => expect(result).toMatchObject({ reason: index === 4 ? 'interrupted' : 'stop' }));
+  expect(results[6]!.text).toBe('answer 6');
+  for (const [index, agent] of agents.entries()) {
+    if (index === 4) continue;
+    const result = JSON.stringify(await agent.messages());
+    expect(result).toContain(index % 2 ? `"user ${index}"` : 'Tool not available');
+  }
+  expect(heard.filter((id) => id.endsWith('again'))).toEqual(['s7 again']);
+  expect(heard).toHaveLength(1000);
+  expect(toolkit.activeGroups()).toEqual([]);
+  expect(agents.filter(({ status }) => status.interrupted)).toEqual([agents[4]]);
 });

@@ -15,7 +15,7 @@ import { orderFaults } from '../testing/order-faults.ts';
 import { randomOf } from '../testing/random-of.ts';
 import { ScriptedModel, type ScriptedReply, type ScriptedStep } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import { concurrency } from './concurrency.ts';
+import { concurrency } from './concurrency-limit.ts';
 import { ReActAgent } from './react-agent.ts';
 import { Semaphore } from './semaphore.ts';
 import { toolRetry } from './tool-retry.ts';

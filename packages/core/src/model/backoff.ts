@@ -84,5 +84,6 @@ function wait(ms: number, signal: AbortSignal): Promise<void> {
     };
     const timer = setTimeout(end, Math.min(ms, longestTimeout));
     signal.addEventListener('abort', end);
+    if (signal.aborted) end();
   });
 }

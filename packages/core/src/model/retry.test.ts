@@ -140,6 +140,14 @@ test('retries are told of, and a listener that throws harms nobody', async () =>
   warn.mockRestore();
 });
 
+test('a listener may abort', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const controller = new AbortController();
+  const model = wrapModel(new ScriptedModel([fails, 'never']), retry({ onRetry: () => controller.abort() }));
+  await expect(ask(model, controller.signal)).rejects.toMatchObject({ code: 'ABORTED' });
+  expect(vi.getTimerCount()).toBe(0);
+});
+
 test('an abort ends the wait at once, and no timer stays', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const controller = new AbortController();
