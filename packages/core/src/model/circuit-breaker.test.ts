@@ -153,6 +153,12 @@ test('a trial that is aborted says nothing: the next request is the trial, also 
   expect(inner.requests).toHaveLength(3);
 });
 
+test('nor does one that was aborted before it began, whatever the reason', async () => {
+  const { breaker, model } = setUp(['never', 'never', 'never'], { failures: 1 });
+  await expect(ask(model, AbortSignal.abort(new Error('HTTP 500')))).rejects.toThrow('HTTP 500');
+  expect(breaker.state).toBe('closed');
+});
+
 test('a reader that leaves a reply gives its place back', async () => {
   const { clock, breaker, model } = setUp([fails, fails, 'a b c', 'Back']);
   await code(ask(model));

@@ -138,13 +138,16 @@ test('as bytes: a response’s body', async () => {
 });
 
 test('nothing is read ahead, and cancelling ends the run even while the model is silent', async () => {
-  const model = new ScriptedModel([[{ text: 'one ' }, { hang: true }], 'Fine']);
+  let fallSilent!: () => void;
+  const isSilent = new Promise<void>((resolve) => (fallSilent = resolve));
+  const model = new ScriptedModel([[{ text: 'one ' }, { wait: async () => fallSilent() }, { hang: true }], 'Fine']);
   const agent = new ReActAgent({ name: 'a', model });
   const stream = agent.stream('Hi');
   const reader = textStream(stream).readable().getReader();
   expect(model.requests).toHaveLength(0);
   expect(new TextDecoder().decode((await reader.read()).value)).toBe('one ');
   const silent = reader.read();
+  await isSilent;
   await reader.cancel();
   expect((await silent).done).toBe(true);
   expect(await stream.result).toMatchObject({ reason: 'aborted', text: 'one ' });
