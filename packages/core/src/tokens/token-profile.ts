@@ -1,12 +1,27 @@
-/** How one family of models counts: its text estimator, and what a request costs beside its text. */
+import type { MediaBlock } from '../message/content-block.ts';
+
+/** How one family of models counts: its text estimator, and what a request costs beside its text. All in tokens. */
 export interface TokenProfile {
   readonly name: string;
-  /** Tokens of a text; 0 for the empty one. */
+  /** Tokens of a text, not necessarily whole; 0 for the empty one. */
   countText(text: string): number;
+  /** Added once for each request: its frame, and the beginning of the answer. Default 0. */
+  readonly perRequest?: number;
   /** Added for each message: its role and delimiters. */
   readonly perMessage: number;
   /** Added for each tool call, beside its name and arguments. */
   readonly perToolCall: number;
   /** An image, a recording, a file: their bytes are never counted as text. */
   readonly perMedia: number;
+  /** In the place of `perMedia`, where the size of a medium is known. */
+  countMedia?(block: MediaBlock): number;
+  /** What the definitions of tools cost. Default: their JSON. */
+  readonly tools?: ToolCosts;
+}
+
+/** In a request with tools: `once`, and for each tool `each` and `factor` times the tokens of its JSON. */
+export interface ToolCosts {
+  readonly once: number;
+  readonly each: number;
+  readonly factor: number;
 }

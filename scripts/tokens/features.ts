@@ -1,0 +1,99 @@
+import type { WeightPrior } from './fit-weights.ts';
+
+/**
+ * The counters of `packages/core/src/tokens/text-features.ts`, in its order, each with the weight that the fit draws it to. A negative
+ * weight is possible only for those marked `free`.
+ */
+const priors: readonly (readonly [name: string, value: number, free?: 'free'])[] = [
+  ['words', 0.6],
+  ['letters', 0.15],
+  ['bigrams', 0.14, 'free'],
+  ['hard words', 0, 'free'],
+  ['camel', 0.5],
+  ['uppercase', 0, 'free'],
+  ['vietnamese', 0, 'free'],
+  ['digits', 0],
+  ['digit groups', 1],
+  ['spaced digits', 0],
+  ['punctuation marks', 0],
+  ['punctuation runs', 0.9],
+  ['punctuation words', 0, 'free'],
+  ['punctuation lines', 0, 'free'],
+  ['newline runs', 1],
+  ['space runs', 1.2],
+  ['spaced emoji', 0],
+  ['repeats', 0, 'free'],
+  ['cyrillic runs', 1],
+  ['arabic runs', 0.7],
+  ['indic runs', 1],
+  ['thai runs', 0.5],
+  ['hangul runs', 0.5],
+  ['cyrillic', 0.25],
+  ['cyrillic slavic', 0.6],
+  ['cyrillic extended', 0.6],
+  ['arabic', 0.4],
+  ['arabic extended', 0.4],
+  ['bengali', 0.5],
+  ['gurmukhi', 0.5],
+  ['gujarati', 0.5],
+  ['tamil', 0.5],
+  ['telugu', 0.5],
+  ['malayalam', 0.5],
+  ['sinhala', 0.5],
+  ['thai', 0.5],
+  ['hangul', 0.6],
+  ['greek', 0.5],
+  ['hebrew', 0.5],
+  ['devanagari', 0.4],
+  ['lao', 1.5],
+  ['tibetan', 1.5],
+  ['ethiopic', 1.5],
+  ['burmese', 1],
+  ['khmer', 1],
+  ['georgian', 0.8],
+  ['armenian', 0.8],
+  ['jamo', 0],
+  ['hiragana', 0.6],
+  ['katakana', 0.6],
+  ['han rare', 1.2],
+  ['han common', 0.6, 'free'],
+  ['cjk punctuation', 1],
+  ['sign', 1],
+  ['symbol', 1.8],
+  ['box', 1],
+  ['emoji', 2],
+  ['emoji new', 2.5],
+  ['joiner', 1],
+  ['mark', 1],
+  ['other', 2.5],
+];
+
+/** Tokens of a single Hangul letter, which the corpus hardly has: the means of 19 forms of chat (ㅋㅋ, ㅠㅠ, ㅎㅎ, …). */
+const jamo: Readonly<Record<string, number>> = {
+  o200k: 1.6,
+  cl100k: 2.7,
+  qwen3: 1.5,
+  llama3: 1.4,
+  deepseek3: 2.3,
+  gemma3: 1,
+  mistral: 3.4,
+  claude3: 4.4,
+  claude5: 4.4,
+};
+
+export const featureNames: readonly string[] = priors.map(([name]) => name);
+
+/** The jamo's weight of one tokenizer. */
+export function jamoWeight(tokenizer: string): number {
+  const weight = jamo[tokenizer];
+  if (weight === undefined) throw new Error(`The tokens of a jamo are not known for ${tokenizer}.`);
+  return weight;
+}
+
+/** The priors of one fit. */
+export function weightPriors(jamoTokens: number): readonly WeightPrior[] {
+  return priors.map(([name, value, free]) => {
+    if (name === 'jamo') return { value: jamoTokens, min: jamoTokens, max: jamoTokens };
+    return { value, min: free ? -4 : 0, max: 4 };
+  });
+}

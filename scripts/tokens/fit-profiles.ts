@@ -1,0 +1,39 @@
+import { countFeatures } from '../../packages/core/src/tokens/text-features.ts';
+import { readSegments, tokenizers, type Segment } from './corpus.ts';
+import { jamoWeight, weightPriors } from './features.ts';
+import { fitWeights } from './fit-weights.ts';
+import { quantizeWeights } from './quantize-weights.ts';
+
+/** What `generic` is fitted to: the geometric mean of these families' tokens. */
+const genericFamilies: readonly string[] = ['o200k', 'qwen3', 'llama3', 'deepseek3', 'gemma3', 'mistral', 'claude3', 'claude5'];
+
+/** Weights by profile, a character each: those of each tokenizer of the corpus, and `generic`. Fitted to the train part alone. */
+export function fitProfiles(): ReadonlyMap<string, string> {
+  const segments = readSegments('train');
+  const rows = segments.map(({ text }) => Float64Array.from(countFeatures(text)));
+  const importance = importanceOf(segments);
+  const fit = (tokens: readonly number[], jamo: number): string => {
+    const input = { rows, tokens, importance, priors: weightPriors(jamo) };
+    return quantizeWeights(fitWeights(input), input);
+  };
+  const columns = genericFamilies.map((family) => tokenizers.indexOf(family));
+  const fitted = tokenizers.map((name, column) => {
+    const tokens = segments.map(({ counts }) => counts[column]!);
+    return [name, fit(tokens, jamoWeight(name))] as const;
+  });
+  const genericTokens = segments.map(({ counts }) => eighthRoot(columns.map((column) => counts[column]!)));
+  return new Map([...fitted, ['generic', fit(genericTokens, eighthRoot(genericFamilies.map(jamoWeight)))]]);
+}
+
+/** A group of many texts counts more than one of few, but not in proportion. */
+function importanceOf(segments: readonly Segment[]): readonly number[] {
+  const sizes = new Map<string, number>();
+  for (const { group } of segments) sizes.set(group, (sizes.get(group) ?? 0) + 1);
+  return segments.map(({ group }) => 1 / Math.sqrt(sizes.get(group)!));
+}
+
+/** The geometric mean of eight numbers. `Math.pow` may differ between machines, a square root may not. */
+function eighthRoot(values: readonly number[]): number {
+  const product = values.reduce((a, b) => a * b, 1);
+  return Math.sqrt(Math.sqrt(Math.sqrt(product)));
+}

@@ -1,0 +1,53 @@
+import { decodeWeight } from '../../packages/core/src/tokens/fitted-profile.ts';
+import { weigh, type FitInput } from './fit-weights.ts';
+
+/** The printable characters from `#` to `~`, and what they stand for as weights, in ascending order. */
+const characters: readonly string[] = Array.from({ length: 92 }, (_, i) => String.fromCharCode(35 + i));
+const grid: readonly number[] = characters.map(decodeWeight);
+
+/**
+ * Weights as one character each. From the nearest ones on, each is moved by a step or two as long as that makes the sum of the errors
+ * smaller: what rounding one weight spoils, another makes good.
+ */
+export function quantizeWeights(weights: readonly number[], { rows, tokens, importance, priors }: FitInput): string {
+  const steps = weights.map(nearest);
+  const estimates = rows.map((row) =>
+    weigh(
+      row,
+      steps.map((step) => grid[step]!),
+    ),
+  );
+  const columns = weights.map((_, column) => [...rows.keys()].filter((i) => rows[i]![column] !== 0));
+
+  for (let moved = true; moved;) {
+    moved = false;
+    for (const [column, { min, max }] of priors.entries()) {
+      const step = steps[column]!;
+      const candidates = [-2, -1, 1, 2].map((by) => step + by).filter((to) => grid[to]! >= min && grid[to]! <= max);
+      const gains = candidates.map((to) => gainOf(column, grid[to]! - grid[step]!));
+      const best = Math.max(0, ...gains);
+      if (best < 1e-9) continue;
+      const to = candidates[gains.indexOf(best)]!;
+      for (const i of columns[column]!) estimates[i]! += (grid[to]! - grid[step]!) * rows[i]![column]!;
+      steps[column] = to;
+      moved = true;
+    }
+  }
+  return steps.map((step) => characters[step]).join('');
+
+  /** How much smaller the sum of the errors gets when a weight changes. */
+  function gainOf(column: number, change: number): number {
+    let gain = 0;
+    for (const i of columns[column]!) {
+      const before = Math.abs(estimates[i]! - tokens[i]!);
+      const after = Math.abs(estimates[i]! + change * rows[i]![column]! - tokens[i]!);
+      gain += (importance[i]! * (before - after)) / tokens[i]!;
+    }
+    return gain;
+  }
+}
+
+function nearest(weight: number): number {
+  const distances = grid.map((value) => Math.abs(value - weight));
+  return distances.indexOf(Math.min(...distances));
+}
