@@ -1,6 +1,8 @@
+import { AgentError } from '../error/agent-error.ts';
 import type { ContentBlock, ToolUse } from '../message/content-block.ts';
+import { isBlock } from '../message/is-block.ts';
 import type { Msg } from '../message/msg.ts';
-import type { ToolSchema } from '../model/chat-model.ts';
+import type { ModelRequest, ToolSchema } from '../model/chat-model.ts';
 import { arc } from './arc-profile.ts';
 import type { TokenProfile } from './token-profile.ts';
 
@@ -9,21 +11,45 @@ type Counts = WeakMap<object, number>;
 /** Messages and tool schemas are never mutated, so an object is counted once a profile. */
 const countsOf: WeakMap<TokenProfile, Counts> = new WeakMap();
 
-/** Estimated tokens of a message: text, thinking, tool calls with their arguments, tool results; media at the profile's flat rate. */
+/**
+ * Estimated tokens of a message: text, thinking, tool calls with their arguments, tool results, and what the profile adds for the
+ * message and each call; media at the profile's rate, never by their bytes. `INVALID_MESSAGE` for content that is none.
+ */
 export function countMessage(message: Msg, profile: TokenProfile = arc): number {
-  return cached(message, profile, () => profile.perMessage + countBlocks(message.content, profile));
+  return Math.round(tokensOf(message, profile));
 }
 
-/** Estimated tokens of the tools' names, descriptions and parameters. */
+/** Estimated tokens of several messages, rounded once. */
+export function countMessages(messages: readonly Msg[], profile: TokenProfile = arc): number {
+  return Math.round(sumOf(messages, profile));
+}
+
+/** Estimated tokens of the tools' names, descriptions and parameters, as a model of this profile is sent them. */
 export function countTools(tools: readonly ToolSchema[], profile: TokenProfile = arc): number {
-  return tools.reduce((sum, tool) => sum + cached(tool, profile, () => profile.countText(JSON.stringify(tool))), 0);
+  if (tools.length === 0) return 0;
+  const { once, each, factor } = profile.tools ?? { once: 0, each: 0, factor: 1 };
+  const definition = (tool: ToolSchema): number => each + factor * profile.countText(JSON.stringify(tool));
+  return Math.round(tools.reduce((sum, tool) => sum + cached(tool, profile, definition), once));
 }
 
-function cached(key: object, profile: TokenProfile, count: () => number): number {
+/** Estimated tokens of a whole request, with its frame. */
+export function countRequest({ messages, tools }: Pick<ModelRequest, 'messages' | 'tools'>, profile: TokenProfile = arc): number {
+  return Math.round((profile.perRequest ?? 0) + sumOf(messages, profile)) + countTools(tools, profile);
+}
+
+function sumOf(messages: readonly Msg[], profile: TokenProfile): number {
+  return messages.reduce((sum, message) => sum + tokensOf(message, profile), 0);
+}
+
+function tokensOf(message: Msg, profile: TokenProfile): number {
+  return cached(message, profile, ({ content }) => profile.perMessage + countBlocks(content, profile));
+}
+
+function cached<T extends object>(key: T, profile: TokenProfile, count: (key: T) => number): number {
   let counts = countsOf.get(profile);
   if (!counts) countsOf.set(profile, (counts = new WeakMap()));
   let tokens = counts.get(key);
-  if (tokens === undefined) counts.set(key, (tokens = count()));
+  if (tokens === undefined) counts.set(key, (tokens = count(key)));
   return tokens;
 }
 
@@ -32,6 +58,7 @@ function countBlocks(blocks: readonly ContentBlock[], profile: TokenProfile): nu
 }
 
 function countBlock(block: ContentBlock, profile: TokenProfile): number {
+  if (!isBlock(block)) throw new AgentError('INVALID_MESSAGE', 'A message holds something that is no content block.');
   switch (block.type) {
     case 'text':
       return profile.countText(block.text);
@@ -42,7 +69,7 @@ function countBlock(block: ContentBlock, profile: TokenProfile): number {
     case 'tool_result':
       return typeof block.output === 'string' ? profile.countText(block.output) : countBlocks(block.output, profile);
     default:
-      return profile.perMedia;
+      return profile.countMedia?.(block) ?? profile.perMedia;
   }
 }
 

@@ -1,20 +1,12 @@
 import { countFeatures } from './text-features.ts';
 import type { TokenProfile, ToolCosts } from './token-profile.ts';
 
-export interface FittedOptions {
-  readonly name: string;
-  /** One character a counter (`decodeWeight`). */
-  readonly weights: string;
-  readonly tools: ToolCosts;
-  /** An image whose size is not known, at its highest usual price. */
-  readonly perMedia: number;
-}
-
 /**
- * A profile whose text estimator weighs the counters of a text. Frame and tool calls cost what the dearest of the known chat templates
- * takes, so that a request is not longer than estimated.
+ * A profile whose text estimator weighs the counters of a text; `weights` has one character a counter (`decodeWeight`). Frame and tool
+ * calls cost what the dearest of the known chat templates takes, a medium what an image of full size does, so that a request is not
+ * longer than estimated.
  */
-export function fittedProfile({ name, weights, tools, perMedia }: FittedOptions): TokenProfile {
+export function fittedProfile(name: string, weights: string, tools: ToolCosts, perMedia = 1600): TokenProfile {
   let decoded: Float64Array | undefined;
   return { name, countText, perRequest: 8, perMessage: 5, perToolCall: 14, perMedia, tools };
 

@@ -11,80 +11,35 @@ import {
   o200kWeights,
   qwen3Weights,
 } from './profile-weights.ts';
-import type { TokenProfile, ToolCosts } from './token-profile.ts';
-
-/** OpenAI, Gemini, Kimi: definitions in a shorter form than JSON. */
-const compact: ToolCosts = { once: 20, each: 6, factor: 0.95 };
-const json: ToolCosts = { once: 60, each: 30, factor: 1.25 };
-/** With instructions for their use. */
-const claude: ToolCosts = { once: 410, each: 30, factor: 1.25 };
+import type { TokenProfile } from './token-profile.ts';
+import { claudeTools, compactTools, jsonTools } from './tool-costs.ts';
 
 /** GPT-4o, 4.1 and 5, o1 to o4, gpt-oss. Near: Kimi, Grok. */
-export const o200k: TokenProfile = /* @__PURE__ */ fittedProfile({
-  name: 'o200k',
-  weights: o200kWeights,
-  tools: compact,
-  perMedia: 3000,
-});
+export const o200k: TokenProfile = /* @__PURE__ */ fittedProfile('o200k', o200kWeights, compactTools, 3000);
 
 /** GPT-4 and 3.5. */
-export const cl100k: TokenProfile = /* @__PURE__ */ fittedProfile({
-  name: 'cl100k',
-  weights: cl100kWeights,
-  tools: compact,
-  perMedia: 1600,
-});
+export const cl100k: TokenProfile = /* @__PURE__ */ fittedProfile('cl100k', cl100kWeights, compactTools);
 
 /** Qwen 2, 2.5 and 3. Near: GLM. */
-export const qwen3: TokenProfile = /* @__PURE__ */ fittedProfile({ name: 'qwen3', weights: qwen3Weights, tools: json, perMedia: 1600 });
+export const qwen3: TokenProfile = /* @__PURE__ */ fittedProfile('qwen3', qwen3Weights, jsonTools);
 
 /** Llama 3. */
-export const llama3: TokenProfile = /* @__PURE__ */ fittedProfile({ name: 'llama3', weights: llama3Weights, tools: json, perMedia: 1600 });
+export const llama3: TokenProfile = /* @__PURE__ */ fittedProfile('llama3', llama3Weights, jsonTools);
 
 /** DeepSeek V3 and R1. */
-export const deepseek3: TokenProfile = /* @__PURE__ */ fittedProfile({
-  name: 'deepseek3',
-  weights: deepseek3Weights,
-  tools: json,
-  perMedia: 1600,
-});
+export const deepseek3: TokenProfile = /* @__PURE__ */ fittedProfile('deepseek3', deepseek3Weights, jsonTools);
 
 /** Gemma 3. Near: Gemini. */
-export const gemma3: TokenProfile = /* @__PURE__ */ fittedProfile({
-  name: 'gemma3',
-  weights: gemma3Weights,
-  tools: compact,
-  perMedia: 1600,
-});
+export const gemma3: TokenProfile = /* @__PURE__ */ fittedProfile('gemma3', gemma3Weights, compactTools);
 
 /** Mistral with the Tekken tokenizer: Nemo, Pixtral and newer. */
-export const mistral: TokenProfile = /* @__PURE__ */ fittedProfile({
-  name: 'mistral',
-  weights: mistralWeights,
-  tools: json,
-  perMedia: 1600,
-});
+export const mistral: TokenProfile = /* @__PURE__ */ fittedProfile('mistral', mistralWeights, jsonTools);
 
 /** Claude 3 to Opus 4.6. */
-export const claude3: TokenProfile = /* @__PURE__ */ fittedProfile({
-  name: 'claude3',
-  weights: claude3Weights,
-  tools: claude,
-  perMedia: 1600,
-});
+export const claude3: TokenProfile = /* @__PURE__ */ fittedProfile('claude3', claude3Weights, claudeTools);
 
 /** Claude Opus 4.7 and newer. */
-export const claude5: TokenProfile = /* @__PURE__ */ fittedProfile({
-  name: 'claude5',
-  weights: claude5Weights,
-  tools: claude,
-  perMedia: 3000,
-});
+export const claude5: TokenProfile = /* @__PURE__ */ fittedProfile('claude5', claude5Weights, claudeTools, 3000);
 
 /** The middle of all of these but `cl100k`, for a model of an unknown family. */
-export const generic: TokenProfile = /* @__PURE__ */ fittedProfile({
-  name: 'generic',
-  weights: genericWeights,
-  tools: json,
-  perMedia: 1600,
-});
+export const generic: TokenProfile = /* @__PURE__ */ fittedProfile('generic', genericWeights, jsonTools);

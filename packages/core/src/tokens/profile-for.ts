@@ -1,0 +1,38 @@
+import { AgentError } from '../error/agent-error.ts';
+import { fittedProfile } from './fitted-profile.ts';
+import { o200kWeights } from './profile-weights.ts';
+import { cl100k, claude3, claude5, deepseek3, gemma3, generic, llama3, mistral, o200k, qwen3 } from './profiles.ts';
+import type { TokenProfile } from './token-profile.ts';
+import { jsonTools } from './tool-costs.ts';
+
+/** The tokenizer of `o200k`, near enough, in another frame. */
+const grok: TokenProfile = /* @__PURE__ */ fittedProfile('grok', o200kWeights, jsonTools);
+
+/**
+ * The profile of a model by its name, with or without a vendor's prefix: `gpt-5-mini`, `openai/gpt-5-mini`,
+ * `us.anthropic.claude-sonnet-4-20250514-v1:0`, `models/gemini-2.5-pro`. `generic` for a name that tells nothing. Brings all profiles
+ * along; to have just one, import it.
+ */
+export function profileFor(modelId: string): TokenProfile {
+  if (typeof modelId !== 'string') throw new AgentError('INVALID_INPUT', 'profileFor() needs the name of a model.');
+  const id = modelId.toLowerCase();
+  if (id.includes('claude')) return claudeVersion(id) < 4.07 ? claude3 : claude5;
+  // Tokenizers before those that the profiles know.
+  if (/mixtral|mistral-7b|codellama|llama-?v?2/.test(id)) return generic;
+  // A distilled model is named after the model it learned from as well.
+  if (/qwen|qwq|qvq|glm/.test(id)) return qwen3;
+  if (id.includes('llama')) return llama3;
+  if (id.includes('deepseek')) return deepseek3;
+  if (/gemini|gemma/.test(id)) return gemma3;
+  if (/stral|pixtral|voxtral/.test(id)) return mistral;
+  if (id.includes('grok')) return grok;
+  // gpt-4 and gpt-4-1106, not gpt-4o, gpt-4.1, gpt-41
+  if (/gpt-?(?:3|4(?![o.]|-?[15](?!\d)))/.test(id)) return cl100k;
+  return /gpt|codex|kimi|moonshot|(?:^|[/.:])o\d/.test(id) ? o200k : generic;
+}
+
+/** `claude-3-5-sonnet-20241022` is 3.05, `claude-opus-4-20250514` 4, `claude-opus-4.7` 4.07; infinite where there is no number. */
+function claudeVersion(id: string): number {
+  const [, major = Infinity, minor = 0] = /claude\D{0,40}(\d+)(?:[.-](\d\d?)(?!\d))?/.exec(id) ?? [];
+  return Number(major) + Number(minor) / 100;
+}
