@@ -26,9 +26,7 @@ export function accuracyOf(errors: readonly number[]): Accuracy {
 
 /** The accuracy in each group, in the corpus's order. */
 export function accuracyByGroup(segments: readonly Segment[], errors: readonly number[]): ReadonlyMap<string, Accuracy> {
-  return new Map(
-    groupNames.map((group) => [group, accuracyOf(errors.filter((_, i) => segments[i]!.group === group))] as const),
-  );
+  return new Map(groupNames.map((group) => [group, accuracyOf(errors.filter((_, i) => segments[i]!.group === group))] as const));
 }
 
 /** The kinds of text that the histories are made of, with the parts they have. */

@@ -67,9 +67,13 @@ export type { InferOutput, SchemaLike, StandardSchema } from './schema/to-schema
 export { textStream } from './stream/text-stream.ts';
 export type { TextSource, TextStream, TextStreamOptions } from './stream/text-stream.ts';
 export { arc } from './tokens/arc-profile.ts';
-export { countMessage, countTools } from './tokens/count-message.ts';
+export { countMessage, countMessages, countRequest, countTools } from './tokens/count-message.ts';
 export { estimateTokens } from './tokens/estimate-tokens.ts';
-export type { TokenProfile } from './tokens/token-profile.ts';
+export { profileFor } from './tokens/profile-for.ts';
+export { cl100k, claude3, claude5, deepseek3, gemma3, generic, llama3, mistral, o200k, qwen3 } from './tokens/profiles.ts';
+export { TokenCalibration } from './tokens/token-calibration.ts';
+export type { ObservedRequest, TokenCalibrationOptions } from './tokens/token-calibration.ts';
+export type { TokenProfile, ToolCosts } from './tokens/token-profile.ts';
 export { contextToken, provide } from './tool/context-token.ts';
 export type { ContextEntry, ContextToken } from './tool/context-token.ts';
 export type { ForkOptions, ToolSet } from './tool/tool-set.ts';

@@ -42,9 +42,10 @@ function sumOf(messages: readonly Msg[], profile: TokenProfile): number {
 }
 
 function tokensOf(message: Msg, profile: TokenProfile): number {
-  return cached(message, profile, ({ content }) => profile.perMessage + countBlocks(content, profile));
+  return cached(message, profile, (one) => profile.perMessage + countBlocks(one?.content, profile));
 }
 
+/** `count` comes before the key is kept, and refuses one that is no object. */
 function cached<T extends object>(key: T, profile: TokenProfile, count: (key: T) => number): number {
   let counts = countsOf.get(profile);
   if (!counts) countsOf.set(profile, (counts = new WeakMap()));
@@ -53,12 +54,12 @@ function cached<T extends object>(key: T, profile: TokenProfile, count: (key: T)
   return tokens;
 }
 
-function countBlocks(blocks: readonly ContentBlock[], profile: TokenProfile): number {
+function countBlocks(blocks: readonly ContentBlock[] | undefined, profile: TokenProfile): number {
+  if (!Array.isArray(blocks) || !blocks.every(isBlock)) throw new AgentError('INVALID_MESSAGE', 'A message has no blocks of content.');
   return blocks.reduce((sum, block) => sum + countBlock(block, profile), 0);
 }
 
 function countBlock(block: ContentBlock, profile: TokenProfile): number {
-  if (!isBlock(block)) throw new AgentError('INVALID_MESSAGE', 'A message holds something that is no content block.');
   switch (block.type) {
     case 'text':
       return profile.countText(block.text);
