@@ -1,3 +1,4 @@
+// npm run bench -- tokens: the token estimators (tokens.mjs).
 // npm run bench [-- --runtimes node,workerd,chromium] [--scenarios s1,s2] [--contenders floor,isoloop] [--reps N] [--write]
 // The same work by every contender in one run, repetitions interleaved; prints CPU and its ratio to the floor.
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -6,8 +7,10 @@ import { parseArgs } from 'node:util';
 import { measure } from './lib/measure.mjs';
 import { resultsMarkdown, scenarioTable } from './lib/report.mjs';
 import { startServer } from './lib/start-server.mjs';
+import { benchTokens } from './tokens.mjs';
 
-const { values: options } = parseArgs({
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     runtimes: { type: 'string', default: 'node' },
     scenarios: { type: 'string', default: 's1,s2,s3,s4-100' },
@@ -16,6 +19,11 @@ const { values: options } = parseArgs({
     write: { type: 'boolean', default: false },
   },
 });
+if (positionals.length > 0) {
+  if (positionals.join() !== 'tokens') throw new Error(`There is no benchmark "${positionals.join(' ')}"; there is "tokens".`);
+  benchTokens();
+  process.exit();
+}
 const folder = import.meta.dirname;
 const names = options.contenders.split(',');
 if (!names.includes('floor')) throw new Error('Without the contender "floor" there is nothing to compare with.');

@@ -1,28 +1,30 @@
 import type { WeightPrior } from './fit-weights.ts';
 
+const free = -4;
+
 /**
- * The counters of `packages/core/src/tokens/text-features.ts`, in its order, each with the weight that the fit draws it to. A negative
- * weight is possible only for those marked `free`.
+ * The counters of `packages/core/src/tokens/text-features.ts`, in its order, each with the weight that the fit draws it to, and the
+ * lowest that it may give, 0 where none is said.
  */
-const priors: readonly (readonly [name: string, value: number, free?: 'free'])[] = [
+const priors: readonly (readonly [name: string, value: number, min?: number])[] = [
   ['words', 0.6],
   ['letters', 0.15],
-  ['bigrams', 0.14, 'free'],
-  ['hard words', 0, 'free'],
+  ['bigrams', 0.14, free],
+  ['hard words', 0, free],
   ['camel', 0.5],
-  ['uppercase', 0, 'free'],
-  ['vietnamese', 0, 'free'],
+  ['uppercase', 0, free],
+  ['vietnamese', 0, free],
   ['digits', 0],
   ['digit groups', 1],
   ['spaced digits', 0],
   ['punctuation marks', 0],
   ['punctuation runs', 0.9],
-  ['punctuation words', 0, 'free'],
-  ['punctuation lines', 0, 'free'],
+  ['punctuation words', 0, free],
+  ['punctuation lines', 0, free],
   ['newline runs', 1],
   ['space runs', 1.2],
   ['spaced emoji', 0],
-  ['repeats', 0, 'free'],
+  ['repeats', 0, free],
   ['cyrillic runs', 1],
   ['arabic runs', 0.7],
   ['indic runs', 1],
@@ -56,7 +58,7 @@ const priors: readonly (readonly [name: string, value: number, free?: 'free'])[]
   ['hiragana', 0.6],
   ['katakana', 0.6],
   ['han rare', 1.2],
-  ['han common', 0.6, 'free'],
+  ['han common', 0.6, free],
   ['cjk punctuation', 1],
   ['sign', 1],
   ['symbol', 1.8],
@@ -65,7 +67,7 @@ const priors: readonly (readonly [name: string, value: number, free?: 'free'])[]
   ['emoji new', 2.5],
   ['joiner', 1],
   ['mark', 1],
-  ['other', 2.5],
+  ['other', 2.5, 1],
 ];
 
 /** Tokens of a single Hangul letter, which the corpus hardly has: the means of 19 forms of chat (ㅋㅋ, ㅠㅠ, ㅎㅎ, …). */
@@ -92,8 +94,7 @@ export function jamoWeight(tokenizer: string): number {
 
 /** The priors of one fit. */
 export function weightPriors(jamoTokens: number): readonly WeightPrior[] {
-  return priors.map(([name, value, free]) => {
-    if (name === 'jamo') return { value: jamoTokens, min: jamoTokens, max: jamoTokens };
-    return { value, min: free ? -4 : 0, max: 4 };
+  return priors.map(([name, value, min = 0]) => {
+    return name === 'jamo' ? { value: jamoTokens, min: jamoTokens, max: jamoTokens } : { value, min, max: 4 };
   });
 }

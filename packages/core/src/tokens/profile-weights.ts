@@ -2,9 +2,9 @@
 // whose README names the tokenizers and the texts' sources. A character is a weight (`decodeWeight` in fitted-profile.ts), in the order of
 // the counters (counter.ts, character-class.ts); `npm run tokens:report -- --weights` prints them as numbers.
 
-export const o200kWeights = "[NNNUK1D`]F`0'`bM(^SK]TNgQSUUYVUWTZUYVWUjfkXZSTgZXfXb\\kbjq[b^";
+export const o200kWeights = "[NNNUK1D`]F`0'`bM(^SK]TNgQSUUYVUWTZUYVWUjfkXZSTgZXfXb\\kbjq[b`";
 
-export const cl100kWeights = 'YQRANFBD``G_/*]dD)bZifVSqu[dafhdigi^_abbmltlhllq^^m]aDiatpbcD';
+export const cl100kWeights = 'YQRANFBD``G_/*]dD)bZifVSqu[dafhdigi^_abbmltlhllq^^m]aDiatpbc`';
 
 export const qwen3Weights = "WQQIMI*^R\\G`.'^df-\\afgTQvlQa_ff`edeW[`WacdagcaafWYbXc_g^`egDi";
 
@@ -14,10 +14,10 @@ export const deepseek3Weights = 'WQQ=QLNF`[H`3&`bV*[PXhXPokU]U_^X\\\\_SZXY[ibn_c
 
 export const gemma3Weights = 'ZNNMUK1^R]J_M5b`^5_VN^ZMdeSPRZVRVSWSVVYSY[]VWVY`STaVg]gX_pWWs';
 
-export const mistralWeights = 'YOOMSN0_NZGa1$cbD5[ODaVPeeSYW\\\\VXXuWXVXWtntYtWUwWYf]^^k\\zqim_';
+export const mistralWeights = 'YOOMSN0_NZGa1$cbD5[ODaVPeeSYW\\\\VXXuWXVXWtntYtWUwWYf]^^k\\zqim`';
 
 export const claude3Weights = 'YQR;^PPD`\\Ia;7_^d-V]bh[T[jY_]m^\\]a^]a]]^edgaa\\[~Y^i__VtbtlcDg';
 
-export const claude5Weights = 'VUS1^X8F`XP`58`Ze%VYbh_T[jZ`]m^\\]a^]`]]^edgaa\\\\~Y^h_c^shtkbDD';
+export const claude5Weights = 'VUS1^X8F`XP`58`Ze%VYbh_T[jZ`]m^\\]a^]`]]^edgaa\\\\~Y^h_c^shtkbD`';
 
 export const genericWeights = 'ZPPFUN2R^ZI`2+`b[,ZV]dZQhgU[Xa]Y]\\aWZYZZfei_b[[mWZeZb]k`lpaSh';

@@ -115,12 +115,15 @@ function countWord(text: string, start: number, { classes, levels, counts }: Tab
     const kind = classes[unit]!;
     if (kind > ACCENTED) break;
     let letter = ACCENT;
-    if (kind === LOWER) letter = unit - 0x61;
-    else if (kind === UPPER) {
-      letter = unit - 0x41;
-      uppercase++;
-      if (before === LOWER) counts[CAMEL]!++;
-    } else if (isVietnamese(unit)) counts[VIETNAMESE]!++;
+    if (kind === ACCENTED) {
+      if (isVietnamese(unit)) counts[VIETNAMESE]!++;
+    } else {
+      letter = (unit & 31) - 1;
+      if (kind === UPPER) {
+        uppercase++;
+        if (before === LOWER) counts[CAMEL]!++;
+      }
+    }
     level += levels[pair + letter]!;
     pair = letter * ROW;
     before = kind;

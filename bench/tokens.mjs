@@ -1,0 +1,103 @@
+// npm run bench -- tokens: speed of the token estimators on the held-out texts, all in this process, repetitions interleaved; then the
+// time for ten times as much of what a text should not be.
+import { readFileSync } from 'node:fs';
+import { estimateTokenCount } from 'tokenx';
+import { arc, estimateTokens, o200k } from '../packages/core/dist/index.js';
+
+const reps = 9;
+const estimators = {
+  'isoloop, o200k': (text) => estimateTokens(text, o200k),
+  'isoloop, arc': (text) => estimateTokens(text, arc),
+  'tokenx 2.2': estimateTokenCount,
+};
+
+const segments = readFileSync(`${import.meta.dirname}/../test/fixtures/tokens/held.jsonl`, 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line));
+const sets = {
+  'all scripts': () => true,
+  'English, code, JSON': ({ l }) => /^(en-|json|tool-|js$|ts$|py$|jvm$|cpp$|rust$|go$|shyaml$)/.test(l),
+  'Chinese, Japanese, Korean': ({ l }) => /^(zh-|ja$|ko$)/.test(l),
+};
+
+const awkward = {
+  base64: () => 'iVBORw0KGgoAAAANSUhEUgAAB9oAAAaQCAIAAAB+',
+  letters: () => 'a',
+  spaces: () => ' ',
+  newlines: () => '\n',
+  digits: () => '7',
+  punctuation: () => '{[("',
+  emoji: () => '👩‍👩‍👧‍👦👍🏽',
+  'lone surrogates': () => '\ud83d\ude00\ud83d\udc00\udc00',
+  'control characters': () => '\u0000\u0007\u001b',
+  Korean: () => '안녕하세요ㅋㅋ ',
+};
+
+export function benchTokens() {
+  console.log(`Node ${process.version}. MB/s of UTF-8, median of ${reps} (range); a call a segment of 40 to 1,500 characters.`);
+  for (const [name, includes] of Object.entries(sets)) {
+    const texts = segments.filter(includes).map(({ t }) => t);
+    console.log(`\n${name}: ${texts.length} texts`);
+    printSpeeds(speeds(texts));
+  }
+  console.log(
+    '\nMilliseconds for 1 MB and 10 MB (UTF-16 units) in one call, isoloop with o200k: ten times as much takes about ten times as long.',
+  );
+  for (const [name, unit] of Object.entries(awkward)) {
+    const [one, ten] = [1e6, 1e7].map((length) => timeOf(unit(), length));
+    console.log(`  ${name.padEnd(20)} ${one.toFixed(2).padStart(8)} ${ten.toFixed(2).padStart(8)}   ratio ${(ten / one).toFixed(1)}`);
+  }
+}
+
+/** MB/s of each estimator in each repetition; each repetition begins with another one. */
+function speeds(texts) {
+  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  const names = Object.keys(estimators);
+  const samples = Object.fromEntries(names.map((name) => [name, []]));
+  for (let rep = -2; rep < reps; rep++) {
+    for (const [turn] of names.entries()) {
+      const name = names[(turn + rep + names.length) % names.length];
+      const speed = bytes / 1e3 / passMs(estimators[name], texts);
+      if (rep >= 0) samples[name].push(speed);
+    }
+  }
+  return samples;
+}
+
+/** Milliseconds of a pass over all texts, the mean of as many as 50 ms hold. */
+function passMs(estimate, texts) {
+  const begin = performance.now();
+  let passes = 0;
+  let tokens = 0;
+  while (performance.now() - begin < 50) {
+    for (const text of texts) tokens += estimate(text);
+    passes++;
+  }
+  if (tokens === 0) throw new Error('Nothing was counted.');
+  return (performance.now() - begin) / passes;
+}
+
+function printSpeeds(samples) {
+  const base = median(samples['tokenx 2.2']);
+  for (const [name, values] of Object.entries(samples)) {
+    const range = `(${Math.min(...values).toFixed(0)} to ${Math.max(...values).toFixed(0)})`;
+    const speed = median(values);
+    console.log(`  ${name.padEnd(20)} ${speed.toFixed(0).padStart(5)} ${range.padEnd(14)} ${(speed / base).toFixed(1)} × tokenx`);
+  }
+}
+
+function timeOf(unit, length) {
+  // A joined text is made flat here, not while it is measured.
+  const text = Buffer.from(unit.repeat(Math.ceil(length / unit.length)).slice(0, length), 'utf16le').toString('utf16le');
+  const times = Array.from({ length: 5 }, () => {
+    const begin = performance.now();
+    estimateTokens(text, o200k);
+    return performance.now() - begin;
+  });
+  return median(times);
+}
+
+function median(values) {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+}
