@@ -25,11 +25,17 @@ export function fitProfiles(): ReadonlyMap<string, string> {
   return new Map([...fitted, ['generic', fit(genericTokens, eighthRoot(genericFamilies.map(jamoWeight)))]]);
 }
 
-/** A group of many texts counts more than one of few, but not in proportion. */
+/**
+ * A group of many texts counts more than one of few, but not in proportion, and so does a long text against a short one. English counts
+ * twice: prompts, tools and comments are in English whatever the conversation is in.
+ */
 function importanceOf(segments: readonly Segment[]): readonly number[] {
   const sizes = new Map<string, number>();
   for (const { group } of segments) sizes.set(group, (sizes.get(group) ?? 0) + 1);
-  return segments.map(({ group }) => 1 / Math.sqrt(sizes.get(group)!));
+  return segments.map(({ group, text }) => {
+    const length = Math.sqrt(Math.sqrt(text.length / 300));
+    return (length * (group === 'english' ? 2 : 1)) / Math.sqrt(sizes.get(group)!);
+  });
 }
 
 /** The geometric mean of eight numbers. `Math.pow` may differ between machines, a square root may not. */

@@ -31,7 +31,7 @@ export function fitWeights({ rows, tokens, importance, priors }: FitInput): read
       normalEquations(
         rows,
         tokens,
-        rows.map((_, i) => (importance[i]! * emphasis[i]!) / tokens[i]! ** 2),
+        rows.map((_, i) => (importance[i]! * emphasis[i]!) / (tokens[i]! * tokens[i]!)),
         priors,
       ),
       weights,

@@ -2,22 +2,22 @@
 // whose README names the tokenizers and the texts' sources. A character is a weight (`decodeWeight` in fitted-profile.ts), in the order of
 // the counters (counter.ts, character-class.ts); `npm run tokens:report -- --weights` prints them as numbers.
 
-export const o200kWeights = "[NNNUK1D`]F`0'`bM(^SK]TNgQSUUYVUWTZUYVWUjfkXZSTgZXfXb\\kbjq[b`";
+export const o200kWeights = '[NNNUK1D`]F`0(`aM)^SN]TNgQSUUYUTWTYUYVWUjfkYZSSgZXfXb[kbjq[a`';
 
-export const cl100kWeights = 'YQRANFBD``G_/*]dD)bZifVSqu[dafhdigi^_abbmltlhllq^^m]aDiatpbc`';
+export const cl100kWeights = 'YQRAODAD``G_/+]cD(bZjfQSqv[dafgdigi^``bbmltlhllq^]m]bDjbsscc`';
 
-export const qwen3Weights = "WQQIMI*^R\\G`.'^df-\\afgTQvlQa_ff`edeW[`WacdagcaafWYbXc_g^`egDi";
+export const qwen3Weights = 'WQQJMH*_N\\G`/(]cf,\\afcTQwlQa_ff`edeX[`WacdagcaafWZbXc`g_`egDo';
 
-export const llama3Weights = 'YPPLPJ+F`_G_0)^cD+^Li_WPTzVUafhdigiVYVbZkltlhljeWZeZa]k`sr[_e';
+export const llama3Weights = 'YPPNOD+D`]G`/(^bD*]Ki_WPXzVVafgdigiVYVbZkltlhljeWZeYc\\jasr[_`';
 
-export const deepseek3Weights = 'WQQ=QLNF`[H`3&`bV*[PXhXPokU]U_^X\\\\_SZXY[ibn_c]YnXZbUc_j`jn]bu';
+export const deepseek3Weights = 'WQQ=RLOF`[H`3&`bU)[PXh[PokU]U_^X\\\\`SYXY[ibn_c]YnXZbUc_hajn^by';
 
-export const gemma3Weights = 'ZNNMUK1^R]J_M5b`^5_VN^ZMdeSPRZVRVSWSVVYSY[]VWVY`STaVg]gX_pWWs';
+export const gemma3Weights = 'ZNNMVJ1^S[J_L7b_]4_VL^XMdeSPRZVRVSWSWVYSY[]VWVY`RUaVg\\gY_pWWs';
 
-export const mistralWeights = 'YOOMSN0_NZGa1$cbD5[ODaVPeeSYW\\\\VXXuWXVXWtntYtWUwWYf]^^k\\zqim`';
+export const mistralWeights = 'YOOMTN0_MZHa1$caD2[ODaVPdeSYW\\\\VXXuWXVXWtntYtWUwVZe]a]j^zpim`';
 
-export const claude3Weights = 'YQR;^PPD`\\Ia;7_^d-V]bh[T[jY_]m^\\]a^]a]]^edgaa\\[~Y^i__VtbtlcDg';
+export const claude3Weights = 'YQR;_OPD`\\Ia;5__e+[Zbi[SWkZ_]m^\\]a^]a\\]^edgba\\[~Y^h_bNtctkcD`';
 
-export const claude5Weights = 'VUS1^X8F`XP`58`Ze%VYbh_T[jZ`]m^\\]a^]`]]^edgaa\\\\~Y^h_c^shtkbD`';
+export const claude5Weights = 'VUS1`W:F`XP`57`[d%VYbh_T\\iZ`]m^\\]a^]`]]^edgba\\\\~Y^h_c`shtmbD`';
 
-export const genericWeights = 'ZPPFUN2R^ZI`2+`b[,ZV]dZQhgU[Xa]Y]\\aWZYZZfei_b[[mWZeZb]k`lpaSh';
+export const genericWeights = 'YPPHUN3Q^\\Ia3+``Z+]U]cZPhgU[Xa\\Y]\\aWZYZZfei_b[[mWZeZb\\kalpaVg';

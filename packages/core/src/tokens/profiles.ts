@@ -30,7 +30,7 @@ export const llama3: TokenProfile = /* @__PURE__ */ fittedProfile('llama3', llam
 export const deepseek3: TokenProfile = /* @__PURE__ */ fittedProfile('deepseek3', deepseek3Weights, jsonTools);
 
 /** Gemma 3. Near: Gemini. */
-export const gemma3: TokenProfile = /* @__PURE__ */ fittedProfile('gemma3', gemma3Weights, compactTools);
+export const gemma3: TokenProfile = /* @__PURE__ */ fittedProfile('gemma3', gemma3Weights, compactTools, 1100);
 
 /** Mistral with the Tekken tokenizer: Nemo, Pixtral and newer. */
 export const mistral: TokenProfile = /* @__PURE__ */ fittedProfile('mistral', mistralWeights, jsonTools);

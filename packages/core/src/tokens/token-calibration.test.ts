@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest';
+import type { ContentBlock } from '../message/content-block.ts';
+import { createMessage, userMessage } from '../message/create-message.ts';
+import type { Msg } from '../message/msg.ts';
+import { arc } from './arc-profile.ts';
+import { o200k } from './profiles.ts';
+import { TokenCalibration, type ObservedRequest } from './token-calibration.ts';
+import { countRequest } from './count-message.ts';
+
+const image: ContentBlock = { type: 'image', source: { type: 'url', url: 'https://example.com/cat.png' } };
+
+/** A request that `arc` estimates at this many tokens, with what its provider reports. */
+function request(estimated: number, inputTokens: number, more: readonly Msg[] = []): ObservedRequest {
+  return { messages: [userMessage('x'.repeat(estimated * 4)), ...more], tools: [], usage: { inputTokens, outputTokens: 1 } };
+}
+
+test('a model that was not observed is not corrected', () => {
+  const calibration = new TokenCalibration();
+  expect([calibration.ratioOf('gpt-5'), calibration.correct('gpt-5', 1234)]).toEqual([1, 1234]);
+});
+
+test('the first requests are averaged, later ones move the ratio by the weight', () => {
+  const calibration = new TokenCalibration({ weight: 0.25 });
+  const ratios = [1200, 1400, 1000, 2000, 1600, 1600].map((reported) => {
+    expect(calibration.observe('m', request(1000, reported))).toBe(true);
+    return calibration.ratioOf('m');
+  });
+  const expected = [1.2, 1.3, 1.2, 1.4, 1.45, 1.4875];
+  for (const [i, ratio] of ratios.entries()) expect(ratio).toBeCloseTo(expected[i]!, 10);
+  expect(calibration.correct('m', 10_000)).toBe(14_875);
+});
+
+test('a steady provider is followed: the estimate ends where its reports are', () => {
+  const calibration = new TokenCalibration();
+  for (let n = 0; n < 30; n++) calibration.observe('m', request(2000, n < 10 ? 3000 : 2400));
+  expect(calibration.ratioOf('m')).toBeCloseTo(1.2, 2);
+});
+
+test('a short request says little', () => {
+  const calibration = new TokenCalibration();
+  calibration.observe('m', request(10, 20));
+  expect(calibration.ratioOf('m')).toBeCloseTo(1.01, 10);
+  calibration.observe('m', request(500, 1000));
+  expect(calibration.ratioOf('m')).toBeCloseTo(1.01 + 0.25 * 0.99, 10);
+});
+
+test('models are told apart, and a ratio stays from 0.6 to 2', () => {
+  const calibration = new TokenCalibration();
+  calibration.observe('low', request(1000, 10));
+  calibration.observe('high', request(1000, 50_000));
+  expect(calibration.ratios()).toEqual({ low: 0.6, high: 2 });
+});
+
+test('only a request that was estimated whole is learned from', () => {
+  const calibration = new TokenCalibration();
+  const toolResult = (output: readonly ContentBlock[]): Msg =>
+    createMessage('tool', [{ type: 'tool_result', toolUseId: '1', name: 'draw', output, state: 'success' }]);
+  const ignored: readonly ObservedRequest[] = [
+    request(1000, 1500, [userMessage([image])]),
+    request(1000, 1500, [toolResult([{ type: 'text', text: 'here' }, image])]),
+    { ...request(1000, 1500), tools: undefined },
+    { ...request(1000, 1500), responseSchema: { type: 'object' } },
+    { ...request(1000, 1500), usage: undefined },
+    { ...request(1000, 1500), messages: [] },
+    ...[0, -5, NaN, Infinity].map((reported) => request(1000, reported)),
+  ];
+  for (const one of ignored) expect(calibration.observe('m', one)).toBe(false);
+  expect(calibration.ratios()).toEqual({});
+  expect(calibration.observe('m', request(1000, 1500, [toolResult([{ type: 'text', text: '' }])]))).toBe(true);
+});
+
+test('tools are part of the estimate', () => {
+  const tools = [{ name: 'a', description: 'x'.repeat(4000), parameters: {} }];
+  const calibration = new TokenCalibration();
+  const reported = countRequest({ ...request(1000, 0), tools }, arc);
+  calibration.observe('m', { ...request(1000, reported), tools });
+  expect(calibration.ratioOf('m')).toBe(1);
+});
+
+test('it corrects the profile it was made with', () => {
+  const calibration = new TokenCalibration({ profile: o200k });
+  const messages = [userMessage('안녕하세요, 오늘은 날씨가 좋네요. '.repeat(100))];
+  const estimated = countRequest({ messages, tools: [] }, o200k);
+  calibration.observe('m', { messages, tools: [], usage: { inputTokens: Math.round(estimated * 1.5), outputTokens: 1 } });
+  expect(calibration.ratioOf('m')).toBeCloseTo(1.5, 3);
+});
+
+test('ratios can be stored and given back, and go on from there', () => {
+  const calibration = new TokenCalibration();
+  calibration.observe('m', request(1000, 1500));
+  const stored = JSON.parse(JSON.stringify(calibration.ratios()));
+  const next = new TokenCalibration({ ratios: stored, weight: 0.5 });
+  expect(next.ratioOf('m')).toBe(1.5);
+  next.observe('m', request(1000, 1000));
+  expect(next.ratioOf('m')).toBe(1.25);
+  expect(new TokenCalibration({ ratios: { m: 50 } }).ratioOf('m')).toBe(2);
+});
+
+test('a weight or a ratio that is none is refused', () => {
+  for (const weight of [0, -1, 1.1, NaN]) {
+    expect(() => new TokenCalibration({ weight })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  }
+  for (const ratio of [0, -1, NaN]) {
+    expect(() => new TokenCalibration({ ratios: { m: ratio } })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  }
+});
