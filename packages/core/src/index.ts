@@ -67,6 +67,7 @@ export type { InferOutput, SchemaLike, StandardSchema } from './schema/to-schema
 export { textStream } from './stream/text-stream.ts';
 export type { TextSource, TextStream, TextStreamOptions } from './stream/text-stream.ts';
 export { arc } from './tokens/arc-profile.ts';
+export { calibrated } from './tokens/calibrated-model.ts';
 export { countMessage, countMessages, countRequest, countTools } from './tokens/count-message.ts';
 export { estimateTokens } from './tokens/estimate-tokens.ts';
 export { profileFor } from './tokens/profile-for.ts';

@@ -1,0 +1,19 @@
+import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
+import type { TokenCalibration } from './token-calibration.ts';
+
+/** A model whose requests a calibration learns from, under the model's name, by the usage at the end of each reply. */
+export function calibrated(model: ChatModel, calibration: TokenCalibration): ChatModel {
+  const { provider, modelId, features } = model;
+  return {
+    provider,
+    modelId,
+    features,
+    async *stream(request, context): AsyncIterableIterator<readonly ModelDelta[]> {
+      for await (const deltas of model.stream(request, context)) {
+        const last = deltas.at(-1);
+        if (last?.type === 'finish') calibration.observe(modelId, { ...request, usage: last.usage });
+        yield deltas;
+      }
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import { expect, test, vi } from 'vitest';
+import './strict-assert.ts';
+import { ScriptedModel } from '@isoloop/core/testing';
+// #region tokens
+import { countRequest, estimateTokens, o200k, profileFor } from '@isoloop/core';
+// #endregion
+// #region tokens-context
+import { fitContext, ReActAgent } from '@isoloop/core';
+// #endregion
+// #region tokens-calibration
+import { calibrated, TokenCalibration } from '@isoloop/core';
+// #endregion
+import { userMessage, type MediaBlock, type TokenProfile, type ToolSchema, type Usage } from '@isoloop/core';
+
+const messages = [userMessage('What is the weather in Seoul?')];
+const tools: readonly ToolSchema[] = [{ name: 'get_weather', description: 'Current weather of a city', parameters: { type: 'object' } }];
+
+test('estimates', () => {
+  const log = vi.spyOn(console, 'log').mockReturnValue();
+
+  // #region tokens
+  const text = '오늘 서울의 날씨는 어떤가요?';
+  console.log(estimateTokens(text, o200k)); // 9: GPT-4o and newer
+  console.log(estimateTokens(text, profileFor('claude-opus-5'))); // 17: by a model's name; brings all profiles along
+  console.log(countRequest({ messages, tools }, o200k)); // a whole request, with what its frame, messages and tools add
+  // #endregion
+
+  expect(log.mock.calls.flat()).toEqual([9, 17, countRequest({ messages, tools }, o200k)]);
+});
+
+test('fitting by a profile', async () => {
+  const model = new ScriptedModel(['Fine.']);
+
+  // #region tokens-context
+  const context = fitContext({ window: 128_000, profile: o200k });
+  const agent = new ReActAgent({ name: 'assistant', model, context });
+  // #endregion
+
+  expect((await agent.call('How are you?')).text).toBe('Fine.');
+});
+
+test('media', () => {
+  // #region tokens-media
+  const profile: TokenProfile = { ...o200k, countMedia: (block: MediaBlock) => (block.type === 'image' ? 765 : 3000) };
+  // #endregion
+
+  const image = { type: 'image', source: { type: 'url', url: 'https://example.com/cat.png' } } as const;
+  expect(countRequest({ messages: [userMessage([image, { ...image, type: 'file' }])], tools: [] }, profile)).toBe(765 + 3000 + 5 + 8);
+});
+
+test('calibration', async () => {
+  const usage: Usage = { inputTokens: 3000, outputTokens: 5 };
+  const model = new ScriptedModel([{ text: 'Fine.', usage }]);
+  const longText = 'How are you? '.repeat(400);
+
+  // #region tokens-calibration
+  const calibration = new TokenCalibration({ profile: profileFor(model.modelId) });
+  const learning = new ReActAgent({ name: 'assistant', model: calibrated(model, calibration) });
+  await learning.call(longText);
+
+  const ratio = calibration.ratioOf(model.modelId); // reported tokens for an estimated one
+  const corrected = fitContext({ window: 128_000 / ratio, profile: profileFor(model.modelId) });
+  const stored = JSON.stringify(calibration.ratios()); // new TokenCalibration({ ratios: JSON.parse(stored) })
+  // #endregion
+
+  expect(ratio).toBeGreaterThan(1.2);
+  expect(ratio).toBeLessThan(2);
+  expect(JSON.parse(stored)).toEqual({ [model.modelId]: ratio });
+  expect(corrected).toBeTypeOf('function');
+});
