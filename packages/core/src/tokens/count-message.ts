@@ -1,9 +1,10 @@
 import { AgentError } from '../error/agent-error.ts';
-import type { ContentBlock, ToolUse } from '../message/content-block.ts';
+import type { ContentBlock, MediaBlock, ToolUse } from '../message/content-block.ts';
 import { isBlock } from '../message/is-block.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ModelRequest, ToolSchema } from '../model/chat-model.ts';
 import { arc } from './arc-profile.ts';
+import { imageSize } from './image-size.ts';
 import type { TokenProfile } from './token-profile.ts';
 
 type Counts = WeakMap<object, number>;
@@ -13,7 +14,7 @@ const countsOf: WeakMap<TokenProfile, Counts> = new WeakMap();
 
 /**
  * Estimated tokens of a message: text, thinking, tool calls with their arguments, tool results, and what the profile adds for the
- * message and each call; media at the profile's rate, never by their bytes. `INVALID_MESSAGE` for content that is none.
+ * message and each call; an inline image by its size, other media at a flat rate, never by their bytes. `INVALID_MESSAGE` for content that is none.
  */
 export function countMessage(message: Msg, profile: TokenProfile = arc): number {
   return Math.round(tokensOf(message, profile));
@@ -70,8 +71,14 @@ function countBlock(block: ContentBlock, profile: TokenProfile): number {
     case 'tool_result':
       return typeof block.output === 'string' ? profile.countText(block.output) : countBlocks(block.output, profile);
     default:
-      return profile.countMedia?.(block) ?? profile.perMedia;
+      return profile.countMedia?.(block) ?? countMedium(block, profile);
   }
+}
+
+/** An image's 255 beside its pixels are what the smallest one costs with the dearest provider. */
+function countMedium(block: MediaBlock, { perMedia, imagePixels }: TokenProfile): number {
+  const size = imagePixels && imageSize(block);
+  return size ? Math.min(perMedia, 255 + (size.width * size.height) / imagePixels) : perMedia;
 }
 
 function argumentsOf(call: ToolUse): string {

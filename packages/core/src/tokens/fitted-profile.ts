@@ -6,9 +6,9 @@ import type { TokenProfile, ToolCosts } from './token-profile.ts';
  * calls cost what the dearest of the known chat templates takes, a medium what an image of full size does, so that a request is not
  * longer than estimated.
  */
-export function fittedProfile(name: string, weights: string, tools: ToolCosts, perMedia = 1600): TokenProfile {
+export function fittedProfile(name: string, weights: string, tools: ToolCosts, perMedia = 1600, imagePixels?: number): TokenProfile {
   let decoded: Float64Array | undefined;
-  return { name, countText, perRequest: 8, perMessage: 5, perToolCall: 14, perMedia, tools };
+  return { name, countText, perRequest: 8, perMessage: 5, perToolCall: 14, perMedia, imagePixels, tools };
 
   function countText(text: string): number {
     if (text === '') return 0;

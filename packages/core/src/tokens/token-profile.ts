@@ -11,10 +11,12 @@ export interface TokenProfile {
   readonly perMessage: number;
   /** Added for each tool call, beside its name and arguments. */
   readonly perToolCall: number;
-  /** An image, a recording, a file: their bytes are never counted as text. */
+  /** An image, a recording, a file of unknown size, and the most that an image costs: bytes are never counted as text. */
   readonly perMedia: number;
-  /** In the place of `perMedia`, where the size of a medium is known. */
-  countMedia?(block: MediaBlock): number;
+  /** Pixels a token of an inline image, whose size is read from its head. Default: each image costs `perMedia`. */
+  readonly imagePixels?: number | undefined;
+  /** In the place of both; `undefined` for a medium that it leaves to them. */
+  countMedia?(block: MediaBlock): number | undefined;
   /** What the definitions of tools cost. Default: their JSON. */
   readonly tools?: ToolCosts;
 }
