@@ -13,6 +13,7 @@ const fitted = profiles as Readonly<Record<string, { countText(text: string): nu
 
 /** Beside the fitted profile of each tokenizer, the same for all. */
 const others: Readonly<Record<string, Estimator>> = {
+  generic: (text) => Math.round(profiles.generic.countText(text)),
   arc: (text) => arc.countText(text),
   'chars/4': (text) => text.length / 4,
   tokenx: (text) => estimateTokenCount(text),

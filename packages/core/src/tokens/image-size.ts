@@ -1,5 +1,4 @@
 import type { MediaBlock } from '../message/content-block.ts';
-import { inlineSource } from '../message/media.ts';
 
 /** In pixels. */
 export interface ImageSize {
@@ -12,16 +11,18 @@ const headLength = 131_072;
 
 /** The size that the head of an inline PNG, GIF, WebP or JPEG names; `undefined` for another medium, or one behind a URL. */
 export function imageSize({ type, source }: MediaBlock): ImageSize | undefined {
-  const inline = inlineSource(source);
-  if (type !== 'image' || inline.type === 'url') return undefined;
-  const head = decode(inline.data.slice(0, headLength));
+  if (type !== 'image') return undefined;
+  // An address that is no `data:` URL is no base64 either: its colon or dot is not.
+  const data = source.type === 'url' ? source.url.slice(0, headLength).replace(/^data:[^,]*,/, '') : source.data;
+  const head = decode(data.slice(0, headLength));
   const size = pngSize(head) ?? gifSize(head) ?? webpSize(head) ?? jpegSize(head);
   return size && size.width > 0 && size.height > 0 ? size : undefined;
 }
 
+/** Whole groups of four characters; nothing for what is no base64. */
 function decode(base64: string): string {
   try {
-    return atob(base64);
+    return atob(base64.slice(0, base64.length & ~3));
   } catch {
     return '';
   }
