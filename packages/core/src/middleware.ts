@@ -1,4 +1,6 @@
 export { concurrency } from './agent/concurrency-limit.ts';
+export { metrics } from './agent/metrics.ts';
+export type { ExecutionMetric, Metrics, MetricsOptions, ModelMetric, RunLabels, ToolMetric } from './agent/metrics.ts';
 export { Semaphore } from './agent/semaphore.ts';
 export type { Release, SemaphoreOptions } from './agent/semaphore.ts';
 export { toolRetry } from './agent/tool-retry.ts';
@@ -15,3 +17,6 @@ export { retry } from './model/retry.ts';
 export type { RetryOptions } from './model/retry.ts';
 export { wrapModel } from './model/wrap-model.ts';
 export type { ModelMiddleware } from './model/wrap-model.ts';
+export { maskParameters } from './hook/mask-parameters.ts';
+export { jsonlTrace } from './stream/jsonl-trace.ts';
+export type { JsonlTrace, JsonlTraceOptions } from './stream/jsonl-trace.ts';

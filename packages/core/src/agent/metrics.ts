@@ -1,7 +1,10 @@
 import { AgentError, type AgentErrorCode } from '../error/agent-error.ts';
 import type { EventOf } from '../hook/agent-event.ts';
 import type { ToolResult } from '../message/content-block.ts';
+import type { Retry } from '../model/backoff.ts';
 import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
+import type { CircuitChange } from '../model/circuit-breaker.ts';
+import type { Fallback } from '../model/fallback.ts';
 import type { Usage } from '../model/usage.ts';
 import { isSuspension } from '../tool/run-call.ts';
 import type { StopReason } from './agent-result.ts';
@@ -56,9 +59,12 @@ export interface Metrics {
   modelRequest?(metric: ModelMetric): void;
   toolCall?(metric: ToolMetric): void;
   guardRejection?(rejection: { readonly stage: string; readonly category: string } & RunLabels): void;
-  retry?(attempt: { readonly attempt: number; readonly delayMs: number; readonly error: AgentErrorCode }): void;
-  fallback?(attempt: { readonly from: string; readonly to: string; readonly error: AgentErrorCode }): void;
-  circuitState?(change: { readonly from: string; readonly to: string }): void;
+  /** For `retry({ onRetry })`. */
+  retry?(retry: Retry): void;
+  /** For `fallback(models, { onFallback })`. */
+  fallback?(fallback: Fallback): void;
+  /** For `circuitBreaker({ onStateChange })`. */
+  circuitState?(change: CircuitChange): void;
   cache?(lookup: { readonly hit: boolean }): void;
   outputGuard?(action: { readonly rule: string; readonly action: string }): void;
   boundary?(violation: { readonly rule: string; readonly value: number; readonly limit: number }): void;

@@ -17,7 +17,7 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
   const { content = false, ...agentOptions } = options;
   const telemetry: OpenTelemetryOptions = { api: { trace, context }, tracer: provider.getTracer('test'), content };
-  let time = 0;
+  let time = 1_700_000_000_000;
   const agent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel(replies),

@@ -1,0 +1,79 @@
+import { context as otelContext, trace as otelTrace } from '@opentelemetry/api';
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { expect, test, vi } from 'vitest';
+import './strict-assert.ts';
+import { ScriptedModel } from '@isoloop/core/testing';
+// #region metrics
+import { ReActAgent } from '@isoloop/core';
+import { circuitBreaker, metrics, retry, type Metrics } from '@isoloop/core/middleware';
+// #endregion
+// #region trace
+import { jsonlTrace } from '@isoloop/core/middleware';
+// #endregion
+// #region open-telemetry
+import { context, trace } from '@opentelemetry/api';
+import { openTelemetry } from '@isoloop/core/open-telemetry';
+// #endregion
+
+test('metrics', async () => {
+  const log = vi.spyOn(console, 'log').mockReturnValue();
+  const model = new ScriptedModel(['Hello.']);
+
+  // #region metrics
+  const recorder: Metrics = {
+    execution: ({ agent, userId, reason, durationMs }) => console.log(agent, userId, reason, durationMs),
+    modelRequest: ({ modelId, outcome, durationMs, firstDeltaMs }) => console.log(modelId, outcome, durationMs, firstDeltaMs),
+    toolCall: ({ name, outcome, durationMs }) => console.log(name, outcome, durationMs),
+    tokenUsage: ({ inputTokens, outputTokens }, { sessionId }) => console.log(sessionId, inputTokens, outputTokens),
+    retry: ({ attempt, error }) => console.log(attempt, error.code),
+  };
+  const onRetry: Metrics['retry'] = (made) => recorder.retry?.(made);
+  const agent = new ReActAgent({
+    name: 'assistant',
+    model,
+    userId: 'ann', // in every event
+    extensions: [metrics(recorder), circuitBreaker(), retry({ onRetry })],
+  });
+  await agent.call('Hi');
+  // #endregion
+
+  expect(log.mock.calls.map(([first]) => first)).toEqual(['scripted', 'assistant', agent.sessionId]);
+  log.mockRestore();
+});
+
+test('a trace', async () => {
+  const model = new ScriptedModel(['Hello.']);
+  let written = '';
+  const decoder = new TextDecoder();
+  const sink = new WritableStream<Uint8Array>({ write: (chunk) => void (written += decoder.decode(chunk)) });
+
+  // #region trace
+  const traced = jsonlTrace(sink); // a WritableStream of bytes: a file, a response, a compression stream
+  const agent = new ReActAgent({ name: 'assistant', model, extensions: [traced] });
+  await agent.call('Hi');
+  await traced.settled(); // before a shutdown
+  // #endregion
+
+  expect(
+    written
+      .trimEnd()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { type: string }).type),
+  ).toContain('run-end');
+});
+
+test('spans', async () => {
+  const exporter = new InMemorySpanExporter();
+  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+  otelTrace.setGlobalTracerProvider(provider);
+  const model = new ScriptedModel(['Hello.']);
+
+  // #region open-telemetry
+  const agent = new ReActAgent({ name: 'assistant', model, extensions: [openTelemetry({ api: { context, trace } })] });
+  await agent.call('Hi');
+  // #endregion
+
+  expect(exporter.getFinishedSpans().map(({ name }) => name)).toEqual(['chat scripted', 'invoke_agent assistant']);
+  otelTrace.disable();
+  otelContext.disable();
+});
