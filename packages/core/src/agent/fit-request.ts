@@ -4,10 +4,22 @@ import type { Run } from './run.ts';
 
 /** The messages of the next request, made to fit the model's window by the agent's policy, where it has one. */
 export async function* fitRequest(run: Run): AsyncGenerator<EventBatch, readonly Msg[]> {
-  const { options } = run.setup;
+  const { promptId, setup } = run;
   const all = run.request();
-  if (!options.context) return all;
-  const { messages, ...counts } = await options.context({ messages: all, tools: run.schemas(), promptId: run.promptId });
-  if (counts.removed) yield await run.notify('context-fitted', counts);
+  const { context } = setup.options;
+  if (!context) return all;
+  const head = all.length - run.view.length;
+  // `setup` has the model and the session's id.
+  const { messages, usage, removed, before, after } = await context({
+    ...setup,
+    messages: all,
+    head,
+    tools: run.schemas(),
+    promptId,
+    beside: run.output?.beside,
+    signal: run.modelSignal(),
+  });
+  run.addUsage(usage);
+  if (removed || before !== after) yield await run.notify('context-fitted', { removed, before, after });
   return messages;
 }

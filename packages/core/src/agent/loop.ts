@@ -258,7 +258,11 @@ async function* finish(run: Run, move: Finish): AsyncGenerator<EventBatch, Agent
   if (move.reason === 'suspended') yield await run.notify('suspended', { pending: run.pending });
   if (!/aborted|interrupted|rejected/.test(move.reason)) message = yield* run.revise('post-call', message);
   // What a step has put into the log, and the nothing of a call aborted before its answer, is not to be put there.
-  if (message.content.length && move.reason !== 'rejected' && !run.view.some(({ id }) => id === message.id)) await run.append([message]);
+  if (message.content.length && move.reason !== 'rejected' && !run.view.some(({ id }) => id === message.id)) {
+    const { reason } = move;
+    // Told apart from a model's answer by nothing else.
+    await run.append([reason === 'interrupted' ? { ...message, metadata: { ...message.metadata, reason } } : message]);
+  }
   await run.close();
   const result = resultOf(run, { ...move, message });
   yield await run.notify('run-end', { result });

@@ -18,6 +18,8 @@ export interface OutputMode<T = unknown> {
 export interface OutputRun {
   /** Offered beside the agent's own. */
   readonly tools?: readonly Tool[];
+  /** What `request` puts into the requests, where it is text that has to be counted. */
+  readonly beside?: Msg;
   /** The last word on a request of the loop, after the hooks; must not change what it is given. */
   request(request: ModelRequest): ModelRequest;
   /** What to do with a reply that calls no tool, which is not in the log yet: its move, or nothing to let the loop finish with it. */

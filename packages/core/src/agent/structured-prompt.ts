@@ -30,6 +30,7 @@ export function promptOutput(run: Run, { schema, attempts, responseSchema }: Out
 
   return {
     request: tell,
+    beside: run.message('system', told),
     async *judge(reply): AsyncGenerator<EventBatch, Move> {
       const checked = await readText(schema, textOf(reply));
       if (!checked.ok) {

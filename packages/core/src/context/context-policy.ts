@@ -1,22 +1,47 @@
 import type { Msg } from '../message/msg.ts';
-import type { ToolSchema } from '../model/chat-model.ts';
+import type { ChatModel, ToolSchema } from '../model/chat-model.ts';
+import type { Usage } from '../model/usage.ts';
 
+/** What a request would be made of; all that is optional is there when an agent asks. */
 export interface ContextRequest {
-  /** System prompt first (where there is one), then the conversation. */
+  /** System prompt first (where there is one), then what was recalled, then the conversation. */
   readonly messages: readonly Msg[];
   /** The id of the message this call was made with; a policy never drops it. Absent when a call goes on without input. */
   readonly promptId?: string | undefined;
   readonly tools: readonly ToolSchema[];
+  /** How many of the first messages are not the conversation's: a policy never drops them. Default: the leading system messages. */
+  readonly head?: number;
+  /** What is sent beside these messages: the instruction of an output mode. It is counted, and is not the policy's to send. */
+  readonly beside?: Msg | undefined;
+  /** The model that is asked next. */
+  readonly model?: ChatModel;
+  readonly sessionId?: string;
+  /** Raised when the call is aborted or interrupted. */
+  readonly signal?: AbortSignal;
 }
 
 export interface FittedContext {
+  /** The very same array where nothing went. */
   readonly messages: readonly Msg[];
   /** Messages that went. */
   readonly removed: number;
   /** Estimated tokens of the request, system prompt and tools included, before and after. */
   readonly before: number;
   readonly after: number;
+  /** As in the request, where a policy has put a message of its own there. Default: the request's. */
+  readonly head?: number;
+  /** What the policy has spent on requests of its own; the call's usage counts it. */
+  readonly usage?: Usage;
+  /** Has a `chain` stop after this policy. */
+  readonly done?: boolean;
 }
 
-/** Makes a request fit the model's window. Pure over its input; keeps a tool call and its results together. */
-export type ContextPolicy = (request: ContextRequest) => FittedContext | Promise<FittedContext>;
+/**
+ * Makes a request fit the model's window, or shows less of the history. Changes nothing but this request: the log keeps all. Keeps a
+ * tool call and its results together.
+ */
+export interface ContextPolicy {
+  (request: ContextRequest): FittedContext | Promise<FittedContext>;
+  /** Tokens of a request as this policy counts; what a `chain` reports by. */
+  count?(request: ContextRequest): number;
+}

@@ -1,50 +1,35 @@
-import { AgentError } from '../error/agent-error.ts';
-import type { Msg } from '../message/msg.ts';
-import { arc } from '../tokens/arc-profile.ts';
-import { countMessage, countTools } from '../tokens/count-message.ts';
-import type { TokenProfile } from '../tokens/token-profile.ts';
-import type { ContextPolicy } from './context-policy.ts';
-import { twoPhaseTrim } from './two-phase-trim.ts';
+import { checkFields } from '../error/check-fields.ts';
+import type { ContextPolicy, ContextRequest, FittedContext } from './context-policy.ts';
+import { findCut } from './find-cut.ts';
+import { RequestMeter, type WindowOptions } from './request-meter.ts';
 
-export interface FitContextOptions {
-  /** Tokens the model can hold. */
-  readonly window: number;
-  /** Tokens kept free for the answer. Default 4096. */
-  readonly reserveOutput?: number;
-  /** How tokens are counted. Default `arc`. */
-  readonly profile?: TokenProfile;
+export interface FitContextOptions extends WindowOptions {
   /** Cuts come in multiples of this many tokens, so that the cut stays in place for many requests. Default: a tenth of the window. */
   readonly step?: number;
 }
 
 /**
- * Keeps requests within the model's window by leaving out old messages, in two phases (`twoPhaseTrim`). The system prompt, the
- * current prompt and the newest tool results always stay: when they alone are too long, the model's server has to refuse them.
+ * Keeps requests within the model's window by leaving out old messages, in two phases (`twoPhaseTrim`). The system prompt, what was
+ * recalled, the current prompt and the newest tool results always stay: when they alone are too long, the model's server has to
+ * refuse them. Messages are counted once: a long history costs a request no more than what is new in it.
+ *
+ * Throws `CONFIGURATION` for a number that is none or below 0, and for a window with no room beside the reserve.
  */
-export function fitContext(options: FitContextOptions): ContextPolicy {
-  const { window, reserveOutput = 4096, profile = arc, step = Math.floor(window / 10) } = options;
-  if (!(window > reserveOutput)) {
-    throw new AgentError(
-      'CONFIGURATION',
-      `A window of ${window} tokens leaves nothing beside the ${reserveOutput} reserved for the answer`,
-    );
-  }
-  const count = (message: Msg): number => countMessage(message, profile);
+export function fitContext(options: FitContextOptions = {}): ContextPolicy {
+  const meter = new RequestMeter('fitContext()', options);
+  checkFields('CONFIGURATION', 'fitContext()', options, 'step:count|?');
+  const fit = (request: ContextRequest): FittedContext => trimRequest(request, meter, options.step);
+  return Object.assign(fit, { count: (request: ContextRequest) => meter.count(request) });
+}
 
-  return ({ messages, tools, promptId }) => {
-    const start = messages.findIndex((message) => message.role !== 'system');
-    const head = start < 0 ? messages : messages.slice(0, start);
-    const conversation = start < 0 ? [] : messages.slice(start);
-    const fixed = head.reduce((sum, message) => sum + count(message), 0) + countTools(tools, profile);
-    const prompt = promptId === undefined ? -1 : conversation.findIndex((message) => message.id === promptId);
-
-    const trimmed = twoPhaseTrim(conversation, { budget: window - reserveOutput - fixed, count, prompt, step });
-    const unchanged = trimmed.messages === conversation;
-    return {
-      messages: unchanged ? messages : [...head, ...trimmed.messages],
-      removed: conversation.length - trimmed.messages.length,
-      before: fixed + trimmed.before,
-      after: fixed + trimmed.after,
-    };
-  };
+/** The request without what has no place in the window. */
+export function trimRequest(request: ContextRequest, meter: RequestMeter, step?: number): FittedContext {
+  const { messages } = request;
+  const { window, start, prompt, sums, fixed, budget, corrected } = meter.measure(request);
+  const total = fixed + sums[messages.length]! - sums[start]!;
+  const { history, held, turn } = findCut(messages, sums, { budget, prompt, step: step ?? Math.floor(window / 10), start });
+  const removed = history - start + (turn - held);
+  const left = total - (sums[history]! - sums[start]!) - (sums[turn]! - sums[held]!);
+  const kept = removed ? [...messages.slice(0, start), ...messages.slice(history, held), ...messages.slice(turn)] : messages;
+  return { messages: kept, removed, before: corrected(total), after: corrected(left) };
 }

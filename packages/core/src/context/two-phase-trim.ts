@@ -1,5 +1,5 @@
-import { toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
+import { findCut } from './find-cut.ts';
 
 export interface TrimOptions {
   /** Tokens the messages may have together. */
@@ -33,46 +33,11 @@ export interface Trimmed {
  * the prompt, oldest first. An assistant message with tool calls and all its results are one group: they go or stay together.
  */
 export function twoPhaseTrim(messages: readonly Msg[], options: TrimOptions): Trimmed {
-  const { budget, count, prompt, step = 0, reference = false } = options;
-  const before = sumOf(messages, count);
-  if (before <= budget) return { messages, before, after: before };
-
-  const excess = before - budget;
-  const target = before - (step > 0 ? Math.ceil(excess / step) * step : excess);
-  const cost = (from: number, to: number): number => sumOf(messages.slice(from, to), count);
-  const needsUser = (message: Msg | undefined): boolean => !reference && message?.role !== 'user';
-  let after = before;
-
-  let history = 0;
-  while (history < prompt && (after > target || needsUser(messages[history]))) {
-    const end = groupEnd(messages, history);
-    if (end > prompt) break;
-    after -= cost(history, end);
-    history = end;
-  }
-
-  let turn = prompt + 1;
-  const onlyPrompt = reference && budget <= 0 && prompt >= 0;
-  const last = onlyPrompt ? messages.length : messages.length - 1;
-  const limit = after > budget ? target : budget;
-  while (turn < last && after > limit) {
-    const end = groupEnd(messages, turn);
-    if (!reference && end === messages.length) break;
-    after -= cost(turn, end);
-    turn = end;
-  }
-  return { messages: [...messages.slice(history, prompt + 1), ...messages.slice(turn)], before, after };
-}
-
-/** Where the group that begins at `start` ends. */
-function groupEnd(messages: readonly Msg[], start: number): number {
-  const first = messages[start];
-  let end = start + 1;
-  if (first?.role !== 'assistant' || toolUsesOf(first).length === 0) return end;
-  while (messages[end]?.role === 'tool') end++;
-  return end;
-}
-
-function sumOf(messages: readonly Msg[], count: (message: Msg) => number): number {
-  return messages.reduce((sum, message) => sum + count(message), 0);
+  const sums = [0];
+  for (const message of messages) sums.push(sums.at(-1)! + options.count(message));
+  const before = sums.at(-1)!;
+  const { history, held, turn } = findCut(messages, sums, options);
+  if (!history && turn === held) return { messages, before, after: before };
+  const after = before - sums[history]! - (sums[turn]! - sums[held]!);
+  return { messages: [...messages.slice(history, held), ...messages.slice(turn)], before, after };
 }

@@ -1,0 +1,70 @@
+import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import type { ContentBlock } from '../message/content-block.ts';
+import type { Msg } from '../message/msg.ts';
+import { arc } from '../tokens/arc-profile.ts';
+import type { TokenProfile } from '../tokens/token-profile.ts';
+import type { ContextPolicy } from './context-policy.ts';
+import { requestCounter } from './request-counter.ts';
+import { headOf } from './request-head.ts';
+
+export interface ClearToolResultsOptions {
+  /** Newest results that stay as they are. Default 3. */
+  readonly keep?: number;
+  /** Results are cleared so many at a time, so that requests in between begin with the same text. Default: as `keep`, at least 1. */
+  readonly every?: number;
+  /** Stands in their place. Default `[cleared]`. */
+  readonly placeholder?: string;
+  /** Names of tools whose results are never cleared, and not counted by `keep`. */
+  readonly exclude?: readonly string[];
+  /** Estimated tokens of a request; a shorter one is left alone. Default 0. */
+  readonly above?: number;
+  /** How `above` is counted. Default `arc`. */
+  readonly profile?: TokenProfile;
+}
+
+/**
+ * Puts a placeholder in the place of old tool results, in the request alone: the calls, and that they were answered, stay. What is
+ * shorter than the placeholder stays, too. Throws `CONFIGURATION` for an option of another kind.
+ */
+export function clearToolResults(options: ClearToolResultsOptions = {}): ContextPolicy {
+  const fields = 'keep:count|? every:count|? placeholder:string|? exclude:array|? above:count|? profile:countText()|?';
+  checkFields('CONFIGURATION', 'clearToolResults()', options, fields);
+  const { keep = 3, every = Math.max(1, keep), placeholder = '[cleared]', exclude = [], above = 0, profile = arc } = options;
+  if (!Number.isInteger(every) || every < 1) throw new AgentError('CONFIGURATION', 'clearToolResults(): every must be a whole number from 1 on.');
+  const countGiven = requestCounter(profile);
+  const countCleared = requestCounter(profile);
+  const cleared = new WeakMap<Msg, Msg>();
+
+  const clearBlock = (block: ContentBlock): ContentBlock => {
+    if (block.type !== 'tool_result' || exclude.includes(block.name)) return block;
+    const isShort = typeof block.output === 'string' && block.output.length <= placeholder.length;
+    return isShort ? block : { ...block, output: placeholder };
+  };
+  const clear = (message: Msg): Msg => {
+    let found = cleared.get(message);
+    if (!found) {
+      const content = message.content.map(clearBlock);
+      found = content.every((block, index) => block === message.content[index]) ? message : { ...message, content };
+      // The same object each time: counts and the wire form are cached on it.
+      cleared.set(message, found);
+    }
+    return found;
+  };
+  const isOurs = ({ role, content }: Msg): boolean =>
+    role === 'tool' && content.some((block) => block.type === 'tool_result' && !exclude.includes(block.name));
+
+  return (request) => {
+    const { messages } = request;
+    const before = countGiven(request);
+    const same = { messages, removed: 0, before, after: before };
+    if (before <= above) return same;
+    const start = headOf(request);
+    const results = messages.flatMap((message, index) => (index >= start && isOurs(message) ? [index] : []));
+    const old = results.slice(0, Math.max(0, Math.floor((results.length - keep) / every)) * every);
+    const fitted = [...messages];
+    for (const index of old) fitted[index] = clear(messages[index]!);
+    if (old.every((index) => fitted[index] === messages[index])) return same;
+    return { messages: fitted, removed: 0, before, after: countCleared({ ...request, messages: fitted }) };
+  };
+}

@@ -1,0 +1,98 @@
+import type { Msg } from '../message/msg.ts';
+
+export interface CutOptions {
+  /** Tokens the messages may have together. */
+  readonly budget: number;
+  /** Index of the current prompt, which always stays; one before `start`: there is none. */
+  readonly prompt: number;
+  /** See `TrimOptions`. Default 0. */
+  readonly step?: number;
+  /** See `TrimOptions`. Default false. */
+  readonly reference?: boolean;
+  /** Where the conversation begins. Default 0. */
+  readonly start?: number;
+}
+
+/** What is kept: from `history` up to before `held`, which the prompt ends, and from `turn` on. */
+export interface Cut {
+  readonly history: number;
+  readonly held: number;
+  readonly turn: number;
+}
+
+/**
+ * Where the two phases of `twoPhaseTrim` cut. `sums[i]` are the tokens of the first `i` messages; the groups that go are not walked
+ * over, so a long history costs no more than a short one.
+ */
+export function findCut(messages: readonly Msg[], sums: readonly number[], options: CutOptions): Cut {
+  const { budget, prompt, step = 0, reference = false, start = 0 } = options;
+  const { length } = messages;
+  const total = sums[length]! - sums[start]!;
+  let held = Math.max(prompt + 1, start);
+  // Results that belong to the prompt's group stay with it.
+  while (!reference && held > start && held < length && isResult(messages[held]!)) held++;
+  if (total <= budget) return { history: start, held, turn: held };
+
+  const excess = total - budget;
+  const wanted = step > 0 ? Math.ceil(excess / step) * step : excess;
+  let history = prompt > start ? skip(messages, sums, { from: start, to: prompt, tokens: wanted }) : start;
+  while (!reference && history < prompt && messages[history]!.role !== 'user') {
+    const end = groupEnd(messages, history);
+    if (end > prompt) break;
+    history = end;
+  }
+
+  const gone = sums[history]! - sums[start]!;
+  const missing = (gone < excess ? wanted : excess) - gone;
+  const last = lastCut(messages, held, { reference, keepNone: reference && budget <= 0 && prompt >= start });
+  const turn = missing > 0 && held < last ? skip(messages, sums, { from: held, to: last, tokens: missing }) : held;
+  return { history, held, turn };
+}
+
+/** The furthest place where the turn may be cut: the newest group stays. */
+function lastCut(messages: readonly Msg[], from: number, { reference, keepNone }: { reference: boolean; keepNone: boolean }): number {
+  const { length } = messages;
+  if (keepNone) return length;
+  const start = groupStart(messages, length - 1, from);
+  // The reference spares but a single message.
+  return reference && start < length - 1 ? length : start;
+}
+
+/** The first end of a group behind `from` that leaves out so many tokens, or the last one up to `to`. */
+function skip(
+  messages: readonly Msg[],
+  sums: readonly number[],
+  { from, to, tokens }: { from: number; to: number; tokens: number },
+): number {
+  let low = from;
+  let high = to;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sums[middle]! - sums[from]! >= tokens) high = middle;
+    else low = middle + 1;
+  }
+  const start = groupStart(messages, low, from);
+  if (start === low) return low;
+  const end = groupEnd(messages, start);
+  return end > to ? start : end;
+}
+
+/** Where the group begins that the message at `index` is in; a result whose call is not there is a group of its own. */
+function groupStart(messages: readonly Msg[], index: number, from: number): number {
+  let start = index;
+  while (start > from && start < messages.length && isResult(messages[start]!)) start--;
+  return start < index && groupEnd(messages, start) <= index ? index : start;
+}
+
+/** Where the group that begins at `start` ends. */
+function groupEnd(messages: readonly Msg[], start: number): number {
+  let end = start + 1;
+  if (!messages[start]!.content.some(({ type }) => type === 'tool_use')) return end;
+  while (end < messages.length && isResult(messages[end]!)) end++;
+  return end;
+}
+
+/** A user's message may bring results as well. */
+function isResult({ role, content }: Msg): boolean {
+  return role === 'tool' || content.some(({ type }) => type === 'tool_result');
+}

@@ -1,0 +1,72 @@
+import { AgentError } from '../error/agent-error.ts';
+import type { Msg } from '../message/msg.ts';
+import { arc } from '../tokens/arc-profile.ts';
+import type { ContextPolicy } from './context-policy.ts';
+import { requestCounter } from './request-counter.ts';
+import { headOf } from './request-head.ts';
+import { answerOf, isAnswered, turnsOf } from './turns.ts';
+
+type Turn = readonly Msg[];
+
+/**
+ * Leaves out the turns of earlier calls that did not end with an answer: failed, aborted, interrupted, or stopped at a tool call
+ * (Arc Reactor keeps successful runs alone). What a guard refuses is in no history.
+ */
+export function successfulTurns(): ContextPolicy {
+  return turnView((turns) => turns.filter(isAnswered));
+}
+
+/** Shows the last `count` turns before the current one (Arc Reactor: `maxConversationTurns`, 10). `CONFIGURATION` for no count. */
+export function lastTurns(count: number): ContextPolicy {
+  if (!Number.isInteger(count) || count < 0) throw new AgentError('CONFIGURATION', `lastTurns(): ${count} is no number of turns.`);
+  return turnView((turns) => (count ? turns.slice(-count) : []));
+}
+
+/** Shows of earlier turns what was asked and the text of the last iteration, without tools and thinking (Arc Reactor's history). */
+export function answersOnly(): ContextPolicy {
+  const texts = new WeakMap<Msg, Msg>();
+  const textAlone = (answer: Msg): Msg => {
+    const content = answer.content.filter(({ type }) => type === 'text');
+    if (content.length === answer.content.length) return answer;
+    // The same object each time: counts and the wire form are cached on it.
+    if (!texts.has(answer)) texts.set(answer, { ...answer, content });
+    return texts.get(answer)!;
+  };
+  return turnView((turns) =>
+    turns.map((turn) => {
+      const answer = answerOf(turn);
+      return turn.flatMap((message) => {
+        if (message === answer) return textAlone(answer).content.length ? [textAlone(answer)] : [];
+        return message.role === 'user' || message.role === 'system' ? [message] : [];
+      });
+    }),
+  );
+}
+
+/** A policy over the turns of earlier calls. What stands before the history, and the current turn, stay whole. */
+function turnView(view: (turns: readonly Turn[]) => readonly Turn[]): ContextPolicy {
+  const countGiven = requestCounter(arc);
+  const countShown = requestCounter(arc);
+  let last: { readonly promptId: string | undefined; readonly past: Turn; readonly shown: Turn } | undefined;
+
+  // While a call goes on, what came before it stays as it is.
+  const split = (history: Turn, promptId: string | undefined): NonNullable<typeof last> => {
+    if (last && last.promptId === promptId && last.past.every((message, index) => message === history[index])) return last;
+    const turns = turnsOf(history);
+    const current = turns.findLastIndex((turn) => turn.some(({ id }) => id === promptId));
+    const earlier = turns.slice(0, current < 0 ? -1 : current);
+    return (last = { promptId, past: earlier.flat(), shown: view(earlier).flat() });
+  };
+
+  return (request) => {
+    const { messages, promptId } = request;
+    const start = headOf(request);
+    const { past, shown } = split(messages.slice(start), promptId);
+    const before = countGiven(request);
+    if (shown.length === past.length && shown.every((message, index) => message === past[index])) {
+      return { messages, removed: 0, before, after: before };
+    }
+    const fitted = [...messages.slice(0, start), ...shown, ...messages.slice(start + past.length)];
+    return { messages: fitted, removed: past.length - shown.length, before, after: countShown({ ...request, messages: fitted }) };
+  };
+}

@@ -1,0 +1,30 @@
+import type { Msg } from '../message/msg.ts';
+import { countMessage } from '../tokens/count-message.ts';
+import type { TokenProfile } from '../tokens/token-profile.ts';
+
+/** Tokens of a list of messages as prefix sums. What a list begins with as the one before it did is neither counted nor added again. */
+export class MessageSums {
+  readonly #profile: TokenProfile;
+  readonly #messages: Msg[] = [];
+  readonly #sums: number[] = [0];
+
+  constructor(profile: TokenProfile) {
+    this.#profile = profile;
+  }
+
+  /** `sums[i]`: tokens of the first `i` messages. Good until the next call. */
+  of(messages: readonly Msg[]): readonly number[] {
+    const known = this.#messages;
+    const sums = this.#sums;
+    let same = 0;
+    while (same < known.length && same < messages.length && known[same] === messages[same]) same++;
+    known.length = same;
+    sums.length = same + 1;
+    for (let i = same; i < messages.length; i++) {
+      const message = messages[i]!;
+      known.push(message);
+      sums.push(sums[i]! + countMessage(message, this.#profile));
+    }
+    return sums;
+  }
+}

@@ -1,0 +1,35 @@
+import type { Msg } from '../message/msg.ts';
+import { toolUsesOf } from '../message/message-text.ts';
+
+/**
+ * The turns of a conversation: what a user said, and all that came of it. A run marks what it is told with `metadata.runId`, so what
+ * was injected into it, or given by a hook, is its turn's, and the same question asked again after a failure begins another. In a log
+ * without the mark a turn begins with a user's message behind others. What was observed belongs to the turn after it.
+ */
+export function turnsOf(messages: readonly Msg[]): readonly (readonly Msg[])[] {
+  const starts: number[] = messages.length ? [0] : [];
+  let run: unknown;
+  let isOpening = true;
+  for (const [index, { role, metadata }] of messages.entries()) {
+    if (role === 'user') {
+      const runId = metadata?.['runId'];
+      const goesOn = run === undefined ? isOpening : runId === run;
+      if (!goesOn) starts.push(index);
+      run = runId;
+      isOpening = true;
+    } else if (role !== 'system') isOpening = false;
+  }
+  return starts.map((start, index) => messages.slice(start, starts[index + 1]));
+}
+
+/** Whether a turn ended with an answer: not failed, aborted, interrupted, stopped at a tool call or left waiting. */
+export function isAnswered(turn: readonly Msg[]): boolean {
+  const answer = answerOf(turn);
+  return answer !== undefined && !answer.metadata?.['partial'] && answer.metadata?.['reason'] !== 'interrupted';
+}
+
+/** The last iteration's message, where it calls no tool. */
+export function answerOf(turn: readonly Msg[]): Msg | undefined {
+  const last = turn.findLast(({ role }) => role === 'assistant' || role === 'tool');
+  return last?.role === 'assistant' && !toolUsesOf(last).length ? last : undefined;
+}
