@@ -243,7 +243,9 @@ export class Run {
   /** Puts messages into the log, then into the view. What a user said is marked with the run: only so can turns be told apart later. */
   async append(given: readonly Msg[]): Promise<void> {
     if (!given.length) return;
-    const messages = given.map((message) => (message.role === 'user' ? { ...message, metadata: { ...message.metadata, runId: this.id } } : message));
+    const messages = given.map((message) =>
+      message.role === 'user' ? { ...message, metadata: { ...message.metadata, runId: this.id } } : message,
+    );
     await this.setup.memory.append(messages);
     this.show(messages);
     const { calls } = this.setup.status;

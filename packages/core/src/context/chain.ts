@@ -34,7 +34,15 @@ export function chain(...policies: readonly ContextPolicy[]): ContextPolicy {
     const { messages, head } = current;
     // Two lists in turn would have the counter begin anew with each.
     const after = messages === request.messages ? before : counted?.messages === messages ? counted.after : count(current);
-    return { messages, removed, before, after, ...(head !== undefined && { head }), ...(usage && { usage }), ...(isDone && { done: true }) };
+    return {
+      messages,
+      removed,
+      before,
+      after,
+      ...(head !== undefined && { head }),
+      ...(usage && { usage }),
+      ...(isDone && { done: true }),
+    };
   };
   return Object.assign(fit, { count });
 }

@@ -31,7 +31,8 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
   const fields = 'keep:count|? every:count|? placeholder:string|? exclude:array|? above:count|? profile:countText()|?';
   checkFields('CONFIGURATION', 'clearToolResults()', options, fields);
   const { keep = 3, every = Math.max(1, keep), placeholder = '[cleared]', exclude = [], above = 0, profile = arc } = options;
-  if (!Number.isInteger(every) || every < 1) throw new AgentError('CONFIGURATION', 'clearToolResults(): every must be a whole number from 1 on.');
+  if (!Number.isInteger(every) || every < 1)
+    throw new AgentError('CONFIGURATION', 'clearToolResults(): every must be a whole number from 1 on.');
   const countGiven = requestCounter(profile);
   const countCleared = requestCounter(profile);
   const cleared = new WeakMap<Msg, Msg>();

@@ -77,6 +77,12 @@ function skip(
   return end > to ? start : end;
 }
 
+/** Begin and end of the group that the message at `index` is in. */
+export function groupOf(messages: readonly Msg[], index: number, from: number): readonly [start: number, end: number] {
+  const start = groupStart(messages, index, from);
+  return [start, groupEnd(messages, start)];
+}
+
 /** Where the group begins that the message at `index` is in; a result whose call is not there is a group of its own. */
 function groupStart(messages: readonly Msg[], index: number, from: number): number {
   let start = index;

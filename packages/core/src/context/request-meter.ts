@@ -1,6 +1,8 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
+import type { Msg } from '../message/msg.ts';
 import { arc } from '../tokens/arc-profile.ts';
+import { countMessage } from '../tokens/count-message.ts';
 import type { TokenProfile } from '../tokens/token-profile.ts';
 import type { ContextRequest } from './context-policy.ts';
 import { MessageSums } from './message-sums.ts';
@@ -26,6 +28,7 @@ export interface WindowOptions {
 
 export interface Measured {
   readonly window: number;
+  readonly reserveOutput: number;
   /** Index of the conversation's first message. */
   readonly start: number;
   /** Index of the current prompt; one before `start`: there is none. */
@@ -36,6 +39,8 @@ export interface Measured {
   readonly fixed: number;
   /** Tokens the conversation may have. */
   readonly budget: number;
+  /** What uncorrected tokens are multiplied by. */
+  readonly factor: number;
   /** Uncorrected tokens as corrected ones. */
   corrected(tokens: number): number;
 }
@@ -73,11 +78,13 @@ export class RequestMeter {
     const fixed = sums[start]! + countAround(request, this.#profile);
     return {
       window,
+      reserveOutput,
       start,
       prompt: Math.max(promptId === undefined ? -1 : messages.findLastIndex(({ id }) => id === promptId), start - 1),
       sums,
       fixed,
-      budget: Math.floor((window - reserveOutput - extra) / factor) - fixed,
+      budget: Math.floor((window - reserveOutput) / factor) - fixed,
+      factor,
       corrected: (tokens) => Math.round(tokens * factor),
     };
   }
@@ -85,6 +92,11 @@ export class RequestMeter {
   /** Corrected tokens of a whole request. */
   count(request: ContextRequest): number {
     return Math.round(this.#count(request) * this.#factor(request.model?.modelId));
+  }
+
+  /** Uncorrected tokens. */
+  countMessage(message: Msg): number {
+    return countMessage(message, this.#profile);
   }
 
   #checkWindow(window: number, extra = 0): void {

@@ -1,0 +1,187 @@
+import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import type { Msg } from '../message/msg.ts';
+import type { ChatModel, GenerateOptions } from '../model/chat-model.ts';
+import { Deadline } from '../model/deadline.ts';
+import { addUsage, noUsage, type Usage } from '../model/usage.ts';
+import { arc } from '../tokens/arc-profile.ts';
+import type { TokenProfile } from '../tokens/token-profile.ts';
+import type { ContextPolicy, ContextRequest, FittedContext } from './context-policy.ts';
+import { findCut, groupOf } from './find-cut.ts';
+import { trimRequest } from './fit-context.ts';
+import { RequestMeter, type Measured, type WindowOptions } from './request-meter.ts';
+import { requestSummary, summaryInstruction } from './summary-request.ts';
+import { covers, makeSummary, SummaryState, type SessionSummary, type Summary, type SummaryStore } from './summary-state.ts';
+import { transcript } from './transcript.ts';
+
+export interface SummarizeHistoryOptions extends WindowOptions {
+  /** Asked for the summaries. Default: the agent's own. */
+  readonly model?: ChatModel;
+  /** What the model is told to do; default: to keep what is needed to go on, in the conversation's language. */
+  readonly prompt?: string;
+  /** Room kept for the summary, in tokens. Default 1000. A summary of more than twice that is a failure. */
+  readonly summaryTokens?: number;
+  /** What is summarised comes in multiples of this many tokens. Default: a quarter of the window. */
+  readonly step?: number;
+  /** Milliseconds that a request may be held up by a summary, all in all. Default 30 000. */
+  readonly timeoutMs?: number;
+  /** For the summary's request: `maxTokens`, `temperature`, … */
+  readonly generate?: GenerateOptions;
+  /** Where summaries outlive the process; default: nowhere. `forget` deletes a session's. */
+  readonly store?: SummaryStore;
+  /** Told why there is no summary, or none that is stored; the call goes on. Default: `console.warn`. */
+  readonly onError?: (error: AgentError) => void;
+}
+
+export interface HistorySummarizer extends ContextPolicy {
+  /** Deletes a session's summary, from the store as well; with its log. */
+  forget(sessionId: string): Promise<void>;
+}
+
+/**
+ * Keeps requests within the model's window by a summary in the place of the oldest messages; what `fitContext` would leave out is
+ * what is summarised, whole groups of it. System messages at the head and the newest messages stay as they are; of a prompt's own turn
+ * the prompt stays, too.
+ *
+ * The summary is kept for its messages and used until one of them is cut from the log, or until there is no room behind it; then a
+ * new one is made of it and of what comes next. Where no summary is to be had (a failure, the time-out), messages are left out as by
+ * `fitContext`, `onError` is told, and the same call does not ask again. An abort ends the wait at once. The usage counts as the call's.
+ *
+ * Throws `CONFIGURATION` for an option of another kind, and for a window with no room beside reserve and summary.
+ */
+export function summarizeHistory(options: SummarizeHistoryOptions = {}): HistorySummarizer {
+  const fields =
+    'model:stream()|? prompt:string|? summaryTokens:count|? step:count|? timeoutMs:count|? generate:object|? store:get()|? onError:function|?';
+  checkFields('CONFIGURATION', where, options, fields);
+  const { summaryTokens = 1000, timeoutMs = 30_000, prompt = summaryInstruction(summaryTokens), generate = {} } = options;
+  const meter = new RequestMeter(where, options);
+  // A meter is quick where each request begins as the one before it did, which what a summary leaves of them does not.
+  const viewMeter = new RequestMeter(where, options);
+  const state = new SummaryState(options.store);
+
+  const summarize = async (task: Task, signal: AbortSignal): Promise<Summary> => {
+    const { model, measured, messages, from, end, onUsage } = task;
+    let text = task.summary?.text;
+    const part = messages.slice(from, end);
+    for (const conversation of transcript(part, partsFor(model, measured, options))) {
+      text = await requestSummary({ model, instruction: prompt, summary: text, conversation, generate, signal, onUsage });
+    }
+    const made = makeSummary(messages.slice(measured.start, end), text ?? '');
+    const tokens = meter.countMessage(made.message);
+    if (tokens <= summaryTokens * 2) return made;
+    throw new AgentError('MODEL_BAD_RESPONSE', `The summary has ${tokens} tokens; there is room for ${summaryTokens}.`);
+  };
+
+  const fit = async (request: ContextRequest): Promise<FittedContext> => {
+    const { messages, promptId, sessionId = '', signal = new AbortController().signal, model = options.model } = request;
+    if (!model) throw new AgentError('CONFIGURATION', `${where}: model must be given where no agent asks.`);
+    const given = meter.measure(request, summaryTokens);
+    // Another session may be measured while this one waits.
+    const measured = { ...given, sums: [...given.sums] };
+    const { start, sums, fixed, budget, corrected } = measured;
+    const conversation = sums[messages.length]! - sums[start]!;
+    const before = corrected(fixed + conversation);
+    if (conversation <= budget) return { messages, removed: 0, before, after: before };
+
+    const tell = (error: unknown): void => void (signal.aborted || report(error, options));
+    let usage = noUsage;
+    let summary: Summary | undefined;
+    let session: SessionSummary | undefined;
+    const deadline = new Deadline(signal, timeoutMs, tooLate);
+    try {
+      await deadline.wait(async () => {
+        session = await state.of(sessionId).catch((error: unknown) => (tell(error), state.of(sessionId)));
+        const known = session.summary;
+        if (known && covers(known, messages, start)) summary = known;
+        const isTried = promptId !== undefined && session.failedFor === promptId;
+        const from = start + (summary?.count ?? 0);
+        const size = summary ? meter.countMessage(summary.message) : 0;
+        const shown = summary ? promptShown(summary, messages, measured) : [];
+        const room = shown.reduce((left, message) => left - meter.countMessage(message), budget);
+        if (isTried || sums[messages.length]! - sums[from]! <= room - size) return;
+        const end = endOf(messages, measured, { from, room: room - Math.max(size, summaryTokens), step: options.step });
+        if (end === from) return;
+        const onUsage = (more: Usage): void => void (usage = addUsage(usage, more));
+        const task = { model: options.model ?? model, measured, messages, from, end, summary, onUsage };
+        const made = await summarize(task, deadline.signal);
+        deadline.signal.throwIfAborted();
+        summary = made;
+        await state.set(sessionId, made).catch(tell);
+      });
+    } catch (error) {
+      tell(error);
+      if (session && !signal.aborted) session.failedFor = promptId;
+    } finally {
+      deadline.end();
+    }
+
+    const cost = usage === noUsage ? {} : { usage };
+    if (!summary) return { ...trimRequest(request, viewMeter), ...cost };
+    const shown = promptShown(summary, messages, measured);
+    const view = [...messages.slice(0, start), summary.message, ...shown, ...messages.slice(start + summary.count)];
+    const head = start + 1;
+    const fitted = trimRequest({ ...request, messages: view, head }, viewMeter);
+    return { ...fitted, removed: messages.length - fitted.messages.length + 1, before, head, ...cost };
+  };
+
+  return Object.assign(fit, {
+    count: (request: ContextRequest) => meter.count(request),
+    forget: (sessionId: string) => state.delete(sessionId),
+  });
+}
+
+const where = 'summarizeHistory()';
+
+interface Task {
+  readonly model: ChatModel;
+  readonly measured: Measured;
+  readonly messages: readonly Msg[];
+  /** What is new to the summary. */
+  readonly from: number;
+  readonly end: number;
+  /** Of what stands before `from`. */
+  readonly summary: Summary | undefined;
+  onUsage(usage: Usage): void;
+}
+
+/** Where the part ends that is to be summarised: what would be trimmed, the prompt included where its turn is trimmed. */
+function endOf(
+  messages: readonly Msg[],
+  { window, prompt, sums }: Measured,
+  { from, room, step = Math.floor(window / 4) }: { from: number; room: number; step: number | undefined },
+): number {
+  const { history, held, turn } = findCut(messages, sums, { start: from, prompt: Math.max(prompt, from - 1), budget: room, step });
+  return turn > held ? turn : history;
+}
+
+/** The prompt's group, where the summary is of it as well: a call's own prompt is always seen. */
+function promptShown(summary: Summary, messages: readonly Msg[], { start, prompt }: Measured): readonly Msg[] {
+  if (prompt < start || prompt >= start + summary.count) return [];
+  const [first, end] = groupOf(messages, prompt, start);
+  return messages.slice(first, end);
+}
+
+/** What one request for a summary can hold. */
+function partsFor(
+  model: ChatModel,
+  { window, reserveOutput, factor }: Measured,
+  { summaryTokens = 1000, profile = arc }: SummarizeHistoryOptions,
+): { partTokens: number; profile: TokenProfile } {
+  const { contextWindow = window } = model.features;
+  const around = reserveOutput + summaryTokens * 2 + 500;
+  return { partTokens: Math.max(500, Math.floor((contextWindow - around) / factor)), profile };
+}
+
+function tooLate(timeoutMs: number): AgentError {
+  return new AgentError('MODEL_TIMEOUT', `There was no summary within ${timeoutMs} ms`, { retryable: true });
+}
+
+function report(thrown: unknown, { onError }: SummarizeHistoryOptions): void {
+  const error = AgentError.from(thrown);
+  const warn = (told: unknown): void => console.warn('No summary of the history: the call goes on without.', told);
+  try {
+    (onError ?? warn)(error);
+  } catch (failure) {
+    warn(failure);
+  }
+}
