@@ -259,9 +259,9 @@ async function* finish(run: Run, move: Finish): AsyncGenerator<EventBatch, Agent
   if (!/aborted|interrupted|rejected/.test(move.reason)) message = yield* run.revise('post-call', message);
   // What a step has put into the log, and the nothing of a call aborted before its answer, is not to be put there.
   if (message.content.length && move.reason !== 'rejected' && !run.view.some(({ id }) => id === message.id)) {
-    const { reason } = move;
+    const { reason: why } = move;
     // Told apart from a model's answer by nothing else.
-    await run.append([reason === 'interrupted' ? { ...message, metadata: { ...message.metadata, reason } } : message]);
+    await run.append([why === 'interrupted' ? { ...message, metadata: { ...message.metadata, reason: why } } : message]);
   }
   await run.close();
   const result = resultOf(run, { ...move, message });

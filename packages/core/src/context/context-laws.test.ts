@@ -1,0 +1,144 @@
+import { expect, test } from 'vitest';
+import type { Msg } from '../message/msg.ts';
+import { toolResultsOf, toolUsesOf } from '../message/message-text.ts';
+import { arc } from '../tokens/arc-profile.ts';
+import { countMessage, countTools } from '../tokens/count-message.ts';
+import { historyFaults, requestFaults } from '../testing/history-faults.ts';
+import { randomOf } from '../testing/random-of.ts';
+import { randomRequest, type RandomRequest } from '../testing/random-request.ts';
+import { ScriptedModel } from '../testing/scripted-model.ts';
+import { chain } from './chain.ts';
+import { clearToolResults } from './clear-tool-results.ts';
+import type { ContextPolicy, FittedContext } from './context-policy.ts';
+import { fitContext } from './fit-context.ts';
+import { answersOnly, lastTurns, successfulTurns } from './history-views.ts';
+import { summarizeHistory } from './summarize-history.ts';
+import { turnsOf } from './turns.ts';
+
+const seeds = Array.from({ length: 400 }, (_, seed) => seed);
+const ids = (messages: readonly Msg[]): readonly string[] => messages.map(({ id }) => id);
+const tokensOf = ({ tools, beside }: RandomRequest, messages: readonly Msg[]): number =>
+  [...messages, ...(beside ? [beside] : [])].reduce((sum, message) => sum + countMessage(message), countTools(tools));
+
+/** What no policy may do to a request. */
+function faults(request: RandomRequest, { messages, before, after }: FittedContext): readonly string[] {
+  const { head, promptId, open } = request;
+  const kept = new Set(ids(messages));
+  const added = messages.filter(({ id }) => !ids(request.messages).includes(id));
+  const given = ids(messages).filter((id) => ids(request.messages).includes(id));
+  const inOrder = ids(request.messages).filter((id) => kept.has(id));
+  // Which calls and results belong together is not changed, so what is whole in the request is whole in the view.
+  const openNow = messages.flatMap(toolUsesOf).filter(({ id }) => open.includes(id));
+  return [
+    ...historyFaults(messages, openNow.map(({ id }) => id)),
+    ...(openNow.length ? [] : requestFaults(messages)),
+    ...ids(request.messages.slice(0, head)).filter((id, index) => messages[index]?.id !== id).map((id) => `${id} is not at its place in the head`),
+    ...(kept.has(promptId) ? [] : ['the prompt went']),
+    ...(String(given) === String(inOrder) ? [] : ['the order is another']),
+    ...(added.length > 1 ? ['more than a summary was added'] : []),
+    ...(before === tokensOf(request, request.messages) ? [] : ['`before` is wrong']),
+    ...(after === tokensOf(request, messages) ? [] : ['`after` is wrong']),
+  ];
+}
+
+/** What stays in the smallest view: the head, the prompt, and the newest group of its turn. */
+function smallest({ messages, head, promptId }: RandomRequest): number {
+  const prompt = messages.findIndex(({ id }) => id === promptId);
+  const last = messages.findLastIndex(({ role }) => role !== 'tool');
+  let start = head;
+  while (messages[start]?.role === 'system') start++;
+  return start + 1 + (last > prompt ? messages.length - last : 0);
+}
+
+function check(request: RandomRequest, fitted: FittedContext, window: number): void {
+  expect(faults(request, fitted)).toEqual([]);
+  const fits = fitted.after <= window;
+  const isSmallest = fitted.messages.length <= smallest(request) + 1;
+  expect(fits || isSmallest, `${fitted.after} tokens in a window of ${window}, ${fitted.messages.length} messages`).toBe(true);
+}
+
+test.each([undefined, 0, 100])('fitContext, with a step of %s: the laws hold, and it fits or is the smallest there is', (step) => {
+  for (const seed of seeds) {
+    const request = randomRequest(seed);
+    const window = 10 + Math.floor(randomOf(seed)() * 3000);
+    const fitted = fitContext({ window, reserveOutput: 0, ...(step !== undefined && { step }) })(request) as FittedContext;
+    check(request, fitted, window);
+    if (fitted.before <= window) expect(fitted.messages).toBe(request.messages);
+    else if (fitted.after > window) expect(fitted.messages).toHaveLength(smallest(request));
+  }
+});
+
+test('without a step fitContext takes out no group that has room', () => {
+  for (const seed of seeds) {
+    const request = randomRequest(seed);
+    const window = 10 + Math.floor(randomOf(seed)() * 3000);
+    const { messages, removed, after } = fitContext({ window, reserveOutput: 0, step: 0 })(request) as FittedContext;
+    if (!removed) continue;
+    const kept = new Set(messages);
+    const prompt = request.messages.findIndex(({ id }) => id === request.promptId);
+    const gone = request.messages.map((message, index) => ({ message, index })).filter(({ message }) => !kept.has(message));
+    // The last thing that went of a phase: a whole group, or, before the prompt, all up to a user's message.
+    const last = gone.at(-1)!.index;
+    const from =
+      last > prompt
+        ? request.messages.findLastIndex(({ role }, index) => index <= last && role !== 'tool')
+        : request.messages.findLastIndex(({ role }, index) => index <= last && role === 'user');
+    const back = request.messages.slice(Math.max(from, 0), last + 1).filter((message) => !kept.has(message));
+    expect(after + back.reduce((sum, message) => sum + countMessage(message), 0)).toBeGreaterThan(window);
+  }
+});
+
+const views: readonly (readonly [string, () => ContextPolicy])[] = [
+  ['successfulTurns', successfulTurns],
+  ['lastTurns', () => lastTurns(2)],
+  ['answersOnly', answersOnly],
+  ['clearToolResults', () => clearToolResults({ keep: 2, every: 1, exclude: ['kept'] })],
+  ['all of them', () => chain(successfulTurns(), lastTurns(3), clearToolResults({ keep: 0 }), answersOnly())],
+];
+
+test.each(views)('%s: the laws hold, and the current turn is whole', async (name, policy) => {
+  for (const seed of seeds) {
+    const request = randomRequest(seed);
+    const fitted = await policy()(request);
+    expect(faults(request, fitted)).toEqual([]);
+    const current = turnsOf(request.messages.slice(request.head)).findLast((turn) => turn.some(({ id }) => id === request.promptId))!;
+    expect(ids(fitted.messages.slice(-current.length))).toEqual(ids(current));
+    if (!/clear|all/.test(name)) expect(fitted.messages.slice(-current.length)).toEqual(current);
+  }
+});
+
+test('a chain of clearing, views and a summary: the laws hold, and it fits or is the smallest there is', async () => {
+  let summaries = 0;
+  for (const seed of seeds) {
+    const request = randomRequest(seed);
+    const window = 150 + Math.floor(randomOf(seed)() * 3000);
+    const model = new ScriptedModel(Array.from({ length: 99 }, () => 'In short: nothing.'));
+    const policy = chain(clearToolResults(), successfulTurns(), summarizeHistory({ window, reserveOutput: 0, summaryTokens: 100, model }));
+    check(request, await policy(request), window);
+    summaries += model.requests.length;
+  }
+  expect(summaries).toBeGreaterThan(100);
+});
+
+test('a request that grows by one message at a time gives what each would give by itself', () => {
+  for (const seed of seeds.slice(0, 50)) {
+    const request = randomRequest(seed);
+    const prompt = request.messages.findIndex(({ id }) => id === request.promptId);
+    const once = (): readonly ContextPolicy[] => [fitContext({ window: 500, reserveOutput: 0 }), answersOnly(), clearToolResults()];
+    const grown = once();
+    for (let length = prompt + 1; length <= request.messages.length; length++) {
+      const part = { ...request, messages: request.messages.slice(0, length) };
+      expect(grown.map((policy) => policy(part))).toEqual(once().map((policy) => policy(part)));
+    }
+  }
+});
+
+test('the random requests have what the laws are about', () => {
+  // The generator has to make what the laws are about.
+  const requests = seeds.map(randomRequest);
+  const all = requests.flatMap(({ messages }) => messages);
+  expect(requests.some(({ open }) => open.length > 1)).toBe(true);
+  expect(all.some((message) => toolUsesOf(message).length > 2)).toBe(true);
+  expect(all.some((message) => toolResultsOf(message).some(({ output }) => typeof output !== 'string'))).toBe(true);
+  expect(arc.perMedia).toBeGreaterThan(0);
+});

@@ -1,0 +1,74 @@
+import type { ContextRequest } from '../context/context-policy.ts';
+import type { ContentBlock, ToolUse } from '../message/content-block.ts';
+import { createMessage } from '../message/create-message.ts';
+import type { Msg, Role } from '../message/msg.ts';
+import { randomOf } from './random-of.ts';
+
+export interface RandomRequest extends ContextRequest {
+  readonly head: number;
+  readonly promptId: string;
+  /** Calls without a result. */
+  readonly open: readonly string[];
+}
+
+/**
+ * A request as an agent makes it, of any content: system prompt and recalled messages at the head, turns of all kinds with parallel
+ * calls, media, thinking, steering in the middle and system messages; the current prompt somewhere in the last turn, calls open at the end.
+ */
+export function randomRequest(seed: number): RandomRequest {
+  const random = randomOf(seed);
+  const chance = (odds: number): boolean => random() < odds;
+  const below = (end: number): number => Math.floor(random() * end);
+  const text = (): string => 'x'.repeat(1 + below(chance(0.1) ? 2000 : 200));
+  const messages: Msg[] = [];
+  let runId = '';
+
+  const add = (role: Role, content: readonly ContentBlock[]): Msg => {
+    const isMarked = role === 'user' && runId;
+    const message = createMessage(role, content, { id: `${role}${messages.length}`, now: () => 0, ...(isMarked && { metadata: { runId } }) });
+    messages.push(message);
+    return message;
+  };
+  const blocks = (): readonly ContentBlock[] => [
+    ...(chance(0.2) ? [{ type: 'thinking', thinking: text() } as const] : []),
+    { type: 'text', text: text() },
+    ...(chance(0.1) ? [{ type: 'image', source: { type: 'base64', mediaType: 'image/png', data: 'A'.repeat(5000) } } as const] : []),
+  ];
+  const result = ({ id, name }: ToolUse): ContentBlock => {
+    const output = chance(0.2) ? blocks() : text();
+    return { type: 'tool_result', toolUseId: id, name, output, state: chance(0.8) ? 'success' : 'interrupted' };
+  };
+  const round = (): readonly ToolUse[] => {
+    const calls = Array.from({ length: 1 + below(3) }, (_, index): ToolUse => {
+      return { type: 'tool_use', id: `call${messages.length}.${index}`, name: chance(0.3) ? 'kept' : 'look', input: { text: text() } };
+    });
+    add('assistant', [...(chance(0.5) ? blocks() : []), ...calls]);
+    return calls;
+  };
+  const rounds = (): void => {
+    for (let left = below(4); left > 0; left -= 1) {
+      for (const call of round()) add('tool', [result(call)]);
+      if (chance(0.1)) add('user', blocks());
+    }
+  };
+
+  if (chance(0.7)) add('system', [{ type: 'text', text: text() }]);
+  if (chance(0.3)) add('user', [{ type: 'text', text: text() }]);
+  const head = messages.length;
+  if (chance(0.2)) add('assistant', blocks());
+  for (let turn = below(8); turn > 0; turn -= 1) {
+    runId = chance(0.8) ? `run${messages.length}` : '';
+    add('user', blocks());
+    if (chance(0.2)) add('user', blocks());
+    rounds();
+    if (chance(0.8)) add('assistant', blocks());
+    if (chance(0.1)) add('system', [{ type: 'text', text: text() }]);
+  }
+  runId = `run${messages.length}`;
+  const prompt = add('user', blocks());
+  rounds();
+  const open = chance(0.2) ? round().map(({ id }) => id) : [];
+  const tools = chance(0.5) ? [{ name: 'look', description: text(), parameters: {} }] : [];
+  const beside = chance(0.2) ? createMessage('system', text(), { id: 'beside' }) : undefined;
+  return { messages, head, promptId: prompt.id, tools, beside, open };
+}
