@@ -30,9 +30,14 @@ function faults(request: RandomRequest, { messages, before, after }: FittedConte
   // Which calls and results belong together is not changed, so what is whole in the request is whole in the view.
   const openNow = messages.flatMap(toolUsesOf).filter(({ id }) => open.includes(id));
   return [
-    ...historyFaults(messages, openNow.map(({ id }) => id)),
+    ...historyFaults(
+      messages,
+      openNow.map(({ id }) => id),
+    ),
     ...(openNow.length ? [] : requestFaults(messages)),
-    ...ids(request.messages.slice(0, head)).filter((id, index) => messages[index]?.id !== id).map((id) => `${id} is not at its place in the head`),
+    ...ids(request.messages.slice(0, head))
+      .filter((id, index) => messages[index]?.id !== id)
+      .map((id) => `${id} is not at its place in the head`),
     ...(kept.has(promptId) ? [] : ['the prompt went']),
     ...(String(given) === String(inOrder) ? [] : ['the order is another']),
     ...(added.length > 1 ? ['more than a summary was added'] : []),

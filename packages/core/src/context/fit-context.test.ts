@@ -1,10 +1,16 @@
 import { expect, test } from 'vitest';
-import { assistantMessage, systemMessage, userMessage } from '../message/create-message.ts';
+import { assistantMessage, systemMessage, toolMessage, userMessage } from '../message/create-message.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
 import { arc } from '../tokens/arc-profile.ts';
+import { ScriptedModel } from '../testing/scripted-model.ts';
+import type { TokenProfile } from '../tokens/token-profile.ts';
+import { chain } from './chain.ts';
+import { clearToolResults } from './clear-tool-results.ts';
 import type { FittedContext } from './context-policy.ts';
-import { fitContext } from './fit-context.ts';
+import { fitContext, type FitContextOptions } from './fit-context.ts';
+import { successfulTurns } from './history-views.ts';
+import type { TokenRatios } from './request-meter.ts';
 
 const tokens = (count: number): string => 'x'.repeat(count * 4);
 const system = systemMessage(tokens(100), { id: 'system' });
@@ -60,6 +66,92 @@ test('another profile counts the request', async () => {
   expect(fitted.before).toBe(1020);
 });
 
-test('a window that has no room beside the reserve is refused', () => {
-  expect(() => fitContext({ window: 4096 })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+test('the window is the model’s own where it says so', async () => {
+  const model = new ScriptedModel([], { features: { contextWindow: 559 } });
+  const request = { messages, tools: [], promptId: 'prompt', model };
+  expect(await fitContext({ reserveOutput: 50, step: 0 })(request)).toMatchObject({ removed: 2 });
+  expect(await fitContext({ reserveOutput: 50, step: 0, window: 600 })(request)).toMatchObject({ removed: 0 });
+});
+
+test('what stands before the history is counted and stays: recalled messages as the system prompt', async () => {
+  const recalled = userMessage(tokens(100), { id: 'recalled' });
+  const request = { messages: [system, recalled, ...history, prompt], tools: [], promptId: 'prompt', head: 2 };
+  const fitted = await fitContext({ window: 340, reserveOutput: 50, step: 0 })(request);
+  expect(fitted.messages.slice(0, 3).map(({ id }) => id)).toEqual(['system', 'recalled', 'u16']);
+  expect(fitted).toMatchObject({ before: 610, after: 290, removed: 32 });
+});
+
+test('what is sent beside the messages is counted', async () => {
+  const beside = systemMessage(tokens(40));
+  const fitted = await fitContext({ window: 560, reserveOutput: 50, step: 0 })({ messages, tools: [], promptId: 'prompt', beside });
+  expect(fitted).toMatchObject({ before: 550, after: 510, removed: 4 });
+});
+
+test('what is known of a model’s real counts corrects the estimate, for that model', async () => {
+  const ratios: Record<string, number> = { twice: 2, near: 1.01, less: 0.5 };
+  const calibration = { ratioOf: (modelId: string): number => ratios[modelId] ?? 1 };
+  const policy = fitContext({ window: 650, reserveOutput: 50, step: 0, calibration });
+  const fitFor = (modelId: string): unknown =>
+    policy({ messages, tools: [], promptId: 'prompt', model: new ScriptedModel([], { modelId }) });
+  // 600 of its tokens are 300 of ours.
+  expect(fitFor('twice')).toMatchObject({ before: 1020, after: 580, removed: 22 });
+  expect(fitFor('unknown')).toMatchObject({ before: 510, after: 510 });
+  expect(fitFor('less')).toMatchObject({ before: 255, after: 255 });
+  // In steps, so that the cut does not move with each reply.
+  expect(fitFor('near')).toMatchObject({ before: 536, after: 536 });
+});
+
+test('a ratio that moves a little with each reply does not move the cut', () => {
+  let ratio = 1.2;
+  const policy = fitContext({ window: 400, reserveOutput: 50, step: 0, calibration: { ratioOf: () => (ratio -= 0.004) } });
+  const model = new ScriptedModel([]);
+  const cuts = Array.from({ length: 10 }, () => policy({ messages, tools: [], promptId: 'prompt', model }) as FittedContext);
+  expect(new Set(cuts.map((cut) => cut.messages[1]?.id)).size).toBe(1);
+});
+
+test('a long history costs what is new in it', async () => {
+  let counted = 0;
+  const profile = { ...arc, countText: (text: string): number => ((counted += 1), arc.countText(text)) };
+  const long = Array.from({ length: 5_000 }, (_, n) => (n % 2 ? assistantMessage : userMessage)(tokens(10), { id: `m${n}` }));
+  const policy = chain(successfulTurns(), clearToolResults({ profile }), fitContext({ window: 8_000, profile }));
+  const log = [system, ...long, prompt];
+  const step = async (): Promise<number> => {
+    counted = 0;
+    await policy({ messages: [...log], tools: [], promptId: 'prompt' });
+    return counted;
+  };
+  expect(await step()).toBe(5_002);
+  for (let n = 0; n < 5; n++) {
+    log.push(assistantMessage([{ type: 'tool_use', id: `c${n}`, name: 't', input: {} }]));
+    log.push(toolMessage({ type: 'tool_result', toolUseId: `c${n}`, name: 't', output: 'r', state: 'success' }));
+    expect(await step()).toBe(2);
+  }
+});
+
+test.each<[string, FitContextOptions, RegExp]>([
+  ['no room beside the default reserve', { window: 4096 }, /window of 4096 .* reserveOutput/],
+  ['no room beside the reserve', { window: 100, reserveOutput: 100 }, /window of 100 .* reserveOutput/],
+  ['a negative window', { window: -1 }, /fitContext\(\): window/],
+  ['a window that is no number', { window: NaN }, /fitContext\(\): window/],
+  ['a negative reserve', { window: 10, reserveOutput: -1 }, /fitContext\(\): reserveOutput/],
+  ['a negative step', { window: 9000, step: -1 }, /fitContext\(\): step/],
+  ['a profile that is none', { window: 9000, profile: {} as TokenProfile }, /fitContext\(\): profile/],
+  ['a calibration that is none', { window: 9000, calibration: {} as TokenRatios }, /fitContext\(\): calibration/],
+])('%s is refused', (_name, options, message) => {
+  expect(() => fitContext(options)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringMatching(message) as string }),
+  );
+});
+
+test('what is only known when the model is asked is refused then', () => {
+  const request = { messages, tools: [], promptId: 'prompt' };
+  const small = new ScriptedModel([], { modelId: 'small', features: { contextWindow: 4000 } });
+  const message = (text: string): unknown =>
+    expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(text) as string });
+  expect(() => fitContext()({ ...request, model: new ScriptedModel([], { modelId: 'mute' }) })).toThrow(
+    message('window must be given; the model "mute"'),
+  );
+  expect(() => fitContext()({ ...request, model: small })).toThrow(message('window of 4000 tokens leaves nothing beside reserveOutput'));
+  const wrong = fitContext({ window: 9000, calibration: { ratioOf: () => 0 } });
+  expect(() => wrong({ ...request, model: small })).toThrow(message('calibration must give a ratio above 0, not 0'));
 });

@@ -81,6 +81,14 @@ test('a prompt that is a result keeps the call it belongs to', () => {
   expect(idsOf(twoPhaseTrim(log, { budget: 10, count: () => 10, prompt: 3 }).messages)).toBe('2c 3t 4a');
 });
 
+test('a prompt that brings results stays with its call and with what else answers it', () => {
+  const result = (id: string): ContentBlock => ({ type: 'tool_result', toolUseId: id, name: 't', output: 'r', state: 'success' });
+  const prompt = createMessage('user', [result('3t'), { type: 'text', text: 'and now?' }], { id: '3t' });
+  const [u, a, call, , second, last] = conversation('u a c2 t t a') as [Msg, Msg, Msg, Msg, Msg, Msg];
+  const log = [u, a, call, prompt, second, last];
+  expect(idsOf(twoPhaseTrim(log, { budget: 10, count: () => 10, prompt: 3 }).messages)).toBe('2c 3t 4t 5a');
+});
+
 test('without a prompt the oldest go', () => {
   const log = conversation('u a c1 t c1 t');
   expect(idsOf(twoPhaseTrim(log, { budget: 40, count: () => 10, prompt: -1 }).messages)).toBe('2c 3t 4c 5t');

@@ -25,7 +25,11 @@ export function randomRequest(seed: number): RandomRequest {
 
   const add = (role: Role, content: readonly ContentBlock[]): Msg => {
     const isMarked = role === 'user' && runId;
-    const message = createMessage(role, content, { id: `${role}${messages.length}`, now: () => 0, ...(isMarked && { metadata: { runId } }) });
+    const message = createMessage(role, content, {
+      id: `${role}${messages.length}`,
+      now: () => 0,
+      ...(isMarked && { metadata: { runId } }),
+    });
     messages.push(message);
     return message;
   };

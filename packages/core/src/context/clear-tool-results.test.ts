@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest';
+import { assistantMessage, systemMessage, toolMessage, userMessage } from '../message/create-message.ts';
+import { toolResultsOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
+import { requestFaults } from '../testing/history-faults.ts';
+import { clearToolResults, type ClearToolResultsOptions } from './clear-tool-results.ts';
+import type { FittedContext } from './context-policy.ts';
+
+const long = 'r'.repeat(400);
+const pair = (n: number, name = 'look', output: string | [] = long): readonly Msg[] => [
+  assistantMessage([{ type: 'tool_use', id: `c${n}`, name, input: {} }], { id: `a${n}` }),
+  toolMessage({ type: 'tool_result', toolUseId: `c${n}`, name, output, state: 'error', providerMetadata: { k: n } }, { id: `t${n}` }),
+];
+const log = (count: number): readonly Msg[] => [
+  systemMessage('s', { id: 's' }),
+  userMessage('u', { id: 'u' }),
+  ...Array.from({ length: count }, (_, n) => pair(n)).flat(),
+];
+const clear = (messages: readonly Msg[], options?: ClearToolResultsOptions): FittedContext =>
+  clearToolResults(options)({ messages, tools: [], promptId: 'u' }) as FittedContext;
+const outputs = ({ messages }: FittedContext): readonly string[] =>
+  messages.flatMap(toolResultsOf).map(({ output }) => (output === long ? 'whole' : String(output)));
+
+test('old results become a placeholder, in the view alone; pairs and the rest of the results stay', () => {
+  const given = log(6);
+  const fitted = clear(given, { keep: 2, every: 1 });
+  expect(outputs(fitted)).toEqual(['[cleared]', '[cleared]', '[cleared]', '[cleared]', 'whole', 'whole']);
+  expect(fitted).toMatchObject({ removed: 0, before: 608, after: 608 - 4 * 100 + 4 * 2 });
+  expect(requestFaults(fitted.messages)).toEqual([]);
+  expect(toolResultsOf(fitted.messages[3]!)).toEqual([{ ...toolResultsOf(given[3]!)[0], output: '[cleared]' }]);
+  expect(given.flatMap(toolResultsOf).every(({ output }) => output === long)).toBe(true);
+});
+
+test('by default the newest three stay, and results are cleared three at a time', () => {
+  const cleared = (count: number): number => outputs(clear(log(count))).filter((output) => output !== 'whole').length;
+  expect([0, 3, 5, 6, 8, 9, 12].map(cleared)).toEqual([0, 0, 0, 3, 3, 6, 9]);
+});
+
+test('between two clearings a request begins with the very messages of the one before', () => {
+  const policy = clearToolResults({ keep: 2, every: 4 });
+  const all = log(20);
+  let changes = 0;
+  let last: readonly Msg[] = [];
+  for (let length = 2; length <= all.length; length += 2) {
+    const { messages } = policy({ messages: all.slice(0, length), tools: [], promptId: 'u' }) as FittedContext;
+    if (last.some((message, index) => messages[index] !== message)) changes += 1;
+    last = messages;
+  }
+  expect(changes).toBe(4);
+});
+
+test('what is excluded stays and does not count', () => {
+  const messages = [...pair(1, 'plan'), ...pair(2), ...pair(3, 'plan'), ...pair(4)];
+  expect(outputs(clear(messages, { keep: 1, every: 1, exclude: ['plan'] }))).toEqual(['whole', '[cleared]', 'whole', 'whole']);
+});
+
+test('a placeholder of one’s own; what is shorter stays', () => {
+  const messages = [...pair(1, 'look', 'ok'), ...pair(2), ...pair(3, 'look', [])];
+  expect(outputs(clear(messages, { keep: 0, placeholder: '(gone)' }))).toEqual(['ok', '(gone)', '(gone)']);
+});
+
+test('a request that is short enough is left alone', () => {
+  const messages = log(6);
+  const fitted = clear(messages, { above: 608 });
+  expect(fitted).toEqual({ messages, removed: 0, before: 608, after: 608 });
+  expect(fitted.messages).toBe(messages);
+  expect(clear(messages, { above: 607 }).after).toBeLessThan(400);
+  expect(clear(pair(1), { keep: 1 }).messages).toHaveLength(2);
+});
+
+test.each<[string, object]>([
+  ['keep', { keep: -1 }],
+  ['every', { every: 0 }],
+  ['every', { every: 1.5 }],
+  ['placeholder', { placeholder: 5 }],
+  ['exclude', { exclude: 'plan' }],
+  ['above', { above: NaN }],
+  ['profile', { profile: {} }],
+])('a %s of another kind is refused: %j', (field, options) => {
+  const message = expect.stringContaining(`clearToolResults(): ${field}`) as string;
+  expect(() => clearToolResults(options)).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message }));
+});
