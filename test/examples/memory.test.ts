@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region memory
-import { fitContext, MemoryStore, ReActAgent, SessionMemory } from '@isoloop/core';
+import { MemoryStore, ReActAgent, SessionMemory } from '@isoloop/core';
 // #endregion
-import { textOf, userMessage } from '@isoloop/core';
+import { textOf } from '@isoloop/core';
 
 test('a session over a store', async () => {
   const model = new ScriptedModel(['Hello Ann.', 'Ann.', 'I do not know.']);
@@ -25,19 +25,4 @@ test('a session over a store', async () => {
   expect(text).toBe('Ann.');
   expect(model.requests[1]?.messages.map(textOf)).toEqual(['I am Ann.', 'Hello Ann.', 'Who am I?']);
   expect(await new SessionMemory(store, 'notes').read()).toEqual([]);
-});
-
-test('fitContext', async () => {
-  const model = new ScriptedModel(['Yes.']);
-
-  // #region fit-context
-  const agent = new ReActAgent({ name: 'assistant', model, context: fitContext({ window: 8_000, reserveOutput: 1_000 }) });
-  // #endregion
-
-  await agent.observe([userMessage('long '.repeat(20_000)), userMessage('short')]);
-  const removed: number[] = [];
-  for await (const event of agent.stream('Hello')) if (event.type === 'context-fitted') removed.push(event.removed);
-  expect(removed.length).toBe(1);
-  expect(model.requests[0]?.messages.map(textOf)).not.toContain('long '.repeat(20_000));
-  expect(await agent.messages()).toHaveLength(4);
 });

@@ -88,16 +88,16 @@ test('a summary is kept until there is no room behind it; the next is made of it
   model.assertDone();
 });
 
-test('a summary is no longer used when a message is cut from what it is of', async () => {
+test.each(['0', '1', '2'])('a summary is no longer used when turn %s is cut from what it is of', async (gone) => {
   const { policy, model } = setUp(['First.', 'Without.']);
   const log = [...history(9), prompt()];
-  await policy(requestOf(log));
-  const fitted = await policy(requestOf(log.filter(({ id }) => id !== 'u0' && id !== 'a0')));
-  expect(asked(model)).toMatch(/^<conversation>\n\[user\] q1/);
-  expect(textOf(fitted.messages[1]!)).toContain('Without.');
+  const summary = (await policy(requestOf(log))).messages[1]!;
   // What is cut behind it is no matter of it.
-  const later = await policy(requestOf(log.filter(({ id }) => !/[08]$/.test(id))));
-  expect(later.messages[1]).toBe(fitted.messages[1]);
+  expect((await policy(requestOf(log.filter(({ id }) => !id.endsWith('8'))))).messages[1]).toBe(summary);
+  const fitted = await policy(requestOf(log.filter(({ id }) => !id.endsWith(gone))));
+  expect(textOf(fitted.messages[1]!)).toContain('Without.');
+  expect(asked(model)).toMatch(/^<conversation>/);
+  expect(asked(model)).not.toContain(`q${gone}`);
 });
 
 test('each session has its own summary', async () => {

@@ -103,10 +103,8 @@ export function summarizeHistory(options: SummarizeHistoryOptions = {}): History
         if (end === from) return;
         const onUsage = (more: Usage): void => void (usage = addUsage(usage, more));
         const task = { model: options.model ?? model, measured, messages, from, end, summary, onUsage };
-        const made = await summarize(task, deadline.signal);
-        deadline.signal.throwIfAborted();
-        summary = made;
-        await state.set(sessionId, made).catch(tell);
+        summary = await summarize(task, deadline.signal);
+        await state.set(sessionId, summary).catch(tell);
       });
     } catch (error) {
       tell(error);

@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest';
+import './strict-assert.ts';
+import { ScriptedModel } from '@isoloop/core/testing';
+// #region fit-context
+import { fitContext, ReActAgent } from '@isoloop/core';
+// #endregion
+// #region context-chain
+import { chain, clearToolResults, summarizeHistory } from '@isoloop/core';
+// #endregion
+// #region history-views
+import { answersOnly, lastTurns, successfulTurns } from '@isoloop/core';
+// #endregion
+import { AgentError, assistantMessage, MemoryStore, textOf, tool, userMessage, type ContextPolicy } from '@isoloop/core';
+
+test('fitContext', async () => {
+  const model = new ScriptedModel(['Yes.']);
+
+  // #region fit-context
+  const agent = new ReActAgent({ name: 'assistant', model, context: fitContext({ window: 128_000, reserveOutput: 4_000 }) });
+  // #endregion
+
+  await agent.observe([userMessage('long '.repeat(200_000)), userMessage('short')]);
+  const removed: number[] = [];
+  for await (const event of agent.stream('Hello')) if (event.type === 'context-fitted') removed.push(event.removed);
+  expect(removed).toEqual([1]);
+  expect(model.requests[0]!.messages.map(textOf)).toEqual(['short', 'Hello']);
+});
+
+test('a chain', async () => {
+  const search = tool({ name: 'search', description: 'Searches', input: {}, execute: () => 'found '.repeat(1_000) });
+  const call = { toolCalls: [{ name: 'search' }] };
+  const model = new ScriptedModel([...Array.from({ length: 11 }, () => call), 'Done.', 'Yes.'], { features: { contextWindow: 60_000 } });
+  const small = new ScriptedModel(['They searched.']);
+  const store = new MemoryStore();
+
+  // #region context-chain
+  const summaries = summarizeHistory({ model: small, store, timeoutMs: 10_000 }); // by default the agent's own model, and in memory
+  const context = chain(clearToolResults({ keep: 5, exclude: ['plan'] }), summaries);
+
+  const agent = new ReActAgent({ name: 'assistant', model, tools: [search], context, limits: { iterations: 20 } });
+  for await (const event of agent.stream('Look for it.')) {
+    if (event.type === 'context-fitted') console.log(event.removed, event.before, event.after);
+  }
+  // #endregion
+
+  await agent.observe([userMessage('long '.repeat(40_000)), assistantMessage('Well.')]);
+  await agent.call('Well?');
+  const texts = model.requests.map(({ messages }) => JSON.stringify(messages));
+  expect(texts.findIndex((text) => text.includes('[cleared]'))).toBe(10);
+  expect(texts.at(-1)).toContain('They searched.');
+  small.assertDone();
+  expect(await store.keys('')).toHaveLength(1);
+  await summaries.forget(agent.sessionId);
+  expect(await store.keys('')).toEqual([]);
+});
+
+test('views of the history', async () => {
+  const down = { error: new AgentError('MODEL_SERVER', 'down') };
+  const look = tool({ name: 'look', description: 'Looks', input: {}, execute: () => 'found' });
+  const model = new ScriptedModel(['One.', down, { toolCalls: [{ name: 'look' }] }, 'Two.', 'Three.'], {
+    features: { contextWindow: 8_000 },
+  });
+
+  // #region history-views
+  const agent = new ReActAgent({
+    name: 'assistant',
+    model,
+    tools: [look],
+    context: chain(
+      successfulTurns(), // no failed, interrupted or aborted calls
+      lastTurns(10), // before the current one
+      answersOnly(), // of those, question and answer; not the tools in between
+      fitContext(),
+    ),
+  });
+  // #endregion
+
+  await agent.call('First?');
+  await agent.call('Broken?', { throwOnError: false });
+  await agent.call('Second?');
+  await agent.call('Third?');
+  expect(model.requests.at(-1)!.messages.map(textOf)).toEqual(['First?', 'One.', 'Second?', 'Two.', 'Third?']);
+});
+
+test('a policy of one’s own', async () => {
+  const model = new ScriptedModel(['Here.']);
+
+  // #region context-policy
+  const withoutDrafts: ContextPolicy = ({ messages, promptId }) => {
+    const kept = messages.filter(({ id, metadata }) => id === promptId || !metadata?.['draft']);
+    return { messages: kept, removed: messages.length - kept.length, before: 0, after: 0 }; // tokens: a chain counts for itself
+  };
+  const agent = new ReActAgent({ name: 'assistant', model, context: chain(withoutDrafts, fitContext({ window: 32_000 })) });
+  // #endregion
+
+  await agent.observe([userMessage('draft', { metadata: { draft: true } }), userMessage('final')]);
+  await agent.call('Where is it?');
+  expect(model.requests[0]!.messages.map(textOf)).toEqual(['final', 'Where is it?']);
+});
