@@ -43,7 +43,8 @@ test('a chain', async () => {
   }
   // #endregion
 
-  await agent.observe([userMessage('long '.repeat(40_000)), assistantMessage('Well.')]);
+  const long = 'long '.repeat(10_000);
+  await agent.observe([userMessage(long), assistantMessage(long), userMessage(long), assistantMessage(long)]);
   await agent.call('Well?');
   const texts = model.requests.map(({ messages }) => JSON.stringify(messages));
   expect(texts.findIndex((text) => text.includes('[cleared]'))).toBe(10);

@@ -298,11 +298,10 @@ test('in an agent: the model’s own window and model, usage counted, the event,
 });
 
 test('an interrupt of an agent reaches the request for a summary', async () => {
-  let agent: ReActAgent | undefined;
-  const summarizer = new ScriptedModel([{ wait: () => (agent!.interrupt('Stopped.'), new Promise(() => {})) }]);
+  const summarizer = new ScriptedModel([{ wait: () => (agent.interrupt('Stopped.'), new Promise(() => {})) }]);
   const { policy, errors } = setUp([], { model: summarizer });
   const model = new ScriptedModel([]);
-  agent = new ReActAgent({ name: 'a', model, context: policy, memory: new InMemoryMemory(history(8)) });
+  const agent: ReActAgent = new ReActAgent({ name: 'a', model, context: policy, memory: new InMemoryMemory(history(8)) });
   expect(await agent.call(ten('go'))).toMatchObject({ reason: 'interrupted', text: 'Stopped.' });
   expect([model.requests, errors]).toEqual([[], []]);
 });
