@@ -1,14 +1,17 @@
 // npm run bench -- tokens: the token estimators (tokens.mjs).
+// npm run bench -- context: what fitting a request costs (context.mjs).
 // npm run bench [-- --runtimes node,workerd,chromium] [--scenarios s1,s2] [--contenders floor,isoloop] [--reps N] [--write]
 // The same work by every contender in one run, repetitions interleaved; prints CPU and its ratio to the floor.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import { parseArgs } from 'node:util';
+import { benchContext } from './context.mjs';
 import { measure } from './lib/measure.mjs';
 import { resultsMarkdown, scenarioTable } from './lib/report.mjs';
 import { startServer } from './lib/start-server.mjs';
 import { benchTokens } from './tokens.mjs';
 
+const others = { context: benchContext, tokens: benchTokens };
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -19,9 +22,10 @@ const { values: options, positionals } = parseArgs({
     write: { type: 'boolean', default: false },
   },
 });
-if (positionals.length > 0) {
-  if (positionals.join() !== 'tokens') throw new Error(`There is no benchmark "${positionals.join(' ')}"; there is "tokens".`);
-  benchTokens();
+const [other] = positionals;
+if (other !== undefined) {
+  if (!(other in others)) throw new Error(`There is no benchmark "${other}"; there is ${Object.keys(others).join(', ')}.`);
+  await others[other]();
   process.exit();
 }
 const folder = import.meta.dirname;

@@ -1,0 +1,63 @@
+// npm run bench -- context: what it costs to fit the next request of a conversation, by its length. Each request has one call and its
+// result more than the one before; the last column counts all messages anew each time.
+import {
+  arc,
+  assistantMessage,
+  answersOnly,
+  chain,
+  clearToolResults,
+  countMessage,
+  fitContext,
+  successfulTurns,
+  toolMessage,
+  userMessage,
+} from '../packages/core/dist/index.js';
+
+const lengths = [100, 1_000, 5_000, 20_000];
+const steps = 200;
+const window = 32_000;
+
+const contenders = {
+  fitContext: () => fitContext({ window }),
+  'clear, fit': () => chain(clearToolResults(), fitContext({ window })),
+  'successful, answers, fit': () => chain(successfulTurns(), answersOnly(), fitContext({ window })),
+  'counting anew':
+    () =>
+    ({ messages }) => {
+      const profile = { ...arc };
+      return messages.reduce((sum, message) => sum + countMessage(message, profile), 0);
+    },
+};
+
+export async function benchContext() {
+  const names = Object.keys(contenders);
+  console.log(
+    `Node ${process.version}. Microseconds to fit step n of a run, median of ${steps} steps; in brackets the first request, which counts all.\n`,
+  );
+  console.log(`${'messages'.padStart(9)}${names.map((name) => name.padStart(28)).join('')}`);
+  for (const length of lengths) {
+    const cells = [];
+    for (const name of names) cells.push(await timesOf(contenders[name](), length));
+    console.log(
+      `${String(length).padStart(9)}${cells.map(({ first, median }) => `${median.toFixed(1)} (${first.toFixed(0)})`.padStart(28)).join('')}`,
+    );
+  }
+}
+
+async function timesOf(policy, length) {
+  const log = Array.from({ length }, (_, n) =>
+    (n % 2 ? assistantMessage : userMessage)('A sentence of ten words, as they are in chats. '.repeat(4), { id: `m${n}` }),
+  );
+  log.push(userMessage('Go on.', { id: 'prompt' }));
+  const times = [];
+  for (let n = 0; n <= steps; n++) {
+    const request = { messages: [...log], tools: [], promptId: 'prompt' };
+    const start = performance.now();
+    await policy(request);
+    times.push((performance.now() - start) * 1000);
+    log.push(assistantMessage([{ type: 'tool_use', id: `c${n}`, name: 'search', input: { query: `what is ${n}` } }]));
+    log.push(toolMessage({ type: 'tool_result', toolUseId: `c${n}`, name: 'search', output: 'found '.repeat(100), state: 'success' }));
+  }
+  const [first, ...rest] = times;
+  return { first, median: rest.sort((a, b) => a - b)[steps / 2] };
+}
