@@ -61,7 +61,8 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
     const same = { messages, removed: 0, before, after: before };
     if (before <= above) return same;
     const start = headOf(request);
-    const results = messages.flatMap((message, index) => (index >= start && isOurs(message) ? [index] : []));
+    const results: number[] = [];
+    for (let i = start; i < messages.length; i++) if (isOurs(messages[i]!)) results.push(i);
     const old = results.slice(0, Math.max(0, Math.floor((results.length - keep) / every)) * every);
     const fitted = [...messages];
     for (const index of old) fitted[index] = clear(messages[index]!);

@@ -43,30 +43,42 @@ export function answersOnly(): ContextPolicy {
   );
 }
 
+interface Split {
+  readonly promptId: string | undefined;
+  /** What came before the current turn, and what of it is shown: the same list where that is all. */
+  readonly past: Turn;
+  readonly shown: Turn;
+}
+
 /** A policy over the turns of earlier calls. What stands before the history, and the current turn, stay whole. */
 function turnView(view: (turns: readonly Turn[]) => readonly Turn[]): ContextPolicy {
   const countGiven = requestCounter(arc);
   const countShown = requestCounter(arc);
-  let last: { readonly promptId: string | undefined; readonly past: Turn; readonly shown: Turn } | undefined;
+  let last: Split | undefined;
 
   // While a call goes on, what came before it stays as it is.
-  const split = (history: Turn, promptId: string | undefined): NonNullable<typeof last> => {
-    if (last && last.promptId === promptId && last.past.every((message, index) => message === history[index])) return last;
-    const turns = turnsOf(history);
+  const split = (messages: Turn, start: number, promptId: string | undefined): Split => {
+    if (last && last.promptId === promptId && standsAt(messages, start, last.past)) return last;
+    const turns = turnsOf(messages.slice(start));
     const current = turns.findLastIndex((turn) => turn.some(({ id }) => id === promptId));
     const earlier = turns.slice(0, current < 0 ? -1 : current);
-    return (last = { promptId, past: earlier.flat(), shown: view(earlier).flat() });
+    const past = earlier.flat();
+    const shown = view(earlier).flat();
+    return (last = { promptId, past, shown: shown.length === past.length && standsAt(past, 0, shown) ? past : shown });
   };
 
   return (request) => {
     const { messages, promptId } = request;
     const start = headOf(request);
-    const { past, shown } = split(messages.slice(start), promptId);
+    const { past, shown } = split(messages, start, promptId);
     const before = countGiven(request);
-    if (shown.length === past.length && shown.every((message, index) => message === past[index])) {
-      return { messages, removed: 0, before, after: before };
-    }
+    if (shown === past) return { messages, removed: 0, before, after: before };
     const fitted = [...messages.slice(0, start), ...shown, ...messages.slice(start + past.length)];
     return { messages: fitted, removed: past.length - shown.length, before, after: countShown({ ...request, messages: fitted }) };
   };
+}
+
+function standsAt(messages: Turn, start: number, part: Turn): boolean {
+  for (let i = 0; i < part.length; i++) if (messages[start + i] !== part[i]) return false;
+  return true;
 }
