@@ -40,7 +40,7 @@ export interface AgentOptions {
   };
   /** Default `summarize()`. */
   readonly onLimit?: OnLimit;
-  /** Makes each request fit the model's window; default: nothing is cut. */
+  /** Makes each request fit the model's window, or shows less of the history; default: nothing is left out. Several: `chain()`. */
   readonly context?: ContextPolicy;
   /**
    * What a call does that comes while another runs: fail with `AGENT_BUSY` and change nothing (default), wait for its turn, or give

@@ -76,3 +76,14 @@ test('what the links have spent is summed', async () => {
 test('a link that is no function is refused', () => {
   expect(() => chain(lastTurns(1), { policy: 1 } as unknown as ContextPolicy)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
 });
+
+test.each<unknown>([undefined, 'rubbish', {}, { messages: [], removed: NaN, before: 0, after: 0 }])(
+  'a link that gives %j is told so',
+  async (given) => {
+    const rubbish = (() => given) as unknown as ContextPolicy;
+    await expect(chain(rubbish)(request)).rejects.toMatchObject({
+      code: 'CONFIGURATION',
+      message: expect.stringContaining('What a policy gave') as string,
+    });
+  },
+);

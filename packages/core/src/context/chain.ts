@@ -7,7 +7,7 @@ import { requestCounter } from './request-counter.ts';
 /**
  * Policies one after the other, each over what the one before has left; a policy that gives `done: true` is the last. `before` and
  * `after` are counted by the last link that counts for itself (`fitContext`, `summarizeHistory`), else by `arc`. `CONFIGURATION` for a
- * link that is no function.
+ * link that is no function, and for what is no `FittedContext`.
  */
 export function chain(...policies: readonly ContextPolicy[]): ContextPolicy {
   for (const policy of policies) checkFields('CONFIGURATION', 'chain()', { policy }, 'policy:function');
@@ -22,6 +22,7 @@ export function chain(...policies: readonly ContextPolicy[]): ContextPolicy {
     let isDone = false;
     for (const policy of policies) {
       const fitted = await policy(current);
+      checkFields('CONFIGURATION', 'What a policy gave', fitted, 'messages:array removed:count before:count after:count');
       removed += fitted.removed;
       if (fitted.usage) usage = usage ? addUsage(usage, fitted.usage) : fitted.usage;
       if (policy === counting) counted = fitted;

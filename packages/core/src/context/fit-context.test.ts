@@ -109,6 +109,20 @@ test('a ratio that moves a little with each reply does not move the cut', () => 
   expect(new Set(cuts.map((cut) => cut.messages[1]?.id)).size).toBe(1);
 });
 
+test('with `reference` it cuts as Arc Reactor does, no more than needed', () => {
+  const step = [
+    assistantMessage([{ type: 'tool_use', id: 'c', name: 't', input: {} }]),
+    toolMessage({ type: 'tool_result', toolUseId: 'c', name: 't', output: tokens(50), state: 'success' }),
+  ];
+  const request = { messages: [system, ...history.slice(0, 4), prompt, ...step], tools: [], promptId: 'prompt' };
+  const left = (window: number, reference: boolean): readonly string[] =>
+    (fitContext({ window, reserveOutput: 50, reference })(request) as FittedContext).messages.slice(1).map(({ id }) => id);
+  expect(left(241, true)).toEqual(['a0', 'u1', 'a1', 'prompt', step[0]!.id, step[1]!.id]);
+  expect(left(241, false)).toEqual(['prompt', step[0]!.id, step[1]!.id]);
+  expect(left(170, true)).toEqual(['prompt']);
+  expect(left(170, false)).toEqual(['prompt', step[0]!.id, step[1]!.id]);
+});
+
 test('a long history costs what is new in it', async () => {
   let counted = 0;
   const profile = { ...arc, countText: (text: string): number => ((counted += 1), arc.countText(text)) };
@@ -134,6 +148,7 @@ test.each<[string, FitContextOptions, RegExp]>([
   ['a negative window', { window: -1 }, /fitContext\(\): window/],
   ['a window that is no number', { window: NaN }, /fitContext\(\): window/],
   ['a negative reserve', { window: 10, reserveOutput: -1 }, /fitContext\(\): reserveOutput/],
+  ['a reference that is no flag', { window: 9000, reference: 1 as unknown as boolean }, /fitContext\(\): reference/],
   ['a negative step', { window: 9000, step: -1 }, /fitContext\(\): step/],
   ['a profile that is none', { window: 9000, profile: {} as TokenProfile }, /fitContext\(\): profile/],
   ['a calibration that is none', { window: 9000, calibration: {} as TokenRatios }, /fitContext\(\): calibration/],

@@ -6,6 +6,8 @@ import { RequestMeter, type WindowOptions } from './request-meter.ts';
 export interface FitContextOptions extends WindowOptions {
   /** Cuts come in multiples of this many tokens, so that the cut stays in place for many requests. Default: a tenth of the window. */
   readonly step?: number;
+  /** True: cuts exactly as Arc Reactor does, see `TrimOptions`; the default step is 0 then. Default false. */
+  readonly reference?: boolean;
 }
 
 /**
@@ -17,17 +19,19 @@ export interface FitContextOptions extends WindowOptions {
  */
 export function fitContext(options: FitContextOptions = {}): ContextPolicy {
   const meter = new RequestMeter('fitContext()', options);
-  checkFields('CONFIGURATION', 'fitContext()', options, 'step:count|?');
-  const fit = (request: ContextRequest): FittedContext => trimRequest(request, meter, options.step);
+  checkFields('CONFIGURATION', 'fitContext()', options, 'step:count|? reference:boolean|?');
+  const fit = (request: ContextRequest): FittedContext => trimRequest(request, meter, options);
   return Object.assign(fit, { count: (request: ContextRequest) => meter.count(request) });
 }
 
 /** The request without what has no place in the window. */
-export function trimRequest(request: ContextRequest, meter: RequestMeter, step?: number): FittedContext {
+export function trimRequest(request: ContextRequest, meter: RequestMeter, options: FitContextOptions = {}): FittedContext {
   const { messages } = request;
+  const { reference = false } = options;
   const { window, start, prompt, sums, fixed, budget, corrected } = meter.measure(request);
   const total = fixed + sums[messages.length]! - sums[start]!;
-  const { history, held, turn } = findCut(messages, sums, { budget, prompt, step: step ?? Math.floor(window / 10), start });
+  const { step = reference ? 0 : Math.floor(window / 10) } = options;
+  const { history, held, turn } = findCut(messages, sums, { budget, prompt, step, start, reference });
   const removed = history - start + (turn - held);
   const left = total - (sums[history]! - sums[start]!) - (sums[turn]! - sums[held]!);
   const kept = removed ? [...messages.slice(0, start), ...messages.slice(history, held), ...messages.slice(turn)] : messages;

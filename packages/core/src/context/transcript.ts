@@ -57,7 +57,9 @@ function shorten(text: string, maxTokens: number, profile: TokenProfile): string
   for (let tokens = profile.countText(text); tokens > maxTokens; tokens = profile.countText(shortened)) {
     const length = Math.floor((shortened.length * maxTokens) / tokens / 2) - 4;
     if (length < 1) return '';
-    shortened = `${shortened.slice(0, length)} … ${shortened.slice(-length)}`;
+    // Half a surrogate pair is no text that every server takes.
+    const head = shortened.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');
+    shortened = `${head} … ${shortened.slice(-length).replace(/^[\uDC00-\uDFFF]/, '')}`;
   }
   return shortened;
 }
