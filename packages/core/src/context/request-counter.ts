@@ -11,5 +11,5 @@ export function requestCounter(profile: TokenProfile): (request: ContextRequest)
 
 /** Tokens of what is no message of the request. */
 export function countAround({ tools, beside }: ContextRequest, profile: TokenProfile): number {
-  return countTools(tools, profile) + (beside ? countMessage(beside, profile) : 0);
+  return (profile.perRequest ?? 0) + countTools(tools, profile) + (beside ? countMessage(beside, profile) : 0);
 }
