@@ -9,7 +9,7 @@ export { loadState, saveState } from './agent/agent-state.ts';
 export type { AgentState } from './agent/agent-state.ts';
 export type { AgentStatus } from './agent/agent-status.ts';
 export type { CallState } from './agent/call-state.ts';
-export type { Extension, RecallContext } from './agent/extension.ts';
+export type { Extension, GuardContext, RecallContext, Rejection, RunAgent } from './agent/extension.ts';
 export { longTermMemory } from './agent/long-term-memory.ts';
 export type { LongTermMemoryExtension } from './agent/long-term-memory.ts';
 export type { LongTermMemoryOptions, LongTermPhase, LongTermTurn } from './agent/long-term-options.ts';
@@ -39,6 +39,15 @@ export { AgentError, messageOf } from './error/agent-error.ts';
 export type { AgentErrorCode, AgentErrorData, AgentErrorOptions } from './error/agent-error.ts';
 export { classifyError } from './error/classify-error.ts';
 export type { ErrorClass } from './error/classify-error.ts';
+export { errorMessage } from './error/error-message.ts';
+export type {
+  ErrorLanguage,
+  ErrorMessageKey,
+  ErrorMessageOptions,
+  ErrorMessageResolver,
+  ErrorMessages,
+  GuardCategory,
+} from './error/error-message.ts';
 export { multiAgent } from './formatter/multi-agent.ts';
 export type { MultiAgentOptions } from './formatter/multi-agent.ts';
 export type { AgentEvent, AgentEventBase, EventBatch, EventOf } from './hook/agent-event.ts';

@@ -84,6 +84,44 @@ test('a guard that throws fails the call, and nothing is stored', async () => {
   expect(await agent.messages()).toEqual([]);
 });
 
+test('a call that is aborted while a guard looks at its input is aborted, and nothing is stored', async () => {
+  const controller = new AbortController();
+  const guard: Extension = { guard: async (input) => (controller.abort(), input) };
+  const { agent, model } = setUp([], [guard]);
+  expect(await agent.call('Hi', { signal: controller.signal })).toMatchObject({ reason: 'aborted' });
+  expect(await agent.messages()).toEqual([]);
+  expect(model.requests).toHaveLength(0);
+});
+
+test.each([{ iterations: 10 }, { iterations: 0 }])(
+  'a reply that fails as rejected ends the call with its words: limits %o',
+  async (limits) => {
+    const rejected = AgentError.fromJSON(rejection.error);
+    const model = modelOf(
+      [
+        [text('Wrong')],
+        [
+          { type: 'reset', reason: 'guard' },
+          { type: 'finish', reason: 'stop', usage },
+        ],
+      ],
+      rejected,
+    );
+    const agent = new ReActAgent({ name: 'a', model, limits });
+    const events = await eventsOf(agent, 'Hi');
+    expect(events.flatMap(({ type }) => (/chunk|reset|error|run-end/.test(type) ? type : []))).toEqual([
+      limits.iterations ? 'reasoning-chunk' : 'summary-chunk',
+      'step-reset',
+      'reasoning-chunk',
+      'run-end',
+    ]);
+    expect(events.at(-1)).toMatchObject({
+      result: { reason: 'rejected', text: 'Not here.', usage, error: { code: 'GUARD_REJECTED', details: { stage: 'x' } } },
+    });
+    expect((await agent.messages()).map(textOf)).toEqual(['Hi']);
+  },
+);
+
 test('wrappers of model, tools and calls: the first is the outermost', async () => {
   const order: string[] = [];
   const named = (name: string): Extension => ({
@@ -127,15 +165,17 @@ test('wrappers of model, tools and calls: the first is the outermost', async () 
 });
 
 const text = (delta: string): ModelDelta => ({ type: 'text', id: 't', delta });
+const usage = { inputTokens: 3, outputTokens: 2 };
 
 /** Gives the deltas of one reply, one array after the other. */
-function modelOf(reads: readonly (readonly ModelDelta[])[]): ChatModel {
+function modelOf(reads: readonly (readonly ModelDelta[])[], error?: AgentError): ChatModel {
   return {
     provider: 'test',
     modelId: 'test',
     features: { tools: true, media: [] },
     async *stream() {
       yield* reads;
+      if (error) throw error;
     },
   };
 }

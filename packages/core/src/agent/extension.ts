@@ -41,7 +41,10 @@ export interface Extension {
    * throws fails the call. Decisions about tool calls are no input.
    */
   guard?(input: readonly Msg[], context: GuardContext): Promise<readonly Msg[] | Rejection>;
-  /** The model that the agent asks in place of `next`; called once an agent. */
+  /**
+   * The model that the agent asks in place of `next`; called once an agent. A reply that fails with `GUARD_REJECTED` ends the call
+   * with reason `rejected` and that error's words; what of it was given out before should be taken back by a `reset`.
+   */
   wrapModel?(next: ChatModel): ChatModel;
   /** What runs a prepared tool call in place of `next`; called once an agent. */
   wrapTool?(next: RunCall): RunCall;

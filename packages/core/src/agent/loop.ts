@@ -38,9 +38,9 @@ export async function* loop(run: Run, input: CallInput | undefined): AsyncGenera
     if (run.output?.tools) run.tools = new ToolList(run.output.tools, run.tools);
     const resumes = input?.messages.every(({ role }) => role === 'tool') && status.suspendedRun;
     yield await run.notify('run-start', resumes ? { resumes } : {});
-    let move = yield* input ? settle(run, input) : recover(run);
+    let move = yield* input ? guarded(run, settle(run, input)) : recover(run);
     if (input) status.suspendedRun = run.id;
-    while (move.to !== 'finish') move = yield* move.to === 'reason' ? reason(run) : act(run, move.decisions);
+    while (move.to !== 'finish') move = yield* move.to === 'reason' ? guarded(run, reason(run)) : act(run, move.decisions);
     return yield* finish(run, move);
   } catch (thrown) {
     const error = AgentError.from(thrown);
@@ -59,13 +59,24 @@ export async function* loop(run: Run, input: CallInput | undefined): AsyncGenera
   }
 }
 
+/** A guard's no, to the input or to a reply, ends the call with its words; they are not stored. */
+async function* guarded(run: Run, step: Step): Step {
+  try {
+    return yield* step;
+  } catch (thrown) {
+    if (!AgentError.is(thrown) || thrown.code !== 'GUARD_REJECTED') throw thrown;
+    return yield* answer(run, 'rejected', run.message('assistant', thrown.message), { error: thrown.toJSON() });
+  }
+}
+
 /** Takes the input in and brings the log into a state the model can be asked about: every tool call has its result, or is about to. */
 async function* settle(run: Run, input: CallInput): Step {
   const { memory, options, extensions, sessionId } = run.setup;
   let given = input.messages;
   for (const extension of extensions) {
     const verdict = (await extension.guard?.(given, { sessionId, userId: options.userId, signal: run.signal })) ?? given;
-    if ('error' in verdict) return yield* answer(run, 'rejected', run.message('assistant', verdict.error.message), verdict);
+    if (run.signal.aborted) return yield* recover(run);
+    if ('error' in verdict) throw AgentError.fromJSON(verdict.error);
     given = verdict;
   }
   run.show(await memory.read());
