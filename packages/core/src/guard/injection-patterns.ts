@@ -20,7 +20,8 @@ function english(): readonly InjectionPattern[] {
     '(?:instructions?|prompts?|rules?|directions|directives?|guidelines?|guardrails?|constraints?|restrictions?|limitations|policies|programming|training|orders|commands|safeguards|censorship|moderation|filters?)';
   const freely = '(?:no|without|zero|free (?:of|from))(?: any| all| your| the)?(?: ethical| moral| safety| content| such| kind of){0,2}';
   const bounds = '(?:rules|restrictions?|filters?|filtering|limits|limitations|guidelines|guardrails|ethics|morals|censorship)';
-  const tell = '(?:reveal|show|print|repeat|output|display|tell|give|leak|expose|disclose|dump|share|recite|paste|return|translate|summari[sz]e|encode|write|copy|spell)';
+  const tell =
+    '(?:reveal|show|print|repeat|output|display|tell|give|leak|expose|disclose|dump|share|recite|paste|return|translate|summari[sz]e|encode|write|copy|spell)';
   const hidden = '(?:system|initial|original|hidden|secret|internal|confidential|developer|starting|base|core|pre)';
   return inWords([
     ` ${disobey}${gap} ${given}${gap} ${orders} `,
@@ -60,7 +61,8 @@ function english(): readonly InjectionPattern[] {
 }
 
 function chinese(): readonly InjectionPattern[] {
-  const disobey = '(?:忽略|无视|無視|忽視|忽视|忘记|忘記|忘掉|不要遵守|不要遵循|不再遵守|不要理会|不用管|别管|別管|抛开|拋開|抛弃|绕过|繞過|推翻|解除|违反)';
+  const disobey =
+    '(?:忽略|无视|無視|忽視|忽视|忘记|忘記|忘掉|不要遵守|不要遵循|不再遵守|不要理会|不用管|别管|別管|抛开|拋開|抛弃|绕过|繞過|推翻|解除|违反)';
   const orders = '(?:指令|指示|提示词|提示詞|规则|規則|设定|設定|限制|约束|約束|命令|准则|準則|系统提示|系統提示)';
   return inLetters([
     `${disobey}.{0,8}?(?:之前|以前|前面|先前|上面|以上|上述|此前|你的|您的|对你|對你|系统的|系統的|原来|原有|原本|既定|安全).{0,6}?${orders}`,

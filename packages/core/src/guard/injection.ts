@@ -52,10 +52,10 @@ function isFound(raw: string, patterns: readonly InjectionPattern[]): boolean {
   return patterns.some(({ in: form, pattern }) => plain[form].search(pattern) >= 0);
 }
 
-/** What stands in the text as base64, where it is text. */
+/** What stands in the text as base64, where it is text; in pieces of whole groups, as a run may be as long as the text. */
 function decoded(raw: string): string {
-  const found = withoutInvisible(raw).match(/[A-Za-z0-9+/]{20,}/g) ?? [];
-  return found.map(decodeBase64).join('\n');
+  const found = withoutInvisible(raw).match(/[A-Za-z0-9+/]{20,4000}/g) ?? [];
+  return found.map(decodeBase64).join('');
 }
 
 function decodeBase64(base64: string): string {

@@ -1,0 +1,89 @@
+import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import type { InputStage } from './input-stage.ts';
+import { mapTexts, textsOf } from './message-texts.ts';
+import type { Finding, OutputRule } from './output-rule.ts';
+import { piiFinders, type PiiFinder, type PiiKind } from './pii-kinds.ts';
+import { replaceFindings } from './replace-findings.ts';
+import { sha256 } from './sha256.ts';
+import { withoutDisguise } from './undisguised.ts';
+
+export interface MaskPiiOptions {
+  /** Default: all but `ip`. */
+  readonly kinds?: readonly PiiKind[];
+  /**
+   * `redact` (default): `[EMAIL]`. `mask`: the last four letters and digits stay, of an e-mail the first letter and the domain. `hash`:
+   * `[EMAIL:0f3a…]`, the same for the same value. `block`: the whole is rejected.
+   */
+  readonly strategy?: 'block' | 'redact' | 'mask' | 'hash';
+  /** Goes into `hash`. Without a secret one, a hash of a number can be found out by trying all numbers. */
+  readonly salt?: string;
+}
+
+/**
+ * Personal data by its form: e-mail, phone, payment card (Luhn), IBAN (mod 97), Korea's resident number, China's identity number, the
+ * USA's social security number, IP addresses. For answers in `outputGuards`, for what the user says in `inputGuards`, before anything is
+ * stored. Names and addresses have no form; it does not find them. Fullwidth digits and invisible characters do not hide anything.
+ */
+export function maskPii(options: MaskPiiOptions = {}): InputStage & Required<Pick<OutputRule, 'find'>> {
+  checkFields('CONFIGURATION', 'maskPii()', options, 'kinds:array|? strategy:block|redact|mask|hash|? salt:string|?');
+  const known = piiFinders();
+  const { kinds = known.flatMap(({ kind }) => (kind === 'ip' ? [] : [kind])), strategy = 'redact', salt = '' } = options;
+  const unknown = kinds.find((kind) => !known.some((finder) => finder.kind === kind));
+  if (unknown !== undefined) throw new AgentError('CONFIGURATION', `maskPii(): there is no kind ${JSON.stringify(unknown)}.`);
+  const finders = known.filter(({ kind }) => kinds.includes(kind));
+
+  const find = (text: string): readonly Finding[] => {
+    const plain = withoutDisguise(text);
+    return apart(finders.flatMap((finder) => [...matchesOf(finder, plain.text)])).map(({ kind, start, end }): Finding => {
+      const place = { start: plain.at(start), end: plain.at(end - 1) + 1 };
+      if (strategy === 'block') return { ...place, reject: 'OUTPUT_REJECTED' };
+      return { ...place, replacement: replacementOf(kind, plain.text.slice(start, end), strategy, salt) };
+    });
+  };
+  return {
+    name: 'maskPii',
+    find,
+    check(input) {
+      if (strategy === 'block') return textsOf(input).some((text) => find(text).length) ? { category: 'INVALID_INPUT' } : input;
+      return mapTexts(input, (text) => replaceFindings(text, find(text)));
+    },
+  };
+}
+
+interface Match {
+  readonly kind: PiiKind;
+  readonly start: number;
+  end: number;
+}
+
+function* matchesOf({ kind, pattern, accept }: PiiFinder, text: string): Generator<Match> {
+  pattern.lastIndex = 0;
+  for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
+    const length = accept ? accept(match[0]) : match[0].length;
+    if (length) yield { kind, start: match.index, end: match.index + length };
+    // What is none may have one that begins further on.
+    pattern.lastIndex = match.index + (length || 1);
+  }
+}
+
+/** In order, with matches that overlap as one, of the kind that begins first. */
+function apart(matches: Match[]): readonly Match[] {
+  const found: Match[] = [];
+  for (const match of matches.sort((a, b) => a.start - b.start || b.end - a.end)) {
+    const last = found.at(-1);
+    if (last && match.start < last.end) last.end = Math.max(last.end, match.end);
+    else found.push(match);
+  }
+  return found;
+}
+
+function replacementOf(kind: PiiKind, value: string, strategy: 'redact' | 'mask' | 'hash', salt: string): string {
+  const label = kind.toUpperCase();
+  if (strategy === 'redact') return `[${label}]`;
+  if (strategy === 'hash') return `[${label}:${sha256(salt + kind + value.toLowerCase().replace(/[ ().-]/g, '')).slice(0, 16)}]`;
+  if (kind === 'email') return `${value[0]}***${value.slice(value.indexOf('@'))}`;
+  if (kind === 'ip') return value.replace(/[\da-f]+/gi, (group, at: number) => (at ? '*' : group));
+  const shown = value.search(/(?:[a-z\d][^a-z\d]*){4}$/i);
+  return value.slice(0, shown).replace(/[a-z\d]/gi, '*') + value.slice(shown);
+}

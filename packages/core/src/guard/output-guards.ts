@@ -1,0 +1,87 @@
+import type { Extension } from '../agent/extension.ts';
+import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { assistantMessage, userMessage } from '../message/create-message.ts';
+import type { ChatModel, ModelDelta, ModelRequest } from '../model/chat-model.ts';
+import { addUsage, type Usage } from '../model/usage.ts';
+import { GuardedReply, type GuardedReplyOptions } from './guarded-reply.ts';
+import { checkGuardOptions, rejectionError, reporter, type GuardOptions } from './input-guards.ts';
+import type { OutputRule } from './output-rule.ts';
+import { RuleRejection } from './run-rule.ts';
+
+export interface OutputGuardOptions extends GuardOptions {
+  /**
+   * Characters of a streamed text that are held back, so that nobody sees what a rule would have changed; `all`: everything, until the
+   * reply has ended. Default 64: longer than any number or usual e-mail address.
+   */
+  readonly lookahead?: number | 'all';
+  /** Whether `find` of the rules holds for the model's thinking as well; default false: it passes as it is. */
+  readonly thinking?: boolean;
+}
+
+/**
+ * Has each reply keep to the rules, in their order, streamed or not: what hooks, readers and the log get has been looked at. Text alone:
+ * tool calls and media pass. At its end the whole reply is looked at once more; where something that was given out has to change all the
+ * same, a `step-reset` takes it back. A rejected reply ends the call with reason `rejected` and `error.code` `GUARD_REJECTED`, nothing of
+ * it stays; a rule that throws is a rejection. Goes before extensions that retry or change models, so that it sees what they give.
+ */
+export function outputGuards(rules: readonly OutputRule[], options: OutputGuardOptions = {}): Extension {
+  checkFields('CONFIGURATION', 'outputGuards()', { rules }, 'rules:array');
+  checkGuardOptions('outputGuards()', options);
+  checkFields('CONFIGURATION', 'outputGuards()', options, 'lookahead:count|all|? thinking:boolean|?');
+  for (const rule of rules) {
+    checkFields('CONFIGURATION', 'A rule of outputGuards()', rule, 'name:string find:function|? review:function|? releaseAtMost:count|?');
+    if (!rule.find && !rule.review) throw new AgentError('CONFIGURATION', `The rule "${rule.name}" neither finds nor reviews.`);
+  }
+  const { lookahead = 64, thinking = false } = options;
+  const settings = { rules, lookahead, thinking, report: reporter(options) };
+  return {
+    wrapModel: (next) => ({
+      provider: next.provider,
+      modelId: next.modelId,
+      features: next.features,
+      stream: (request, context) => guard(next, request, context, settings, options),
+    }),
+  };
+}
+
+async function* guard(
+  next: ChatModel,
+  request: ModelRequest,
+  context: { readonly signal: AbortSignal },
+  settings: GuardedReplyOptions,
+  options: GuardOptions,
+): AsyncGenerator<readonly ModelDelta[]> {
+  let asked = request;
+  let spent: Usage | undefined;
+  for (let retries = 0; ; retries++) {
+    const reply = new GuardedReply(settings);
+    try {
+      for await (const batch of next.stream(asked, context)) {
+        const deltas = reply.take(batch);
+        if (deltas.length) yield deltas;
+      }
+      const { question, deltas, text } = await reply.settle(retries);
+      spent = total(spent, reply.finish?.usage);
+      if (question === undefined) {
+        yield reply.finish ? [...deltas, { ...reply.finish, ...(spent && { usage: spent }) }] : deltas;
+        return;
+      }
+      if (reply.given) yield [{ type: 'reset', reason: 'guard' }];
+      const messages = [...request.messages, ...(text ? [assistantMessage(text)] : []), userMessage(question)];
+      asked = { ...request, messages };
+    } catch (thrown) {
+      if (!(thrown instanceof RuleRejection)) throw thrown;
+      const usage = total(spent, reply.finish?.usage);
+      const last: ModelDelta[] = reply.given ? [{ type: 'reset', reason: 'guard' }] : [];
+      // What was rejected has been paid for.
+      if (usage) last.push({ type: 'finish', reason: 'rejected', usage });
+      if (last.length) yield last;
+      throw rejectionError(thrown.rule, thrown.rejection, options);
+    }
+  }
+}
+
+function total(before: Usage | undefined, more: Usage | undefined): Usage | undefined {
+  return before && more ? addUsage(before, more) : (before ?? more);
+}

@@ -1,0 +1,66 @@
+/** The check sum of payment cards. One digit all over is none. */
+export function luhnOk(match: string): boolean {
+  const digits = digitsOf(match);
+  if (digits.every((digit) => digit === digits[0])) return false;
+  const sum = digits.toReversed().reduce((total, digit, index) => total + (index % 2 ? (digit > 4 ? digit * 2 - 9 : digit * 2) : digit), 0);
+  return sum % 10 === 0;
+}
+
+/**
+ * Korea's resident registration number: the date has to exist. The check sum has to fit where no hyphen parts the number; with one it
+ * need not, as numbers given out since October 2020 have none.
+ */
+export function rrnOk(match: string): boolean {
+  const digits = digitsOf(match);
+  const century = [18, 19, 19, 20, 20, 19, 19, 20, 20][digits[6]!]!;
+  if (!dateOk(`${century}${digits.slice(0, 6).join('')}`)) return false;
+  if (match.length > 13) return true;
+  const sum = digits.slice(0, 12).reduce((total, digit, index) => total + digit * ((index % 8) + 2), 0);
+  return (11 - (sum % 11)) % 10 === digits[12];
+}
+
+/** China's resident identity number: its date and ISO 7064 MOD 11-2. */
+export function cnIdOk(match: string): boolean {
+  if (!dateOk(match.slice(6, 14))) return false;
+  const sum = digitsOf(match.slice(0, 17)).reduce((total, digit, index) => total + digit * (2 ** (17 - index) % 11), 0);
+  return '10X98765432'[sum % 11] === match[17]!.toUpperCase();
+}
+
+/** Characters of an IBAN at the beginning of the match; 0 where there is none. What follows it may look like one more group. */
+export function ibanLength(match: string): number {
+  for (let end = match.length; end >= 15; end--) {
+    // It ends where a group does: before a blank, or at the end.
+    if (end < match.length && !/[ -]/.test(match[end]!)) continue;
+    const iban = match.slice(0, end).replace(/[ -]/g, '').toUpperCase();
+    if (iban.length >= 15 && iban.length <= 34 && mod97(iban.slice(4) + iban.slice(0, 4)) === 1) return end;
+  }
+  return 0;
+}
+
+/** Eight groups, or fewer around one `::` with at least three of them: `::1` and `a::b` are other things as well. */
+export function isIpv6(match: string): boolean {
+  const halves = match.split('::');
+  const groups = match.split(':').filter((group) => group);
+  if (!groups.every((group) => group.length <= 4)) return false;
+  if (halves.length === 1) return groups.length === 8 && match.split(':').length === 8;
+  return halves.length === 2 && groups.length >= 3 && groups.length <= 7 && !/^:[^:]|[^:]:$/.test(match);
+}
+
+/** Whether a date written as YYYYMMDD exists. */
+function dateOk(date: string): boolean {
+  const [year, month, day] = [+date.slice(0, 4), +date.slice(4, 6), +date.slice(6, 8)];
+  return month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
+}
+
+function mod97(text: string): number {
+  let rest = 0;
+  for (const char of text) {
+    const value = Number.parseInt(char, 36);
+    rest = (rest * (value > 9 ? 100 : 10) + value) % 97;
+  }
+  return rest;
+}
+
+function digitsOf(text: string): readonly number[] {
+  return Array.from(text.replace(/\D/g, ''), Number);
+}
