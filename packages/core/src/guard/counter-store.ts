@@ -49,7 +49,7 @@ export function memoryCounters(options: { readonly maxKeys?: number } = {}): Cou
  */
 export function storedCounters(store: KeyValueStore, options: { readonly prefix?: string } = {}): CounterStore {
   checkFields('CONFIGURATION', 'storedCounters()', { store }, 'store:object');
-  checkFields('CONFIGURATION', 'The store of storedCounters()', store, 'get:get() set:set()');
+  checkFields('CONFIGURATION', 'The store of storedCounters()', store, 'get:function set:function');
   checkFields('CONFIGURATION', 'storedCounters()', options, 'prefix:string|?');
   const { prefix = 'guard:' } = options;
   const busy = new Map<string, Promise<Count>>();

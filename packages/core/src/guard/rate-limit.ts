@@ -49,7 +49,7 @@ export function rateLimit(options: RateLimitOptions = {}): InputStage {
 /** Throws `CONFIGURATION`. */
 export function checkCounterOptions(where: string, options: CounterOptions): void {
   checkFields('CONFIGURATION', where, options, 'key:function|? now:function|?');
-  if (options.store !== undefined) checkFields('CONFIGURATION', `The store of ${where}`, options.store, 'add:add()');
+  if (options.store !== undefined) checkFields('CONFIGURATION', `The store of ${where}`, options.store, 'add:function');
 }
 
 export function userOf({ userId }: GuardContext): string {
