@@ -166,7 +166,13 @@ test('personal data is masked before anything is stored, in results of tools too
   const agent = new ReActAgent({ name: 'a', model, extensions: [inputGuards([maskPii()])] });
   await agent.call('I am ann@example.test, card 4111 1111 1111 1111.');
   expect((await agent.messages()).map(textOf)).toEqual(['I am [EMAIL], card [CARD].', 'noted']);
-  const result = toolMessage({ type: 'tool_result', toolUseId: '1', name: 't', output: [{ type: 'text', text: 'bob@example.test' }], state: 'success' });
+  const result = toolMessage({
+    type: 'tool_result',
+    toolUseId: '1',
+    name: 't',
+    output: [{ type: 'text', text: 'bob@example.test' }],
+    state: 'success',
+  });
   expect(JSON.stringify(await guard([maskPii()], [result]))).toContain('"text":"[EMAIL]"');
   expect(rejectionOf(await guard([maskPii({ strategy: 'block' })], [result])).details).toMatchObject({ category: 'INVALID_INPUT' });
   expect(await guard([maskPii()])).toStrictEqual(input);

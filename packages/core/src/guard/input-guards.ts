@@ -22,7 +22,8 @@ export interface GuardOptions extends ErrorMessageOptions {
 export function inputGuards(stages: readonly InputStage[], options: GuardOptions = {}): Extension {
   checkFields('CONFIGURATION', 'inputGuards()', { stages }, 'stages:array');
   checkGuardOptions('inputGuards()', options);
-  for (const stage of stages) checkFields('CONFIGURATION', 'A stage of inputGuards()', stage, 'name:string check:function after:function|?');
+  for (const stage of stages)
+    checkFields('CONFIGURATION', 'A stage of inputGuards()', stage, 'name:string check:function after:function|?');
   const report = reporter(options);
   return {
     async guard(input, context) {

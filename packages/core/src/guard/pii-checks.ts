@@ -1,5 +1,12 @@
+/** Characters of a card's number at the beginning of the match; 0 where there is none. A last short group may be another number. */
+export function cardLength(match: string): number {
+  if (luhnOk(match)) return match.length;
+  const four = /^(?:\d{4}[ -]){3}\d{4}(?=[ -])/.exec(match)?.[0] ?? '';
+  return luhnOk(four) ? four.length : 0;
+}
+
 /** The check sum of payment cards. One digit all over is none. */
-export function luhnOk(match: string): boolean {
+function luhnOk(match: string): boolean {
   const digits = digitsOf(match);
   if (digits.every((digit) => digit === digits[0])) return false;
   const sum = digits.toReversed().reduce((total, digit, index) => total + (index % 2 ? (digit > 4 ? digit * 2 - 9 : digit * 2) : digit), 0);

@@ -1,4 +1,4 @@
-import { cnIdOk, ibanLength, isIpv6, luhnOk, rrnOk } from './pii-checks.ts';
+import { cardLength, cnIdOk, ibanLength, isIpv6, rrnOk } from './pii-checks.ts';
 
 export type PiiKind = 'email' | 'phone' | 'card' | 'iban' | 'rrn' | 'cn-id' | 'ssn' | 'ip';
 
@@ -25,7 +25,7 @@ export function piiFinders(): readonly PiiFinder[] {
       kind: 'card',
       pattern:
         /(?<!\d)(?:\d{4}([ -]?)\d{4}\1\d{4}\1\d{4}(?:\1\d{1,3})?|3[47]\d{2}([ -]?)\d{6}\2\d{5}|3\d{3}([ -]?)\d{6}\3\d{4}|\d{13,19})(?!\d)/g,
-      accept: all(luhnOk),
+      accept: cardLength,
     },
     { kind: 'ssn', pattern: /(?<![\d-])(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\d-])/g },
     {
@@ -34,7 +34,7 @@ export function piiFinders(): readonly PiiFinder[] {
       accept: (match) => (/^(?:\D*\d){8,15}\D*$/.test(match) ? match.length : 0),
     },
     // Korea, Japan, and others with a leading 0; China's mobiles; North America.
-    { kind: 'phone', pattern: /(?<![\d.-])\(?0\d{1,3}\)?[ .-]\d{3,4}[ .-]\d{4}(?![\d-])/g },
+    { kind: 'phone', pattern: /(?<![\d.-])\(?0[1-9]\d{0,2}\)?[ .-]\d{3,4}[ .-]\d{4}(?![ .-]?\d)/g },
     { kind: 'phone', pattern: /(?<![\d.-])0(?:1[016-9]\d{7,8}|[789]0\d{8})(?!\d)/g },
     { kind: 'phone', pattern: /(?<![\d.-])1[3-9]\d([ -]?)\d{4}\1\d{4}(?![\d-])/g },
     { kind: 'phone', pattern: /(?<![\d.-])(?:\([2-9]\d{2}\) ?|[2-9]\d{2}[.-])[2-9]\d{2}[.-]\d{4}(?![\d-])/g },
