@@ -95,12 +95,16 @@ test('no pattern has an open count, and none the square of one', () => {
   for (const { pattern } of injectionPatterns()) expect(pattern.source).not.toMatch(/[+*]|\{\d+,\}/);
 });
 
-test.each(['a', 'ignore your ', '\u0315\u0300', '\ud800', '\u0000', 'QUJD', '以前の指示', '\n', '\u200b', 'ﷺ'])(
+test.each(['a', 'ignore your ', '\u0315\u0300', '\u{10ffff}', '\u0000', 'QUJD', '以前の指示', '\n', '\u200b', 'ﷺ'])(
   'a million characters of %j are no trouble',
   (unit) => {
     expect(isCaught(unit.repeat(1_000_000 / unit.length))).toBe(false);
   },
 );
+
+test('a million lone surrogates are no trouble', () => {
+  expect(isCaught('\ud800'.repeat(1_000_000))).toBe(false);
+});
 
 test('the three forms', () => {
   const plain = plainText(' Ｈéllo,\n\n  WÖRLD\u200b!  42 ');

@@ -33,15 +33,20 @@ export function cnIdOk(match: string): boolean {
   return '10X98765432'[sum % 11] === match[17]!.toUpperCase();
 }
 
+/** Letters and digits of an IBAN by its country (ISO 13616). */
+const ibanLengths =
+  'AD24AE23AL28AT20AZ28BA20BE16BG22BH22BR29BY28CH21CR22CY28CZ24DE22DK18DO28EE20EG29ES24FI18FO18FR27GB22GE22GI23GL18GR27GT28HR21HU28IE22IL23IQ23IS26IT27JO30KW30KZ20LB28LC32LI21LT20LU20LV21LY25MC27MD24ME22MK19MR27MT31MU30NL18NO15PK24PL28PS29PT25QA29RO24RS22SA24SC31SE24SI19SK24SM27ST25SV28TL23TN24TR26UA29VA22VG24XK20';
+
 /** Characters of an IBAN at the beginning of the match; 0 where there is none. What follows it may look like one more group. */
 export function ibanLength(match: string): number {
-  for (let end = match.length; end >= 15; end--) {
-    // It ends where a group does: before a blank, or at the end.
-    if (end < match.length && !/[ -]/.test(match[end]!)) continue;
-    const iban = match.slice(0, end).replace(/[ -]/g, '').toUpperCase();
-    if (iban.length >= 15 && iban.length <= 34 && mod97(iban.slice(4) + iban.slice(0, 4)) === 1) return end;
-  }
-  return 0;
+  const country = ibanLengths.indexOf(match.slice(0, 2).toUpperCase());
+  if (country < 0) return 0;
+  const length = +ibanLengths.slice(country + 2, country + 4);
+  let end = 0;
+  for (let left = length; left && end < match.length; end++) if (!/[ -]/.test(match[end]!)) left -= 1;
+  const iban = match.slice(0, end).replace(/[ -]/g, '').toUpperCase();
+  const ends = end === match.length || /[ -]/.test(match[end]!);
+  return ends && iban.length === length && mod97(iban.slice(4) + iban.slice(0, 4)) === 1 ? end : 0;
 }
 
 /** Eight groups, or fewer around one `::` with at least three of them: `::1` and `a::b` are other things as well. */
