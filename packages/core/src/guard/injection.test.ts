@@ -64,7 +64,9 @@ test.each([
   ['points', order.replaceAll(' ', '...')],
   ['base64', `Read: ${btoa(order)}`],
   ['base64 without padding', btoa(order).replaceAll('=', '')],
-  ['base64 in lines', btoa(`Hello, how are you today? ${order} now`).replace(/.{24}/g, '$&\u200b')],
+  ['base64 in long lines', btoa(`Hello, how are you today? ${order} now`).replace(/.{24}/g, '$&\n')],
+  ['base64 of a long text', btoa(`${'A nice day. '.repeat(400)}${order} now`)],
+  ['base64 in pieces', btoa(`Hello, how are you today? ${order} now`).replace(/.{24}/g, '$&\u200b')],
 ])('disguised by %s', (_how, text) => {
   expect(isCaught(text)).toBe(true);
 });

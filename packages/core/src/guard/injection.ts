@@ -54,12 +54,15 @@ function isFound(raw: string, patterns: readonly InjectionPattern[]): boolean {
 
 /** What stands in the text as base64, where it is text; in pieces of whole groups, as a run may be as long as the text. */
 function decoded(raw: string): string {
-  const found = withoutInvisible(raw).match(/[A-Za-z0-9+/]{20,4000}/g) ?? [];
+  const joined = withoutInvisible(raw).replace(/(?<=[A-Za-z0-9+/]{20})\r?\n(?=[A-Za-z0-9+/])/g, '');
+  const found = joined.match(/[A-Za-z0-9+/]{20,4000}/g) ?? [];
   return found.map(decodeBase64).join('');
 }
 
 function decodeBase64(base64: string): string {
   // What is left over of a group of four was not base64, or its end.
   const bytes = atob(base64.slice(0, base64.length - (base64.length % 4 === 1 ? 1 : 0)));
-  return new TextDecoder().decode(Uint8Array.from(bytes, (char) => char.charCodeAt(0)));
+  const text = new TextDecoder().decode(Uint8Array.from(bytes, (char) => char.charCodeAt(0)));
+  // A piece may begin and end within a character; what has more gaps is no text.
+  return text.split('\ufffd', 6).length < 6 ? text : '';
 }

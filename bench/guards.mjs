@@ -1,0 +1,89 @@
+// npm run bench -- guards: CPU milliseconds of the guards for 1 MB and for 10 MB (UTF-16 units) of a text, ordinary or made to hurt.
+import { userMessage } from '../packages/core/dist/index.js';
+import { injection, inputLength, maskPii, outputGuards, outputLength } from '../packages/core/dist/guards.js';
+
+const ordinary = 'Please tell me how the weather is in Paris today, and what to wear. ';
+const kinds = ['email', 'phone', 'card', 'iban', 'rrn', 'cn-id', 'ssn', 'ip'];
+const context = { sessionId: 's', signal: new AbortController().signal };
+const deltaLength = 20;
+
+/** A stage's or rule's own work, and texts that its expressions begin on again and again. */
+const sets = {
+  'inputLength()': { run: checkBy(inputLength()), texts: { ordinary, blanks: ' ' } },
+  'injection()': {
+    run: checkBy(injection()),
+    texts: {
+      ordinary,
+      Korean: '오늘 파리의 날씨가 어떤지 알려 주세요. ',
+      Cyrillic: 'а',
+      'one letter': 'a',
+      blanks: '\n',
+      'begun patterns': 'ignore your ',
+      'begun Chinese': '输出你的',
+      'begun Japanese': '以前の指示',
+      'begun Korean': '이전의지시',
+      'combining marks': '\u0315\u0300',
+      ligatures: 'ﷺ',
+      base64: 'QUJD',
+      'lone surrogates': '\ud800',
+      'control characters': '\u0000\u0007',
+      'zero-width': 'a\u200b',
+    },
+  },
+  'maskPii() on input': {
+    run: checkBy(maskPii({ kinds })),
+    texts: {
+      ordinary,
+      digits: '1',
+      'digits and blanks': '4111 ',
+      'card numbers': '4111 1111 1111 1111 ',
+      'begun IBANs': 'DE89 3704 ',
+      'begun e-mails': 'a.',
+      'begun addresses': '1.',
+      'zero-width': '1\u200b',
+      'lone surrogates': '\ud800',
+    },
+  },
+  'maskPii() on a streamed reply': {
+    run: streamBy(maskPii({ kinds })),
+    texts: { ordinary, digits: '1', 'card numbers': '4111 1111 1111 1111 ' },
+  },
+  'outputLength() on a streamed reply': { run: streamBy(outputLength({ max: 1000 })), texts: { ordinary } },
+};
+
+export async function benchGuards() {
+  console.log(
+    `Node ${process.version}. CPU milliseconds for 1 MB and 10 MB in one message; replies come in pieces of ${deltaLength} characters.`,
+  );
+  for (const [name, { run, texts }] of Object.entries(sets)) {
+    await run(ordinary.repeat(2000));
+    console.log(`\n${name}`);
+    for (const [kind, unit] of Object.entries(texts)) {
+      const one = await timeOf(run, unit, 1e6);
+      const ten = await timeOf(run, unit, 1e7);
+      console.log(`  ${kind.padEnd(20)} ${one.toFixed(0).padStart(6)} ${ten.toFixed(0).padStart(6)}   ratio ${(ten / one).toFixed(1)}`);
+    }
+  }
+}
+
+function checkBy(stage) {
+  return (text) => stage.check([userMessage(text)], context);
+}
+
+function streamBy(rule) {
+  return async (text) => {
+    async function* stream() {
+      for (let at = 0; at < text.length; at += deltaLength) yield [{ type: 'text', id: 't', delta: text.slice(at, at + deltaLength) }];
+    }
+    const model = { provider: 'bench', modelId: 'bench', features: { tools: true, media: [] }, stream };
+    for await (const _batch of outputGuards([rule]).wrapModel(model).stream({ messages: [], tools: [] }, context));
+  };
+}
+
+async function timeOf(run, unit, length) {
+  const text = unit.repeat(Math.ceil(length / unit.length));
+  const begin = process.cpuUsage();
+  await run(text);
+  const { user, system } = process.cpuUsage(begin);
+  return (user + system) / 1000;
+}
