@@ -136,6 +136,10 @@ test('an interrupted reply keeps what was given out, nothing that was held', asy
 
 test('half of a surrogate pair is not given out alone', async () => {
   const { agent } = setUp([{ deltas: [...'😀'.repeat(9)].map((pair) => [text(pair)]) }], [secret], { lookahead: 3 });
+  const deltas = (await eventsOf(agent)).flatMap((event) => (event.type === 'reasoning-chunk' ? event.delta : []));
+  expect(deltas.join('')).toBe('😀'.repeat(9));
+  expect(deltas.filter((delta) => !/^(?:[\ud800-\udbff][\udc00-\udfff])+$/.test(delta))).toEqual([]);
+});
   for (const event of await eventsOf(agent))
     if (event.type === 'reasoning-chunk') expect(event.delta).toMatch(/^(?:[\ud800-\udbff][\udc00-\udfff])+$/);
 });

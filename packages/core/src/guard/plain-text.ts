@@ -26,10 +26,9 @@ export function plainText(raw: string): PlainText {
   };
 }
 
-/** Without characters that cannot be seen: zero-width and format characters, fillers, variation selectors, controls but white space. */
+/** Without characters that cannot be seen: zero-width and format characters, fillers, variation selectors, controls; white space stays. */
 export function withoutInvisible(text: string): string {
-  // eslint-disable-next-line no-control-regex -- controls are what it is about
-  return text.replace(/[\p{Cf}\x00-\x08\x0e-\x1f\x7f-\x9f\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f]/gu, '');
+  return text.replace(/[\p{Default_Ignorable_Code_Point}\p{Cf}]|[^\P{Cc}\s]/gu, '');
 }
 
 function fold(raw: string): string {
@@ -42,7 +41,7 @@ function fold(raw: string): string {
       .replace(/[\ufdf0-\ufdff]/g, ' ')
       .normalize('NFKC')
       .toLowerCase()
-      .replace(/[\u0300-\u036f\u0488\u0489\u20d0-\u20ff]/g, '')
+      .replace(/\p{Script=Inherited}/gu, '')
       .replace(/[\u00e0-\u024f\u0370-\u04ff\u1e00-\u1eff]/g, (letter) => {
         let plain = latin.get(letter);
         if (plain === undefined) latin.set(letter, (plain = toLatin(letter)));
