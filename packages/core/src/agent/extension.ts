@@ -13,9 +13,13 @@ export interface RecallContext {
   readonly sessionId: string;
   /** Raised when the call is aborted or interrupted. */
   readonly signal: AbortSignal;
+  /** The conversation as the model is to see it, the input at its end. */
+  readonly messages: readonly Msg[];
+  /** What is provided for tokens, as tools get it. */
+  readonly context: ReadonlyMap<object, unknown>;
 }
 
-export interface GuardContext extends RecallContext {
+export interface GuardContext extends Pick<RecallContext, 'sessionId' | 'signal'> {
   readonly userId?: string | undefined;
 }
 

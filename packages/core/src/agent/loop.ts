@@ -108,7 +108,8 @@ async function* settle(run: Run, input: CallInput): Step {
     if (run.cut) break;
     const signal = run.modelSignal();
     try {
-      run.recalled.push(...(await abortable(Promise.resolve(extension.recall?.(asked, { sessionId, signal }) ?? []), signal)));
+      const recalling = extension.recall?.(asked, { sessionId, signal, messages: run.request(), context: run.context() });
+      run.recalled.push(...(await abortable(Promise.resolve(recalling ?? []), signal)));
     } catch (error) {
       if (!run.cut) throw error;
     }
@@ -197,7 +198,7 @@ async function* act(run: Run, decisions?: readonly Decision[]): Step {
     }
     const queue = toolQueue(options.limits?.parallelTools);
     const messages = run.request();
-    const context = new Map([...(run.tools.context ?? []), ...(options.toolContext ?? []), ...(run.options.context ?? [])]);
+    const context = run.context();
     for (const { call, decision } of ready) {
       const { id } = call.toolUse;
       queue.start(call.toolUse, (sink) => {

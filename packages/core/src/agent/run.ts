@@ -240,6 +240,11 @@ export class Run {
     return [...(systemMessage ? [systemMessage] : []), ...this.recalled, ...this.view];
   }
 
+  /** What is provided for tokens. */
+  context(): ReadonlyMap<object, unknown> {
+    return new Map([...(this.tools.context ?? []), ...(this.setup.options.toolContext ?? []), ...(this.options.context ?? [])]);
+  }
+
   /** Puts messages into the log, then into the view. What a user said is marked with the run: only so can turns be told apart later. */
   async append(given: readonly Msg[]): Promise<void> {
     if (!given.length) return;

@@ -8,6 +8,7 @@ import { parseJson } from '../message/parse-json.ts';
 import type { Schema } from '../schema/schema.ts';
 import type { Move } from './move.ts';
 import type { Run } from './run.ts';
+import type { TextFormat } from './text-format.ts';
 
 /** What `structured()` was told. */
 export interface OutputSpec {
@@ -15,12 +16,16 @@ export interface OutputSpec {
   readonly attempts: number;
   readonly forceTool: boolean;
   readonly responseSchema: boolean | undefined;
+  /** How an answer in text says the value; default JSON. */
+  readonly format?: TextFormat;
 }
 
 /** A value that passed the schema, and the JSON that the model gave for it. */
 export interface Found {
   readonly value: unknown;
   readonly given: JsonValue;
+  /** What the answer says it with; default: the value's JSON. */
+  readonly text?: string;
 }
 
 /** The calls of the tool that takes the value; nobody else's tool has the name. */
@@ -62,11 +67,11 @@ export class OutputTries {
   }
 
   /** The message that a value is answered with, in place of all that led to it. `reply` brought the value. */
-  async *answer({ value, given }: Found, reply: Msg, chunk: 'reasoning-chunk' | 'summary-chunk'): AsyncGenerator<EventBatch, Msg> {
+  async *answer({ value, given, text: words }: Found, reply: Msg, chunk: 'reasoning-chunk' | 'summary-chunk'): AsyncGenerator<EventBatch, Msg> {
     const run = this.#run;
     const gone = await this.#tidy();
     const output = toJson(value, given);
-    const text: ContentBlock = { type: 'text', text: JSON.stringify(output) };
+    const text: ContentBlock = { type: 'text', text: words ?? JSON.stringify(output) };
     const calls = toolUsesOf(reply);
     const shown = textOf(reply);
     if (!calls.length) {

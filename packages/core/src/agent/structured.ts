@@ -1,6 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
-import { toSchema, type InferOutput, type SchemaLike } from '../schema/to-schema.ts';
+import type { InferOutput, SchemaLike } from '../schema/to-schema.ts';
 import type { OutputMode } from './output-mode.ts';
+import { checkAttempts, readSchema } from './output-schema.ts';
 import type { OutputSpec } from './structured-answer.ts';
 import { promptOutput } from './structured-prompt.ts';
 import { toolOutput } from './structured-tool.ts';
@@ -32,13 +33,11 @@ export interface StructuredOptions {
  */
 export function structured<const S extends SchemaLike>(source: S, options: StructuredOptions = {}): OutputMode<InferOutput<S>> {
   const { mode, attempts = 3, forceTool = true, responseSchema } = options;
-  if (!Number.isInteger(attempts) || attempts < 1) {
-    throw new AgentError('CONFIGURATION', `structured(): attempts must be a whole number from 1 on, not ${attempts}.`);
-  }
+  checkAttempts('structured()', attempts);
   if (mode !== undefined && mode !== 'tool' && mode !== 'prompt') {
     throw new AgentError('CONFIGURATION', `structured(): mode must be "tool" or "prompt", not ${JSON.stringify(mode)}.`);
   }
-  const spec: OutputSpec = { schema: readSchema(source), attempts, forceTool, responseSchema };
+  const spec: OutputSpec = { schema: readSchema('structured()', source), attempts, forceTool, responseSchema };
   return {
     begin(run) {
       const { tools } = run.setup.model.features;
@@ -48,15 +47,4 @@ export function structured<const S extends SchemaLike>(source: S, options: Struc
       return (mode ?? (tools ? 'tool' : 'prompt')) === 'tool' ? toolOutput(run, spec) : promptOutput(run, spec);
     },
   };
-}
-
-function readSchema(source: SchemaLike): OutputSpec['schema'] {
-  if (Object(source) !== source) throw new AgentError('CONFIGURATION', 'structured() needs a schema.');
-  const schema = toSchema(source);
-  try {
-    // Read once: libraries derive it anew each time, and some types have none.
-    return { jsonSchema: schema.jsonSchema, validate: (value) => schema.validate(value) };
-  } catch (error) {
-    throw AgentError.from(error, 'CONFIGURATION');
-  }
 }

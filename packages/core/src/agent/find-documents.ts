@@ -1,0 +1,143 @@
+import { AgentError } from '../error/agent-error.ts';
+import { isRecord } from '../message/is-record.ts';
+import { contextSection, documentsText, fittingDocuments, startOf } from '../memory/documents-text.ts';
+import type { RetrievedDocument } from '../memory/retriever.ts';
+import { Deadline } from '../model/deadline.ts';
+import { estimateTokens } from '../tokens/estimate-tokens.ts';
+import type { RetrievalCall, RetrievalOptions } from './retrieval-options.ts';
+
+/** More items than any retriever was asked for are rubbish; these many are looked at. */
+const maxItems = 10_000;
+
+/** A query longer than this is cut in its middle: what a long message asks stands at its start or its end. */
+const maxQuery = 4_000;
+
+/**
+ * One search, from the question to the text for the model: empty where nothing was found. `ask` gives the query. Rejects as the
+ * retriever does, with `STORAGE_FAILED` for one that takes too long or gives no array.
+ */
+export async function findDocuments(
+  options: RetrievalOptions,
+  call: RetrievalCall,
+  ask: (call: RetrievalCall) => unknown,
+  report: (error: unknown) => void,
+): Promise<string> {
+  const deadline = new Deadline(call.signal, options.timeoutMs ?? 10_000, silent);
+  try {
+    return await deadline.wait(() => search(options, { ...call, signal: deadline.signal }, ask, report));
+  } finally {
+    deadline.end();
+  }
+}
+
+async function search(
+  options: RetrievalOptions,
+  call: RetrievalCall,
+  ask: (call: RetrievalCall) => unknown,
+  report: (error: unknown) => void,
+): Promise<string> {
+  const { retriever, topK = 10, candidates = topK, threshold = retriever.threshold ?? 0.7, maxTokens = 4_000, profile, rerank } = options;
+  const { sessionId, signal } = call;
+  const query = shorten(await ask(call));
+  if (!query) return '';
+  const filters = typeof options.filters === 'function' ? await options.filters(call) : options.filters;
+  const wanted = Math.max(topK, candidates);
+  const given = await retriever.retrieve(query, { topK: wanted, signal, sessionId, ...(filters && { filters }) });
+  const read = (items: unknown): readonly RetrievedDocument[] => readDocuments(items, maxTokens * 8, report);
+
+  const good = read(given).filter(({ score }) => score === undefined || score >= threshold);
+  let best: readonly RetrievedDocument[] = unique(byScore(good), options.dedupe ?? true).slice(0, wanted);
+  if (rerank && best.length) {
+    try {
+      best = read(await rerank(best, { query, topK, signal }));
+    } catch (error) {
+      if (signal.aborted) throw error;
+      report(error);
+    }
+  }
+  const chosen = fittingDocuments(best.slice(0, topK), maxTokens, profile);
+  if (!chosen.length) return '';
+  const text = options.format ? shownAs(options.format, chosen, maxTokens, options) : documentsText(chosen);
+  return text.trim() && contextSection(text);
+}
+
+/** What can be used of a retriever's answer, cut to `maxLength` characters each. Throws where it is no array. */
+function readDocuments(items: unknown, maxLength: number, report: (error: unknown) => void): readonly RetrievedDocument[] {
+  if (!Array.isArray(items)) throw failed('The retriever gave no array');
+  const faults: string[] = [];
+  const documents = items.slice(0, maxItems).flatMap((item: unknown, index): RetrievedDocument[] => {
+    const fault = faultOf(item);
+    if (fault) faults.push(`[${index}]: ${fault}`);
+    return fault ? [] : [toDocument(item as RetrievedDocument, maxLength)];
+  });
+  if (items.length > maxItems) faults.push(`${items.length} items`);
+  if (faults.length) report(failed(`The retriever gave ${faults.length} unusable documents: ${faults.slice(0, 3).join('; ')}`));
+  return documents;
+}
+
+function faultOf(item: unknown): string | undefined {
+  if (!isRecord(item)) return 'no object';
+  const { id, content, source, score } = item;
+  if (typeof content !== 'string' || !content.trim()) return 'no content';
+  if (score !== undefined && score !== null && !Number.isFinite(score)) return 'a score that is no number';
+  const isText = (value: unknown): boolean => value === undefined || value === null || typeof value === 'string';
+  return isText(id) && isText(source) ? undefined : 'an id or a source that is no text';
+}
+
+/** Databases give `null` for what is not there. */
+function toDocument({ id, content, source, score, metadata }: RetrievedDocument, maxLength: number): RetrievedDocument {
+  return {
+    ...(id && { id }),
+    content: content.slice(0, maxLength),
+    ...(source && { source }),
+    ...(typeof score === 'number' && { score }),
+    ...(metadata && { metadata }),
+  };
+}
+
+/** The best first; where one has no score, as the retriever had them. */
+function byScore(documents: readonly RetrievedDocument[]): readonly RetrievedDocument[] {
+  const scored = documents.every(({ score }) => score !== undefined);
+  return scored ? documents.toSorted((a, b) => b.score! - a.score!) : documents;
+}
+
+function unique(documents: readonly RetrievedDocument[], dedupe: NonNullable<RetrievalOptions['dedupe']>): readonly RetrievedDocument[] {
+  if (!dedupe) return documents;
+  const seen = new Set<unknown>();
+  return documents.filter((document) => {
+    const { id, content } = document;
+    const keys = typeof dedupe === 'function' ? [dedupe(document)] : [id && `id ${id}`, `content ${content.replace(/\s+/g, ' ').trim()}`];
+    const isNew = keys.every((key) => key === undefined || !seen.has(key));
+    for (const key of keys) seen.add(key);
+    return isNew;
+  });
+}
+
+function shownAs(
+  format: NonNullable<RetrievalOptions['format']>,
+  documents: readonly RetrievedDocument[],
+  maxTokens: number,
+  { profile }: RetrievalOptions,
+): string {
+  const fits = (text: string): boolean => estimateTokens(text, profile) <= maxTokens;
+  for (let count = documents.length; ; count--) {
+    const text: unknown = format(documents.slice(0, count));
+    if (typeof text !== 'string') throw new AgentError('CONFIGURATION', 'retrieval(): format must give a string');
+    if (fits(text)) return text;
+    if (count === 1) return startOf(text, fits) ?? '';
+  }
+}
+
+function shorten(query: unknown): string {
+  const text = typeof query === 'string' ? query.trim() : '';
+  if (text.length <= maxQuery) return text;
+  return `${text.slice(0, maxQuery / 2)}\n${text.slice(-maxQuery / 2)}`;
+}
+
+function silent(timeoutMs: number): AgentError {
+  return failed(`The retriever was silent for ${timeoutMs} ms`, true);
+}
+
+function failed(message: string, retryable = false): AgentError {
+  return new AgentError('STORAGE_FAILED', message, { retryable });
+}

@@ -1,0 +1,61 @@
+import { AgentError } from '../error/agent-error.ts';
+import type { JsonValue } from '../message/json.ts';
+import type { Schema } from '../schema/schema.ts';
+import type { InferOutput, SchemaLike } from '../schema/to-schema.ts';
+import type { OutputMode } from './output-mode.ts';
+import { checkAttempts, readSchema } from './output-schema.ts';
+import { promptOutput } from './structured-prompt.ts';
+import { jsonText, yamlText, type TextFormat } from './text-format.ts';
+
+export interface JsonModeOptions {
+  /** Values the model may try, before the call fails with `OUTPUT_INVALID`; default 2: one repair (Arc Reactor). */
+  readonly attempts?: number;
+  /** As in `structured()`. */
+  readonly responseSchema?: boolean;
+}
+
+export interface YamlModeOptions {
+  /** Any parser that throws for what is no YAML, such as `parse` of `yaml` or `load` of `js-yaml`. */
+  readonly parse: (text: string) => unknown;
+  readonly attempts?: number;
+}
+
+/**
+ * Has a call answer in JSON: an object or an array, or what fits the schema. Code fences and words around it are left out, and one
+ * that does not fit goes back once with what is wrong, as a step of the same run: through the same model, and counted in its usage.
+ * The value is the result's `output`, its JSON the text. Throws `CONFIGURATION`; the call rejects with `OUTPUT_INVALID`, the raw text in
+ * its details. (Arc Reactor: response format JSON, which was parsed and not checked.)
+ */
+export function jsonMode(): OutputMode<JsonValue>;
+export function jsonMode<const S extends SchemaLike>(schema: S | undefined, options?: JsonModeOptions): OutputMode<InferOutput<S>>;
+export function jsonMode(schema?: SchemaLike, { attempts = 2, responseSchema }: JsonModeOptions = {}): OutputMode {
+  return textMode('jsonMode()', schema, jsonText, attempts, responseSchema);
+}
+
+/**
+ * The same in YAML, read with the parser it is given. The answer's text stays YAML, without a fence around it; dates in `output` are ISO
+ * texts. A bare word is no answer unless the schema asks for one.
+ */
+export function yamlMode<const S extends SchemaLike>(schema: S, options: YamlModeOptions): OutputMode<InferOutput<S>>;
+export function yamlMode(schema: undefined, options: YamlModeOptions): OutputMode<JsonValue>;
+export function yamlMode(schema: SchemaLike | undefined, { parse, attempts = 2 }: YamlModeOptions): OutputMode {
+  if (typeof parse !== 'function') throw new AgentError('CONFIGURATION', 'yamlMode(): parse must be a function.');
+  return textMode('yamlMode()', schema, yamlText(parse), attempts, false);
+}
+
+function textMode(
+  where: string,
+  source: SchemaLike | undefined,
+  format: TextFormat,
+  attempts: number,
+  responseSchema: boolean | undefined,
+): OutputMode {
+  checkAttempts(where, attempts);
+  const schema = source === undefined ? anything : readSchema(where, source);
+  return { begin: (run) => promptOutput(run, { schema, attempts, forceTool: false, responseSchema, format }) };
+}
+
+const anything: Schema<unknown> = {
+  jsonSchema: {},
+  validate: (value) => (Object(value) === value ? { ok: true, value } : { ok: false, issues: ['it is no object or array'] }),
+};

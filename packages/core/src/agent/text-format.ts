@@ -1,0 +1,77 @@
+import type { JsonObject, JsonValue } from '../message/json.ts';
+import { parseJson } from '../message/parse-json.ts';
+
+/** A value in a reply. */
+export interface Said {
+  readonly given: JsonValue;
+  /** What of the reply says it, where the answer is to keep it so. */
+  readonly text?: string;
+}
+
+/** How an answer in text says a value. */
+export interface TextFormat {
+  readonly name: 'JSON' | 'YAML';
+  /** What a reply may mean, the likeliest first. */
+  read(text: string): Iterable<Said>;
+}
+
+/** The whole text, what a code fence holds, or what stands between the first and the last bracket. */
+export const jsonText: TextFormat = {
+  name: 'JSON',
+  *read(text) {
+    for (const candidate of [text, ...fenced(text), bracketed(text)]) {
+      const given = parseJson(candidate);
+      if (given !== undefined) yield { given };
+    }
+  },
+};
+
+/** The whole text, or what a code fence holds. The answer stays YAML. `parse` throws for what is none. */
+export function yamlText(parse: (text: string) => unknown): TextFormat {
+  return {
+    name: 'YAML',
+    *read(text) {
+      for (const candidate of [text, ...fenced(text)]) {
+        const given = tryParse(parse, candidate);
+        if (given !== undefined) yield { given, text: candidate };
+      }
+    },
+  };
+}
+
+/** What the model is told about its answer; an empty schema says only that it is an object or an array. */
+export function formatInstruction(format: 'JSON' | 'YAML', jsonSchema: JsonObject): string {
+  const shape = Object.keys(jsonSchema).length
+    ? `It has to fit this JSON Schema:\n${JSON.stringify(jsonSchema)}`
+    : 'It has to be an object or an array.';
+  return `Give your final answer as ${format} alone, with no other text. ${shape}`;
+}
+
+/** Split, not matched: a fence that does not end must not cost a search from each of its characters. */
+function fenced(text: string): readonly string[] {
+  const insides = text.split('```').filter((_, index) => index % 2 === 1);
+  return insides.map((inside) => inside.replace(/^(?:\w*[^\S\n]*\n|\w+\s)/, '').trimEnd());
+}
+
+function bracketed(text: string): string {
+  return text.slice(Math.max(text.search(/[[{]/), 0), Math.max(text.lastIndexOf(']'), text.lastIndexOf('}')) + 1);
+}
+
+function tryParse(parse: (text: string) => unknown, text: string): JsonValue | undefined {
+  if (!text.trim()) return undefined;
+  // Without aliases a text has no more nodes than characters: one that has is a small text that stands for a huge value.
+  let left = text.length + 1;
+  const toJson = (value: unknown): JsonValue => {
+    if (left-- < 0) throw new RangeError('too many nodes');
+    if (value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)) return value as JsonValue;
+    if (Array.isArray(value)) return value.map(toJson);
+    if (value instanceof Date) return value.toISOString();
+    if (Object(value) !== value || typeof value === 'function' || value instanceof Map || value instanceof Set) throw new TypeError('no JSON');
+    return Object.fromEntries(Object.entries(value as object).map(([key, inner]) => [key, toJson(inner)]));
+  };
+  try {
+    return toJson(parse(text));
+  } catch {
+    return undefined;
+  }
+}
