@@ -2,15 +2,13 @@ import { AgentError } from '../error/agent-error.ts';
 import { isRecord } from '../message/is-record.ts';
 import { contextSection, documentsText, fittingDocuments, startOf } from '../memory/documents-text.ts';
 import type { RetrievedDocument } from '../memory/retriever.ts';
+import { shortQuery } from '../memory/short-query.ts';
 import { Deadline } from '../model/deadline.ts';
 import { estimateTokens } from '../tokens/estimate-tokens.ts';
 import type { RetrievalCall, RetrievalOptions } from './retrieval-options.ts';
 
 /** More items than any retriever was asked for are rubbish; these many are looked at. */
 const maxItems = 10_000;
-
-/** A query longer than this is cut in its middle: what a long message asks stands at its start or its end. */
-const maxQuery = 4_000;
 
 /**
  * One search, from the question to the text for the model: empty where nothing was found. `ask` gives the query. Rejects as the
@@ -38,7 +36,8 @@ async function search(
 ): Promise<string> {
   const { retriever, topK = 10, candidates = topK, threshold = retriever.threshold ?? 0.7, maxTokens = 4_000, profile, rerank } = options;
   const { sessionId, signal } = call;
-  const query = shorten(await ask(call));
+  const asked = await ask(call);
+  const query = typeof asked === 'string' ? shortQuery(asked.trim()) : '';
   if (!query) return '';
   const filters = typeof options.filters === 'function' ? await options.filters(call) : options.filters;
   const wanted = Math.max(topK, candidates);
@@ -126,12 +125,6 @@ function shownAs(
     if (fits(text)) return text;
     if (count === 1) return startOf(text, fits) ?? '';
   }
-}
-
-function shorten(query: unknown): string {
-  const text = typeof query === 'string' ? query.trim() : '';
-  if (text.length <= maxQuery) return text;
-  return `${text.slice(0, maxQuery / 2)}\n${text.slice(-maxQuery / 2)}`;
 }
 
 function silent(timeoutMs: number): AgentError {

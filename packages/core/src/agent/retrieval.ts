@@ -25,7 +25,12 @@ export function retrieval(options: RetrievalOptions): Extension {
   const recall = async (input: readonly Msg[], { context: provided, ...about }: RecallContext): Promise<readonly Msg[]> => {
     try {
       const call: RetrievalCall = { ...about, get: (token) => provide(provided, token) };
-      const text = await findDocuments(options, call, (within) => query(input, within), (error) => tell(error, options));
+      const text = await findDocuments(
+        options,
+        call,
+        (within) => query(input, within),
+        (error) => tell(error, options),
+      );
       return text ? [createMessage(role, text, { ...context, name: 'retrieved_context', metadata: { bypassHistory: true } })] : [];
     } catch (error) {
       if (!about.signal.aborted) tell(error, options);
@@ -38,7 +43,8 @@ export function retrieval(options: RetrievalOptions): Extension {
 
 /** A query of the last `turns` user messages, the newest last: for questions such as "And in winter?". For `retrieval()`'s `query`. */
 export function recentQuestions(turns = 2): NonNullable<RetrievalOptions['query']> {
-  if (!(Number.isInteger(turns) && turns > 0)) throw new AgentError('CONFIGURATION', 'recentQuestions(): turns must be a whole number above 0');
+  if (!(Number.isInteger(turns) && turns > 0))
+    throw new AgentError('CONFIGURATION', 'recentQuestions(): turns must be a whole number above 0');
   return (_input, { messages }) =>
     messages
       .filter(({ role, metadata }) => role === 'user' && !metadata?.['bypassHistory'])
@@ -69,7 +75,12 @@ function searchTool(options: RetrievalOptions): Tool {
       const asked = isRecord(input) && typeof input['query'] === 'string' ? input['query'].trim() : '';
       if (!asked) throw new AgentError('INVALID_INPUT', 'query: a text that is not empty');
       try {
-        const text = await findDocuments(options, { sessionId, signal, messages, get }, () => asked, (error) => tell(error, options));
+        const text = await findDocuments(
+          options,
+          { sessionId, signal, messages, get },
+          () => asked,
+          (error) => tell(error, options),
+        );
         return text || 'Nothing was found.';
       } catch (error) {
         if (!signal.aborted) tell(error, options);

@@ -67,7 +67,11 @@ export class OutputTries {
   }
 
   /** The message that a value is answered with, in place of all that led to it. `reply` brought the value. */
-  async *answer({ value, given, text: words }: Found, reply: Msg, chunk: 'reasoning-chunk' | 'summary-chunk'): AsyncGenerator<EventBatch, Msg> {
+  async *answer(
+    { value, given, text: words }: Found,
+    reply: Msg,
+    chunk: 'reasoning-chunk' | 'summary-chunk',
+  ): AsyncGenerator<EventBatch, Msg> {
     const run = this.#run;
     const gone = await this.#tidy();
     const output = toJson(value, given);

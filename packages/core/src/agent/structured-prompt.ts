@@ -37,7 +37,10 @@ export function promptOutput(run: Run, { schema, attempts, responseSchema, forma
       if (!checked.ok) {
         await tries.fail(textOf(reply), checked.issues);
         const issues = checked.issues.map((issue) => `- ${issue}`).join('\n');
-        return yield* tries.again(reply, `Your answer does not fit the schema:\n${issues}\nAnswer again, with the corrected ${format.name} alone.`);
+        return yield* tries.again(
+          reply,
+          `Your answer does not fit the schema:\n${issues}\nAnswer again, with the corrected ${format.name} alone.`,
+        );
       }
       const message = yield* tries.answer(checked.value, reply, 'reasoning-chunk');
       return { to: 'finish', reason: 'stop', message, output: checked.value.value };

@@ -34,7 +34,8 @@ export function systemPrompt(options: SystemPromptOptions): string {
   );
   const { base, context = '', sections = {}, format, schema } = options;
   if (schema && !format) throw new AgentError('CONFIGURATION', 'systemPrompt(): a schema needs a format.');
-  if (typeof context !== 'string') for (const document of context) checkFields('CONFIGURATION', 'A document', document, 'content:string source:string|?');
+  if (typeof context !== 'string')
+    for (const document of context) checkFields('CONFIGURATION', 'A document', document, 'content:string source:string|?');
   const names = Object.keys(sections);
   names.forEach(checkName);
 

@@ -66,7 +66,8 @@ function tryParse(parse: (text: string) => unknown, text: string): JsonValue | u
     if (value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)) return value as JsonValue;
     if (Array.isArray(value)) return value.map(toJson);
     if (value instanceof Date) return value.toISOString();
-    if (Object(value) !== value || typeof value === 'function' || value instanceof Map || value instanceof Set) throw new TypeError('no JSON');
+    if (Object(value) !== value || typeof value === 'function' || value instanceof Map || value instanceof Set)
+      throw new TypeError('no JSON');
     return Object.fromEntries(Object.entries(value as object).map(([key, inner]) => [key, toJson(inner)]));
   };
   try {

@@ -15,8 +15,12 @@ interface Piece {
   readonly ends: boolean;
 }
 
-/** A sentence with what closes it and the blanks behind it, or a line; full stops of scripts with spaces only count before one. */
-const sentence = /[^.!?…。！？｡．\n]*(?:[.!?…]+["'”’)\]]*(?=\s|$)|[。！？｡．]+[」』）”’"')\]】》]*|[.!?…]+|\n|$)[^\S\n]*\n*/gu;
+/**
+ * A sentence with what closes it and the blanks behind it, or a line. A full stop of a script with spaces ends one before a blank only.
+ * What may follow the first part always does, so that no text makes it go back.
+ */
+const sentence =
+  /(?:[^.!?…。！？｡．\n]|[.!?…]+(?!["'”’)\]]*(?:\s|$)))*(?:[.!?…]+["'”’)\]]*|[。！？｡．]+[」』）”’"')\]】》]*|\n|$)[^\S\n]*\n*/gu;
 
 /**
  * A text in pieces for an index, each a part of it as it stands: cut between paragraphs where it can be, else between sentences (Chinese,
@@ -30,7 +34,7 @@ export function chunkText(text: string, { maxTokens = 400, overlap = 50 }: Chunk
   if (estimateTokens(text) <= maxTokens) return text.trim() ? [text.trim()] : [];
   const chunks: string[] = [];
   const pieces = piecesOf(text, maxTokens);
-  for (let start = 0; start < pieces.length; ) {
+  for (let start = 0; start < pieces.length;) {
     const end = endOf(pieces, start, maxTokens);
     const chunk = joined(pieces, start, end).trim();
     if (chunk) chunks.push(chunk);
@@ -87,7 +91,7 @@ function cutLong(part: string, maxTokens: number): readonly string[] {
   if (tokens < maxTokens) return [part];
   const length = Math.max(1, Math.floor((part.length / tokens) * (maxTokens / 2)));
   const parts: string[] = [];
-  for (let start = 0; start < part.length; ) {
+  for (let start = 0; start < part.length;) {
     let end = Math.min(start + length, part.length);
     const blank = part.lastIndexOf(' ', end);
     if (end < part.length && blank > start + length / 2) end = blank + 1;

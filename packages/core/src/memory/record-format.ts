@@ -14,7 +14,7 @@ export interface StoredRecord {
 export const formatVersion = 1;
 
 /** Cloudflare's KV takes keys of 512 bytes; what else is in a key needs less than 70. */
-const maxEncoded = 440;
+export const maxEncoded = 440;
 
 const refPattern = /^[^:]+:([0-9a-z]+)-[\w-]+?(?:~(\d+))?$/;
 
@@ -85,7 +85,8 @@ function damaged(key: string, cause?: unknown): AgentError {
   return new AgentError('STORAGE_FAILED', `The long-term record ${key} in the store is damaged`, { cause, details: { key } });
 }
 
-function encode(text: string, what: string, limit: number): string {
+/** Percent-encoded, for a key. Throws `INVALID_INPUT` for what is no well-formed text or longer than the limit. */
+export function encode(text: string, what: string, limit: number): string {
   let encoded = '';
   try {
     encoded = encodeURIComponent(text);

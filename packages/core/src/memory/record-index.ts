@@ -1,6 +1,7 @@
-import MiniSearch from 'minisearch';
+import type MiniSearch from 'minisearch';
 import type { StoredRecord } from './record-format.ts';
 import type { SearchTerms } from './search-terms.ts';
+import { termIndex, type IndexedText } from './term-index.ts';
 
 export interface Found {
   readonly key: string;
@@ -11,22 +12,10 @@ export interface Found {
 /** Records by their keys, found by their words. */
 export class RecordIndex {
   readonly records: Map<string, StoredRecord> = new Map();
-  readonly #search: MiniSearch<{ readonly id: string; readonly text: string }>;
+  readonly #search: MiniSearch<IndexedText>;
 
   constructor(terms: SearchTerms) {
-    this.#search = new MiniSearch({
-      fields: ['text'],
-      tokenize: terms.ofText,
-      processTerm: (term) => term,
-      // It would work on behind a timer, which a Worker may not have between two requests.
-      autoVacuum: false,
-      searchOptions: {
-        tokenize: terms.ofQuery,
-        prefix: (term) => isWord(term) && term.length > 2,
-        fuzzy: (term) => (isWord(term) && term.length > 4 ? 1 : false),
-        weights: { prefix: 0.5, fuzzy: 0.3 },
-      },
-    });
+    this.#search = termIndex(terms);
   }
 
   /** A key that is there already stays as it is. */
@@ -58,9 +47,4 @@ export class RecordIndex {
 /** The speakers are not searched: a question that has "user" in it would find everything. */
 function textOf({ parts }: StoredRecord): string {
   return parts.map(({ text }) => text).join('\n');
-}
-
-/** A word of a script with spaces; a number has to fit as it is. */
-function isWord(term: string): boolean {
-  return /^[\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}]+$/u.test(term);
 }

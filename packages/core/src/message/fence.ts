@@ -16,5 +16,8 @@ function withoutTags(text: string, names: readonly string[]): string {
 
 /** Text that every server takes: no half surrogate pairs, no control characters but tab and line break. */
 export function cleanText(text: string): string {
-  return text.replace(/\r\n?/g, '\n').replace(/\p{Cs}/gu, '\ufffd').replace(/[^\P{Cc}\t\n]/gu, '');
+  return text
+    .replace(/\r\n?/g, '\n')
+    .replace(/\p{Cs}/gu, '\ufffd')
+    .replace(/[^\P{Cc}\t\n]/gu, '');
 }
