@@ -22,7 +22,9 @@ export async function findDocuments(
 ): Promise<string> {
   const deadline = new Deadline(call.signal, options.timeoutMs ?? 10_000, silent);
   try {
-    return await deadline.wait(() => search(options, { ...call, signal: deadline.signal }, ask, report));
+    const { signal } = deadline;
+    // What comes up after it has ended is told no more.
+    return await deadline.wait(() => search(options, { ...call, signal }, ask, (error) => signal.aborted || report(error)));
   } finally {
     deadline.end();
   }
@@ -32,12 +34,13 @@ async function search(
   options: RetrievalOptions,
   call: RetrievalCall,
   ask: (call: RetrievalCall) => unknown,
-  report: (error: unknown) => void,
+  report: (error: unknown) => unknown,
 ): Promise<string> {
   const { retriever, topK = 10, candidates = topK, threshold = retriever.threshold ?? 0.7, maxTokens = 4_000, profile, rerank } = options;
   const { sessionId, signal } = call;
   const asked = await ask(call);
-  const query = typeof asked === 'string' ? shortQuery(asked.trim()) : '';
+  if (typeof (asked ?? '') !== 'string') throw new AgentError('CONFIGURATION', 'retrieval(): query must give a string');
+  const query = shortQuery(String(asked ?? '').trim());
   if (!query) return '';
   const filters = typeof options.filters === 'function' ? await options.filters(call) : options.filters;
   const wanted = Math.max(topK, candidates);
@@ -45,7 +48,7 @@ async function search(
   const read = (items: unknown): readonly RetrievedDocument[] => readDocuments(items, maxTokens * 8, report);
 
   const good = read(given).filter(({ score }) => score === undefined || score >= threshold);
-  let best: readonly RetrievedDocument[] = unique(byScore(good), options.dedupe ?? true).slice(0, wanted);
+  let best: readonly RetrievedDocument[] = firstOf(byScore(good), wanted, options.dedupe ?? true);
   if (rerank && best.length) {
     try {
       best = read(await rerank(best, { query, topK, signal }));
@@ -61,7 +64,7 @@ async function search(
 }
 
 /** What can be used of a retriever's answer, cut to `maxLength` characters each. Throws where it is no array. */
-function readDocuments(items: unknown, maxLength: number, report: (error: unknown) => void): readonly RetrievedDocument[] {
+function readDocuments(items: unknown, maxLength: number, report: (error: unknown) => unknown): readonly RetrievedDocument[] {
   if (!Array.isArray(items)) throw failed('The retriever gave no array');
   const faults: string[] = [];
   const documents = items.slice(0, maxItems).flatMap((item: unknown, index): RetrievedDocument[] => {
@@ -90,7 +93,7 @@ function toDocument({ id, content, source, score, metadata }: RetrievedDocument,
     content: content.slice(0, maxLength),
     ...(source && { source }),
     ...(typeof score === 'number' && { score }),
-    ...(metadata && { metadata }),
+    ...(isRecord(metadata) && { metadata }),
   };
 }
 
@@ -100,16 +103,27 @@ function byScore(documents: readonly RetrievedDocument[]): readonly RetrievedDoc
   return scored ? documents.toSorted((a, b) => b.score! - a.score!) : documents;
 }
 
-function unique(documents: readonly RetrievedDocument[], dedupe: NonNullable<RetrievalOptions['dedupe']>): readonly RetrievedDocument[] {
-  if (!dedupe) return documents;
+/** The first `count` that are not the same. */
+function firstOf(
+  documents: readonly RetrievedDocument[],
+  count: number,
+  dedupe: NonNullable<RetrievalOptions['dedupe']>,
+): readonly RetrievedDocument[] {
   const seen = new Set<unknown>();
-  return documents.filter((document) => {
-    const { id, content } = document;
-    const keys = typeof dedupe === 'function' ? [dedupe(document)] : [id && `id ${id}`, `content ${content.replace(/\s+/g, ' ').trim()}`];
-    const isNew = keys.every((key) => key === undefined || !seen.has(key));
+  const chosen: RetrievedDocument[] = [];
+  for (const document of documents) {
+    if (chosen.length === count) break;
+    const keys = dedupe ? keysOf(document, dedupe) : [];
+    if (!keys.some((key) => seen.has(key))) chosen.push(document);
     for (const key of keys) seen.add(key);
-    return isNew;
-  });
+  }
+  return chosen;
+}
+
+function keysOf(document: RetrievedDocument, dedupe: NonNullable<RetrievalOptions['dedupe']>): readonly unknown[] {
+  const { id, content } = document;
+  const keys = typeof dedupe === 'function' ? [dedupe(document)] : [id && `id ${id}`, `content ${content.replace(/\s+/g, ' ').trim()}`];
+  return keys.filter((key) => key !== undefined);
 }
 
 function shownAs(

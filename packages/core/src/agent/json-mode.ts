@@ -1,4 +1,4 @@
-import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
 import type { JsonValue } from '../message/json.ts';
 import type { Schema } from '../schema/schema.ts';
 import type { InferOutput, SchemaLike } from '../schema/to-schema.ts';
@@ -26,8 +26,8 @@ export interface YamlModeOptions {
  * The value is the result's `output`, its JSON the text. Throws `CONFIGURATION`; the call rejects with `OUTPUT_INVALID`, the raw text in
  * its details. (Arc Reactor: response format JSON, which was parsed and not checked.)
  */
-export function jsonMode(): OutputMode<JsonValue>;
-export function jsonMode<const S extends SchemaLike>(schema: S | undefined, options?: JsonModeOptions): OutputMode<InferOutput<S>>;
+export function jsonMode(schema?: undefined, options?: JsonModeOptions): OutputMode<JsonValue>;
+export function jsonMode<const S extends SchemaLike>(schema: S, options?: JsonModeOptions): OutputMode<InferOutput<S>>;
 export function jsonMode(schema?: SchemaLike, { attempts = 2, responseSchema }: JsonModeOptions = {}): OutputMode {
   return textMode('jsonMode()', schema, jsonText, attempts, responseSchema);
 }
@@ -38,8 +38,9 @@ export function jsonMode(schema?: SchemaLike, { attempts = 2, responseSchema }: 
  */
 export function yamlMode<const S extends SchemaLike>(schema: S, options: YamlModeOptions): OutputMode<InferOutput<S>>;
 export function yamlMode(schema: undefined, options: YamlModeOptions): OutputMode<JsonValue>;
-export function yamlMode(schema: SchemaLike | undefined, { parse, attempts = 2 }: YamlModeOptions): OutputMode {
-  if (typeof parse !== 'function') throw new AgentError('CONFIGURATION', 'yamlMode(): parse must be a function.');
+export function yamlMode(schema: SchemaLike | undefined, options: YamlModeOptions): OutputMode {
+  checkFields('CONFIGURATION', 'yamlMode()', options, 'parse:function');
+  const { parse, attempts = 2 } = options;
   return textMode('yamlMode()', schema, yamlText(parse), attempts, false);
 }
 

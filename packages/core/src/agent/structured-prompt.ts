@@ -89,6 +89,6 @@ function* valuesIn(format: TextFormat, type: JsonValue | undefined, text: string
 
 /** Plain JSON Schema is not checked, but a word is no object all the same. */
 function shapeIssue(type: JsonValue | undefined, given: JsonValue): string | undefined {
-  if (type === 'object' && !isRecord(given)) return 'it is no object';
+  if (type === 'object' && (!isRecord(given) || Array.isArray(given))) return 'it is no object';
   return type === 'array' && !Array.isArray(given) ? 'it is no array' : undefined;
 }

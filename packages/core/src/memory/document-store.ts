@@ -40,6 +40,8 @@ export class DocumentStore {
 
   async add(documents: readonly SearchDocument[], index: DocumentIndex): Promise<void> {
     const { store, now } = this.#options;
+    const [only] = documents.length === 1 ? documents : [];
+    const listed = documents.length ? await this.#list(only ? this.#of(only.id) : this.#prefix) : [];
     for (const document of documents) {
       const text = JSON.stringify({ v: formatVersion, ...document });
       const values = splitValue(text, store.features.maxValueBytes);
@@ -50,10 +52,10 @@ export class DocumentStore {
           .map((key, part) => [key, values[part]!] as const)
           .toReversed(),
       );
-      const older = (await this.#list(this.#of(document.id))).filter(({ key }) => key !== place.key);
       const held = this.#held.get(document.id);
       this.#held.set(document.id, place);
       index.set(document);
+      const older = listed.filter(({ id }) => id === document.id);
       await this.#delete(held ? [...older, held] : older);
     }
   }
@@ -78,7 +80,10 @@ export class DocumentStore {
   async refresh(index: DocumentIndex): Promise<void> {
     const { store } = this.#options;
     const newest = new Map<string, Place>();
-    for (const place of await this.#list(this.#prefix)) {
+    const listed = await this.#list(this.#prefix);
+    const keys = new Set(listed.map(({ key }) => key));
+    for (const key of this.#ignored) if (!keys.has(key)) this.#ignored.delete(key);
+    for (const place of listed) {
       const other = newest.get(place.id);
       if (!this.#ignored.has(place.key) && !(other && other.revision > place.revision)) newest.set(place.id, place);
     }
@@ -138,7 +143,16 @@ export class DocumentStore {
   /** `undefined` for a key that is no document's first. */
   #read(key: string): Place | undefined {
     const [, encoded, revision, values] = /^([^:]+):([0-9a-z]{9}-\w+)(?:~(\d+))?$/.exec(key.slice(this.#prefix.length)) ?? [];
-    return encoded && revision ? { key, id: decodeURIComponent(encoded), revision, values: Number(values ?? 1) } : undefined;
+    const id = encoded && decode(encoded);
+    return id && revision ? { key, id, revision, values: Number(values ?? 1) } : undefined;
+  }
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
   }
 }
 

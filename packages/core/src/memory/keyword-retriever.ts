@@ -42,7 +42,7 @@ export interface KeywordRetriever extends Retriever {
  * into chunks, each found for itself, with `id#n` as its id. It finds words, with prefixes and one typing error, not meanings.
  *
  * A score is from 0 to 1: the best one's is the share of the query's words that it has, the others' in proportion to it. As words are no
- * similarity, `retrieval()` uses what has 0.1 or more. With a store the index is built at the first search, and each later one lists the
+ * similarity, `retrieval()` uses what has 0.05 or more. With a store the index is built at the first search, and each later one lists the
  * keys and reads only what is new. Rejects as the store does.
  */
 export function keywordRetriever(
@@ -65,14 +65,16 @@ export function keywordRetriever(
   let refreshing: Promise<void> | undefined;
 
   return {
-    threshold: 0.1,
+    threshold: 0.05,
     async retrieve(query, { topK = 10, signal, filters } = {}) {
+      if (typeof query !== 'string') throw new AgentError('INVALID_INPUT', 'The query must be a string');
+      if (!(Number.isInteger(topK) && topK > 0)) throw new AgentError('INVALID_INPUT', 'topK must be a whole number above 0');
       if (stored) {
         // Those who ask while the store is being read share the answer.
         const fresh = (refreshing ??= inTurn(() => stored.refresh(index)).finally(() => (refreshing = undefined)));
-        await (signal ? abortable(fresh, signal) : fresh);
+        await (signal ? abortable(fresh, signal).catch((error: unknown) => raise(error, signal)) : fresh);
       }
-      if (signal?.aborted) throw AgentError.from(signal.reason, 'ABORTED');
+      if (signal?.aborted) raise(signal.reason, signal);
       return index.find(query, topK, filters);
     },
     async add(documents) {
@@ -81,6 +83,7 @@ export function keywordRetriever(
       for (const document of given) index.set(document);
     },
     async remove(ids) {
+      if (!Array.isArray(ids)) throw new AgentError('INVALID_INPUT', 'ids must be an array');
       if (stored) return inTurn(() => stored.remove(ids, index));
       for (const id of ids) index.remove(id);
     },
@@ -91,6 +94,10 @@ export function keywordRetriever(
   };
 }
 
+function raise(error: unknown, signal: AbortSignal): never {
+  throw AgentError.from(error, signal.aborted ? 'ABORTED' : 'STORAGE_FAILED');
+}
+
 function openStore(source: StoredDocuments, now: () => number, onError: (error: AgentError) => void): DocumentStore {
   checkFields('CONFIGURATION', 'keywordRetriever()', source, 'store:getMany() namespace:string|?');
   const { store, namespace = 'default' } = source;
@@ -99,6 +106,7 @@ function openStore(source: StoredDocuments, now: () => number, onError: (error: 
 
 /** Throws `INVALID_INPUT` for the first that is no document. */
 function checked(documents: readonly SearchDocument[]): readonly SearchDocument[] {
+  if (!Array.isArray(documents)) throw new AgentError('INVALID_INPUT', 'documents must be an array');
   for (const [index, document] of documents.entries()) {
     checkFields('INVALID_INPUT', `documents[${index}]`, document, 'id:string content:string source:string|? metadata:object|?');
     if (!document.id) throw new AgentError('INVALID_INPUT', `documents[${index}]: id must not be empty`);

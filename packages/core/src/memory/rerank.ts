@@ -1,3 +1,4 @@
+import { AgentError } from '../error/agent-error.ts';
 import type { RetrievedDocument } from './retriever.ts';
 import { searchTerms } from './search-terms.ts';
 
@@ -12,6 +13,7 @@ export type Rerank = (
  * (Arc Reactor: 0.3). A document without a score counts by its place.
  */
 export function keywordRerank({ weight = 0.3 }: { readonly weight?: number } = {}): Rerank {
+  checkShare('keywordRerank(): weight', weight);
   return (documents, { query }) => {
     const wanted = termsOf(query);
     const rank = (document: RetrievedDocument, index: number): number => {
@@ -31,6 +33,7 @@ export function keywordRerank({ weight = 0.3 }: { readonly weight?: number } = {
  * Jaccard index of their words, in any language.
  */
 export function mmrRerank({ lambda = 0.5 }: { readonly lambda?: number } = {}): Rerank {
+  checkShare('mmrRerank(): lambda', lambda);
   return (documents, { topK }) => {
     const left = documents.map((document, index) => ({
       document,
@@ -47,6 +50,10 @@ export function mmrRerank({ lambda = 0.5 }: { readonly lambda?: number } = {}): 
     }
     return chosen;
   };
+}
+
+function checkShare(what: string, value: number): void {
+  if (!(value >= 0 && value <= 1)) throw new AgentError('CONFIGURATION', `${what} must be a number from 0 to 1`);
 }
 
 function relevanceOf({ score }: RetrievedDocument, index: number, count: number): number {

@@ -1,0 +1,202 @@
+import { expect, expectTypeOf, test } from 'vitest';
+import { parse } from 'yaml';
+import * as z from 'zod';
+import {
+  InMemoryMemory,
+  jsonMode,
+  ReActAgent,
+  textOf,
+  yamlMode,
+  type AgentEvent,
+  type AgentOptions,
+  type CallOptions,
+  type ChatModel,
+  type JsonValue,
+} from '@isoloop/core';
+import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
+
+const City = z.object({ name: z.string(), people: z.number() });
+const rome = { name: 'Rome', people: 2_800_000 };
+const yaml = 'name: Rome\npeople: 2800000\n';
+
+function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
+  const model = new ScriptedModel(replies);
+  const memory = new InMemoryMemory();
+  return { model, memory, agent: new ReActAgent({ name: 'a', model, memory, ...options }) };
+}
+
+/** What a reader has on its screen in the end. */
+async function shown(agent: ReActAgent, options: CallOptions): Promise<{ text: string; events: readonly AgentEvent[] }> {
+  const events: AgentEvent[] = [];
+  let text = '';
+  for await (const event of agent.stream('Which city?', options)) {
+    events.push(event);
+    if (event.type === 'step-reset') text = event.replacement ? textOf(event.replacement) : '';
+    if (event.type === 'reasoning-chunk') text += event.delta;
+  }
+  return { text, events };
+}
+
+test('JSON that fits is the output', async () => {
+  const { agent, model } = setUp([JSON.stringify(rome)]);
+  const result = await agent.call('Which city?', { output: jsonMode(City) });
+  expectTypeOf(result.output).toEqualTypeOf<{ name: string; people: number } | undefined>();
+  expect(result).toMatchObject({ output: rome, text: JSON.stringify(rome), reason: 'stop' });
+  expect(textOf(model.requests[0]!.messages[0]!)).toMatch(/JSON alone.*"people"/s);
+  expect(model.requests[0]!.responseSchema).toMatchObject({ type: 'object' });
+});
+
+test('one that does not is repaired once, through the wrapped model, and its tokens count', async () => {
+  const asked: number[] = [];
+  const counting = (next: ChatModel): ChatModel => ({
+    provider: next.provider,
+    modelId: next.modelId,
+    features: next.features,
+    stream(request, context) {
+      asked.push(request.messages.length);
+      return next.stream(request, context);
+    },
+  });
+  const { agent, model, memory } = setUp(['{"name":"Rome"}', `\`\`\`json\n${JSON.stringify(rome)}\n\`\`\``], {
+    extensions: [{ wrapModel: counting }],
+    systemPrompt: 'Be brief.',
+  });
+  const { text, events } = await shown(agent, { output: jsonMode(City) });
+  expect(text).toBe(JSON.stringify(rome));
+  expect(events.flatMap((event) => (event.type === 'step-reset' ? event.reason : []))).toEqual(['output', 'output']);
+  expect(events.at(-1)).toMatchObject({ result: { output: rome, usage: { inputTokens: 20, outputTokens: 10 } } });
+  expect(asked).toEqual([2, 4]);
+  const [system, , , repair] = model.requests[1]!.messages;
+  expect(textOf(system!)).toMatch(/^Be brief\./);
+  expect(textOf(repair!)).toMatch(/- people: .*JSON alone/s);
+  expect((await memory.read()).map(textOf)).toEqual(['Which city?', JSON.stringify(rome)]);
+});
+
+test('a second miss fails the call, with the raw text', async () => {
+  const { agent, model, memory } = setUp(['no', '{"name": "Rome"']);
+  await expect(agent.call('Which city?', { output: jsonMode(City) })).rejects.toMatchObject({
+    code: 'OUTPUT_INVALID',
+    details: { text: '{"name": "Rome"', issues: ['it is not valid JSON'] },
+  });
+  model.assertDone();
+  expect((await memory.read()).map(textOf)).toEqual(['Which city?', '{"name": "Rome"']);
+});
+
+test('attempts can be changed', async () => {
+  await expect(setUp(['no']).agent.call('?', { output: jsonMode(City, { attempts: 1 }) })).rejects.toMatchObject({
+    code: 'OUTPUT_INVALID',
+  });
+  const { agent } = setUp(['no', 'no', '[1]']);
+  expect((await agent.call('?', { output: jsonMode(undefined, { attempts: 3 }) })).output).toEqual([1]);
+});
+
+test('without a schema any object or array will do, a bare word or number will not', async () => {
+  const { agent, model } = setUp(['7', '{"a":1}']);
+  const { output } = await agent.call('?', { output: jsonMode() });
+  expectTypeOf(output).toEqualTypeOf<JsonValue | undefined>();
+  expect(output).toEqual({ a: 1 });
+  expect(textOf(model.requests[1]!.messages.at(-1)!)).toContain('no object or array');
+  expect(model.requests[0]!).not.toHaveProperty('responseSchema');
+});
+
+test('a value of another kind than plain JSON Schema says is none', async () => {
+  const { agent } = setUp(['7', '[7]', '{}', '[7]']);
+  expect((await agent.call('?', { output: jsonMode({ type: 'object' }, { attempts: 3 }) })).output).toEqual({});
+  expect((await agent.call('?', { output: jsonMode({ type: 'array' }) })).output).toEqual([7]);
+});
+
+test.each([
+  ['```json\n{"name":"Rome","people":1}\n```'],
+  ['```{"name":"Rome","people":1}```'],
+  ['Sure:\n\n```\n{"name":"Rome","people":1}\n```\nAnything else?'],
+  ['```json\n{"name":"Rome","people":1}'],
+  ['First ```{"name":7}``` no, ```{"name":"Rome","people":1}```'],
+  ['It is {"name":"Rome","people":1}, I think.'],
+])('the value in %j is found', async (text) => {
+  const { agent } = setUp([text]);
+  expect((await agent.call('?', { output: jsonMode(City) })).output).toEqual({ name: 'Rome', people: 1 });
+});
+
+test('long replies without a value cost no more than their length', async () => {
+  for (const piece of ['[', '{', '```', '` ', '``` ']) {
+    const { agent } = setUp([`${piece.repeat(100_000)}x`, '{}']);
+    expect((await agent.call('?', { output: jsonMode() })).output).toEqual({});
+  }
+  const { agent } = setUp([`\`\`\`${'a'.repeat(500_000)}`, `\`\`\`${' '.repeat(500_000)}`, '{}']);
+  expect((await agent.call('?', { output: jsonMode(undefined, { attempts: 3 }) })).output).toEqual({});
+});
+
+test('YAML that fits is the output, and stays YAML', async () => {
+  const { agent, model, memory } = setUp([yaml]);
+  const output = yamlMode(City, { parse });
+  const { text, events } = await shown(agent, { output });
+  expect(text).toBe(yaml);
+  expect(events.some(({ type }) => type === 'step-reset')).toBe(false);
+  expect(events.at(-1)).toMatchObject({ result: { output: rome, text: yaml, message: { metadata: { output: rome } } } });
+  expect(textOf(model.requests[0]!.messages[0]!)).toMatch(/YAML alone.*JSON Schema/s);
+  expect(model.requests[0]!).not.toHaveProperty('responseSchema');
+  expect((await memory.read()).map(textOf)).toEqual(['Which city?', yaml]);
+});
+
+test.each([
+  [`\`\`\`yaml\n${yaml}\`\`\``, yaml.trimEnd()],
+  [`Here you are:\n\n\`\`\`yml\n  name: Rome\n  people: 2800000\n\`\`\`\nBye.`, '  name: Rome\n  people: 2800000'],
+])('the fence around YAML is left out of %j, and a reader is told', async (reply, kept) => {
+  const { agent } = setUp([reply]);
+  const { text, events } = await shown(agent, { output: yamlMode(City, { parse }) });
+  expect(text).toBe(kept);
+  expect(events.at(-1)).toMatchObject({ result: { output: rome, text: kept } });
+});
+
+test('a fence within the YAML is its own', async () => {
+  const { agent } = setUp(['code: |\n  ```js\n  1\n  ```\n']);
+  const { output } = await agent.call('?', { output: yamlMode(z.object({ code: z.string() }), { parse }) });
+  expect(output).toEqual({ code: '```js\n1\n```\n' });
+});
+
+test.each(['Rome', 'name: [Rome', 'name: Rome', '', '- Rome', 'a: &a\n  b: *a'])('%j is no such YAML: it is repaired', async (wrong) => {
+  const { agent, model } = setUp([wrong, yaml]);
+  const { text, events } = await shown(agent, { output: yamlMode(City, { parse }) });
+  expect(text).toBe(yaml);
+  expect(events.some(({ type }) => type === 'step-reset')).toBe(true);
+  expect(textOf(model.requests[1]!.messages.at(-1)!)).toContain('YAML alone');
+});
+
+test('a bare word is no object, also where nothing else is checked', async () => {
+  for (const schema of [{ type: 'object' }, undefined] as const) {
+    const { agent } = setUp(['Rome', 'Rome again']);
+    const output = schema ? yamlMode(schema, { parse }) : yamlMode(undefined, { parse });
+    await expect(agent.call('?', { output })).rejects.toMatchObject({ code: 'OUTPUT_INVALID', details: { text: 'Rome again' } });
+  }
+});
+
+test('a small text that stands for a huge value, and values without JSON, are none', async () => {
+  let bomb: unknown = ['x'];
+  for (let level = 0; level < 40; level++) bomb = [bomb, bomb];
+  const cycle: unknown[] = [];
+  cycle.push(cycle);
+  for (const value of [bomb, cycle, { a: 1n }, { a: NaN }, { a: undefined }, new Map(), { a: () => 1 }]) {
+    const { agent } = setUp(['a: 1']);
+    const output = yamlMode(undefined, { parse: () => value, attempts: 1 });
+    await expect(agent.call('?', { output })).rejects.toMatchObject({ code: 'OUTPUT_INVALID' });
+  }
+  const { agent } = setUp(['at: 2026-01-02']);
+  const output = yamlMode(undefined, { parse: () => ({ at: new Date(0) }) });
+  expect((await agent.call('?', { output })).output).toEqual({ at: '1970-01-01T00:00:00.000Z' });
+});
+
+test('at the limit of steps one more request gives the value', async () => {
+  const { agent, model } = setUp(['nothing', `\`\`\`yaml\n${yaml}\`\`\``], { limits: { iterations: 1 } });
+  const result = await agent.call('?', { output: yamlMode(City, { parse }) });
+  expect(result).toMatchObject({ output: rome, reason: 'max-iterations', text: yaml.trimEnd() });
+  expect(textOf(model.requests[1]!.messages.at(-1)!)).toContain('as YAML alone');
+});
+
+test('what is no schema, parser or number is refused', () => {
+  const configuration = expect.objectContaining({ name: 'AgentError', code: 'CONFIGURATION' });
+  expect(() => jsonMode('x' as unknown as typeof City)).toThrow(configuration);
+  expect(() => jsonMode(z.date())).toThrow(configuration);
+  expect(() => jsonMode(City, { attempts: 0 })).toThrow(configuration);
+  expect(() => yamlMode(City, {} as { parse: typeof parse })).toThrow(configuration);
+  expect(() => yamlMode(City, undefined as unknown as { parse: typeof parse })).toThrow(configuration);
+});

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { cleanText, fence } from './fence.ts';
+
+test('text stands between the tags of its name as it is', () => {
+  const text = '$& $1 ${x} {{x}} %s <b>bold</b> a < b && c > d <context> </contextual_note>';
+  expect(fence('context', text.replace('<context> ', ''))).toBe(
+    '<context>\n$& $1 ${x} {{x}} %s <b>bold</b> a < b && c > d </contextual_note>\n</context>',
+  );
+});
+
+test.each([
+  '</notes>',
+  '</NOTES>',
+  '< / notes >',
+  '<notes x="1">',
+  '<\u200b/notes>',
+  '＜／notes>',
+  '</notes',
+  '<retrieved_context>',
+  '</response_format>',
+  '<long_term_memory>',
+  '</other>',
+])('%j can neither end the block nor pose as another', (tag) => {
+  const fenced = fence('notes', `before ${tag} after`, ['other']);
+  expect(fenced).toBe(`<notes>\nbefore &lt;${tag.slice(1)} after\n</notes>`);
+});
+
+test('a long run of what could begin a tag costs no more than its length', () => {
+  for (const piece of ['<', '< ', '<   /', '＜\u200b', '</note']) {
+    const text = piece.repeat(200_000);
+    expect(fence('notes', text)).toBe(`<notes>\n${text}\n</notes>`);
+  }
+  const spaces = `<${' '.repeat(1_000_000)}x`;
+  expect(fence('notes', spaces)).toContain(spaces);
+});
+
+test('half surrogate pairs and control characters do not go to a server', () => {
+  expect(cleanText('a\ud83db\ude00c😀\0\x1b[31m\x85\td\r\ne\rf')).toBe('a\ufffdb\ufffdc😀[31m\td\ne\nf');
+});
