@@ -27,7 +27,7 @@ export default defineConfig({
       {
         extends: true,
         resolve,
-        optimizeDeps: { include: ['comlink', 'idb-keyval', 'zod', 'ai', '@ai-sdk/openai', 'eventsource-parser', 'minisearch'] },
+        optimizeDeps: { include: ['comlink', 'idb-keyval', 'zod', 'ai', '@ai-sdk/openai', 'eventsource-parser', 'minisearch', 'yaml'] },
         test: {
           name: 'chromium',
           include: [core, 'packages/web-worker/src/**/*.test.ts'],

@@ -338,16 +338,16 @@ test('as a tool the model searches itself, and what it finds is in the log as it
 });
 
 test('a tool that finds nothing says so; what fails is an error result that tells nothing of its inside', async () => {
-  const results: [unknown, Retriever][] = [
+  const results: [unknown, Retriever, limit?: { timeoutMs: number }][] = [
     ['Nothing was found.', giving([])],
     ['Error: The documents could not be searched.', { retrieve: () => Promise.reject(new Error('postgres://user:secret@db')) }],
     ['Error: The documents could not be searched.', { retrieve: () => Promise.reject(new AgentError('TOOL_ERROR', 'fatal')) }],
     ['Error: The documents could not be searched.', giving('rubbish')],
-    ['Error: The documents could not be searched.', { retrieve: () => never }],
+    ['Error: The documents could not be searched.', { retrieve: () => never }, { timeoutMs: 1 }],
   ];
-  for (const [output, retriever] of results) {
+  for (const [output, retriever, limit] of results) {
     const call = { toolCalls: [{ name: 'search_documents', input: { query: 'x' } }] };
-    const { agent, model, errors } = make([call, 'ok'], { retriever, mode: 'tool', timeoutMs: 1_000 / 500 });
+    const { agent, model, errors } = make([call, 'ok'], { retriever, mode: 'tool', ...limit });
     expect((await agent.call('Hello')).text).toBe('ok');
     expect(toolResultsOf(model.requests[1]!.messages.at(-1)!)[0]).toMatchObject({ output });
     expect(errors).toHaveLength(output === 'Nothing was found.' ? 0 : 1);
