@@ -6,6 +6,7 @@ import { textOf } from '../message/message-text.ts';
 import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
 import { historyFaults } from '../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { contextToken, provide } from '../tool/context-token.ts';
 import { tool } from '../tool/tool.ts';
 import type { AgentOptions } from './agent-options.ts';
 import type { Extension, Rejection } from './extension.ts';
@@ -67,6 +68,25 @@ test('a rejected input ends the call with the words of the guard; nothing is sto
   expect(model.requests).toHaveLength(0);
   expect(await agent.call('good')).toMatchObject({ reason: 'stop', text: 'fine' });
   expect(recalled).toEqual(['guard good', 'good']);
+});
+
+test('a recall is given the conversation with the input at its end, and what is provided for tokens', async () => {
+  const [City, Day] = [contextToken<string>('city'), contextToken<string>('day')];
+  const seen: unknown[] = [];
+  const looking: Extension = {
+    recall: async (_input, { messages, context }) => {
+      seen.push([messages.map(textOf), context.get(City), context.get(Day)]);
+      return [];
+    },
+  };
+  const options = { systemPrompt: 'Be kind.', toolContext: [provide(City, 'Rome'), provide(Day, 'Monday')] };
+  const { agent } = setUp(['One.', 'Two.'], [looking], options);
+  await agent.call('1');
+  await agent.call('2', { context: [provide(City, 'Oslo')] });
+  expect(seen).toEqual([
+    [['Be kind.', '1'], 'Rome', 'Monday'],
+    [['Be kind.', '1', 'One.', '2'], 'Oslo', 'Monday'],
+  ]);
 });
 
 test('a rejected input leaves open calls as they are', async () => {

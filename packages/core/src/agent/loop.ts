@@ -108,8 +108,8 @@ async function* settle(run: Run, input: CallInput): Step {
     if (run.cut) break;
     const signal = run.modelSignal();
     try {
-      const recalling = extension.recall?.(asked, { sessionId, signal, messages: run.request(), context: run.context() });
-      run.recalled.push(...(await abortable(Promise.resolve(recalling ?? []), signal)));
+      const about = { sessionId, messages: run.request(), context: run.context, signal };
+      run.recalled.push(...(await abortable(Promise.resolve(extension.recall?.(asked, about) ?? []), signal)));
     } catch (error) {
       if (!run.cut) throw error;
     }
@@ -198,13 +198,21 @@ async function* act(run: Run, decisions?: readonly Decision[]): Step {
     }
     const queue = toolQueue(options.limits?.parallelTools);
     const messages = run.request();
-    const context = run.context();
     for (const { call, decision } of ready) {
       const { id } = call.toolUse;
       queue.start(call.toolUse, (sink) => {
-        const { signal, agentPath } = run;
+        const { signal } = run;
         if (!signal.aborted) status.calls.get(id)!.started = true;
-        return runTool(call, { sessionId, messages, agentPath, context, decision, idempotencyKey: `${sessionId}:${id}`, signal, ...sink });
+        return runTool(call, {
+          sessionId,
+          messages,
+          context: run.context,
+          agentPath: run.agentPath,
+          decision,
+          idempotencyKey: `${sessionId}:${id}`,
+          signal,
+          ...sink,
+        });
       });
     }
     for await (const items of queue.drain()) {

@@ -67,6 +67,8 @@ export class Run {
   readonly generate: GenerateOptions;
   readonly hooks: HookDispatcher;
   readonly startedAt: number;
+  /** What is provided for tokens. */
+  readonly context: ReadonlyMap<object, unknown>;
   readonly agentPath: readonly string[];
   readonly #abort: AbortController = new AbortController();
   readonly #toolUseIds: Set<string> = new Set();
@@ -106,7 +108,7 @@ export class Run {
       detached: _detached,
       throwOnError: _throw,
       allowTools: allowed,
-      context: _context,
+      context = [],
       output: _output,
       ...generate
     } = options;
@@ -115,6 +117,7 @@ export class Run {
     this.generate = { ...setup.options.generate, ...generate };
     this.hooks = hooks;
     this.tools = allowed ? allowTools(setup.tools, allowed) : setup.tools;
+    this.context = new Map([...(setup.tools.context ?? []), ...(setup.options.toolContext ?? []), ...context]);
     this.id = setup.generateId();
     this.startedAt = setup.now();
     this.agentPath = [setup.options.name];
@@ -238,11 +241,6 @@ export class Run {
   request(): readonly Msg[] {
     const { systemMessage } = this.setup;
     return [...(systemMessage ? [systemMessage] : []), ...this.recalled, ...this.view];
-  }
-
-  /** What is provided for tokens. */
-  context(): ReadonlyMap<object, unknown> {
-    return new Map([...(this.tools.context ?? []), ...(this.setup.options.toolContext ?? []), ...(this.options.context ?? [])]);
   }
 
   /** Puts messages into the log, then into the view. What a user said is marked with the run: only so can turns be told apart later. */
