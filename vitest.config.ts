@@ -27,7 +27,22 @@ export default defineConfig({
       {
         extends: true,
         resolve,
-        optimizeDeps: { include: ['comlink', 'idb-keyval', 'zod', 'ai', '@ai-sdk/openai', 'eventsource-parser', 'minisearch', 'yaml'] },
+        optimizeDeps: {
+          include: [
+            'comlink',
+            'idb-keyval',
+            'zod',
+            'ai',
+            '@ai-sdk/openai',
+            'eventsource-parser',
+            'minisearch',
+            'yaml',
+            '@cfworker/json-schema',
+            '@modelcontextprotocol/sdk/client/index.js',
+            '@modelcontextprotocol/sdk/client/streamableHttp.js',
+            '@modelcontextprotocol/sdk/types.js',
+          ],
+        },
         test: {
           name: 'chromium',
           include: [core, 'packages/web-worker/src/**/*.test.ts'],

@@ -7,6 +7,8 @@ export const packageFolders: readonly string[] = ['core', 'web-worker', 'edge'];
 /** The optional peers that an entry imports; the others import none. */
 export const entryPeers: Readonly<Record<string, readonly string[]>> = {
   'core/memory-search.js': ['minisearch'],
+  'core/json-schema.js': ['@cfworker/json-schema'],
+  'core/mcp.js': ['@modelcontextprotocol/sdk'],
 };
 
 export interface PackageManifest {

@@ -5,7 +5,7 @@ import { moduleImports } from './module-imports.ts';
 export interface Reachable {
   /** Absolute paths, the entry among them. */
   readonly files: ReadonlySet<string>;
-  /** What is imported by name from outside. */
+  /** The packages that something is imported from. */
   readonly packages: ReadonlySet<string>;
 }
 
@@ -18,9 +18,14 @@ export function reachable(entry: string): Reachable {
     files.add(file);
     for (const { specifier } of moduleImports(file, readFileSync(file, 'utf8'))) {
       if (specifier.startsWith('.')) visit(resolve(dirname(file), specifier));
-      else packages.add(specifier);
+      else packages.add(packageOf(specifier));
     }
   };
   visit(entry);
   return { files, packages };
+}
+
+/** `@scope/name` of `@scope/name/a/file.js`. */
+function packageOf(specifier: string): string {
+  return specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
 }

@@ -1,0 +1,2 @@
+export { jsonSchema } from './schema/json-schema.ts';
+export type { JsonSchemaDraft, JsonSchemaOptions } from './schema/json-schema.ts';

@@ -1,0 +1,103 @@
+import type { OutputUnit, Schema as JsonSchemaNode } from '@cfworker/json-schema';
+
+type Lookup = Readonly<Record<string, JsonSchemaNode | boolean>>;
+
+export interface JsonSchemaIssue {
+  readonly message: string;
+  readonly path: readonly string[];
+}
+
+/** Say no more than what follows them. */
+const wrappers =
+  /^(?:\$ref|\$recursiveRef|allOf|if|properties|patternProperties|additionalProperties|unevaluatedProperties|prefixItems|items|additionalItems|unevaluatedItems|dependentSchemas)$/;
+
+/** How many forms of a union are spelled out. */
+const mostForms = 8;
+
+/** What is wrong, with the place in the value; written for a model to read. `errors`: as the validator lists them, outer before inner. */
+export function toIssues(errors: readonly OutputUnit[], root: JsonSchemaNode, lookup: Lookup): readonly JsonSchemaIssue[] {
+  const issues: JsonSchemaIssue[] = [];
+  for (let index = 0; index < errors.length; index += 1) {
+    const error = errors[index]!;
+    const path = pathOf(error.instanceLocation);
+    if (wrappers.test(error.keyword)) continue;
+    if (error.keyword === 'anyOf' || error.keyword === 'oneOf') {
+      const inner = errorsWithin(errors, index);
+      index += inner.length;
+      issues.push({ path, message: unionMessage(error, inner, root, lookup) });
+    } else if (error.keyword === 'required') {
+      const name = /required property "([\s\S]*)"\.$/.exec(error.error)?.[1];
+      issues.push(name === undefined ? { path, message: error.error } : { path: [...path, name], message: 'is required' });
+    } else {
+      issues.push({ path, message: messageOf(error, root, lookup) });
+    }
+  }
+  return issues;
+}
+
+/** The errors that belong to the union before them. The one of a schema `false` does not say where that stands. */
+function errorsWithin(errors: readonly OutputUnit[], index: number): readonly OutputUnit[] {
+  const { keywordLocation } = errors[index]!;
+  const after = errors.slice(index + 1);
+  const end = after.findIndex((error) => error.keyword !== 'false' && !error.keywordLocation.startsWith(`${keywordLocation}/`));
+  return end < 0 ? after : after.slice(0, end);
+}
+
+function unionMessage(error: OutputUnit, inner: readonly OutputUnit[], root: JsonSchemaNode, lookup: Lookup): string {
+  const { keywordLocation, instanceLocation } = error;
+  const matches = Number(/\((\d+) matches\)/.exec(error.error)?.[1] ?? 0);
+  if (matches) return `fits ${matches} of the forms, must fit exactly one`;
+  const forms: OutputUnit[][] = [];
+  let form: OutputUnit[] = [];
+  let number: string | undefined;
+  for (const unit of inner) {
+    const own = unit.keyword === 'false' ? number : unit.keywordLocation.slice(keywordLocation.length + 1).split('/', 1)[0];
+    if (own !== number || !forms.length) forms.push((form = []));
+    number = own;
+    form.push(unit);
+  }
+  const depth = pathOf(instanceLocation).length;
+  const told = forms.slice(0, mostForms).map((units) =>
+    toIssues(units, root, lookup)
+      .map(({ path, message }) => [path.slice(depth).join('.'), message].filter(Boolean).join(' '))
+      .join(', '),
+  );
+  const more = forms.length > told.length ? ` or ${forms.length - told.length} more` : '';
+  return `fits none of the forms: ${[...new Set(told)].join(' | ')}${more}`;
+}
+
+function messageOf(error: OutputUnit, root: JsonSchemaNode, lookup: Lookup): string {
+  const { keyword } = error;
+  if (keyword === 'false') return 'is not allowed';
+  if (keyword === 'not') return 'is what it must not be';
+  if (keyword === 'type') {
+    const [, actual, expected] = /^Instance type "(.*)" is invalid\. Expected "(.*)"\.$/.exec(error.error) ?? [];
+    if (expected) return `must be ${expected.replaceAll('", "', ' or ')}, is ${actual}`;
+  }
+  if (keyword === 'maxProperties') return `has more than ${String(valueAt(error.keywordLocation, root, lookup))} properties`;
+  if (keyword === 'pattern') return `must match ${String(valueAt(error.keywordLocation, root, lookup))}`;
+  return error.error
+    .replace(/^Instance does not match any of /, 'must be one of ')
+    .replace(/^Instance does not match /, 'must be ')
+    .replace(/^Instance /, '')
+    .replace(/^(?:String|Array) is /, 'is ')
+    .replace(/\.$/, '');
+}
+
+/** What stands at a place of the schema; the way there may lead through `$ref`s. */
+function valueAt(keywordLocation: string, root: JsonSchemaNode, lookup: Lookup): unknown {
+  let node: unknown = root;
+  for (const key of pathOf(keywordLocation)) {
+    const { $ref = '', __absolute_ref__ = $ref } = node as JsonSchemaNode;
+    node = key === '$ref' ? lookup[__absolute_ref__] : (node as Record<string, unknown>)[key];
+  }
+  return node;
+}
+
+/** The keys of `#/a/b~1c`. */
+function pathOf(location: string): readonly string[] {
+  return location
+    .split('/')
+    .slice(1)
+    .map((key) => decodeURIComponent(key).replaceAll('~1', '/').replaceAll('~0', '~'));
+}
