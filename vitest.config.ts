@@ -9,7 +9,7 @@ const core = 'packages/core/src/**/*.test.ts';
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/provider-server/vitest-setup.ts'],
+    globalSetup: ['test/provider-server/vitest-setup.ts', 'test/mcp-server/vitest-setup.ts'],
     // No test waits by the clock: this only tells a hang from a machine with much else to do.
     testTimeout: 30_000,
     projects: [

@@ -104,6 +104,7 @@ export type { ObservedRequest, TokenCalibrationOptions } from './tokens/token-ca
 export type { TokenProfile, ToolCosts } from './tokens/token-profile.ts';
 export { contextToken, provide } from './tool/context-token.ts';
 export type { ContextEntry, ContextToken } from './tool/context-token.ts';
+export { joinTools } from './tool/join-tools.ts';
 export type { ForkOptions, ToolSet } from './tool/tool-set.ts';
 export { tool } from './tool/tool.ts';
 export type { Tool, ToolContent, ToolChanges, ToolContext, ToolOptions, ToolOutput, ReplayPolicy } from './tool/tool.ts';

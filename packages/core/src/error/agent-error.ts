@@ -22,6 +22,10 @@ import type { JsonObject } from '../message/json.ts';
  * - `OVERLOADED`: more calls wait for a `Semaphore` than may.
  * - `GUARD_REJECTED`: a guard let the input or the answer not pass; `category` and `stage` in `details`.
  * - `TOOL_ERROR`: a tool failed in a way that ends the call.
+ * - `MCP_AUTH`: an MCP server refused the credentials (401, 403), or they could not be had.
+ * - `MCP_UNREACHABLE`: no connection to an MCP server, or it broke before the answer; or the server failed (5xx, 429).
+ * - `MCP_TIMEOUT`: an MCP server did not answer in time.
+ * - `MCP_BAD_RESPONSE`: what answers is no MCP server over Streamable HTTP, or says no to the request.
  * - `HOOK_ERROR`: a hook threw and had not declared `onError: 'ignore'`.
  * - `ABORTED`: the caller's signal was raised.
  * - `STORAGE_QUOTA`: the store is full. `STORAGE_FAILED`: any other failure of the store.
@@ -52,6 +56,10 @@ export type AgentErrorCode =
   | 'OVERLOADED'
   | 'GUARD_REJECTED'
   | 'TOOL_ERROR'
+  | 'MCP_AUTH'
+  | 'MCP_UNREACHABLE'
+  | 'MCP_TIMEOUT'
+  | 'MCP_BAD_RESPONSE'
   | 'HOOK_ERROR'
   | 'ABORTED'
   | 'STORAGE_QUOTA'

@@ -66,6 +66,8 @@ export interface ToolOptions<S extends SchemaLike> {
    * the model that it was interrupted.
    */
   readonly replay?: ReplayPolicy;
+  /** The server that the tool is of, where it is none of your own: `selectTools` chooses among such tools. `mcpTools` says it. */
+  readonly server?: string;
   /** Without it the tool is external: each call suspends, and its result is given with the next call of the agent. */
   readonly execute?: (input: InferOutput<S>, context: ToolContext) => ToolOutput | Promise<ToolOutput>;
 }
@@ -83,6 +85,8 @@ export interface Tool {
   readonly preset?: JsonObject;
   readonly needsApproval?: boolean | ((input: unknown, call: ToolUse) => boolean | Promise<boolean>);
   readonly replay?: ReplayPolicy;
+  /** The server it is of; absent: it is the program's own. */
+  readonly server?: string;
   /** A decision about a suspended call runs the tool again and is in its context, also a `result` or `reject`, instead of ending the call. */
   readonly takesDecisions?: boolean;
   /**

@@ -1,0 +1,456 @@
+/// <reference path="../../../test/mcp-server/provided-context.d.ts" />
+import { afterEach, expect, inject, test, vi } from 'vitest';
+import { ReActAgent } from './agent/react-agent.ts';
+import { AgentError } from './error/agent-error.ts';
+import type { AgentEvent } from './hook/agent-event.ts';
+import type { ToolResult } from './message/content-block.ts';
+import type { JsonObject } from './message/json.ts';
+import { toolResultsOf } from './message/message-text.ts';
+import { mcpTools, type McpTools, type McpToolsOptions } from './mcp.ts';
+import { jsonSchema } from './schema/json-schema.ts';
+import { ScriptedModel } from './testing/scripted-model.ts';
+import { joinTools } from './tool/join-tools.ts';
+import { tool, type Tool } from './tool/tool.ts';
+import { Toolkit } from './tool/toolkit.ts';
+
+const opened: McpTools[] = [];
+
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((tools) => tools.close()));
+});
+
+/** A server of its own, and what a test does to it. */
+function newServer(kind: 'mcp' | 'resumable' | 'stateless' = 'mcp') {
+  const base = `${inject('mcpUrl')}/servers/${crypto.randomUUID()}`;
+  const ask = async (path: string): Promise<Record<string, unknown>> => (await fetch(`${base}/${path}`)).json();
+  const count = async (what: string): Promise<unknown> => (await ask(`count/${what}`))['count'];
+  const open = async (options: Partial<McpToolsOptions> = {}): Promise<McpTools> => {
+    const tools = await mcpTools({ url: `${base}/${kind}`, name: 'test', onError: () => {}, ...options });
+    opened.push(tools);
+    return tools;
+  };
+  return { url: `${base}/${kind}`, ask, count, open };
+}
+
+/** What the model is told of one call, by an agent of its own. */
+async function resultOf(tools: McpTools, name: string, input: JsonObject = {}): Promise<ToolResult> {
+  const model = new ScriptedModel([{ toolCalls: [{ name, input }] }, 'done']);
+  const agent = new ReActAgent({ name: 'a', model, tools });
+  await agent.call('Do it');
+  return (await agent.messages()).flatMap(toolResultsOf)[0]!;
+}
+
+/** A promise and what resolves it. */
+function deferred<T = void>() {
+  let resolve!: (value: T) => void;
+  const promise = new Promise<T>((settle) => (resolve = settle));
+  return { promise, resolve };
+}
+
+test('the tools of a server, all pages of them, are an agent’s tools', async () => {
+  const tools = await newServer().open();
+  const names = tools.schemas().map(({ name }) => name);
+  expect(names.length).toBeGreaterThan(8);
+  expect(names).toContain('add');
+  expect(tools).toMatchObject({ name: 'test', connected: true, instructions: 'Add first.' });
+  expect(tools.schemas().find(({ name }) => name === 'add')).toEqual({
+    name: 'add',
+    description: 'Does add.',
+    parameters: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] },
+    strict: undefined,
+  });
+  expect(await resultOf(tools, 'add', { a: 2, b: 40 })).toMatchObject({ name: 'add', output: '42', state: 'success' });
+  expect(tools.fork()).toBe(tools);
+  expect(tools.schemas()).toBe(tools.schemas());
+});
+
+test('names that no provider takes are made ones, and go to the server as they were', async () => {
+  const tools = await newServer().open({ include: ['odd.name/with spaces', 'add'], prefix: 'srv-' });
+  expect(tools.list().map(({ name }) => name)).toEqual(['srv-add', 'srv-odd_name_with_spaces']);
+  expect(await resultOf(tools, 'srv-odd_name_with_spaces')).toMatchObject({ output: 'odd' });
+});
+
+test('names that become the same are told apart', async () => {
+  const server = newServer();
+  for (const name of ['a.b', 'a_b', 'a b', 'x'.repeat(70), 'x'.repeat(71)]) await server.ask(`add/${encodeURIComponent(name)}`);
+  const tools = await server.open();
+  const names = tools.list().map(({ name }) => name);
+  expect(names.slice(-5)).toEqual(['a_b', 'a_b_2', 'a_b_3', 'x'.repeat(64), `${'x'.repeat(62)}_2`]);
+  expect(await resultOf(tools, 'a_b_3')).toMatchObject({ output: expect.stringContaining('a') });
+});
+
+test('include and exclude', async () => {
+  const server = newServer();
+  const chosen = await server.open({ include: ['add', 'echo', 'gone'], exclude: ['echo'] });
+  expect(chosen.list().map(({ name }) => name)).toEqual(['add']);
+  expect(await resultOf(chosen, 'echo')).toMatchObject({ state: 'error', output: 'Error: Tool not found: echo. Available: add.' });
+});
+
+test('text, images, sound, documents and links are what the model gets', async () => {
+  const tools = await newServer().open();
+  expect((await resultOf(tools, 'picture')).output).toEqual([
+    { type: 'text', text: 'A pixel:' },
+    { type: 'image', source: { type: 'base64', mediaType: 'image/png', data: expect.stringMatching(/^iVBOR/) } },
+    { type: 'audio', source: { type: 'base64', mediaType: 'audio/wav', data: 'AAAA' } },
+  ]);
+  expect((await resultOf(tools, 'documents')).output).toEqual([
+    { type: 'text', text: 'Buy milk.' },
+    { type: 'file', source: { type: 'base64', mediaType: 'application/pdf', data: 'JVBERg==' }, name: 'file:///a.pdf' },
+    { type: 'text', text: 'long.txt: https://example.com/long.txt (text/plain, The whole text)' },
+  ]);
+  expect(await resultOf(tools, 'structured')).toMatchObject({ output: '{"temperature":21}', state: 'success' });
+  expect(await resultOf(tools, 'nothing')).toMatchObject({ output: '', state: 'success' });
+});
+
+test('a long text is cut with a mark, never within a character', async () => {
+  const tools = await newServer().open({ maxOutputChars: 9 });
+  expect((await resultOf(tools, 'long', { count: 9 })).output).toBe('xxxxxxxxx');
+  expect((await resultOf(tools, 'long', { count: 10 })).output).toBe('xxxxxxxxx\n[cut: 9 of 10 characters]');
+  expect((await resultOf(tools, 'long', { character: '😀', count: 10 })).output).toBe('😀😀😀😀\n[cut: 9 of 20 characters]');
+  const usual = await newServer().open();
+  expect((await resultOf(usual, 'long', { count: 60_000 })).output).toBe(`${'x'.repeat(50_000)}\n[cut: 50000 of 60000 characters]`);
+});
+
+test('what a tool says of its failure is an error result; so is what the server refuses', async () => {
+  const tools = await newServer().open();
+  expect(await resultOf(tools, 'fail', { why: 'no stock' })).toMatchObject({ output: 'Error: no stock', state: 'error' });
+  expect(await resultOf(tools, 'fail', { why: 'Error: no stock' })).toMatchObject({ output: 'Error: no stock' });
+  expect(await resultOf(tools, 'fail_silently')).toMatchObject({ output: 'Error: The tool failed and did not say why.', state: 'error' });
+  const [gone] = (await newServer().open()).list();
+  expect(gone).toMatchObject({ server: 'test' });
+  expect(await resultOf(tools, 'add', 7 as never)).toMatchObject({ state: 'error', output: expect.stringContaining('they are no object') });
+});
+
+test('arguments are checked before they are sent where a schema is given, a schema that is refused costs one tool its check', async () => {
+  const errors: AgentError[] = [];
+  const server = newServer();
+  const schema = vi.fn((given: JsonObject) => {
+    if (!given['required']) throw new AgentError('CONFIGURATION', 'refused');
+    return jsonSchema(given);
+  });
+  const tools = await server.open({ include: ['add', 'echo'], schema, onError: (error) => errors.push(error) });
+  expect(await resultOf(tools, 'add', { a: 'x' })).toMatchObject({
+    state: 'error',
+    output: 'Error: The arguments of "add" do not fit its schema:\n- b: is required\n- a: must be number, is string\nCorrect them.',
+  });
+  expect(await server.count('call')).toBe(0);
+  expect(await resultOf(tools, 'echo', { x: 1 })).toMatchObject({ output: '{"x":1}' });
+  expect(errors).toMatchObject([{ code: 'MCP_BAD_RESPONSE', message: expect.stringContaining('"echo"') }]);
+});
+
+test('progress reaches hooks and readers', async () => {
+  const tools = await newServer().open();
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'progress' }] }, 'done']);
+  const chunks: unknown[] = [];
+  const agent = new ReActAgent({ name: 'a', model, tools, hooks: [{ on: { 'acting-chunk': ({ chunk }) => void chunks.push(chunk) } }] });
+  await agent.call('Go');
+  expect(chunks).toEqual([
+    { progress: 1, total: 2, message: 'half' },
+    { progress: 2, total: 2, message: 'all' },
+  ]);
+});
+
+test('an abort cancels the call at the server', async () => {
+  const server = newServer();
+  const tools = await server.open();
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([{ toolCalls: [{ name: 'slow' }] }]), tools });
+  const controller = new AbortController();
+  const call = agent.call('Go', { signal: controller.signal });
+  await server.ask('await/started');
+  controller.abort();
+  expect(await call).toMatchObject({ reason: 'aborted' });
+  await server.ask('await/cancelled');
+});
+
+test('calls that are cancelled leave no connection behind: a browser has six', async () => {
+  const server = newServer();
+  const tools = await server.open();
+  for (let call = 1; call <= 8; call += 1) {
+    const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([{ toolCalls: [{ name: 'slow' }] }]), tools });
+    const controller = new AbortController();
+    const result = agent.call('Go', { signal: controller.signal });
+    await server.ask(`await/started:${call}`);
+    controller.abort();
+    await result;
+  }
+  await server.ask('await/cancelled:8');
+  await tools.refresh();
+});
+
+test('a call that takes too long is an error result', async () => {
+  const tools = await newServer().open({ timeoutMs: 1 });
+  expect(await resultOf(tools, 'slow')).toMatchObject({ state: 'error', output: 'Error: Tool "slow" timed out after 1 ms' });
+});
+
+test('new tools of the server are the agent’s from its next request on', async () => {
+  const server = newServer();
+  const changed = deferred<readonly Tool[]>();
+  const tools = await server.open({ onToolsChanged: changed.resolve });
+  const before = tools.schemas();
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'add', input: { a: 1, b: 1 } }] }, { toolCalls: [{ name: 'later' }] }, 'done']);
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools,
+    hooks: [
+      {
+        on: {
+          'post-acting': async ({ toolUse }) => {
+            if (toolUse.name !== 'add') return;
+            await server.ask('await/stream');
+            await server.ask('add/later');
+            await changed.promise;
+          },
+        },
+      },
+    ],
+  });
+  await agent.call('Go');
+  expect(model.requests.map(({ tools: shown }) => shown.some(({ name }) => name === 'later'))).toEqual([false, true, true]);
+  expect((await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output)).toEqual(['2', 'ran later']);
+  expect(tools.schemas()).not.toBe(before);
+  expect((await changed.promise).map(({ name }) => name)).toContain('later');
+});
+
+test('a server without sessions, streams and notifications: refresh() lists anew', async () => {
+  const server = newServer('stateless');
+  const errors: unknown[] = [];
+  const tools = await server.open({ onError: (error) => errors.push(error) });
+  expect(await resultOf(tools, 'add', { a: 1, b: 2 })).toMatchObject({ output: '3' });
+  await server.ask('add/later');
+  expect(tools.find('later')).toBeUndefined();
+  const before = tools.schemas();
+  await tools.refresh();
+  expect(await resultOf(tools, 'later')).toMatchObject({ output: 'ran later' });
+  const after = tools.schemas();
+  expect(after).not.toBe(before);
+  await tools.refresh();
+  expect(tools.schemas()).toBe(after);
+  expect(errors).toEqual([]);
+});
+
+test('a stream that ends in the middle is taken up again where the server keeps its events, and else fails the call', async () => {
+  const keeping = await newServer('resumable').open();
+  expect(await resultOf(keeping, 'cut')).toMatchObject({ output: 'after the cut', state: 'success' });
+  const forgetful = await newServer().open();
+  expect(await resultOf(forgetful, 'cut')).toMatchObject({ state: 'error', output: expect.stringContaining('There is no connection to the MCP server "test"') });
+});
+
+test('a server that forgot the session is connected to anew, and the call made again', async () => {
+  const server = newServer();
+  const tools = await server.open({ reconnect: { attempts: 0 } });
+  await server.ask('await/stream');
+  await server.ask('forget');
+  await server.ask('add/later');
+  expect(await resultOf(tools, 'add', { a: 1, b: 2 })).toMatchObject({ output: '3' });
+  expect(tools.find('later')).toBeDefined();
+  await server.ask('forget');
+  await tools.refresh();
+  expect(tools.connected).toBe(true);
+});
+
+test('a server that restarts is reconnected to in the background', async () => {
+  const server = newServer();
+  const changed = deferred<readonly Tool[]>();
+  const tools = await server.open({ reconnect: { firstDelayMs: 1 }, onToolsChanged: changed.resolve });
+  await server.ask('await/stream');
+  await server.ask('add/later');
+  await changed.promise;
+  await server.ask('forget');
+  await expect.poll(() => server.count('list'), { timeout: 10_000 }).toBeGreaterThan(9);
+  await expect.poll(() => tools.connected).toBe(true);
+});
+
+test('the waits before five attempts double up to a limit; then a call connects on demand', async () => {
+  const server = newServer();
+  const waits: number[] = [];
+  const failures: string[] = [];
+  const over = deferred();
+  await server.ask('down');
+  const tools = await server.open({
+    optional: true,
+    reconnect: { sleep: async (ms) => void waits.push(ms) },
+    onError: ({ code }) => {
+      failures.push(code);
+      if (failures.length === 6) over.resolve();
+    },
+  });
+  expect(tools).toMatchObject({ connected: false });
+  expect(tools.schemas()).toEqual([]);
+  await over.promise;
+  expect(waits).toEqual([5_000, 10_000, 20_000, 40_000, 60_000]);
+  expect(failures).toEqual(Array.from({ length: 6 }, () => 'MCP_UNREACHABLE'));
+  await server.ask('up');
+  await tools.refresh();
+  expect(await resultOf(tools, 'add', { a: 1, b: 2 })).toMatchObject({ output: '3' });
+});
+
+test('a server that is down is an error result; the next call finds it when it is back', async () => {
+  const server = newServer();
+  const tools = await server.open({ reconnect: { attempts: 0 } });
+  await server.ask('down');
+  expect(await resultOf(tools, 'echo')).toMatchObject({ state: 'error', output: expect.stringContaining('There is no connection to the MCP server "test"') });
+  await server.ask('up');
+  expect(await resultOf(tools, 'echo')).toMatchObject({ output: '{}' });
+});
+
+test('reconnecting ends when the tools are closed, and when a call has connected', async () => {
+  const server = newServer();
+  await server.ask('down');
+  const signals: AbortSignal[] = [];
+  const sleep = (_ms: number, signal: AbortSignal): Promise<void> => {
+    signals.push(signal);
+    return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
+  };
+  const [closed, called] = await Promise.all([1, 2].map(() => server.open({ optional: true, reconnect: { sleep } })));
+  await closed!.close();
+  expect(signals.map(({ aborted }) => aborted).toSorted()).toEqual([false, true]);
+  await server.ask('up');
+  await called!.refresh();
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+});
+
+test('close() ends the session at the server, running calls and the tools', async () => {
+  const server = newServer();
+  const tools = await server.open();
+  const [add] = tools.list();
+  const call = resultOf(tools, 'slow');
+  await server.ask('await/started');
+  await tools.close();
+  expect(await call).toMatchObject({ state: 'error' });
+  await server.ask('await/ended');
+  expect(tools.schemas()).toEqual([]);
+  expect(tools.connected).toBe(false);
+  expect(await resultOf(tools, 'add', { a: 1, b: 2 })).toMatchObject({
+    output: 'Error: Tool not available: add. The MCP server "test" was closed.',
+  });
+  const kit = new ReActAgent({ name: 'a', model: new ScriptedModel([{ toolCalls: [{ name: add!.name }] }, 'x']), tools: new Toolkit([add!]) });
+  await kit.call('Go');
+  expect((await kit.messages()).flatMap(toolResultsOf)).toMatchObject([{ output: expect.stringContaining('was closed') }]);
+  await expect(tools.refresh()).rejects.toMatchObject({ code: 'MCP_UNREACHABLE' });
+  await tools.close();
+});
+
+test('headers go with each request, and a function is asked each time', async () => {
+  const server = newServer();
+  let asked = 0;
+  const tools = await server.open({ headers: () => ({ 'x-turn': String((asked += 1)) }) });
+  const seen = async (): Promise<number> => Number((JSON.parse((await resultOf(tools, 'headers')).output as string) as JsonObject)['x-turn']);
+  const first = await seen();
+  expect(await seen()).toBeGreaterThan(first);
+  const plain = await server.open({ headers: { authorization: 'Bearer secret' } });
+  expect((await resultOf(plain, 'headers')).output).toContain('"authorization":"Bearer secret"');
+  await expect(server.open({ headers: () => Promise.reject(new Error('no token')) })).rejects.toMatchObject({
+    code: 'MCP_AUTH',
+    message: 'The headers for the MCP server could not be had: no token',
+  });
+});
+
+test('a fetch of one’s own is called on its own', async () => {
+  const server = newServer();
+  const seen: unknown[] = [];
+  const own = async function (this: unknown, ...given: Parameters<typeof fetch>): Promise<Response> {
+    seen.push(this);
+    return fetch(...given);
+  } as typeof fetch;
+  const tools = await server.open({ fetch: own });
+  expect(await resultOf(tools, 'add', { a: 1, b: 2 })).toMatchObject({ output: '3' });
+  expect(seen.length).toBeGreaterThan(2);
+  expect(seen.every((self) => self === undefined)).toBe(true);
+});
+
+test('approval and the toolkit’s groups', async () => {
+  const tools = await newServer().open({ group: 'numbers', needsApproval: (_input, { name }) => name === 'add', replay: 'safe' });
+  const kit = new Toolkit(tools.list(), { groups: [{ name: 'numbers', description: 'Counts.' }] });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'echo' }, { name: 'add', input: { a: 1, b: 2 } }] }, 'done']);
+  const agent = new ReActAgent({ name: 'a', model, tools: kit });
+  const { pending } = await agent.call('Go');
+  expect(pending).toMatchObject([{ name: 'add', kind: 'approval' }]);
+  await agent.call([{ type: 'approve', toolUseId: pending[0]!.toolUseId }]);
+  expect((await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output)).toEqual(['{}', '3']);
+  expect(tools.find('add')).toMatchObject({ replay: 'safe', groups: ['numbers'] });
+});
+
+test('own tools and two servers side by side', async () => {
+  const [one, two] = await Promise.all([newServer().open({ include: ['add'] }), newServer().open({ include: ['add'], prefix: 'two_' })]);
+  const clock = tool({ name: 'clock', description: '', input: { type: 'object' }, execute: () => 'noon' });
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'clock' }, { name: 'add', input: { a: 1, b: 1 } }, { name: 'two_add', input: { a: 2, b: 2 } }] },
+    'done',
+  ]);
+  const agent = new ReActAgent({ name: 'a', model, tools: joinTools([clock], one!, two!) });
+  await agent.call('Go');
+  expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual(['clock', 'add', 'two_add']);
+  expect((await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output)).toEqual(['noon', '2', '4']);
+});
+
+test.each<[fault: string, code: string, retryable: boolean, words: string]>([
+  ['html', 'MCP_BAD_RESPONSE', false, 'does not answer as an MCP server over Streamable HTTP: Unexpected content type: text/html'],
+  ['json', 'MCP_BAD_RESPONSE', false, 'does not answer as an MCP server'],
+  ['text', 'MCP_BAD_RESPONSE', false, 'does not answer as an MCP server'],
+  ['other-result', 'MCP_BAD_RESPONSE', false, 'does not answer as an MCP server'],
+  ['not-found', 'MCP_BAD_RESPONSE', false, 'does not answer as an MCP server'],
+  ['unauthorized', 'MCP_AUTH', false, 'refused the credentials (401)'],
+  ['forbidden', 'MCP_AUTH', false, 'refused the credentials (403)'],
+  ['broken', 'MCP_UNREACHABLE', true, 'failed (500)'],
+  ['busy', 'MCP_UNREACHABLE', true, 'failed (429)'],
+  ['reset', 'MCP_UNREACHABLE', true, 'There is no connection'],
+  ['empty-stream', 'MCP_UNREACHABLE', true, 'the connection ended before the answer'],
+])('a server that is none: %s', async (fault, code, retryable, words) => {
+  const opening = mcpTools({ url: `${inject('mcpUrl')}/fault/${fault}`, name: 'odd', headers: { authorization: 'Bearer secret' } });
+  const error = await opening.catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ name: 'AgentError', code, retryable, message: expect.stringContaining(words), details: { server: 'odd' } });
+  expect(JSON.stringify((error as AgentError).toJSON())).not.toContain('secret');
+});
+
+test('a server that says nothing', async () => {
+  await expect(mcpTools({ url: `${inject('mcpUrl')}/fault/hang`, name: 'mute', connectTimeoutMs: 5 })).rejects.toMatchObject({
+    code: 'MCP_TIMEOUT',
+    retryable: true,
+    message: 'The MCP server "mute" was not connected within 5 ms',
+  });
+});
+
+test.each<[options: object, words: string]>([
+  [{ url: 7 }, 'mcpTools(): url must be string|object.'],
+  [{ url: 'not a url' }, 'mcpTools(): url must be that of an HTTP server, not "not a url".'],
+  [{ url: 'file:///etc/passwd' }, 'mcpTools(): url must be that of an HTTP server'],
+  [{ prefix: 'a b' }, '"a b" is no prefix'],
+  [{ include: 'add' }, 'mcpTools(): include must be array|?.'],
+  [{ maxOutputChars: -1 }, 'mcpTools(): maxOutputChars must be count|?.'],
+  [{ reconnect: { attempts: 'many' } }, 'mcpTools(): reconnect: attempts must be count|?.'],
+  [{ clientInfo: { name: 'a' } }, 'mcpTools(): clientInfo: version must be string.'],
+  [{ headers: { 'bad name': 'secret' } }, 'mcpTools(): headers must have names and values that HTTP can send; there are: bad name.'],
+  [{ name: 'other', allowedServers: ['github'] }, 'mcpTools(): the server "other" is not among the allowed ones.'],
+  [{ allowedServers: ['github'] }, 'mcpTools(): the server "localhost:1" is not among the allowed ones.'],
+])('wrong options are refused by name, before anything is asked: %j', async (options, words) => {
+  const own = vi.fn<typeof fetch>();
+  const opening = mcpTools({ url: 'http://localhost:1', fetch: own, optional: true, ...options });
+  const error = await opening.catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: 'CONFIGURATION', message: expect.stringContaining(words) });
+  expect((error as AgentError).message).not.toContain('secret');
+  expect(own).not.toHaveBeenCalled();
+});
+
+test('a server that is allowed', async () => {
+  const tools = await newServer().open({ name: 'github', allowedServers: ['github'], include: ['add'] });
+  expect(tools.name).toBe('github');
+});
+
+test('failures in the background are told on the console where nobody listens', async () => {
+  const server = newServer();
+  const warn = vi.spyOn(console, 'warn').mockReturnValue();
+  await server.ask('down');
+  const tools = await mcpTools({ url: server.url, optional: true, reconnect: { attempts: 0 } });
+  opened.push(tools);
+  expect(warn).toHaveBeenCalledWith(expect.stringContaining('failed in the background'), expect.objectContaining({ code: 'MCP_UNREACHABLE' }));
+  warn.mockRestore();
+});
+
+test('an event of every kind, in order', async () => {
+  const tools = await newServer().open({ include: ['add'] });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'add', input: { a: 1, b: 1 } }] }, 'done']);
+  const events: AgentEvent['type'][] = [];
+  for await (const { type } of new ReActAgent({ name: 'a', model, tools }).stream('Go')) events.push(type);
+  expect(events.filter((type) => /acting/.test(type))).toEqual(['pre-acting', 'post-acting']);
+});

@@ -1,0 +1,67 @@
+import { AgentError } from '../error/agent-error.ts';
+import type { ToolSchema } from '../model/chat-model.ts';
+import { ToolList } from './tool-list.ts';
+import type { Tool } from './tool.ts';
+import type { ForkOptions, ToolSet } from './tool-set.ts';
+
+/**
+ * Several sources of tools as one, in their order: arrays, a `Toolkit`, the tools of MCP servers. Where two have a tool of one name the
+ * first is meant: what a server adds later must not take the place of one's own tool. Throws `CONFIGURATION` where two have one name from
+ * the start, and for a second source with groups.
+ */
+export function joinTools(...sources: readonly (readonly Tool[] | ToolSet)[]): ToolSet {
+  const sets = sources.map((source) => (Symbol.iterator in source ? new ToolList(source) : source));
+  const names = new Set<string>();
+  for (const { name } of sets.flatMap((set) => set.schemas())) {
+    if (names.has(name)) throw new AgentError('CONFIGURATION', `Two tools are named "${name}".`);
+    names.add(name);
+  }
+  if (sets.filter((set) => set.activeGroups).length > 1) throw new AgentError('CONFIGURATION', 'Only one source of tools can have groups.');
+  return new JoinedTools(sets);
+}
+
+class JoinedTools implements ToolSet {
+  readonly #sets: readonly ToolSet[];
+  #seen: readonly (readonly ToolSchema[])[] = [];
+  #schemas: readonly ToolSchema[] = [];
+  readonly context: ToolSet['context'];
+  readonly activeGroups: ToolSet['activeGroups'];
+  readonly setActiveGroups: ToolSet['setActiveGroups'];
+
+  constructor(sets: readonly ToolSet[]) {
+    const grouped = sets.find((set) => set.activeGroups);
+    this.#sets = sets;
+    this.context = sets.flatMap((set) => [...(set.context ?? [])]);
+    this.activeGroups = grouped?.activeGroups?.bind(grouped);
+    this.setActiveGroups = grouped?.setActiveGroups?.bind(grouped);
+  }
+
+  find(name: string): Tool | string | undefined {
+    for (const set of this.#sets) {
+      const found = set.find(name);
+      if (found) return found;
+    }
+    return undefined;
+  }
+
+  schemas(): readonly ToolSchema[] {
+    const parts = this.#sets.map((set) => set.schemas());
+    if (parts.length !== this.#seen.length || parts.some((part, index) => part !== this.#seen[index])) {
+      this.#seen = parts;
+      const byName = new Map<string, ToolSchema>();
+      // A tool that is switched off still has its name.
+      for (const [index, part] of parts.entries()) {
+        for (const schema of part) {
+          const isTaken = this.#sets.slice(0, index).some((set) => set.find(schema.name));
+          if (!isTaken) byName.set(schema.name, schema);
+        }
+      }
+      this.#schemas = [...byName.values()];
+    }
+    return this.#schemas;
+  }
+
+  fork(options?: ForkOptions): ToolSet {
+    return new JoinedTools(this.#sets.map((set) => set.fork(options)));
+  }
+}

@@ -1,0 +1,139 @@
+import { AgentError, messageOf } from '../error/agent-error.ts';
+import { toHeaders, type McpHeaders, type McpToolsOptions } from './mcp-options.ts';
+
+export interface McpFetch {
+  readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>;
+}
+
+interface JsonRpcMessage {
+  readonly id?: string | number;
+  readonly method?: string;
+  readonly params?: { readonly requestId?: string | number };
+}
+
+/**
+ * What the SDK's transport fetches by, so that no request is left waiting and no connection open for nothing: an answer's stream that ends
+ * early fails the request, one that is cancelled is closed, a server without a stream of notifications is left alone whatever it says
+ * to the question for one. `onGone` is told when the server has forgotten the session.
+ */
+export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch {
+  const { fetch: fetchGiven, headers: given = {} } = options;
+  /** By the request's id: what ends it before its answer is there. */
+  const open = new Map<string | number, () => void>();
+  let hadStream = false;
+
+  const send = async (url: string | URL, init: RequestInit): Promise<Response> => {
+    const headers = new Headers(init.headers);
+    toHeaders(typeof given === 'function' ? await ask(given) : given).forEach((value, name) => headers.set(name, value));
+    // Not as a method: browsers and workerd want their fetch called on its own.
+    return (fetchGiven ?? fetch)(url, { ...init, headers });
+  };
+
+  const listen = async (url: string | URL, init: RequestInit): Promise<Response> => {
+    const response = await send(url, init);
+    if (response.ok) {
+      hadStream = true;
+      return response;
+    }
+    if (response.status === 404 || response.status === 400) {
+      const isResumption = new Headers(init.headers).has('last-event-id');
+      if (hadStream || isResumption) onGone();
+    }
+    if (hadStream) return response;
+    await response.body?.cancel();
+    // How the protocol says that there is none.
+    return new Response(null, { status: 405 });
+  };
+
+  const post = async (url: string | URL, init: RequestInit): Promise<Response> => {
+    const { id, method, params } = JSON.parse(String(init.body)) as JsonRpcMessage;
+    if (method === 'notifications/cancelled' && params?.requestId !== undefined) open.get(params.requestId)?.();
+    if (id === undefined || method === undefined) return send(url, init);
+    const over = new AbortController();
+    const onAbort = (): void => over.abort(init.signal?.reason);
+    if (init.signal?.aborted) onAbort();
+    init.signal?.addEventListener('abort', onAbort);
+    const forget = (): void => {
+      open.delete(id);
+      init.signal?.removeEventListener('abort', onAbort);
+    };
+    open.set(id, () => over.abort());
+    try {
+      const response = await send(url, { ...init, signal: over.signal });
+      if (!response.body || !/^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')) return response;
+      const { body, end } = answerStream(response.body, id, forget);
+      open.set(id, end);
+      return new Response(body, response);
+    } catch (error) {
+      forget();
+      throw error;
+    }
+  };
+
+  return {
+    fetch: (url, init = {}) => {
+      if (init.method === 'POST') return post(url, init);
+      return init.method === 'GET' ? listen(url, init) : send(url, init);
+    },
+  };
+}
+
+async function ask(headers: () => McpHeaders | Promise<McpHeaders>): Promise<McpHeaders> {
+  try {
+    return await headers();
+  } catch (cause) {
+    throw new AgentError('MCP_AUTH', `The headers for the MCP server could not be had: ${messageOf(cause)}`, { cause });
+  }
+}
+
+/**
+ * The stream of one answer. Where it ends, or breaks, and cannot be taken up again (no event of it had an id), an error answer is put at
+ * its end: without one the SDK would wait on. `end` closes it, with an answer that nobody waits for, so that it is not taken up again.
+ */
+function answerStream(source: ReadableStream<Uint8Array>, id: string | number, forget: () => void): { body: ReadableStream; end: () => void } {
+  const reader = source.getReader();
+  const decoder = new TextDecoder();
+  let before = '\n';
+  let isResumable = false;
+  let isOver = false;
+  let controller: ReadableStreamDefaultController<Uint8Array>;
+  const close = (last: object | undefined): void => {
+    if (isOver) return;
+    isOver = true;
+    forget();
+    if (last) controller.enqueue(new TextEncoder().encode(`\n\nevent: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', id, ...last })}\n\n`));
+    controller.close();
+  };
+  const lost = (): object | undefined => (isResumable ? undefined : { error: { code: -32_000, message: 'the connection ended before the answer' } });
+  const body = new ReadableStream<Uint8Array>({
+    start(given) {
+      controller = given;
+    },
+    async pull() {
+      try {
+        const { done, value } = await reader.read();
+        if (isOver) return;
+        if (done) return close(lost());
+        const text = before + decoder.decode(value, { stream: true });
+        isResumable ||= /[\r\n]id:/.test(text);
+        before = text.slice(-3);
+        controller.enqueue(value);
+      } catch (error) {
+        if (!isResumable || isOver) return close(lost());
+        isOver = true;
+        forget();
+        controller.error(error);
+      }
+    },
+    cancel(reason) {
+      isOver = true;
+      forget();
+      return reader.cancel(reason);
+    },
+  });
+  const end = (): void => {
+    close({ result: {} });
+    reader.cancel().catch(() => {});
+  };
+  return { body, end };
+}

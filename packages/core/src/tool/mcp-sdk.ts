@@ -1,0 +1,32 @@
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import type { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type {
+  CallToolResultSchema,
+  ListToolsResultSchema,
+  ToolListChangedNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js';
+import { AgentError } from '../error/agent-error.ts';
+
+export interface McpSdk {
+  readonly Client: typeof Client;
+  readonly StreamableHTTPClientTransport: typeof StreamableHTTPClientTransport;
+  readonly CallToolResultSchema: typeof CallToolResultSchema;
+  readonly ListToolsResultSchema: typeof ListToolsResultSchema;
+  readonly ToolListChangedNotificationSchema: typeof ToolListChangedNotificationSchema;
+}
+
+/** The parts of the SDK that a client needs. Throws `CONFIGURATION` where it is not installed. */
+export async function loadMcpSdk(): Promise<McpSdk> {
+  try {
+    const [{ Client }, { StreamableHTTPClientTransport }, types] = await Promise.all([
+      import('@modelcontextprotocol/sdk/client/index.js'),
+      import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
+      import('@modelcontextprotocol/sdk/types.js'),
+    ]);
+    const { CallToolResultSchema, ListToolsResultSchema, ToolListChangedNotificationSchema } = types;
+    return { Client, StreamableHTTPClientTransport, CallToolResultSchema, ListToolsResultSchema, ToolListChangedNotificationSchema };
+  } catch (cause) {
+    const hint = 'npm install @modelcontextprotocol/sdk';
+    throw new AgentError('CONFIGURATION', `mcpTools() needs the package @modelcontextprotocol/sdk, which could not be loaded: ${hint}.`, { cause });
+  }
+}

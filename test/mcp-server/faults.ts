@@ -1,0 +1,42 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+type Fault = (request: IncomingMessage, response: ServerResponse) => void;
+
+const status =
+  (code: number): Fault =>
+  (_request, response) =>
+    void response.writeHead(code, { 'content-type': 'text/plain' }).end('No.');
+
+const answer =
+  (type: string, body: string): Fault =>
+  (_request, response) =>
+    void response.writeHead(200, { 'content-type': type }).end(body);
+
+const faults: Readonly<Record<string, Fault>> = {
+  html: answer('text/html', '<h1>Welcome</h1>'),
+  json: answer('application/json', '{"hello":"world"}'),
+  text: answer('application/json', 'hello'),
+  'other-result': (request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+    request.on('end', () => {
+      const { id } = JSON.parse(body) as { id: number };
+      answer('application/json', JSON.stringify({ jsonrpc: '2.0', id, result: { hello: 'world' } }))(request, response);
+    });
+  },
+  'not-found': status(404),
+  unauthorized: status(401),
+  forbidden: status(403),
+  broken: status(500),
+  busy: status(429),
+  reset: (request) => void request.socket.destroy(),
+  'empty-stream': answer('text/event-stream', ': nothing\n\n'),
+  hang: () => {},
+};
+
+/** What is no MCP server, or none that works. */
+export function fault(name: string, request: IncomingMessage, response: ServerResponse): void {
+  const known = faults[name];
+  if (known) known(request, response);
+  else response.writeHead(404).end(`There is no fault ${name}`);
+}

@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { InMemoryEventStore } from '@modelcontextprotocol/sdk/examples/shared/inMemoryEventStore.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import type { Tool } from '@modelcontextprotocol/sdk/types.js';
+import { makeServer } from './make-server.ts';
+import { Happenings } from './happenings.ts';
+
+export type McpKind = 'mcp' | 'resumable' | 'stateless';
+
+interface Session {
+  readonly transport: StreamableHTTPServerTransport;
+  readonly changed: () => Promise<void>;
+}
+
+/** One MCP server with its sessions, and what a test can do to it. */
+export class McpHost {
+  readonly happenings: Happenings = new Happenings();
+  /** Tools added by `control`. */
+  readonly added: Tool[] = [];
+  readonly #sessions = new Map<string, Session>();
+  readonly #open = new Set<ServerResponse>();
+  #down = false;
+
+  async answer(request: IncomingMessage, response: ServerResponse, kind: McpKind): Promise<void> {
+    this.happenings.happen(request.method === 'GET' ? 'stream' : 'request');
+    if (this.#down) return void request.socket.destroy();
+    this.#open.add(response);
+    response.once('close', () => this.#open.delete(response));
+    if (kind === 'stateless') return this.#answerStateless(request, response);
+    const id = request.headers['mcp-session-id'];
+    const session = typeof id === 'string' ? this.#sessions.get(id) : undefined;
+    if (id && !session) return void response.writeHead(404).end('Session not found');
+    const { transport } = session ?? (await this.#begin(kind));
+    await transport.handleRequest(request, response);
+    if (request.method === 'DELETE') this.happenings.happen('ended');
+  }
+
+  /** What a test asks for: see README.md. */
+  async control(what: string, detail: string): Promise<unknown> {
+    if (what === 'await') return this.happenings.wait(detail);
+    if (what === 'count') return { count: this.happenings.count(detail) };
+    if (what === 'down') this.#stop();
+    else if (what === 'up') this.#down = false;
+    else if (what === 'forget') this.#forget();
+    else if (what === 'add') {
+      this.added.push({ name: detail, description: `Added later: ${detail}.`, inputSchema: { type: 'object' } });
+      await Promise.all([...this.#sessions.values()].map((session) => session.changed()));
+    } else throw new Error(`Nothing to do for ${what}`);
+    return {};
+  }
+
+  /** Answers a request by one JSON body, offers no stream, and knows no sessions. */
+  async #answerStateless(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.method !== 'POST') return void response.writeHead(404).end('Cannot do that here');
+    const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
+    await makeServer(this).connect(transport);
+    await transport.handleRequest(request, response);
+  }
+
+  async #begin(kind: McpKind): Promise<Session> {
+    const transport = new StreamableHTTPServerTransport({
+      ...(kind === 'resumable' && { eventStore: new InMemoryEventStore(), retryInterval: 1 }),
+      sessionIdGenerator: () => randomUUID(),
+      onsessioninitialized: (id) => void this.#sessions.set(id, session),
+      onsessionclosed: (id) => void this.#sessions.delete(id),
+    });
+    const server = makeServer(this);
+    const session: Session = { transport, changed: () => server.sendToolListChanged() };
+    await server.connect(transport);
+    return session;
+  }
+
+  #forget(): void {
+    for (const response of this.#open) response.destroy();
+    this.#sessions.clear();
+  }
+
+  #stop(): void {
+    this.#down = true;
+    for (const response of this.#open) response.destroy();
+  }
+}
