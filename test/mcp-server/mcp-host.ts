@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { InMemoryEventStore } from '@modelcontextprotocol/sdk/examples/shared/inMemoryEventStore.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import type { Tool } from '@modelcontextprotocol/sdk/types.js';
 import { makeServer } from './make-server.ts';
 import { Happenings } from './happenings.ts';
+import { StoredEvents } from './stored-events.ts';
 
 export type McpKind = 'mcp' | 'resumable' | 'stateless';
 
@@ -60,7 +60,7 @@ export class McpHost {
 
   async #begin(kind: McpKind): Promise<Session> {
     const transport = new StreamableHTTPServerTransport({
-      ...(kind === 'resumable' && { eventStore: new InMemoryEventStore(), retryInterval: 1 }),
+      ...(kind === 'resumable' && { eventStore: new StoredEvents(), retryInterval: 1 }),
       sessionIdGenerator: () => randomUUID(),
       onsessioninitialized: (id) => void this.#sessions.set(id, session),
       onsessionclosed: (id) => void this.#sessions.delete(id),

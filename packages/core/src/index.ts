@@ -104,6 +104,12 @@ export type { ObservedRequest, TokenCalibrationOptions } from './tokens/token-ca
 export type { TokenProfile, ToolCosts } from './tokens/token-profile.ts';
 export { contextToken, provide } from './tool/context-token.ts';
 export type { ContextEntry, ContextToken } from './tool/context-token.ts';
+export { byKeyword } from './tool/by-keyword.ts';
+export type { ToolCategory } from './tool/by-keyword.ts';
+export { bySimilarity } from './tool/by-similarity.ts';
+export type { BySimilarityOptions, Embedding } from './tool/by-similarity.ts';
+export { selectTools } from './tool/select-tools.ts';
+export type { SelectToolsOptions, ToolSelector } from './tool/select-tools.ts';
 export { joinTools } from './tool/join-tools.ts';
 export type { ForkOptions, ToolSet } from './tool/tool-set.ts';
 export { tool } from './tool/tool.ts';

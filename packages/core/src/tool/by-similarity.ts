@@ -1,0 +1,67 @@
+import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import type { ToolSchema } from '../model/chat-model.ts';
+import type { ToolSelector } from './select-tools.ts';
+
+/** A text as a point in space, as an embedding model gives it. */
+export type Embedding = ArrayLike<number>;
+
+export interface BySimilarityOptions {
+  /** The vectors of texts, in their order; all of one length. */
+  readonly embed: (texts: readonly string[], context: { readonly signal: AbortSignal }) => Promise<readonly Embedding[]>;
+  /** The least cosine, from -1 to 1; default 0.3 (Arc Reactor). */
+  readonly threshold?: number;
+  /** Tools at most; so many or fewer are all taken, and nothing is embedded. Default 10 (Arc Reactor). */
+  readonly limit?: number;
+}
+
+/** Vectors of tools that are kept. */
+const mostKept = 2_000;
+
+/**
+ * For `selectTools`: the tools whose name and description mean most nearly what the question does; all of them where none is near enough
+ * (Arc Reactor: semantic selector). A tool is embedded once, by its name and description, whichever agent asks. Throws `CONFIGURATION`
+ * for an option of the wrong kind; its selector rejects where `embed` does, or gives something else than vectors.
+ */
+export function bySimilarity(options: BySimilarityOptions): ToolSelector {
+  checkFields('CONFIGURATION', 'bySimilarity()', options, 'embed:function threshold:number|? limit:count|?');
+  const { embed, threshold = 0.3, limit = 10 } = options;
+  const known = new Map<string, Embedding>();
+  return async (question, tools, context) => {
+    if (tools.length <= limit) return tools.map(({ name }) => name);
+    const texts = tools.map(toText);
+    const missing = [...new Set(texts.filter((text) => !known.has(text)))];
+    const [asked, ...vectors] = checkVectors(await embed([question, ...missing], context), missing.length + 1);
+    const ofText = new Map(texts.map((text) => [text, known.get(text)]));
+    for (const [index, text] of missing.entries()) ofText.set(text, vectors[index]!);
+    for (const [text, vector] of ofText) known.set(text, vector!);
+    for (const text of [...known.keys()].slice(0, Math.max(0, known.size - mostKept))) known.delete(text);
+    const scored = tools.map((tool, index) => ({ name: tool.name, score: cosine(asked!, ofText.get(texts[index]!)!) }));
+    const near = scored.filter(({ score }) => score >= threshold).toSorted((a, b) => b.score - a.score);
+    return (near.length ? near.slice(0, limit) : scored).map(({ name }) => name);
+  };
+}
+
+function toText({ name, description }: ToolSchema): string {
+  return `${name}: ${description}`;
+}
+
+function checkVectors(given: readonly Embedding[], count: number): readonly Embedding[] {
+  const length = Array.isArray(given) ? (given[0] as Embedding | undefined)?.length : 0;
+  const isFit = (vector: Embedding): boolean => vector?.length === length && Array.from(vector).every((value) => Number.isFinite(value));
+  if (length && given.length === count && given.every(isFit)) return given;
+  throw new AgentError('INVALID_INPUT', `embed() must give ${count} vectors of numbers, all of one length.`);
+}
+
+/** 0 where one of them has no direction, or where their lengths differ: the model of `embed` has changed. */
+function cosine(a: Embedding, b: Embedding): number {
+  if (a.length !== b.length) return 0;
+  let [dot, lengthA, lengthB] = [0, 0, 0];
+  for (let index = 0; index < a.length; index += 1) {
+    const [x, y] = [a[index]!, b[index]!];
+    dot += x * y;
+    lengthA += x * x;
+    lengthB += y * y;
+  }
+  return dot / Math.sqrt(lengthA * lengthB) || 0;
+}
