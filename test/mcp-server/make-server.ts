@@ -34,7 +34,13 @@ const handlers: Readonly<Record<string, Handler>> = {
     content: [
       { type: 'resource', resource: { uri: 'file:///notes.txt', mimeType: 'text/plain', text: 'Buy milk.' } },
       { type: 'resource', resource: { uri: 'file:///a.pdf', mimeType: 'application/pdf', blob: 'JVBERg==' } },
-      { type: 'resource_link', uri: 'https://example.com/long.txt', name: 'long.txt', description: 'The whole text', mimeType: 'text/plain' },
+      {
+        type: 'resource_link',
+        uri: 'https://example.com/long.txt',
+        name: 'long.txt',
+        description: 'The whole text',
+        mimeType: 'text/plain',
+      },
     ],
   }),
   fail: ({ why }) => ({ isError: true, content: [{ type: 'text', text: String(why) }] }),
@@ -64,7 +70,10 @@ const numbers = { type: 'object', properties: { a: { type: 'number' }, b: { type
 
 /** An MCP server whose tools are above, listed four a page. */
 export function makeServer(host: McpHost): Server {
-  const server = new Server({ name: 'test-server', version: '1.0.0' }, { capabilities: { tools: { listChanged: true } }, instructions: 'Add first.' });
+  const server = new Server(
+    { name: 'test-server', version: '1.0.0' },
+    { capabilities: { tools: { listChanged: true } }, instructions: 'Add first.' },
+  );
   server.setRequestHandler(ListToolsRequestSchema, ({ params }) => {
     host.happenings.happen('list');
     const all = [...Object.keys(handlers).map(toTool), ...host.added];
@@ -73,7 +82,8 @@ export function makeServer(host: McpHost): Server {
   });
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal, requestInfo, requestId, sendNotification }) => {
     host.happenings.happen('call');
-    const handler = handlers[params.name] ?? (host.added.some(({ name }) => name === params.name) ? () => text(`ran ${params.name}`) : undefined);
+    const handler =
+      handlers[params.name] ?? (host.added.some(({ name }) => name === params.name) ? () => text(`ran ${params.name}`) : undefined);
     if (!handler) throw new Error(`There is no tool ${params.name}`);
     const progressToken = params._meta?.progressToken;
     return handler(params.arguments ?? {}, {
@@ -92,5 +102,9 @@ export function makeServer(host: McpHost): Server {
 
 function toTool(name: string): Tool {
   const inputSchema = name === 'add' ? numbers : ({ type: 'object' } as const);
-  return { name, description: `Does ${name}.`, inputSchema: { $schema: 'http://json-schema.org/draft-07/schema#', ...inputSchema } as Tool['inputSchema'] };
+  return {
+    name,
+    description: `Does ${name}.`,
+    inputSchema: { $schema: 'http://json-schema.org/draft-07/schema#', ...inputSchema } as Tool['inputSchema'],
+  };
 }

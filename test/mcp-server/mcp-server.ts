@@ -35,7 +35,10 @@ export async function startMcpServer({ port = 0 }: { readonly port?: number } = 
 async function answer(request: IncomingMessage, response: ServerResponse, hosts: Map<string, McpHost>): Promise<void> {
   allowAnyOrigin(request, response);
   if (request.method === 'OPTIONS') return void response.writeHead(204).end();
-  const [area = '', key = '', what = '', detail = ''] = new URL(request.url ?? '/', 'http://localhost').pathname.split('/').slice(1).map(decodeURIComponent);
+  const [area = '', key = '', what = '', detail = ''] = new URL(request.url ?? '/', 'http://localhost').pathname
+    .split('/')
+    .slice(1)
+    .map(decodeURIComponent);
   if (area === 'fault') return fault(key, request, response);
   if (area !== 'servers' || !key) return void response.writeHead(404).end('Nothing here');
   const host = hosts.get(key) ?? new McpHost();

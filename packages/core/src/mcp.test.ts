@@ -175,6 +175,7 @@ test('calls that are cancelled leave no connection behind: a browser has six', a
   }
   await server.ask('await/cancelled:8');
   await tools.refresh();
+  expect(tools.connected).toBe(true);
 });
 
 test('a call that takes too long is an error result', async () => {
@@ -233,7 +234,10 @@ test('a stream that ends in the middle is taken up again where the server keeps 
   const keeping = await newServer('resumable').open();
   expect(await resultOf(keeping, 'cut')).toMatchObject({ output: 'after the cut', state: 'success' });
   const forgetful = await newServer().open();
-  expect(await resultOf(forgetful, 'cut')).toMatchObject({ state: 'error', output: expect.stringContaining('There is no connection to the MCP server "test"') });
+  expect(await resultOf(forgetful, 'cut')).toMatchObject({
+    state: 'error',
+    output: expect.stringContaining('There is no connection to the MCP server "test"'),
+  });
 });
 
 test('a server that forgot the session is connected to anew, and the call made again', async () => {
@@ -289,7 +293,10 @@ test('a server that is down is an error result; the next call finds it when it i
   const server = newServer();
   const tools = await server.open({ reconnect: { attempts: 0 } });
   await server.ask('down');
-  expect(await resultOf(tools, 'echo')).toMatchObject({ state: 'error', output: expect.stringContaining('There is no connection to the MCP server "test"') });
+  expect(await resultOf(tools, 'echo')).toMatchObject({
+    state: 'error',
+    output: expect.stringContaining('There is no connection to the MCP server "test"'),
+  });
   await server.ask('up');
   expect(await resultOf(tools, 'echo')).toMatchObject({ output: '{}' });
 });
@@ -324,7 +331,11 @@ test('close() ends the session at the server, running calls and the tools', asyn
   expect(await resultOf(tools, 'add', { a: 1, b: 2 })).toMatchObject({
     output: 'Error: Tool not available: add. The MCP server "test" was closed.',
   });
-  const kit = new ReActAgent({ name: 'a', model: new ScriptedModel([{ toolCalls: [{ name: add!.name }] }, 'x']), tools: new Toolkit([add!]) });
+  const kit = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([{ toolCalls: [{ name: add!.name }] }, 'x']),
+    tools: new Toolkit([add!]),
+  });
   await kit.call('Go');
   expect((await kit.messages()).flatMap(toolResultsOf)).toMatchObject([{ output: expect.stringContaining('was closed') }]);
   await expect(tools.refresh()).rejects.toMatchObject({ code: 'MCP_UNREACHABLE' });
@@ -335,7 +346,8 @@ test('headers go with each request, and a function is asked each time', async ()
   const server = newServer();
   let asked = 0;
   const tools = await server.open({ headers: () => ({ 'x-turn': String((asked += 1)) }) });
-  const seen = async (): Promise<number> => Number((JSON.parse((await resultOf(tools, 'headers')).output as string) as JsonObject)['x-turn']);
+  const seen = async (): Promise<number> =>
+    Number((JSON.parse((await resultOf(tools, 'headers')).output as string) as JsonObject)['x-turn']);
   const first = await seen();
   expect(await seen()).toBeGreaterThan(first);
   const plain = await server.open({ headers: { authorization: 'Bearer secret' } });
@@ -445,7 +457,10 @@ test('failures in the background are told on the console where nobody listens', 
   await server.ask('down');
   const tools = await mcpTools({ url: server.url, optional: true, reconnect: { attempts: 0 } });
   opened.push(tools);
-  expect(warn).toHaveBeenCalledWith(expect.stringContaining('failed in the background'), expect.objectContaining({ code: 'MCP_UNREACHABLE' }));
+  expect(warn).toHaveBeenCalledWith(
+    expect.stringContaining('failed in the background'),
+    expect.objectContaining({ code: 'MCP_UNREACHABLE' }),
+  );
   warn.mockRestore();
 });
 

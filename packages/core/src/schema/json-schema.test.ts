@@ -69,14 +69,24 @@ test.each<[name: string, schema: JsonObject, value: JsonValue, lines: readonly s
   ['prefixItems', { prefixItems: [{ type: 'string' }], items: false }, [1, 2], ['0: must be string, is number', '1: is not allowed']],
   ['minProperties', { minProperties: 1 }, {}, ['does not have at least 1 properties']],
   ['maxProperties', { $ref: '#/$defs/a', $defs: { a: { maxProperties: 1 } } }, { a: 1, b: 2 }, ['has more than 1 properties']],
-  ['propertyNames', { propertyNames: { maxLength: 1 } }, { ab: 1 }, ['Property name "ab" does not match schema', 'ab: is too long (2 > 1)']],
+  [
+    'propertyNames',
+    { propertyNames: { maxLength: 1 } },
+    { ab: 1 },
+    ['Property name "ab" does not match schema', 'ab: is too long (2 > 1)'],
+  ],
   ['dependentRequired', { dependentRequired: { a: ['b'] } }, { a: 1 }, ['has "a" but does not have "b"']],
   ['patternProperties', { patternProperties: { '^n': { type: 'number' } } }, { n: '1' }, ['n: must be number, is string']],
-  ['if then', { if: { required: ['a'] }, then: { required: ['b'] } }, { a: 1 }, ['b: is required']],
+  ['if then', JSON.parse('{"if":{"required":["a"]},"then":{"required":["b"]}}'), { a: 1 }, ['b: is required']],
   ['allOf', { allOf: [{ required: ['a'] }, { required: ['b"c"'] }] }, {}, ['a: is required', 'b"c": is required']],
   ['unevaluatedProperties', { allOf: [{ properties: { a: true } }], unevaluatedProperties: false }, { a: 1, b: 2 }, ['b: is not allowed']],
   ['false', { properties: { a: false } }, { a: 1 }, ['a: is not allowed']],
-  ['keys that a pointer escapes', { properties: { 'a/b~c%20#d é': { type: 'null' } } }, { 'a/b~c%20#d é': 1 }, ['a/b~c%20#d é: must be null, is number']],
+  [
+    'keys that a pointer escapes',
+    { properties: { 'a/b~c%20#d é': { type: 'null' } } },
+    { 'a/b~c%20#d é': 1 },
+    ['a/b~c%20#d é: must be null, is number'],
+  ],
 ])('%s', async (_name, schema, value, lines) => {
   expect(await linesOf(schema, value)).toEqual(lines);
 });
@@ -121,7 +131,9 @@ test('the drafts differ: what stands beside a $ref, and lists of items', async (
     'c: has "x" but does not have "y"',
   ]);
   const { $schema: _draft, ...undated } = draft7;
-  expect(await linesOf({ ...undated, properties: { a: draft7['properties']!['a' as never] } }, { a: 'a' })).toEqual(['a: is too short (1 < 2)']);
+  expect(await linesOf({ ...undated, properties: { a: draft7['properties']!['a' as never] } }, { a: 'a' })).toEqual([
+    'a: is too short (1 < 2)',
+  ]);
   const asDraft7 = await jsonSchema(undated, { draft: '7' })['~standard'].validate({ a: 'a' });
   expect(asDraft7.issues).toBeUndefined();
 });
@@ -131,7 +143,11 @@ test('a schema that refers to itself, by $anchor and $id too', async () => {
     $id: 'https://example.com/tree',
     $anchor: 'node',
     type: 'object',
-    properties: { name: { type: 'string' }, children: { type: 'array', items: { $ref: '#node' } }, next: { $ref: 'https://example.com/tree' } },
+    properties: {
+      name: { type: 'string' },
+      children: { type: 'array', items: { $ref: '#node' } },
+      next: { $ref: 'https://example.com/tree' },
+    },
     required: ['name'],
   };
   expect(await linesOf(tree, { name: 'a', children: [{ name: 'b', children: [] }], next: { name: 'c' } })).toEqual([]);
@@ -162,7 +178,10 @@ test('one schema is compiled once; what is changed in it afterwards does not cou
 
 test('a frozen schema is as good', async () => {
   const inner = Object.freeze({ $ref: '#/$defs/a' });
-  const schema = Object.freeze({ properties: Object.freeze({ a: inner, b: inner }), $defs: { a: { type: 'string' } } }) as unknown as JsonObject;
+  const schema = Object.freeze({
+    properties: Object.freeze({ a: inner, b: inner }),
+    $defs: { a: { type: 'string' } },
+  }) as unknown as JsonObject;
   expect(await linesOf(schema, { a: 1, b: 2 })).toEqual(['a: must be string, is number', 'b: must be string, is number']);
 });
 
@@ -184,7 +203,10 @@ test.each<[schema: unknown, words: string]>([
   [{ patternProperties: { '(': true } }, 'The JSON Schema at #: "(" is no regular expression (with the flag u).'],
   [{ $ref: '#/$defs/a' }, 'The JSON Schema at #: there is nothing at the "$ref" "#/$defs/a".'],
   [{ $ref: 'https://example.com/other' }, 'The JSON Schema at #: there is nothing at the "$ref" "https://example.com/other".'],
-  [{ $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } }, 'The JSON Schema at #: the "$ref" "#/$defs/a" leads to itself.'],
+  [
+    { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } },
+    'The JSON Schema at #: the "$ref" "#/$defs/a" leads to itself.',
+  ],
   [{ $ref: 7 }, 'The JSON Schema at #: there is nothing at the "$ref" 7.'],
   [{ $dynamicRef: '#a' }, 'The JSON Schema at #: "$dynamicRef" is not supported.'],
   [{ $schema: 'https://example.com/mine' }, '"https://example.com/mine" is no known draft of JSON Schema: 4, 7, 2019-09 or 2020-12.'],

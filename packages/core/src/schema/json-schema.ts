@@ -75,7 +75,8 @@ function prepare(root: JsonSchemaNode): Record<string, JsonSchemaNode | boolean>
 
 function draftOf(named: unknown, otherwise: SchemaDraft = '2020-12'): SchemaDraft {
   const name = named ?? otherwise;
-  const [, numbered, dated] = /^(?:https?:\/\/json-schema\.org\/draft(?:-0([467])|\/(2019-09|2020-12))\/schema#?)$/.exec(String(name)) ?? [];
+  const [, numbered, dated] =
+    /^(?:https?:\/\/json-schema\.org\/draft(?:-0([467])|\/(2019-09|2020-12))\/schema#?)$/.exec(String(name)) ?? [];
   const draft = numbered === '6' ? '7' : (numbered ?? dated ?? name);
   if (draft === '4' || draft === '7' || draft === '2019-09' || draft === '2020-12') return draft;
   throw new AgentError('CONFIGURATION', `${JSON.stringify(name)} is no known draft of JSON Schema: 4, 7, 2019-09 or 2020-12.`);

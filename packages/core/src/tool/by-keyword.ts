@@ -21,7 +21,9 @@ export function byKeyword(categories: readonly ToolCategory[]): ToolSelector {
     const asked = fold(question);
     const matched = known.filter(({ keywords }) => keywords.some((keyword) => asked.includes(keyword)));
     const isIn = ({ name }: ToolSchema, some: typeof known): boolean =>
-      some.some((category) => category.tools.some((pattern) => (pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern)));
+      some.some((category) =>
+        category.tools.some((pattern) => (pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern)),
+      );
     const chosen = matched.length ? tools.filter((tool) => isIn(tool, matched) || !isIn(tool, known)) : tools;
     return chosen.map(({ name }) => name);
   };

@@ -1,4 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
 import { ToolList } from './tool-list.ts';
 import type { Tool } from './tool.ts';
@@ -10,6 +11,7 @@ import type { ForkOptions, ToolSet } from './tool-set.ts';
  * the start, and for a second source with groups.
  */
 export function joinTools(...sources: readonly (readonly Tool[] | ToolSet)[]): ToolSet {
+  for (const source of sources) checkFields('CONFIGURATION', 'joinTools()', { source }, 'source:array|fork()');
   const sets = sources.map((source) => (Symbol.iterator in source ? new ToolList(source) : source));
   const names = new Set<string>();
   for (const { name } of sets.flatMap((set) => set.schemas())) {

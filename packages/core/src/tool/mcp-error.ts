@@ -11,10 +11,13 @@ import { AgentError, messageOf } from '../error/agent-error.ts';
 export function toMcpError(error: unknown, where: string): AgentError {
   if (AgentError.is(error)) return error;
   const status: unknown = Object(error).code;
-  const said = messageOf(error).replace(/^(?:MCP error -?\d+: |Streamable HTTP error: )+/, '').slice(0, 300);
+  const said = messageOf(error)
+    .replace(/^(?:MCP error -?\d+: |Streamable HTTP error: )+/, '')
+    .slice(0, 300);
   const options = { cause: error, details: { server: where, ...(typeof status === 'number' && { status }) } };
   const retryable = { ...options, retryable: true };
-  if (status === 401 || status === 403) return new AgentError('MCP_AUTH', `The MCP server "${where}" refused the credentials (${status}).`, options);
+  if (status === 401 || status === 403)
+    return new AgentError('MCP_AUTH', `The MCP server "${where}" refused the credentials (${status}).`, options);
   if (status === 408 || status === 429 || (typeof status === 'number' && status >= 500)) {
     return new AgentError('MCP_UNREACHABLE', `The MCP server "${where}" failed (${status}).`, retryable);
   }
@@ -23,7 +26,8 @@ export function toMcpError(error: unknown, where: string): AgentError {
   if (status === -32_000 || (typeof status !== 'number' && !isMisread(error))) {
     return new AgentError('MCP_UNREACHABLE', `There is no connection to the MCP server "${where}": ${said}`, retryable);
   }
-  if (typeof status === 'number' && status < -1) return new AgentError('MCP_BAD_RESPONSE', `The MCP server "${where}" says: ${said}`, options);
+  if (typeof status === 'number' && status < -1)
+    return new AgentError('MCP_BAD_RESPONSE', `The MCP server "${where}" says: ${said}`, options);
   return new AgentError('MCP_BAD_RESPONSE', `"${where}" does not answer as an MCP server over Streamable HTTP: ${said}`, options);
 }
 

@@ -90,7 +90,11 @@ async function ask(headers: () => McpHeaders | Promise<McpHeaders>): Promise<Mcp
  * The stream of one answer. Where it ends, or breaks, and cannot be taken up again (no event of it had an id), an error answer is put at
  * its end: without one the SDK would wait on. `end` closes it, with an answer that nobody waits for, so that it is not taken up again.
  */
-function answerStream(source: ReadableStream<Uint8Array>, id: string | number, forget: () => void): { body: ReadableStream; end: () => void } {
+function answerStream(
+  source: ReadableStream<Uint8Array>,
+  id: string | number,
+  forget: () => void,
+): { body: ReadableStream; end: () => void } {
   const reader = source.getReader();
   const decoder = new TextDecoder();
   let before = '\n';
@@ -101,10 +105,12 @@ function answerStream(source: ReadableStream<Uint8Array>, id: string | number, f
     if (isOver) return;
     isOver = true;
     forget();
-    if (last) controller.enqueue(new TextEncoder().encode(`\n\nevent: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', id, ...last })}\n\n`));
+    if (last)
+      controller.enqueue(new TextEncoder().encode(`\n\nevent: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', id, ...last })}\n\n`));
     controller.close();
   };
-  const lost = (): object | undefined => (isResumable ? undefined : { error: { code: -32_000, message: 'the connection ended before the answer' } });
+  const lost = (): object | undefined =>
+    isResumable ? undefined : { error: { code: -32_000, message: 'the connection ended before the answer' } };
   const body = new ReadableStream<Uint8Array>({
     start(given) {
       controller = given;

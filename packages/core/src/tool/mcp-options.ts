@@ -68,7 +68,12 @@ export function checkMcpOptions(options: McpToolsOptions): void {
     'needsApproval:boolean|function|? replay:safe|ask|never|? clientInfo:object|? onToolsChanged:function|? onError:function|?';
   checkFields('CONFIGURATION', 'mcpTools()', options, kinds);
   const { reconnect = {}, clientInfo, prefix = '', allowedServers, headers } = options;
-  checkFields('CONFIGURATION', 'mcpTools(): reconnect', reconnect, 'attempts:count|? firstDelayMs:count|? maxDelayMs:count|? sleep:function|?');
+  checkFields(
+    'CONFIGURATION',
+    'mcpTools(): reconnect',
+    reconnect,
+    'attempts:count|? firstDelayMs:count|? maxDelayMs:count|? sleep:function|?',
+  );
   if (clientInfo) checkFields('CONFIGURATION', 'mcpTools(): clientInfo', clientInfo, 'name:string version:string');
   const wrong = (what: string): AgentError => new AgentError('CONFIGURATION', `mcpTools(): ${what}`);
   if (!URL.canParse(options.url) || !/^https?:$/.test(new URL(options.url).protocol)) {

@@ -1,10 +1,6 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type {
-  CallToolResultSchema,
-  ListToolsResultSchema,
-  ToolListChangedNotificationSchema,
-} from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolResultSchema, ListToolsResultSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { AgentError } from '../error/agent-error.ts';
 
 export interface McpSdk {
@@ -27,6 +23,8 @@ export async function loadMcpSdk(): Promise<McpSdk> {
     return { Client, StreamableHTTPClientTransport, CallToolResultSchema, ListToolsResultSchema, ToolListChangedNotificationSchema };
   } catch (cause) {
     const hint = 'npm install @modelcontextprotocol/sdk';
-    throw new AgentError('CONFIGURATION', `mcpTools() needs the package @modelcontextprotocol/sdk, which could not be loaded: ${hint}.`, { cause });
+    throw new AgentError('CONFIGURATION', `mcpTools() needs the package @modelcontextprotocol/sdk, which could not be loaded: ${hint}.`, {
+      cause,
+    });
   }
 }

@@ -51,6 +51,7 @@ export async function openMcpSession(options: McpToolsOptions, signal: AbortSign
       maxRetries: 2,
     },
   });
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- no event target
   client.onerror = ({ message }) => {
     if (message.startsWith('Maximum reconnection attempts')) listener.onGone();
   };

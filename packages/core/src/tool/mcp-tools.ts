@@ -163,7 +163,6 @@ export class McpTools implements ToolSet {
       for (let attempt = 0; attempt < attempts; attempt += 1) {
         await sleep(Math.min(firstDelayMs * 2 ** attempt, maxDelayMs), signal);
         if (signal.aborted || this.#closing.signal.aborted) return;
-        // oxlint-disable-next-line no-loop-func -- awaited before the next round
         const failure = await this.#connect().then(
           () => undefined,
           (error: unknown) => ({ error }),

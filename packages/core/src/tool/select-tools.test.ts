@@ -21,7 +21,12 @@ function own(name: string, more: Partial<ToolOptions<typeof input>> = {}): Tool 
 
 const remote = (name: string): Tool => own(name, { server: 'srv' });
 
-function setUp(replies: readonly ScriptedReply[], tools: AgentOptions['tools'], select: SelectToolsOptions, options: Partial<AgentOptions> = {}) {
+function setUp(
+  replies: readonly ScriptedReply[],
+  tools: AgentOptions['tools'],
+  select: SelectToolsOptions,
+  options: Partial<AgentOptions> = {},
+) {
   const model = new ScriptedModel(replies);
   const agent = new ReActAgent({ name: 'a', model, tools: tools ?? [], extensions: [selectTools(select)], ...options });
   const shown = (): readonly (readonly string[])[] => model.requests.map((request) => request.tools.map(({ name }) => name));
@@ -160,7 +165,9 @@ test('one extension serves several agents at once', async () => {
 test('an open call of an earlier run goes through though its tool is not chosen any more', async () => {
   const pay = own('pay', { server: 'srv', needsApproval: true });
   let isChosen = true;
-  const { agent, shown } = setUp([{ toolCalls: [{ name: 'pay' }] }, 'done'], [pay, remote('b')], { by: () => (isChosen ? ['pay'] : ['b']) });
+  const { agent, shown } = setUp([{ toolCalls: [{ name: 'pay' }] }, 'done'], [pay, remote('b')], {
+    by: () => (isChosen ? ['pay'] : ['b']),
+  });
   const { pending } = await agent.call('Pay');
   isChosen = false;
   await agent.call([{ type: 'approve', toolUseId: pending[0]!.toolUseId }]);
@@ -183,7 +190,12 @@ test('what else decides about tools still does: allowTools, groups, a wanted too
   await typed.agent.call('Hi', { output: structured({ type: 'object', properties: { x: { type: 'number' } } }) });
   expect(typed.shown()).toEqual([['generate_response', 'c']]);
 
-  const hook = setUp(['ok'], tools, { by }, { hooks: [{ on: { 'pre-reasoning': (event) => ({ ...event, tools: event.tools.slice(0, 1) }) } }] });
+  const hook = setUp(
+    ['ok'],
+    tools,
+    { by },
+    { hooks: [{ on: { 'pre-reasoning': (event) => ({ ...event, tools: event.tools.slice(0, 1) }) } }] },
+  );
   await hook.agent.call('Hi');
   expect(hook.shown()).toEqual([['c']]);
 
@@ -302,13 +314,21 @@ test('by similarity: a changed description is embedded anew, and vectors of anot
   expect(embed.mock.calls.at(-1)![0]).toEqual(['q', 'a1: New']);
 });
 
-test.each<[given: unknown]>([[undefined], [[[1]]], [[[1], ['x'], [1]]], [[[1], [1, 2], [1]]], [[[], [], []]], [[[1], [NaN], [1]]], [[[1], null, [1]]]])(
-  'by similarity: what is no vectors is refused: %j',
-  async (given) => {
-    const by = bySimilarity({ embed: async () => given as never, limit: 1 });
-    await expect(chosenBy(by, 'q', ['a', 'b'])).rejects.toMatchObject({ code: 'INVALID_INPUT', message: expect.stringContaining('3 vectors') });
-  },
-);
+test.each<[given: unknown]>([
+  [undefined],
+  [[[1]]],
+  [[[1], ['x'], [1]]],
+  [[[1], [1, 2], [1]]],
+  [[[], [], []]],
+  [[[1], [NaN], [1]]],
+  [[[1], null, [1]]],
+])('by similarity: what is no vectors is refused: %j', async (given) => {
+  const by = bySimilarity({ embed: async () => given as never, limit: 1 });
+  await expect(chosenBy(by, 'q', ['a', 'b'])).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    message: expect.stringContaining('3 vectors'),
+  });
+});
 
 test.each<[make: () => unknown, words: string]>([
   [() => selectTools({ by: 'all' as never }), 'selectTools(): by must be'],

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest';
+import { ReActAgent } from '../agent/react-agent.ts';
+import { toolResultsOf } from '../message/message-text.ts';
+import { ScriptedModel } from '../testing/scripted-model.ts';
+import { contextToken, provide } from './context-token.ts';
+import { joinTools } from './join-tools.ts';
+import { tool, type Tool } from './tool.ts';
+import type { ToolSet } from './tool-set.ts';
+import { Toolkit } from './toolkit.ts';
+
+function named(name: string, says = name): Tool {
+  return tool({ name, description: '', input: { type: 'object' }, execute: () => says });
+}
+
+/** A set whose tools change, as those of a server do. */
+function changing(...first: readonly Tool[]) {
+  let tools = first;
+  let schemas = tools.map(({ schema }) => schema);
+  const set: ToolSet = {
+    find: (name) => tools.find((one) => one.name === name),
+    schemas: () => schemas,
+    fork: () => set,
+  };
+  const change = (...next: readonly Tool[]): void => {
+    tools = next;
+    schemas = next.map(({ schema }) => schema);
+  };
+  return { set, change };
+}
+
+const namesOf = (set: ToolSet): readonly string[] => set.schemas().map(({ name }) => name);
+
+test('the tools of several sources, in their order; a source that changes is followed, also by an agent’s fork', async () => {
+  const server = changing(named('s1'));
+  const joined = joinTools([named('a')], server.set, [named('b')]);
+  expect(namesOf(joined)).toEqual(['a', 's1', 'b']);
+  expect(joined.schemas()).toBe(joined.schemas());
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'a' }, { name: 's2' }] }, 'done']);
+  const agent = new ReActAgent({ name: 'a', model, tools: joined });
+  server.change(named('s2'));
+  expect(namesOf(joined)).toEqual(['a', 's2', 'b']);
+  await agent.call('Go');
+  expect((await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output)).toEqual(['a', 's2']);
+});
+
+test('what a source adds later does not take the place of a tool before it, one that is switched off neither', () => {
+  const server = changing();
+  const off = tool({ name: 'off', description: '', input: {}, group: 'g', execute: () => 'own' });
+  const joined = joinTools(new Toolkit([named('a', 'own'), off], { groups: [{ name: 'g', description: '', active: false }] }), server.set);
+  server.change(named('a', 'theirs'), named('off', 'theirs'), named('c'));
+  expect(namesOf(joined)).toEqual(['a', 'c']);
+  expect((joined.find('a') as Tool).execute!({}, {} as never)).toBe('own');
+  expect(joined.find('off')).toContain('Tool not available: off.');
+  expect(joined.find('nothing')).toBeUndefined();
+});
+
+test('groups are switched and contexts are seen through it, and a fork shares neither', () => {
+  const token = contextToken<number>('n');
+  const kit = new Toolkit([tool({ name: 'x', description: '', input: {}, group: 'g' })], {
+    groups: [{ name: 'g', description: '' }],
+    context: [provide(token, 1)],
+  });
+  const joined = joinTools([named('a')], kit);
+  expect(joined.activeGroups?.()).toEqual(['g']);
+  const fork = joined.fork();
+  joined.setActiveGroups?.([]);
+  expect(namesOf(joined)).toEqual(['a']);
+  expect(namesOf(fork)).toEqual(['a', 'x']);
+  expect([...(fork.context ?? [])]).toEqual([[token, 1]]);
+  expect(joinTools([named('a')]).activeGroups).toBeUndefined();
+});
+
+test.each<[make: () => unknown, words: string]>([
+  [() => joinTools([named('a')], [named('a')]), 'Two tools are named "a".'],
+  [() => joinTools(new Toolkit(), new Toolkit()), 'Only one source of tools can have groups.'],
+  [() => joinTools(7 as never), 'joinTools(): source must be array|fork().'],
+  [() => joinTools({} as never), 'joinTools(): source must be array|fork().'],
+])('wrong sources are refused: %s', (make, words) => {
+  expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(words) }));
+});
