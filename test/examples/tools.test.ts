@@ -127,7 +127,7 @@ test('results with media, plain JSON Schema, and a cap on parallel calls', async
   const drawing = tool({
     name: 'draw',
     description: 'Draws a picture',
-    input: { type: 'object', properties: { what: { type: 'string' } } }, // JSON Schema goes to the model and is not checked
+    input: { type: 'object', properties: { what: { type: 'string' } } }, // JSON Schema goes to the model and is not checked, but by jsonSchema() below
     async execute(input) {
       const { what } = input as { what?: unknown };
       return {

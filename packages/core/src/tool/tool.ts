@@ -46,7 +46,7 @@ export interface ToolOptions<S extends SchemaLike> {
   /** Letters, digits, `_` and `-`, at most 64: what every provider takes. */
   readonly name: string;
   readonly description: string;
-  /** Zod, any Standard Schema with JSON Schema, or plain JSON Schema (an object schema: goes to the model, is not checked). */
+  /** Zod, any Standard Schema with JSON Schema, or plain JSON Schema (an object schema: goes to the model, is checked only by `jsonSchema()`). */
   readonly input: S;
   /** Milliseconds one call may take; default 5 minutes (AgentScope: tool execution defaults). */
   readonly timeoutMs?: number;

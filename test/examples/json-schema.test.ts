@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import './strict-assert.ts';
+import { ScriptedModel } from '@isoloop/core/testing';
+// #region json-schema
+import { ReActAgent, structured, tool } from '@isoloop/core';
+import { jsonSchema } from '@isoloop/core/json-schema'; // npm install @cfworker/json-schema
+// #endregion
+import { outputText, toolResultsOf } from '@isoloop/core';
+
+const find = (place: unknown): string => `Found ${String(place)}.`;
+
+test('plain JSON Schema that is checked', async () => {
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'find', input: { place: { city: 7 } } }] },
+    { toolCalls: [{ name: 'find', input: { place: { city: 'Paris' } } }] },
+    { toolCalls: [{ name: 'generate_response', input: { city: 'Paris', people: 2_100_000 } }] },
+  ]);
+
+  // #region json-schema
+  const findPlace = tool({
+    name: 'find',
+    description: 'Finds a place',
+    input: jsonSchema<{ place: { city: string } }>({
+      type: 'object',
+      properties: { place: { $ref: '#/$defs/place' } },
+      required: ['place'],
+      $defs: { place: { type: 'object', properties: { city: { type: 'string', minLength: 1 } }, required: ['city'] } },
+    }),
+    execute: ({ place }) => find(place.city), // the type is what you say; the value has been checked
+  });
+  const agent = new ReActAgent({ name: 'assistant', model, tools: [findPlace] });
+
+  const city = {
+    type: 'object',
+    properties: { city: { type: 'string' }, people: { type: 'integer' } },
+    required: ['city', 'people'],
+  } as const;
+  const { output } = await agent.call('How many live in Paris?', {
+    output: structured(jsonSchema<{ city: string; people: number }>(city)),
+  });
+  console.assert(output?.people === 2_100_000);
+  // #endregion
+
+  const [wrong, right] = (await agent.messages()).flatMap(toolResultsOf);
+  expect(outputText(wrong!.output)).toContain('- place.city: must be string, is number');
+  expect(outputText(right!.output)).toBe('Found Paris.');
+});

@@ -1,0 +1,86 @@
+/// <reference path="../mcp-server/provided-context.d.ts" />
+import { expect, inject, onTestFinished, test, vi } from 'vitest';
+import './strict-assert.ts';
+import { ScriptedModel } from '@isoloop/core/testing';
+// #region mcp
+import { joinTools, ReActAgent, tool } from '@isoloop/core';
+import { jsonSchema } from '@isoloop/core/json-schema';
+import { mcpTools } from '@isoloop/core/mcp'; // npm install @modelcontextprotocol/sdk
+// #endregion
+import { Toolkit, toolResultsOf } from '@isoloop/core';
+
+const host = 'https://tools.example.com';
+
+/** Sends what is meant for the example's host to a server of its own; gives where that is. */
+function redirectToServer(): string {
+  const server = `${inject('mcpUrl')}/servers/${crypto.randomUUID()}`;
+  const realFetch = globalThis.fetch;
+  vi.stubGlobal('fetch', (url: string | URL, init: RequestInit) => realFetch(String(url).replace(host, server), init));
+  onTestFinished(() => void vi.unstubAllGlobals());
+  return server;
+}
+
+test('the tools of an MCP server beside own ones', async () => {
+  redirectToServer();
+  const getToken = async (): Promise<string> => 'secret';
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'clock' }, { name: 'calc_add', input: { a: 1, b: 'x' } }] },
+    { toolCalls: [{ name: 'calc_add', input: { a: 1, b: 2 } }] },
+    'Three.',
+  ]);
+  const clock = tool({ name: 'clock', description: 'Tells the time', input: { type: 'object' }, execute: () => 'noon' });
+
+  // #region mcp
+  const calculator = await mcpTools({
+    url: 'https://tools.example.com/mcp',
+    headers: async () => ({ authorization: `Bearer ${await getToken()}` }), // or a plain object
+    include: ['add', 'echo'], // the server's own names; `exclude` too
+    prefix: 'calc_', // calc_add, calc_echo
+    schema: jsonSchema, // checks arguments here; without it the server does
+    maxOutputChars: 20_000, // of a result's text; default 50,000
+  });
+  const agent = new ReActAgent({
+    name: 'assistant',
+    systemPrompt: calculator.instructions ?? '',
+    model,
+    tools: joinTools([clock], calculator), // or `tools: calculator`, or `new Toolkit([clock, ...calculator.list()])`
+  });
+  const { text } = await agent.call('What is 1 + 2, and when?');
+
+  await calculator.close(); // ends the session at the server
+  // #endregion
+
+  expect(text).toBe('Three.');
+  expect(model.requests[0]!.messages[0]).toMatchObject({ role: 'system', content: [{ text: 'Add first.' }] });
+  expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual(['clock', 'calc_add', 'calc_echo']);
+  const results = (await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output);
+  expect(results).toContain('3');
+  expect(results.join()).toContain('b: must be number, is string');
+});
+
+test('a server that is down', async () => {
+  const server = redirectToServer();
+  const warned: string[] = [];
+  const report = (message: string): void => void warned.push(message);
+  await fetch(`${server}/down`);
+
+  // #region mcp-reconnect
+  const calculator = await mcpTools({
+    url: 'https://tools.example.com/mcp',
+    name: 'calculator', // in errors; default: the host
+    allowedServers: ['calculator', 'files'], // any other name is refused: for lists that others can write
+    optional: true, // a server that cannot be reached fails nothing; its tools come when it can
+    connectTimeoutMs: 10_000, // default 30,000
+    reconnect: { attempts: 8, firstDelayMs: 2_000, maxDelayMs: 30_000 }, // default 5, 5,000, 60,000; the wait doubles
+    onError: ({ message }) => report(message),
+    onToolsChanged: (tools) => report(`${tools.length} tools`),
+  });
+  console.assert(!calculator.connected && calculator.schemas().length === 0);
+  // #endregion
+
+  expect(warned).toEqual([expect.stringContaining('There is no connection to the MCP server "calculator"')]);
+  await fetch(`${server}/up`);
+  await calculator.refresh();
+  expect(new Toolkit(calculator.list()).schemas().length).toBeGreaterThan(3);
+  await calculator.close();
+});

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import './strict-assert.ts';
+import { ScriptedModel } from '@isoloop/core/testing';
+// #region select-tools
+import { byKeyword, bySimilarity, ReActAgent, selectTools } from '@isoloop/core';
+// #endregion
+import { tool, type Tool } from '@isoloop/core';
+
+const named = (name: string, server?: string): Tool =>
+  tool({ name, description: name, input: { type: 'object' }, execute: () => name, ...(server && { server }) });
+const offered = (model: ScriptedModel): readonly (readonly string[])[] => model.requests.map(({ tools }) => tools.map(({ name }) => name));
+
+test('fewer tools a request', async () => {
+  const model = new ScriptedModel(['Sent.', 'Hm.', 'Booked.', 'Noon.']);
+  const tools = [named('mail_send', 'office'), named('cal_add', 'office'), named('cal_list', 'office'), named('clock')];
+
+  // #region select-tools
+  const categories = [
+    { keywords: ['mail', '메일', 'メール', '邮件'], tools: ['mail_*'] },
+    { keywords: ['calendar', '일정', '予定', '日程'], tools: ['cal_add', 'cal_list'] },
+  ];
+  const agent = new ReActAgent({
+    name: 'assistant',
+    model,
+    tools,
+    extensions: [selectTools({ by: byKeyword(categories), maxTools: 20 })],
+  });
+  await agent.call('안나에게 메일을 보내 줘'); // clock and mail_send
+  await agent.call('How are you?'); // no category: all of them
+  // #endregion
+
+  expect(offered(model)).toEqual([
+    ['clock', 'mail_send'],
+    ['clock', 'mail_send', 'cal_add', 'cal_list'],
+  ]);
+
+  const embed = async (texts: readonly string[]): Promise<readonly (readonly number[])[]> =>
+    texts.map((text) => (/cal|meeting/.test(text) ? [1, 0] : [0, 1]));
+  const warned: string[] = [];
+  const report = (message: string): void => void warned.push(message);
+
+  // #region select-by-similarity
+  const selecting = selectTools({
+    by: bySimilarity({ embed, threshold: 0.3, limit: 2 }), // embed: texts in, their vectors out; a tool is embedded once
+    local: [], // choose among one's own tools too; default: all that are of no server are exempt
+    onError: ({ message }) => report(message), // embed failed: all tools go
+  });
+  const planner = new ReActAgent({ name: 'planner', model, tools, extensions: [selecting] });
+  await planner.call('Add the meeting'); // cal_add and cal_list
+
+  const own = selectTools({ by: async (question, schemas) => schemas.flatMap(({ name }) => (question.includes(name) ? name : [])) });
+  const picky = new ReActAgent({ name: 'picky', model, tools, extensions: [own] });
+  await picky.call('What says the clock?'); // clock
+  // #endregion
+
+  expect(offered(model).slice(2)).toEqual([['cal_add', 'cal_list'], ['clock']]);
+  expect(warned).toEqual([]);
+});
