@@ -26,7 +26,10 @@ export class McpHost {
     this.happenings.happen(request.method === 'GET' ? 'stream' : 'request');
     if (this.#down) return void request.socket.destroy();
     this.#open.add(response);
-    response.once('close', () => this.#open.delete(response));
+    response.once('close', () => {
+      this.#open.delete(response);
+      if (!response.writableFinished) this.happenings.happen('dropped');
+    });
     if (kind === 'stateless') return this.#answerStateless(request, response);
     const id = request.headers['mcp-session-id'];
     const session = typeof id === 'string' ? this.#sessions.get(id) : undefined;

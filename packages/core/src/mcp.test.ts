@@ -162,6 +162,18 @@ test('an abort cancels the call at the server', async () => {
   await server.ask('await/cancelled');
 });
 
+test('an abort ends the request where the server answers by one body', async () => {
+  const server = newServer('stateless');
+  const tools = await server.open();
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([{ toolCalls: [{ name: 'slow' }] }]), tools });
+  const controller = new AbortController();
+  const call = agent.call('Go', { signal: controller.signal });
+  await server.ask('await/started');
+  controller.abort();
+  expect(await call).toMatchObject({ reason: 'aborted' });
+  await server.ask('await/dropped');
+});
+
 test('calls that are cancelled leave no connection behind: a browser has six', async () => {
   const server = newServer();
   const tools = await server.open();

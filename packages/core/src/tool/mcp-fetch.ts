@@ -35,11 +35,10 @@ export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch
       hadStream = true;
       return response;
     }
-    if (response.status === 404 || response.status === 400) {
-      const isResumption = new Headers(init.headers).has('last-event-id');
-      if (hadStream || isResumption) onGone();
+    if (hadStream || new Headers(init.headers).has('last-event-id')) {
+      if (response.status === 404 || response.status === 400) onGone();
+      return response;
     }
-    if (hadStream) return response;
     await response.body?.cancel();
     // How the protocol says that there is none.
     return new Response(null, { status: 405 });
@@ -60,7 +59,12 @@ export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch
     open.set(id, () => over.abort());
     try {
       const response = await send(url, { ...init, signal: over.signal });
-      if (!response.body || !/^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')) return response;
+      if (!response.body || !/^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')) {
+        // Read here, so that it can be ended until it is there.
+        const whole = response.body && response.status === 200 ? new Response(await response.arrayBuffer(), response) : response;
+        forget();
+        return whole;
+      }
       const { body, end } = answerStream(response.body, id, forget);
       open.set(id, end);
       return new Response(body, response);

@@ -127,19 +127,22 @@ export class McpTools implements ToolSet {
   async #openSession(): Promise<McpSession> {
     const { signal } = this.#closing;
     signal.throwIfAborted();
+    let session: McpSession | undefined;
     let isGone = false;
-    const session: McpSession = await openMcpSession(this.#options, signal, {
+    const opened = await openMcpSession(this.#options, signal, {
       onGone: () => {
         isGone = true;
-        if (this.#session) this.#lose(this.#session);
+        // One that was left before may still say so.
+        if (session) this.#lose(session);
       },
       onListChanged: () => void this.#listTools(),
     });
     if (signal.aborted || isGone) {
-      await session.close();
+      await opened.close();
       signal.throwIfAborted();
       throw new AgentError('MCP_UNREACHABLE', `The MCP server "${this.name}" went away.`, { retryable: true });
     }
+    session = opened;
     this.#session = session;
     this.#instructions = session.instructions;
     this.#retrying?.abort();
