@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { entryPeers, packageFolders, readManifest, type PackageManifest } from './packages.ts';
 import { root } from './root.ts';
 import { runCommand, type CommandResult } from './run-command.ts';
@@ -29,6 +29,7 @@ async function packAndImport(folder: string): Promise<CommandResult> {
   const dependencies = manifests.flatMap((manifest) => Object.keys(manifest.dependencies ?? {}));
   for (const name of [...dependencies, ...Object.values(entryPeers).flat()]) {
     const link = join(folder, 'node_modules', name);
+    mkdirSync(dirname(link), { recursive: true });
     if (!existsSync(link)) symlinkSync(join(root, 'node_modules', name), link);
   }
   const entries = manifests.flatMap(entriesOf);
