@@ -12,18 +12,23 @@ const answer =
   (_request, response) =>
     void response.writeHead(200, { 'content-type': type }).end(body);
 
+const result =
+  (given: object): Fault =>
+  (request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+    request.on('end', () => {
+      const { id } = JSON.parse(body) as { id?: number };
+      answer('application/json', JSON.stringify({ jsonrpc: '2.0', id, result: given }))(request, response);
+    });
+  };
+
 const faults: Readonly<Record<string, Fault>> = {
   html: answer('text/html', '<h1>Welcome</h1>'),
   json: answer('application/json', '{"hello":"world"}'),
   text: answer('application/json', 'hello'),
-  'other-result': (request, response) => {
-    let body = '';
-    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
-    request.on('end', () => {
-      const { id } = JSON.parse(body) as { id: number };
-      answer('application/json', JSON.stringify({ jsonrpc: '2.0', id, result: { hello: 'world' } }))(request, response);
-    });
-  },
+  'other-result': result({ hello: 'world' }),
+  'other-protocol': result({ protocolVersion: '1999-12-31', capabilities: {}, serverInfo: { name: 'old', version: '1' } }),
   'not-found': status(404),
   unauthorized: status(401),
   forbidden: status(403),

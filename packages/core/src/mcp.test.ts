@@ -415,6 +415,7 @@ test.each<[fault: string, code: string, retryable: boolean, words: string]>([
   ['json', 'MCP_BAD_RESPONSE', false, 'does not answer as an MCP server'],
   ['text', 'MCP_BAD_RESPONSE', false, 'does not answer as an MCP server'],
   ['other-result', 'MCP_BAD_RESPONSE', false, 'does not answer as an MCP server'],
+  ['other-protocol', 'MCP_BAD_RESPONSE', false, "Server's protocol version is not supported"],
   ['not-found', 'MCP_BAD_RESPONSE', false, 'does not answer as an MCP server'],
   ['unauthorized', 'MCP_AUTH', false, 'refused the credentials (401)'],
   ['forbidden', 'MCP_AUTH', false, 'refused the credentials (403)'],

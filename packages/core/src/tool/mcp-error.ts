@@ -37,7 +37,7 @@ export function isSessionUnknown(error: unknown): boolean {
   return status === 404 || status === 400;
 }
 
-/** An answer that is no JSON, or no message of the protocol. */
+/** An answer that is no JSON, or no message of a protocol that we know. */
 function isMisread(error: unknown): boolean {
-  return error instanceof SyntaxError || Array.isArray(Object(error).issues);
+  return error instanceof SyntaxError || Array.isArray(Object(error).issues) || /protocol version/i.test(messageOf(error));
 }

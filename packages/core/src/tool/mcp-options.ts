@@ -29,7 +29,7 @@ export interface McpToolsOptions {
   readonly timeoutMs?: number;
   /** What to do when the server has gone. */
   readonly reconnect?: McpReconnectOptions;
-  /** True: a server that cannot be reached is no failure; the tools come when it can. Default false. */
+  /** True: a server that cannot be connected to is told to `onError` and fails nothing; its tools come when it can. Default false. */
   readonly optional?: boolean;
   /** Checks arguments before they are sent: `jsonSchema` of `@isoloop/core/json-schema`. Default: the server checks them. */
   readonly schema?: (schema: JsonObject) => StandardSchema;

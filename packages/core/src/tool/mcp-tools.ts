@@ -57,7 +57,7 @@ export class McpTools implements ToolSet {
   /** The first connection. */
   async open(): Promise<void> {
     try {
-      await this.#connect();
+      if (!this.#session) await this.#connect();
     } catch (error) {
       if (!this.#options.optional || (error as AgentError).code === 'CONFIGURATION') throw error;
       this.#report(error);
@@ -89,7 +89,7 @@ export class McpTools implements ToolSet {
     return this;
   }
 
-  /** The tools as they are now, in the server's order. */
+  /** The tools as they are now, in the server's order: a `Toolkit` of them does not follow the server's changes. */
   list(): readonly Tool[] {
     return [...this.#tools.values()];
   }

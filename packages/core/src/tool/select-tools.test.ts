@@ -232,6 +232,15 @@ test('a hook that changes the question comes before; the window is fitted with t
   expect(counted).toEqual([1]);
 });
 
+test('a model without tools has nothing chosen for', async () => {
+  const by = vi.fn<ToolSelector>(() => []);
+  const model = new ScriptedModel(['ok']);
+  const plain = { provider: 'p', modelId: 'm', features: { tools: false, media: [] }, stream: model.stream.bind(model) };
+  const agent = new ReActAgent({ name: 'a', model: plain, tools: [remote('a')], extensions: [selectTools({ by })] });
+  await agent.call('Hi');
+  expect(by).not.toHaveBeenCalled();
+});
+
 test('a message without a text has all tools', async () => {
   const by = vi.fn<ToolSelector>(() => []);
   const { agent, shown } = setUp(['ok'], [remote('a')], { by });

@@ -95,7 +95,7 @@ function lastOf(messages: readonly Msg[]): Msg | undefined {
 
 /** Chooses anew where the question or the tools are others than before. An abort leaves it as it is: no request follows. */
 async function select({ run, selection }: Selecting, options: SelectToolsOptions, asked: Msg | undefined): Promise<void> {
-  if (run.cut) return;
+  if (run.cut || !run.setup.model.features.tools) return;
   const question = asked ? textOf(asked).trim() : '';
   const { all } = selection;
   const key = JSON.stringify([question, ...all.map(({ name, description }) => [name, description])]);
