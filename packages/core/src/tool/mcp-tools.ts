@@ -127,22 +127,21 @@ export class McpTools implements ToolSet {
   async #openSession(): Promise<McpSession> {
     const { signal } = this.#closing;
     signal.throwIfAborted();
-    let session: McpSession | undefined;
-    let isGone = false;
-    const opened = await openMcpSession(this.#options, signal, {
+    const own: { session?: McpSession; isGone?: boolean } = {};
+    const session = await openMcpSession(this.#options, signal, {
       onGone: () => {
-        isGone = true;
+        own.isGone = true;
         // One that was left before may still say so.
-        if (session) this.#lose(session);
+        if (own.session) this.#lose(own.session);
       },
       onListChanged: () => void this.#listTools(),
     });
-    if (signal.aborted || isGone) {
-      await opened.close();
+    if (signal.aborted || own.isGone) {
+      await session.close();
       signal.throwIfAborted();
       throw new AgentError('MCP_UNREACHABLE', `The MCP server "${this.name}" went away.`, { retryable: true });
     }
-    session = opened;
+    own.session = session;
     this.#session = session;
     this.#instructions = session.instructions;
     this.#retrying?.abort();
