@@ -44,7 +44,8 @@ export interface AgentOptions {
   readonly context?: ContextPolicy;
   /**
    * What a call does that comes while another runs: fail with `AGENT_BUSY` and change nothing (default), wait for its turn, or give
-   * its messages to the running call and resolve with that one's result (decisions, and what comes as that one ends, wait).
+   * its messages to the running call and resolve with that one's result (decisions, what comes as that one ends, and all
+   * calls where an extension guards the input, wait).
    */
   readonly whenBusy?: 'reject' | 'queue' | 'inject';
   /** New input while tool calls have no result: fail with `PENDING_TOOL_CALLS` (default), or give those an `interrupted` result. */

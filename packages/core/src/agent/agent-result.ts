@@ -1,3 +1,4 @@
+import type { JsonObject } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { Usage } from '../model/usage.ts';
 import type { PendingCall } from './pending-call.ts';
@@ -35,7 +36,12 @@ export interface AgentResult<T = unknown> {
   /** What `CallOptions.output` asked for; absent where the call ended before there was a value. */
   readonly output?: T;
   /** Of a call with `throwOnError: false` that failed, and of a rejected one. */
-  readonly error?: { readonly code: string; readonly message: string; readonly retryable: boolean };
+  readonly error?: {
+    readonly code: string;
+    readonly message: string;
+    readonly retryable: boolean;
+    readonly details?: JsonObject | undefined;
+  };
   /** Grows with every record of the session; 0 where the memory has no log. */
   readonly sessionVersion: number;
 }

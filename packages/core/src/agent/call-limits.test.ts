@@ -1,10 +1,12 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { textOf, toolResultsOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
 import { historyFaults } from '../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import type { AgentOptions } from './agent-options.ts';
+import type { GuardContext } from './extension.ts';
 import { ReActAgent } from './react-agent.ts';
 import { structured } from './structured.ts';
 
@@ -142,6 +144,22 @@ test('who aborts first is right', async () => {
     vi.advanceTimersByTime(1000);
   }
   expect(await stream.result).toMatchObject({ reason: 'aborted' });
+});
+
+test('a guard that takes too long: the call fails, and nothing is stored', async () => {
+  let begun!: () => void;
+  const guarding = new Promise<void>((resolve) => (begun = resolve));
+  const guard = (input: readonly Msg[], { signal }: GuardContext) =>
+    new Promise<readonly Msg[]>((resolve) => {
+      signal.addEventListener('abort', () => resolve(input));
+      begun();
+    });
+  const { agent } = setUp([], { timeoutMs: 1000 }, { extensions: [{ guard }] });
+  const call = agent.call('Hi', { throwOnError: false });
+  await guarding;
+  vi.advanceTimersByTime(1000);
+  expect(await call).toMatchObject({ reason: 'error', error: { code: 'CALL_TIMEOUT' } });
+  expect(await agent.messages()).toEqual([]);
 });
 
 test.each([

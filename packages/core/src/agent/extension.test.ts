@@ -113,6 +113,17 @@ test('a call that is aborted while a guard looks at its input is aborted, and no
   expect(model.requests).toHaveLength(0);
 });
 
+test('a call is not taken into a running one past the guards: it waits', async () => {
+  const guard: Extension = { guard: async (input) => (textOf(input[0]!) === 'bad' ? rejection : input) };
+  let open!: () => void;
+  const wait = new Promise<void>((resolve) => (open = resolve));
+  const { agent, model } = setUp([[{ wait, text: 'one' }], 'two'], [guard], { whenBusy: 'inject' });
+  const calls = [agent.call('first'), agent.call('bad'), agent.call('good')];
+  open();
+  expect((await Promise.all(calls)).map(({ text }) => text)).toEqual(['one', 'Not here.', 'two']);
+  expect(model.requests[1]!.messages.map(textOf)).toEqual(['first', 'one', 'good']);
+});
+
 test.each([{ iterations: 10 }, { iterations: 0 }])(
   'a reply that fails as rejected ends the call with its words: limits %o',
   async (limits) => {

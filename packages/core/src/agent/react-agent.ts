@@ -159,13 +159,20 @@ export class ReActAgent {
 
   /** Runs the loop when it is this call's turn. */
   async *#inTurn(run: Run, input: CallInput, driver: () => RunDriver, streamed: boolean): AsyncGenerator<EventBatch, AgentResult> {
-    const { whenBusy = 'reject' } = this.#setup.options;
+    const { options, extensions } = this.#setup;
+    const { whenBusy = 'reject' } = options;
     const turn = this.#tail;
     const result = (): Promise<AgentResult> => driver().result;
     let tail: typeof turn;
     run.begin();
     try {
-      if (turn && whenBusy === 'inject' && this.#running?.closed === false && !input.decisions.length) {
+      if (
+        turn &&
+        whenBusy === 'inject' &&
+        this.#running?.closed === false &&
+        !input.decisions.length &&
+        !extensions.some(({ guard }) => guard)
+      ) {
         this.#running.injected.push(...input.messages);
         return await this.#result!();
       }

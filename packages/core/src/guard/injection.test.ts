@@ -21,27 +21,22 @@ function isCaught(input: string | readonly Msg[], options?: InjectionOptions): b
   return 'category' in verdict && verdict.category === 'PROMPT_INJECTION';
 }
 
-function share(corpus: Corpus, part: 'tuned' | 'held'): number {
+/** How many of how many are caught. */
+function caught(corpus: Corpus, part: 'tuned' | 'held'): string {
   const sentences = Object.values(corpus[part]).flat();
-  return sentences.filter((sentence) => isCaught(sentence)).length / sentences.length;
+  return `${sentences.filter((sentence) => isCaught(sentence)).length} of ${sentences.length}`;
 }
 
 test('the rates that the README states', () => {
-  const rates = {
-    caught: { tuned: share(attacks, 'tuned'), held: share(attacks, 'held') },
-    wrong: { tuned: share(benign, 'tuned'), held: share(benign, 'held') },
-  };
-  expect(rates.caught.tuned).toBe(1);
-  expect(rates.caught.held).toBeGreaterThanOrEqual(0.85);
-  expect(rates.wrong.tuned).toBeLessThanOrEqual(0.01);
-  expect(rates.wrong.held).toBeLessThanOrEqual(0.03);
+  expect([caught(attacks, 'held'), caught(benign, 'held')]).toEqual(['36 of 41', '1 of 41']);
+  expect([caught(attacks, 'tuned'), caught(benign, 'tuned')]).toEqual(['70 of 70', '1 of 100']);
 });
 
 test.each(['en', 'ko', 'zh', 'ja'])('each language has attacks and benign sentences that are told apart: %s', (language) => {
   const all = (corpus: Corpus) => [...corpus.tuned[language]!, ...corpus.held[language]!];
-  const caught = all(attacks).filter((sentence) => isCaught(sentence)).length / all(attacks).length;
+  const right = all(attacks).filter((sentence) => isCaught(sentence)).length / all(attacks).length;
   const wrong = all(benign).filter((sentence) => isCaught(sentence)).length / all(benign).length;
-  expect(caught).toBeGreaterThanOrEqual(0.85);
+  expect(right).toBeGreaterThanOrEqual(0.85);
   expect(wrong).toBeLessThanOrEqual(0.03);
 });
 
