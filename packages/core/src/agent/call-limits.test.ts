@@ -149,9 +149,9 @@ test('who aborts first is right', async () => {
 test('a guard that takes too long: the call fails, and nothing is stored', async () => {
   let begun!: () => void;
   const guarding = new Promise<void>((resolve) => (begun = resolve));
-  const guard = (input: readonly Msg[], { signal }: GuardContext) =>
+  const guard = (given: readonly Msg[], { signal }: GuardContext) =>
     new Promise<readonly Msg[]>((resolve) => {
-      signal.addEventListener('abort', () => resolve(input));
+      signal.addEventListener('abort', () => resolve(given));
       begun();
     });
   const { agent } = setUp([], { timeoutMs: 1000 }, { extensions: [{ guard }] });
