@@ -301,6 +301,29 @@ test('the waits before five attempts double up to a limit; then a call connects 
   expect(await resultOf(tools, 'add', { a: 1, b: 2 })).toMatchObject({ output: '3' });
 });
 
+test('the tools of an optional server are told of when they come; a listener that throws breaks nothing', async () => {
+  const server = newServer();
+  const errors: AgentError[] = [];
+  const told: number[] = [];
+  await server.ask('down');
+  const tools = await server.open({
+    optional: true,
+    reconnect: { attempts: 0 },
+    include: ['add'],
+    onError: (error) => errors.push(error),
+    onToolsChanged: (now) => {
+      told.push(now.length);
+      throw new Error('listener');
+    },
+  });
+  await server.ask('up');
+  await tools.refresh();
+  expect(told).toEqual([1]);
+  expect(errors).toMatchObject([{ code: 'MCP_UNREACHABLE' }, { code: 'INTERNAL', message: 'listener' }]);
+  await tools.open();
+  expect(await server.count('list')).toBe(4);
+});
+
 test('a server that is down is an error result; the next call finds it when it is back', async () => {
   const server = newServer();
   const tools = await server.open({ reconnect: { attempts: 0 } });

@@ -41,6 +41,8 @@ export class McpTools implements ToolSet {
   #opening: Promise<McpSession> | undefined;
   /** Raised when there is nothing left to reconnect to. */
   #retrying: AbortController | undefined;
+  /** From then on changes are told. */
+  #isOpened = false;
   #listed = '';
   #tools: ReadonlyMap<string, Tool> = new Map();
   #schemas: readonly ToolSchema[] = [];
@@ -62,6 +64,8 @@ export class McpTools implements ToolSet {
       if (!this.#options.optional || (error as AgentError).code === 'CONFIGURATION') throw error;
       this.#report(error);
       void this.#reconnect();
+    } finally {
+      this.#isOpened = true;
     }
   }
 
@@ -127,14 +131,17 @@ export class McpTools implements ToolSet {
   async #openSession(): Promise<McpSession> {
     const { signal } = this.#closing;
     signal.throwIfAborted();
-    const own: { session?: McpSession; isGone?: boolean } = {};
+    const own: { session?: McpSession; isGone?: boolean; isStale?: boolean } = {};
     const session = await openMcpSession(this.#options, signal, {
       onGone: () => {
         own.isGone = true;
         // One that was left before may still say so.
         if (own.session) this.#lose(own.session);
       },
-      onListChanged: () => void this.#listTools(),
+      onListChanged: () => {
+        own.isStale = true;
+        if (own.session) void this.#listTools();
+      },
     });
     if (signal.aborted || own.isGone) {
       await session.close();
@@ -145,7 +152,10 @@ export class McpTools implements ToolSet {
     this.#session = session;
     this.#instructions = session.instructions;
     this.#retrying?.abort();
+    this.#retrying = undefined;
     this.#take(session.tools);
+    // It changed while it was listed.
+    if (own.isStale) void this.#listTools();
     return session;
   }
 
@@ -160,7 +170,8 @@ export class McpTools implements ToolSet {
   async #reconnect(): Promise<void> {
     const { attempts = 5, firstDelayMs = 5_000, maxDelayMs = 60_000, sleep = wait } = this.#options.reconnect ?? {};
     if (this.#retrying) return;
-    const { signal } = (this.#retrying = new AbortController());
+    const retrying = (this.#retrying = new AbortController());
+    const { signal } = retrying;
     try {
       for (let attempt = 0; attempt < attempts; attempt += 1) {
         await sleep(Math.min(firstDelayMs * 2 ** attempt, maxDelayMs), signal);
@@ -175,7 +186,7 @@ export class McpTools implements ToolSet {
     } catch (error) {
       this.#report(error);
     } finally {
-      this.#retrying = undefined;
+      if (this.#retrying === retrying) this.#retrying = undefined;
     }
   }
 
@@ -200,7 +211,6 @@ export class McpTools implements ToolSet {
   #take(listed: readonly ServerTool[]): void {
     const text = JSON.stringify(listed);
     if (text === this.#listed || this.#closing.signal.aborted) return;
-    const isFirst = !this.#listed;
     this.#listed = text;
     const call = (name: string) => (input: unknown, context: ToolContext) => this.#call(name, input as JsonObject, context);
     const tools = nameTools(listed, this.#options).map(([name, tool]) =>
@@ -208,11 +218,11 @@ export class McpTools implements ToolSet {
     );
     this.#tools = new Map(tools.map((tool) => [tool.name, tool]));
     this.#schemas = tools.map(({ schema }) => schema);
-    if (isFirst) return;
+    if (!this.#isOpened) return;
     try {
       this.#options.onToolsChanged?.(tools);
     } catch (error) {
-      this.#report(error);
+      this.#report(AgentError.from(error));
     }
   }
 
