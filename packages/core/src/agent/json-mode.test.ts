@@ -82,6 +82,14 @@ test('a second miss fails the call, with the raw text', async () => {
   expect((await memory.read()).map(textOf)).toEqual(['Which city?', '{"name": "Rome"']);
 });
 
+test('of several values that do not fit the first is told about', async () => {
+  const { agent, model } = setUp(['```{"people":1}``` or ```{"name":"Rome"}```', JSON.stringify(rome)]);
+  await agent.call('?', { output: jsonMode(City) });
+  const told = textOf(model.requests[1]!.messages.at(-1)!);
+  expect(told).toContain('name: ');
+  expect(told).not.toContain('people: ');
+});
+
 test('attempts can be changed', async () => {
   await expect(setUp(['no']).agent.call('?', { output: jsonMode(City, { attempts: 1 }) })).rejects.toMatchObject({
     code: 'OUTPUT_INVALID',
@@ -140,6 +148,7 @@ test('YAML that fits is the output, and stays YAML', async () => {
 
 test.each([
   [`\`\`\`yaml\n${yaml}\`\`\``, yaml.trimEnd()],
+  [`\`\`\`\n${yaml}\`\`\``, yaml.trimEnd()],
   [`Here you are:\n\n\`\`\`yml\n  name: Rome\n  people: 2800000\n\`\`\`\nBye.`, '  name: Rome\n  people: 2800000'],
 ])('the fence around YAML is left out of %j, and a reader is told', async (reply, kept) => {
   const { agent } = setUp([reply]);

@@ -233,6 +233,16 @@ test('a search that is over its time is told so by its signal', async () => {
   expect(signal?.aborted).toBe(true);
 });
 
+test('what comes after its time is told no more', async () => {
+  let answer: (documents: readonly RetrievedDocument[]) => void = () => {};
+  const late = new Promise<readonly RetrievedDocument[]>((resolve) => (answer = resolve));
+  const { agent, errors } = make(['ok'], { retriever: { retrieve: () => late }, timeoutMs: 1 });
+  await agent.call('Hello');
+  answer([null as never]);
+  for (let turn = 0; turn < 20; turn++) await late;
+  expect(errors.map(({ message }) => message)).toEqual(['The retriever was silent for 1 ms']);
+});
+
 test('an onError that throws, and none, do not fail the call', async () => {
   const warn = vi.spyOn(console, 'warn').mockReturnValue();
   const retriever: Retriever = { retrieve: () => Promise.reject(new Error('boom')) };

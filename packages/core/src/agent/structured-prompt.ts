@@ -24,7 +24,7 @@ export function promptOutput(run: Run, { schema, attempts, responseSchema, forma
     const before = first?.role === 'system' ? first : undefined;
     // The same object each time: its wire form is cached on it.
     if (!system || system.before !== before) system = { before, message: withInstruction(run, before, told) };
-    const isOffered = format.name === 'JSON' && (responseSchema ?? !request.tools.length) && schema.jsonSchema['type'] === 'object';
+    const isOffered = (responseSchema ?? !request.tools.length) && schema.jsonSchema['type'] === 'object';
     const messages = [system.message, ...(before ? rest : request.messages)];
     return { ...request, messages, ...(isOffered && { responseSchema: schema.jsonSchema }) };
   };

@@ -62,14 +62,23 @@ test('a chunk begins with the last sentences of the one before', () => {
 test('a sentence that is too long is cut, between words where there are any, never within a character', () => {
   const words = Array.from({ length: 300 }, (_, index) => `word${index}`).join(' ');
   for (const chunk of chunkText(words, { maxTokens: 40, overlap: 0 })) expect(chunk).toMatch(/^word\d+( word\d+)*$/);
-  for (const text of ['😀'.repeat(500), 'e\u0301'.repeat(1_000), '漢字'.repeat(500), 'a'.repeat(4_000)]) {
-    const chunks = chunkText(text, { maxTokens: 40, overlap: 0 });
-    expect(chunks.length).toBeGreaterThan(5);
-    expect(chunks.join('')).toBe(text);
-    for (const chunk of chunks) {
-      expect(estimateTokens(chunk)).toBeLessThanOrEqual(40);
-      expect(chunk).not.toMatch(/\p{Cs}/u);
-      expect(chunk).not.toMatch(/^\p{M}/u);
+  for (const text of [
+    '😀'.repeat(500),
+    'e\u0301'.repeat(1_000),
+    '👩\u200d🚀'.repeat(300),
+    'e\u0301\u0323'.repeat(1_000),
+    '漢字'.repeat(500),
+    'a'.repeat(4_000),
+  ]) {
+    for (const maxTokens of [40, 41, 43, 45, 50, 55]) {
+      const chunks = chunkText(text, { maxTokens, overlap: 0 });
+      expect(chunks.length).toBeGreaterThan(5);
+      expect(chunks.join('')).toBe(text);
+      for (const chunk of chunks) {
+        expect(estimateTokens(chunk)).toBeLessThanOrEqual(maxTokens);
+        expect(chunk).not.toMatch(/\p{Cs}/u);
+        expect(chunk).not.toMatch(/^[\p{M}\u200d]/u);
+      }
     }
   }
 });
@@ -79,6 +88,13 @@ test('every text comes to an end, and costs no more than its length', () => {
     const text = piece.repeat(100_000);
     const chunks = chunkText(text, { maxTokens: 100, overlap: 49 });
     expect(chunks.join('').length).toBeLessThanOrEqual(text.length * 2);
+  }
+});
+
+test('a long run of what may end a sentence costs no more than its length', () => {
+  for (const piece of ['.', '?', '…', '"', '."', ' ']) {
+    const text = `x.${piece.repeat(200_000)}x`;
+    expect(chunkText(text, { maxTokens: 100, overlap: 0 }).join('').length).toBeLessThanOrEqual(text.length);
   }
 });
 

@@ -16,11 +16,10 @@ interface Piece {
 }
 
 /**
- * A sentence with what closes it and the blanks behind it, or a line. A full stop of a script with spaces ends one before a blank only.
- * What may follow the first part always does, so that no text makes it go back.
+ * Where a sentence or a line ends, with what closes it and the blanks behind it. A full stop of a script with spaces ends one before a
+ * blank only. A run of them is tried once, from its start: no text costs more than its length.
  */
-const sentence =
-  /(?:[^.!?…。！？｡．\n]|[.!?…]+(?!["'”’)\]]*(?:\s|$)))*(?:[.!?…]+["'”’)\]]*|[。！？｡．]+[」』）”’"')\]】》]*|\n|$)[^\S\n]*\n*/gu;
+const border = /(?:(?<![.!?…])[.!?…]+["'”’)\]]*(?=\s|$)|[。！？｡．]+[」』）”’"')\]】》]*|\n)\s*/gu;
 
 /**
  * A text in pieces for an index, each a part of it as it stands: cut between paragraphs where it can be, else between sentences (Chinese,
@@ -74,8 +73,8 @@ function joined(pieces: readonly Piece[], start: number, end: number): string {
 }
 
 function piecesOf(text: string, maxTokens: number): readonly Piece[] {
-  return (text.match(sentence) ?? []).filter(Boolean).flatMap((part) => {
-    const ends = /\n[^\S\n]*\n\s*$/.test(part);
+  return sentencesOf(text).flatMap((part) => {
+    const ends = /\n[^\S\n]*\n/.test(part.slice(part.trimEnd().length));
     return cutLong(part, maxTokens).map((piece, index, all) => ({
       text: piece,
       // What is rounded down in each is not to add up.
@@ -85,6 +84,17 @@ function piecesOf(text: string, maxTokens: number): readonly Piece[] {
   });
 }
 
+function sentencesOf(text: string): readonly string[] {
+  const sentences: string[] = [];
+  let start = 0;
+  for (const { index, 0: found } of text.matchAll(border)) {
+    sentences.push(text.slice(start, index + found.length));
+    start = index + found.length;
+  }
+  if (start < text.length) sentences.push(text.slice(start));
+  return sentences;
+}
+
 /** A sentence longer than a chunk, in parts of about half a chunk, so that none of them is too long: between words where there are any. */
 function cutLong(part: string, maxTokens: number): readonly string[] {
   const tokens = estimateTokens(part);
@@ -92,13 +102,18 @@ function cutLong(part: string, maxTokens: number): readonly string[] {
   const length = Math.max(1, Math.floor((part.length / tokens) * (maxTokens / 2)));
   const parts: string[] = [];
   for (let start = 0; start < part.length;) {
-    let end = Math.min(start + length, part.length);
-    const blank = part.lastIndexOf(' ', end);
-    if (end < part.length && blank > start + length / 2) end = blank + 1;
-    // No half of a surrogate pair, no mark or joiner without its letter.
-    while (end < part.length && /^(?:[\uDC00-\uDFFF]|\p{M}|\u200d)/u.test(part.slice(end, end + 2))) end++;
+    let end = start + length;
+    const blank = part.slice(start, end + 1).lastIndexOf(' ');
+    if (end < part.length && blank > length / 2) end = start + blank + 1;
+    end = endOfCharacter(part, end);
     parts.push(part.slice(start, end));
     start = end;
   }
   return parts;
+}
+
+/** Not within a surrogate pair, nor between a letter and its marks, of which no language puts more than a few. */
+function endOfCharacter(text: string, at: number): number {
+  const follow = /^(?:[\uDC00-\uDFFF]|\p{M}|\u200d.?)(?:\p{M}|\u200d.?){0,15}/su.exec(text.slice(at, at + 40));
+  return at + (follow?.[0].length ?? 0);
 }

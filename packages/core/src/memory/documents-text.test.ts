@@ -6,6 +6,7 @@ test('numbered, with their sources', () => {
   const documents = [{ content: ' One.\n', source: 'a.md' }, { content: 'Two.\n\nMore.' }, { content: '三', source: '手册\n第一章' }];
   expect(documentsText(documents)).toBe('[1] Source: a.md\nOne.\n\n---\n\n[2]\nTwo.\n\nMore.\n\n---\n\n[3] Source: 手册 第一章\n三');
   expect(documentsText([])).toBe('');
+  expect(documentsText([{ content: 'x', source: 'y'.repeat(1_000) }])).toHaveLength(300 + '[1] Source: \nx'.length);
 });
 
 test('no content poses as another document', () => {

@@ -227,6 +227,19 @@ test('a listing that lags neither loses what is new nor brings back what is gone
   expect(await store.keys('')).toHaveLength(1);
 });
 
+test('an older document that shows up late does not take the place of a newer one', async () => {
+  const { again, store } = open();
+  await again().add([{ id: 'a', content: 'tea older' }]);
+  const listed = await store.keys('');
+  const newer = keywordRetriever({ store }, { now: () => 2 });
+  const keys = vi.spyOn(store, 'keys').mockResolvedValue([]);
+  await newer.add([{ id: 'a', content: 'tea newer' }]);
+  keys.mockResolvedValue(listed);
+  expect((await newer.retrieve('tea')).map(({ content }) => content)).toEqual(['tea newer']);
+  keys.mockRestore();
+  expect((await again().retrieve('tea')).map(({ content }) => content)).toEqual(['tea newer']);
+});
+
 test('of two that write one document the same wins everywhere', async () => {
   const { again } = open();
   const [one, other] = [again(), again()];

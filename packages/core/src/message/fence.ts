@@ -3,10 +3,10 @@ const tags: readonly string[] = ['retrieved_context', 'response_format', 'long_t
 
 /**
  * Text that comes from outside between `<name>` and `</name>`. It stays as it is, but for the `<` of what could end the block or pose
- * as another one (a tag of this library's, of `name` or of `others`), which becomes `&lt;`.
+ * as another one (a tag of this library's, of `name` or of `others`), which becomes `&lt;`, and for what `cleanText` takes out.
  */
 export function fence(name: string, text: string, others: readonly string[] = []): string {
-  return `<${name}>\n${withoutTags(text, [name, ...others])}\n</${name}>`;
+  return `<${name}>\n${withoutTags(cleanText(text), [name, ...others])}\n</${name}>`;
 }
 
 function withoutTags(text: string, names: readonly string[]): string {
