@@ -35,6 +35,26 @@ test('the limit', async () => {
   expect((await agent.messages()).map(textOf)).not.toContain('Say what you have found.');
 });
 
+test('limits of calls, tokens and time', async () => {
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }, { name: 'look' }, { name: 'look' }] }, 'I looked twice.']);
+
+  // #region call-limits
+  const bounded = new ReActAgent({
+    name: 'assistant',
+    model,
+    tools,
+    limits: {
+      toolCalls: 2, // what is beyond has an error result, then the model is asked without tools
+      tokens: 50_000, // in and out; looked at before each request, then `onLimit` answers
+      timeoutMs: 60_000, // of the whole call; fails with CALL_TIMEOUT
+    },
+  });
+  const looked = await bounded.call('Look three times.'); // 'limit'
+  // #endregion
+
+  expect(looked).toMatchObject({ reason: 'limit', text: 'I looked twice.' });
+});
+
 test('a busy agent', async () => {
   const model = new ScriptedModel(['One.', 'Two.', 'Three.', 'Both.']);
 

@@ -220,3 +220,58 @@ test('a busy agent neither saves nor loads', async () => {
   controller.abort();
   expect((await run).reason).toBe('aborted');
 });
+
+/** A memory whose next read waits until it is let go. */
+function heldMemory() {
+  const memory = new InMemoryMemory();
+  let letGo!: () => void;
+  const held = new Promise<void>((resolve) => (letGo = resolve));
+  let reads = 0;
+  const slow: Memory = {
+    append: (messages) => memory.append(messages),
+    delete: (ids) => memory.delete(ids),
+    clear: () => memory.clear(),
+    async read() {
+      if (reads++ === 0) await held;
+      return memory.read();
+    },
+  };
+  return { slow, letGo };
+}
+
+test('a call that comes while the store is read: neither saved nor loaded half', async () => {
+  for (const saves of [true, false]) {
+    const { slow, letGo } = heldMemory();
+    const { agent } = setUp([{ toolCalls: [{ name: 'pay', input: { sum: 5 } }] }], slow);
+    const state = await saveState(setUp([]).agent);
+    const acting = (saves ? saveState(agent) : loadState(agent, state)).catch((error: unknown) => error);
+    await agent.call('Pay 5');
+    letGo();
+    expect(await acting).toMatchObject({ code: 'AGENT_BUSY' });
+    expect(await agent.messages()).toHaveLength(2);
+  }
+});
+
+test.each([1n, () => {}, Symbol('x'), undefined, null, { toJSON: 1 }])('a version that is no number: %s', async (given) => {
+  const { agent } = setUp([]);
+  await expect(loadState(agent, { version: given })).rejects.toMatchObject({ code: 'INVALID_STATE' });
+});
+
+test('no agent at all', async () => {
+  await expect(saveState(undefined as never)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  await expect(loadState({} as never, {})).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+});
+
+test('a store that fails at every step is told of by its first failure', async () => {
+  const { agent } = setUp(['ok']);
+  const state = await saveState(agent);
+  let reads = 0;
+  const broken: Memory = {
+    append: async () => {},
+    delete: async () => {},
+    clear: () => Promise.reject(new Error('first')),
+    read: () => (reads++ === 0 ? Promise.resolve([]) : Promise.reject(new Error('second'))),
+  };
+  const other = setUp([], broken);
+  await expect(loadState(other.agent, state)).rejects.toThrow('first');
+});

@@ -1,4 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
 import { isRecord } from '../message/is-record.ts';
 import type { Msg } from '../message/msg.ts';
 import { openCalls } from '../message/tool-pairs.ts';
@@ -23,9 +24,13 @@ export interface AgentState {
 export async function saveState(agent: ReActAgent): Promise<AgentState> {
   checkIdle(agent);
   const { calls, interrupted, suspendedRun = null } = agent.status;
+  const before = agent.status.runs;
+  const messages = await agent.messages();
+  // A call that came while the store was read may have changed one of the two.
+  if (agent.status.runs !== before) throw busy(agent);
   return structuredClone({
     version,
-    messages: await agent.messages(),
+    messages,
     activeGroups: agent.tools.activeGroups?.() ?? null,
     interrupted,
     calls: Object.fromEntries(calls),
@@ -43,19 +48,26 @@ export async function loadState(agent: ReActAgent, state: unknown): Promise<void
   const { messages, activeGroups, interrupted, calls, suspendedRun } = parseState(state);
   const { memory, tools, status } = agent;
   const groupsBefore = tools.activeGroups?.();
+  const before = status.runs;
   const messagesBefore = await memory.read();
+  if (status.runs !== before) throw busy(agent);
   try {
     if (activeGroups) setGroups(agent, activeGroups);
     await replaceMessages(agent, messages);
   } catch (error) {
     if (groupsBefore) tools.setActiveGroups?.(groupsBefore);
-    if ((await memory.read()) !== messagesBefore) await replaceMessages(agent, messagesBefore).catch(() => {});
+    // The store's first error is the one to tell.
+    await restore(agent, messagesBefore).catch(() => {});
     throw error;
   }
   status.interrupted = interrupted;
   status.suspendedRun = suspendedRun ?? undefined;
   status.calls.clear();
   for (const [id, call] of Object.entries(calls)) status.calls.set(id, call);
+}
+
+async function restore(agent: ReActAgent, messages: readonly Msg[]): Promise<void> {
+  if ((await agent.memory.read()) !== messages) await replaceMessages(agent, messages);
 }
 
 async function replaceMessages({ memory }: ReActAgent, messages: readonly Msg[]): Promise<void> {
@@ -77,13 +89,21 @@ function setGroups({ tools }: ReActAgent, names: readonly string[]): void {
 }
 
 function checkIdle(agent: ReActAgent): void {
-  if (agent.busy) throw new AgentError('AGENT_BUSY', `The agent "${agent.name}" is busy.`);
+  checkFields('INVALID_INPUT', 'The agent', agent, 'messages:function');
+  if (agent.busy) throw busy(agent);
+}
+
+function busy({ name }: ReActAgent): AgentError {
+  return new AgentError('AGENT_BUSY', `The agent "${name}" is busy.`);
 }
 
 function parseState(value: unknown): AgentState {
   const state: unknown = clone(value);
   if (!isRecord(state)) throw invalid('it is no object');
-  if (state['version'] !== version) throw invalid(`its version is ${JSON.stringify(state['version'])}, not ${version}`);
+  if (state['version'] !== version)
+    throw invalid(
+      `its version is ${String(Object(state['version']) === state['version'] ? 'an object' : state['version'])}, not ${version}`,
+    );
   const { activeGroups, interrupted, calls, suspendedRun } = state;
   let messages: readonly Msg[];
   try {

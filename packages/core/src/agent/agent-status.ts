@@ -4,6 +4,8 @@ import type { CallState } from './call-state.ts';
 export interface AgentStatus {
   /** The open tool calls, by id. */
   readonly calls: Map<string, CallState>;
+  /** How many calls have had their turn. */
+  runs: number;
   /** Whether the last call was interrupted. */
   interrupted: boolean;
   /** The run that the next call goes on with. */

@@ -13,7 +13,10 @@ import { tool, type ToolOptions } from '../tool/tool.ts';
 import { Toolkit } from '../tool/toolkit.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { agentTool } from './agent-tool.ts';
+import { summarize } from './limit.ts';
+import { longTermMemory } from './long-term-memory.ts';
 import { ReActAgent } from './react-agent.ts';
+import { structured } from './structured.ts';
 
 /** What JavaScript, or JSON read from somewhere, may give in place of what the types ask for. */
 const wrong = <T>(value: unknown): T => value as T;
@@ -297,4 +300,27 @@ test('groups are switched by an array of names', () => {
   expect(() => kit.updateGroups(['g'], wrong(undefined))).toThrow(failure('INVALID_INPUT', 'active must be boolean'));
   expect(() => kit.setActiveGroups(wrong(null))).toThrow(failure('INVALID_INPUT', 'names must be array'));
   expect(kit.activeGroups()).toEqual(['g']);
+});
+
+test.each([
+  ['longTermMemory()', () => longTermMemory(undefined as never)],
+  ['longTermMemory(null)', () => longTermMemory(null as never)],
+  ['a select that is no function', () => longTermMemory({ memory: { retrieve() {}, record() {} }, select: 1 } as never)],
+  ['structured(schema, null)', () => structured(z.object({}), null as never)],
+  ['a mode that has no JSON', () => structured(z.object({}), { mode: 1n } as never)],
+  ['attempts that have no text', () => structured(z.object({}), { attempts: Symbol('x') } as never)],
+  ['summarize(null)', () => summarize(null as never)],
+  ['a prompt that is no text', () => summarize({ prompt: 5 } as never)],
+])('%s: refused with a code', (_what, make) => {
+  expect(make).toThrow(expect.objectContaining({ name: 'AgentError', code: 'CONFIGURATION' }));
+});
+
+test('attach() with what is no place in a run', async () => {
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['ok']) });
+  const stream = agent.stream('Hi', { detached: true });
+  await stream.result;
+  for (const options of [null, { afterSeq: 'x' }, { runId: 5 }]) {
+    expect(() => agent.attach(options as never)).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));
+  }
+  expect(agent.attach({ afterSeq: 0 })).not.toBeNull();
 });

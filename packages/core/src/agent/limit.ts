@@ -1,4 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
 import type { EventBatch } from '../hook/agent-event.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import { fitRequest } from './fit-request.ts';
@@ -15,6 +16,7 @@ export interface SummarizeOptions {
 
 /** One more request without tools that asks for an answer from what is known (AgentScope: `summarizing`). */
 export function summarize(options: SummarizeOptions = {}): OnLimit {
+  checkFields('CONFIGURATION', 'summarize()', options, 'prompt:string|?');
   const { prompt = 'Your steps are used up. Answer now from what you have found.' } = options;
   return async function* (run) {
     const reply = yield* askAtLimit(run, prompt);

@@ -1,4 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
 import type { LongTermMemory } from '../memory/long-term-memory.ts';
 import type { MessageContext } from '../message/create-message.ts';
 import type { Msg } from '../message/msg.ts';
@@ -42,8 +43,9 @@ export interface LongTermMemoryOptions extends MessageContext {
 }
 
 /** Throws `CONFIGURATION` for what is none of an option's values. */
-export function checkLongTermOptions({ mode = 'both', role = 'user', scope = 'all', ...options }: LongTermMemoryOptions): void {
-  const { memory, limit = 1, maxTokens = 1, timeoutMs = 1 } = options;
+export function checkLongTermOptions(options: LongTermMemoryOptions): void {
+  checkFields('CONFIGURATION', 'longTermMemory', options, 'select:function|? waitUntil:function|? onError:function|?');
+  const { memory, mode = 'both', role = 'user', scope = 'all', limit = 1, maxTokens = 1, timeoutMs = 1 } = options;
   const wrong = (what: string): AgentError => new AgentError('CONFIGURATION', `longTermMemory: ${what}`);
   if (typeof memory?.retrieve !== 'function' || typeof memory.record !== 'function') throw wrong('memory must be a LongTermMemory');
   if (!['auto', 'tools', 'both'].includes(mode)) throw wrong('mode must be auto, tools or both');

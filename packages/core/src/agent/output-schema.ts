@@ -16,5 +16,5 @@ export function readSchema(where: string, source: SchemaLike): Schema<unknown> {
 
 export function checkAttempts(where: string, attempts: number): void {
   if (Number.isInteger(attempts) && attempts >= 1) return;
-  throw new AgentError('CONFIGURATION', `${where}: attempts must be a whole number from 1 on, not ${attempts}.`);
+  throw new AgentError('CONFIGURATION', `${where}: attempts must be a whole number from 1 on, not ${String(attempts)}.`);
 }

@@ -1,4 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
 import type { EventBatch } from '../hook/agent-event.ts';
 import { HookDispatcher } from '../hook/hook-dispatcher.ts';
 import type { Hook } from '../hook/hook.ts';
@@ -30,7 +31,7 @@ export class ReActAgent {
   /** The agent's own: a fork of the toolkit it was given. Groups can be switched here; presets where it is a `Toolkit`. */
   readonly tools: ToolSet;
   /** For `saveState` and `loadState`. */
-  readonly status: AgentStatus = { calls: new Map(), interrupted: false, suspendedRun: undefined };
+  readonly status: AgentStatus = { calls: new Map(), runs: 0, interrupted: false, suspendedRun: undefined };
   readonly #setup: RunSetup;
   readonly #loop: RunAgent;
   #hooks: readonly Hook[];
@@ -97,6 +98,7 @@ export class ReActAgent {
    * A stream that waits for its turn is not the last yet.
    */
   attach(options: { readonly runId?: string; readonly afterSeq?: number } = {}): AgentStream | null {
+    checkFields('INVALID_INPUT', 'attach()', options, 'runId:string|? afterSeq:number|?');
     const driver = this.#driver;
     if (!driver || driver.paced || (options.runId ?? driver.runId) !== driver.runId) return null;
     return new AgentStream(driver, options.afterSeq);
@@ -184,6 +186,7 @@ export class ReActAgent {
       if (turn && run.signal.aborted) return yield* this.#loop(run, undefined);
       if (turn && streamed) this.#driver = driver();
       this.#running = run;
+      this.status.runs += 1;
       this.#result = result;
       const ended = yield* this.#loop(run, input);
       this.status.interrupted = ended.reason === 'interrupted';

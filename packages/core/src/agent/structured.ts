@@ -1,4 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
 import type { InferOutput, SchemaLike } from '../schema/to-schema.ts';
 import type { OutputMode } from './output-mode.ts';
 import { checkAttempts, readSchema } from './output-schema.ts';
@@ -32,11 +33,9 @@ export interface StructuredOptions {
  * what it took to get there does not stay in the log. Throws `CONFIGURATION`.
  */
 export function structured<const S extends SchemaLike>(source: S, options: StructuredOptions = {}): OutputMode<InferOutput<S>> {
+  checkFields('CONFIGURATION', 'structured()', options, 'mode:tool|prompt|? forceTool:boolean|? responseSchema:boolean|?');
   const { mode, attempts = 3, forceTool = true, responseSchema } = options;
   checkAttempts('structured()', attempts);
-  if (mode !== undefined && mode !== 'tool' && mode !== 'prompt') {
-    throw new AgentError('CONFIGURATION', `structured(): mode must be "tool" or "prompt", not ${JSON.stringify(mode)}.`);
-  }
   const spec: OutputSpec = { schema: readSchema('structured()', source), attempts, forceTool, responseSchema };
   return {
     begin(run) {

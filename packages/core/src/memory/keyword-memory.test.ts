@@ -332,3 +332,7 @@ test('what can be no key is refused', async () => {
   expect(key.length).toBeLessThan(500);
   expect(key).toMatch(/^[!-~]+$/);
 });
+
+test.each([undefined, null, {}, { store: {} }, { store: new MemoryStore(), onError: 5 }])('options of a wrong kind: %o', (options) => {
+  expect(() => keywordMemory(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+});

@@ -1,4 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
 import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { abortable } from '../model/abortable.ts';
@@ -57,7 +58,9 @@ class KeywordMemory implements LongTermMemory {
   #refreshing: Promise<void> | undefined;
 
   constructor(options: KeywordMemoryOptions) {
+    checkFields('CONFIGURATION', 'keywordMemory', options, 'store:object onError:function|? generateId:function|? now:function|?');
     const { store, namespace = 'default', maxRecords = 2_000 } = options;
+    checkFields('CONFIGURATION', 'keywordMemory: store', store, 'get:function getMany:function set:function delete:function keys:function');
     if (!(maxRecords >= 1 && (Number.isInteger(maxRecords) || maxRecords === Infinity))) {
       throw new AgentError('CONFIGURATION', 'maxRecords must be a whole number above 0');
     }
