@@ -213,6 +213,26 @@ test('what else decides about tools still does: allowTools, groups, a wanted too
   ]);
 });
 
+test('a hook that takes a tool out has the last word, also where the choice was made anew', async () => {
+  const { agent, shown } = setUp(
+    [{ toolCalls: [{ name: 'a' }] }, 'done'],
+    [remote('a'), remote('b'), own('c')],
+    { by: (question) => [question] },
+    {
+      hooks: [
+        {
+          on: {
+            'post-acting': () => void agent.interrupt({ mode: 'inject', messages: 'b' }),
+            'pre-reasoning': (event) => ({ ...event, tools: event.tools.filter(({ name }) => name !== 'c') }),
+          },
+        },
+      ],
+    },
+  );
+  await agent.call('a');
+  expect(shown()).toEqual([['a'], ['b']]);
+});
+
 test('a hook that changes the question comes before; the window is fitted with the tools that were chosen', async () => {
   const counted: number[] = [];
   const { agent, shown } = setUp(
