@@ -10,6 +10,9 @@ import { AgentError } from '@isoloop/core';
 // #region agentscope
 import { agentscope } from '@isoloop/core/presets';
 // #endregion
+// #region arc-reactor
+import { arcReactor } from '@isoloop/core/presets';
+// #endregion
 import { textOf, tool } from '@isoloop/core';
 
 const look = tool({ name: 'look', description: 'Looks', input: {}, execute: () => 'nothing' });
@@ -95,4 +98,17 @@ test("AgentScope's defaults", async () => {
     pendingToolRecovery: false,
     recoveryMessage: 'I noticed that you have interrupted me. What can I do for you?',
   });
+});
+
+test('Arc Reactor', async () => {
+  const model = new ScriptedModel(['Found.']);
+
+  // #region arc-reactor
+  const preset = arcReactor();
+  const agentFor = (userId: string) => new ReActAgent({ ...preset, name: 'assistant', model, tools, userId });
+  const answer = await agentFor('ann').call('Look for it.', { throwOnError: false }); // failures as results, as there
+  // #endregion
+
+  expect(answer).toMatchObject({ reason: 'stop', text: 'Found.' });
+  expect(model.requests[0]).toMatchObject({ temperature: 0.3 });
 });

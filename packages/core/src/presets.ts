@@ -1,1 +1,2 @@
 export { agentscope } from './agent/agentscope.ts';
+export { arcReactor } from './agent/arc-reactor.ts';

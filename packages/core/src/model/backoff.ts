@@ -2,8 +2,8 @@ import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { classifyError, type ErrorClass } from '../error/classify-error.ts';
 import { abortable } from './abortable.ts';
-import { longestTimeout } from './deadline.ts';
 import { tell } from './tell.ts';
+import { wait } from './wait.ts';
 
 export interface BackoffOptions {
   /** Tries in all; default 3 (Arc Reactor). */
@@ -72,18 +72,4 @@ export function backoff(where: string, options: BackoffOptions): Backoff {
 /** Whoever waited for a breaker would be what it keeps away. */
 function isWorthIt({ code, transient }: ErrorClass): boolean {
   return transient && code !== 'CIRCUIT_OPEN';
-}
-
-/** Leaves no timer behind when it is not waited for any longer. */
-function wait(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, Math.min(ms, longestTimeout));
-    signal.addEventListener('abort', end);
-    if (signal.aborted) end();
-  });
 }

@@ -1,0 +1,55 @@
+import { chain } from '../context/chain.ts';
+import { fitContext } from '../context/fit-context.ts';
+import { answersOnly, lastTurns, successfulTurns } from '../context/history-views.ts';
+import { injection } from '../guard/injection.ts';
+import { inputGuards } from '../guard/input-guards.ts';
+import { inputLength } from '../guard/input-length.ts';
+import { rateLimit } from '../guard/rate-limit.ts';
+import { retry } from '../model/retry.ts';
+import { arc } from '../tokens/arc-profile.ts';
+import { selectTools } from '../tool/select-tools.ts';
+import type { AgentOptions } from './agent-options.ts';
+import { concurrency } from './concurrency-limit.ts';
+import type { Extension } from './extension.ts';
+import { Semaphore } from './semaphore.ts';
+
+const defaultToolTimeoutMs = 300_000;
+
+type Preset = Required<Pick<AgentOptions, 'limits' | 'context' | 'generate' | 'extensions'>>;
+
+/**
+ * Arc Reactor's executor, to spread into `new ReActAgent`: 10 tool calls and 30 s a call, 15 s a tool that sets no other time, 20
+ * calls at once, at most 20 tools a request, three tries for a transient failure, the guards it has on, its trimming by the estimate
+ * `arc` to 128,000 tokens less 4,096 for the answer, a temperature of 0.3. Of the past the model sees questions and answers of the last
+ * ten turns that ended well; the log keeps all. Agents that share one result share its places and its rate limit. Its output guard,
+ * circuit breaker, retrieval and fallback models are off, as there: add them to `extensions`.
+ */
+export function arcReactor(): Preset {
+  return {
+    limits: { toolCalls: 10, iterations: 20, timeoutMs: 30_000 },
+    context: chain(
+      successfulTurns(),
+      lastTurns(10),
+      answersOnly(),
+      fitContext({ window: 128_000, reserveOutput: 4096, profile: arc, reference: true }),
+    ),
+    generate: { temperature: 0.3, maxTokens: 4096 },
+    extensions: [
+      concurrency(new Semaphore(20)),
+      inputGuards([rateLimit(), inputLength({ max: 5000 }), injection()]),
+      selectTools({ maxTools: 20 }),
+      retry(),
+      shorterToolTimeout(15_000),
+    ],
+  };
+}
+
+/** For tools that have the default of `tool()`. */
+function shorterToolTimeout(timeoutMs: number): Extension {
+  return {
+    wrapTool: (next) => (call, options) => {
+      const { tool } = call;
+      return next(tool.timeoutMs === defaultToolTimeoutMs ? { ...call, tool: { ...tool, timeoutMs } } : call, options);
+    },
+  };
+}
