@@ -106,4 +106,5 @@ test('a million lone surrogates are no trouble', () => {
 test('the three forms', () => {
   const plain = plainText(' Ｈéllo,\n\n  WÖRLD\u200b!  42 ');
   expect([plain.text, plain.words, plain.letters]).toEqual([' hello, world! 42 ', ' hello world 42 ', 'helloworld42']);
+  expect(plainText('g\u0336o\u0489').text).toBe('go');
 });

@@ -44,6 +44,8 @@ test.each([
   'Order 4111 1111 1111 1112 is not a card, nor is 0000 0000 0000 0000.',
   'It is 12:30:45 on 2024-01-15, version 1.2.3.4.5 costs 1,234,567.89.',
   'std::vector<int>, a::b, ::1, beef::',
+  '110105194913310026 110105194902300025',
+  'GB82 WEST 1234 5698 7654 32X, :1:2:3::4 1:2:3::4: 12345::1:2',
   'name@host, @mention, a@b, see user@',
   '900230-1234567 is no date, 991332-1234567 neither.',
   '11010519491331002X 110105194912310020',
@@ -55,6 +57,13 @@ test.each([
   '가격은 10,000원이고 2024년 1월입니다.',
 ])('nothing in: %s', (text) => {
   expect(mask(text)).toBe(text);
+});
+
+test('invisible characters around a finding stay, and what overlaps is one finding', () => {
+  expect(mask('\u200bann@example.test\u200b!')).toBe('\u200b[EMAIL]\u200b!');
+  expect(mask('010-1234-5678@example.test', { kinds: ['email', 'phone'] })).toBe('[EMAIL]');
+  expect(mask('+14155550123@example.test', { kinds: ['phone', 'email'] })).toBe('[EMAIL]');
+  expect(mask('4111 1111 1111 1111@example.test')).toBe('[CARD]');
 });
 
 test('lone surrogates and controls are left as they are', () => {

@@ -41,7 +41,7 @@ function fold(raw: string): string {
       .replace(/[\ufdf0-\ufdff]/g, ' ')
       .normalize('NFKC')
       .toLowerCase()
-      .replace(/\p{Script=Inherited}/gu, '')
+      .replace(/[\p{Script=Inherited}\p{Me}]/gu, '')
       .replace(/[\u00e0-\u024f\u0370-\u04ff\u1e00-\u1eff]/g, (letter) => {
         let plain = latin.get(letter);
         if (plain === undefined) latin.set(letter, (plain = toLatin(letter)));

@@ -89,6 +89,24 @@ test('counters in memory are bounded: the oldest goes', async () => {
   expect([await total('a', 0), await total('b', 0), await total('c', 0)]).toEqual([0, 1, 1]);
 });
 
+test('a counter that begins anew is the newest', async () => {
+  const store = memoryCounters({ maxKeys: 2 });
+  const total = async (key: string, amount: number, now: number) => (await store.add(key, amount, { ms: 10, now })).total;
+  await total('a', 1, 0);
+  await total('b', 1, 5);
+  await total('a', 1, 10);
+  await total('c', 1, 11);
+  expect([await total('a', 0, 12), await total('b', 0, 12)]).toEqual([1, 0]);
+});
+
+test('to read a counter writes nothing, and a call that cost nothing is not counted', async () => {
+  const kv = new MemoryStore();
+  const store = storedCounters(kv);
+  expect(await store.add('k', 0, { ms: 10, now: 0 })).toEqual({ total: 0, endsAt: 10 });
+  await spendCap({ limit: 1, store, price: () => 1 }).after!({ usage: { inputTokens: 0, outputTokens: 0 }, modelId: 'm' }, of('ann'));
+  expect(await kv.keys('')).toEqual([]);
+});
+
 test('counts that come at the same time are all counted, also where others write, and any key will do', async () => {
   const kv = new MemoryStore();
   const one = storedCounters(kv);
@@ -107,11 +125,11 @@ test('counts that come at the same time are all counted, also where others write
 test('a failure of a counter does not hold up the next', async () => {
   const kv = new MemoryStore();
   const get = kv.get.bind(kv);
-  let down = true;
-  const store = storedCounters(Object.assign(kv, { get: (key: string) => (down ? Promise.reject(new Error('down')) : get(key)) }));
-  await expect(store.add('k', 1, { ms: 9, now: 0 })).rejects.toThrow('down');
-  down = false;
-  expect(await store.add('k', 1, { ms: 9, now: 0 })).toMatchObject({ total: 1 });
+  let reads = 0;
+  const store = storedCounters(Object.assign(kv, { get: (key: string) => (reads++ ? get(key) : Promise.reject(new Error('down'))) }));
+  const add = async () => store.add('k', 1, { ms: 9, now: 0 });
+  const ends = await Promise.allSettled([add(), add()]);
+  expect(ends).toMatchObject([{ status: 'rejected' }, { status: 'fulfilled', value: { total: 1 } }]);
 });
 
 test('spending adds up over calls, failed ones too, until the window ends', async () => {
