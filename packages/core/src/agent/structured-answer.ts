@@ -6,6 +6,7 @@ import { textOf, toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { parseJson } from '../message/parse-json.ts';
 import type { Schema } from '../schema/schema.ts';
+import { outputToolName } from '../tool/output-tool.ts';
 import type { Move } from './move.ts';
 import type { Run } from './run.ts';
 import type { TextFormat } from './text-format.ts';
@@ -27,9 +28,6 @@ export interface Found {
   /** What the answer says it with; default: the value's JSON. */
   readonly text?: string;
 }
-
-/** The calls of the tool that takes the value; nobody else's tool has the name. */
-export const outputToolName = 'generate_response';
 
 /** One run's tries at a value: what they leave behind, and how they end. */
 export class OutputTries {

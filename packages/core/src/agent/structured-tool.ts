@@ -4,13 +4,14 @@ import type { ToolUse } from '../message/content-block.ts';
 import { outputText, textOf, toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import type { ModelRequest, ToolSchema } from '../model/chat-model.ts';
 import type { Schema } from '../schema/schema.ts';
+import { outputToolName } from '../tool/output-tool.ts';
 import type { Tool } from '../tool/tool.ts';
 import { askAtLimit } from './limit.ts';
 import type { Move } from './move.ts';
 import type { OutputRun } from './output-mode.ts';
 import type { Reply } from './read-reply.ts';
 import type { Run } from './run.ts';
-import { isOutputCall, OutputTries, outputToolName, type Found, type OutputSpec } from './structured-answer.ts';
+import { isOutputCall, OutputTries, type Found, type OutputSpec } from './structured-answer.ts';
 import { asArguments } from './structured-schema.ts';
 
 const reminder = `Give your answer now: call "${outputToolName}".`;

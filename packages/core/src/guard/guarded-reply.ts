@@ -1,5 +1,6 @@
 import type { JsonObject } from '../message/json.ts';
 import type { ModelDelta } from '../model/chat-model.ts';
+import { GuardedValue, mapJson, type ToolInput } from './guarded-value.ts';
 import type { OutputRule } from './output-rule.ts';
 import { replaceFindings } from './replace-findings.ts';
 import { RuleWindow } from './rule-window.ts';
@@ -49,6 +50,8 @@ export class GuardedReply {
   /** The whole reply in its order. */
   #kept: (ModelDelta | GuardedText)[] = [];
   #texts: GuardedText[] = [];
+  /** By the calls' indexes. */
+  #values: Map<number, GuardedValue> = new Map();
   #callsTools = false;
   #released = 0;
   /** Whether anything of the reply was given out. */
@@ -71,9 +74,10 @@ export class GuardedReply {
         // A reader is to see what was said before a call before the call.
         if (delta.type === 'tool-input' && !this.#callsTools) this.#release(out, true);
         this.#callsTools ||= delta.type === 'tool-input';
-        this.#kept.push(delta);
-        this.given = true;
-        out.push(delta);
+        const passed = delta.type === 'tool-input' ? this.#hold(delta) : [delta];
+        this.#kept.push(...passed);
+        this.given ||= passed.length > 0;
+        out.push(...passed);
       }
     }
     this.#release(out, false);
@@ -85,13 +89,19 @@ export class GuardedReply {
     const { rules, report } = this.#options;
     const warnings: JsonObject[] = [];
     for (const text of this.#texts) text.final = text.raw;
+    const values = [...this.#values.values()].filter(({ isAnswer }) => isAnswer);
     for (const rule of rules) {
       for (const text of this.#texts) {
-        const findings = findingsOf(rule, text.final, report);
-        for (const finding of findings) throwRejected(rule, finding);
-        text.final = replaceFindings(text.final, findings);
+        text.final = this.#masked(rule, text.final);
       }
+      for (const value of values) value.final = mapJson(value.final, (text) => this.#masked(rule, text));
       if (!rule.review) continue;
+      for (const value of values) {
+        const review = await reviewOf(rule, value.final, { callsTools: false, retries }, report);
+        if ('retry' in review) return { deltas: [], text: value.final, question: review.retry };
+        if (review.warning) warnings.push(review.warning);
+        value.final = review.text;
+      }
       const before = this.#text();
       const review = await reviewOf(rule, before, { callsTools: this.#callsTools, retries }, report);
       if ('retry' in review) return { deltas: [], text: before, question: review.retry };
@@ -102,10 +112,26 @@ export class GuardedReply {
     return { deltas: this.#rest(), text: this.#text() };
   }
 
+  #masked(rule: OutputRule, text: string): string {
+    const findings = findingsOf(rule, text, this.#options.report);
+    for (const finding of findings) throwRejected(rule, finding);
+    return replaceFindings(text, findings);
+  }
+
+  /** A call goes out once it has a name, but for the one whose arguments are the answer: that is looked at when it is whole. */
+  #hold(delta: ToolInput): readonly ModelDelta[] {
+    let value = this.#values.get(delta.index);
+    if (!value) this.#values.set(delta.index, (value = new GuardedValue()));
+    else if (value.name && !value.isAnswer) return [delta];
+    value.add(delta);
+    return value.name && !value.isAnswer ? value.release() : [];
+  }
+
   /** The reply begins anew. */
   #begin(reset: ModelDelta, out: ModelDelta[]): void {
     this.#kept = [];
     this.#texts = [];
+    this.#values = new Map();
     this.#callsTools = false;
     this.#released = 0;
     this.given = false;
@@ -176,9 +202,10 @@ export class GuardedReply {
   /** What is left to give out, or all of it behind a reset where something that is out has to change. */
   #rest(): readonly ModelDelta[] {
     const fits = this.#texts.every(({ out, final }) => final.startsWith(out));
-    if (fits) return this.#texts.flatMap((text) => lastOf(text, text.final.slice(text.out.length)));
+    const values = [...this.#values.values()].flatMap((value) => value.release());
+    if (fits) return [...this.#texts.flatMap((text) => lastOf(text, text.final.slice(text.out.length))), ...values];
     const again = this.#kept.flatMap((kept) => ('windows' in kept ? lastOf(kept, kept.final) : [kept]));
-    return [{ type: 'reset', reason: 'guard' }, ...again];
+    return [{ type: 'reset', reason: 'guard' }, ...again, ...values];
   }
 }
 

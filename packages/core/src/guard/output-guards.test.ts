@@ -1,8 +1,10 @@
 import { expect, test, vi } from 'vitest';
+import { z } from 'zod';
 import { structured } from '../agent/structured.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import type { AgentEvent } from '../hook/agent-event.ts';
+import type { JsonValue } from '../message/json.ts';
 import { textOf } from '../message/message-text.ts';
 import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
 import { randomOf } from '../testing/random-of.ts';
@@ -477,4 +479,60 @@ test.each<[string, () => unknown]>([
   ['outputLength(): min 6', () => outputLength({ min: 6, max: 5 })],
 ])('%s is checked', (message, make) => {
   expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(message) as string }));
+});
+
+const person = structured(z.object({ mail: z.string(), card: z.union([z.number(), z.string()]).optional() }));
+const says = (input: JsonValue | string) => ({ toolCalls: [{ name: 'generate_response', input }] });
+
+test('a value that comes as the arguments of a tool is an answer, too', async () => {
+  const { agent } = setUp([says('{ "mail": "ann\\u0040example.com", "card": 4111111111111111 }')], [maskPii()]);
+  const stream = agent.stream('Hi', { output: person });
+  const seen: string[] = [];
+  for await (const event of stream) seen.push(JSON.stringify(event));
+  const result = await stream.result;
+  expect(result.output).toEqual({ mail: '[EMAIL]', card: '[CARD]' });
+  expect(JSON.parse(result.text)).toEqual(result.output);
+  expect(JSON.stringify([seen, await agent.messages()])).not.toMatch(/ann.{1,6}example|4111/);
+});
+
+test('a value is rejected, reviewed and asked for again as an answer is', async () => {
+  const rejected = setUp([says({ mail: 'a "forbidden" word' })], [never]);
+  expect(await rejected.agent.call('Hi', { output: person })).toMatchObject({ reason: 'rejected', error: { details: { stage: 'never' } } });
+  expect(JSON.stringify(await rejected.agent.messages())).not.toContain('forbidden');
+
+  const again = setUp([says({ mail: 'a' }), says({ mail: 'a longer one' })], [outputLength({ min: 20, mode: 'retry' })]);
+  expect((await again.agent.call('Hi', { output: person })).output).toEqual({ mail: 'a longer one' });
+  expect(again.model.requests[1]!.messages.map(textOf)[1]).toBe('{"mail":"a"}');
+
+  const changed = setUp([says({ mail: 'a' })], [{ name: 'r', review: (said) => ({ text: said.replace('"a"', '"b"') }) }]);
+  expect((await changed.agent.call('Hi', { output: person })).output).toEqual({ mail: 'b' });
+});
+
+test('arguments that no rule changes come as they were given, and calls of other tools pass', async () => {
+  const given = '{"mail" :"x\\u0021", "card":1.50e+1}';
+  const late: ModelDelta[] = [
+    { type: 'tool-input', index: 0, id: 'c1', delta: '{"to":' },
+    { type: 'tool-input', index: 1, id: 'c2', delta: given.slice(0, 9) },
+    { type: 'tool-input', index: 0, name: 'send', delta: '"ann@example.com"}' },
+    { type: 'tool-input', index: 1, name: 'generate_response', delta: given.slice(9) },
+  ];
+  const next = {
+    stream: async function* () {
+      yield late;
+      yield [finish];
+    },
+    features: { tools: true, media: [] },
+    provider: 'p',
+    modelId: 'm',
+  };
+  const deltas: ModelDelta[] = [];
+  const model: ChatModel = outputGuards([maskPii()]).wrapModel!(next);
+  for await (const batch of model.stream({ messages: [], tools: [] }, { signal: new AbortController().signal })) deltas.push(...batch);
+  expect(deltas.map((delta) => ('index' in delta ? [delta.index, delta.delta] : delta.type))).toEqual([
+    [0, '{"to":'],
+    [0, '"ann@example.com"}'],
+    [1, given.slice(0, 9)],
+    [1, given.slice(9)],
+    'finish',
+  ]);
 });
