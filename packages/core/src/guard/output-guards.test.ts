@@ -447,7 +447,11 @@ test('a second try after an empty reply; what both cost counts, also where the s
 test('the model stays what it is', () => {
   const model = new ScriptedModel([], { modelId: 'm' });
   const wrapped = outputGuards([]).wrapModel!(model) as ChatModel;
-  expect([wrapped.provider, wrapped.modelId, wrapped.features]).toEqual(['scripted', 'm', model.features]);
+  expect([wrapped.provider, wrapped.modelId, wrapped.features]).toEqual([
+    model.provider,
+    model.modelId,
+    { ...model.features, guarded: true },
+  ]);
 });
 
 test('a reply in single characters is searched a bounded number of times', async () => {
@@ -516,15 +520,7 @@ test('arguments that no rule changes come as they were given, and calls of other
     { type: 'tool-input', index: 0, name: 'send', delta: '"ann@example.com"}' },
     { type: 'tool-input', index: 1, name: 'generate_response', delta: given.slice(9) },
   ];
-  const next = {
-    stream: async function* () {
-      yield late;
-      yield [finish];
-    },
-    features: { tools: true, media: [] },
-    provider: 'p',
-    modelId: 'm',
-  };
+  const next = new ScriptedModel([{ deltas: [late, [finish]] }]);
   const deltas: ModelDelta[] = [];
   const model: ChatModel = outputGuards([maskPii()]).wrapModel!(next);
   for await (const batch of model.stream({ messages: [], tools: [] }, { signal: new AbortController().signal })) deltas.push(...batch);

@@ -39,7 +39,7 @@ export function outputGuards(rules: readonly OutputRule[], options: OutputGuardO
     wrapModel: (next) => ({
       provider: next.provider,
       modelId: next.modelId,
-      features: next.features,
+      features: { ...next.features, guarded: true },
       stream: (request, context) => guard(next, request, context, settings, options),
     }),
   };

@@ -11,6 +11,8 @@ export interface ModelFeatures {
   readonly media: readonly MediaBlock['type'][];
   /** Tokens it can hold, where known. */
   readonly contextWindow?: number;
+  /** Whether `outputGuards` look at what it says. */
+  readonly guarded?: boolean;
 }
 
 /** A tool as the model sees it: `parameters` is JSON Schema. */

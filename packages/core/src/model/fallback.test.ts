@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
+import type { Extension } from '../agent/extension.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
+import { maskPii } from '../guard/mask-pii.ts';
+import { outputGuards } from '../guard/output-guards.ts';
 import type { AgentEvent } from '../hook/agent-event.ts';
 import { userMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
@@ -11,7 +14,7 @@ import { tool } from '../tool/tool.ts';
 import type { ModelDelta, ModelRequest } from './chat-model.ts';
 import { fallback, type Fallback, type FallbackOptions } from './fallback.ts';
 import { retry } from './retry.ts';
-import { wrapModel } from './wrap-model.ts';
+import { wrapModel, type ModelMiddleware } from './wrap-model.ts';
 
 const down = new AgentError('MODEL_SERVER', 'down', { retryable: true });
 
@@ -143,4 +146,20 @@ test.each<[unknown, unknown]>([
   [[new ScriptedModel([])], { when: true }],
 ])('fallback(%o, %o) is refused', (models, options) => {
   expect(() => fallback(models as never, options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+});
+
+test('no model goes past the guards that another one has', async () => {
+  const mail = 'Mail ann@example.com now.';
+  const a = () => new ScriptedModel([{ error: down }]);
+  const b = () => new ScriptedModel([mail]);
+  const guards = outputGuards([maskPii()]);
+  const agent = (extensions: readonly Extension[]) => new ReActAgent({ name: 'a', model: a(), extensions });
+  expect(() => agent([fallback([b()]), retry(), guards])).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  const guarded = wrapModel(b(), guards as ModelMiddleware);
+  for (const extensions of [
+    [guards, fallback([b()])],
+    [fallback([guarded]), guards],
+  ]) {
+    expect((await agent(extensions).call('Hi')).text).toBe('Mail [EMAIL] now.');
+  }
 });

@@ -25,7 +25,8 @@ export interface Fallback {
 /**
  * When the model fails, the next of `models` is asked, with the same history and tools; each request begins with the first model
  * again. A model that takes no tools gets none. The whole has the name and features of the first model, and the smallest window of
- * all. When all fail, the last one's error is the request's. Throws `CONFIGURATION` for what is no model, and for none.
+ * all. When all fail, the last one's error is the request's. Throws `CONFIGURATION` for what is no model, and for none; `wrapModel`
+ * does where `outputGuards` stand behind it and would not see what another model says.
  */
 export function fallback(models: readonly ChatModel[], options: FallbackOptions = {}): ModelMiddleware {
   const where = 'fallback()';
@@ -37,6 +38,9 @@ export function fallback(models: readonly ChatModel[], options: FallbackOptions 
   return {
     wrapModel(model) {
       const { provider, modelId } = model;
+      if (model.features.guarded && !models.every(({ features }) => features.guarded)) {
+        throw new AgentError('CONFIGURATION', 'fallback() has to stand behind outputGuards(), or its models go past them.');
+      }
       const windows = [model, ...models].flatMap(({ features: { contextWindow } }) => contextWindow ?? []);
       return {
         provider,
