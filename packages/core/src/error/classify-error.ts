@@ -35,17 +35,21 @@ const names: readonly (readonly [pattern: RegExp, code: AgentErrorCode, transien
 ];
 
 const messages: typeof names = [
-  [/rate.?limit|too many requests|resource.?(has been )?exhausted|(status|http|error|code)[^a-z0-9]*429/i, 'MODEL_RATE_LIMITED', true],
+  [
+    /rate.?limit|too many requests|resource.?(has been )?exhausted|(status|http|error|code)[^a-z0-9]*429|(^|: *)429(\s|\.|$)/im,
+    'MODEL_RATE_LIMITED',
+    true,
+  ],
   [/time.?out|timed out/i, 'MODEL_TIMEOUT', true],
   [/context.?(length|window|size)|maximum context|(prompt|input) is too long/i, 'MODEL_CONTEXT_LENGTH', false],
   [
-    /internal server error|service unavailable|bad gateway|overloaded|(status|http|error|code)[^a-z0-9]*50[0234]|(^|: *)(429|5\d\d)(\s|\.|$)/im,
+    /internal server error|service unavailable|bad gateway|overloaded|(status|http|error|code)[^a-z0-9]*50[0234]|(^|: *)5\d\d(\s|\.|$)/im,
     'MODEL_SERVER',
     true,
   ],
-  // What `fetch` says in undici, Chromium, WebKit, Firefox and workerd.
+  // What `fetch` says in undici, Chromium, WebKit, Firefox and workerd, and Node's codes where only their words are left.
   [
-    /connection (refused|reset|error|closed)|socket hang up|^(fetch failed|failed to fetch$|load failed|terminated$|(the )?network ?(error|connection))/im,
+    /connection (refused|reset|error|closed)|socket hang up|\b(ECONN(RESET|REFUSED|ABORTED)|EPIPE|EAI_AGAIN|ENOTFOUND)\b|^(TypeError: )?(fetch failed|failed to fetch$|load failed|terminated$|(the )?network ?(error|connection))/im,
     'MODEL_UNREACHABLE',
     true,
   ],
