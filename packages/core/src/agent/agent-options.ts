@@ -35,7 +35,7 @@ export interface AgentOptions {
     readonly toolCalls?: number;
     /** Tokens of one call, in and out, as the provider reports them; looked at before each request. At the limit `onLimit` answers. */
     readonly tokens?: number;
-    /** Milliseconds from the call's turn to its end; then it fails with `CALL_TIMEOUT`. Default: no limit. */
+    /** Milliseconds from the call's turn to its end; then it fails with `CALL_TIMEOUT`. Default, and 0: no limit. */
     readonly timeoutMs?: number;
   };
   /** Default `summarize()`. */

@@ -5,6 +5,7 @@ import type { OutputRule } from './output-rule.ts';
 import { replaceFindings } from './replace-findings.ts';
 import { RuleWindow } from './rule-window.ts';
 import { findingsOf, reviewOf, throwRejected, type Report } from './run-rule.ts';
+import { unescaped } from './unescaped.ts';
 
 export interface GuardedReplyOptions {
   readonly rules: readonly OutputRule[];
@@ -112,10 +113,15 @@ export class GuardedReply {
     return { deltas: this.#rest(), text: this.#text() };
   }
 
-  #masked(rule: OutputRule, text: string): string {
-    const findings = findingsOf(rule, text, this.#options.report);
+  #masked(rule: OutputRule, given: string): string {
+    const findings = findingsOf(rule, given, this.#options.report);
     for (const finding of findings) throwRejected(rule, finding);
-    return replaceFindings(text, findings);
+    const text = replaceFindings(given, findings);
+    const read = rule.find && unescaped(text);
+    if (!read) return text;
+    const more = findingsOf(rule, read.text, this.#options.report);
+    for (const finding of more) throwRejected(rule, finding);
+    return replaceFindings(text, more.map(read.place));
   }
 
   /** A call goes out once it has a name, but for the one whose arguments are the answer: that is looked at when it is whole. */

@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { jsonMode } from '../agent/json-mode.ts';
 import { structured } from '../agent/structured.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
@@ -485,7 +486,8 @@ test.each<[string, () => unknown]>([
   expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(message) as string }));
 });
 
-const person = structured(z.object({ mail: z.string(), card: z.union([z.number(), z.string()]).optional() }));
+const schema = z.object({ mail: z.string(), card: z.union([z.number(), z.string()]).optional() });
+const person = structured(schema);
 const says = (input: JsonValue | string) => ({ toolCalls: [{ name: 'generate_response', input }] });
 
 test('a value that comes as the arguments of a tool is an answer, too', async () => {
@@ -531,4 +533,16 @@ test('arguments that no rule changes come as they were given, and calls of other
     [1, given.slice(9)],
     'finish',
   ]);
+});
+
+test('escapes in JSON text hide nothing from a rule', async () => {
+  const said = '{ "mail": "\\u0041nn\\u0040example.com, \\uc548\\ub155", "card": 1 }';
+  for (const lookahead of [0, 'all'] as const) {
+    const rules = [maskPii(), regexRule({ pattern: /안녕/ })];
+    const { agent } = setUp([said], rules, { lookahead });
+    const result = await agent.call('Hi', { output: jsonMode(schema) });
+    expect([result.output, result.text]).toEqual([{ mail: '[EMAIL], ***', card: 1 }, '{"mail":"[EMAIL], ***","card":1}']);
+  }
+  const rejected = setUp(['{ "mail": "\\u0066orbidden" }'], [never]);
+  expect(await rejected.agent.call('Hi', { output: jsonMode(schema) })).toMatchObject({ reason: 'rejected' });
 });

@@ -1,0 +1,28 @@
+import type { Finding } from './output-rule.ts';
+
+/** A text with its `\uXXXX` escapes read: what a JSON or YAML reader makes of it. */
+export interface Unescaped {
+  readonly text: string;
+  /** The finding's place in the text as it was. */
+  place(finding: Finding): Finding;
+}
+
+/** Nothing for a text without escapes. */
+export function unescaped(raw: string): Unescaped | undefined {
+  const escapes = [...raw.matchAll(/\\u([\da-f]{4})/gi)];
+  if (!escapes.length) return undefined;
+  const places: number[] = [];
+  const pieces: string[] = [];
+  let from = 0;
+  for (const { index, 0: escape, 1: code } of escapes) {
+    pieces.push(raw.slice(from, index), String.fromCharCode(Number.parseInt(code!, 16)));
+    for (let at = from; at <= index; at++) places.push(at);
+    from = index + escape.length;
+  }
+  pieces.push(raw.slice(from));
+  for (let at = from; at <= raw.length; at++) places.push(at);
+  return {
+    text: pieces.join(''),
+    place: (finding) => ({ ...finding, start: places[finding.start]!, end: places[finding.end]! }),
+  };
+}
