@@ -9,16 +9,15 @@ export interface Unescaped {
 
 /** Nothing for a text without escapes. */
 export function unescaped(raw: string): Unescaped | undefined {
-  const escapes = [...raw.matchAll(/\\u([\da-f]{4})/gi)];
-  if (!escapes.length) return undefined;
   const places: number[] = [];
   const pieces: string[] = [];
   let from = 0;
-  for (const { index, 0: escape, 1: code } of escapes) {
+  for (const { index, 0: escape, 1: code } of raw.matchAll(/\\u([\da-f]{4})/gi)) {
     pieces.push(raw.slice(from, index), String.fromCharCode(Number.parseInt(code!, 16)));
     for (let at = from; at <= index; at++) places.push(at);
     from = index + escape.length;
   }
+  if (!pieces.length) return undefined;
   pieces.push(raw.slice(from));
   for (let at = from; at <= raw.length; at++) places.push(at);
   return {
