@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import type { AgentOptions } from '../agent/agent-options.ts';
+import { jsonMode } from '../agent/json-mode.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 import { structured } from '../agent/structured.ts';
 import type { AgentError } from '../error/agent-error.ts';
@@ -110,6 +111,16 @@ test('a question is chosen for once, however many requests it takes; one that is
   await agent.call('a');
   expect(by.mock.calls.map(([question]) => question)).toEqual(['a', 'b']);
   expect(shown()).toEqual([['a'], ['a'], ['b']]);
+});
+
+test('what the loop asks in the place of the user, for a value that fits, changes nothing', async () => {
+  const by = byKeyword([
+    { keywords: ['mail'], tools: ['mail'] },
+    { keywords: ['answer'], tools: ['faq'] },
+  ]);
+  const { agent, shown } = setUp(['No.', '{}', 'No.', '{}'], [remote('mail'), remote('faq')], { by });
+  for (const output of [jsonMode(), structured({ type: 'object' }, { mode: 'prompt' })]) await agent.call('My mail', { output });
+  expect(shown()).toEqual([['mail'], ['mail'], ['mail'], ['mail']]);
 });
 
 test('a selector that fails: all tools go and it is told, on the console too', async () => {

@@ -60,7 +60,7 @@ export function selectTools(options: SelectToolsOptions = {}): Extension {
             if (!selecting) return;
             const { run, selection } = selecting;
             selection.open = run.openCalls().map(({ name }) => name);
-            await select(selecting, options, lastOf(input) ?? lastOf(run.view));
+            await select(selecting, options, lastOf(input) ?? askedIn(run.view));
           },
         },
       },
@@ -74,7 +74,7 @@ export function selectTools(options: SelectToolsOptions = {}): Extension {
             if (!selecting || !event.tools.length) return undefined;
             const { run } = selecting;
             const before = run.schemas();
-            await select(selecting, options, lastOf(run.view));
+            await select(selecting, options, askedIn(run.view));
             const tools = run.schemas();
             return tools === before ? undefined : { ...event, tools };
           },
@@ -91,6 +91,11 @@ interface Selecting {
 
 function lastOf(messages: readonly Msg[]): Msg | undefined {
   return messages.findLast(({ role }) => role === 'user');
+}
+
+/** What a user said last: what the loop tells the model in the user's place, as of a value that does not fit, has no mark of a run. */
+function askedIn(view: readonly Msg[]): Msg | undefined {
+  return view.findLast(({ role, metadata }) => role === 'user' && metadata?.['runId']) ?? lastOf(view);
 }
 
 /** Chooses anew where the question or the tools are others than before. An abort leaves it as it is: no request follows. */
