@@ -5,6 +5,7 @@ import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region metrics
 import { ReActAgent } from '@isoloop/core';
+import { maskPii, outputGuards } from '@isoloop/core/guards';
 import { circuitBreaker, metrics, retry, type Metrics } from '@isoloop/core/middleware';
 // #endregion
 // #region trace
@@ -17,7 +18,7 @@ import { openTelemetry } from '@isoloop/core/open-telemetry';
 
 test('metrics', async () => {
   const log = vi.spyOn(console, 'log').mockReturnValue();
-  const model = new ScriptedModel(['Hello.']);
+  const model = new ScriptedModel(['Write to ann@example.com.']);
 
   // #region metrics
   const recorder: Metrics = {
@@ -26,18 +27,20 @@ test('metrics', async () => {
     toolCall: ({ name, outcome, durationMs }) => console.log(name, outcome, durationMs),
     tokenUsage: ({ inputTokens, outputTokens }, { sessionId }) => console.log(sessionId, inputTokens, outputTokens),
     retry: ({ attempt, error }) => console.log(attempt, error.code),
+    outputGuard: ({ rule, action }) => console.log(rule, action),
   };
   const onRetry: Metrics['retry'] = (made) => recorder.retry?.(made);
+  const onAction: Metrics['outputGuard'] = (action) => recorder.outputGuard?.(action);
   const agent = new ReActAgent({
     name: 'assistant',
     model,
     userId: 'ann', // in every event
-    extensions: [metrics(recorder), circuitBreaker(), retry({ onRetry })],
+    extensions: [metrics(recorder), outputGuards([maskPii()], { onAction }), circuitBreaker(), retry({ onRetry })],
   });
   await agent.call('Hi');
   // #endregion
 
-  expect(log.mock.calls.map(([first]) => first)).toEqual(['scripted', 'assistant', agent.sessionId]);
+  expect(log.mock.calls.map(([first]) => first)).toEqual(['maskPii', 'scripted', 'assistant', agent.sessionId]);
   log.mockRestore();
 });
 

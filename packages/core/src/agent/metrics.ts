@@ -1,4 +1,6 @@
 import { AgentError, type AgentErrorCode } from '../error/agent-error.ts';
+import type { LengthViolation } from '../guard/output-length.ts';
+import type { OutputAction } from '../guard/output-rule.ts';
 import type { EventOf } from '../hook/agent-event.ts';
 import type { ToolResult } from '../message/content-block.ts';
 import type { Retry } from '../model/backoff.ts';
@@ -65,9 +67,12 @@ export interface Metrics {
   fallback?(fallback: Fallback): void;
   /** For `circuitBreaker({ onStateChange })`. */
   circuitState?(change: CircuitChange): void;
+  /** For a cache of your own. */
   cache?(lookup: { readonly hit: boolean }): void;
-  outputGuard?(action: { readonly rule: string; readonly action: string }): void;
-  boundary?(violation: { readonly rule: string; readonly value: number; readonly limit: number }): void;
+  /** For `outputGuards(rules, { onAction })`. */
+  outputGuard?(action: OutputAction): void;
+  /** For `outputLength({ onViolation })`. */
+  boundary?(violation: LengthViolation): void;
 }
 
 export interface MetricsOptions {

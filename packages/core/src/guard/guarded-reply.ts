@@ -1,7 +1,7 @@
 import type { JsonObject } from '../message/json.ts';
 import type { ModelDelta } from '../model/chat-model.ts';
 import { GuardedValue, mapJson, type ToolInput } from './guarded-value.ts';
-import type { OutputRule } from './output-rule.ts';
+import type { OutputAction, OutputRule } from './output-rule.ts';
 import { replaceFindings } from './replace-findings.ts';
 import { RuleWindow } from './rule-window.ts';
 import { findingsOf, reviewOf, throwRejected, type Report } from './run-rule.ts';
@@ -12,6 +12,7 @@ export interface GuardedReplyOptions {
   readonly lookahead: number | 'all';
   readonly thinking: boolean;
   readonly report: Report;
+  readonly act: (action: OutputAction) => void;
 }
 
 type Finish = Extract<ModelDelta, { type: 'finish' }>;
@@ -87,27 +88,42 @@ export class GuardedReply {
 
   /** The reply has ended: looks at the whole of it. */
   async settle(retries: number): Promise<Settled> {
-    const { rules, report } = this.#options;
+    const { rules, report, act } = this.#options;
     const warnings: JsonObject[] = [];
     for (const text of this.#texts) text.final = text.raw;
     const values = [...this.#values.values()].filter(({ isAnswer }) => isAnswer);
     for (const rule of rules) {
-      for (const text of this.#texts) {
-        text.final = this.#masked(rule, text.final);
-      }
-      for (const value of values) value.final = mapJson(value.final, (text) => this.#masked(rule, text));
-      if (!rule.review) continue;
+      const did = new Set<OutputAction['action']>();
+      const noted = (before: string, after: string): string => {
+        if (after !== before) did.add('changed');
+        return after;
+      };
+      for (const text of this.#texts) text.final = noted(text.final, this.#masked(rule, text.final));
       for (const value of values) {
-        const review = await reviewOf(rule, value.final, { callsTools: false, retries }, report);
-        if ('retry' in review) return { deltas: [], text: value.final, question: review.retry };
-        if (review.warning) warnings.push(review.warning);
-        value.final = review.text;
+        value.final = noted(
+          value.final,
+          mapJson(value.final, (text) => this.#masked(rule, text)),
+        );
       }
-      const before = this.#text();
-      const review = await reviewOf(rule, before, { callsTools: this.#callsTools, retries }, report);
-      if ('retry' in review) return { deltas: [], text: before, question: review.retry };
-      if (review.warning) warnings.push(review.warning);
-      if (review.text !== before) this.#replace(review.text);
+      const said = values.map((value) => ({
+        text: value.final,
+        callsTools: false,
+        put: (text: string): void => void (value.final = text),
+      }));
+      said.push({ text: this.#text(), callsTools: this.#callsTools, put: (text) => this.#replace(text) });
+      for (const { text, callsTools, put } of rule.review ? said : []) {
+        const review = await reviewOf(rule, text, { callsTools, retries }, report);
+        if ('retry' in review) {
+          act({ rule: rule.name, action: 'retried' });
+          return { deltas: [], text, question: review.retry };
+        }
+        if (review.warning) {
+          warnings.push(review.warning);
+          did.add('warned');
+        }
+        if (noted(text, review.text) !== text) put(review.text);
+      }
+      for (const action of did) act({ rule: rule.name, action });
     }
     if (warnings.length && this.finish) this.finish = { ...this.finish, metadata: { ...this.finish.metadata, warnings } };
     return { deltas: this.#rest(), text: this.#text() };

@@ -546,3 +546,38 @@ test('escapes in JSON text hide nothing from a rule', async () => {
   const rejected = setUp(['{ "mail": "\\u0066orbidden" }'], [never]);
   expect(await rejected.agent.call('Hi', { output: jsonMode(schema) })).toMatchObject({ reason: 'rejected' });
 });
+
+test('what each rule did is told, and a listener that throws changes nothing', async () => {
+  const told: unknown[] = [];
+  const listen = (what: unknown): void => {
+    told.push(what);
+    throw new Error('full');
+  };
+  const rules = [secret, never, outputLength({ min: 8, max: 30, mode: 'retry', onViolation: listen })];
+  const replies = [
+    'Short',
+    'secret-1234 and secret-9999 are not for anybody',
+    'A word that is forbidden.',
+    'Short',
+    'Brief',
+    'Long enough.',
+  ];
+  const { agent } = setUp(replies, rules, { onAction: listen });
+  expect((await agent.call('Hi')).text).toMatch(/Cut off here/);
+  expect(told).toEqual([
+    { rule: 'min', value: 5, limit: 8 },
+    { rule: 'outputLength', action: 'retried' },
+    { rule: 'regexRule', action: 'changed' },
+    { rule: 'max', value: 31, limit: 30 },
+    { rule: 'outputLength', action: 'changed' },
+  ]);
+  told.length = 0;
+  expect(await agent.call('Hi')).toMatchObject({ reason: 'rejected' });
+  expect(told).toEqual([{ rule: 'never', action: 'rejected' }]);
+  told.length = 0;
+  expect((await agent.call('Hi')).text).toBe('Brief');
+  expect(told.at(-1)).toEqual({ rule: 'outputLength', action: 'warned' });
+  told.length = 0;
+  expect((await agent.call('Hi')).text).toBe('Long enough.');
+  expect(told).toEqual([]);
+});

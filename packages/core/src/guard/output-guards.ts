@@ -6,7 +6,8 @@ import type { ChatModel, ModelDelta, ModelRequest } from '../model/chat-model.ts
 import { addUsage, type Usage } from '../model/usage.ts';
 import { GuardedReply, type GuardedReplyOptions } from './guarded-reply.ts';
 import { checkGuardOptions, rejectionError, reporter, type GuardOptions } from './input-guards.ts';
-import type { OutputRule } from './output-rule.ts';
+import type { OutputAction, OutputRule } from './output-rule.ts';
+import { quietly } from './quietly.ts';
 import { RuleRejection } from './run-rule.ts';
 
 export interface OutputGuardOptions extends GuardOptions {
@@ -17,6 +18,8 @@ export interface OutputGuardOptions extends GuardOptions {
   readonly lookahead?: number | 'all';
   /** Whether `find` of the rules holds for the model's thinking as well; default false: it passes as it is. */
   readonly thinking?: boolean;
+  /** Told at the end of a reply what each rule did to it, once a rule and action; what it throws is ignored. For `Metrics.outputGuard`. */
+  readonly onAction?: (action: OutputAction) => void;
 }
 
 /**
@@ -28,13 +31,14 @@ export interface OutputGuardOptions extends GuardOptions {
 export function outputGuards(rules: readonly OutputRule[], options: OutputGuardOptions = {}): Extension {
   checkFields('CONFIGURATION', 'outputGuards()', { rules }, 'rules:array');
   checkGuardOptions('outputGuards()', options);
-  checkFields('CONFIGURATION', 'outputGuards()', options, 'lookahead:count|all|? thinking:boolean|?');
+  checkFields('CONFIGURATION', 'outputGuards()', options, 'lookahead:count|all|? thinking:boolean|? onAction:function|?');
   for (const rule of rules) {
     checkFields('CONFIGURATION', 'A rule of outputGuards()', rule, 'name:string find:function|? review:function|? releaseAtMost:count|?');
     if (!rule.find && !rule.review) throw new AgentError('CONFIGURATION', `The rule "${rule.name}" neither finds nor reviews.`);
   }
   const { lookahead = 64, thinking = false } = options;
-  const settings = { rules, lookahead, thinking, report: reporter(options) };
+  const act = quietly(options.onAction);
+  const settings = { rules, lookahead, thinking, report: reporter(options), act };
   return {
     wrapModel: (next) => ({
       provider: next.provider,
@@ -72,6 +76,7 @@ async function* guard(
       asked = { ...request, messages };
     } catch (thrown) {
       if (!(thrown instanceof RuleRejection)) throw thrown;
+      settings.act({ rule: thrown.rule, action: 'rejected' });
       const usage = total(spent, reply.finish?.usage);
       const last: ModelDelta[] = reply.given ? [{ type: 'reset', reason: 'guard' }] : [];
       // What was rejected has been paid for.

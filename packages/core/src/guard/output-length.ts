@@ -1,6 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import type { OutputRule } from './output-rule.ts';
+import { quietly } from './quietly.ts';
 
 export interface OutputLengthOptions {
   /** Characters (UTF-16 units) an answer needs, without white space at both ends; default 0. Replies that call tools may be shorter. */
@@ -14,20 +15,39 @@ export interface OutputLengthOptions {
   readonly mode?: 'warn' | 'retry' | 'fail';
   /** Default: a blank line and `[Cut off here]`. */
   readonly mark?: string;
+  /** Told of each answer outside the bounds; what it throws is ignored. For `Metrics.boundary`. */
+  readonly onViolation?: (violation: LengthViolation) => void;
+}
+
+export interface LengthViolation {
+  readonly rule: 'min' | 'max';
+  /** Characters the answer has, and those it may or must have. */
+  readonly value: number;
+  readonly limit: number;
 }
 
 /** Bounds what the model says (Arc Reactor: `outputMinChars`, `outputMaxChars`). */
 export function outputLength(options: OutputLengthOptions): OutputRule {
-  checkFields('CONFIGURATION', 'outputLength()', options, 'min:count|? max:count|? mode:warn|retry|fail|? mark:string|?');
+  checkFields(
+    'CONFIGURATION',
+    'outputLength()',
+    options,
+    'min:count|? max:count|? mode:warn|retry|fail|? mark:string|? onViolation:function|?',
+  );
   const { min = 0, max = Infinity, mode = 'warn', mark = '\n\n[Cut off here]' } = options;
   if (min > max) throw new AgentError('CONFIGURATION', `outputLength(): min ${min} is more than max ${max}.`);
+  const tell = quietly(options.onViolation);
   return {
     name: 'outputLength',
     releaseAtMost: max,
     review(text, { callsTools, retries }) {
-      if (text.length > max) return { text: cut(text, max) + mark };
+      if (text.length > max) {
+        tell({ rule: 'max', value: text.length, limit: max });
+        return { text: cut(text, max) + mark };
+      }
       const { length } = text.trim();
       if (length >= min || callsTools) return { text };
+      tell({ rule: 'min', value: length, limit: min });
       if (mode === 'fail') return { category: 'OUTPUT_TOO_SHORT', details: { length, min } };
       if (mode === 'retry' && !retries) {
         return { retry: `Your answer has ${length} characters; at least ${min} are needed. Answer again, in more detail.` };

@@ -20,6 +20,12 @@ export interface ReviewContext {
 /** `text` is the text as it may be. `retry` has the model asked again with that question, once for a reply. */
 export type Review = { readonly text: string; readonly warning?: JsonObject } | { readonly retry: string } | StageRejection;
 
+/** What a rule did to a reply: parts of it were replaced, it was let through with a warning, asked for anew, or refused. */
+export interface OutputAction {
+  readonly rule: string;
+  readonly action: 'changed' | 'warned' | 'retried' | 'rejected';
+}
+
 /** What an answer has to keep to; anything it throws, and anything else it gives, is a rejection: guards fail closed. */
 export interface OutputRule {
   readonly name: string;
