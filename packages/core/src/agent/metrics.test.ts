@@ -124,3 +124,11 @@ test('a recorder that throws, and one that records nothing, change nothing', asy
     expect(await agent.call('go')).toMatchObject({ text: 'done' });
   }
 });
+
+test.each([
+  [null, {}],
+  [undefined, {}],
+  [{}, { now: 5 }],
+])('metrics(%j, %j) is refused', (recorder, options) => {
+  expect(() => metrics(recorder as never, options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+});

@@ -1,4 +1,5 @@
 import { AgentError, type AgentErrorCode } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
 import type { LengthViolation } from '../guard/output-length.ts';
 import type { OutputAction } from '../guard/output-rule.ts';
 import type { EventOf } from '../hook/agent-event.ts';
@@ -82,9 +83,12 @@ export interface MetricsOptions {
 
 /**
  * Measures an agent's calls, model requests and tool calls. One may serve many agents. Put it first among the extensions to measure a
- * request with its retries, last to measure each attempt.
+ * request with its retries, last to measure each attempt. Throws `CONFIGURATION` for an option of the wrong kind.
  */
-export function metrics(recorder: Metrics, { now = Date.now }: MetricsOptions = {}): Extension {
+export function metrics(recorder: Metrics, options: MetricsOptions = {}): Extension {
+  checkFields('CONFIGURATION', 'metrics()', { recorder }, 'recorder:object');
+  checkFields('CONFIGURATION', 'metrics()', options, 'now:function|?');
+  const { now = Date.now } = options;
   return {
     hooks: [{ name: 'metrics', onError: 'ignore', on: { 'run-end': (event) => recordEnd(recorder, event) } }],
     wrapModel: (next) => measuredModel(next, recorder, now),

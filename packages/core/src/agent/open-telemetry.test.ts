@@ -109,3 +109,14 @@ test('several agents share one, and a run is a child of what was active', async 
     expect(spans.filter(({ parentSpanContext }) => parentSpanContext?.spanId === run!.spanContext().spanId)).toHaveLength(1);
   }
 });
+
+test.each([
+  undefined,
+  {},
+  { api: {} },
+  { api: { trace } },
+  { api: { trace, context }, tracer: {} },
+  { api: { trace, context }, content: 'yes' },
+])('options %# are refused', (options) => {
+  expect(() => openTelemetry(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+});

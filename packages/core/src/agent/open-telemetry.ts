@@ -1,5 +1,6 @@
 import type { Attributes, Context, ContextAPI, Span, TraceAPI, Tracer } from '@opentelemetry/api';
 import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
 import type { Hook } from '../hook/hook.ts';
 import { maskParameters } from '../hook/mask-parameters.ts';
 import type { JsonValue } from '../message/json.ts';
@@ -36,9 +37,13 @@ const errorStatus = 2;
 
 /**
  * Spans after OpenTelemetry's conventions for generative AI: `invoke_agent` around a call, `chat` for each request of its loop and
- * `execute_tool` for each tool call. A call's span is a child of the context that is active when it begins. One may serve many agents.
+ * `execute_tool` for each tool call. A call's span is a child of the context that is active when it begins. One may serve many agents. Throws
+ * `CONFIGURATION` for an option of the wrong kind.
  */
-export function openTelemetry({ api, tracer = api.trace.getTracer('isoloop'), content = false }: OpenTelemetryOptions): Extension {
+export function openTelemetry(options: OpenTelemetryOptions): Extension {
+  checkFields('CONFIGURATION', 'openTelemetry()', options, 'api:object tracer:startSpan()|? content:boolean|?');
+  checkFields('CONFIGURATION', 'openTelemetry(): api', options.api, 'trace:setSpan() context:active()');
+  const { api, tracer = api.trace.getTracer('isoloop'), content = false } = options;
   const runs = new Map<string, RunSpans>();
 
   const begin = (run: Run): RunSpans => {

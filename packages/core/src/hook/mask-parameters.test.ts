@@ -13,11 +13,15 @@ test.each([
   'key',
   'credentials',
   'Authorization',
+  'passwords',
+  'client_secrets',
+  'apiKeys',
+  'dbPwd',
 ])('%s names a secret', (key) => {
   expect(maskParameters({ [key]: 'abc', other: 1 })).toEqual({ [key]: '***', other: 1 });
 });
 
-test.each(['keyword', 'maxTokens', 'monkey', 'secretary', 'tokenizer', 'passwords', '密码'])('%s names none', (key) => {
+test.each(['keyword', 'maxTokens', 'monkey', 'secretary', 'tokenizer', 'keys', '密码'])('%s names none', (key) => {
   expect(maskParameters({ [key]: 'abc' })).toEqual({ [key]: 'abc' });
 });
 

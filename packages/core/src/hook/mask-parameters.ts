@@ -1,6 +1,7 @@
 import type { JsonValue } from '../message/json.ts';
 
-const secretWords = /(^|[_\-.])(password|passwd|passphrase|token|secret|key|credentials?|apikey|authorization|cookie)([_\-.]|$)/;
+const secretWords =
+  /(^|[_\-.])(passwords?|passwd|pwd|passphrase|token|secrets?|key|api_?keys|credentials?|apikey|authorization|cookie)([_\-.]|$)/;
 const deepest = 32;
 
 /**

@@ -116,3 +116,17 @@ test('a sink that fails is told of once, and does not fail the call', async () =
   expect(warn).toHaveBeenCalledOnce();
   warn.mockRestore();
 });
+
+test.each([
+  [undefined],
+  ['file'],
+  [new WritableStream(), null],
+  [new WritableStream(), { maxWaiting: -5 }],
+  [new WritableStream(), { mask: 'k' }],
+])('options %# are refused, and a sink that somebody writes into', (sink, options?: unknown) => {
+  const refused = expect.objectContaining({ code: 'CONFIGURATION' });
+  expect(() => jsonlTrace(sink as never, options as never)).toThrow(refused);
+  const locked = new WritableStream();
+  locked.getWriter();
+  expect(() => jsonlTrace(locked)).toThrow(refused);
+});

@@ -1,11 +1,12 @@
 import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
 import type { Extension } from '../agent/extension.ts';
 import type { AgentEvent } from '../hook/agent-event.ts';
 import { maskParameters } from '../hook/mask-parameters.ts';
 import type { JsonValue } from '../message/json.ts';
 
 export interface JsonlTraceOptions {
-  /** Each chunk of a reply too. Default false: `post-reasoning` has the whole of it. */
+  /** Each chunk of a reply too, arguments of tools as pieces of text that no mask sees through. Default false: `post-reasoning` has the whole. */
   readonly chunks?: boolean;
   /** The messages and tools of each request too, which a long conversation repeats each time. Default false: their number. */
   readonly requests?: boolean;
@@ -48,9 +49,15 @@ const allTypes: readonly AgentEvent['type'][] = [
 
 /**
  * Writes an agent's events into a stream, one JSON object a line, as the hooks have left them. A run never waits for the sink, and a
- * sink that fails does not fail it. One may serve many agents.
+ * sink that fails does not fail it. One may serve many agents. Throws `CONFIGURATION` for an option of the wrong kind and a sink that is
+ * locked.
  */
 export function jsonlTrace(sink: WritableStream<Uint8Array>, options: JsonlTraceOptions = {}): JsonlTrace {
+  const where = 'jsonlTrace()';
+  checkFields('CONFIGURATION', where, { sink }, 'sink:getWriter()');
+  const kinds = 'chunks:boolean|? requests:boolean|? mask:function|? maxWaiting:count|? onError:function|?';
+  checkFields('CONFIGURATION', where, options, kinds);
+  if (sink.locked) throw new AgentError('CONFIGURATION', `${where}: the sink is locked: somebody else writes into it.`);
   const { chunks = false, requests = false, mask = maskParameters, maxWaiting = 10_000, onError = warn } = options;
   const writer = sink.getWriter();
   const encoder = new TextEncoder();

@@ -11,11 +11,14 @@ export interface ToolCategory {
 
 /**
  * For `selectTools`: the tools of the categories that the question names, and those of no category. Where it names none, all of them
- * (Arc Reactor: keyword selector). Throws `CONFIGURATION` for a category without keywords or tools.
+ * (Arc Reactor: keyword selector). Throws `CONFIGURATION` for a category without lists of texts.
  */
 export function byKeyword(categories: readonly ToolCategory[]): ToolSelector {
   checkFields('CONFIGURATION', 'byKeyword()', { categories }, 'categories:array');
   for (const category of categories) checkFields('CONFIGURATION', 'A tool category', category, 'keywords:array tools:array');
+  for (const text of categories.flatMap(({ keywords, tools }) => [...keywords, ...tools])) {
+    checkFields('CONFIGURATION', 'A tool category', { text }, 'text:string');
+  }
   const known = categories.map(({ keywords, tools }) => ({ keywords: keywords.map(fold).filter(Boolean), tools }));
   return (question, tools) => {
     const asked = fold(question);

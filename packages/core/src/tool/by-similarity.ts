@@ -26,6 +26,7 @@ const mostKept = 2_000;
 export function bySimilarity(options: BySimilarityOptions): ToolSelector {
   checkFields('CONFIGURATION', 'bySimilarity()', options, 'embed:function threshold:number|? limit:count|?');
   const { embed, threshold = 0.3, limit = 10 } = options;
+  if (Number.isNaN(threshold)) throw new AgentError('CONFIGURATION', 'bySimilarity(): threshold must be a number.');
   const known = new Map<string, Embedding>();
   return async (question, tools, context) => {
     if (tools.length <= limit) return tools.map(({ name }) => name);

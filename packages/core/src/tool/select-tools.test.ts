@@ -376,6 +376,9 @@ test.each<[make: () => unknown, words: string]>([
   [() => selectTools({ local: 'a' as never }), 'selectTools(): local must be'],
   [() => byKeyword({} as never), 'byKeyword(): categories must be array.'],
   [() => byKeyword([{ keywords: 'mail', tools: [] } as never]), 'A tool category: keywords must be array.'],
+  [() => byKeyword([{ keywords: [5], tools: [] } as never]), 'A tool category: text must be string.'],
+  [() => byKeyword([{ keywords: [], tools: [null] } as never]), 'A tool category: text must be string.'],
+  [() => bySimilarity({ embed: async () => [], threshold: NaN }), 'bySimilarity(): threshold must be'],
   [() => bySimilarity({} as never), 'bySimilarity(): embed must be function.'],
   [() => bySimilarity({ embed: async () => [], threshold: '0.3' as never }), 'bySimilarity(): threshold must be'],
 ])('wrong options are refused by name: %s', (make, words) => {
