@@ -206,6 +206,7 @@ test('what is no schema, parser or number is refused', () => {
   expect(() => jsonMode('x' as unknown as typeof City)).toThrow(configuration);
   expect(() => jsonMode(z.date())).toThrow(configuration);
   expect(() => jsonMode(City, { attempts: 0 })).toThrow(configuration);
+  expect(() => jsonMode(City, null as never)).toThrow(configuration);
   expect(() => yamlMode(City, {} as { parse: typeof parse })).toThrow(configuration);
   expect(() => yamlMode(City, undefined as unknown as { parse: typeof parse })).toThrow(configuration);
 });

@@ -28,7 +28,9 @@ export interface YamlModeOptions {
  */
 export function jsonMode(schema?: undefined, options?: JsonModeOptions): OutputMode<JsonValue>;
 export function jsonMode<const S extends SchemaLike>(schema: S, options?: JsonModeOptions): OutputMode<InferOutput<S>>;
-export function jsonMode(schema?: SchemaLike, { attempts = 2, responseSchema }: JsonModeOptions = {}): OutputMode {
+export function jsonMode(schema?: SchemaLike, options: JsonModeOptions = {}): OutputMode {
+  checkFields('CONFIGURATION', 'jsonMode()', options, 'responseSchema:boolean|?');
+  const { attempts = 2, responseSchema } = options;
   return textMode('jsonMode()', schema, jsonText, attempts, responseSchema);
 }
 

@@ -96,6 +96,7 @@ test.each([
   { base: '', sections: { 'x><y': 'x' } },
   { base: '', sections: { Retrieved_Context: 'x' } },
   { base: '', sections: { notes: 7 } },
+  { base: '', sections: ['x'] },
   { base: '', format: 'xml' },
   { base: '', schema: z.object({}) },
   { base: '', format: 'json', schema: z.date() },
