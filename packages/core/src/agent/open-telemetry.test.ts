@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
+import { agentTool } from './agent-tool.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { openTelemetry, type OpenTelemetryOptions } from './open-telemetry.ts';
 import { ReActAgent } from './react-agent.ts';
@@ -93,12 +94,33 @@ test('a call that waits for an approval, and one whose reader leaves, end their 
   expect(named(spans(), 'chat scripted')).toHaveLength(2);
 });
 
+test('what a tool does, an agent too, is a child of its span', async () => {
+  const exporter = new InMemorySpanExporter();
+  const tracer = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).getTracer('test');
+  // A context manager that knows of one context at a time, as one agent does here.
+  let now = context.active();
+  const within = async <T>(inside: typeof now, act: () => Promise<T>): Promise<T> => {
+    const before = now;
+    now = inside;
+    return act().finally(() => (now = before));
+  };
+  const extensions = [openTelemetry({ api: { trace, context: { active: () => now, with: within } as never }, tracer })];
+  const child = new ReActAgent({ name: 'child', model: new ScriptedModel(['done']), extensions });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'call_child', input: { message: 'go' } }] }, 'done']);
+  await new ReActAgent({ name: 'a', model, tools: [agentTool(child, { description: '' })], extensions }).call('go');
+  const spans = exporter.getFinishedSpans();
+  const parentOf = (name: string) => named(spans, name)[0]!.parentSpanContext?.spanId;
+  const idOf = (name: string) => named(spans, name)[0]!.spanContext().spanId;
+  expect(parentOf('invoke_agent child')).toBe(idOf('execute_tool call_child'));
+  expect(parentOf('execute_tool call_child')).toBe(idOf('invoke_agent a'));
+});
+
 test('several agents share one, and a run is a child of what was active', async () => {
   const exporter = new InMemorySpanExporter();
   const tracer = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).getTracer('test');
   const outer = tracer.startSpan('outer');
   const active = trace.setSpan(context.active(), outer);
-  const api = { trace, context: { active: () => active } as never };
+  const api = { trace, context: { active: () => active, with: (_inside: unknown, act: () => unknown) => act() } as never };
   const shared = openTelemetry({ api, tracer });
   const agents = ['a', 'b'].map((name) => new ReActAgent({ name, model: new ScriptedModel(['done']), extensions: [shared] }));
   await Promise.all(agents.map((agent) => agent.call('go')));

@@ -22,6 +22,8 @@ export interface OpenTelemetryOptions {
 
 /** The open spans of a run. */
 interface RunSpans {
+  readonly sessionId: string;
+  readonly agent: string;
   readonly run: Span;
   readonly inside: Context;
   readonly system: Attributes;
@@ -37,12 +39,13 @@ const errorStatus = 2;
 
 /**
  * Spans after OpenTelemetry's conventions for generative AI: `invoke_agent` around a call, `chat` for each request of its loop and
- * `execute_tool` for each tool call. A call's span is a child of the context that is active when it begins. One may serve many agents. Throws
+ * `execute_tool` for each tool call. A call's span is a child of the context that is active when it begins; a tool runs in that of its
+ * span, so that what it does (requests, agents) is a child of it wherever the API has a context manager. One may serve many agents. Throws
  * `CONFIGURATION` for an option of the wrong kind.
  */
 export function openTelemetry(options: OpenTelemetryOptions): Extension {
   checkFields('CONFIGURATION', 'openTelemetry()', options, 'api:object tracer:startSpan()|? content:boolean|?');
-  checkFields('CONFIGURATION', 'openTelemetry(): api', options.api, 'trace:setSpan() context:active()');
+  checkFields('CONFIGURATION', 'openTelemetry(): api', options.api, 'trace:setSpan() context:with()');
   const { api, tracer = api.trace.getTracer('isoloop'), content = false } = options;
   const runs = new Map<string, RunSpans>();
 
@@ -60,7 +63,15 @@ export function openTelemetry(options: OpenTelemetryOptions): Extension {
     };
     const outside = api.context.active();
     const span = tracer.startSpan(`invoke_agent ${options.name}`, { kind: internalKind, attributes, startTime: now() }, outside);
-    return { run: span, inside: api.trace.setSpan(outside, span), system, modelId: model.modelId, tools: new Map() };
+    return {
+      sessionId,
+      agent: options.name,
+      run: span,
+      inside: api.trace.setSpan(outside, span),
+      system,
+      modelId: model.modelId,
+      tools: new Map(),
+    };
   };
 
   const startModel = (spans: RunSpans, at: number): void => {
@@ -119,6 +130,13 @@ export function openTelemetry(options: OpenTelemetryOptions): Extension {
 
   return {
     hooks: [hook],
+    wrapTool: (next) => (call, options) => {
+      const { sessionId, agentPath } = options;
+      const isOurs = (spans: RunSpans): boolean => spans.sessionId === sessionId && spans.agent === agentPath.at(-1);
+      const spans = [...runs.values()].find((open) => isOurs(open) && open.tools.has(call.toolUse.id));
+      if (!spans) return next(call, options);
+      return api.context.with(api.trace.setSpan(spans.inside, spans.tools.get(call.toolUse.id)!), () => next(call, options));
+    },
     wrapCall: (next) =>
       async function* (run, input) {
         const spans = begin(run);
