@@ -55,11 +55,11 @@ export class OutputTries {
     if (--this.#left < 1) throw await this.failure(text, issues);
   }
 
-  /** What a call without a value ends with; the raw text of the last try stays as its answer. */
+  /** What a call without a value ends with; the raw text of the last try stays as its answer, marked as one of a call that failed. */
   async failure(text: string, issues: readonly string[]): Promise<AgentError> {
     const run = this.#run;
     await this.#tidy();
-    if (text) await run.append([(run.remains = run.message('assistant', text))]);
+    if (text) await run.append([(run.remains = run.message('assistant', text, { metadata: { reason: 'error' } }))]);
     const why = `The model gave no value that fits the schema: ${issues.join('; ')}`;
     return new AgentError('OUTPUT_INVALID', why, { details: { issues, text } });
   }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { ReActAgent } from '../agent/react-agent.ts';
+import { jsonMode } from '../agent/json-mode.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
@@ -41,6 +42,14 @@ test('successfulTurns leaves out what failed at once, on the way, and in the mid
     'user: last',
   ]);
   expect((await agent.messages()).map(textOf)).toEqual(expect.arrayContaining(['broken', 'broken later', 'broken in the middle']));
+});
+
+test('successfulTurns leaves out what never fitted a schema, though its text stays in the log', async () => {
+  const { agent, lastSeen } = setUp(['never', 'nor now', 'Last.'], successfulTurns());
+  expect(await agent.call('as JSON', { output: jsonMode(), throwOnError: false })).toMatchObject({ reason: 'error', text: 'nor now' });
+  await agent.call('last');
+  expect(lastSeen()).toEqual(['user: last']);
+  expect((await agent.messages()).map(textOf)).toContain('nor now');
 });
 
 test('successfulTurns leaves out what was interrupted or aborted, before, in and after a reply', async () => {

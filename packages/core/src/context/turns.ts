@@ -25,7 +25,8 @@ export function turnsOf(messages: readonly Msg[]): readonly (readonly Msg[])[] {
 /** Whether a turn ended with an answer: not failed, aborted, interrupted, stopped at a tool call or left waiting. */
 export function isAnswered(turn: readonly Msg[]): boolean {
   const answer = answerOf(turn);
-  return answer !== undefined && !answer.metadata?.['partial'] && answer.metadata?.['reason'] !== 'interrupted';
+  const { partial, reason } = answer?.metadata ?? {};
+  return answer !== undefined && !partial && reason !== 'interrupted' && reason !== 'error';
 }
 
 /** The last iteration's message, where it calls no tool. */
