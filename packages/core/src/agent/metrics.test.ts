@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
+import { fallback } from '../model/fallback.ts';
+import { wrapModel } from '../model/wrap-model.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import type { AgentOptions } from './agent-options.ts';
@@ -111,6 +113,19 @@ test('a rejection, by its stage and category', async () => {
   await agent.call('go');
   expect(of('guardRejection')).toMatchObject([{ stage: 'length', category: 'INVALID_INPUT', userId: 'u' }]);
   expect(of('execution')).toMatchObject([{ reason: 'rejected', error: 'GUARD_REJECTED' }]);
+});
+
+test('each attempt, also of a fallback model', async () => {
+  const recorded: unknown[] = [];
+  const measured = metrics({ modelRequest: ({ modelId, outcome }) => recorded.push([modelId, outcome]) });
+  const first = new ScriptedModel([{ error: new AgentError('MODEL_SERVER', 'down') }], { modelId: 'first' });
+  const second = wrapModel(new ScriptedModel(['done'], { modelId: 'second' }), measured);
+  const agent = new ReActAgent({ name: 'a', model: first, extensions: [fallback([second]), measured] });
+  expect(await agent.call('go')).toMatchObject({ text: 'done' });
+  expect(recorded).toEqual([
+    ['first', 'failed'],
+    ['second', 'ok'],
+  ]);
 });
 
 test('a recorder that throws, and one that records nothing, change nothing', async () => {

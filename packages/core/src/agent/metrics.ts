@@ -9,6 +9,7 @@ import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
 import type { CircuitChange } from '../model/circuit-breaker.ts';
 import type { Fallback } from '../model/fallback.ts';
 import type { Usage } from '../model/usage.ts';
+import type { ModelMiddleware } from '../model/wrap-model.ts';
 import { isSuspension } from '../tool/run-call.ts';
 import type { StopReason } from './agent-result.ts';
 import type { Extension } from './extension.ts';
@@ -83,9 +84,9 @@ export interface MetricsOptions {
 
 /**
  * Measures an agent's calls, model requests and tool calls. One may serve many agents. Put it first among the extensions to measure a
- * request with its retries, last to measure each attempt. Throws `CONFIGURATION` for an option of the wrong kind.
+ * request with its retries, last to measure each attempt (those of another model where `wrapModel` puts it around that one). Throws `CONFIGURATION` for an option of the wrong kind.
  */
-export function metrics(recorder: Metrics, options: MetricsOptions = {}): Extension {
+export function metrics(recorder: Metrics, options: MetricsOptions = {}): Extension & ModelMiddleware {
   checkFields('CONFIGURATION', 'metrics()', { recorder }, 'recorder:object');
   checkFields('CONFIGURATION', 'metrics()', options, 'now:function|?');
   const { now = Date.now } = options;
