@@ -86,10 +86,10 @@ export interface MetricsOptions {
  * Measures an agent's calls, model requests and tool calls. One may serve many agents. Put it first among the extensions to measure a
  * request with its retries, last to measure each attempt (those of another model where `wrapModel` puts it around that one). Throws `CONFIGURATION` for an option of the wrong kind.
  */
-export function metrics(recorder: Metrics, options: MetricsOptions = {}): Extension & ModelMiddleware {
+export function metrics(recorder: Metrics, given: MetricsOptions = {}): Extension & ModelMiddleware {
   checkFields('CONFIGURATION', 'metrics()', { recorder }, 'recorder:object');
-  checkFields('CONFIGURATION', 'metrics()', options, 'now:function|?');
-  const { now = Date.now } = options;
+  checkFields('CONFIGURATION', 'metrics()', given, 'now:function|?');
+  const { now = Date.now } = given;
   return {
     hooks: [{ name: 'metrics', onError: 'ignore', on: { 'run-end': (event) => recordEnd(recorder, event) } }],
     wrapModel: (next) => measuredModel(next, recorder, now),

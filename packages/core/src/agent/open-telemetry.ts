@@ -43,10 +43,10 @@ const errorStatus = 2;
  * span, so that what it does (requests, agents) is a child of it wherever the API has a context manager. One may serve many agents. Throws
  * `CONFIGURATION` for an option of the wrong kind.
  */
-export function openTelemetry(options: OpenTelemetryOptions): Extension {
-  checkFields('CONFIGURATION', 'openTelemetry()', options, 'api:object tracer:startSpan()|? content:boolean|?');
-  checkFields('CONFIGURATION', 'openTelemetry(): api', options.api, 'trace:setSpan() context:with()');
-  const { api, tracer = api.trace.getTracer('isoloop'), content = false } = options;
+export function openTelemetry(given: OpenTelemetryOptions): Extension {
+  checkFields('CONFIGURATION', 'openTelemetry()', given, 'api:object tracer:startSpan()|? content:boolean|?');
+  checkFields('CONFIGURATION', 'openTelemetry(): api', given.api, 'trace:setSpan() context:with()');
+  const { api, tracer = api.trace.getTracer('isoloop'), content = false } = given;
   const runs = new Map<string, RunSpans>();
 
   const begin = (run: Run): RunSpans => {
