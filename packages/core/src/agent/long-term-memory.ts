@@ -1,4 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
+import { reportFailure } from '../error/report-failure.ts';
 import { recalledMessage } from '../memory/recalled-message.ts';
 import type { MessageContext } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
@@ -31,7 +32,8 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryEx
   const inputs = new Map<string, readonly Msg[]>();
   const recordings = new Set<Promise<void>>();
 
-  const report = (error: unknown, phase: LongTermPhase): void => tell(AgentError.from(error), phase, options.onError);
+  const report = (error: unknown, phase: LongTermPhase): void =>
+    reportFailure(`Long-term memory: ${phase} failed, the call goes on without it.`, options.onError, AgentError.from(error), phase);
 
   const recall = async (input: readonly Msg[], { sessionId, signal }: RecallContext): Promise<readonly Msg[]> => {
     inputs.set(sessionId, input);
@@ -101,13 +103,4 @@ function silent(timeoutMs: number): AgentError {
 function scopeOf(scope: LongTermMemoryOptions['scope'], sessionId: string): { sessionId?: string; exceptSessionId?: string } {
   if (scope === 'session') return { sessionId };
   return scope === 'other-sessions' ? { exceptSessionId: sessionId } : {};
-}
-
-function tell(error: AgentError, phase: LongTermPhase, onError?: LongTermMemoryOptions['onError']): void {
-  const warn = (told: unknown): void => console.warn(`Long-term memory: ${phase} failed, the call goes on without it.`, told);
-  try {
-    (onError ?? warn)(error, phase);
-  } catch (failure) {
-    warn(failure);
-  }
 }

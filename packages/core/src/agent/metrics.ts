@@ -1,4 +1,5 @@
 import { AgentError, type AgentErrorCode } from '../error/agent-error.ts';
+import { tell } from '../error/tell.ts';
 import { checkFields } from '../error/check-fields.ts';
 import type { LengthViolation } from '../guard/output-length.ts';
 import type { OutputAction } from '../guard/output-rule.ts';
@@ -53,7 +54,7 @@ export interface ToolMetric {
 }
 
 /**
- * Where measurements go (Arc Reactor: `AgentMetrics`); every method is optional, and one that throws is ignored. `metrics()` calls the
+ * Where measurements go (Arc Reactor: `AgentMetrics`); every method is optional, and what one throws goes to the console. `metrics()` calls the
  * first five. The others are for the callbacks of the parts they tell about.
  */
 export interface Metrics {
@@ -96,7 +97,7 @@ export function metrics(recorder: Metrics, given: MetricsOptions = {}): Extensio
     wrapTool: (next) => async (call, options) => {
       const startedAt = now();
       const record = (outcome: ToolMetric['outcome']): void =>
-        quietly(() =>
+        tell(() =>
           recorder.toolCall?.({
             name: call.tool.name,
             sessionId: options.sessionId,
@@ -121,11 +122,11 @@ function recordEnd(recorder: Metrics, { result, agentPath, runId, sessionId, use
   const labels: RunLabels = { agent: agentPath.at(-1) ?? '', runId, sessionId, ...(userId !== undefined && { userId }) };
   const { reason, error, durationMs, iterations, toolsUsed, usage } = result;
   const code = error?.code as AgentErrorCode | undefined;
-  quietly(() => recorder.execution?.({ ...labels, reason, ...(code && { error: code }), durationMs, iterations, toolsUsed }));
-  if (usage.inputTokens + usage.outputTokens > 0) quietly(() => recorder.tokenUsage?.(usage, labels));
+  tell(() => recorder.execution?.({ ...labels, reason, ...(code && { error: code }), durationMs, iterations, toolsUsed }));
+  if (usage.inputTokens + usage.outputTokens > 0) tell(() => recorder.tokenUsage?.(usage, labels));
   if (reason !== 'rejected') return;
   const { stage = 'unknown', category = 'unknown' } = (error as AgentError | undefined)?.details ?? {};
-  quietly(() => recorder.guardRejection?.({ ...labels, stage: String(stage), category: String(category) }));
+  tell(() => recorder.guardRejection?.({ ...labels, stage: String(stage), category: String(category) }));
 }
 
 function measuredModel(model: ChatModel, recorder: Metrics, now: () => number): ChatModel {
@@ -152,7 +153,7 @@ function measuredModel(model: ChatModel, recorder: Metrics, now: () => number): 
       } finally {
         const durationMs = now() - startedAt;
         const about = { ...(firstDeltaMs !== undefined && { firstDeltaMs }), ...(usage && { usage }), ...ended };
-        quietly(() => recorder.modelRequest?.({ provider, modelId, durationMs, ...about }));
+        tell(() => recorder.modelRequest?.({ provider, modelId, durationMs, ...about }));
       }
     },
   };
@@ -160,13 +161,4 @@ function measuredModel(model: ChatModel, recorder: Metrics, now: () => number): 
 
 function says({ type }: ModelDelta): boolean {
   return type !== 'finish' && type !== 'reset';
-}
-
-/** A recorder's trouble is not the agent's. */
-function quietly(record: () => void): void {
-  try {
-    record();
-  } catch {
-    // Nobody to tell.
-  }
 }

@@ -1,4 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
+import { reportFailure } from '../error/report-failure.ts';
 import { createMessage, type MessageContext } from '../message/create-message.ts';
 import { isRecord } from '../message/is-record.ts';
 import { textOf } from '../message/message-text.ts';
@@ -29,11 +30,11 @@ export function retrieval(options: RetrievalOptions): Extension {
         options,
         call,
         (within) => query(input, within),
-        (error) => tell(error, options),
+        (error) => report(error, options),
       );
       return text ? [createMessage(role, text, { ...context, name: 'retrieved_context', metadata: { bypassHistory: true } })] : [];
     } catch (error) {
-      if (!about.signal.aborted) tell(error, options);
+      if (!about.signal.aborted) report(error, options);
       return [];
     }
   };
@@ -79,11 +80,11 @@ function searchTool(options: RetrievalOptions): Tool {
           options,
           { sessionId, signal, messages, get },
           () => asked,
-          (error) => tell(error, options),
+          (error) => report(error, options),
         );
         return text || 'Nothing was found.';
       } catch (error) {
-        if (!signal.aborted) tell(error, options);
+        if (!signal.aborted) report(error, options);
         // A plain error: no code of the retriever's is to end the agent's call, and nothing of it is for the model.
         throw new Error('The documents could not be searched.', { cause: error });
       }
@@ -96,11 +97,6 @@ function provide<T>(provided: ReadonlyMap<object, unknown>, token: ContextToken<
   return provided.get(token) as T;
 }
 
-function tell(error: unknown, { onError }: RetrievalOptions): void {
-  const warn = (told: unknown): void => console.warn('Retrieval: something failed, the call goes on without it.', told);
-  try {
-    (onError ?? warn)(AgentError.from(error, 'STORAGE_FAILED'));
-  } catch (failure) {
-    warn(failure);
-  }
+function report(error: unknown, { onError }: RetrievalOptions): void {
+  reportFailure('Retrieval: something failed, the call goes on without it.', onError, AgentError.from(error, 'STORAGE_FAILED'));
 }

@@ -1,4 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
+import { reportFailure } from '../error/report-failure.ts';
 import { checkFields } from '../error/check-fields.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ChatModel, GenerateOptions } from '../model/chat-model.ts';
@@ -174,12 +175,6 @@ function tooLate(timeoutMs: number): AgentError {
   return new AgentError('MODEL_TIMEOUT', `There was no summary within ${timeoutMs} ms`, { retryable: true });
 }
 
-function report(thrown: unknown, { onError }: SummarizeHistoryOptions): void {
-  const error = AgentError.from(thrown);
-  const warn = (told: unknown): void => console.warn('No summary of the history: the call goes on without.', told);
-  try {
-    (onError ?? warn)(error);
-  } catch (failure) {
-    warn(failure);
-  }
+function report(error: unknown, { onError }: SummarizeHistoryOptions): void {
+  reportFailure('No summary of the history: the call goes on without.', onError, AgentError.from(error));
 }

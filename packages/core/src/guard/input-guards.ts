@@ -1,6 +1,7 @@
 import type { Extension, GuardContext, Rejection } from '../agent/extension.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
+import { reportFailure } from '../error/report-failure.ts';
 import { errorMessage, type ErrorMessageOptions } from '../error/error-message.ts';
 import { isRecord } from '../message/is-record.ts';
 import type { Msg } from '../message/msg.ts';
@@ -64,15 +65,8 @@ export function checkGuardOptions(where: string, options: unknown): void {
 }
 
 /** Tells who listens what was thrown; a listener that throws changes nothing. */
-export function reporter(options: GuardOptions): (error: unknown, stage: string) => void {
-  const { onError = (error, stage) => console.warn(`Guard "${stage}" failed:`, error) } = options;
-  return (error, stage) => {
-    try {
-      onError(error, stage);
-    } catch {
-      // Nobody is left to tell.
-    }
-  };
+export function reporter({ onError }: GuardOptions): (error: unknown, stage: string) => void {
+  return (error, stage) => reportFailure(`Guard "${stage}" failed:`, onError, error, stage);
 }
 
 /** The error that says no: nothing of the input or of an exception stands in it. */

@@ -1,13 +1,13 @@
 import type { Extension } from '../agent/extension.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
+import { tell } from '../error/tell.ts';
 import { assistantMessage, userMessage } from '../message/create-message.ts';
 import type { ChatModel, ModelDelta, ModelRequest } from '../model/chat-model.ts';
 import { addUsage, type Usage } from '../model/usage.ts';
 import { GuardedReply, type GuardedReplyOptions } from './guarded-reply.ts';
 import { checkGuardOptions, rejectionError, reporter, type GuardOptions } from './input-guards.ts';
 import type { OutputAction, OutputRule } from './output-rule.ts';
-import { quietly } from './quietly.ts';
 import { RuleRejection } from './run-rule.ts';
 
 export interface OutputGuardOptions extends GuardOptions {
@@ -18,7 +18,7 @@ export interface OutputGuardOptions extends GuardOptions {
   readonly lookahead?: number | 'all';
   /** Whether `find` of the rules holds for the model's thinking as well; default false: it passes as it is. */
   readonly thinking?: boolean;
-  /** Told at the end of a reply what each rule did to it, once a rule and action; what it throws is ignored. For `Metrics.outputGuard`. */
+  /** Told at the end of a reply what each rule did to it, once a rule and action; what it throws goes to the console. For `Metrics.outputGuard`. */
   readonly onAction?: (action: OutputAction) => void;
 }
 
@@ -37,7 +37,7 @@ export function outputGuards(rules: readonly OutputRule[], options: OutputGuardO
     if (!rule.find && !rule.review) throw new AgentError('CONFIGURATION', `The rule "${rule.name}" neither finds nor reviews.`);
   }
   const { lookahead = 64, thinking = false } = options;
-  const act = quietly(options.onAction);
+  const act = (action: OutputAction): void => tell(options.onAction, action);
   const settings = { rules, lookahead, thinking, report: reporter(options), act };
   return {
     wrapModel: (next) => ({

@@ -1,7 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
+import { tell } from '../error/tell.ts';
 import type { OutputRule } from './output-rule.ts';
-import { quietly } from './quietly.ts';
 
 export interface OutputLengthOptions {
   /** Characters (UTF-16 units) an answer needs, without white space at both ends; default 0. Replies that call tools may be shorter. */
@@ -15,7 +15,7 @@ export interface OutputLengthOptions {
   readonly mode?: 'warn' | 'retry' | 'fail';
   /** Default: a blank line and `[Cut off here]`. */
   readonly mark?: string;
-  /** Told of each answer outside the bounds; what it throws is ignored. For `Metrics.boundary`. */
+  /** Told of each answer outside the bounds; what it throws goes to the console. For `Metrics.boundary`. */
   readonly onViolation?: (violation: LengthViolation) => void;
 }
 
@@ -36,18 +36,18 @@ export function outputLength(options: OutputLengthOptions): OutputRule {
   );
   const { min = 0, max = Infinity, mode = 'warn', mark = '\n\n[Cut off here]' } = options;
   if (min > max) throw new AgentError('CONFIGURATION', `outputLength(): min ${min} is more than max ${max}.`);
-  const tell = quietly(options.onViolation);
+  const violated = (violation: LengthViolation): void => tell(options.onViolation, violation);
   return {
     name: 'outputLength',
     releaseAtMost: max,
     review(text, { callsTools, retries }) {
       if (text.length > max) {
-        tell({ rule: 'max', value: text.length, limit: max });
+        violated({ rule: 'max', value: text.length, limit: max });
         return { text: cut(text, max) + mark };
       }
       const { length } = text.trim();
       if (length >= min || callsTools) return { text };
-      tell({ rule: 'min', value: length, limit: min });
+      violated({ rule: 'min', value: length, limit: min });
       if (mode === 'fail') return { category: 'OUTPUT_TOO_SHORT', details: { length, min } };
       if (mode === 'retry' && !retries) {
         return { retry: `Your answer has ${length} characters; at least ${min} are needed. Answer again, in more detail.` };

@@ -2,7 +2,7 @@ import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { classifyError, type ErrorClass } from '../error/classify-error.ts';
 import { abortable } from './abortable.ts';
-import { tell } from './tell.ts';
+import { tell } from '../error/tell.ts';
 import { wait } from './wait.ts';
 
 export interface BackoffOptions {

@@ -2,7 +2,7 @@ import { AgentError, type AgentErrorCode } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { classifyError } from '../error/classify-error.ts';
 import type { ChatModel, ModelDelta, ModelRequest } from './chat-model.ts';
-import { tell } from './tell.ts';
+import { tell } from '../error/tell.ts';
 import { withStream, type ModelMiddleware } from './wrap-model.ts';
 
 export type CircuitState = 'closed' | 'open' | 'half-open';

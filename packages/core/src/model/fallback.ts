@@ -2,7 +2,7 @@ import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { classifyError } from '../error/classify-error.ts';
 import type { ChatModel, ModelRequest } from './chat-model.ts';
-import { tell } from './tell.ts';
+import { tell } from '../error/tell.ts';
 import { tryInTurn, type Attempt } from './try-in-turn.ts';
 import type { ModelMiddleware } from './wrap-model.ts';
 

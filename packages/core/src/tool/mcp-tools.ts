@@ -9,7 +9,7 @@ import { checkMcpOptions, serverName, type McpToolsOptions } from './mcp-options
 import { toToolOutput } from './mcp-result.ts';
 import { openMcpSession, type McpSession } from './mcp-session.ts';
 import { nameTools, toTool } from './mcp-tool.ts';
-import { reportFailure } from './report-failure.ts';
+import { reportFailure } from '../error/report-failure.ts';
 import type { Tool, ToolContext, ToolOutput } from './tool.ts';
 import type { ToolSet } from './tool-set.ts';
 
@@ -244,6 +244,6 @@ export class McpTools implements ToolSet {
   }
 
   #report(error: unknown): void {
-    reportFailure(`The MCP server "${this.name}" failed in the background.`, toMcpError(error, this.name), this.#options.onError);
+    reportFailure(`The MCP server "${this.name}" failed in the background.`, this.#options.onError, toMcpError(error, this.name));
   }
 }

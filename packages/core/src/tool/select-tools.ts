@@ -7,7 +7,7 @@ import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { abortable } from '../model/abortable.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
-import { reportFailure } from './report-failure.ts';
+import { reportFailure } from '../error/report-failure.ts';
 import { ToolSelection } from './tool-selection.ts';
 
 export interface SelectToolsOptions {
@@ -118,7 +118,7 @@ async function select({ run, selection }: Selecting, options: SelectToolsOptions
       chosen = given.filter((name) => chosen.includes(name));
     } catch (error) {
       if (run.cut) return;
-      reportFailure('Tools could not be selected: all of them go.', AgentError.from(error), options.onError);
+      reportFailure('Tools could not be selected: all of them go.', options.onError, AgentError.from(error));
     }
   }
   const { toolChoice } = run.generate;
