@@ -1,16 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listenOnLoopback, type LoopbackServer } from '../listen-on-loopback.ts';
 import { fault } from './faults.ts';
 import { McpHost } from './mcp-host.ts';
 
-export interface McpTestServer {
-  /** `http://127.0.0.1:PORT`, without a slash at its end. */
-  readonly url: string;
-  close(): Promise<void>;
-}
-
 /** MCP servers on loopback, one a key, by the SDK's own server; see README.md for the routes. */
-export async function startMcpServer({ port = 0 }: { readonly port?: number } = {}): Promise<McpTestServer> {
+export async function startMcpServer({ port = 0 }: { readonly port?: number } = {}): Promise<LoopbackServer> {
   const hosts = new Map<string, McpHost>();
   const server = createServer((request, response) => {
     answer(request, response, hosts).catch((error: unknown) => {
@@ -18,18 +12,7 @@ export async function startMcpServer({ port = 0 }: { readonly port?: number } = 
       else response.writeHead(500).end(String(error));
     });
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', resolve);
-  });
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return listenOnLoopback(server, port);
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse, hosts: Map<string, McpHost>): Promise<void> {

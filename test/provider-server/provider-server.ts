@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listenOnLoopback, type LoopbackServer } from '../listen-on-loopback.ts';
 import { dashScope } from './dashscope.ts';
 import { deltas, echo } from './echo.ts';
 import { readBody, sendError, sendJson, type ChatRequest, type Handler } from './exchange.ts';
@@ -7,12 +7,6 @@ import { fault } from './faults.ts';
 import { replay } from './replay.ts';
 import { scripted } from './scripted.ts';
 import { Visits } from './visits.ts';
-
-export interface ProviderServer {
-  /** `http://127.0.0.1:PORT`, without a slash at its end. */
-  readonly url: string;
-  close(): Promise<void>;
-}
 
 export interface ProviderServerOptions {
   /** Default: any free one. */
@@ -22,7 +16,7 @@ export interface ProviderServerOptions {
 const routes: Readonly<Record<string, Handler>> = { replay, fault, scripted, echo, deltas, dashscope: dashScope };
 
 /** An OpenAI-compatible server on loopback; what it does is chosen by the path, see README.md. */
-export async function startProviderServer({ port = 0 }: ProviderServerOptions = {}): Promise<ProviderServer> {
+export async function startProviderServer({ port = 0 }: ProviderServerOptions = {}): Promise<LoopbackServer> {
   const visits = new Visits();
   const server = createServer((request, response) => {
     answer(request, response, visits).catch((error: unknown) => {
@@ -30,18 +24,7 @@ export async function startProviderServer({ port = 0 }: ProviderServerOptions = 
       else sendError(response, 500, { message: String(error) });
     });
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', resolve);
-  });
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return listenOnLoopback(server, port);
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse, visits: Visits): Promise<void> {

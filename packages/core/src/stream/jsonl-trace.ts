@@ -25,27 +25,27 @@ export interface JsonlTrace extends Extension {
   close(): Promise<void>;
 }
 
-const chunkTypes = new Set<AgentEvent['type']>(['reasoning-chunk', 'tool-input-chunk', 'acting-chunk', 'summary-chunk']);
-const allTypes: readonly AgentEvent['type'][] = [
-  'run-start',
-  'pre-call',
-  'post-call',
-  'pre-reasoning',
-  'post-reasoning',
-  'reasoning-chunk',
-  'tool-input-chunk',
-  'pre-acting',
-  'acting-chunk',
-  'post-acting',
-  'pre-summary',
-  'summary-chunk',
-  'post-summary',
-  'step-reset',
-  'context-fitted',
-  'suspended',
-  'error',
-  'run-end',
-];
+/** Every event, and whether it is a piece of something that comes as a whole later. */
+const isChunk: Readonly<Record<AgentEvent['type'], boolean>> = {
+  'run-start': false,
+  'pre-call': false,
+  'post-call': false,
+  'pre-reasoning': false,
+  'post-reasoning': false,
+  'reasoning-chunk': true,
+  'tool-input-chunk': true,
+  'pre-acting': false,
+  'acting-chunk': true,
+  'post-acting': false,
+  'pre-summary': false,
+  'summary-chunk': true,
+  'post-summary': false,
+  'step-reset': false,
+  'context-fitted': false,
+  suspended: false,
+  error: false,
+  'run-end': false,
+};
 
 /**
  * Writes an agent's events into a stream, one JSON object a line, as the hooks have left them. A run never waits for the sink, and a
@@ -88,7 +88,7 @@ export function jsonlTrace(sink: WritableStream<Uint8Array>, options: JsonlTrace
     write(masked);
   };
 
-  const types = allTypes.filter((type) => chunks || !chunkTypes.has(type));
+  const types = Object.entries(isChunk).flatMap(([type, chunk]) => (chunk && !chunks ? [] : type));
   return {
     // Last, to see what the other hooks made of an event; by type, so that a reply's deltas cost nothing where they are not traced.
     hooks: [{ name: 'jsonl-trace', priority: Infinity, onError: 'ignore', on: Object.fromEntries(types.map((type) => [type, trace])) }],
