@@ -5,6 +5,9 @@ import { ScriptedModel } from '@isoloop/core/testing';
 import { ReActAgent, tool, type Decision } from '@isoloop/core';
 import * as z from 'zod';
 // #endregion
+// #region human-in-the-loop
+import { humanInTheLoop } from '@isoloop/core/middleware';
+// #endregion
 import { assistantMessage, InMemoryMemory, toolResultsOf, userMessage } from '@isoloop/core';
 
 test('approvals, external tools and suspended tools', async () => {
@@ -127,4 +130,23 @@ test('replay', async () => {
   expect(results.map(({ name, state }) => `${name} ${state}`).toSorted()).toEqual(['read_page success', 'send_mail interrupted']);
   expect((await agent.call([{ toolUseId: 'book_room', type: 'approve' }])).text).toBe('Done.');
   expect(ran).toEqual(['read_page', 'book_room']);
+});
+
+test('human in the loop', async () => {
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'send_mail', input: { to: 'Bob' } }, { name: 'read_page' }] }, 'Sent.']);
+  const tools = ['send_mail', 'read_page'].map((name) => tool({ name, description: '', input: {}, execute: () => name }));
+  const askOnPage = async (question: string, input: unknown): Promise<boolean> =>
+    `${question} ${JSON.stringify(input)}` === 'A mail goes out. {"to":"Bob"}';
+
+  // #region human-in-the-loop
+  const people = humanInTheLoop({
+    approvalOn: { send_mail: 'A mail goes out.', delete_file: true },
+    decide: async ({ name, input, reason = name }) => ((await askOnPage(reason, input)) ? { type: 'approve' } : { type: 'reject' }),
+    timeoutMs: 60_000, // then it is rejected
+  });
+  const agent = new ReActAgent({ name: 'assistant', model, tools, extensions: [people] });
+  const { text } = await agent.call('Write to Bob.'); // waits for askOnPage
+  // #endregion
+
+  expect(text).toBe('Sent.');
 });

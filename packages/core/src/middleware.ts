@@ -1,4 +1,6 @@
 export { concurrency } from './agent/concurrency-limit.ts';
+export { humanInTheLoop } from './agent/human-in-the-loop.ts';
+export type { ApprovalRule, HumanInTheLoopOptions, Verdict } from './agent/human-in-the-loop.ts';
 export { metrics } from './agent/metrics.ts';
 export type { ExecutionMetric, Metrics, MetricsOptions, ModelMetric, RunLabels, ToolMetric } from './agent/metrics.ts';
 export { Semaphore } from './agent/semaphore.ts';

@@ -18,32 +18,39 @@ export type Admission =
  * run goes on where it was: what waits and was not decided waits on, what may have started follows its tool's `replay`.
  */
 export async function* admitCall(run: Run, toolUse: ToolUse, decision?: Decision): AsyncGenerator<EventBatch, Admission> {
-  const known = run.setup.status.calls.get(toolUse.id);
+  const { status, extensions } = run.setup;
+  const asks = extensions.some(({ asksApproval }) => asksApproval);
+  const known = status.calls.get(toolUse.id);
   // Without a state the call was another host's: it may have started there, if nobody had to allow it.
   const state: CallState = known ?? { started: true };
-  run.setup.status.calls.set(toolUse.id, state);
+  status.calls.set(toolUse.id, state);
   const over = (result: ToolResult): Admission => ({ type: 'result', toolUse, result });
   const asked = run.tools.find(toolUse.name);
   const told = typeof asked === 'object' && asked.takesDecisions && state.pending?.kind === 'suspended';
   if (!told && decision?.type === 'result') return over(toolResult(toolUse, decision.output, decision.state ?? 'success'));
   if (!told && decision?.type === 'reject') return over(deniedResult(toolUse, decision.reason));
   if (run.signal.aborted) return over(interruptedResult(toolUse));
-  if (!decision && state.pending) return { type: 'pending', pending: state.pending };
+  if (!decision && state.pending && !(asks && state.pending.kind === 'approval')) return { type: 'pending', pending: state.pending };
 
   const prepare = async (edited: ToolUse) => {
     try {
       const ready = await prepareCall(run.tools, edited);
       if (!ready.ok) return ready;
       const { needsApproval } = ready.tool;
-      const needs = typeof needsApproval === 'function' ? await needsApproval(ready.input, ready.toolUse) : needsApproval;
-      return { ...ready, needs };
+      let needs: boolean | string =
+        (typeof needsApproval === 'function' ? await needsApproval(ready.input, ready.toolUse) : needsApproval) ?? false;
+      for (const extension of extensions) needs = (await extension.needsApproval?.(ready)) || needs;
+      return { ...ready, needs: !state.approved && needs };
     } catch (error) {
       // A schema or a predicate that throws: the call did not run, and the others go on.
       return { ok: false, result: errorResult(toolUse, messageOf(error)) } as const;
     }
   };
   const left = state.toolUse ?? toolUse;
-  const wait = (kind: PendingCall['kind']): Admission => ({ type: 'pending', pending: suspend(run, state.toolUse ?? toolUse, kind) });
+  const wait = (kind: PendingCall['kind'], reason?: string): Admission => ({
+    type: 'pending',
+    pending: suspend(run, state.toolUse ?? toolUse, kind, reason),
+  });
   let call = await prepare(decision?.type === 'edit' ? { ...left, input: decision.input } : left);
   if (!call.ok) return over(call.result);
   const { tool } = call;
@@ -70,13 +77,18 @@ export async function* admitCall(run: Run, toolUse: ToolUse, decision?: Decision
   state.toolUse = call.toolUse;
   delete state.pending;
   if (decision) state.approved = true;
-  if (!state.approved && call.needs) return wait('approval');
+  else if (call.needs && !asks) return wait('approval', reasonOf(call.needs));
   return call.tool.execute ? { type: 'ready', call, decision } : wait('external');
 }
 
 /** Notes what the call waits for. */
 export function suspend(run: Run, { id: toolUseId, name, input }: ToolUse, kind: PendingCall['kind'], reason?: string): PendingCall {
   const pending = { toolUseId, name, input, kind, ...(reason !== undefined && { reason }) };
-  run.setup.status.calls.get(toolUseId)!.pending = pending;
+  Object.assign(run.setup.status.calls.get(toolUseId)!, { pending, started: false });
   return pending;
+}
+
+/** What somebody who has to approve a call is told. */
+export function reasonOf(needs: true | string): string | undefined {
+  return needs === true ? undefined : needs;
 }

@@ -31,7 +31,7 @@ export function checkAgent(options: AgentOptions): void {
 export function checkPart(part: Hook | Extension): void {
   const fields =
     'on:object|? onEvent:function|? onError:fail|ignore|? priority:number|? hooks:array|? tools:array|? recall:function|? guard:function|? ' +
-    'wrapModel:function|? wrapTool:function|? wrapCall:function|?';
+    'wrapModel:function|? wrapTool:function|? wrapCall:function|? needsApproval:function|?';
   checkFields('CONFIGURATION', 'A hook or extension', part, fields);
 }
 

@@ -1,8 +1,9 @@
 import type { AgentErrorData } from '../error/agent-error.ts';
 import type { EventBatch } from '../hook/agent-event.ts';
-import type { Hook } from '../hook/hook.ts';
+import type { Awaitable, Hook } from '../hook/hook.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ChatModel } from '../model/chat-model.ts';
+import type { ReadyCall } from '../tool/prepare-call.ts';
 import type { RunCall } from '../tool/run-call.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { AgentResult } from './agent-result.ts';
@@ -52,6 +53,10 @@ export interface Extension {
   wrapModel?(next: ChatModel): ChatModel;
   /** What runs a prepared tool call in place of `next`; called once an agent. */
   wrapTool?(next: RunCall): RunCall;
+  /** Whether somebody has to approve a call, besides its tool's own `needsApproval`; a text is the pending call's `reason`. A throw: it does not run. */
+  needsApproval?(call: ReadyCall): Awaitable<boolean | string>;
+  /** A call that needs approval does not suspend: `wrapTool` gets it, with `needs`, and asks. */
+  readonly asksApproval?: boolean;
   /** What runs a call in place of `next`; called once an agent. */
   wrapCall?(next: RunAgent): RunAgent;
 }

@@ -129,9 +129,11 @@ async function* preCall(run: Run, input: readonly Msg[]): AsyncGenerator<EventBa
 }
 
 function checkDecisions(decisions: readonly Decision[], open: readonly ToolUse[], messages: readonly Msg[]): void {
-  const undecided = new Set(open.map(({ id }) => id));
-  for (const { toolUseId: id } of decisions) {
-    if (!undecided.delete(id)) throw new AgentError('INVALID_DECISION', `Tool call "${id}" is not open, or decided twice.`);
+  const undecided = new Map(open.map((call) => [call.id, call.name]));
+  for (const { toolUseId: id, name } of decisions) {
+    if (name && undecided.get(id) !== name) undecided.delete(id);
+    if (!undecided.delete(id))
+      throw new AgentError('INVALID_DECISION', `Tool call "${id}" is not open, of another tool, or decided twice.`);
   }
   if (decisions.length && messages.some(({ content }) => content.some(({ type }) => type !== 'tool_result'))) {
     throw new AgentError('INVALID_DECISION', 'Decisions and tool results take no other input beside them.');
@@ -221,7 +223,7 @@ async function* act(run: Run, decisions?: readonly Decision[]): Step {
         if (item.type === 'failure') throw item.error;
         else if (item.type === 'events') yield run.adopt(item.events);
         else if (item.type === 'progress') yield await run.notify('acting-chunk', { toolUseId: toolUse.id, chunk: item.chunk });
-        else if (isSuspension(item.outcome)) pending.push(suspend(run, toolUse, 'suspended', item.outcome.suspended));
+        else if (isSuspension(item.outcome)) pending.push(suspend(run, toolUse, item.outcome.kind ?? 'suspended', item.outcome.suspended));
         else yield await conclude(run, toolUse, item.outcome, state);
       }
     }

@@ -12,7 +12,11 @@ export interface PendingCall {
 }
 
 /** What somebody decided about a pending call; given as the input of the agent's next call. */
-export type Decision = { readonly toolUseId: string } & (
+export type Decision = {
+  readonly toolUseId: string;
+  /** The tool that was decided about: refused where the call is of another. */
+  readonly name?: string;
+} & (
   | { readonly type: 'approve' }
   | { readonly type: 'edit'; readonly input: JsonValue }
   | { readonly type: 'reject'; readonly reason?: string }

@@ -10,6 +10,8 @@ export interface ReadyCall {
   readonly tool: Tool;
   readonly toolUse: ToolUse;
   readonly input: unknown;
+  /** Whether somebody has yet to approve it; a text says why. Only where an extension `asksApproval` does such a call get to `wrapTool`. */
+  readonly needs?: boolean | string;
 }
 
 /** Whether a call can run. If not, what to tell the model. */

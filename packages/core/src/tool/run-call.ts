@@ -10,8 +10,9 @@ import type { ReadyCall } from './prepare-call.ts';
 import type { ToolContext } from './tool.ts';
 import { errorResult, interruptedResult, outputResult } from './tool-result.ts';
 
-/** The tool asked to wait. */
+/** The tool asked to wait; `approval`: who was asked to approve it left it open. */
 export interface Suspension {
+  readonly kind?: 'approval';
   readonly suspended: string;
 }
 
