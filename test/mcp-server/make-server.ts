@@ -1,6 +1,12 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import { CallToolRequestSchema, ListToolsRequestSchema, type CallToolResult, type Tool } from '@modelcontextprotocol/sdk/types.js';
+import {
+  CallToolRequestSchema,
+  ListToolsRequestSchema,
+  McpError,
+  type CallToolResult,
+  type Tool,
+} from '@modelcontextprotocol/sdk/types.js';
 import type { McpHost } from './mcp-host.ts';
 
 type Handler = (args: Readonly<Record<string, unknown>>, call: CallContext) => CallToolResult | Promise<CallToolResult>;
@@ -60,6 +66,11 @@ const handlers: Readonly<Record<string, Handler>> = {
     host.happenings.happen('cancelled');
     return text('too late');
   },
+  protocol_error({ code }) {
+    throw new McpError(Number(code), 'as a protocol error');
+  },
+  rubbish: () => ({ content: 'no list' }) as never,
+  pair: ({ text: said }) => ({ content: [{ type: 'text', text: String(said) }], structuredContent: { said } as never }),
   cut(_args, { cut }) {
     cut();
     return text('after the cut');

@@ -46,8 +46,9 @@ export class McpHost {
     if (what === 'down') this.#stop();
     else if (what === 'up') this.#down = false;
     else if (what === 'forget') this.#forget();
-    else if (what === 'add') {
-      this.added.push({ name: detail, description: `Added later: ${detail}.`, inputSchema: { type: 'object' } });
+    else if (what === 'add' || what === 'define') {
+      const plain = { name: detail, description: `Added later: ${detail}.`, inputSchema: { type: 'object' } };
+      this.added.push((what === 'add' ? plain : JSON.parse(detail)) as Tool);
       await Promise.all([...this.#sessions.values()].map((session) => session.changed()));
     } else throw new Error(`Nothing to do for ${what}`);
     return {};

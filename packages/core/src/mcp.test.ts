@@ -32,12 +32,15 @@ function newServer(kind: 'mcp' | 'resumable' | 'stateless' = 'mcp') {
   return { url: `${base}/${kind}`, ask, count, open };
 }
 
-/** What the model is told of one call, by an agent of its own. */
-async function resultOf(tools: McpTools, name: string, input: JsonObject = {}): Promise<ToolResult> {
-  const model = new ScriptedModel([{ toolCalls: [{ name, input }] }, 'done']);
-  const agent = new ReActAgent({ name: 'a', model, tools });
+/** What the model is told of calls made at once, by an agent of its own. */
+async function resultsOf(tools: McpTools, toolCalls: readonly { name: string; input?: JsonObject }[]): Promise<readonly ToolResult[]> {
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([{ toolCalls }, 'done']), tools });
   await agent.call('Do it');
-  return (await agent.messages()).flatMap(toolResultsOf)[0]!;
+  return (await agent.messages()).flatMap(toolResultsOf);
+}
+
+async function resultOf(tools: McpTools, name: string, input: JsonObject = {}): Promise<ToolResult> {
+  return (await resultsOf(tools, [{ name, input }]))[0]!;
 }
 
 /** A promise and what resolves it. */
@@ -100,6 +103,9 @@ test('text, images, sound, documents and links are what the model gets', async (
   ]);
   expect(await resultOf(tools, 'structured')).toMatchObject({ output: '{"temperature":21}', state: 'success' });
   expect(await resultOf(tools, 'nothing')).toMatchObject({ output: '', state: 'success' });
+  expect(await resultOf(tools, 'pair', { text: 'said' })).toMatchObject({ output: 'said' });
+  expect(await resultOf(tools, 'pair', { text: '' })).toMatchObject({ output: '{"said":""}' });
+  expect(await resultOf(tools, 'rubbish')).toMatchObject({ state: 'error', output: expect.stringContaining('Invalid tools/call result') });
 });
 
 test('a long text is cut with a mark, never within a character', async () => {
@@ -136,6 +142,13 @@ test('arguments are checked before they are sent where a schema is given, a sche
   expect(await server.count('call')).toBe(0);
   expect(await resultOf(tools, 'echo', { x: 1 })).toMatchObject({ output: '{"x":1}' });
   expect(errors).toMatchObject([{ code: 'MCP_BAD_RESPONSE', message: expect.stringContaining('"echo"') }]);
+});
+
+test.each([[undefined], [7], [{}]])('a schema() that gives %j costs the check, and no session', async (given) => {
+  const errors: AgentError[] = [];
+  const tools = await newServer().open({ include: ['add'], schema: () => given as never, onError: (error) => errors.push(error) });
+  expect(await resultOf(tools, 'add', { a: 1, b: 2 })).toMatchObject({ output: '3' });
+  expect(errors).toMatchObject([{ code: 'MCP_BAD_RESPONSE', message: expect.stringContaining('"add"') }]);
 });
 
 test('progress reaches hooks and readers', async () => {
@@ -265,6 +278,107 @@ test('a server that forgot the session is connected to anew, and the call made a
   expect(tools.connected).toBe(true);
 });
 
+test.each(['mcp', 'resumable', 'stateless'] as const)('calls made at once after a restart all run, each once: %s', async (kind) => {
+  const server = newServer(kind);
+  const tools = await server.open({ reconnect: { attempts: 0 } });
+  await server.ask('forget');
+  const results = await resultsOf(
+    tools,
+    [1, 2, 3, 4, 5, 6].map((a) => ({ name: 'add', input: { a, b: 0 } })),
+  );
+  expect(results.map(({ output }) => output).toSorted()).toEqual(['1', '2', '3', '4', '5', '6']);
+  expect(await server.count('call')).toBe(6);
+});
+
+test.each(['mcp', 'resumable', 'stateless'] as const)('a server that dies in the middle of a call: %s', async (kind) => {
+  const server = newServer(kind);
+  const tools = await server.open({ reconnect: { attempts: 0 } });
+  const call = resultsOf(tools, [{ name: 'slow' }, { name: 'slow' }]);
+  await server.ask('await/started:2');
+  await server.ask('forget');
+  const lost = { state: 'error', output: expect.stringContaining('There is no connection to the MCP server "test"') };
+  expect(await call).toMatchObject([lost, lost]);
+  // It may have run: it is not made again.
+  expect(await server.count('call')).toBe(2);
+  expect(await resultOf(tools, 'add', { a: 1, b: 2 })).toMatchObject({ output: '3' });
+});
+
+test('close() ends a call that still runs in a session that was left', async () => {
+  const server = newServer();
+  let isBlocked = false;
+  const stalling = (async (url: string, init: RequestInit) => {
+    if (isBlocked && String(init.body).includes('"slow"')) {
+      return new Promise((_, reject) => init.signal!.addEventListener('abort', () => reject(init.signal!.reason)));
+    }
+    return fetch(url, init);
+  }) as typeof fetch;
+  const tools = await server.open({ reconnect: { attempts: 0 }, fetch: stalling });
+  isBlocked = true;
+  const call = resultOf(tools, 'slow');
+  await server.ask('forget');
+  expect(await resultOf(tools, 'add', { a: 1, b: 2 })).toMatchObject({ output: '3' });
+  await tools.close();
+  expect(await call).toMatchObject({ state: 'error' });
+});
+
+test.each([404, 400, 401, 500, 7, -32_000, -32_001, -32_602])('a protocol error %i is what the server says, of one call', async (code) => {
+  const server = newServer();
+  const tools = await server.open({ reconnect: { attempts: 0 } });
+  expect(await resultOf(tools, 'protocol_error', { code })).toMatchObject({
+    state: 'error',
+    output: 'Error: The MCP server "test" says: as a protocol error',
+  });
+  expect(await server.count('call')).toBe(1);
+  expect(tools.connected).toBe(true);
+});
+
+test.each([
+  { name: '', inputSchema: { type: 'object' } },
+  { name: 7, inputSchema: { type: 'object' } },
+  { name: 'x' },
+  { name: 'x', inputSchema: [] },
+  { name: 'x', inputSchema: { type: 'array' } },
+  { name: 'x', inputSchema: { type: 'object', properties: 7 } },
+  { name: 'x', inputSchema: { type: 'object', required: 'a' } },
+  null,
+])('what is listed and is no tool is told, and costs no other tool: %j', async (odd) => {
+  const errors: AgentError[] = [];
+  const server = newServer();
+  await server.ask(`define/${encodeURIComponent(JSON.stringify(odd))}`);
+  const tools = await server.open({ onError: (error) => errors.push(error) });
+  expect(tools.list()).toHaveLength((await newServer().open()).list().length);
+  expect(errors).toMatchObject([{ code: 'MCP_BAD_RESPONSE', message: expect.stringContaining('which is left out: ') }]);
+  await tools.refresh();
+  expect(errors).toHaveLength(1);
+});
+
+test('a tool is not refused for what nobody reads of it', async () => {
+  const server = newServer();
+  const odd = { name: 'odd', description: null, inputSchema: {}, outputSchema: { type: 'string' }, annotations: { title: 'Odd one' } };
+  await server.ask(`define/${encodeURIComponent(JSON.stringify(odd))}`);
+  const tools = await server.open({ include: ['odd'] });
+  expect(tools.schemas()).toMatchObject([{ name: 'odd', description: 'Odd one', parameters: { type: 'object' } }]);
+});
+
+test('a tool of the server comes after one of one’s own with its name', async () => {
+  const server = newServer();
+  const changed = deferred<readonly Tool[]>();
+  const tools = await server.open({ include: ['add', 'own'], onToolsChanged: changed.resolve });
+  const own = tool({ name: 'own', description: '', input: { type: 'object' }, execute: () => 'local' });
+  const agents = [{ tools, extensions: [{ tools: [own] }] }, { tools: joinTools([own], tools) }].map((options) => {
+    const model = new ScriptedModel([{ toolCalls: [{ name: 'own' }] }, 'done']);
+    return { model, agent: new ReActAgent({ name: 'a', model, ...options }) };
+  });
+  await server.ask('await/stream');
+  await server.ask('add/own');
+  await changed.promise;
+  for (const { model, agent } of agents) {
+    await agent.call('Go');
+    expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual(['own', 'add']);
+    expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([{ output: 'local' }]);
+  }
+});
+
 test('a server that restarts is reconnected to in the background', async () => {
   const server = newServer();
   const changed = deferred<readonly Tool[]>();
@@ -321,7 +435,7 @@ test('the tools of an optional server are told of when they come; a listener tha
   expect(told).toEqual([1]);
   expect(errors).toMatchObject([{ code: 'MCP_UNREACHABLE' }, { code: 'INTERNAL', message: 'listener' }]);
   await tools.open();
-  expect(await server.count('list')).toBe(4);
+  expect(await server.count('list')).toBe(5);
 });
 
 test('a server that is down is an error result; the next call finds it when it is back', async () => {
@@ -391,6 +505,11 @@ test('headers go with each request, and a function is asked each time', async ()
     code: 'MCP_AUTH',
     message: 'The headers for the MCP server could not be had: no token',
   });
+  for (const headers of [() => undefined, () => null, () => 'Bearer secret', () => ({ authorization: 7 })]) {
+    const error = await server.open({ headers: headers as never }).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'CONFIGURATION', message: expect.stringContaining('headers must') });
+    expect((error as AgentError).message).not.toContain('secret');
+  }
 });
 
 test('a fetch of one’s own is called on its own', async () => {
@@ -466,7 +585,18 @@ test.each<[options: object, words: string]>([
   [{ url: 'not a url' }, 'mcpTools(): url must be that of an HTTP server, not "not a url".'],
   [{ url: 'file:///etc/passwd' }, 'mcpTools(): url must be that of an HTTP server'],
   [{ prefix: 'a b' }, '"a b" is no prefix'],
+  [{ url: ['http://localhost:1'] }, 'url must be that of an HTTP server'],
+  [{ name: '' }, 'mcpTools(): name must not be blank.'],
+  [{ name: ' ' }, 'mcpTools(): name must not be blank.'],
   [{ include: 'add' }, 'mcpTools(): include must be array|?.'],
+  [{ include: [5] }, 'mcpTools(): each of include: text must be string.'],
+  [{ exclude: ['a', null] }, 'mcpTools(): each of exclude: text must be string.'],
+  [{ allowedServers: [5] }, 'mcpTools(): each of allowedServers: text must be string.'],
+  [{ group: 5 }, 'mcpTools(): group must be string|array|?.'],
+  [{ group: ['a', 5] }, 'mcpTools(): each of group: text must be string.'],
+  [{ group: '' }, 'mcpTools(): group must not be blank.'],
+  [{ maxOutputChars: 2.5 }, 'mcpTools(): maxOutputChars must be a whole number.'],
+  [{ headers: { a: { b: 'secret' } } }, 'mcpTools(): headers must have names and values that HTTP can send; there are: a.'],
   [{ maxOutputChars: -1 }, 'mcpTools(): maxOutputChars must be count|?.'],
   [{ reconnect: { attempts: 'many' } }, 'mcpTools(): reconnect: attempts must be count|?.'],
   [{ clientInfo: { name: 'a' } }, 'mcpTools(): clientInfo: version must be string.'],

@@ -10,12 +10,16 @@ import { AgentError, messageOf } from '../error/agent-error.ts';
  */
 export function toMcpError(error: unknown, where: string): AgentError {
   if (AgentError.is(error)) return error;
-  const status: unknown = Object(error).code;
+  const { name, code: status } = Object(error) as { readonly name?: unknown; readonly code?: unknown };
   const said = messageOf(error)
     .replace(/^(?:MCP error -?\d+: |Streamable HTTP error: )+/, '')
     .slice(0, 300);
   const options = { cause: error, details: { server: where, ...(typeof status === 'number' && { status }) } };
   const retryable = { ...options, retryable: true };
+  // What the server itself says with a code of its choice is no more than its words.
+  const isSaid =
+    name === 'McpError' && !/: (?:Connection closed|Request timed out|the connection ended before the answer)$/.test(messageOf(error));
+  if (isSaid) return new AgentError('MCP_BAD_RESPONSE', `The MCP server "${where}" says: ${said}`, options);
   if (status === 401 || status === 403)
     return new AgentError('MCP_AUTH', `The MCP server "${where}" refused the credentials (${status}).`, options);
   if (status === 408 || status === 429 || (typeof status === 'number' && status >= 500)) {
@@ -26,15 +30,14 @@ export function toMcpError(error: unknown, where: string): AgentError {
   if (status === -32_000 || (typeof status !== 'number' && !isMisread(error))) {
     return new AgentError('MCP_UNREACHABLE', `There is no connection to the MCP server "${where}": ${said}`, retryable);
   }
-  if (typeof status === 'number' && status < -1)
-    return new AgentError('MCP_BAD_RESPONSE', `The MCP server "${where}" says: ${said}`, options);
   return new AgentError('MCP_BAD_RESPONSE', `"${where}" does not answer as an MCP server over Streamable HTTP: ${said}`, options);
 }
 
 /** Whether the server says that it does not know the session: the request did not run. Some say 400 where the specification has 404. */
 export function isSessionUnknown(error: unknown): boolean {
-  const status: unknown = Object(error).code;
-  return status === 404 || status === 400;
+  const { name, code } = Object(error) as { readonly name?: unknown; readonly code?: unknown };
+  // A protocol error may have any code, and comes from a call that ran.
+  return name !== 'McpError' && (code === 404 || code === 400);
 }
 
 /** An answer that is no JSON, or no message of a protocol that we know. */

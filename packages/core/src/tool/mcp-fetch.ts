@@ -1,14 +1,18 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
 import { toHeaders, type McpHeaders, type McpToolsOptions } from './mcp-options.ts';
 
+type RequestId = string | number;
+
 export interface McpFetch {
   readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>;
+  /** From now on no answer's stream is taken up again. Gives the requests whose stream has broken and was to be: nothing answers them. */
+  giveUp(): Iterable<RequestId>;
 }
 
 interface JsonRpcMessage {
-  readonly id?: string | number;
+  readonly id?: RequestId;
   readonly method?: string;
-  readonly params?: { readonly requestId?: string | number };
+  readonly params?: { readonly requestId?: RequestId };
 }
 
 /**
@@ -19,8 +23,10 @@ interface JsonRpcMessage {
 export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch {
   const { fetch: fetchGiven, headers: given = {} } = options;
   /** By the request's id: what ends it before its answer is there. */
-  const open = new Map<string | number, () => void>();
+  const open = new Map<RequestId, () => void>();
+  const broken = new Set<RequestId>();
   let hadStream = false;
+  let hasGivenUp = false;
 
   const send = async (url: string | URL, init: RequestInit): Promise<Response> => {
     const headers = new Headers(init.headers);
@@ -65,7 +71,11 @@ export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch
         forget();
         return whole;
       }
-      const { body, end } = answerStream(response.body, id, forget);
+      const { body, end } = answerStream(response.body, id, {
+        forget,
+        isKept: () => !hasGivenUp,
+        onBroken: () => void broken.add(id),
+      });
       open.set(id, end);
       return new Response(body, response);
     } catch (error) {
@@ -79,8 +89,15 @@ export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch
       if (init.method === 'POST') return post(url, init);
       return init.method === 'GET' ? listen(url, init) : send(url, init);
     },
+    giveUp() {
+      hasGivenUp = true;
+      return broken;
+    },
   };
 }
+
+/** As a JSON-RPC error, with the SDK's own code for it. */
+export const lostAnswer = { code: -32_000, message: 'the connection ended before the answer' } as const;
 
 async function ask(headers: () => McpHeaders | Promise<McpHeaders>): Promise<McpHeaders> {
   try {
@@ -96,13 +113,13 @@ async function ask(headers: () => McpHeaders | Promise<McpHeaders>): Promise<Mcp
  */
 function answerStream(
   source: ReadableStream<Uint8Array>,
-  id: string | number,
-  forget: () => void,
+  id: RequestId,
+  { forget, isKept, onBroken }: { forget: () => void; isKept: () => boolean; onBroken: () => void },
 ): { body: ReadableStream; end: () => void } {
   const reader = source.getReader();
   const decoder = new TextDecoder();
   let before = '\n';
-  let isResumable = false;
+  let hasIds = false;
   let isOver = false;
   let controller: ReadableStreamDefaultController<Uint8Array>;
   const close = (last: object | undefined): void => {
@@ -113,8 +130,12 @@ function answerStream(
       controller.enqueue(new TextEncoder().encode(`\n\nevent: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', id, ...last })}\n\n`));
     controller.close();
   };
-  const lost = (): object | undefined =>
-    isResumable ? undefined : { error: { code: -32_000, message: 'the connection ended before the answer' } };
+  const isResumable = (): boolean => hasIds && isKept();
+  const lost = (): object | undefined => {
+    if (!isResumable()) return { error: lostAnswer };
+    onBroken();
+    return undefined;
+  };
   const body = new ReadableStream<Uint8Array>({
     start(given) {
       controller = given;
@@ -125,13 +146,15 @@ function answerStream(
         if (isOver) return;
         if (done) return close(lost());
         const text = before + decoder.decode(value, { stream: true });
-        isResumable ||= /[\r\n]id:/.test(text);
+        hasIds ||= /[\r\n]id:/.test(text);
         before = text.slice(-3);
         controller.enqueue(value);
       } catch (error) {
-        if (!isResumable || isOver) return close(lost());
+        if (isOver) return;
+        if (!isResumable()) return close(lost());
         isOver = true;
         forget();
+        onBroken();
         controller.error(error);
       }
     },

@@ -65,9 +65,13 @@ export function checkMcpOptions(options: McpToolsOptions): void {
   const kinds =
     'url:string|object name:string|? allowedServers:array|? headers:object|function|? fetch:function|? include:array|? exclude:array|? prefix:string|? ' +
     'maxOutputChars:count|? connectTimeoutMs:count|? timeoutMs:count|? reconnect:object|? optional:boolean|? schema:function|? ' +
-    'needsApproval:boolean|function|? replay:safe|ask|never|? clientInfo:object|? onToolsChanged:function|? onError:function|?';
+    'needsApproval:boolean|function|? replay:safe|ask|never|? group:string|array|? clientInfo:object|? onToolsChanged:function|? onError:function|?';
   checkFields('CONFIGURATION', 'mcpTools()', options, kinds);
-  const { reconnect = {}, clientInfo, prefix = '', allowedServers, headers } = options;
+  const { reconnect = {}, clientInfo, prefix = '', allowedServers, include, exclude, headers, maxOutputChars = 0 } = options;
+  const group = typeof options.group === 'string' ? [options.group] : options.group;
+  for (const [key, texts] of Object.entries({ allowedServers, include, exclude, group })) {
+    for (const text of texts ?? []) checkFields('CONFIGURATION', `mcpTools(): each of ${key}`, { text }, 'text:string');
+  }
   checkFields(
     'CONFIGURATION',
     'mcpTools(): reconnect',
@@ -76,11 +80,14 @@ export function checkMcpOptions(options: McpToolsOptions): void {
   );
   if (clientInfo) checkFields('CONFIGURATION', 'mcpTools(): clientInfo', clientInfo, 'name:string version:string');
   const wrong = (what: string): AgentError => new AgentError('CONFIGURATION', `mcpTools(): ${what}`);
-  if (!URL.canParse(options.url) || !/^https?:$/.test(new URL(options.url).protocol)) {
+  if (Array.isArray(options.url) || !URL.canParse(options.url) || !/^https?:$/.test(new URL(options.url).protocol)) {
     throw wrong(`url must be that of an HTTP server, not ${JSON.stringify(String(options.url))}.`);
   }
   if (!/^[\w-]{0,32}$/.test(prefix)) throw wrong(`"${prefix}" is no prefix: at most 32 letters, digits, _ and -.`);
   const name = serverName(options);
+  if (!name.trim()) throw wrong('name must not be blank.');
+  if (group?.some((each) => !each.trim())) throw wrong('group must not be blank.');
+  if (maxOutputChars % 1) throw wrong('maxOutputChars must be a whole number.');
   if (allowedServers && !allowedServers.includes(name)) throw wrong(`the server "${name}" is not among the allowed ones.`);
   if (typeof headers === 'object') toHeaders(headers);
 }
@@ -91,7 +98,9 @@ export function serverName({ name, url }: McpToolsOptions): string {
 
 /** Throws `CONFIGURATION` for what cannot be sent; the values are not told. */
 export function toHeaders(given: McpHeaders): Headers {
+  checkFields('CONFIGURATION', 'mcpTools(): headers', given, '');
   try {
+    for (const value of Object.values(given)) if (typeof value !== 'string') throw new TypeError('no text');
     return new Headers(given);
   } catch {
     const wrong = Object.keys(given).join(', ');

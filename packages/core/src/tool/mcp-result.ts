@@ -10,7 +10,8 @@ type McpContent = CallToolResult['content'][number];
  * `maxChars` is cut, with a mark. Throws, in the tool's own words, where the tool says that it failed.
  */
 export function toToolOutput({ content, structuredContent, isError }: CallToolResult, maxChars: number): ToolOutput {
-  const given = content.length || !structuredContent ? content.map(toBlock) : [textBlock(JSON.stringify(structuredContent))];
+  const isBlank = content.every((each) => each.type === 'text' && !each.text.trim());
+  const given = isBlank && structuredContent ? [textBlock(JSON.stringify(structuredContent))] : content.map(toBlock);
   const blocks = cut(given, maxChars);
   const texts = blocks.flatMap((block) => (block.type === 'text' ? block.text : []));
   if (isError) throw new Error(texts.join('\n').replace(/^Error: /, '') || 'The tool failed and did not say why.');

@@ -1,14 +1,15 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { CallToolResultSchema, ListToolsResultSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolResultSchema, ResultSchema, ToolListChangedNotificationSchema, ToolSchema } from '@modelcontextprotocol/sdk/types.js';
 import { AgentError } from '../error/agent-error.ts';
 
 export interface McpSdk {
   readonly Client: typeof Client;
   readonly StreamableHTTPClientTransport: typeof StreamableHTTPClientTransport;
   readonly CallToolResultSchema: typeof CallToolResultSchema;
-  readonly ListToolsResultSchema: typeof ListToolsResultSchema;
+  readonly ResultSchema: typeof ResultSchema;
   readonly ToolListChangedNotificationSchema: typeof ToolListChangedNotificationSchema;
+  readonly ToolSchema: typeof ToolSchema;
 }
 
 /** The parts of the SDK that a client needs. Throws `CONFIGURATION` where it is not installed. */
@@ -19,8 +20,8 @@ export async function loadMcpSdk(): Promise<McpSdk> {
       import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
       import('@modelcontextprotocol/sdk/types.js'),
     ]);
-    const { CallToolResultSchema, ListToolsResultSchema, ToolListChangedNotificationSchema } = types;
-    return { Client, StreamableHTTPClientTransport, CallToolResultSchema, ListToolsResultSchema, ToolListChangedNotificationSchema };
+    const { CallToolResultSchema, ResultSchema, ToolListChangedNotificationSchema, ToolSchema } = types;
+    return { Client, StreamableHTTPClientTransport, CallToolResultSchema, ResultSchema, ToolListChangedNotificationSchema, ToolSchema };
   } catch (cause) {
     const hint = 'npm install @modelcontextprotocol/sdk';
     throw new AgentError('CONFIGURATION', `mcpTools() needs the package @modelcontextprotocol/sdk, which could not be loaded: ${hint}.`, {

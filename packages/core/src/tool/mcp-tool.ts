@@ -1,5 +1,6 @@
 import type { Tool as ServerTool } from '@modelcontextprotocol/sdk/types.js';
 import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
 import { isRecord } from '../message/is-record.ts';
 import type { JsonObject } from '../message/json.ts';
 import type { StandardSchema } from '../schema/to-schema.ts';
@@ -32,7 +33,7 @@ export function toTool(name: string, serverTool: ServerTool, options: McpToolOpt
   const { timeoutMs, group, needsApproval, replay, server, execute } = options;
   return tool({
     name,
-    description: serverTool.description ?? serverTool.title ?? serverTool.annotations?.title ?? '',
+    description: serverTool.description ?? serverTool.title ?? '',
     input: inputOf(serverTool, options),
     server,
     execute: (input, context) => execute(input, context),
@@ -47,7 +48,11 @@ export function toTool(name: string, serverTool: ServerTool, options: McpToolOpt
 function inputOf({ name, inputSchema }: ServerTool, { schema, report, server }: McpToolOptions): StandardSchema {
   const given = inputSchema as JsonObject;
   try {
-    if (schema) return schema(given);
+    if (schema) {
+      const own = schema(given);
+      checkFields('CONFIGURATION', 'mcpTools(): what schema() gives', own['~standard'], 'validate:function jsonSchema:object');
+      return own;
+    }
   } catch (error) {
     const message = `The arguments of "${name}" of the MCP server "${server}" go to it unchecked: its schema is refused.`;
     report(new AgentError('MCP_BAD_RESPONSE', message, { cause: error }));

@@ -1,4 +1,4 @@
-import type { CallToolResult, Progress, Tool as ServerTool } from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolResult, Progress } from '@modelcontextprotocol/sdk/types.js';
 import { AgentError } from '../error/agent-error.ts';
 import type { JsonObject } from '../message/json.ts';
 import { abortable } from '../model/abortable.ts';
@@ -7,7 +7,7 @@ import type { ToolSchema } from '../model/chat-model.ts';
 import { isSessionUnknown, toMcpError } from './mcp-error.ts';
 import { checkMcpOptions, serverName, type McpToolsOptions } from './mcp-options.ts';
 import { toToolOutput } from './mcp-result.ts';
-import { openMcpSession, type McpSession } from './mcp-session.ts';
+import { openMcpSession, type McpSession, type McpToolList } from './mcp-session.ts';
 import { nameTools, toTool } from './mcp-tool.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import type { Tool, ToolContext, ToolOutput } from './tool.ts';
@@ -153,7 +153,7 @@ export class McpTools implements ToolSet {
     this.#instructions = session.instructions;
     this.#retrying?.abort();
     this.#retrying = undefined;
-    this.#take(session.tools);
+    this.#take(session.listed);
     // It changed while it was listed.
     if (own.isStale) void this.#listTools();
     return session;
@@ -199,8 +199,8 @@ export class McpTools implements ToolSet {
       this.#listAgain = false;
       const session = this.#session;
       try {
-        const tools = await session?.list();
-        if (tools && session === this.#session) this.#take(tools);
+        const listed = await session?.list();
+        if (listed && session === this.#session) this.#take(listed);
       } catch (error) {
         if (session === this.#session) this.#report(error);
       }
@@ -208,12 +208,13 @@ export class McpTools implements ToolSet {
     this.#listing = false;
   }
 
-  #take(listed: readonly ServerTool[]): void {
+  #take(listed: McpToolList): void {
     const text = JSON.stringify(listed);
     if (text === this.#listed || this.#closing.signal.aborted) return;
     this.#listed = text;
+    for (const error of listed.refused) this.#report(error);
     const call = (name: string) => (input: unknown, context: ToolContext) => this.#call(name, input as JsonObject, context);
-    const tools = nameTools(listed, this.#options).map(([name, tool]) =>
+    const tools = nameTools(listed.tools, this.#options).map(([name, tool]) =>
       toTool(name, tool, { ...this.#options, server: this.name, execute: call(tool.name), report: (error) => this.#report(error) }),
     );
     this.#tools = new Map(tools.map((tool) => [tool.name, tool]));

@@ -35,7 +35,10 @@ export class ToolList implements ToolSet {
     const below = this.#below?.schemas();
     if (!this.#schemas || below !== this.#seen) {
       this.#seen = below;
-      this.#schemas = [...[...this.#tools.values()].map((tool) => tool.schema), ...(below ?? [])];
+      this.#schemas = [
+        ...[...this.#tools.values()].map((tool) => tool.schema),
+        ...(below ?? []).filter(({ name }) => !this.#tools.has(name)),
+      ];
     }
     return this.#schemas;
   }
