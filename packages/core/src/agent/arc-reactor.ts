@@ -13,12 +13,10 @@ import { concurrency } from './concurrency-limit.ts';
 import type { Extension } from './extension.ts';
 import { Semaphore } from './semaphore.ts';
 
-const defaultToolTimeoutMs = 300_000;
-
 type Preset = Required<Pick<AgentOptions, 'limits' | 'context' | 'generate' | 'extensions'>>;
 
 /**
- * Arc Reactor's executor, to spread into `new ReActAgent`: 10 tool calls and 30 s a call, 15 s a tool that sets no other time, 20
+ * Arc Reactor's executor (README: its numbers, each measured), to spread into `new ReActAgent`: 10 tool calls and 30 s a call, 15 s a tool that sets no other time, 20
  * calls at once, at most 20 tools a request, three tries for a transient failure, the guards it has on, its trimming by the estimate
  * `arc` to 128,000 tokens less 4,096 for the answer, a temperature of 0.3. Of the past the model sees questions and answers of the last
  * ten turns that ended well; the log keeps all. Agents that share one result share its places and its rate limit. Its output guard,
@@ -44,12 +42,12 @@ export function arcReactor(): Preset {
   };
 }
 
-/** For tools that have the default of `tool()`. */
+/** For tools that set none. */
 function shorterToolTimeout(timeoutMs: number): Extension {
   return {
     wrapTool: (next) => (call, options) => {
       const { tool } = call;
-      return next(tool.timeoutMs === defaultToolTimeoutMs ? { ...call, tool: { ...tool, timeoutMs } } : call, options);
+      return next(tool.timeoutMs === undefined ? { ...call, tool: { ...tool, timeoutMs } } : call, options);
     },
   };
 }

@@ -32,7 +32,6 @@ export function toolOutput(run: Run, spec: OutputSpec): OutputRun {
   let reminded = false;
   const tool: Tool = {
     name: outputToolName,
-    timeoutMs: 300_000,
     input,
     schema,
     replay: 'safe',

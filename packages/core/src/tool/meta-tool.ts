@@ -27,10 +27,10 @@ export function metaTool({ name = 'switch_tool_groups' }: MetaToolOptions = {}):
 
 function metaToolOf(name: string, toolkit: Toolkit | undefined): Tool {
   const groups = (): readonly ToolGroup[] => toolkit?.groups() ?? [];
-  const { timeoutMs } = tool({ name, description: '', input: {} });
+  // Throws for what is no name.
+  tool({ name, description: '', input: {} });
   return {
     name,
-    timeoutMs,
     replay: 'safe',
     // Made anew each time it is asked for: groups come and go.
     get schema() {

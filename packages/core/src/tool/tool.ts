@@ -77,7 +77,8 @@ export type ReplayPolicy = 'safe' | 'ask' | 'never';
 /** A tool as a toolkit holds it; made by `tool()`. */
 export interface Tool {
   readonly name: string;
-  readonly timeoutMs: number;
+  /** Absent: 5 minutes. */
+  readonly timeoutMs?: number;
   readonly input: Schema<unknown>;
   /** What the model is told. */
   readonly schema: ToolSchema;
@@ -116,7 +117,7 @@ export function tool<const S extends SchemaLike>(options: ToolOptions<S>, { pres
   const kinds =
     'name:string description:string input:object|function timeoutMs:count|? preset:object|? needsApproval:boolean|function|? replay:safe|ask|never|? execute:function|?';
   checkFields('CONFIGURATION', 'tool()', options, kinds);
-  const { name, description, timeoutMs = 300_000, strict, preset, group = [] } = options;
+  const { name, description, strict, preset, group = [] } = options;
   if (!/^[\w-]{1,64}$/.test(name)) {
     throw new AgentError('CONFIGURATION', `"${name}" is no tool name: at most 64 letters, digits, _ and -.`);
   }
@@ -125,7 +126,6 @@ export function tool<const S extends SchemaLike>(options: ToolOptions<S>, { pres
   let schema: ToolSchema | undefined;
   const declared: Tool = {
     ...(options as Omit<typeof options, 'needsApproval' | 'execute'> & Pick<Tool, 'needsApproval' | 'execute'>),
-    timeoutMs,
     groups: [group].flat(),
     input,
     get schema() {
