@@ -20,14 +20,30 @@ export async function findDocuments(
   ask: (call: RetrievalCall) => unknown,
   report: (error: unknown) => void,
 ): Promise<string> {
-  const deadline = new Deadline(call.signal, options.timeoutMs ?? 10_000, silent);
+  const found: Found = { documents: [], who: 'retriever' };
+  const deadline = new Deadline(call.signal, options.timeoutMs ?? 10_000, (ms) => failed(`The ${found.who} was silent for ${ms} ms`, true));
   try {
     const { signal } = deadline;
     // What comes up after it has ended is told no more.
-    return await deadline.wait(() => search(options, { ...call, signal }, ask, (error) => signal.aborted || report(error)));
+    await deadline.wait(() => search(options, { ...call, signal }, ask, (error) => signal.aborted || report(error), found));
+  } catch (error) {
+    // What was found stands without a better order.
+    if (call.signal.aborted || !found.documents.length) throw error;
+    report(error);
   } finally {
     deadline.end();
   }
+  const { topK = 10, maxTokens = 4_000, profile, format } = options;
+  const chosen = fittingDocuments(found.documents.slice(0, topK), maxTokens, profile);
+  if (!chosen.length) return '';
+  const text = format ? shownAs(format, chosen, maxTokens, options) : documentsText(chosen);
+  return text.trim() && contextSection(text);
+}
+
+/** What a search has come to so far, and whom it waits for. */
+interface Found {
+  documents: readonly RetrievedDocument[];
+  who: 'retriever' | 'reranker';
 }
 
 async function search(
@@ -35,37 +51,48 @@ async function search(
   call: RetrievalCall,
   ask: (call: RetrievalCall) => unknown,
   report: (error: unknown) => unknown,
-): Promise<string> {
-  const { retriever, topK = 10, candidates = topK, threshold = retriever.threshold ?? 0.7, maxTokens = 4_000, profile, rerank } = options;
+  found: Found,
+): Promise<void> {
+  const { retriever, topK = 10, candidates = topK, threshold = retriever.threshold ?? 0.7, maxTokens = 4_000, rerank } = options;
   const { sessionId, signal } = call;
+  if (!Number.isFinite(threshold)) throw new AgentError('CONFIGURATION', "retrieval(): the retriever's threshold must be a number");
   const asked = await ask(call);
   if (typeof (asked ?? '') !== 'string') throw new AgentError('CONFIGURATION', 'retrieval(): query must give a string');
   const query = shortQuery(String(asked ?? '').trim());
-  if (!query) return '';
+  if (!query) return;
   const filters = typeof options.filters === 'function' ? await options.filters(call) : options.filters;
+  if (filters !== undefined) checkFilters(filters);
   const wanted = Math.max(topK, candidates);
   const given = await retriever.retrieve(query, { topK: wanted, signal, sessionId, ...(filters && { filters }) });
-  const read = (items: unknown): readonly RetrievedDocument[] => readDocuments(items, maxTokens * 8, report);
+  const read = (items: unknown): readonly RetrievedDocument[] => readDocuments(items, maxTokens * 8, found.who, report);
+  const { dedupe = true } = options;
 
   const good = read(given).filter(({ score }) => score === undefined || score >= threshold);
-  let best: readonly RetrievedDocument[] = firstOf(byScore(good), wanted, options.dedupe ?? true);
-  if (rerank && best.length) {
-    try {
-      best = read(await rerank(best, { query, topK, signal }));
-    } catch (error) {
-      if (signal.aborted) throw error;
-      report(error);
-    }
+  const best = (found.documents = firstOf(byScore(good), wanted, dedupe));
+  if (!rerank || !best.length) return;
+  found.who = 'reranker';
+  try {
+    const better = firstOf(read(await rerank(best, { query, topK, signal })), wanted, dedupe);
+    // One that comes too late has been done without.
+    if (!signal.aborted) found.documents = better;
+  } catch (error) {
+    report(error);
   }
-  const chosen = fittingDocuments(best.slice(0, topK), maxTokens, profile);
-  if (!chosen.length) return '';
-  const text = options.format ? shownAs(options.format, chosen, maxTokens, options) : documentsText(chosen);
-  return text.trim() && contextSection(text);
+}
+
+/** Filters are what keeps tenants apart: rubbish must not mean all documents. */
+function checkFilters(filters: unknown): void {
+  if (!isRecord(filters) || Array.isArray(filters)) throw new AgentError('CONFIGURATION', 'retrieval(): filters must be an object');
 }
 
 /** What can be used of a retriever's answer, cut to `maxLength` characters each. Throws where it is no array. */
-function readDocuments(items: unknown, maxLength: number, report: (error: unknown) => unknown): readonly RetrievedDocument[] {
-  if (!Array.isArray(items)) throw failed('The retriever gave no array');
+function readDocuments(
+  items: unknown,
+  maxLength: number,
+  who: Found['who'],
+  report: (error: unknown) => unknown,
+): readonly RetrievedDocument[] {
+  if (!Array.isArray(items)) throw failed(`The ${who} gave no array`);
   const faults: string[] = [];
   const documents = items.slice(0, maxItems).flatMap((item: unknown, index): RetrievedDocument[] => {
     const fault = faultOf(item);
@@ -73,7 +100,7 @@ function readDocuments(items: unknown, maxLength: number, report: (error: unknow
     return fault ? [] : [toDocument(item as RetrievedDocument, maxLength)];
   });
   if (items.length > maxItems) faults.push(`${items.length} items`);
-  if (faults.length) report(failed(`The retriever gave ${faults.length} unusable documents: ${faults.slice(0, 3).join('; ')}`));
+  if (faults.length) report(failed(`The ${who} gave ${faults.length} unusable documents: ${faults.slice(0, 3).join('; ')}`));
   return documents;
 }
 
@@ -90,7 +117,7 @@ function faultOf(item: unknown): string | undefined {
 function toDocument({ id, content, source, score, metadata }: RetrievedDocument, maxLength: number): RetrievedDocument {
   return {
     ...(id && { id }),
-    content: content.slice(0, maxLength),
+    content: content.trim().slice(0, maxLength),
     ...(source && { source }),
     ...(typeof score === 'number' && { score }),
     ...(isRecord(metadata) && { metadata }),
@@ -139,10 +166,6 @@ function shownAs(
     if (fits(text)) return text;
     if (count === 1) return startOf(text, fits) ?? '';
   }
-}
-
-function silent(timeoutMs: number): AgentError {
-  return failed(`The retriever was silent for ${timeoutMs} ms`, true);
 }
 
 function failed(message: string, retryable = false): AgentError {

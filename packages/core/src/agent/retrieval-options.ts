@@ -35,13 +35,13 @@ export interface RetrievalOptions extends MessageContext {
   readonly maxTokens?: number;
   /** How tokens are estimated; default `arc`. */
   readonly profile?: TokenProfile;
-  /** Handed to the retriever. A function that throws keeps the search from being made. */
+  /** Handed to the retriever. A function that throws, or gives what is no object, keeps the search from being made. */
   readonly filters?: JsonObject | ((call: RetrievalCall) => Awaitable<JsonObject | undefined>);
   /** What is searched for before a call; blank: nothing. Default: the text of the input's last user message. */
   readonly query?: (input: readonly Msg[], call: RetrievalCall) => Awaitable<string | undefined>;
   /** Of several with one id, one content, or what the function gives for them, the best is used. Default true. */
   readonly dedupe?: boolean | ((document: RetrievedDocument) => unknown);
-  /** A better order, such as `mmrRerank()`. Where it fails the documents keep theirs. */
+  /** A better order, such as `mmrRerank()`. Where it fails, or takes too long, the documents keep theirs. */
   readonly rerank?: Rerank;
   /** The documents as text, in the place of `documentsText`. It is fenced and held within `maxTokens` all the same. */
   readonly format?: (documents: readonly RetrievedDocument[]) => string;
@@ -60,13 +60,14 @@ export function checkRetrievalOptions(options: RetrievalOptions): void {
   const where = 'retrieval()';
   const kinds =
     'retriever:retrieve() mode:auto|tool|both|? maxTokens:count|? profile:countText()|? filters:object|function|? query:function|? dedupe:boolean|function|? ' +
-    'rerank:function|? format:function|? role:user|system|? tool:object|? timeoutMs:count|? onError:function|?';
+    'generateId:function|? now:function|? rerank:function|? format:function|? role:user|system|? tool:object|? timeoutMs:count|? onError:function|?';
   checkFields('CONFIGURATION', where, options, kinds);
   const { topK = 1, candidates = 1, threshold = 0, maxTokens = 1, timeoutMs = 1 } = options;
   const wrong = (what: string): AgentError => new AgentError('CONFIGURATION', `${where}: ${what}`);
   for (const [name, count] of Object.entries({ topK, candidates })) {
     if (!(Number.isInteger(count) && count > 0)) throw wrong(`${name} must be a whole number above 0`);
   }
+  if (Array.isArray(options.filters)) throw wrong('filters must be an object or a function');
   if (!Number.isFinite(threshold)) throw wrong('threshold must be a number');
   if (!(maxTokens > 0)) throw wrong('maxTokens must be a number above 0');
   if (!(timeoutMs > 0)) throw wrong('timeoutMs must be a number above 0');

@@ -49,6 +49,14 @@ async function shownFor(documents: unknown, options: Partial<RetrievalOptions> =
   return { shown: contextOf(model.requests[0]), errors };
 }
 
+function raise(message: string): never {
+  throw new Error(message);
+}
+
+function trapped(): unknown {
+  return new Proxy([], { get: (_target, key) => (key === 'then' ? undefined : raise('trap')) });
+}
+
 test('documents stand between system prompt and history, in each request of the call, and nowhere else', async () => {
   const echo = tool({ name: 'echo', description: 'e', input: { type: 'object' }, execute: () => 'x' });
   const retriever = keywordRetriever([
@@ -155,6 +163,46 @@ test.each([
   expect(errors).toMatchObject([{ code: 'STORAGE_FAILED', message: 'The retriever gave no array' }]);
 });
 
+test('a reranker that is silent leaves the order; what comes of it later is passed over', async () => {
+  let answer: (documents: readonly RetrievedDocument[]) => void = () => {};
+  const rerank = (): Promise<readonly RetrievedDocument[]> => new Promise((resolve) => (answer = resolve));
+  const { shown, errors } = await shownFor([doc('a', 0.8), doc('b', 0.9)], { rerank, timeoutMs: 1 });
+  answer([doc('late')]);
+  expect(shown).toBe('[1]\nb\n\n---\n\n[2]\na');
+  expect(errors).toMatchObject([{ code: 'STORAGE_FAILED', message: 'The reranker was silent for 1 ms', retryable: true }]);
+});
+
+test('what a reranker gives is no better than what a retriever does', async () => {
+  const given = [doc('new', NaN), doc('added'), doc('added'), null];
+  const { shown, errors } = await shownFor([doc('a')], { rerank: (() => given) as never });
+  expect(shown).toBe('[1]\nadded');
+  expect(errors).toMatchObject([{ message: expect.stringContaining('The reranker gave 2 unusable documents') }]);
+});
+
+test.each([[7], ['acme'], [null], [['acme']]])('filters that are %j are reported, and nothing is searched', async (filters) => {
+  const retrieve = vi.fn<Retriever['retrieve']>(async () => [doc('of all tenants')]);
+  const { agent, model, errors } = make(['ok'], { retriever: { retrieve }, filters: () => filters as never });
+  await agent.call('Hello');
+  expect(retrieve).not.toHaveBeenCalled();
+  expect(contextOf(model.requests[0])).toBeUndefined();
+  expect(errors).toMatchObject([{ code: 'CONFIGURATION', message: 'retrieval(): filters must be an object' }]);
+});
+
+test.each([[NaN], ['high']])('a retriever whose threshold is %j is reported', async (threshold) => {
+  const { shown, errors } = await shownFor([], { retriever: { ...giving([doc('a')]), threshold: threshold as never } });
+  expect(shown).toBeUndefined();
+  expect(errors).toMatchObject([{ code: 'CONFIGURATION' }]);
+});
+
+test.each([
+  ['a getter', [Object.defineProperty({}, 'content', { get: () => raise('x'), enumerable: true })]],
+  ['a trap', trapped()],
+])('an array with %s that throws is reported and ignored', async (_what, documents) => {
+  const { shown, errors } = await shownFor(documents);
+  expect(shown).toBeUndefined();
+  expect(errors).toHaveLength(1);
+});
+
 test('rubbish among the documents is reported and left out', async () => {
   const rubbish = [
     undefined,
@@ -181,6 +229,7 @@ test('huge and ill-formed contents do no harm', async () => {
   expect(errors).toEqual([]);
   const half = (await shownFor([doc('\ud83d\0half', 0.9)])).shown;
   expect(half).toBe('[1]\n\ufffdhalf');
+  expect((await shownFor([doc(`${' '.repeat(10_000_000)}behind`, 0.9)])).shown).toBe('[1]\nbehind');
   const many = await shownFor(Array.from({ length: 200_000 }, (_, index) => doc(`d${index}`, 0.8)));
   expect(many.shown!.split('---')).toHaveLength(10);
   expect(many.errors).toHaveLength(1);
@@ -393,6 +442,9 @@ test.each<[string, object]>([
   ['maxTokens', { maxTokens: 0 }],
   ['timeoutMs', { timeoutMs: 0 }],
   ['filters', { filters: 'x' }],
+  ['filters', { filters: ['x'] }],
+  ['generateId', { generateId: 5 }],
+  ['now', { now: 5 }],
   ['query', { query: 'x' }],
   ['rerank', { rerank: {} }],
   ['format', { format: 'x' }],

@@ -49,3 +49,7 @@ test.each([NaN, -0.1, 1.1])('%j is no share', (share) => {
   expect(() => keywordRerank({ weight: share })).toThrow('weight');
   expect(() => mmrRerank({ lambda: share })).toThrow('lambda');
 });
+
+test.each([7, null, 'x'])('%j are no options', (options) => {
+  for (const rerank of [keywordRerank, mmrRerank]) expect(() => rerank(options as never)).toThrow('must be object');
+});

@@ -1,4 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
 import type { RetrievedDocument } from './retriever.ts';
 import { searchTerms } from './search-terms.ts';
 
@@ -12,7 +13,9 @@ export type Rerank = (
  * Mixes each document's score with the share of the query's words that it has, in any language. `weight`: the words' part, from 0 to 1
  * (Arc Reactor: 0.3). A document without a score counts by its place.
  */
-export function keywordRerank({ weight = 0.3 }: { readonly weight?: number } = {}): Rerank {
+export function keywordRerank(options: { readonly weight?: number } = {}): Rerank {
+  checkFields('CONFIGURATION', 'keywordRerank()', options, '');
+  const { weight = 0.3 } = options;
   checkShare('keywordRerank(): weight', weight);
   return (documents, { query }) => {
     const wanted = termsOf(query);
@@ -32,7 +35,9 @@ export function keywordRerank({ weight = 0.3 }: { readonly weight?: number } = {
  * several that say the same do not crowd out the others. `lambda` is the score's part, from 0 to 1 (Arc Reactor: 0.5); likeness is the
  * Jaccard index of their words, in any language.
  */
-export function mmrRerank({ lambda = 0.5 }: { readonly lambda?: number } = {}): Rerank {
+export function mmrRerank(options: { readonly lambda?: number } = {}): Rerank {
+  checkFields('CONFIGURATION', 'mmrRerank()', options, '');
+  const { lambda = 0.5 } = options;
   checkShare('mmrRerank(): lambda', lambda);
   return (documents, { topK }) => {
     const left = documents.map((document, index) => ({
