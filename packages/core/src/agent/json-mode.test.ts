@@ -184,7 +184,7 @@ test('a small text that stands for a huge value, and values without JSON, are no
   for (let level = 0; level < 40; level++) bomb = [bomb, bomb];
   const cycle: unknown[] = [];
   cycle.push(cycle);
-  for (const value of [bomb, cycle, { a: 1n }, { a: NaN }, { a: undefined }, new Map(), { a: () => 1 }]) {
+  for (const value of [bomb, cycle, { a: 1n }, { a: NaN }, { a: undefined }, new Map(), new URL('https://example.com'), { a: () => 1 }]) {
     const { agent } = setUp(['a: 1']);
     const output = yamlMode(undefined, { parse: () => value, attempts: 1 });
     await expect(agent.call('?', { output })).rejects.toMatchObject({ code: 'OUTPUT_INVALID' });
@@ -192,6 +192,13 @@ test('a small text that stands for a huge value, and values without JSON, are no
   const { agent } = setUp(['at: 2026-01-02']);
   const output = yamlMode(undefined, { parse: () => ({ at: new Date(0) }) });
   expect((await agent.call('?', { output })).output).toEqual({ at: '1970-01-01T00:00:00.000Z' });
+});
+
+test('a parser that gives a promise is no failure of the model', async () => {
+  const { agent, model } = setUp(['a: 1']);
+  const output = yamlMode(undefined, { parse: async () => ({ a: 1 }) });
+  await expect(agent.call('?', { output })).rejects.toMatchObject({ code: 'CONFIGURATION', message: expect.stringContaining('promise') });
+  expect(model.requests).toHaveLength(1);
 });
 
 test('at the limit of steps one more request gives the value', async () => {
@@ -205,6 +212,8 @@ test('what is no schema, parser or number is refused', () => {
   const configuration = expect.objectContaining({ name: 'AgentError', code: 'CONFIGURATION' });
   expect(() => jsonMode('x' as unknown as typeof City)).toThrow(configuration);
   expect(() => jsonMode(z.date())).toThrow(configuration);
+  expect(() => jsonMode([] as never)).toThrow(configuration);
+  expect(() => jsonMode({ maximum: 1n } as never)).toThrow(configuration);
   expect(() => jsonMode(City, { attempts: 0 })).toThrow(configuration);
   expect(() => jsonMode(City, null as never)).toThrow(configuration);
   expect(() => yamlMode(City, {} as { parse: typeof parse })).toThrow(configuration);

@@ -97,9 +97,12 @@ test.each([
   { base: '', sections: { Retrieved_Context: 'x' } },
   { base: '', sections: { notes: 7 } },
   { base: '', sections: ['x'] },
+  { base: '', sections: new Map([['notes', 'x']]) },
+  { base: '', format: 'json', schema: [] },
   { base: '', format: 'xml' },
   { base: '', schema: z.object({}) },
   { base: '', format: 'json', schema: z.date() },
-])('%j is refused', (options) => {
+  { base: '', format: 'json', schema: { maximum: 1n } },
+])('%o is refused', (options) => {
   expect(() => systemPrompt(options as { base: string })).toThrow(configuration);
 });

@@ -36,7 +36,7 @@ export function systemPrompt(options: SystemPromptOptions): string {
   if (schema && !format) throw new AgentError('CONFIGURATION', 'systemPrompt(): a schema needs a format.');
   if (typeof context !== 'string')
     for (const document of context) checkFields('CONFIGURATION', 'A document', document, 'content:string source:string|?');
-  if (Array.isArray(sections)) throw new AgentError('CONFIGURATION', 'systemPrompt(): sections must have names.');
+  if (Symbol.iterator in sections) throw new AgentError('CONFIGURATION', 'systemPrompt(): sections must have names.');
   const names = Object.keys(sections);
   names.forEach(checkName);
 

@@ -1,3 +1,4 @@
+import { AgentError } from '../error/agent-error.ts';
 import type { JsonObject, JsonValue } from '../message/json.ts';
 import { parseJson } from '../message/parse-json.ts';
 
@@ -66,13 +67,26 @@ function tryParse(parse: (text: string) => unknown, text: string): JsonValue | u
     if (value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)) return value as JsonValue;
     if (Array.isArray(value)) return value.map(toJson);
     if (value instanceof Date) return value.toISOString();
-    if (Object(value) !== value || typeof value === 'function' || value instanceof Map || value instanceof Set)
-      throw new TypeError('no JSON');
-    return Object.fromEntries(Object.entries(value as object).map(([key, inner]) => [key, toJson(inner)]));
+    if (!isPlain(value)) throw new TypeError('no JSON');
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, toJson(inner)]));
   };
+  let parsed: unknown;
   try {
-    return toJson(parse(text));
+    parsed = parse(text);
   } catch {
     return undefined;
   }
+  if (typeof Object(parsed).then === 'function') throw new AgentError('CONFIGURATION', 'yamlMode(): parse gives a promise.');
+  try {
+    return toJson(parsed);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Also where another realm made it. What has a class of its own (a `Map`, a parser's document) has no JSON. */
+function isPlain(value: unknown): value is object {
+  if (Object(value) !== value) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }

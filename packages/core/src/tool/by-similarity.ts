@@ -26,7 +26,9 @@ const mostKept = 2_000;
 export function bySimilarity(options: BySimilarityOptions): ToolSelector {
   checkFields('CONFIGURATION', 'bySimilarity()', options, 'embed:function threshold:number|? limit:count|?');
   const { embed, threshold = 0.3, limit = 10 } = options;
-  if (Number.isNaN(threshold)) throw new AgentError('CONFIGURATION', 'bySimilarity(): threshold must be a number.');
+  if (!(threshold >= -1 && threshold <= 1))
+    throw new AgentError('CONFIGURATION', 'bySimilarity(): threshold must be a number from -1 to 1.');
+  if (limit % 1) throw new AgentError('CONFIGURATION', 'bySimilarity(): limit must be a whole number or Infinity.');
   const known = new Map<string, Embedding>();
   return async (question, tools, context) => {
     if (tools.length <= limit) return tools.map(({ name }) => name);
@@ -49,9 +51,15 @@ function toText({ name, description }: ToolSchema): string {
 
 function checkVectors(given: readonly Embedding[], count: number): readonly Embedding[] {
   const length = Array.isArray(given) ? (given[0] as Embedding | undefined)?.length : 0;
-  const isFit = (vector: Embedding): boolean => vector?.length === length && Array.from(vector).every((value) => Number.isFinite(value));
+  const isFit = (vector: Embedding): boolean => vector?.length === length && isOfNumbers(vector);
   if (length && given.length === count && given.every(isFit)) return given;
   throw new AgentError('INVALID_INPUT', `embed() must give ${count} vectors of numbers, all of one length.`);
+}
+
+/** Without a copy: rubbish may say any length. */
+function isOfNumbers(vector: Embedding): boolean {
+  for (let index = 0; index < vector.length; index += 1) if (!Number.isFinite(vector[index])) return false;
+  return true;
 }
 
 /** 0 where one of them has no direction, or where their lengths differ: the model of `embed` has changed. */

@@ -145,6 +145,17 @@ test('a selector that fails: all tools go and it is told, on the console too', a
   warn.mockRestore();
 });
 
+test.each([[[{ name: 'b' }]], [['b', undefined]], ['b'], [new Set(['b'])]])(
+  'a selector that gives %o has failed: all tools go',
+  async (given) => {
+    const onError = vi.fn();
+    const { agent, shown } = setUp(['ok'], [remote('a'), remote('b')], { by: () => given as never, onError });
+    await agent.call('Hi');
+    expect(shown()).toEqual([['a', 'b']]);
+    expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: 'INVALID_INPUT' }));
+  },
+);
+
 test('an abort and an interrupt end a selector’s wait', async () => {
   for (const end of ['abort', 'interrupt'] as const) {
     const controller = new AbortController();
@@ -362,6 +373,7 @@ test.each<[given: unknown]>([
   [[[], [], []]],
   [[[1], [NaN], [1]]],
   [[[1], null, [1]]],
+  [[{ length: 1e9 }, { length: 1e9 }, { length: 1e9 }]],
 ])('by similarity: what is no vectors is refused: %j', async (given) => {
   const by = bySimilarity({ embed: async () => given as never, limit: 1 });
   await expect(chosenBy(by, 'q', ['a', 'b'])).rejects.toMatchObject({
@@ -373,7 +385,11 @@ test.each<[given: unknown]>([
 test.each<[make: () => unknown, words: string]>([
   [() => selectTools({ by: 'all' as never }), 'selectTools(): by must be'],
   [() => selectTools({ maxTools: -1 }), 'selectTools(): maxTools must be'],
+  [() => selectTools({ maxTools: 1.5 }), 'selectTools(): maxTools must be a whole number'],
   [() => selectTools({ local: 'a' as never }), 'selectTools(): local must be'],
+  [() => selectTools({ local: [5] as never }), 'selectTools(): each of local'],
+  [() => bySimilarity({ embed: async () => [], threshold: 1.1 }), 'bySimilarity(): threshold must be'],
+  [() => bySimilarity({ embed: async () => [], limit: 1.5 }), 'bySimilarity(): limit must be'],
   [() => byKeyword({} as never), 'byKeyword(): categories must be array.'],
   [() => byKeyword([{ keywords: 'mail', tools: [] } as never]), 'A tool category: keywords must be array.'],
   [() => byKeyword([{ keywords: [5], tools: [] } as never]), 'A tool category: text must be string.'],

@@ -35,6 +35,8 @@ export type ToolSelector = (
  */
 export function selectTools(options: SelectToolsOptions = {}): Extension {
   checkFields('CONFIGURATION', 'selectTools()', options, 'by:function|? maxTools:count|? local:array|? onError:function|?');
+  for (const name of options.local ?? []) checkFields('CONFIGURATION', 'selectTools(): each of local', { name }, 'name:string');
+  if ((options.maxTools ?? 0) % 1) throw new AgentError('CONFIGURATION', 'selectTools(): maxTools must be a whole number or Infinity.');
   const runs = new Map<string, Selecting>();
   return {
     wrapCall: (next) =>
@@ -115,6 +117,7 @@ async function select({ run, selection }: Selecting, options: SelectToolsOptions
     try {
       const given = await abortable(Promise.resolve(by(question, others, { signal })), signal);
       checkFields('INVALID_INPUT', 'What a tool selector gives', { given }, 'given:array');
+      for (const name of given) checkFields('INVALID_INPUT', 'What a tool selector gives', { name }, 'name:string');
       chosen = given.filter((name) => chosen.includes(name));
     } catch (error) {
       if (run.cut) return;
