@@ -290,16 +290,25 @@ test.each(['mcp', 'resumable', 'stateless'] as const)('calls made at once after 
   expect(await server.count('call')).toBe(6);
 });
 
-test.each(['mcp', 'resumable', 'stateless'] as const)('a server that dies in the middle of a call: %s', async (kind) => {
+test.each([
+  ['mcp', 'forget'],
+  ['resumable', 'forget'],
+  ['mcp', 'down'],
+  ['resumable', 'down'],
+  // One that is there again at once: a browser makes a request of its own accord again that got no answer at all.
+  ['stateless', 'down'],
+] as const)('a server that dies in the middle of a call: %s, %s', async (kind, how) => {
   const server = newServer(kind);
   const tools = await server.open({ reconnect: { attempts: 0 } });
   const call = resultsOf(tools, [{ name: 'slow' }, { name: 'slow' }]);
   await server.ask('await/started:2');
-  await server.ask('forget');
+  await server.ask(how);
   const lost = { state: 'error', output: expect.stringContaining('There is no connection to the MCP server "test"') };
   expect(await call).toMatchObject([lost, lost]);
   // It may have run: it is not made again.
   expect(await server.count('call')).toBe(2);
+  await server.ask('up');
+  await server.ask('forget');
   expect(await resultOf(tools, 'add', { a: 1, b: 2 })).toMatchObject({ output: '3' });
 });
 
