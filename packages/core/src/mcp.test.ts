@@ -356,7 +356,9 @@ test.each([
   await server.ask(`define/${encodeURIComponent(JSON.stringify(odd))}`);
   const tools = await server.open({ onError: (error) => errors.push(error) });
   expect(tools.list()).toHaveLength((await newServer().open()).list().length);
-  expect(errors).toMatchObject([{ code: 'MCP_BAD_RESPONSE', message: expect.stringContaining('which is left out: ') }]);
+  expect(errors).toMatchObject([
+    { code: 'MCP_BAD_RESPONSE', message: expect.stringContaining('1 tools that are none and are left out: ') },
+  ]);
   await tools.refresh();
   expect(errors).toHaveLength(1);
 });

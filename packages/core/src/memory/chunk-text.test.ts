@@ -98,6 +98,12 @@ test('a long run of what may end a sentence costs no more than its length', () =
   }
 });
 
+test('what is no text, and no options, is refused', () => {
+  const configuration = expect.objectContaining({ code: 'CONFIGURATION' });
+  expect(() => chunkText(7 as never)).toThrow(configuration);
+  for (const options of [null, 7]) expect(() => chunkText('x', options as never)).toThrow(configuration);
+});
+
 test.each([{ maxTokens: 0 }, { maxTokens: NaN }, { overlap: -1 }, { overlap: NaN }, { maxTokens: 10, overlap: 5 }])(
   '%j is refused',
   (options) => {

@@ -1,4 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
 import { estimateTokens } from '../tokens/estimate-tokens.ts';
 
 export interface ChunkOptions {
@@ -25,7 +26,10 @@ const border = /(?:(?<![.!?…])[.!?…]+["'”’)\]]*(?=\s|$)|[。！？｡．
  * A text in pieces for an index, each a part of it as it stands: cut between paragraphs where it can be, else between sentences (Chinese,
  * Japanese and Korean ones as well), and within a sentence only where that is longer than a chunk. Throws `CONFIGURATION`.
  */
-export function chunkText(text: string, { maxTokens = 400, overlap = 50 }: ChunkOptions = {}): readonly string[] {
+export function chunkText(text: string, options: ChunkOptions = {}): readonly string[] {
+  checkFields('CONFIGURATION', 'chunkText()', options, '');
+  checkFields('CONFIGURATION', 'chunkText()', { text }, 'text:string');
+  const { maxTokens = 400, overlap = 50 } = options;
   if (!(maxTokens >= 1)) throw new AgentError('CONFIGURATION', 'chunkText(): maxTokens must be a number from 1 on');
   if (!(overlap >= 0 && overlap < maxTokens / 2)) {
     throw new AgentError('CONFIGURATION', 'chunkText(): overlap must be a number from 0 on, less than half of maxTokens');

@@ -52,6 +52,36 @@ test.each([
   }
 });
 
+test.each([
+  ['猫', 'ja'],
+  ['天気', 'ja'],
+  ['ねこ', 'ja2'],
+  ['パン', 'ja2'],
+  ['ﾊﾟﾝ', 'ja2'],
+  ['ュ', 'ja2'],
+  ['水', 'zh'],
+  [' 水？ ', 'zh'],
+  ['门', 'zh'],
+  ['地铁', 'zh2'],
+  ['茶', 'zh2'],
+  ['물', 'ko'],
+  ['집', 'ko'],
+  ['서울', 'ko2'],
+  ['개', 'ko2'],
+  ['京都', undefined],
+  ['木', undefined],
+])('the short query %j finds %s alone', async (query, id) => {
+  const retriever = keywordRetriever([
+    { id: 'ja', content: '東京の天気は晴れです。猫が好きです。' },
+    { id: 'ja2', content: 'ねこはかわいい。パンとジュース。' },
+    { id: 'zh', content: '图书馆早上九点开门，不可以带水。' },
+    { id: 'zh2', content: '上海的地铁很方便，茶也好喝。' },
+    { id: 'ko', content: '도서관은 아침에 엽니다. 집에서 물을 마셔요.' },
+    { id: 'ko2', content: '서울의 지하철은 편리합니다. 개와 산책해요.' },
+  ]);
+  expect((await retriever.retrieve(query)).map((found) => found.id)).toEqual(id ? [id] : []);
+});
+
 test('a score is the share of the words that are there', async () => {
   const retriever = keywordRetriever([
     { id: 'a', content: 'red green' },
@@ -300,6 +330,9 @@ test('bad input is refused', async () => {
   await expect(retriever.retrieve('x', { topK: 0 })).rejects.toThrow(invalid);
   const configuration = expect.objectContaining({ name: 'AgentError', code: 'CONFIGURATION' });
   for (const source of [undefined, {}, { store: {} }]) expect(() => keywordRetriever(source as never)).toThrow(configuration);
+  for (const options of [null, 7, { chunks: 7 }, { stopWords: 7 }, { onError: 7 }, { now: 7 }]) {
+    expect(() => keywordRetriever([], options as never)).toThrow(configuration);
+  }
   const { again } = open();
   expect(() => again('n'.repeat(201))).toThrow(invalid);
   await expect(again().add([{ id: '\ud800', content: 'x' }])).rejects.toThrow(invalid);

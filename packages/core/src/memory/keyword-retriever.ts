@@ -47,8 +47,10 @@ export interface KeywordRetriever extends Retriever {
  */
 export function keywordRetriever(
   source: readonly SearchDocument[] | StoredDocuments,
-  { chunks, onError = warn, now = Date.now, ...options }: KeywordRetrieverOptions = {},
+  options: KeywordRetrieverOptions = {},
 ): KeywordRetriever {
+  checkFields('CONFIGURATION', 'keywordRetriever()', options, 'chunks:object|? stopWords:iterator()|? onError:function|? now:function|?');
+  const { chunks, onError = warn, now = Date.now } = options;
   const index = new DocumentIndex(searchTerms({ stopWords: options.stopWords ? new Set(options.stopWords) : stopWords() }), chunks);
   const stored = Array.isArray(source) ? undefined : openStore(source as StoredDocuments, now, onError);
   if (Array.isArray(source)) for (const document of checked(source)) index.set(document);

@@ -5,8 +5,10 @@ type RequestId = string | number;
 
 export interface McpFetch {
   readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>;
-  /** From now on no answer's stream is taken up again. Gives the requests whose stream has broken and was to be: nothing answers them. */
-  giveUp(): Iterable<RequestId>;
+  /** Requests whose stream ended and may be taken up again: those that had no answer in it wait for one. */
+  readonly ended: Set<RequestId>;
+  /** From now on no answer's stream is taken up again. */
+  giveUp(): void;
 }
 
 interface JsonRpcMessage {
@@ -24,7 +26,7 @@ export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch
   const { fetch: fetchGiven, headers: given = {} } = options;
   /** By the request's id: what ends it before its answer is there. */
   const open = new Map<RequestId, () => void>();
-  const broken = new Set<RequestId>();
+  const ended = new Set<RequestId>();
   let hadStream = false;
   let hasGivenUp = false;
 
@@ -74,7 +76,7 @@ export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch
       const { body, end } = answerStream(response.body, id, {
         forget,
         isKept: () => !hasGivenUp,
-        onBroken: () => void broken.add(id),
+        onEnd: () => void ended.add(id),
       });
       open.set(id, end);
       return new Response(body, response);
@@ -85,13 +87,13 @@ export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch
   };
 
   return {
+    ended,
     fetch: (url, init = {}) => {
       if (init.method === 'POST') return post(url, init);
       return init.method === 'GET' ? listen(url, init) : send(url, init);
     },
     giveUp() {
       hasGivenUp = true;
-      return broken;
     },
   };
 }
@@ -114,7 +116,7 @@ async function ask(headers: () => McpHeaders | Promise<McpHeaders>): Promise<Mcp
 function answerStream(
   source: ReadableStream<Uint8Array>,
   id: RequestId,
-  { forget, isKept, onBroken }: { forget: () => void; isKept: () => boolean; onBroken: () => void },
+  { forget, isKept, onEnd }: { forget: () => void; isKept: () => boolean; onEnd: () => void },
 ): { body: ReadableStream; end: () => void } {
   const reader = source.getReader();
   const decoder = new TextDecoder();
@@ -133,7 +135,7 @@ function answerStream(
   const isResumable = (): boolean => hasIds && isKept();
   const lost = (): object | undefined => {
     if (!isResumable()) return { error: lostAnswer };
-    onBroken();
+    onEnd();
     return undefined;
   };
   const body = new ReadableStream<Uint8Array>({
@@ -154,7 +156,7 @@ function answerStream(
         if (!isResumable()) return close(lost());
         isOver = true;
         forget();
-        onBroken();
+        onEnd();
         controller.error(error);
       }
     },

@@ -43,7 +43,10 @@ export interface McpToolsOptions {
   readonly clientInfo?: { readonly name: string; readonly version: string };
   /** Told when the tools are others than before. */
   readonly onToolsChanged?: (tools: readonly Tool[]) => void;
-  /** Told of failures in the background, which nobody waits for: of reconnecting, of listing anew. Default: a warning on the console. */
+  /**
+   * Told of failures in the background, which nobody waits for: of reconnecting, of listing anew, of what is listed and is no tool.
+   * Default: a warning on the console.
+   */
   readonly onError?: (error: AgentError) => void;
 }
 

@@ -1,14 +1,14 @@
 import type { Client, ClientOptions } from '@modelcontextprotocol/sdk/client/index.js';
-import type { CallToolResult, Progress, Tool as ServerTool } from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolResult, Progress } from '@modelcontextprotocol/sdk/types.js';
 import { AgentError } from '../error/agent-error.ts';
-import { isRecord } from '../message/is-record.ts';
 import type { JsonObject } from '../message/json.ts';
 import { abortable } from '../model/abortable.ts';
 import { Deadline, longestTimeout } from '../model/deadline.ts';
+import { listTools, type McpToolList } from './mcp-list.ts';
 import { toMcpError } from './mcp-error.ts';
 import { lostAnswer, mcpFetch } from './mcp-fetch.ts';
 import { serverName, type McpToolsOptions } from './mcp-options.ts';
-import { loadMcpSdk, type McpSdk } from './mcp-sdk.ts';
+import { loadMcpSdk } from './mcp-sdk.ts';
 
 /** One connection: from the handshake to its end. */
 export interface McpSession {
@@ -27,12 +27,6 @@ export interface McpSession {
   close(): Promise<void>;
 }
 
-export interface McpToolList {
-  readonly tools: readonly ServerTool[];
-  /** What was listed and is no tool. */
-  readonly refused: readonly AgentError[];
-}
-
 export interface McpCallOptions {
   readonly signal: AbortSignal;
   readonly onProgress: (progress: Progress) => void;
@@ -43,8 +37,6 @@ export interface McpSessionListener {
   onGone(): void;
   onListChanged(): void;
 }
-
-const mostTools = 10_000;
 
 /** Connects and lists the tools. Rejects with an `AgentError`, with nothing left open. */
 export async function openMcpSession(options: McpToolsOptions, signal: AbortSignal, listener: McpSessionListener): Promise<McpSession> {
@@ -73,7 +65,11 @@ export async function openMcpSession(options: McpToolsOptions, signal: AbortSign
   const deadline = new Deadline(signal, connectTimeoutMs, timedOut);
   const running = new Set<Promise<unknown>>();
   const noted = <T>(request: Promise<T>): Promise<T> => {
-    const end = (): void => void running.delete(request);
+    const end = (): void => {
+      running.delete(request);
+      // All have their answers.
+      if (!running.size) http.ended.clear();
+    };
     running.add(request);
     request.then(end, end);
     return request;
@@ -98,7 +94,8 @@ export async function openMcpSession(options: McpToolsOptions, signal: AbortSign
           }),
         ),
       async drop() {
-        for (const id of http.giveUp()) transport.onmessage?.({ jsonrpc: '2.0', id, error: lostAnswer });
+        http.giveUp();
+        for (const id of http.ended) transport.onmessage?.({ jsonrpc: '2.0', id, error: lostAnswer });
         await abortable(Promise.allSettled(running), signal).catch(() => {});
         await client.close();
       },
@@ -114,46 +111,6 @@ export async function openMcpSession(options: McpToolsOptions, signal: AbortSign
   } finally {
     deadline.end();
   }
-}
-
-/** All pages of the list; none where the server has no tools at all. */
-async function listTools(
-  sdk: McpSdk,
-  client: Client,
-  { timeout, server }: { readonly timeout: number; readonly server: string },
-): Promise<McpToolList> {
-  const wrong = (what: string): AgentError => new AgentError('MCP_BAD_RESPONSE', `The MCP server "${server}" ${what}.`);
-  const tools: ServerTool[] = [];
-  const refused: AgentError[] = [];
-  let cursor: string | undefined;
-  if (client.getServerCapabilities()?.tools) {
-    do {
-      const params = cursor === undefined ? {} : { cursor };
-      // Not by the schema of the list: one tool that is none must not cost the others.
-      const page = await client.request({ method: 'tools/list', params }, sdk.ResultSchema, { timeout });
-      const { tools: given, nextCursor } = page;
-      if (!Array.isArray(given)) throw wrong('gives no list of tools');
-      for (const item of given) {
-        const read = sdk.ToolSchema.safeParse(partsOf(item));
-        if (read.success && read.data.name) tools.push(read.data);
-        else refused.push(wrong(`lists a tool that is none, which is left out: ${String(JSON.stringify(item)).slice(0, 200)}`));
-      }
-      cursor = typeof nextCursor === 'string' ? nextCursor : undefined;
-      if (tools.length > mostTools || (cursor !== undefined && !given.length)) throw wrong('lists its tools without end');
-    } while (cursor !== undefined);
-  }
-  return { tools, refused };
-}
-
-/** What is used of a tool; `null` is what some servers say for nothing. */
-function partsOf(item: unknown): Readonly<Record<string, unknown>> {
-  const { name, title, description, inputSchema, annotations } = Object(item) as Record<string, unknown>;
-  return {
-    name,
-    title: title ?? Object(annotations).title ?? undefined,
-    description: description ?? undefined,
-    inputSchema: isRecord(inputSchema) && !Array.isArray(inputSchema) ? { type: 'object', ...inputSchema } : inputSchema,
-  };
 }
 
 /** The SDK's default compiles schemas with `eval`. What a tool gives is for the model to judge. */

@@ -7,7 +7,8 @@ import type { ToolSchema } from '../model/chat-model.ts';
 import { isSessionUnknown, toMcpError } from './mcp-error.ts';
 import { checkMcpOptions, serverName, type McpToolsOptions } from './mcp-options.ts';
 import { toToolOutput } from './mcp-result.ts';
-import { openMcpSession, type McpSession, type McpToolList } from './mcp-session.ts';
+import type { McpToolList } from './mcp-list.ts';
+import { openMcpSession, type McpSession } from './mcp-session.ts';
 import { nameTools, toTool } from './mcp-tool.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import type { Tool, ToolContext, ToolOutput } from './tool.ts';
@@ -212,9 +213,13 @@ export class McpTools implements ToolSet {
     const text = JSON.stringify(listed);
     if (text === this.#listed || this.#closing.signal.aborted) return;
     this.#listed = text;
-    for (const error of listed.refused) this.#report(error);
+    const { tools: offered, refused } = listed;
+    if (refused.length) {
+      const what = `lists ${refused.length} tools that are none and are left out: ${refused.slice(0, 3).join(', ')}`;
+      this.#report(new AgentError('MCP_BAD_RESPONSE', `The MCP server "${this.name}" ${what}.`));
+    }
     const call = (name: string) => (input: unknown, context: ToolContext) => this.#call(name, input as JsonObject, context);
-    const tools = nameTools(listed.tools, this.#options).map(([name, tool]) =>
+    const tools = nameTools(offered, this.#options).map(([name, tool]) =>
       toTool(name, tool, { ...this.#options, server: this.name, execute: call(tool.name), report: (error) => this.#report(error) }),
     );
     this.#tools = new Map(tools.map((tool) => [tool.name, tool]));
