@@ -43,7 +43,9 @@ test('base, sections, what was retrieved, format: in this order, a blank line be
 });
 
 test('YAML, and a format without a schema', () => {
-  expect(systemPrompt({ base: 'x', format: 'yaml', schema: { type: 'object' } })).toMatch(/YAML alone.*JSON Schema:\n\{"type":"object"\}/s);
+  expect(systemPrompt({ base: 'x', format: 'yaml', schema: { type: 'object' } })).toMatch(
+    /YAML alone.*no code fence.*JSON Schema:\n\{"type":"object"\}/s,
+  );
   expect(systemPrompt({ base: 'x', format: 'yaml' })).not.toContain('Schema');
 });
 

@@ -45,7 +45,7 @@ export function formatInstruction(format: 'JSON' | 'YAML', jsonSchema: JsonObjec
   const shape = Object.keys(jsonSchema).length
     ? `It has to fit this JSON Schema:\n${JSON.stringify(jsonSchema)}`
     : 'It has to be an object or an array.';
-  return `Give your final answer as ${format} alone, with no other text. ${shape}`;
+  return `Give your final answer as ${format} alone, with no other text and no code fence. ${shape}`;
 }
 
 /** Split, not matched: a fence that does not end must not cost a search from each of its characters. */
