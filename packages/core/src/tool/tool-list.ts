@@ -7,8 +7,9 @@ import type { ForkOptions, ToolSet } from './tool-set.ts';
 export class ToolList implements ToolSet {
   readonly #tools: Map<string, Tool> = new Map();
   readonly #below: ToolSet | undefined;
-  #seen: readonly ToolSchema[] | undefined;
-  #schemas: readonly ToolSchema[] | undefined;
+  /** Nothing that a set gives, until it is asked. */
+  #seen: unknown = 0;
+  #schemas!: readonly ToolSchema[];
   readonly context: ToolSet['context'];
   readonly activeGroups: ToolSet['activeGroups'];
   readonly setActiveGroups: ToolSet['setActiveGroups'];
@@ -16,9 +17,9 @@ export class ToolList implements ToolSet {
   /** Throws `CONFIGURATION` where two tools have one name, and for a tool with a group. */
   constructor(tools: Iterable<Tool> = [], below?: ToolSet, options: ForkOptions = {}) {
     this.#below = below;
-    this.context = below?.context;
     this.activeGroups = below?.activeGroups?.bind(below);
     this.setActiveGroups = below?.setActiveGroups?.bind(below);
+    this.context = below?.context;
     for (const tool of tools) {
       const { name } = tool;
       if (this.find(name)) throw new AgentError('CONFIGURATION', `Two tools are named "${name}".`);
@@ -33,12 +34,12 @@ export class ToolList implements ToolSet {
 
   schemas(): readonly ToolSchema[] {
     const below = this.#below?.schemas();
-    if (!this.#schemas || below !== this.#seen) {
-      this.#seen = below;
+    if (below !== this.#seen) {
       this.#schemas = [
         ...[...this.#tools.values()].map((tool) => tool.schema),
-        ...(below ?? []).filter(({ name }) => !this.#tools.has(name)),
+        ...(below?.filter(({ name }) => !this.#tools.get(name)) ?? []),
       ];
+      this.#seen = below;
     }
     return this.#schemas;
   }
