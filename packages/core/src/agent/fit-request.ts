@@ -16,6 +16,7 @@ export async function* fitRequest(run: Run): AsyncGenerator<EventBatch, readonly
     head,
     tools: run.schemas(),
     promptId,
+    run: run.about,
     beside: run.output?.beside,
     signal: run.modelSignal(),
   });

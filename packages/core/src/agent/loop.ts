@@ -213,6 +213,7 @@ async function* act(run: Run, decisions?: readonly Decision[]): Step {
           decision,
           idempotencyKey: `${sessionId}:${id}`,
           signal,
+          run: run.about,
           ...sink,
         });
       });

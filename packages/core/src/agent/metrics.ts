@@ -6,11 +6,11 @@ import type { OutputAction } from '../guard/output-rule.ts';
 import type { EventOf } from '../hook/agent-event.ts';
 import type { ToolResult } from '../message/content-block.ts';
 import type { Retry } from '../model/backoff.ts';
-import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
+import type { ChatModel, ModelContext, ModelDelta, RunInfo } from '../model/chat-model.ts';
 import type { CircuitChange } from '../model/circuit-breaker.ts';
 import type { Fallback } from '../model/fallback.ts';
 import type { Usage } from '../model/usage.ts';
-import type { ModelMiddleware } from '../model/wrap-model.ts';
+import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';
 import { isSuspension } from '../tool/run-call.ts';
 import type { StopReason } from './agent-result.ts';
 import type { Extension } from './extension.ts';
@@ -32,7 +32,9 @@ export interface ExecutionMetric extends RunLabels {
   readonly toolsUsed: readonly string[];
 }
 
-export interface ModelMetric {
+/** The labels are absent where no run asked. */
+export interface ModelMetric extends Partial<RunLabels> {
+  /** The model that answered, or was asked last: behind a `fallback()` that may be another than the agent's. */
   readonly provider: string;
   readonly modelId: string;
   readonly durationMs: number;
@@ -44,9 +46,8 @@ export interface ModelMetric {
   readonly error?: AgentErrorCode;
 }
 
-export interface ToolMetric {
+export interface ToolMetric extends RunLabels {
   readonly name: string;
-  readonly sessionId: string;
   readonly toolUseId: string;
   /** Of the execution alone, without waiting for a free place or an approval. */
   readonly durationMs: number;
@@ -99,8 +100,8 @@ export function metrics(recorder: Metrics, given: MetricsOptions = {}): Extensio
       const record = (outcome: ToolMetric['outcome']): void =>
         tell(() =>
           recorder.toolCall?.({
+            ...labelsOf(options.run),
             name: call.tool.name,
-            sessionId: options.sessionId,
             toolUseId: call.toolUse.id,
             durationMs: now() - startedAt,
             outcome,
@@ -118,8 +119,13 @@ export function metrics(recorder: Metrics, given: MetricsOptions = {}): Extensio
   };
 }
 
-function recordEnd(recorder: Metrics, { result, agentPath, runId, sessionId, userId }: EventOf<'run-end'>): void {
-  const labels: RunLabels = { agent: agentPath.at(-1) ?? '', runId, sessionId, ...(userId !== undefined && { userId }) };
+function labelsOf({ agentPath, runId, sessionId, userId }: RunInfo): RunLabels {
+  return { agent: agentPath.at(-1) ?? '', runId, sessionId, ...(userId !== undefined && { userId }) };
+}
+
+function recordEnd(recorder: Metrics, event: EventOf<'run-end'>): void {
+  const { result } = event;
+  const labels = labelsOf(event);
   const { reason, error, durationMs, iterations, toolsUsed, usage } = result;
   const code = error?.code as AgentErrorCode | undefined;
   tell(() => recorder.execution?.({ ...labels, reason, ...(code && { error: code }), durationMs, iterations, toolsUsed }));
@@ -130,33 +136,43 @@ function recordEnd(recorder: Metrics, { result, agentPath, runId, sessionId, use
 }
 
 function measuredModel(model: ChatModel, recorder: Metrics, now: () => number): ChatModel {
-  const { provider, modelId, features } = model;
-  return {
-    provider,
-    modelId,
-    features,
-    async *stream(request, context) {
-      const startedAt = now();
-      let firstDeltaMs: number | undefined;
-      let usage: Usage | undefined;
-      let ended: Pick<ModelMetric, 'outcome' | 'error'> = { outcome: 'cancelled' };
-      try {
-        for await (const deltas of model.stream(request, context)) {
-          if (firstDeltaMs === undefined && deltas.some(says)) firstDeltaMs = now() - startedAt;
-          for (const delta of deltas) if (delta.type === 'finish') ({ usage } = delta);
-          yield deltas;
-        }
-        ended = { outcome: 'ok' };
-      } catch (error) {
-        if (!context.signal.aborted) ended = { outcome: 'failed', error: AgentError.from(error).code };
-        throw error;
-      } finally {
-        const durationMs = now() - startedAt;
-        const about = { ...(firstDeltaMs !== undefined && { firstDeltaMs }), ...(usage && { usage }), ...ended };
-        tell(() => recorder.modelRequest?.({ provider, modelId, durationMs, ...about }));
+  return withStream(model, async function* (request, context) {
+    const startedAt = now();
+    let asked: Pick<ChatModel, 'provider' | 'modelId'> = model;
+    let firstDeltaMs: number | undefined;
+    let usage: Usage | undefined;
+    let isRecorded = false;
+    const record = (ended: Pick<ModelMetric, 'outcome' | 'error'>): void => {
+      if (isRecorded) return;
+      isRecorded = true;
+      const { provider, modelId } = asked;
+      const labels = context.run && labelsOf(context.run);
+      const durationMs = now() - startedAt;
+      const about = { ...(firstDeltaMs !== undefined && { firstDeltaMs }), ...(usage && { usage }), ...ended };
+      tell(() => recorder.modelRequest?.({ ...labels, provider, modelId, durationMs, ...about }));
+    };
+    const cancelled = (): void => record({ outcome: 'cancelled' });
+    const onModel: ModelContext['onModel'] = (next) => {
+      asked = next;
+      context.onModel?.(next);
+    };
+    // A model that hangs in spite of the signal may never get to its end.
+    context.signal.addEventListener('abort', cancelled);
+    try {
+      for await (const deltas of model.stream(request, { ...context, onModel })) {
+        if (firstDeltaMs === undefined && deltas.some(says)) firstDeltaMs = now() - startedAt;
+        for (const delta of deltas) if (delta.type === 'finish') ({ usage } = delta);
+        yield deltas;
       }
-    },
-  };
+      record({ outcome: 'ok' });
+    } catch (error) {
+      record(context.signal.aborted ? { outcome: 'cancelled' } : { outcome: 'failed', error: AgentError.from(error).code });
+      throw error;
+    } finally {
+      cancelled();
+      context.signal.removeEventListener('abort', cancelled);
+    }
+  });
 }
 
 function says({ type }: ModelDelta): boolean {

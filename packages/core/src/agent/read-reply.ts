@@ -20,7 +20,7 @@ export async function* readReply(run: Run, request: ModelRequest, phase: 'reason
   let iterator: AsyncIterator<readonly ModelDelta[]> | undefined;
   try {
     if (run.cut) return cutReply(run, assembler, messageId);
-    iterator = model.stream(request, { signal })[Symbol.asyncIterator]();
+    iterator = model.stream(request, { signal, run: run.about })[Symbol.asyncIterator]();
     for (;;) {
       const next = await abortable(iterator.next(), signal);
       if (next.done) break;

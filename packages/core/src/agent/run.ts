@@ -12,7 +12,7 @@ import type { Msg, Role } from '../message/msg.ts';
 import { inRequestOrder, openCalls } from '../message/tool-pairs.ts';
 import type { Writable } from '../message/writable.ts';
 import type { Memory } from '../memory/memory.ts';
-import type { ChatModel, GenerateOptions, ToolSchema } from '../model/chat-model.ts';
+import type { ChatModel, GenerateOptions, RunInfo, ToolSchema } from '../model/chat-model.ts';
 import { addUsage, noUsage, type Usage } from '../model/usage.ts';
 import { allowTools } from '../tool/allow-tools.ts';
 import type { RunCall } from '../tool/run-call.ts';
@@ -70,6 +70,8 @@ export class Run {
   /** What is provided for tokens. */
   readonly context: ReadonlyMap<object, unknown>;
   readonly agentPath: readonly string[];
+  /** For what stands around the model and the tools. */
+  readonly about: RunInfo;
   readonly #abort: AbortController = new AbortController();
   readonly #toolUseIds: Set<string> = new Set();
   #seq = 0;
@@ -121,6 +123,7 @@ export class Run {
     this.id = setup.generateId();
     this.startedAt = setup.now();
     this.agentPath = [setup.options.name];
+    this.about = { runId: this.id, sessionId: setup.sessionId, userId: setup.options.userId, agentPath: this.agentPath };
   }
 
   /** Listens to the caller's signal; not before, as a stream may never be read. */

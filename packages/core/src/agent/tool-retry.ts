@@ -1,6 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { backoff, type BackoffOptions } from '../model/backoff.ts';
+import type { RunInfo } from '../model/chat-model.ts';
 import type { ReadyCall } from '../tool/prepare-call.ts';
 import { isSuspension } from '../tool/run-call.ts';
 import type { Extension } from './extension.ts';
@@ -20,7 +21,7 @@ export function toolRetry(options: ToolRetryOptions = {}): Extension {
   checkFields('CONFIGURATION', 'toolRetry()', options, 'tools:array|? isTransient:function|?');
   const { tools, isTransient = isMarked } = options;
   const wait = backoff('toolRetry()', { ...options, isTransient: (error) => !isSuspension(error) && isTransient(error) });
-  const again = ({ tool, ...call }: ReadyCall): ReadyCall => ({
+  const again = ({ tool, ...call }: ReadyCall, run: RunInfo | undefined): ReadyCall => ({
     ...call,
     tool: {
       ...tool,
@@ -29,13 +30,13 @@ export function toolRetry(options: ToolRetryOptions = {}): Extension {
           try {
             return await tool.execute!(input, context);
           } catch (error) {
-            if (!(await wait({ error, attempt, of: tool.name, signal: context.signal }))) throw error;
+            if (!(await wait({ error, attempt, of: tool.name, signal: context.signal, run }))) throw error;
           }
         }
       },
     },
   });
-  return { wrapTool: (next) => (call, context) => next(tools && !tools.includes(call.tool.name) ? call : again(call), context) };
+  return { wrapTool: (next) => (call, context) => next(tools && !tools.includes(call.tool.name) ? call : again(call, context.run), context) };
 }
 
 function isMarked(error: unknown): boolean {

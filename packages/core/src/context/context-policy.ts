@@ -1,5 +1,5 @@
 import type { Msg } from '../message/msg.ts';
-import type { ChatModel, ToolSchema } from '../model/chat-model.ts';
+import type { ChatModel, RunInfo, ToolSchema } from '../model/chat-model.ts';
 import type { Usage } from '../model/usage.ts';
 
 /** What a request would be made of; all that is optional is there when an agent asks. */
@@ -16,6 +16,8 @@ export interface ContextRequest {
   /** The model that is asked next. */
   readonly model?: ChatModel;
   readonly sessionId?: string;
+  /** Whose request it is; for requests of the policy's own. */
+  readonly run?: RunInfo;
   /** Raised when the call is aborted or interrupted. */
   readonly signal?: AbortSignal;
 }

@@ -2,7 +2,7 @@ import { AgentError } from '../error/agent-error.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import { checkFields } from '../error/check-fields.ts';
 import type { Msg } from '../message/msg.ts';
-import type { ChatModel, GenerateOptions } from '../model/chat-model.ts';
+import type { ChatModel, GenerateOptions, RunInfo } from '../model/chat-model.ts';
 import { Deadline } from '../model/deadline.ts';
 import { addUsage, noUsage, type Usage } from '../model/usage.ts';
 import { arc } from '../tokens/arc-profile.ts';
@@ -60,12 +60,12 @@ export function summarizeHistory(options: SummarizeHistoryOptions = {}): History
   const viewMeter = new RequestMeter(where, options);
   const state = new SummaryState(options.store);
 
-  const summarize = async (task: Task, signal: AbortSignal): Promise<Summary> => {
+  const summarize = async (task: Task, signal: AbortSignal, run: RunInfo | undefined): Promise<Summary> => {
     const { model, measured, messages, from, end, onUsage } = task;
     let text = task.summary?.text;
     const part = messages.slice(from, end);
     for (const conversation of transcript(part, partsFor(model, measured, options))) {
-      text = await requestSummary({ model, instruction: prompt, summary: text, conversation, generate, signal, onUsage });
+      text = await requestSummary({ model, instruction: prompt, summary: text, conversation, generate, signal, run, onUsage });
     }
     const made = makeSummary(messages.slice(measured.start, end), text ?? '');
     const tokens = meter.countMessage(made.message);
@@ -104,7 +104,7 @@ export function summarizeHistory(options: SummarizeHistoryOptions = {}): History
         if (end === from) return;
         const onUsage = (more: Usage): void => void (usage = addUsage(usage, more));
         const task = { model: options.model ?? model, measured, messages, from, end, summary, onUsage };
-        summary = await summarize(task, deadline.signal);
+        summary = await summarize(task, deadline.signal, request.run);
         await state.set(sessionId, summary).catch(tell);
       });
     } catch (error) {

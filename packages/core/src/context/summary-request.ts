@@ -1,6 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import { systemMessage, userMessage } from '../message/create-message.ts';
-import type { ChatModel, GenerateOptions } from '../model/chat-model.ts';
+import type { ChatModel, GenerateOptions, RunInfo } from '../model/chat-model.ts';
 import type { Usage } from '../model/usage.ts';
 
 export interface SummaryRequest {
@@ -11,17 +11,18 @@ export interface SummaryRequest {
   readonly conversation: string;
   readonly generate: GenerateOptions;
   readonly signal: AbortSignal;
+  readonly run: RunInfo | undefined;
   /** Told what the request has cost, also where it fails in the end. */
   onUsage(usage: Usage): void;
 }
 
 /** Asks a model for a summary. Rejects as the model does, and with `MODEL_BAD_RESPONSE` for a reply without text. */
 export async function requestSummary(request: SummaryRequest): Promise<string> {
-  const { model, instruction, summary, conversation, generate, signal } = request;
+  const { model, instruction, summary, conversation, generate, signal, run } = request;
   const before = summary === undefined ? '' : `${enclose('summary_so_far', summary)}\n`;
   const messages = [systemMessage(instruction), userMessage(before + enclose('conversation', conversation))];
   let text = '';
-  for await (const deltas of model.stream({ ...generate, messages, tools: [] }, { signal })) {
+  for await (const deltas of model.stream({ ...generate, messages, tools: [] }, { signal, run })) {
     signal.throwIfAborted();
     for (const delta of deltas) {
       if (delta.type === 'text') text += delta.delta;

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../message/json.ts';
-import type { ModelDelta } from '../model/chat-model.ts';
+import type { ModelDelta, RunInfo } from '../model/chat-model.ts';
 import { GuardedValue, mapJson, type ToolInput } from './guarded-value.ts';
 import type { OutputAction, OutputRule } from './output-rule.ts';
 import { replaceFindings } from './replace-findings.ts';
@@ -13,6 +13,7 @@ export interface GuardedReplyOptions {
   readonly thinking: boolean;
   readonly report: Report;
   readonly act: (action: OutputAction) => void;
+  readonly run?: RunInfo | undefined;
 }
 
 type Finish = Extract<ModelDelta, { type: 'finish' }>;
@@ -88,7 +89,7 @@ export class GuardedReply {
 
   /** The reply has ended: looks at the whole of it. */
   async settle(retries: number): Promise<Settled> {
-    const { rules, report, act } = this.#options;
+    const { rules, report, act, run } = this.#options;
     const warnings: JsonObject[] = [];
     for (const text of this.#texts) text.final = text.raw;
     const values = [...this.#values.values()].filter(({ isAnswer }) => isAnswer);
@@ -112,7 +113,7 @@ export class GuardedReply {
       }));
       said.push({ text: this.#text(), callsTools: this.#callsTools, put: (text) => this.#replace(text) });
       for (const { text, callsTools, put } of rule.review ? said : []) {
-        const review = await reviewOf(rule, text, { callsTools, retries }, report);
+        const review = await reviewOf(rule, text, { callsTools, retries, run }, report);
         if ('retry' in review) {
           act({ rule: rule.name, action: 'retried' });
           return { deltas: [], text, question: review.retry };

@@ -3,7 +3,7 @@ import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { tell } from '../error/tell.ts';
 import { assistantMessage, userMessage } from '../message/create-message.ts';
-import type { ChatModel, ModelDelta, ModelRequest } from '../model/chat-model.ts';
+import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../model/chat-model.ts';
 import { addUsage, type Usage } from '../model/usage.ts';
 import { GuardedReply, type GuardedReplyOptions } from './guarded-reply.ts';
 import { checkGuardOptions, rejectionError, reporter, type GuardOptions } from './input-guards.ts';
@@ -37,14 +37,17 @@ export function outputGuards(rules: readonly OutputRule[], options: OutputGuardO
     if (!rule.find && !rule.review) throw new AgentError('CONFIGURATION', `The rule "${rule.name}" neither finds nor reviews.`);
   }
   const { lookahead = 64, thinking = false } = options;
-  const act = (action: OutputAction): void => tell(options.onAction, action);
-  const settings = { rules, lookahead, thinking, report: reporter(options), act };
+  const report = reporter(options);
+  const settingsOf = ({ run }: ModelContext): GuardedReplyOptions => {
+    const act = (action: OutputAction): void => tell(options.onAction, { ...action, ...(run && { run }) });
+    return { rules, lookahead, thinking, report, act, run };
+  };
   return {
     wrapModel: (next) => ({
       provider: next.provider,
       modelId: next.modelId,
       features: { ...next.features, guarded: true },
-      stream: (request, context) => guard(next, request, context, settings, options),
+      stream: (request, context) => guard(next, request, context, settingsOf(context), options),
     }),
   };
 }
@@ -52,7 +55,7 @@ export function outputGuards(rules: readonly OutputRule[], options: OutputGuardO
 async function* guard(
   next: ChatModel,
   request: ModelRequest,
-  context: { readonly signal: AbortSignal },
+  context: ModelContext,
   settings: GuardedReplyOptions,
   options: GuardOptions,
 ): AsyncGenerator<readonly ModelDelta[]> {

@@ -1,6 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { tell } from '../error/tell.ts';
+import type { RunInfo } from '../model/chat-model.ts';
 import type { OutputRule } from './output-rule.ts';
 
 export interface OutputLengthOptions {
@@ -24,6 +25,8 @@ export interface LengthViolation {
   /** Characters the answer has, and those it may or must have. */
   readonly value: number;
   readonly limit: number;
+  /** Whose answer it was; absent where no run asked. */
+  readonly run?: RunInfo;
 }
 
 /** Bounds what the model says (Arc Reactor: `outputMinChars`, `outputMaxChars`). */
@@ -36,11 +39,11 @@ export function outputLength(options: OutputLengthOptions): OutputRule {
   );
   const { min = 0, max = Infinity, mode = 'warn', mark = '\n\n[Cut off here]' } = options;
   if (min > max) throw new AgentError('CONFIGURATION', `outputLength(): min ${min} is more than max ${max}.`);
-  const violated = (violation: LengthViolation): void => tell(options.onViolation, violation);
   return {
     name: 'outputLength',
     releaseAtMost: max,
-    review(text, { callsTools, retries }) {
+    review(text, { callsTools, retries, run }) {
+      const violated = (violation: LengthViolation): void => tell(options.onViolation, { ...violation, ...(run && { run }) });
       if (text.length > max) {
         violated({ rule: 'max', value: text.length, limit: max });
         return { text: cut(text, max) + mark };

@@ -1,6 +1,7 @@
 import type { GuardCategory } from '../error/error-message.ts';
 import type { Awaitable } from '../hook/hook.ts';
 import type { JsonObject } from '../message/json.ts';
+import type { RunInfo } from '../model/chat-model.ts';
 import type { StageRejection } from './input-stage.ts';
 
 /** A piece of a text that may not stay: what stands in its place, or a rejection of the whole. `end` is the index after it. */
@@ -15,6 +16,8 @@ export interface ReviewContext {
   readonly callsTools: boolean;
   /** How often the model was asked again for this reply. */
   readonly retries: number;
+  /** Whose reply it is; absent where no run asked. */
+  readonly run?: RunInfo | undefined;
 }
 
 /** `text` is the text as it may be. `retry` has the model asked again with that question, once for a reply. */
@@ -24,6 +27,8 @@ export type Review = { readonly text: string; readonly warning?: JsonObject } | 
 export interface OutputAction {
   readonly rule: string;
   readonly action: 'changed' | 'warned' | 'retried' | 'rejected';
+  /** Whose reply it was; absent where no run asked. */
+  readonly run?: RunInfo | undefined;
 }
 
 /** What an answer has to keep to; anything it throws, and anything else it gives, is a rejection: guards fail closed. */

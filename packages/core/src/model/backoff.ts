@@ -1,6 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { classifyError, type ErrorClass } from '../error/classify-error.ts';
+import type { RunInfo } from './chat-model.ts';
 import { abortable } from './abortable.ts';
 import { tell } from '../error/tell.ts';
 import { wait } from './wait.ts';
@@ -31,6 +32,8 @@ export interface Retry {
   readonly error: AgentError;
   /** The model's id, or the tool's name. */
   readonly of: string;
+  /** Whose it was; absent where no run asked. */
+  readonly run?: RunInfo;
 }
 
 /** What failed. */
@@ -40,6 +43,7 @@ export interface FailedTry {
   readonly attempt: number;
   readonly of: string;
   readonly signal: AbortSignal;
+  readonly run?: RunInfo | undefined;
 }
 
 /** Waits and is true; or false, at once, where no other try is to be made. Rejects with the signal's reason once it is raised. */
@@ -51,7 +55,7 @@ export function backoff(where: string, options: BackoffOptions): Backoff {
   checkFields('CONFIGURATION', where, options, `attempts:count|? ${kinds} sleep:function|? random:function|?`);
   const { attempts = 3, firstDelayMs = 1_000, maxDelayMs = 10_000, maxRetryAfterMs = 60_000 } = options;
   const { isTransient, onRetry, sleep = wait, random = Math.random } = options;
-  return async ({ error, attempt, of, signal }) => {
+  return async ({ error, attempt, of, signal, run }) => {
     const known = classifyError(error);
     const { retryAfterMs = 0 } = known;
     // A cancellation is nobody's to try again.
@@ -59,7 +63,7 @@ export function backoff(where: string, options: BackoffOptions): Backoff {
     if (!(isTransient ? isTransient(error) : isWorthIt(known))) return false;
     const base = Math.min(firstDelayMs * 2 ** (attempt - 1), maxDelayMs);
     const delayMs = Math.max(0, retryAfterMs, base + Math.trunc(base * 0.25 * (random() * 2 - 1)));
-    tell(onRetry, { attempt, delayMs, error: AgentError.from(error, known.code), of });
+    tell(onRetry, { attempt, delayMs, error: AgentError.from(error, known.code), of, ...(run && { run }) });
     try {
       await abortable(Promise.resolve(sleep(delayMs, signal)), signal);
     } catch (failure) {

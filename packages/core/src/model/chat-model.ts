@@ -60,6 +60,24 @@ export type ModelDelta = DeltaBase &
     | { readonly type: 'finish'; readonly reason: string; readonly usage?: Usage; readonly metadata?: JsonObject }
   );
 
+/** Whose run a request or a tool call is of. */
+export interface RunInfo {
+  readonly runId: string;
+  readonly sessionId: string;
+  readonly userId?: string | undefined;
+  /** As the run's own events have it. */
+  readonly agentPath: readonly string[];
+}
+
+/** What comes with a request. Middleware hands all of it on. */
+export interface ModelContext {
+  readonly signal: AbortSignal;
+  /** Absent where no run asks. */
+  readonly run?: RunInfo | undefined;
+  /** Told by `fallback()` which model it asks, before each attempt: the last one is who answers. */
+  readonly onModel?: ((model: Pick<ChatModel, 'provider' | 'modelId'>) => void) | undefined;
+}
+
 /**
  * A language model. `stream` gives one array a network read (never an empty promise chain per delta), rejects with an
  * `AgentError`, and ends its network read when `signal` is raised or the iterator is returned.
@@ -68,5 +86,5 @@ export interface ChatModel {
   readonly provider: string;
   readonly modelId: string;
   readonly features: ModelFeatures;
-  stream(request: ModelRequest, context: { readonly signal: AbortSignal }): AsyncIterable<readonly ModelDelta[]>;
+  stream(request: ModelRequest, context: ModelContext): AsyncIterable<readonly ModelDelta[]>;
 }

@@ -1,7 +1,7 @@
 import { AgentError, type AgentErrorCode } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { classifyError } from '../error/classify-error.ts';
-import type { ChatModel, ModelDelta, ModelRequest } from './chat-model.ts';
+import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from './chat-model.ts';
 import { tell } from '../error/tell.ts';
 import { withStream, type ModelMiddleware } from './wrap-model.ts';
 
@@ -57,7 +57,7 @@ export function circuitBreaker(options: CircuitBreakerOptions = {}): CircuitBrea
   checkFields('CONFIGURATION', 'circuitBreaker()', options, kinds);
   const circuit = new Circuit(options);
   return {
-    wrapModel: (model) => withStream(model, (request, context) => guarded(circuit, model, request, context.signal)),
+    wrapModel: (model) => withStream(model, (request, context) => guarded(circuit, model, request, context)),
     get state() {
       return circuit.state;
     },
@@ -69,14 +69,15 @@ async function* guarded(
   circuit: Circuit,
   model: ChatModel,
   request: ModelRequest,
-  signal: AbortSignal,
+  context: ModelContext,
 ): AsyncGenerator<readonly ModelDelta[], void> {
+  const { signal } = context;
   const settle = circuit.enter();
   // A model that hangs in spite of the signal must not keep its place as the one trial.
   const leave = (): void => settle({ type: 'none' });
   signal.addEventListener('abort', leave);
   try {
-    yield* model.stream(request, { signal });
+    yield* model.stream(request, context);
     settle({ type: 'success' });
   } catch (error) {
     settle(signal.aborted ? { type: 'none' } : { type: 'failure', error });

@@ -1,7 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { classifyError } from '../error/classify-error.ts';
-import type { ChatModel, ModelRequest } from './chat-model.ts';
+import type { ChatModel, ModelRequest, RunInfo } from './chat-model.ts';
 import { tell } from '../error/tell.ts';
 import { tryInTurn, type Attempt } from './try-in-turn.ts';
 import type { ModelMiddleware } from './wrap-model.ts';
@@ -20,6 +20,8 @@ export interface Fallback {
   readonly from: ChatModel;
   readonly to: ChatModel;
   readonly error: AgentError;
+  /** Whose it was; absent where no run asked. */
+  readonly run?: RunInfo;
 }
 
 /**
@@ -46,19 +48,23 @@ export function fallback(models: readonly ChatModel[], options: FallbackOptions 
         provider,
         modelId,
         features: { ...model.features, ...(windows.length && { contextWindow: Math.min(...windows) }) },
-        stream: (request, { signal }) =>
-          tryInTurn({
+        stream: (request, context) => {
+          const { run, onModel } = context;
+          onModel?.(model);
+          return tryInTurn({
             first: { model, request },
-            signal,
+            context,
             reason: 'fallback',
             async next({ error, attempt, model: from, begun }): Promise<Attempt | undefined> {
               const to = models[attempt - 1];
               const { code } = classifyError(error);
               if (!to || (begun && !afterFirstDelta) || code === 'ABORTED' || !when(error)) return undefined;
-              tell(onFallback, { from, to, error: AgentError.from(error, code) });
+              tell(onFallback, { from, to, error: AgentError.from(error, code), ...(run && { run }) });
+              onModel?.(to);
               return { model: to, request: withoutForeignTools(adapt(request, to), to) };
             },
-          }),
+          });
+        },
       };
     },
   };

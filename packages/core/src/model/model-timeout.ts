@@ -1,6 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
-import type { ChatModel, ModelDelta, ModelRequest } from './chat-model.ts';
+import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from './chat-model.ts';
 import { Deadline } from './deadline.ts';
 import { withStream, type ModelMiddleware } from './wrap-model.ts';
 
@@ -26,24 +26,24 @@ export function modelTimeout(options: ModelTimeoutOptions): ModelMiddleware {
   if ((options.firstDeltaMs ?? options.silenceMs ?? options.totalMs) === undefined) {
     throw new AgentError('CONFIGURATION', `${where} needs firstDeltaMs, silenceMs or totalMs.`);
   }
-  return { wrapModel: (model) => withStream(model, (request, { signal }) => timed(model, request, signal, options)) };
+  return { wrapModel: (model) => withStream(model, (request, context) => timed(model, request, context, options)) };
 }
 
 async function* timed(
   model: ChatModel,
   request: ModelRequest,
-  caller: AbortSignal,
+  context: ModelContext,
   { firstDeltaMs = Infinity, silenceMs = Infinity, totalMs = Infinity, now = Date.now }: ModelTimeoutOptions,
 ): AsyncGenerator<readonly ModelDelta[], void> {
   let left = totalMs;
   const toError = (ms: number): AgentError =>
     new AgentError('MODEL_TIMEOUT', `The model took longer than ${ms === left ? totalMs : ms} ms`, { retryable: true });
-  const deadline = new Deadline(caller, Infinity, toError);
+  const deadline = new Deadline(context.signal, Infinity, toError);
   let begun = false;
   let iterator: AsyncIterator<readonly ModelDelta[]> | undefined;
   try {
     const { signal } = deadline;
-    iterator = model.stream(request, { signal })[Symbol.asyncIterator]();
+    iterator = model.stream(request, { ...context, signal })[Symbol.asyncIterator]();
     for (;;) {
       if (left <= 0) throw toError(left);
       const from = now();

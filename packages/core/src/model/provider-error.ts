@@ -6,9 +6,9 @@ const contextLength = /context.?(length|window|size)|(prompt|input) (is )?(too l
 
 /** The error behind an HTTP status that is no success. */
 export function errorOfResponse(status: number, headers: Headers, text: string): AgentError {
-  const wait = headers.get('retry-after') || 'none';
-  // Seconds, or a date.
-  const retryAfterMs = [Number(wait) * 1000, Math.max(0, Date.parse(wait) - Date.now())].find((ms) => ms >= 0);
+  const [waitMs, wait] = ['retry-after-ms', 'retry-after'].map((name) => headers.get(name) || 'none') as [string, string];
+  // Milliseconds; or seconds, or a date.
+  const retryAfterMs = [Number(waitMs), Number(wait) * 1000, Math.max(0, Date.parse(wait) - Date.now())].find((ms) => ms >= 0);
   const details = { status, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   return providerError(`HTTP ${status} from the model server`, parseJson(text), text, details);
 }

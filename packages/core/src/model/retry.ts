@@ -21,15 +21,16 @@ export function retry(options: RetryOptions = {}): ModelMiddleware {
   const { afterFirstDelta = false } = options;
   return {
     wrapModel: (model) =>
-      withStream(model, (request, { signal }) => {
+      withStream(model, (request, context) => {
+        const { signal, run } = context;
         const first = { model, request };
         return tryInTurn({
           first,
-          signal,
+          context,
           reason: 'retry',
           async next({ error, attempt, begun }) {
             if (begun && !afterFirstDelta) return undefined;
-            return (await wait({ error, attempt, of: model.modelId, signal })) ? first : undefined;
+            return (await wait({ error, attempt, of: model.modelId, signal, run })) ? first : undefined;
           },
         });
       }),

@@ -1,4 +1,4 @@
-import type { ChatModel, ModelDelta, ModelRequest } from './chat-model.ts';
+import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from './chat-model.ts';
 import { addUsage, type Usage } from './usage.ts';
 
 /** A request that failed. */
@@ -18,7 +18,7 @@ export interface Attempt {
 
 export interface TryOptions {
   readonly first: Attempt;
-  readonly signal: AbortSignal;
+  readonly context: ModelContext;
   /** Why a reply begins anew, for the reader. */
   readonly reason: string;
   /** What comes after a failure; nothing: the failure stands. */
@@ -29,7 +29,7 @@ export interface TryOptions {
  * One reply out of several tries. When a reader has deltas of one that failed, those of the next begin with `reset`, not before it has
  * something to say. Token counts of a try that failed are added to the next one's.
  */
-export async function* tryInTurn({ first, signal, reason, next }: TryOptions): AsyncGenerator<readonly ModelDelta[], void> {
+export async function* tryInTurn({ first, context, reason, next }: TryOptions): AsyncGenerator<readonly ModelDelta[], void> {
   let current = first;
   let spent: Usage | undefined;
   let begun = false;
@@ -37,7 +37,7 @@ export async function* tryInTurn({ first, signal, reason, next }: TryOptions): A
     let usage: Usage | undefined;
     let stale = begun;
     try {
-      for await (const deltas of current.model.stream(current.request, { signal })) {
+      for await (const deltas of current.model.stream(current.request, context)) {
         if (!deltas.length) continue;
         const last = deltas.at(-1)!;
         if (last.type === 'finish') usage = last.usage;
@@ -48,7 +48,7 @@ export async function* tryInTurn({ first, signal, reason, next }: TryOptions): A
       }
       return;
     } catch (error) {
-      const following = signal.aborted ? undefined : await next({ error, attempt, model: current.model, begun });
+      const following = context.signal.aborted ? undefined : await next({ error, attempt, model: current.model, begun });
       if (!following) throw error;
       current = following;
       spent = spent && usage ? addUsage(spent, usage) : (usage ?? spent);

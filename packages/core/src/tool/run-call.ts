@@ -4,6 +4,7 @@ import type { AgentEvent } from '../hook/agent-event.ts';
 import type { ToolResult } from '../message/content-block.ts';
 import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
+import type { RunInfo } from '../model/chat-model.ts';
 import { Deadline } from '../model/deadline.ts';
 import type { ContextToken } from './context-token.ts';
 import type { ReadyCall } from './prepare-call.ts';
@@ -25,6 +26,7 @@ export interface RunCallOptions {
   readonly decision: Decision | undefined;
   /** Raised: the result is `interrupted` at once, also when the tool does not listen. */
   readonly signal: AbortSignal;
+  readonly run: RunInfo;
   emit(progress: JsonValue): void;
   forward(events: readonly AgentEvent[]): void;
 }
