@@ -1,12 +1,18 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { summarizeHistory } from '../context/summarize-history.ts';
 import { AgentError } from '../error/agent-error.ts';
+import { outputGuards } from '../guard/output-guards.ts';
+import { outputLength } from '../guard/output-length.ts';
+import type { ModelDelta, RunInfo } from '../model/chat-model.ts';
 import { fallback } from '../model/fallback.ts';
+import { retry } from '../model/retry.ts';
 import { wrapModel } from '../model/wrap-model.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import type { AgentOptions } from './agent-options.ts';
-import { metrics, type Metrics } from './metrics.ts';
+import { metrics, type Metrics, type ModelMetric } from './metrics.ts';
 import { ReActAgent } from './react-agent.ts';
+import { toolRetry } from './tool-retry.ts';
 
 const input = { type: 'object' } as const;
 const fine = tool({ name: 'fine', description: '', input, execute: () => 'ok' });
@@ -71,14 +77,14 @@ test('a call, its requests, its tools and its tokens', async () => {
   ]);
   expect(of('tokenUsage')).toEqual([{ usage: { inputTokens: 20, outputTokens: 10 }, labels }]);
   expect(of('modelRequest')).toEqual([
-    expect.objectContaining({ outcome: 'ok', usage: { inputTokens: 10, outputTokens: 5 }, firstDeltaMs: 10, durationMs: 20 }),
-    expect.objectContaining({ outcome: 'ok', firstDeltaMs: 10, durationMs: 20 }),
+    expect.objectContaining({ ...labels, outcome: 'ok', usage: { inputTokens: 10, outputTokens: 5 }, firstDeltaMs: 10, durationMs: 20 }),
+    expect.objectContaining({ ...labels, outcome: 'ok', firstDeltaMs: 10, durationMs: 20 }),
   ]);
   expect(of('toolCall')).toHaveLength(2);
   expect(of('toolCall')).toEqual(
     expect.arrayContaining([
-      { name: 'fine', sessionId: 's', toolUseId: 'c1', durationMs: expect.any(Number), outcome: 'success' },
-      { name: 'bad', sessionId: 's', toolUseId: 'c2', durationMs: expect.any(Number), outcome: 'error' },
+      { ...labels, name: 'fine', toolUseId: 'c1', durationMs: expect.any(Number), outcome: 'success' },
+      { ...labels, name: 'bad', toolUseId: 'c2', durationMs: expect.any(Number), outcome: 'error' },
     ]),
   );
 });
@@ -113,6 +119,98 @@ test('a rejection, by its stage and category', async () => {
   await agent.call('go');
   expect(of('guardRejection')).toMatchObject([{ stage: 'length', category: 'INVALID_INPUT', userId: 'u' }]);
   expect(of('execution')).toMatchObject([{ reason: 'rejected', error: 'GUARD_REJECTED' }]);
+});
+
+test('in any order, the model that answered is named, with whose run it was', async () => {
+  for (const order of ['first', 'last', 'between'] as const) {
+    const recorded: ModelMetric[] = [];
+    const measured = metrics({ modelRequest: (metric) => recorded.push(metric) });
+    const down = { error: new AgentError('MODEL_SERVER', 'down', { retryable: true }) };
+    const first = new ScriptedModel([down, down, 'mine'], { modelId: 'first' });
+    const second = new ScriptedModel(['theirs', down], { modelId: 'second' });
+    const third = new ScriptedModel(['the last'], { modelId: 'third' });
+    const inner = [wrapModel(second, fallback([third]))];
+    const around = { first: [measured, fallback(inner)], last: [fallback(inner), measured], between: [retry(), measured, fallback(inner)] };
+    const agent = new ReActAgent({ name: 'a', model: first, userId: 'u', extensions: around[order] });
+    const texts: string[] = [];
+    for (let n = 0; n < 3; n += 1) texts.push((await agent.call('go')).text);
+    expect(texts).toEqual(['theirs', 'the last', 'mine']);
+    const answered = recorded.map(({ modelId, outcome }) => `${modelId} ${outcome}`);
+    expect(answered).toEqual(order === 'last' ? ['first failed', 'first failed', 'first ok'] : ['second ok', 'third ok', 'first ok']);
+    for (const metric of recorded) expect(metric).toMatchObject({ agent: 'a', sessionId: agent.sessionId, userId: 'u' });
+    expect(new Set(recorded.map(({ runId }) => runId)).size).toBe(3);
+  }
+});
+
+test('a model that hangs in spite of the signal is measured when the request is cancelled', async () => {
+  const { agent, of } = setUp([], { model: { ...new ScriptedModel([]), stream: () => hanging() } });
+  const abort = new AbortController();
+  const call = agent.call('go', { signal: abort.signal });
+  await vi.waitUntil(() => asked);
+  abort.abort();
+  expect(await call).toMatchObject({ reason: 'aborted' });
+  expect(of('modelRequest')).toMatchObject([{ outcome: 'cancelled', sessionId: 's' }]);
+});
+
+let asked = false;
+
+async function* hanging(): AsyncGenerator<readonly ModelDelta[]> {
+  asked = true;
+  yield await new Promise<readonly ModelDelta[]>(() => {});
+}
+
+test('a request that no run makes has no labels', async () => {
+  const recorded: ModelMetric[] = [];
+  const model = wrapModel(new ScriptedModel(['Hi.']), metrics({ modelRequest: (metric) => recorded.push(metric) }));
+  for await (const _deltas of model.stream({ messages: [], tools: [] }, { signal: new AbortController().signal }));
+  expect(recorded).toMatchObject([{ modelId: 'scripted', outcome: 'ok' }]);
+  expect(recorded[0]).not.toHaveProperty('runId');
+});
+
+test('retries, fallbacks and guards tell whose run they were of', async () => {
+  const told: (RunInfo | undefined)[] = [];
+  const note = ({ run }: { readonly run?: RunInfo | undefined }): void => void told.push(run);
+  const transient = new AgentError('MODEL_SERVER', 'down', { retryable: true });
+  const model = new ScriptedModel([{ error: transient }, { error: transient }]);
+  const other = new ScriptedModel([{ toolCalls: [{ name: 'flaky' }] }, '12345678']);
+  let tries = 0;
+  const flaky = tool({
+    name: 'flaky',
+    description: '',
+    input,
+    execute: () => {
+      if ((tries += 1) === 1) throw new AgentError('INTERNAL', 'busy', { retryable: true });
+      return 'ok';
+    },
+  });
+  const noWait = { sleep: async () => {}, onRetry: note };
+  const extensions = [
+    outputGuards([outputLength({ max: 5, onViolation: note })], { onAction: note }),
+    fallback([other], { onFallback: note }),
+    retry({ attempts: 2, ...noWait }),
+    toolRetry(noWait),
+  ];
+  const agent = new ReActAgent({ name: 'a', model, tools: [flaky], sessionId: 's', userId: 'u', extensions });
+  expect((await agent.call('go')).text).toMatch(/^12345\n/);
+  const run = { runId: told[0]?.runId, sessionId: 's', userId: 'u', agentPath: ['a'] };
+  // Retry, fallback, the tool's retry, fallback, the violation, the guard's action.
+  expect(told).toEqual(Array.from({ length: 6 }, () => run));
+});
+
+test("a summary's request is one of the run's", async () => {
+  const recorded: ModelMetric[] = [];
+  const model = new ScriptedModel(['one', 'the summary', 'two']);
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    context: summarizeHistory({ window: 600, reserveOutput: 50, summaryTokens: 100 }),
+    extensions: [metrics({ modelRequest: (metric) => recorded.push(metric) })],
+  });
+  await agent.call('many words '.repeat(150));
+  expect(await agent.call('go')).toMatchObject({ text: 'two' });
+  expect(recorded.map(({ sessionId }) => sessionId)).toEqual(recorded.map(() => agent.sessionId));
+  expect(recorded).toHaveLength(3);
+  expect(recorded[1]!.runId).toBe(recorded[2]!.runId);
 });
 
 test('each attempt, also of a fallback model', async () => {

@@ -9,6 +9,7 @@ import type { Retry } from '../model/backoff.ts';
 import type { ChatModel, ModelContext, ModelDelta, RunInfo } from '../model/chat-model.ts';
 import type { CircuitChange } from '../model/circuit-breaker.ts';
 import type { Fallback } from '../model/fallback.ts';
+import type { CacheLookup } from '../model/response-cache.ts';
 import type { Usage } from '../model/usage.ts';
 import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';
 import { isSuspension } from '../tool/run-call.ts';
@@ -71,8 +72,8 @@ export interface Metrics {
   fallback?(fallback: Fallback): void;
   /** For `circuitBreaker({ onStateChange })`. */
   circuitState?(change: CircuitChange): void;
-  /** For a cache of your own. */
-  cache?(lookup: { readonly hit: boolean }): void;
+  /** For `responseCache({ onLookup })`. */
+  cache?(lookup: CacheLookup): void;
   /** For `outputGuards(rules, { onAction })`. */
   outputGuard?(action: OutputAction): void;
   /** For `outputLength({ onViolation })`. */

@@ -36,7 +36,9 @@ export function toolRetry(options: ToolRetryOptions = {}): Extension {
       },
     },
   });
-  return { wrapTool: (next) => (call, context) => next(tools && !tools.includes(call.tool.name) ? call : again(call, context.run), context) };
+  return {
+    wrapTool: (next) => (call, context) => next(tools && !tools.includes(call.tool.name) ? call : again(call, context.run), context),
+  };
 }
 
 function isMarked(error: unknown): boolean {

@@ -564,19 +564,21 @@ test('what each rule did is told, and a listener that throws changes nothing', a
   ];
   const { agent } = setUp(replies, rules, { onAction: listen });
   expect((await agent.call('Hi')).text).toMatch(/Cut off here/);
+  const { sessionId } = agent;
+  const run = { runId: expect.any(String), sessionId, agentPath: ['a'] };
   expect(told).toEqual([
-    { rule: 'min', value: 5, limit: 8 },
-    { rule: 'outputLength', action: 'retried' },
-    { rule: 'regexRule', action: 'changed' },
-    { rule: 'max', value: 31, limit: 30 },
-    { rule: 'outputLength', action: 'changed' },
+    { rule: 'min', value: 5, limit: 8, run },
+    { rule: 'outputLength', action: 'retried', run },
+    { rule: 'regexRule', action: 'changed', run },
+    { rule: 'max', value: 31, limit: 30, run },
+    { rule: 'outputLength', action: 'changed', run },
   ]);
   told.length = 0;
   expect(await agent.call('Hi')).toMatchObject({ reason: 'rejected' });
-  expect(told).toEqual([{ rule: 'never', action: 'rejected' }]);
+  expect(told).toEqual([{ rule: 'never', action: 'rejected', run }]);
   told.length = 0;
   expect((await agent.call('Hi')).text).toBe('Brief');
-  expect(told.at(-1)).toEqual({ rule: 'outputLength', action: 'warned' });
+  expect(told.at(-1)).toEqual({ rule: 'outputLength', action: 'warned', run });
   told.length = 0;
   expect((await agent.call('Hi')).text).toBe('Long enough.');
   expect(told).toEqual([]);

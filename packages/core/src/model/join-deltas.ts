@@ -1,0 +1,21 @@
+import type { ModelDelta } from './chat-model.ts';
+
+/** The same reply in fewer deltas: those that go on with the block of the one before are joined to it. */
+export function joinDeltas(deltas: readonly ModelDelta[]): readonly ModelDelta[] {
+  const joined: ModelDelta[] = [];
+  for (const delta of deltas) {
+    const last = joined.at(-1);
+    if (last && 'delta' in last && 'delta' in delta && goesOn(last, delta))
+      joined[joined.length - 1] = { ...last, delta: last.delta + delta.delta };
+    else joined.push(delta);
+  }
+  return joined;
+}
+
+function goesOn(last: ModelDelta, delta: ModelDelta): boolean {
+  if (delta.signature !== undefined || delta.providerMetadata) return false;
+  if (delta.type === 'tool-input') {
+    return last.type === delta.type && last.index === delta.index && delta.id === undefined && delta.name === undefined;
+  }
+  return (delta.type === 'text' || delta.type === 'thinking') && last.type === delta.type && last.id === delta.id;
+}
