@@ -206,8 +206,8 @@ test("a summary's request is one of the run's", async () => {
     context: summarizeHistory({ window: 600, reserveOutput: 50, summaryTokens: 100 }),
     extensions: [metrics({ modelRequest: (metric) => recorded.push(metric) })],
   });
-  await agent.call('many words '.repeat(150));
-  expect(await agent.call('go')).toMatchObject({ text: 'two' });
+  await agent.call('many words '.repeat(100));
+  expect(await agent.call('more words '.repeat(100))).toMatchObject({ text: 'two' });
   expect(recorded.map(({ sessionId }) => sessionId)).toEqual(recorded.map(() => agent.sessionId));
   expect(recorded).toHaveLength(3);
   expect(recorded[1]!.runId).toBe(recorded[2]!.runId);
