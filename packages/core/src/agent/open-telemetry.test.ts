@@ -1,7 +1,11 @@
 import { context, SpanStatusCode, trace, type HrTime } from '@opentelemetry/api';
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor, type ReadableSpan } from '@opentelemetry/sdk-trace-base';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
+import type { ModelDelta } from '../model/chat-model.ts';
+import { fallback } from '../model/fallback.ts';
+import { retry } from '../model/retry.ts';
+import { wrapModel } from '../model/wrap-model.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { agentTool } from './agent-tool.ts';
@@ -10,7 +14,7 @@ import { openTelemetry, type OpenTelemetryOptions } from './open-telemetry.ts';
 import { ReActAgent } from './react-agent.ts';
 
 const input = { type: 'object' } as const;
-const look = tool({ name: 'look', description: '', input, execute: () => 'seen' });
+const look = tool({ name: 'look', description: 'Looks', input, execute: () => 'seen' });
 const pay = tool({ name: 'pay', description: '', input, needsApproval: true, execute: () => 'paid' });
 
 function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> & { content?: boolean } = {}) {
@@ -57,9 +61,20 @@ test('a call, its requests and its tools as one tree', async () => {
   expect(named(spans(), 'chat scripted')[0]!.attributes).toMatchObject({
     'gen_ai.operation.name': 'chat',
     'gen_ai.provider.name': 'scripted',
+    'gen_ai.request.model': 'scripted',
     'gen_ai.usage.input_tokens': 10,
+    'gen_ai.response.finish_reasons': ['tool_calls'],
   });
-  expect(named(spans(), 'execute_tool look')[0]!.attributes).toMatchObject({ 'gen_ai.tool.name': 'look', 'gen_ai.tool.call.id': 'c1' });
+  expect(named(spans(), 'execute_tool look')[0]!.attributes).toMatchObject({
+    'gen_ai.operation.name': 'execute_tool',
+    'gen_ai.tool.name': 'look',
+    'gen_ai.tool.type': 'function',
+    'gen_ai.tool.call.id': 'c1',
+    'gen_ai.tool.description': 'Looks',
+    'isoloop.tool.state': 'success',
+  });
+  const ids = { 'gen_ai.conversation.id': 's', 'user.id': 'u', 'isoloop.run.id': run.attributes['isoloop.run.id'] };
+  for (const { attributes } of spans()) expect(attributes).toMatchObject(ids);
   expect(JSON.stringify(spans().map(({ attributes }) => attributes))).not.toMatch(/seen|done|"k"/);
 });
 
@@ -70,7 +85,19 @@ test('content only where it is asked for, with secrets masked', async () => {
     'gen_ai.tool.call.arguments': '{"at":"x","apiKey":"***"}',
     'gen_ai.tool.call.result': 'seen',
   });
-  expect(named(spans(), 'invoke_agent a')[0]!.attributes['gen_ai.output.messages']).toBe('done');
+  const done = [{ role: 'assistant', parts: [{ type: 'text', content: 'done' }], finish_reason: 'stop' }];
+  const said = (name: string, at: number, key: string) => JSON.parse(String(named(spans(), name)[at]!.attributes[key])) as unknown;
+  expect(said('invoke_agent a', 0, 'gen_ai.output.messages')).toEqual(done);
+  expect(said('invoke_agent a', 0, 'gen_ai.input.messages')).toEqual([{ role: 'user', parts: [{ type: 'text', content: 'go' }] }]);
+  expect(said('chat scripted', 1, 'gen_ai.output.messages')).toEqual(done);
+  const call = { type: 'tool_call', id: expect.any(String), name: 'look', arguments: { at: 'x', apiKey: '***' } };
+  expect(said('chat scripted', 0, 'gen_ai.output.messages')).toEqual([{ role: 'assistant', parts: [call], finish_reason: 'tool_calls' }]);
+  expect(said('chat scripted', 1, 'gen_ai.input.messages')).toMatchObject([
+    { role: 'user' },
+    { role: 'assistant', parts: [call] },
+    { role: 'tool', parts: [{ type: 'tool_call_response', id: expect.any(String), response: 'seen' }] },
+  ]);
+  expect(JSON.stringify(spans().map(({ attributes }) => attributes))).not.toContain('"k"');
 });
 
 test('what fails says with what, and leaves no span open', async () => {
@@ -78,7 +105,8 @@ test('what fails says with what, and leaves no span open', async () => {
   await expect(agent.call('go')).rejects.toThrow('down');
   expect(spans().map(({ name }) => name)).toEqual(['chat scripted', 'invoke_agent a']);
   expect(spans()[1]!.status).toEqual({ code: SpanStatusCode.ERROR, message: 'down' });
-  expect(spans()[1]!.attributes['error.type']).toBe('MODEL_SERVER');
+  expect(spans().map(({ attributes }) => attributes['error.type'])).toEqual(['MODEL_SERVER', 'MODEL_SERVER']);
+  expect(spans()[0]!.status.code).toBe(SpanStatusCode.ERROR);
 
   const other = setUp([{ error: new AgentError('MODEL_SERVER', 'down') }]);
   await other.agent.call('go', { throwOnError: false });
@@ -99,10 +127,13 @@ test('what a tool does, an agent too, is a child of its span', async () => {
   const tracer = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).getTracer('test');
   // A context manager that knows of one context at a time, as one agent does here.
   let now = context.active();
-  const within = async <T>(inside: typeof now, act: () => Promise<T>): Promise<T> => {
+  const within = (inside: typeof now, act: () => unknown): unknown => {
     const before = now;
     now = inside;
-    return act().finally(() => (now = before));
+    const given = act();
+    if (given instanceof Promise) return given.finally(() => (now = before));
+    now = before;
+    return given;
   };
   const extensions = [openTelemetry({ api: { trace, context: { active: () => now, with: within } as never }, tracer })];
   const child = new ReActAgent({ name: 'child', model: new ScriptedModel(['done']), extensions });
@@ -113,6 +144,119 @@ test('what a tool does, an agent too, is a child of its span', async () => {
   const idOf = (name: string) => named(spans, name)[0]!.spanContext().spanId;
   expect(parentOf('invoke_agent child')).toBe(idOf('execute_tool call_child'));
   expect(parentOf('execute_tool call_child')).toBe(idOf('invoke_agent a'));
+});
+
+test('a request has one span with all its tries and models, or one each where it comes last', async () => {
+  const busy = new AgentError('MODEL_SERVER', 'busy', { retryable: true });
+  for (const order of ['first', 'last'] as const) {
+    const exporter = new InMemorySpanExporter();
+    const tracer = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).getTracer('test');
+    const traced = openTelemetry({ api: { trace, context }, tracer });
+    const model = new ScriptedModel([{ text: 'Half ', error: busy }, { error: busy }], { modelId: 'one' });
+    const other = new ScriptedModel([{ deltas: [[{ type: 'text', id: 't', delta: 'Hi' }], [finish]] }], { modelId: 'two' });
+    const tries = retry({ attempts: 2, afterFirstDelta: true, sleep: async () => {} });
+    const extensions = order === 'first' ? [traced, fallback([other]), tries] : [fallback([wrapModel(other, traced)]), tries, traced];
+    const agent = new ReActAgent({ name: 'a', model, extensions });
+    expect((await agent.call('go')).text).toBe('Hi');
+    const spans = exporter.getFinishedSpans();
+    const run = named(spans, 'invoke_agent a')[0]!;
+    const chats = spans.filter((span) => span !== run);
+    for (const { parentSpanContext } of chats) expect(parentSpanContext?.spanId).toBe(run.spanContext().spanId);
+    const said = chats.map(({ name, attributes, events }) => [
+      name,
+      attributes['error.type'],
+      attributes['gen_ai.response.model'],
+      attributes['gen_ai.response.id'],
+      events.map((event) => event.attributes?.['reason']),
+    ]);
+    if (order === 'first') expect(said).toEqual([['chat one', undefined, 'two-2026', 'r1', ['fallback']]]);
+    else {
+      expect(said).toEqual([
+        ['chat one', 'MODEL_SERVER', undefined, undefined, []],
+        ['chat one', 'MODEL_SERVER', undefined, undefined, []],
+        ['chat two', undefined, 'two-2026', 'r1', ['fallback']],
+      ]);
+    }
+  }
+});
+
+const finish: ModelDelta = { type: 'finish', reason: 'stop', metadata: { id: 'r1', model: 'two-2026' } };
+
+test('around a fallback and behind it: the span of a try stands below the one of the request', async () => {
+  const exporter = new InMemorySpanExporter();
+  const tracer = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).getTracer('test');
+  const traced = openTelemetry({ api: { trace, context }, tracer });
+  const model = new ScriptedModel([{ error: new AgentError('MODEL_SERVER', 'down') }], { modelId: 'one' });
+  const other = wrapModel(new ScriptedModel(['Hi'], { modelId: 'two' }), traced);
+  await new ReActAgent({ name: 'a', model, extensions: [traced, fallback([other])] }).call('go');
+  const spans = exporter.getFinishedSpans();
+  expect(spans.map(({ name }) => name)).toEqual(['chat two', 'chat one', 'invoke_agent a']);
+  expect(spans[0]!.parentSpanContext?.spanId).toBe(spans[1]!.spanContext().spanId);
+  expect(spans[1]!.attributes['gen_ai.response.model']).toBe('two');
+});
+
+test('tools that run at the same time, and one that was approved later, each have their span', async () => {
+  const exporter = new InMemorySpanExporter();
+  const tracer = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).getTracer('test');
+  const traced = openTelemetry({ api: { trace, context }, tracer });
+  const calls = ['c1', 'c2'].map((id) => ({ name: 'look', id }));
+  const model = new ScriptedModel([{ toolCalls: [...calls, { name: 'pay', id: 'c3' }] }, 'done']);
+  const agent = new ReActAgent({ name: 'a', model, tools: [look, pay], extensions: [traced] });
+  expect(await agent.call('go')).toMatchObject({ reason: 'suspended' });
+  await agent.call([{ type: 'approve', toolUseId: 'c3' }]);
+  const spans = exporter.getFinishedSpans();
+  const [first, second] = named(spans, 'invoke_agent a');
+  expect(named(spans, 'execute_tool look').map(({ attributes }) => attributes['gen_ai.tool.call.id'])).toEqual(['c1', 'c2']);
+  const [waiting, paid] = named(spans, 'execute_tool pay');
+  expect(waiting!.parentSpanContext?.spanId).toBe(first!.spanContext().spanId);
+  expect(paid!.parentSpanContext?.spanId).toBe(second!.spanContext().spanId);
+  expect(paid!.attributes['isoloop.tool.state']).toBe('success');
+});
+
+test('a failed tool is an error', async () => {
+  const bad = tool({ name: 'bad', description: '', input, execute: () => Promise.reject(new Error('no')) });
+  const { agent, spans } = setUp([{ toolCalls: [{ name: 'bad' }, { name: 'none' }] }, 'done'], { tools: [bad] });
+  await agent.call('go');
+  expect(named(spans(), 'execute_tool bad')[0]).toMatchObject({
+    status: { code: SpanStatusCode.ERROR },
+    attributes: { 'error.type': 'TOOL_ERROR' },
+  });
+});
+
+test('a request that was cut ends its span at once, without an error, also of a model that hangs', async () => {
+  let asked = false;
+  async function* hanging(): AsyncGenerator<readonly ModelDelta[]> {
+    asked = true;
+    yield await new Promise<readonly ModelDelta[]>(() => {});
+  }
+  const model = { ...new ScriptedModel([]), provider: 'p', modelId: 'm', stream: hanging };
+  const { agent, spans } = setUp([], { model });
+  const call = agent.call('go');
+  await vi.waitUntil(() => asked);
+  agent.interrupt();
+  expect(await call).toMatchObject({ reason: 'interrupted' });
+  expect(spans().map(({ name, status }) => [name, status.code])).toEqual([
+    ['chat m', SpanStatusCode.UNSET],
+    ['invoke_agent a', SpanStatusCode.UNSET],
+  ]);
+});
+
+test("a model's own requests without a run are children of what is active", async () => {
+  const exporter = new InMemorySpanExporter();
+  const tracer = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).getTracer('test');
+  const outer = tracer.startSpan('outer');
+  const active = trace.setSpan(context.active(), outer);
+  const api = { trace, context: { active: () => active, with: (_inside: unknown, act: () => unknown) => act() } as never };
+  const model = wrapModel(new ScriptedModel(['Hi']), openTelemetry({ api, tracer }));
+  const request = { messages: [], tools: [], temperature: 0.5, maxTokens: 7, responseSchema: {} };
+  for await (const _deltas of model.stream(request, { signal: new AbortController().signal }));
+  const [span] = exporter.getFinishedSpans();
+  expect(span!.parentSpanContext?.spanId).toBe(outer.spanContext().spanId);
+  expect(span!.attributes).toMatchObject({
+    'gen_ai.request.temperature': 0.5,
+    'gen_ai.request.max_tokens': 7,
+    'gen_ai.output.type': 'json',
+  });
 });
 
 test('several agents share one, and a run is a child of what was active', async () => {

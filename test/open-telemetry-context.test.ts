@@ -1,0 +1,116 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { context, ROOT_CONTEXT, trace, type Context, type ContextManager } from '@opentelemetry/api';
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor, type ReadableSpan } from '@opentelemetry/sdk-trace-base';
+import { agentTool, ReActAgent, tool, type ChatModel } from '@isoloop/core';
+import { fallback, retry } from '@isoloop/core/middleware';
+import { openTelemetry } from '@isoloop/core/open-telemetry';
+import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+/** As `@opentelemetry/context-async-hooks` has it. */
+class AsyncContext implements ContextManager {
+  readonly #storage = new AsyncLocalStorage<Context>();
+  active(): Context {
+    return this.#storage.getStore() ?? ROOT_CONTEXT;
+  }
+  with<A extends unknown[], F extends (...args: A) => ReturnType<F>>(inside: Context, fn: F, self?: ThisParameterType<F>, ...args: A) {
+    return this.#storage.run(inside, () => fn.apply(self, args));
+  }
+  bind<T>(_inside: Context, target: T): T {
+    return target;
+  }
+  enable(): this {
+    return this;
+  }
+  disable(): this {
+    return this;
+  }
+}
+
+beforeAll(() => void context.setGlobalContextManager(new AsyncContext()));
+afterAll(() => context.disable());
+
+const exporter = new InMemorySpanExporter();
+const tracer = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).getTracer('test');
+const traced = openTelemetry({ api: { trace, context }, tracer });
+
+/** What a platform's own instrumentation would do: a span below the one that is active. */
+async function request(name: string): Promise<void> {
+  const span = tracer.startSpan(name);
+  await new Promise((resolve) => setTimeout(resolve));
+  span.end();
+}
+
+function fetching(replies: readonly ScriptedReply[], modelId: string): ChatModel {
+  const model = new ScriptedModel(replies, { modelId });
+  const { provider, features } = model;
+  return {
+    provider,
+    modelId,
+    features,
+    async *stream(asked, options) {
+      await request(`POST ${modelId}`);
+      yield* model.stream(asked, options);
+      await request(`END ${modelId}`);
+    },
+  };
+}
+
+const parentOf = (spans: readonly ReadableSpan[], span: ReadableSpan) =>
+  spans.find((other) => other.spanContext().spanId === span.parentSpanContext?.spanId)?.name;
+
+test('whatever happens within a span is below it: requests, tools at the same time, agents at the same time', async () => {
+  const busy = Object.assign(new Error('busy'), { status: 503 });
+  const one = async (n: number): Promise<void> => {
+    const name = `agent${n}`;
+    const look = tool({
+      name: `look${n}`,
+      description: '',
+      input: { type: 'object' },
+      execute: () => request(`GET ${n}`).then(() => 'seen'),
+    });
+    const childModel = fetching(['child says'], `child${n}`);
+    const child = new ReActAgent({ name: `child${n}`, model: childModel, extensions: [traced] });
+    const first = fetching([{ error: busy }, { error: busy }, { error: busy }, { error: busy }], `first${n}`);
+    const toolCalls = [
+      { name: `look${n}`, id: `a${n}` },
+      { name: `call_child${n}`, id: `b${n}`, input: { message: 'go' } },
+    ];
+    const second = fetching([{ toolCalls }, 'done'], `second${n}`);
+    const extensions = [traced, fallback([second]), retry({ attempts: 2, sleep: async () => {} })];
+    const tools = [look, agentTool(child, { description: '' })];
+    const agent = new ReActAgent({ name, model: first, tools, extensions });
+    expect(await agent.call('go')).toMatchObject({ text: 'done' });
+  };
+  await Promise.all([1, 2, 3].map(one));
+
+  const spans = exporter.getFinishedSpans();
+  for (const n of [1, 2, 3]) {
+    const of = (name: string) => spans.filter((span) => span.name === name).map((span) => parentOf(spans, span));
+    expect(of(`invoke_agent agent${n}`)).toEqual([undefined]);
+    expect(of(`chat first${n}`)).toEqual([`invoke_agent agent${n}`, `invoke_agent agent${n}`]);
+    expect(of(`POST first${n}`)).toEqual(Array.from({ length: 4 }, () => `chat first${n}`));
+    expect(of(`POST second${n}`)).toEqual([`chat first${n}`, `chat first${n}`]);
+    expect(of(`END second${n}`)).toEqual([`chat first${n}`, `chat first${n}`]);
+    expect(of(`execute_tool look${n}`)).toEqual([`invoke_agent agent${n}`]);
+    expect(of(`GET ${n}`)).toEqual([`execute_tool look${n}`]);
+    expect(of(`invoke_agent child${n}`)).toEqual([`execute_tool call_child${n}`]);
+    expect(of(`chat child${n}`)).toEqual([`invoke_agent child${n}`]);
+    expect(of(`POST child${n}`)).toEqual([`chat child${n}`]);
+  }
+  const traces = new Set(spans.map((span) => span.spanContext().traceId));
+  expect(traces.size).toBe(3);
+});
+
+test("a reader's own spans are not below the call's", async () => {
+  exporter.reset();
+  const outer = tracer.startSpan('outer');
+  await context.with(trace.setSpan(context.active(), outer), async () => {
+    const agent = new ReActAgent({ name: 'a', model: fetching(['one two'], 'm'), extensions: [traced] });
+    for await (const { type } of agent.stream('go')) if (type === 'reasoning-chunk') await request('render');
+  });
+  outer.end();
+  const spans = exporter.getFinishedSpans();
+  expect(spans.filter(({ name }) => name === 'render').map((span) => parentOf(spans, span))).toEqual(['outer', 'outer']);
+  expect(spans.filter(({ name }) => name === 'invoke_agent a').map((span) => parentOf(spans, span))).toEqual(['outer']);
+});
