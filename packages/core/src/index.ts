@@ -86,7 +86,17 @@ export { outputText, textOf, toolResultsOf, toolUsesOf } from './message/message
 export type { Msg, Role } from './message/msg.ts';
 export { parseHistory } from './message/validate-history.ts';
 export { parseMessages } from './message/validate-message.ts';
-export type { ChatModel, GenerateOptions, ModelDelta, ModelFeatures, ModelRequest, ToolChoice, ToolSchema } from './model/chat-model.ts';
+export type {
+  ChatModel,
+  GenerateOptions,
+  ModelContext,
+  ModelDelta,
+  ModelFeatures,
+  ModelRequest,
+  RunInfo,
+  ToolChoice,
+  ToolSchema,
+} from './model/chat-model.ts';
 export { addUsage, noUsage } from './model/usage.ts';
 export type { Usage } from './model/usage.ts';
 export type { Schema, Validation } from './schema/schema.ts';

@@ -206,14 +206,12 @@ async function* act(run: Run, decisions?: readonly Decision[]): Step {
         const { signal } = run;
         if (!signal.aborted) status.calls.get(id)!.started = true;
         return runTool(call, {
-          sessionId,
+          ...run.about,
           messages,
           context: run.context,
-          agentPath: run.agentPath,
           decision,
           idempotencyKey: `${sessionId}:${id}`,
           signal,
-          run: run.about,
           ...sink,
         });
       });

@@ -101,7 +101,7 @@ export function metrics(recorder: Metrics, given: MetricsOptions = {}): Extensio
       const record = (outcome: ToolMetric['outcome']): void =>
         tell(() =>
           recorder.toolCall?.({
-            ...labelsOf(options.run),
+            ...labelsOf(options),
             name: call.tool.name,
             toolUseId: call.toolUse.id,
             durationMs: now() - startedAt,

@@ -199,7 +199,7 @@ export function openTelemetry(given: OpenTelemetryOptions): Extension & ModelMid
     hooks: [hook],
     wrapModel: (next) => withStream(next, (request, context) => chat(next, request, context)),
     wrapTool: (next) => (call, options) => {
-      const spans = runs.get(options.run.runId);
+      const spans = runs.get(options.runId);
       if (!spans) return next(call, options);
       const { tool, toolUse } = call;
       // A call that was decided about has had its `pre-acting` in an earlier run.

@@ -69,8 +69,7 @@ export class Run {
   readonly startedAt: number;
   /** What is provided for tokens. */
   readonly context: ReadonlyMap<object, unknown>;
-  readonly agentPath: readonly string[];
-  /** For what stands around the model and the tools. */
+  /** In each event; and for what stands around the model and the tools. */
   readonly about: RunInfo;
   readonly #abort: AbortController = new AbortController();
   readonly #toolUseIds: Set<string> = new Set();
@@ -122,8 +121,8 @@ export class Run {
     this.context = new Map([...(setup.tools.context ?? []), ...(setup.options.toolContext ?? []), ...context]);
     this.id = setup.generateId();
     this.startedAt = setup.now();
-    this.agentPath = [setup.options.name];
-    this.about = { runId: this.id, sessionId: setup.sessionId, userId: setup.options.userId, agentPath: this.agentPath };
+    const { userId, name } = setup.options;
+    this.about = { runId: this.id, sessionId: setup.sessionId, userId, agentPath: [name] };
   }
 
   /** Listens to the caller's signal; not before, as a stream may never be read. */
@@ -180,12 +179,13 @@ export class Run {
   /** Makes an event of its fields, in place: a copy per delta would cost more than all the rest of a delta's way. */
   stamp<F extends object>(fields: F, at: number): F & AgentEventBase {
     const event = fields as F & Writable<AgentEventBase>;
-    event.runId = this.id;
-    event.sessionId = this.setup.sessionId;
-    if (this.setup.options.userId) event.userId = this.setup.options.userId;
+    const { about } = this;
+    event.runId = about.runId;
+    event.sessionId = about.sessionId;
+    if (about.userId) event.userId = about.userId;
+    event.agentPath = about.agentPath;
     event.seq = ++this.#seq;
     event.iteration = this.iteration;
-    event.agentPath = this.agentPath;
     event.at = at;
     return event;
   }

@@ -37,7 +37,7 @@ export function toolRetry(options: ToolRetryOptions = {}): Extension {
     },
   });
   return {
-    wrapTool: (next) => (call, context) => next(tools && !tools.includes(call.tool.name) ? call : again(call, context.run), context),
+    wrapTool: (next) => (call, context) => next(tools && !tools.includes(call.tool.name) ? call : again(call, context), context),
   };
 }
 

@@ -42,6 +42,13 @@ test('the time to wait, in seconds or as a date', () => {
   expect(wait(new Date(Date.now() + 60_000).toUTCString())).toSatisfy((ms: number) => ms > 58_000 && ms <= 60_000);
   expect(wait(new Date(0).toUTCString())).toBe(0);
   expect(wait('soon')).toBeUndefined();
+  const both = (ms: string, seconds: string) =>
+    respond(429, '', { 'retry-after-ms': ms, 'retry-after': seconds }).details?.['retryAfterMs'];
+  expect(both('1250', '2')).toBe(1250);
+  expect(both('0', '2')).toBe(0);
+  expect(both('soon', '2')).toBe(2000);
+  expect(both('-5', '2')).toBe(2000);
+  expect(both('', '2')).toBe(2000);
 });
 
 test('long explanations are cut', () => {

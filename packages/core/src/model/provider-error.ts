@@ -6,9 +6,11 @@ const contextLength = /context.?(length|window|size)|(prompt|input) (is )?(too l
 
 /** The error behind an HTTP status that is no success. */
 export function errorOfResponse(status: number, headers: Headers, text: string): AgentError {
-  const [waitMs, wait] = ['retry-after-ms', 'retry-after'].map((name) => headers.get(name) || 'none') as [string, string];
+  const wait = headers.get('retry-after') || 'none';
   // Milliseconds; or seconds, or a date.
-  const retryAfterMs = [Number(waitMs), Number(wait) * 1000, Math.max(0, Date.parse(wait) - Date.now())].find((ms) => ms >= 0);
+  const retryAfterMs = [Number(headers.get('retry-after-ms') || NaN), Number(wait) * 1000, Math.max(0, Date.parse(wait) - Date.now())].find(
+    (ms) => ms >= 0,
+  );
   const details = { status, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   return providerError(`HTTP ${status} from the model server`, parseJson(text), text, details);
 }

@@ -17,16 +17,14 @@ export interface Suspension {
   readonly suspended: string;
 }
 
-export interface RunCallOptions {
+/** What a call runs with, and whose it is. */
+export interface RunCallOptions extends RunInfo {
   readonly messages: readonly Msg[];
-  readonly agentPath: readonly string[];
-  readonly sessionId: string;
   readonly idempotencyKey: string;
   readonly context: ReadonlyMap<object, unknown>;
   readonly decision: Decision | undefined;
   /** Raised: the result is `interrupted` at once, also when the tool does not listen. */
   readonly signal: AbortSignal;
-  readonly run: RunInfo;
   emit(progress: JsonValue): void;
   forward(events: readonly AgentEvent[]): void;
 }

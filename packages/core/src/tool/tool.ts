@@ -17,6 +17,9 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** The agent's. */
   readonly sessionId: string;
+  readonly userId?: string | undefined;
+  /** Of the call of the agent. */
+  readonly runId: string;
   readonly toolUseId: string;
   /** The conversation as the model saw it. */
   readonly messages: readonly Msg[];
