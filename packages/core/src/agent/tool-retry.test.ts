@@ -47,7 +47,7 @@ test('a failure that the tool marked is tried again; the model sees the result a
   const { tries, delays, outcome } = setUp(failing(marked, 2), { onRetry: (one) => void told.push(one) });
   expect(await outcome()).toEqual([['success', 'fine']]);
   expect(delays).toEqual([3000, 3000]);
-  expect(told[0]).toEqual({ attempt: 1, delayMs: 3000, error: marked, of: 'step' });
+  expect(told[0]).toEqual({ attempt: 1, delayMs: 3000, error: marked, of: 'step', run: expect.objectContaining({ agentPath: ['a'] }) });
   expect(new Set(tries.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
 });
 

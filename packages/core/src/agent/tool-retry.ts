@@ -3,7 +3,7 @@ import { checkFields } from '../error/check-fields.ts';
 import { backoff, type BackoffOptions } from '../model/backoff.ts';
 import type { RunInfo } from '../model/chat-model.ts';
 import type { ReadyCall } from '../tool/prepare-call.ts';
-import { isSuspension } from '../tool/run-call.ts';
+import { isSuspension, type RunCallOptions } from '../tool/run-call.ts';
 import type { Extension } from './extension.ts';
 
 export interface ToolRetryOptions extends BackoffOptions {
@@ -21,7 +21,7 @@ export function toolRetry(options: ToolRetryOptions = {}): Extension {
   checkFields('CONFIGURATION', 'toolRetry()', options, 'tools:array|? isTransient:function|?');
   const { tools, isTransient = isMarked } = options;
   const wait = backoff('toolRetry()', { ...options, isTransient: (error) => !isSuspension(error) && isTransient(error) });
-  const again = ({ tool, ...call }: ReadyCall, run: RunInfo | undefined): ReadyCall => ({
+  const again = ({ tool, ...call }: ReadyCall, run: RunInfo): ReadyCall => ({
     ...call,
     tool: {
       ...tool,
@@ -37,8 +37,12 @@ export function toolRetry(options: ToolRetryOptions = {}): Extension {
     },
   });
   return {
-    wrapTool: (next) => (call, context) => next(tools && !tools.includes(call.tool.name) ? call : again(call, context), context),
+    wrapTool: (next) => (call, context) => next(tools && !tools.includes(call.tool.name) ? call : again(call, runOf(context)), context),
   };
+}
+
+function runOf({ runId, sessionId, userId, agentPath }: RunCallOptions): RunInfo {
+  return { runId, sessionId, userId, agentPath };
 }
 
 function isMarked(error: unknown): boolean {

@@ -116,7 +116,7 @@ test.each<[what: string, first: ModelRequest, second: ModelRequest, isSame: bool
   ['another option', ask(), ask('Hi', { maxTokens: 5 }), false],
   ['another of the provider', ask('Hi', { providerOptions: { seed: 1 } }), ask('Hi', { providerOptions: { seed: 2 } }), false],
   ['another schema to answer by', ask('Hi', { responseSchema: {} }), ask('Hi', { responseSchema: { type: 'object' } }), false],
-])('%s: the same request? ', async (_what, first, second, isSame) => {
+])('%s: the same request?', async (_what, first, second, isSame) => {
   const { say } = setUp(['one', 'two']);
   await say(first);
   expect(await say(second)).toBe(isSame ? 'one' : 'two');
@@ -124,11 +124,11 @@ test.each<[what: string, first: ModelRequest, second: ModelRequest, isSame: bool
 
 test('results of two calls that changed places are another request', async () => {
   const { say } = setUp(['one', 'two']);
-  const use = (id: string) => ({ type: 'tool_use', id, name: 'x', input: {} }) as const;
+  const called = (id: string) => ({ type: 'tool_use', id, name: 'x', input: {} }) as const;
   const result = (toolUseId: string, output: string) => ({ type: 'tool_result', toolUseId, name: 'x', output, state: 'success' }) as const;
   const history = (a: string, b: string) => [
     userMessage('Hi'),
-    assistantMessage([use('c1'), use('c2')]),
+    assistantMessage([called('c1'), called('c2')]),
     toolMessage(result(a, 'A')),
     toolMessage(result(b, 'B')),
   ];

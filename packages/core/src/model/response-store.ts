@@ -26,7 +26,7 @@ export function memoryResponses(options: { readonly maxEntries?: number } = {}):
   checkFields('CONFIGURATION', 'memoryResponses()', options, 'maxEntries:count|?');
   const { maxEntries = 1000 } = options;
   const replies = new Map<string, CachedReply>();
-  const use = (reply: CachedReply): CachedReply => {
+  const touch = (reply: CachedReply): CachedReply => {
     // To the end: the first is the one to go.
     replies.delete(reply.key);
     replies.set(reply.key, reply);
@@ -35,10 +35,10 @@ export function memoryResponses(options: { readonly maxEntries?: number } = {}):
   return {
     get(key) {
       const reply = replies.get(key);
-      return reply && use(reply);
+      return reply && touch(reply);
     },
     set(reply) {
-      use(reply);
+      touch(reply);
       if (replies.size > maxEntries) replies.delete(replies.keys().next().value!);
     },
   };
