@@ -49,6 +49,9 @@ export interface FailedTry {
 /** Waits and is true; or false, at once, where no other try is to be made. Rejects with the signal's reason once it is raised. */
 export type Backoff = (failed: FailedTry) => Promise<boolean>;
 
+/** Beyond any wait; and nothing times infinity would be no number. */
+const mostDoublings = 50;
+
 /** Exponential waits with jitter, as Arc Reactor has them. Throws `CONFIGURATION` for an option of the wrong kind. */
 export function backoff(where: string, options: BackoffOptions): Backoff {
   const kinds = 'firstDelayMs:count|? maxDelayMs:count|? maxRetryAfterMs:count|? isTransient:function|? onRetry:function|?';
@@ -57,11 +60,12 @@ export function backoff(where: string, options: BackoffOptions): Backoff {
   const { isTransient, onRetry, sleep = wait, random = Math.random } = options;
   return async ({ error, attempt, of, signal, run }) => {
     const known = classifyError(error);
-    const { retryAfterMs = 0 } = known;
+    // Another's error may carry anything.
+    const retryAfterMs = known.retryAfterMs || 0;
     // A cancellation is nobody's to try again.
     if (attempt >= attempts || signal.aborted || known.code === 'ABORTED' || retryAfterMs > maxRetryAfterMs) return false;
     if (!(isTransient ? isTransient(error) : isWorthIt(known))) return false;
-    const base = Math.min(firstDelayMs * 2 ** (attempt - 1), maxDelayMs);
+    const base = Math.min(firstDelayMs * 2 ** Math.min(attempt - 1, mostDoublings), maxDelayMs);
     const delayMs = Math.max(0, retryAfterMs, base + Math.trunc(base * 0.25 * (random() * 2 - 1)));
     tell(onRetry, { attempt, delayMs, error: AgentError.from(error, known.code), of, ...(run && { run }) });
     try {

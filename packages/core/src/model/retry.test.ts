@@ -54,6 +54,36 @@ test('after three tries the last failure stands', async () => {
   expect(inner.requests).toHaveLength(3);
 });
 
+test('without a first wait there is never one, however often it tries; a wait that is no number is none', async () => {
+  let asked = 0;
+  const inner = new ScriptedModel([]);
+  const model = wrapModel(
+    {
+      ...inner,
+      features: inner.features,
+      async *stream() {
+        if ((asked += 1) < 1_100) throw busy(asked === 5 ? { retryAfterMs: Number.NaN } : {});
+        yield [{ type: 'finish', reason: 'stop' }];
+      },
+    },
+    retry({ ...options, attempts: Infinity, firstDelayMs: 0 }),
+  );
+  await ask(model);
+  expect(delays).toEqual(Array.from({ length: 1_099 }, () => 0));
+});
+
+test('jitter is a quarter more or less at most', async () => {
+  for (const [random, first, last] of [
+    [0, 750, 7_500],
+    [0.999999, 1_249, 12_499],
+  ] as const) {
+    delays = [];
+    const { model } = setUp([fails, fails, fails, fails, fails, 'ok'], { attempts: 6, random: () => random });
+    await ask(model);
+    expect([delays[0], delays.at(-1)]).toEqual([first, last]);
+  }
+});
+
 test('waits double up to the longest', async () => {
   const { model } = setUp([fails, fails, fails, fails, fails, fails, 'ok'], { attempts: 7 });
   await ask(model);

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { ReActAgent } from '../agent/react-agent.ts';
 import type { AgentError } from '../error/agent-error.ts';
-import type { JsonObject } from '../message/json.ts';
+import type { JsonObject, JsonValue } from '../message/json.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { jsonlTrace, type JsonlTraceOptions } from './jsonl-trace.ts';
@@ -115,6 +115,53 @@ test('a sink that fails is told of once, and does not fail the call', async () =
   await silent.close();
   expect(warn).toHaveBeenCalledOnce();
   warn.mockRestore();
+});
+
+test('a listener that throws, and a sink that cannot be closed, harm nobody; closing twice is closing once', async () => {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
+  const onError = vi.fn(() => {
+    throw new Error('mine');
+  });
+  const broken = jsonlTrace(new WritableStream({ write: () => Promise.reject(new Error('full')) }), { onError });
+  await agentWith(broken).call('go');
+  await broken.settled();
+  await broken.close();
+  expect(onError).toHaveBeenCalledOnce();
+  expect(warn).toHaveBeenCalledOnce();
+  warn.mockRestore();
+
+  const errors: AgentError[] = [];
+  const sink = new WritableStream({ close: () => Promise.reject(new Error('gone')) });
+  const unclosed = jsonlTrace(sink, { onError: (error) => errors.push(error) });
+  await Promise.all([unclosed.close(), unclosed.close()]);
+  expect(errors).toMatchObject([{ code: 'STORAGE_FAILED', cause: { message: 'gone' } }]);
+});
+
+test('what comes after it was closed is dropped, and does not fail the call', async () => {
+  const lines: Uint8Array[] = [];
+  const errors: AgentError[] = [];
+  const trace = jsonlTrace(new WritableStream({ write: (line) => void lines.push(line) }), { onError: (error) => errors.push(error) });
+  const agent = agentWith(trace);
+  await agent.call('go');
+  await trace.close();
+  const { length } = lines;
+  expect(await agent.call('again')).toMatchObject({ reason: expect.any(String) });
+  await trace.settled();
+  expect([lines.length, errors]).toEqual([length, []]);
+});
+
+test('an event for which the mask throws is counted, and not written as it was', async () => {
+  let written = '';
+  const sink = new WritableStream<Uint8Array>({ write: (line) => void (written += new TextDecoder().decode(line)) });
+  const mask = (event: JsonValue): JsonValue => {
+    if ((event as { readonly type?: unknown }).type === 'post-reasoning') throw new Error('no');
+    return event;
+  };
+  const trace = jsonlTrace(sink, { mask });
+  await agentWith(trace).call('go');
+  await trace.close();
+  expect(written).toContain('"dropped"');
+  expect(written).not.toContain('post-reasoning');
 });
 
 test.each([

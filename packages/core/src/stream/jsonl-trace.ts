@@ -1,5 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
+import { tell } from '../error/tell.ts';
 import type { Extension } from '../agent/extension.ts';
 import type { AgentEvent } from '../hook/agent-event.ts';
 import { maskParameters } from '../hook/mask-parameters.ts';
@@ -12,7 +13,7 @@ export interface JsonlTraceOptions {
   readonly requests?: boolean;
   /** What stands in the trace in place of an event; `undefined` leaves it out. Default: secrets masked by `maskParameters`. */
   readonly mask?: (event: JsonValue) => JsonValue | undefined;
-  /** Events that wait for a slow sink, at most; more are dropped and counted. Default 10,000. */
+  /** Events that wait for a slow sink, at most; more are dropped and counted, as are those that are no JSON or that `mask` throws for. Default 10,000. */
   readonly maxWaiting?: number;
   /** Told once, when the sink has failed; nothing is written from then on. Default: `console.warn`. */
   readonly onError?: (error: AgentError) => void;
@@ -21,7 +22,7 @@ export interface JsonlTraceOptions {
 export interface JsonlTrace extends Extension {
   /** Resolves when all that was traced so far is written, or the sink has failed. */
   settled(): Promise<void>;
-  /** Writes what waits and closes the sink. */
+  /** Writes what waits and closes the sink; what is traced from then on is dropped. Never rejects: a failure goes to `onError`. */
   close(): Promise<void>;
 }
 
@@ -64,28 +65,42 @@ export function jsonlTrace(sink: WritableStream<Uint8Array>, options: JsonlTrace
   let waiting = 0;
   let dropped = 0;
   let failed = false;
+  let closing: Promise<void> | undefined;
   let last: Promise<void> = Promise.resolve();
 
+  const fail = (cause: unknown): void => {
+    if (failed) return;
+    failed = true;
+    tell(onError, new AgentError('STORAGE_FAILED', 'The trace could not be written.', { cause }));
+  };
   const write = (value: JsonValue): void => {
     waiting += 1;
     const written = writer.write(encoder.encode(`${JSON.stringify(value)}\n`)).finally(() => (waiting -= 1));
-    last = written.catch((cause: unknown) => {
-      if (failed) return;
-      failed = true;
-      onError(new AgentError('STORAGE_FAILED', 'The trace could not be written.', { cause }));
-    });
+    last = written.catch(fail);
   };
   const trace = (event: AgentEvent): void => {
-    if (failed) return;
+    if (failed || closing) return;
     if (waiting >= maxWaiting) {
       dropped += 1;
       return;
     }
-    const masked = mask(toJson(event, requests));
+    let masked: JsonValue | undefined;
+    try {
+      masked = mask(toJson(event, requests));
+    } catch {
+      // No JSON, or the mask threw: what it would have hidden must not get out.
+      dropped += 1;
+    }
     if (masked === undefined) return;
     if (dropped > 0) write({ type: 'dropped', events: dropped });
     dropped = 0;
     write(masked);
+  };
+
+  const close = async (): Promise<void> => {
+    if (dropped > 0 && !failed) write({ type: 'dropped', events: dropped });
+    await last;
+    if (!failed) await writer.close().catch(fail);
   };
 
   const types = Object.entries(isChunk).flatMap(([type, chunk]) => (chunk && !chunks ? [] : type));
@@ -93,12 +108,7 @@ export function jsonlTrace(sink: WritableStream<Uint8Array>, options: JsonlTrace
     // Last, to see what the other hooks made of an event; by type, so that a reply's deltas cost nothing where they are not traced.
     hooks: [{ name: 'jsonl-trace', priority: Infinity, onError: 'ignore', on: Object.fromEntries(types.map((type) => [type, trace])) }],
     settled: () => last,
-    async close() {
-      if (dropped > 0 && !failed) write({ type: 'dropped', events: dropped });
-      dropped = 0;
-      await last;
-      if (!failed) await writer.close();
-    },
+    close: () => (closing ??= close()),
   };
 }
 
