@@ -8,6 +8,9 @@ import { circuitBreaker, fallback, modelTimeout, retry } from '@isoloop/core/mid
 // #region resilience-model
 import { wrapModel } from '@isoloop/core/middleware';
 // #endregion
+// #region response-cache
+import { responseCache, type Metrics } from '@isoloop/core/middleware';
+// #endregion
 // #region concurrency
 import { concurrency, Semaphore } from '@isoloop/core/middleware';
 // #endregion
@@ -59,6 +62,33 @@ test('what stands around a model', async () => {
   // #endregion
 
   expect(sturdy.modelId).toBe('scripted');
+});
+
+test('what was answered before', async () => {
+  const model = new ScriptedModel(['Paris.']);
+  const log = vi.spyOn(console, 'log').mockReturnValue();
+
+  // #region response-cache
+  const recorder: Metrics = { cache: ({ found, run }) => console.log(found, run?.sessionId) }; // 'nothing', 'exact' or 'semantic'
+  const cache = responseCache({
+    ttlMs: 600_000,
+    scope: (run) => run?.userId, // one user's replies are not for another; without a user nothing is looked up
+    onLookup: (lookup) => recorder.cache?.(lookup),
+  });
+  const ask = (sessionId: string) =>
+    new ReActAgent({ name: 'guide', model, sessionId, userId: 'ann', extensions: [cache], generate: { temperature: 0 } }).call(
+      'The capital of France?',
+    );
+  await ask('monday');
+  const { text, usage } = await ask('tuesday'); // the model is not asked again
+  console.assert(usage.inputTokens === 0);
+  // #endregion
+
+  expect(text).toBe('Paris.');
+  expect(log.mock.calls).toEqual([
+    ['nothing', 'monday'],
+    ['exact', 'tuesday'],
+  ]);
 });
 
 test('load', async () => {

@@ -56,19 +56,24 @@ export interface ToolMetric extends RunLabels {
 }
 
 /**
- * Where measurements go (Arc Reactor: `AgentMetrics`); every method is optional, and what one throws goes to the console. `metrics()` calls the
- * first five. The others are for the callbacks of the parts they tell about.
+ * Where measurements go (Arc Reactor: `AgentMetrics`, each of its recordings); every method is optional, and what one throws goes to the
+ * console. `metrics()` calls the first five, the others are for the callbacks of the parts they tell about. All of them say whose run it
+ * was but `circuitState`: a breaker is its agents' together. There is none for streamed calls alone: they go the same way, and
+ * are among the others.
  */
 export interface Metrics {
+  /** A call has ended, streamed or not, however it ended. */
   execution?(metric: ExecutionMetric): void;
   /** Of a whole call, also of one that failed; absent where the model's server reports none. */
   tokenUsage?(usage: Usage, labels: RunLabels): void;
   modelRequest?(metric: ModelMetric): void;
+  /** A tool has run. Calls that never did (unknown, refused, over the limit) are in the events. */
   toolCall?(metric: ToolMetric): void;
+  /** Of the input, or of an answer. */
   guardRejection?(rejection: { readonly stage: string; readonly category: string } & RunLabels): void;
-  /** For `retry({ onRetry })`. */
+  /** For `retry({ onRetry })` and `toolRetry({ onRetry })`. */
   retry?(retry: Retry): void;
-  /** For `fallback(models, { onFallback })`. */
+  /** For `fallback(models, { onFallback })`: the next model is asked. How that went: `modelRequest` names the model that answered. */
   fallback?(fallback: Fallback): void;
   /** For `circuitBreaker({ onStateChange })`. */
   circuitState?(change: CircuitChange): void;
@@ -87,7 +92,8 @@ export interface MetricsOptions {
 
 /**
  * Measures an agent's calls, model requests and tool calls. One may serve many agents. Put it first among the extensions to measure a
- * request with its retries, last to measure each attempt (those of another model where `wrapModel` puts it around that one). Throws `CONFIGURATION` for an option of the wrong kind.
+ * request with its retries and fallback models, by the name of the model that answered; last to measure each attempt (those of another model
+ * where `wrapModel` puts it around that one). Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function metrics(recorder: Metrics, given: MetricsOptions = {}): Extension & ModelMiddleware {
   checkFields('CONFIGURATION', 'metrics()', { recorder }, 'recorder:object');
