@@ -134,16 +134,18 @@ export function openTelemetry(given: OpenTelemetryOptions): Extension & ModelMid
       isOpen = false;
       spans?.chats.splice(spans.chats.indexOf(opened), 1);
       const { finishReason, usage, metadata = {} } = reply;
-      const { id, model: answered = asked === model ? undefined : asked.modelId } = metadata as { id?: string; model?: string };
+      const said = reply.content({ partial: finishReason === undefined });
+      const { id, model: answered = asked.modelId === model.modelId ? undefined : asked.modelId } = metadata as {
+        id?: string;
+        model?: string;
+      };
       span.setAttributes({
         'gen_ai.provider.name': asked.provider,
         ...(answered !== undefined && { 'gen_ai.response.model': answered }),
         ...(id !== undefined && { 'gen_ai.response.id': id }),
         ...(usage && usageAttributes(usage)),
         ...(finishReason !== undefined && { 'gen_ai.response.finish_reasons': [finishReason] }),
-        ...(content && {
-          'gen_ai.output.messages': outputMessages(reply.content({ partial: finishReason === undefined }), finishReason ?? ''),
-        }),
+        ...(content && said.length && { 'gen_ai.output.messages': outputMessages(said, finishReason ?? 'error') }),
       });
       span.end(spans?.run.setup.now());
     };

@@ -1,3 +1,4 @@
+import type { Span, Tracer } from '@opentelemetry/api';
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../hook/agent-event.ts';
@@ -6,6 +7,7 @@ import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
 import { circuitBreaker } from '../model/circuit-breaker.ts';
 import { fallback } from '../model/fallback.ts';
 import { modelTimeout } from '../model/model-timeout.ts';
+import { responseCache } from '../model/response-cache.ts';
 import { retry } from '../model/retry.ts';
 import { addUsage, noUsage, type Usage } from '../model/usage.ts';
 import { wrapModel } from '../model/wrap-model.ts';
@@ -16,6 +18,8 @@ import { randomOf } from '../testing/random-of.ts';
 import { ScriptedModel, type ScriptedReply, type ScriptedStep } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { concurrency } from './concurrency-limit.ts';
+import { metrics, type ExecutionMetric, type ModelMetric } from './metrics.ts';
+import { openTelemetry } from './open-telemetry.ts';
 import { ReActAgent } from './react-agent.ts';
 import { Semaphore } from './semaphore.ts';
 import { toolRetry } from './tool-retry.ts';
@@ -101,12 +105,33 @@ function world(seed: number) {
     },
   });
   const semaphore = new Semaphore(1);
-  const extensions = [concurrency(semaphore), ...around.filter(() => chance(0.7)), toolRetry({ sleep, random })];
+  const measured: (ExecutionMetric | ModelMetric)[] = [];
+  const record = (metric: ExecutionMetric | ModelMetric): void => void measured.push(metric);
+  const observed = metrics({ execution: record, modelRequest: record });
+  const spans: { readonly name: string; ends: number }[] = [];
+  const traced = openTelemetry({ api: { trace: { setSpan: () => ({}) }, context } as never, tracer: tracerOf(spans) });
+  const watching = chance(0.5) ? [observed, traced] : [traced, observed];
+  const cache = responseCache({ maxTemperature: Infinity, now: () => 0 });
+  const middle = [cache, ...around].filter(() => chance(0.7));
+  const extensions = [...watching, concurrency(semaphore), ...middle, toolRetry({ sleep, random })];
   const agents = [0, 1].map(
     () =>
       new ReActAgent({ name: 'x', model: listened[0]!, tools: [step], extensions, limits: { iterations: 4 }, pendingToolRecovery: true }),
   );
-  return { below, chance, pause, models, reported, whole, agents, semaphore };
+  return { below, chance, pause, models, reported, whole, agents, semaphore, measured, spans };
+}
+
+const context = { active: () => ({}), with: (_inside: unknown, act: () => unknown) => act() };
+
+function tracerOf(spans: { readonly name: string; ends: number }[]): Tracer {
+  const startSpan = (name: string): Span => {
+    const about = { name, ends: 0 };
+    spans.push(about);
+    const nothing = (): void => {};
+    const end = (): void => void (about.ends += 1);
+    return { setAttribute: nothing, setAttributes: nothing, setStatus: nothing, addEvent: nothing, end } as never;
+  };
+  return { startSpan } as never;
 }
 
 /** What a reader has on its screen, law 2: the words since the last reset of the last message. */
@@ -125,7 +150,7 @@ function shown(events: readonly AgentEvent[]): string {
 
 test.for(Array.from({ length: 15 }, (_unused, index) => index * 20))('whatever fails when, seeds from %i on', async (from) => {
   for (let seed = from; seed < from + 20; seed += 1) {
-    const { below, chance, pause, models, reported, whole, agents, semaphore } = world(seed);
+    const { below, chance, pause, models, reported, whole, agents, semaphore, measured, spans } = world(seed);
     const [agent, rival] = agents as [ReActAgent, ReActAgent];
     for (let turn = 0; turn < 3; turn += 1) {
       const events: AgentEvent[] = [];
@@ -150,11 +175,21 @@ test.for(Array.from({ length: 15 }, (_unused, index) => index * 20))('whatever f
       expect([at, ...historyFaults(messages)]).toEqual([at]);
       for (const { requests } of models) for (const request of requests) expect([at, ...requestFaults(request.messages)]).toEqual([at]);
       // One whole reply of one model, nothing of those that failed; and that is what is on the screen.
-      if (result.reason === 'stop') expect([at, result.text, shown(events)]).toEqual([at, whole.at(-1), textOf(result.message)]);
+      const { cached } = result.message.metadata ?? {};
+      const said = cached ? whole.find((text) => text === result.text) : whole.at(-1);
+      if (result.reason === 'stop') expect([at, result.text, shown(events)]).toEqual([at, said, textOf(result.message)]);
       if (/stop|error|max/.test(result.reason)) {
         expect([at, result.usage]).toEqual([at, reported.slice(before).reduce(addUsage, noUsage)]);
       }
       expect([at, semaphore.free, semaphore.waiting]).toEqual([at, 1, 0]);
+      // Each call and request is measured once, with its run; each span that began has ended once.
+      const own = measured.splice(0);
+      expect([at, ...own.map(({ runId }) => runId)]).toEqual([at, ...own.map(() => last.runId)]);
+      expect([at, own.filter((metric) => 'reason' in metric).length]).toEqual([at, 1]);
+      const ended = spans.splice(0);
+      expect([at, ...ended.map(({ ends }) => ends)]).toEqual([at, ...ended.map(() => 1)]);
+      const chats = ended.filter(({ name }) => name.startsWith('chat')).length;
+      expect([at, own.filter((metric) => 'modelId' in metric).length]).toEqual([at, chats]);
     }
     let said = '';
     for await (const text of textStream(rival.stream('go'), { errors: 'in-band' })) said += text;

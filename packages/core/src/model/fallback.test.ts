@@ -89,6 +89,17 @@ test('a request can be made fit for another model', async () => {
   expect(b.requests[0]!.providerOptions).toEqual({ for: 'b' });
 });
 
+test.each([undefined, 5, {}, { messages: [] }])('a request made into %j is refused', async (made) => {
+  const model = wrapModel(
+    new ScriptedModel([{ error: new AgentError('MODEL_SERVER', 'down') }]),
+    fallback([new ScriptedModel(['never'])], { request: () => made as never }),
+  );
+  const read = async () => {
+    for await (const _deltas of model.stream({ messages: [], tools: [] }, { signal: new AbortController().signal }));
+  };
+  await expect(read()).rejects.toMatchObject({ code: 'CONFIGURATION' });
+});
+
 test('features are the first model’s, with the smallest window; a model that takes no tools gets none', async () => {
   const a = new ScriptedModel([{ error: down }, { error: down }], { features: { contextWindow: 100_000 } });
   const b = new ScriptedModel([{ error: down }], { features: { media: [] } });

@@ -61,7 +61,9 @@ export function fallback(models: readonly ChatModel[], options: FallbackOptions 
               if (!to || (begun && !afterFirstDelta) || code === 'ABORTED' || !when(error)) return undefined;
               tell(onFallback, { from, to, error: AgentError.from(error, code), ...(run && { run }) });
               onModel?.(to);
-              return { model: to, request: withoutForeignTools(adapt(request, to), to) };
+              const adapted = adapt(request, to);
+              checkFields('CONFIGURATION', `${where}: what \`request\` gave`, adapted, 'messages:array tools:array');
+              return { model: to, request: withoutForeignTools(adapted, to) };
             },
           });
         },

@@ -51,9 +51,9 @@ export function storedResponses(store: KeyValueStore, options: { readonly prefix
   const { prefix = 'reply:' } = options;
   return {
     async get(key) {
-      const text = await store.get(prefix + key);
+      const text = await store.get(prefix + encodeURIComponent(key));
       return text === undefined ? undefined : (JSON.parse(text) as CachedReply);
     },
-    set: (reply) => store.set(prefix + reply.key, JSON.stringify(reply)),
+    set: (reply) => store.set(prefix + encodeURIComponent(reply.key), JSON.stringify(reply)),
   };
 }
