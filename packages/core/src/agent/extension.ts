@@ -2,7 +2,7 @@ import type { AgentErrorData } from '../error/agent-error.ts';
 import type { EventBatch } from '../hook/agent-event.ts';
 import type { Awaitable, Hook } from '../hook/hook.ts';
 import type { Msg } from '../message/msg.ts';
-import type { ChatModel } from '../model/chat-model.ts';
+import type { ChatModel, RunInfo } from '../model/chat-model.ts';
 import type { ReadyCall } from '../tool/prepare-call.ts';
 import type { RunCall } from '../tool/run-call.ts';
 import type { Tool } from '../tool/tool.ts';
@@ -10,8 +10,7 @@ import type { AgentResult } from './agent-result.ts';
 import type { CallInput } from './call-input.ts';
 import type { Run } from './run.ts';
 
-export interface RecallContext {
-  readonly sessionId: string;
+export interface RecallContext extends RunInfo {
   /** Raised when the call is aborted or interrupted. */
   readonly signal: AbortSignal;
   /** The conversation as the model is to see it, the input at its end. */
@@ -20,8 +19,9 @@ export interface RecallContext {
   readonly context: ReadonlyMap<object, unknown>;
 }
 
-export interface GuardContext extends Pick<RecallContext, 'sessionId' | 'signal'> {
-  readonly userId?: string | undefined;
+export interface GuardContext extends RunInfo {
+  /** Raised when the call is aborted. */
+  readonly signal: AbortSignal;
 }
 
 /** A guard's no. `message` is for the user: nothing of the input or of an exception stands in it. */

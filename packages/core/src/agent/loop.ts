@@ -71,10 +71,10 @@ async function* guarded(run: Run, step: Step): Step {
 
 /** Takes the input in and brings the log into a state the model can be asked about: every tool call has its result, or is about to. */
 async function* settle(run: Run, input: CallInput): Step {
-  const { memory, options, extensions, sessionId } = run.setup;
+  const { memory, options, extensions } = run.setup;
   let given = input.messages;
   for (const extension of extensions) {
-    const verdict = (await extension.guard?.(given, { sessionId, userId: options.userId, signal: run.signal })) ?? given;
+    const verdict = (await extension.guard?.(given, { ...run.about, signal: run.signal })) ?? given;
     if (run.signal.aborted) return yield* recover(run);
     if ('error' in verdict) throw AgentError.fromJSON(verdict.error);
     given = verdict;
@@ -108,7 +108,7 @@ async function* settle(run: Run, input: CallInput): Step {
     if (run.cut) break;
     const signal = run.modelSignal();
     try {
-      const about = { sessionId, messages: run.request(), context: run.context, signal };
+      const about = { ...run.about, messages: run.request(), context: run.context, signal };
       run.recalled.push(...(await abortable(Promise.resolve(extension.recall?.(asked, about) ?? []), signal)));
     } catch (error) {
       if (!run.cut) throw error;

@@ -13,7 +13,7 @@ type Corpus = Readonly<Record<'tuned' | 'held', Readonly<Record<string, readonly
 
 const attacks = JSON.parse(attacksJson) as Corpus;
 const benign = JSON.parse(benignJson) as Corpus;
-const context: GuardContext = { sessionId: 's', signal: new AbortController().signal };
+const context: GuardContext = { runId: 'r', agentPath: ['a'], sessionId: 's', signal: new AbortController().signal };
 
 function isCaught(input: string | readonly Msg[], options?: InjectionOptions): boolean {
   const messages = typeof input === 'string' ? [userMessage(input)] : input;

@@ -11,7 +11,7 @@ import type { InputStage } from './input-stage.ts';
 import { maskPii } from './mask-pii.ts';
 import { classify, permission } from './own-stage.ts';
 
-const context: GuardContext = { sessionId: 's', userId: 'u', signal: new AbortController().signal };
+const context: GuardContext = { runId: 'r', agentPath: ['a'], sessionId: 's', userId: 'u', signal: new AbortController().signal };
 const input = [userMessage('my secret is hunter2')];
 const silent = { onError: () => {} };
 

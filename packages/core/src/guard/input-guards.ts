@@ -44,11 +44,11 @@ export function inputGuards(stages: readonly InputStage[], options: GuardOptions
           try {
             return yield* next(run, input);
           } finally {
-            const { sessionId, model, options: agent } = run.setup;
-            const context: GuardContext = { sessionId, userId: agent.userId, signal: run.signal };
+            const { modelId } = run.setup.model;
+            const context: GuardContext = { ...run.about, signal: run.signal };
             for (const stage of stages) {
               try {
-                await stage.after?.({ usage: run.usage, modelId: model.modelId }, context);
+                await stage.after?.({ usage: run.usage, modelId }, context);
               } catch (error) {
                 report(error, stage.name);
               }

@@ -10,7 +10,13 @@ import { rateLimit, type RateLimitOptions } from './rate-limit.ts';
 import { spendCap } from './spend-cap.ts';
 
 const input = [userMessage('Hi')];
-const of = (userId?: string): GuardContext => ({ sessionId: 's', userId, signal: new AbortController().signal });
+const of = (userId?: string): GuardContext => ({
+  runId: 'r',
+  agentPath: ['a'],
+  sessionId: 's',
+  userId,
+  signal: new AbortController().signal,
+});
 
 function limited(options: RateLimitOptions = {}) {
   const clock = { now: 1_000_000 };
