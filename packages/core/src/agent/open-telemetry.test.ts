@@ -2,8 +2,9 @@ import { context, SpanStatusCode, trace, type HrTime } from '@opentelemetry/api'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor, type ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { expect, test, vi } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
-import type { ModelDelta } from '../model/chat-model.ts';
+import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
 import { fallback } from '../model/fallback.ts';
+import { modelTimeout } from '../model/model-timeout.ts';
 import { retry } from '../model/retry.ts';
 import { wrapModel } from '../model/wrap-model.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
@@ -239,6 +240,28 @@ test('a request that was cut ends its span at once, without an error, also of a 
     ['chat m', SpanStatusCode.UNSET],
     ['invoke_agent a', SpanStatusCode.UNSET],
   ]);
+});
+
+test('the try after one that hangs in spite of its time-out is a child of the call, not of that one', async () => {
+  const answer = new ScriptedModel(['Hi']);
+  let tries = 0;
+  async function* hanging(): AsyncGenerator<readonly ModelDelta[]> {
+    yield await new Promise<readonly ModelDelta[]>(() => {});
+  }
+  const model: ChatModel = {
+    provider: 'p',
+    modelId: 'm',
+    features: answer.features,
+    stream: (request, options) => ((tries += 1) === 1 ? hanging() : answer.stream(request, options)),
+  };
+  const exporter = new InMemorySpanExporter();
+  const tracer = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).getTracer('test');
+  const around = [retry({ sleep: async () => {} }), modelTimeout({ firstDeltaMs: 1 }), openTelemetry({ api: { trace, context }, tracer })];
+  expect(await new ReActAgent({ name: 'a', model, extensions: around }).call('go')).toMatchObject({ text: 'Hi' });
+  const spans = exporter.getFinishedSpans();
+  expect(spans.map(({ name }) => name)).toEqual(['chat m', 'chat m', 'invoke_agent a']);
+  const run = spans[2]!.spanContext().spanId;
+  expect(spans.slice(0, 2).map(({ parentSpanContext }) => parentSpanContext?.spanId)).toEqual([run, run]);
 });
 
 test("a model's own requests without a run are children of what is active", async () => {
