@@ -5,6 +5,7 @@ import { outputGuards } from '../guard/output-guards.ts';
 import { outputLength } from '../guard/output-length.ts';
 import type { ModelDelta, RunInfo } from '../model/chat-model.ts';
 import { fallback } from '../model/fallback.ts';
+import { modelTimeout } from '../model/model-timeout.ts';
 import { retry } from '../model/retry.ts';
 import { wrapModel } from '../model/wrap-model.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
@@ -158,6 +159,18 @@ async function* hanging(): AsyncGenerator<readonly ModelDelta[]> {
   asked = true;
   yield await new Promise<readonly ModelDelta[]>(() => {});
 }
+
+test('a try that a time-out ended has failed, whatever the model makes of the signal', async () => {
+  const recorded: ModelMetric[] = [];
+  const measured = metrics({ modelRequest: (metric) => recorded.push(metric) });
+  const extensions = [retry({ sleep: async () => {} }), modelTimeout({ firstDeltaMs: 1 }), measured];
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([{ hang: true }, 'Hi']), extensions });
+  expect(await agent.call('go')).toMatchObject({ text: 'Hi' });
+  expect(recorded.map(({ outcome, error }) => [outcome, error])).toEqual([
+    ['failed', 'MODEL_TIMEOUT'],
+    ['ok', undefined],
+  ]);
+});
 
 test('a request that no run makes has no labels', async () => {
   const recorded: ModelMetric[] = [];

@@ -42,7 +42,7 @@ export interface ModelMetric extends Partial<RunLabels> {
   /** To the first text, thinking or tool call; absent where there was none. */
   readonly firstDeltaMs?: number;
   readonly usage?: Usage;
-  /** `cancelled`: nobody read on, as after an interrupt or abort. */
+  /** `cancelled`: nobody read on, as after an interrupt or abort; what a time-out ended has `failed`. */
   readonly outcome: 'ok' | 'failed' | 'cancelled';
   readonly error?: AgentErrorCode;
 }
@@ -158,7 +158,11 @@ function measuredModel(model: ChatModel, recorder: Metrics, now: () => number): 
       const about = { ...(firstDeltaMs !== undefined && { firstDeltaMs }), ...(usage && { usage }), ...ended };
       tell(() => recorder.modelRequest?.({ ...labels, provider, modelId, durationMs, ...about }));
     };
-    const cancelled = (): void => record({ outcome: 'cancelled' });
+    const cancelled = (): void => {
+      const { reason } = context.signal as { readonly reason: unknown };
+      const isFailure = AgentError.is(reason) && reason.code !== 'ABORTED';
+      record(isFailure ? { outcome: 'failed', error: reason.code } : { outcome: 'cancelled' });
+    };
     const onModel: ModelContext['onModel'] = (next) => {
       asked = next;
       context.onModel?.(next);
@@ -173,7 +177,7 @@ function measuredModel(model: ChatModel, recorder: Metrics, now: () => number): 
       }
       record({ outcome: 'ok' });
     } catch (error) {
-      record(context.signal.aborted ? { outcome: 'cancelled' } : { outcome: 'failed', error: AgentError.from(error).code });
+      if (!context.signal.aborted) record({ outcome: 'failed', error: AgentError.from(error).code });
       throw error;
     } finally {
       cancelled();

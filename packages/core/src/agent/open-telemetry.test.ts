@@ -260,6 +260,7 @@ test('the try after one that hangs in spite of its time-out is a child of the ca
   expect(await new ReActAgent({ name: 'a', model, extensions: around }).call('go')).toMatchObject({ text: 'Hi' });
   const spans = exporter.getFinishedSpans();
   expect(spans.map(({ name }) => name)).toEqual(['chat m', 'chat m', 'invoke_agent a']);
+  expect(spans.map(({ attributes }) => attributes['error.type'])).toEqual(['MODEL_TIMEOUT', undefined, undefined]);
   const run = spans[2]!.spanContext().spanId;
   expect(spans.slice(0, 2).map(({ parentSpanContext }) => parentSpanContext?.spanId)).toEqual([run, run]);
 });

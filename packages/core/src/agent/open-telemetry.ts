@@ -132,6 +132,8 @@ export function openTelemetry(given: OpenTelemetryOptions): Extension & ModelMid
     const end = (): void => {
       if (!isOpen) return;
       isOpen = false;
+      const { reason } = context.signal as { readonly reason: unknown };
+      if (AgentError.is(reason) && reason.code !== 'ABORTED') fail(span, reason);
       spans?.chats.splice(spans.chats.indexOf(opened), 1);
       const { finishReason, usage, metadata = {} } = reply;
       const said = reply.content({ partial: finishReason === undefined });
