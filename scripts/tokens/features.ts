@@ -30,6 +30,7 @@ const priors: readonly (readonly [name: string, value: number, min?: number])[] 
   ['indic runs', 1],
   ['thai runs', 0.5],
   ['hangul runs', 0.5],
+  ['tags', 0, free],
   ['cyrillic', 0.25],
   ['cyrillic slavic', 0.6],
   ['cyrillic extended', 0.6],
@@ -92,9 +93,15 @@ export function jamoWeight(tokenizer: string): number {
   return weight;
 }
 
-/** The priors of one fit. */
-export function weightPriors(jamoTokens: number): readonly WeightPrior[] {
-  return priors.map(([name, value, min = 0]) => {
-    return name === 'jamo' ? { value: jamoTokens, min: jamoTokens, max: jamoTokens } : { value, min, max: 4 };
+/** The families whose vocabulary has tags as tokens of their own. Of the others a weight would be no more than noise of the training texts. */
+const tagFamilies: readonly string[] = ['gemma3'];
+
+/** The priors of one fit; a single Hangul letter has the tokens given. */
+export function weightPriors(tokenizer: string, jamoTokens: number): readonly WeightPrior[] {
+  const fixed = new Map([['jamo', jamoTokens]]);
+  if (!tagFamilies.includes(tokenizer)) fixed.set('tags', 0);
+  return priors.map(([name, prior, min = 0]) => {
+    const value = fixed.get(name);
+    return value === undefined ? { value: prior, min, max: 4 } : { value, min: value, max: value };
   });
 }

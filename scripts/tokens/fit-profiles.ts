@@ -12,17 +12,17 @@ export function fitProfiles(): ReadonlyMap<string, string> {
   const segments = readSegments('train');
   const rows = segments.map(({ text }) => Float64Array.from(countFeatures(text)));
   const importance = importanceOf(segments);
-  const fit = (tokens: readonly number[], jamo: number): string => {
-    const input = { rows, tokens, importance, priors: weightPriors(jamo) };
+  const fit = (name: string, tokens: readonly number[], jamo: number): string => {
+    const input = { rows, tokens, importance, priors: weightPriors(name, jamo) };
     return quantizeWeights(fitWeights(input), input);
   };
   const columns = genericFamilies.map((family) => tokenizers.indexOf(family));
   const fitted = tokenizers.map((name, column) => {
     const tokens = segments.map(({ counts }) => counts[column]!);
-    return [name, fit(tokens, jamoWeight(name))] as const;
+    return [name, fit(name, tokens, jamoWeight(name))] as const;
   });
   const genericTokens = segments.map(({ counts }) => eighthRoot(columns.map((column) => counts[column]!)));
-  return new Map([...fitted, ['generic', fit(genericTokens, eighthRoot(genericFamilies.map(jamoWeight)))]]);
+  return new Map([...fitted, ['generic', fit('generic', genericTokens, eighthRoot(genericFamilies.map(jamoWeight)))]]);
 }
 
 /**

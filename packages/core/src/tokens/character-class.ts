@@ -10,54 +10,54 @@ export const NEWLINE = 6;
 export const TAB = 7;
 
 /** From here on a class is also the index of the counter of its characters (`text-features.ts`). */
-export const CYRILLIC = 23;
+export const CYRILLIC = 24;
 /** Ukrainian, Serbian and the like. */
-export const CYRILLIC_SLAVIC = 24;
+export const CYRILLIC_SLAVIC = 25;
 /** Kazakh, Mongolian and the like. */
-export const CYRILLIC_EXTENDED = 25;
-export const ARABIC = 26;
+export const CYRILLIC_EXTENDED = 26;
+export const ARABIC = 27;
 /** Persian, Urdu and the like. */
-export const ARABIC_EXTENDED = 27;
-export const BENGALI = 28;
-export const GURMUKHI = 29;
-export const GUJARATI = 30;
-export const TAMIL = 31;
+export const ARABIC_EXTENDED = 28;
+export const BENGALI = 29;
+export const GURMUKHI = 30;
+export const GUJARATI = 31;
+export const TAMIL = 32;
 /** Telugu and Kannada. */
-export const TELUGU = 32;
-export const MALAYALAM = 33;
-export const SINHALA = 34;
-export const THAI = 35;
-export const HANGUL = 36;
-export const GREEK = 37;
-export const HEBREW = 38;
-export const DEVANAGARI = 39;
-export const LAO = 40;
-export const TIBETAN = 41;
-export const ETHIOPIC = 42;
-export const BURMESE = 43;
-export const KHMER = 44;
-export const GEORGIAN = 45;
-export const ARMENIAN = 46;
+export const TELUGU = 33;
+export const MALAYALAM = 34;
+export const SINHALA = 35;
+export const THAI = 36;
+export const HANGUL = 37;
+export const GREEK = 38;
+export const HEBREW = 39;
+export const DEVANAGARI = 40;
+export const LAO = 41;
+export const TIBETAN = 42;
+export const ETHIOPIC = 43;
+export const BURMESE = 44;
+export const KHMER = 45;
+export const GEORGIAN = 46;
+export const ARMENIAN = 47;
 /** Single Hangul letters, as in chat: ㅋㅋ, ㅠㅠ. */
-export const JAMO = 47;
-export const HIRAGANA = 48;
-export const KATAKANA = 49;
-export const HAN_RARE = 50;
-export const HAN_COMMON = 51;
+export const JAMO = 48;
+export const HIRAGANA = 49;
+export const KATAKANA = 50;
+export const HAN_RARE = 51;
+export const HAN_COMMON = 52;
 /** From here on a character that follows itself costs less. */
-export const CJK_PUNCTUATION = 52;
+export const CJK_PUNCTUATION = 53;
 /** Latin-1 signs, general punctuation. */
-export const SIGN = 53;
-export const SYMBOL = 54;
-export const BOX = 55;
+export const SIGN = 54;
+export const SYMBOL = 55;
+export const BOX = 56;
 /** Up to Unicode 6, with skin tones and regional indicators. */
-export const EMOJI = 56;
-export const EMOJI_NEW = 57;
+export const EMOJI = 57;
+export const EMOJI_NEW = 58;
 /** Zero-width joiner, variation selectors. */
-export const JOINER = 58;
+export const JOINER = 59;
 /** Combining marks, Arabic and Hebrew points. */
-export const MARK = 59;
+export const MARK = 60;
 /** Han extensions, conjoining jamo, controls, lone surrogates, and whatever has no class of its own. */
-export const OTHER = 60;
+export const OTHER = 61;
 
-export const HIGH_SURROGATE = 61;
+export const HIGH_SURROGATE = 62;

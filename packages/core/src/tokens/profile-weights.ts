@@ -2,22 +2,22 @@
 // whose README names the tokenizers and the texts' sources. A character is a weight (`decodeWeight` in fitted-profile.ts), in the order of
 // the counters (counter.ts, character-class.ts); `npm run tokens:report -- --weights` prints them as numbers.
 
-export const o200kWeights = '[NNNUK1D`]F`0(`aM)^SN]TNgQSUUYUTWTYUYVWUjfkYZSSgZXfXb[kbjq[a`';
+export const o200kWeights = '[NNNUK1D`]F`0(`aM)^SN]TDNgQSUUYUTWTYUYVWUjfkYZSSgZXfXb[kbjq[a`';
 
-export const cl100kWeights = 'YQRAODAD``G_/+]cD(bZjfQSqv[dafgdigi^``bbmltlhllq^]m]bDjbsscc`';
+export const cl100kWeights = 'YQRAODAD``G_/+]cD(bZjfQDSqv[dafgdigi^``bbmltlhllq^]m]bDjbsscc`';
 
-export const qwen3Weights = 'WQQJMH*_N\\G`/(]cf,\\afcTQwlQa_ff`edeX[`WacdagcaafWZbXc`g_`egDo';
+export const qwen3Weights = 'WQQJMH*_N\\G`/(]cf,\\afcTDQwlQa_ff`edeX[`WacdagcaafWZbXc`g_`egDo';
 
-export const llama3Weights = 'YPPNOD+D`]G`/(^bD*]Ki_WPXzVVafgdigiVYVbZkltlhljeWZeYc\\jasr[_`';
+export const llama3Weights = 'YPPNOD+D`]G`/(^bD*]Ki_WDPXzVVafgdigiVYVbZkltlhljeWZeYc\\jasr[_`';
 
-export const deepseek3Weights = 'WQQ=RLOF`[H`3&`bU)[PXh[PokU]U_^X\\\\`SYXY[ibn_c]YnXZbUc_hajn^by';
+export const deepseek3Weights = 'WQQ=RLOF`[H`3&`bU)[PXh[DPokU]U_^X\\\\`SYXY[ibn_c]YnXZbUc_hajn^by';
 
-export const gemma3Weights = 'ZNNMVJ1^S[J_L7b_]4_VL^XMdeSPRZVRVSWSWVYSY[]VWVY`RUaVg\\gY_pWWs';
+export const gemma3Weights = '[NNNVC/^R]J_J3b`^4_VM^[%MdeSPRZVRVSWSVVYSY[]VWVY`SUaVg[fY_oXVt';
 
-export const mistralWeights = 'YOOMTN0_MZHa1$caD2[ODaVPdeSYW\\\\VXXuWXVXWtntYtWUwVZe]a]j^zpim`';
+export const mistralWeights = 'YOOMTN0_MZHa1$caD2[ODaVDPdeSYW\\\\VXXuWXVXWtntYtWUwVZe]a]j^zpim`';
 
-export const claude3Weights = 'YQR;_OPD`\\Ia;5__e+[Zbi[SWkZ_]m^\\]a^]a\\]^edgba\\[~Y^h_bNtctkcD`';
+export const claude3Weights = 'YQR;_OPD`\\Ia;5__e+[Zbi[DSWkZ_]m^\\]a^]a\\]^edgba\\[~Y^h_bNtctkcD`';
 
-export const claude5Weights = 'VUS1`W:F`XP`57`[d%VYbh_T\\iZ`]m^\\]a^]`]]^edgba\\\\~Y^h_c`shtmbD`';
+export const claude5Weights = 'VUS1`W:F`XP`57`[d%VYbh_DT\\iZ`]m^\\]a^]`]]^edgba\\\\~Y^h_c`shtmbD`';
 
-export const genericWeights = 'YPPHUN3Q^\\Ia3+``Z+]U]cZPhgU[Xa\\Y]\\aWZYZZfei_b[[mWZeZb\\kalpaVg';
+export const genericWeights = 'YPPHUN3Q^\\Ia3+``Z+]U]cZDPhgU[Xa\\Y]\\aWZYZZfei_b[[mWZeZb\\kalpaVg';

@@ -44,6 +44,11 @@ test('numbers, punctuation, blanks: by runs', () => {
   expect(counted('a  b\t\tc d\r\n\r\n', counter.SPACE_RUNS, counter.NEWLINE_RUNS)).toEqual([2, 1]);
 });
 
+test('tags without attributes, whose word stands between the brackets alone', () => {
+  expect(counted('<p>a</p> <tr><td></td></tr>', counter.TAGS)).toEqual([6]);
+  expect(counted('<a href="b">c <!-- d --> x > y, a->b, <e', counter.TAGS)).toEqual([0]);
+});
+
 test('runs of one script go on over its rarer letters', () => {
   expect(counted('Привіт, қазақ', CYRILLIC, CYRILLIC_EXTENDED, counter.CYRILLIC_RUNS)).toEqual([8, 2, 2]);
   expect(counted('پارسی عربي', ARABIC, ARABIC_EXTENDED, counter.ARABIC_RUNS)).toEqual([7, 2, 2]);

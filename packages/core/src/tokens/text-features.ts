@@ -42,6 +42,7 @@ import {
   SPACED_DIGITS,
   SPACED_EMOJI,
   SPACE_RUNS,
+  TAGS,
   THAI_RUNS,
   UPPERCASE,
   VIETNAMESE,
@@ -131,6 +132,10 @@ function countWord(text: string, start: number, { classes, levels, counts }: Tab
   level += levels[pair + EDGE]!;
   const letters = i - start;
   counts[WORDS]!++;
+  if (text.charCodeAt(i) === 62) {
+    const opener = text.charCodeAt(start - 1);
+    if (opener === 60 || opener === 47) counts[TAGS]!++;
+  }
   counts[LETTERS]! += letters;
   counts[UPPERCASE]! += uppercase;
   counts[BIGRAMS]! += level;
