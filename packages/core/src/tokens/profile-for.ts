@@ -16,7 +16,9 @@ const grok: TokenProfile = /* @__PURE__ */ fittedProfile('grok', o200kWeights, j
 export function profileFor(modelId: string): TokenProfile {
   if (typeof modelId !== 'string') throw new AgentError('INVALID_INPUT', 'profileFor() needs the name of a model.');
   const id = modelId.toLowerCase();
-  if (id.includes('claude')) return claudeVersion(id) < 4.07 ? claude3 : claude5;
+  // claude-3-5, claude-opus-4, claude-opus-4-20250514, claude-opus-4.6; neither claude-opus-4-7 nor claude-opus-5
+  if (/claude\D{0,40}(?:[1-3]|4(?![.-](?:[7-9]|[1-9]\d)(?!\d)))(?!\d)/.test(id)) return claude3;
+  if (id.includes('claude')) return claude5;
   // Tokenizers before those that the profiles know.
   if (/mixtral|mistral-7b|codellama|llama-?v?2/.test(id)) return generic;
   // A distilled model is named after the model it learned from as well.
@@ -24,15 +26,9 @@ export function profileFor(modelId: string): TokenProfile {
   if (id.includes('llama')) return llama3;
   if (id.includes('deepseek')) return deepseek3;
   if (/gemini|gemma/.test(id)) return gemma3;
-  if (/stral|pixtral|voxtral/.test(id)) return mistral;
+  if (/[sx]tral/.test(id)) return mistral;
   if (id.includes('grok')) return grok;
   // gpt-4 and gpt-4-1106, not gpt-4o, gpt-4.1, gpt-41
   if (/gpt-?(?:3|4(?![o.]|-?[15](?!\d)))/.test(id)) return cl100k;
   return /gpt|codex|kimi|moonshot|(?:^|[/.:])o\d/.test(id) ? o200k : generic;
-}
-
-/** `claude-3-5-sonnet-20241022` is 3.05, `claude-opus-4-20250514` 4, `claude-opus-4.7` 4.07; infinite where there is no number. */
-function claudeVersion(id: string): number {
-  const [, major = Infinity, minor = 0] = /claude\D{0,40}(\d+)(?:[.-](\d\d?)(?!\d))?/.exec(id) ?? [];
-  return Number(major) + Number(minor) / 100;
 }

@@ -190,5 +190,9 @@ function makeTables(): Tables {
   runs.fill(INDIC_RUNS, BENGALI, SINHALA + 1);
   runs[THAI] = THAI_RUNS;
   runs[HANGUL] = HANGUL_RUNS;
-  return { classes: makeClasses(), runs, levels: Uint8Array.from(bigramLevels, Number), counts: new Float64Array(OTHER + 1) };
+  return { classes: makeClasses(), runs, levels: makeLevels(), counts: new Float64Array(OTHER + 1) };
+}
+
+function makeLevels(): Uint8Array {
+  return Uint8Array.from({ length: ROW * ROW }, (_, i) => (bigramLevels.charCodeAt(i >> 1) >> (i % 2 ? 0 : 3)) & 7);
 }
