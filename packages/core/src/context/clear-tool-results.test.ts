@@ -55,8 +55,23 @@ test('what is excluded stays and does not count', () => {
 });
 
 test('a placeholder of one’s own; what is shorter stays', () => {
-  const messages = [...pair(1, 'look', 'ok'), ...pair(2), ...pair(3, 'look', [])];
+  const messages = [...pair(1, 'look', 'ok'), ...pair(2), ...pair(3, 'look', []), assistantMessage('Done.')];
   expect(outputs(clear(messages, { keep: 0, placeholder: '(gone)' }))).toEqual(['ok', '(gone)', '(gone)']);
+});
+
+test('what no model has answered yet stays whole, however many calls there were at once', () => {
+  const calls = Array.from({ length: 9 }, (_, n) => ({ type: 'tool_use', id: `p${n}`, name: 'look', input: {} }) as const);
+  const results = calls.map(({ id, name }) => toolMessage({ type: 'tool_result', toolUseId: id, name, output: long, state: 'success' }));
+  const messages = [...log(1), assistantMessage(calls), ...results];
+  expect(outputs(clear(messages))).toEqual(Array.from({ length: 10 }, (_, n) => (n ? 'whole' : '[cleared]')));
+  expect(outputs(clear(messages, { keep: 0 })).slice(1)).toEqual(Array.from({ length: 9 }, () => 'whole'));
+  expect(outputs(clear([...messages, assistantMessage('Done.')])).filter((output) => output === 'whole')).toHaveLength(4);
+});
+
+test('results that a user’s message brings are cleared as well, not the words beside them', () => {
+  const [call, { content }] = pair(1) as [Msg, Msg];
+  const messages = [call, userMessage([...content, { type: 'text', text: 'And now?' }]), assistantMessage('Done.')];
+  expect(clear(messages, { keep: 0 }).messages[1]!.content).toMatchObject([{ output: '[cleared]' }, { text: 'And now?' }]);
 });
 
 test('a request that is short enough is left alone', () => {

@@ -25,7 +25,7 @@ export interface ClearToolResultsOptions {
 
 /**
  * Puts a placeholder in the place of old tool results, in the request alone: the calls, and that they were answered, stay. What is
- * shorter than the placeholder stays, too. Throws `CONFIGURATION` for an option of another kind.
+ * shorter than the placeholder stays, too, and so do all results that no model has answered yet. Throws `CONFIGURATION` for an option of another kind.
  */
 export function clearToolResults(options: ClearToolResultsOptions = {}): ContextPolicy {
   const fields = 'keep:count|? every:count|? placeholder:string|? exclude:array|? above:count|? profile:countText()|?';
@@ -52,8 +52,7 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
     }
     return found;
   };
-  const isOurs = ({ role, content }: Msg): boolean =>
-    role === 'tool' && content.some((block) => block.type === 'tool_result' && !exclude.includes(block.name));
+  const isOurs = ({ content }: Msg): boolean => content.some((block) => block.type === 'tool_result' && !exclude.includes(block.name));
 
   return (request) => {
     const { messages } = request;
@@ -63,7 +62,8 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
     const start = headOf(request);
     const results: number[] = [];
     for (let i = start; i < messages.length; i++) if (isOurs(messages[i]!)) results.push(i);
-    const old = results.slice(0, Math.max(0, Math.floor((results.length - keep) / every)) * every);
+    const seen = messages.findLastIndex(({ role }) => role === 'assistant');
+    const old = results.slice(0, Math.max(0, Math.floor((results.length - keep) / every)) * every).filter((index) => index < seen);
     const fitted = [...messages];
     for (const index of old) fitted[index] = clear(messages[index]!);
     if (old.every((index) => fitted[index] === messages[index])) return same;

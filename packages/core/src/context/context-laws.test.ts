@@ -10,6 +10,7 @@ import { ScriptedModel } from '../testing/scripted-model.ts';
 import { chain } from './chain.ts';
 import { clearToolResults } from './clear-tool-results.ts';
 import type { ContextPolicy, FittedContext } from './context-policy.ts';
+import { isResult } from './find-cut.ts';
 import { fitContext } from './fit-context.ts';
 import { answersOnly, lastTurns, successfulTurns } from './history-views.ts';
 import { summarizeHistory } from './summarize-history.ts';
@@ -49,7 +50,7 @@ function faults(request: RandomRequest, { messages, before, after }: FittedConte
 /** What stays in the smallest view: the head, the prompt, and the newest group of its turn. */
 function smallest({ messages, head, promptId }: RandomRequest): number {
   const prompt = messages.findIndex(({ id }) => id === promptId);
-  const last = messages.findLastIndex(({ role }) => role !== 'tool');
+  const last = messages.findLastIndex((message) => !isResult(message));
   let start = head;
   while (messages[start]?.role === 'system') start++;
   return start + 1 + (last > prompt ? messages.length - last : 0);
@@ -88,8 +89,8 @@ test('without a step fitContext takes out no group that has room', () => {
     const last = gone.at(-1)!.index;
     const from =
       last > prompt
-        ? request.messages.findLastIndex(({ role }, index) => index <= last && role !== 'tool')
-        : request.messages.findLastIndex(({ role }, index) => index <= last && role === 'user');
+        ? request.messages.findLastIndex((message, index) => index <= last && !isResult(message))
+        : request.messages.findLastIndex((message, index) => index <= last && message.role === 'user' && !isResult(message));
     const back = request.messages.slice(Math.max(from, 0), last + 1).filter((message) => !kept.has(message));
     expect(after + back.reduce((sum, message) => sum + countMessage(message), 0)).toBeGreaterThan(window);
   }
@@ -147,5 +148,6 @@ test('the random requests have what the laws are about', () => {
   expect(requests.some(({ open }) => open.length > 1)).toBe(true);
   expect(all.some((message) => toolUsesOf(message).length > 2)).toBe(true);
   expect(all.some((message) => toolResultsOf(message).some(({ output }) => typeof output !== 'string'))).toBe(true);
+  expect(all.some((message) => message.role === 'user' && isResult(message))).toBe(true);
   expect(arc.perMedia).toBeGreaterThan(0);
 });

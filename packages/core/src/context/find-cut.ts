@@ -99,6 +99,6 @@ function groupEnd(messages: readonly Msg[], start: number): number {
 }
 
 /** A user's message may bring results as well. */
-function isResult({ role, content }: Msg): boolean {
+export function isResult({ role, content }: Msg): boolean {
   return role === 'tool' || content.some(({ type }) => type === 'tool_result');
 }

@@ -5,6 +5,7 @@ import type { AgentOptions } from '../agent/agent-options.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
+import type { ContentBlock } from '../message/content-block.ts';
 import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
@@ -166,6 +167,20 @@ test('a log without marks, as an imported one: a turn begins with each question'
   const { agent, lastSeen } = setUp(['Last.'], successfulTurns(), { memory });
   await agent.call('last');
   expect(lastSeen().map((line) => line.split(': ')[1])).toEqual(['Hello.', 'one', 'more', '1', 'two', '2', 'last']);
+});
+
+test('results that a user’s message brings stay with their calls, and go with them', async () => {
+  const call = assistantMessage([{ type: 'tool_use', id: 'c', name: 'look', input: {} }]);
+  const result: ContentBlock = { type: 'tool_result', toolUseId: 'c', name: 'look', output: 'found', state: 'success' };
+  const brought = userMessage([result, { type: 'text', text: 'Quick!' }], { id: 'brought' });
+  const log = [userMessage('Look.', { id: 'q' }), call, brought, assistantMessage('Found it.', { id: 'a' }), userMessage('So?', { id: 'p' })];
+  const given = { messages: log, tools: [], promptId: 'p' };
+  for (const policy of [successfulTurns(), lastTurns(1)]) expect((await policy(given)).messages).toBe(log);
+  const { messages } = await answersOnly()(given);
+  expect(messages.map(({ id }) => id)).toEqual(['q', 'brought', 'a', 'p']);
+  expect(messages[1]!.content).toEqual([{ type: 'text', text: 'Quick!' }]);
+  const alone = log.with(2, { ...brought, content: [result] });
+  expect((await answersOnly()({ ...given, messages: alone })).messages.map(({ id }) => id)).toEqual(['q', 'a', 'p']);
 });
 
 test('without a prompt the last turn is the current one', () => {

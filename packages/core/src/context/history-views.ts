@@ -1,4 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
+import type { ContentBlock } from '../message/content-block.ts';
 import type { Msg } from '../message/msg.ts';
 import { arc } from '../tokens/arc-profile.ts';
 import type { ContextPolicy } from './context-policy.ts';
@@ -24,20 +25,23 @@ export function lastTurns(count: number): ContextPolicy {
 
 /** Shows of earlier turns what was asked and the text of the last iteration, without tools and thinking (Arc Reactor's history). */
 export function answersOnly(): ContextPolicy {
-  const texts = new WeakMap<Msg, Msg>();
-  const textAlone = (answer: Msg): Msg => {
-    const content = answer.content.filter(({ type }) => type === 'text');
-    if (content.length === answer.content.length) return answer;
+  const parts = new WeakMap<Msg, Msg>();
+  const partOf = (message: Msg, isShown: (block: ContentBlock) => boolean): readonly Msg[] => {
+    const content = message.content.filter(isShown);
+    if (!content.length) return [];
+    if (content.length === message.content.length) return [message];
     // The same object each time: counts and the wire form are cached on it.
-    if (!texts.has(answer)) texts.set(answer, { ...answer, content });
-    return texts.get(answer)!;
+    if (!parts.has(message)) parts.set(message, { ...message, content });
+    return [parts.get(message)!];
   };
   return turnView((turns) =>
     turns.map((turn) => {
       const answer = answerOf(turn);
       return turn.flatMap((message) => {
-        if (message === answer) return textAlone(answer).content.length ? [textAlone(answer)] : [];
-        return message.role === 'user' || message.role === 'system' ? [message] : [];
+        if (message === answer) return partOf(answer, ({ type }) => type === 'text');
+        // A user's message may bring results, whose calls are not shown.
+        if (message.role === 'user') return partOf(message, ({ type }) => type !== 'tool_result');
+        return message.role === 'system' ? [message] : [];
       });
     }),
   );

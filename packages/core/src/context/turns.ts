@@ -1,18 +1,24 @@
 import type { Msg } from '../message/msg.ts';
 import { toolUsesOf } from '../message/message-text.ts';
+import { isResult } from './find-cut.ts';
 
 /**
  * The turns of a conversation: what a user said, and all that came of it. A run marks what it is told with `metadata.runId`, so what
  * was injected into it, or given by a hook, is its turn's, and the same question asked again after a failure begins another. In a log
- * without the mark a turn begins with a user's message behind others. What was observed belongs to the turn after it.
+ * without the mark a turn begins with a user's message behind others. What was observed belongs to the turn after it, results of tools
+ * to the turn of their calls, also where a user's message brings them.
  */
 export function turnsOf(messages: readonly Msg[]): readonly (readonly Msg[])[] {
   const starts: number[] = messages.length ? [0] : [];
   let run: unknown;
   let isOpening = true;
-  for (const [index, { role, metadata }] of messages.entries()) {
-    if (role === 'user') {
-      const runId = metadata?.['runId'];
+  for (const [index, message] of messages.entries()) {
+    const { role, metadata } = message;
+    const runId = metadata?.['runId'];
+    if (isResult(message)) {
+      run = runId ?? run;
+      isOpening = false;
+    } else if (role === 'user') {
       const goesOn = run === undefined ? isOpening : runId === run;
       if (!goesOn) starts.push(index);
       run = runId;

@@ -19,9 +19,11 @@ export function requestFaults(messages: readonly Msg[]): readonly string[] {
   const faults: string[] = [];
   let expected: string[] = [];
   for (const message of messages) {
-    if (message.role !== 'tool' && expected.length) faults.push(`${expected.join()} has no result before ${message.id}`);
-    if (message.role !== 'tool') expected = toolUsesOf(message).map(({ id }) => id);
-    for (const { toolUseId } of toolResultsOf(message)) {
+    const results = toolResultsOf(message);
+    const isResult = message.role === 'tool' || results.length > 0;
+    if (!isResult && expected.length) faults.push(`${expected.join()} has no result before ${message.id}`);
+    if (!isResult) expected = toolUsesOf(message).map(({ id }) => id);
+    for (const { toolUseId } of results) {
       if (expected.shift() !== toolUseId) faults.push(`the result of ${toolUseId} is out of place`);
     }
   }

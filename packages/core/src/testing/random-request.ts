@@ -51,7 +51,10 @@ export function randomRequest(seed: number): RandomRequest {
   };
   const rounds = (): void => {
     for (let left = below(4); left > 0; left -= 1) {
-      for (const call of round()) add('tool', [result(call)]);
+      const calls = round();
+      // An imported log may have a user's message that brings the results, with words beside them.
+      if (chance(0.1)) add('user', [...calls.map(result), ...(chance(0.5) ? blocks() : [])]);
+      else for (const call of calls) add('tool', [result(call)]);
       if (chance(0.1)) add('user', blocks());
     }
   };
