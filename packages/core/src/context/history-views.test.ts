@@ -173,7 +173,13 @@ test('results that a user’s message brings stay with their calls, and go with 
   const call = assistantMessage([{ type: 'tool_use', id: 'c', name: 'look', input: {} }]);
   const result: ContentBlock = { type: 'tool_result', toolUseId: 'c', name: 'look', output: 'found', state: 'success' };
   const brought = userMessage([result, { type: 'text', text: 'Quick!' }], { id: 'brought' });
-  const log = [userMessage('Look.', { id: 'q' }), call, brought, assistantMessage('Found it.', { id: 'a' }), userMessage('So?', { id: 'p' })];
+  const log = [
+    userMessage('Look.', { id: 'q' }),
+    call,
+    brought,
+    assistantMessage('Found it.', { id: 'a' }),
+    userMessage('So?', { id: 'p' }),
+  ];
   const given = { messages: log, tools: [], promptId: 'p' };
   for (const policy of [successfulTurns(), lastTurns(1)]) expect((await policy(given)).messages).toBe(log);
   const { messages } = await answersOnly()(given);

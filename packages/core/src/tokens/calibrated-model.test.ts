@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest';
+import { AgentError } from '../error/agent-error.ts';
 import { userMessage } from '../message/create-message.ts';
 import type { ChatModel, ModelDelta, ModelRequest } from '../model/chat-model.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
+import { fallback } from '../model/fallback.ts';
+import { retry } from '../model/retry.ts';
+import { wrapModel } from '../model/wrap-model.ts';
 import { calibrated } from './calibrated-model.ts';
 import { TokenCalibration } from './token-calibration.ts';
 
@@ -36,6 +40,33 @@ test('each reply teaches the ratio of its model', async () => {
 test('a request with a response schema teaches nothing', async () => {
   const calibration = new TokenCalibration();
   await read(calibrated(scripted(3000), calibration), { ...request, responseSchema: { type: 'object' } });
+  expect(calibration.ratios()).toEqual({});
+});
+
+test('within retries and fallbacks each request is learned from by itself, under the name of the model that answered', async () => {
+  const calibration = new TokenCalibration();
+  const usage = { inputTokens: 3000, outputTokens: 5 };
+  const down = new AgentError('MODEL_SERVER', 'down', { retryable: true });
+  const broken = { deltas: [[{ type: 'finish', reason: 'error', usage }]], error: down } as const;
+  const flaky = new ScriptedModel([broken, broken], { modelId: 'flaky' });
+  const other = new ScriptedModel([{ text: 'Fine.', usage: { ...usage, inputTokens: 2400 } }], { modelId: 'other' });
+  const first = calibrated(flaky, calibration);
+  const whole = wrapModel(
+    first,
+    fallback([calibrated(other, calibration)]),
+    retry({ attempts: 2, afterFirstDelta: true, sleep: async () => {} }),
+  );
+  await read(whole);
+  expect(flaky.requests).toHaveLength(2);
+  expect(calibration.ratios()).toEqual({ flaky: 1.5, other: 1.2 });
+});
+
+test('a reply that does not say what it cost, or nothing, teaches nothing', async () => {
+  const calibration = new TokenCalibration();
+  for (const usage of [undefined, { inputTokens: 0, outputTokens: 0 }]) {
+    const finish: ModelDelta = { type: 'finish', reason: 'stop', ...(usage && { usage }) };
+    await read(calibrated(new ScriptedModel([{ deltas: [[{ type: 'text', id: '0', delta: 'a' }, finish]] }]), calibration));
+  }
   expect(calibration.ratios()).toEqual({});
 });
 

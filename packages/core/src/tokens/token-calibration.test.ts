@@ -62,11 +62,19 @@ test('only a request that was estimated whole is learned from', () => {
     { ...request(1000, 1500), responseSchema: { type: 'object' } },
     { ...request(1000, 1500), usage: undefined },
     { ...request(1000, 1500), messages: [] },
+    { ...request(1000, 1500), usage: { inputTokens: 100, outputTokens: 1, cachedInputTokens: 1400 } },
     ...[0, -5, NaN, Infinity].map((reported) => request(1000, reported)),
   ];
   for (const one of ignored) expect(calibration.observe('m', one)).toBe(false);
   expect(calibration.ratios()).toEqual({});
   expect(calibration.observe('m', request(1000, 1500, [toolResult([{ type: 'text', text: '' }])]))).toBe(true);
+});
+
+test('tokens from a provider’s cache are tokens as well', () => {
+  const calibration = new TokenCalibration();
+  const usage = { inputTokens: 1500, outputTokens: 1, cachedInputTokens: 1400 };
+  expect(calibration.observe('m', { ...request(1000, 0), usage })).toBe(true);
+  expect(calibration.ratioOf('m')).toBe(1.5);
 });
 
 test('tools are part of the estimate', () => {

@@ -51,12 +51,13 @@ export class TokenCalibration {
   }
 
   /**
-   * Learns from a request. False for one that is no measure: with media, with a response schema, without reported tokens, or not
-   * saying which tools were sent.
+   * Learns from a request. False for one that is no measure: with media, with a response schema, without reported tokens, with more
+   * of them from a cache than there were in all, or not saying which tools were sent.
    */
   observe(modelId: string, { messages, tools, responseSchema, usage }: ObservedRequest): boolean {
     const reported = usage?.inputTokens ?? 0;
-    if (!tools || responseSchema || !(reported > 0 && reported < Infinity)) return false;
+    const cached = usage?.cachedInputTokens ?? 0;
+    if (!tools || responseSchema || !(reported > 0 && reported < Infinity) || cached > reported) return false;
     const estimated = countRequest({ messages, tools }, this.#profile);
     if (estimated === 0 || messages.some(hasMedia)) return false;
     const { ratio, requests } = this.#models.get(modelId) ?? { ratio: 1, requests: 0 };
