@@ -170,7 +170,7 @@ test('a log without marks, as an imported one: a turn begins with each question'
 });
 
 test('results that a user’s message brings stay with their calls, and go with them', async () => {
-  const call = assistantMessage([{ type: 'tool_use', id: 'c', name: 'look', input: {} }]);
+  const asking = assistantMessage([{ type: 'tool_use', id: 'c', name: 'look', input: {} }]);
   const result: ContentBlock = { type: 'tool_result', toolUseId: 'c', name: 'look', output: 'found', state: 'success' };
   const brought = userMessage([result, { type: 'text', text: 'Quick!' }], { id: 'brought' });
   const log = [
