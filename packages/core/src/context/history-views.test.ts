@@ -175,7 +175,7 @@ test('results that a user’s message brings stay with their calls, and go with 
   const brought = userMessage([result, { type: 'text', text: 'Quick!' }], { id: 'brought' });
   const log = [
     userMessage('Look.', { id: 'q' }),
-    call,
+    asking,
     brought,
     assistantMessage('Found it.', { id: 'a' }),
     userMessage('So?', { id: 'p' }),
