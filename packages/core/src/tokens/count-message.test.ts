@@ -16,6 +16,8 @@ test('text and thinking count by their text', () => {
     { type: 'text', text: 'y'.repeat(80) },
   ]);
   expect(countMessage(message)).toBe(30);
+  expect(countMessage(message, { ...arc, thinking: false })).toBe(20);
+  expect(countMessages([message, message], { ...arc, thinking: true })).toBe(60);
 });
 
 test('a tool call counts its name and the arguments as the model wrote them', () => {

@@ -65,7 +65,7 @@ function countBlock(block: ContentBlock, profile: TokenProfile): number {
     case 'text':
       return profile.countText(block.text);
     case 'thinking':
-      return profile.countText(block.thinking);
+      return profile.thinking === false ? 0 : profile.countText(block.thinking);
     case 'tool_use':
       return profile.perToolCall + profile.countText(block.name + argumentsOf(block));
     case 'tool_result':

@@ -17,6 +17,11 @@ export interface TokenProfile {
   readonly imagePixels?: number | undefined;
   /** In the place of both; `undefined` for a medium that it leaves to them. */
   countMedia?(block: MediaBlock): number | undefined;
+  /**
+   * Whether a model is sent again what it thought, as those of the AI SDK are; `openai()` does so with `sendThinking` alone, `dashscope()`
+   * never. Default true, so that a request is not longer than estimated.
+   */
+  readonly thinking?: boolean;
   /** What the definitions of tools cost. Default: their JSON. */
   readonly tools?: ToolCosts;
 }
