@@ -194,4 +194,11 @@ test('without a prompt the last turn is the current one', () => {
   const view = (policy: ContextPolicy): readonly string[] => (policy({ messages, tools: [] }) as FittedContext).messages.map(textOf);
   expect(view(lastTurns(0))).toEqual(['two', '2']);
   expect(view(lastTurns(1))).toEqual(['one', '1', 'two', '2']);
+
+  const policy = lastTurns(0);
+  const shown = [2, 4].map((length) => (policy({ messages: messages.slice(0, length), tools: [] }) as FittedContext).messages.map(textOf));
+  expect(shown).toEqual([
+    ['one', '1'],
+    ['two', '2'],
+  ]);
 });

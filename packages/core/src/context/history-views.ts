@@ -62,7 +62,7 @@ function turnView(view: (turns: readonly Turn[]) => readonly Turn[]): ContextPol
 
   // While a call goes on, what came before it stays as it is.
   const split = (messages: Turn, start: number, promptId: string | undefined): Split => {
-    if (last && last.promptId === promptId && standsAt(messages, start, last.past)) return last;
+    if (promptId !== undefined && last?.promptId === promptId && standsAt(messages, start, last.past)) return last;
     const turns = turnsOf(messages.slice(start));
     const current = turns.findLastIndex((turn) => turn.some(({ id }) => id === promptId));
     const earlier = turns.slice(0, current < 0 ? -1 : current);

@@ -5,6 +5,8 @@ import { createMessage } from '../message/create-message.ts';
 import type { Msg } from '../message/msg.ts';
 import { countMessage } from '../tokens/count-message.ts';
 import { estimateTokens } from '../tokens/estimate-tokens.ts';
+import type { FittedContext } from './context-policy.ts';
+import { fitContext } from './fit-context.ts';
 import { twoPhaseTrim } from './two-phase-trim.ts';
 
 interface GoldenMessage {
@@ -37,6 +39,14 @@ test.for(golden)(
     const trimmed = twoPhaseTrim(log, { budget, count: countMessage, prompt, reference: true });
     expect(trimmed.messages.map((message) => message.id)).toEqual(keptIds);
     expect(trimmed.after).toBe(tokens);
+
+    // The policy refuses a window without room, as Arc does.
+    if (maxContextTokens <= maxOutputTokens) return;
+    const system = createMessage('system', systemPrompt, { id: 'system' });
+    const policy = fitContext({ window: maxContextTokens, reserveOutput: maxOutputTokens, reference: true });
+    const fitted = policy({ messages: [system, ...log], tools: [], promptId: log[prompt]?.id }) as FittedContext;
+    expect(fitted.messages.map((message) => message.id)).toEqual(['system', ...keptIds]);
+    expect(fitted.after).toBe(tokens + estimateTokens(systemPrompt));
   },
 );
 
