@@ -55,7 +55,7 @@ export function makeClasses(): Uint8Array {
   for (let i = 0; i < ranges.length; i += 2) classes.fill(ranges[i + 1]!, unit, (unit += ranges[i]!));
   unit = 0x4d_ff;
   for (let i = 0; i < commonHan.length; i++) {
-    const step = commonHan.charCodeAt(i) - 35;
+    const step = (commonHan.charCodeAt(i) + 50) % 92;
     unit += Math.min(step, 90);
     if (step < 91) classes[unit] = HAN_COMMON;
   }

@@ -20,8 +20,8 @@ export function fittedProfile(name: string, weights: string, tools: ToolCosts, p
   }
 }
 
-/** `#` to `~` for -1.43 to 4.43, in steps that grow with the distance from `D`, which is 0. */
+/** `R` to `~`, then `#` to `Q`, for -1.43 to 4.43, in steps that grow with the distance from `s`, which is 0. */
 export function decodeWeight(character: string): number {
-  const steps = character.charCodeAt(0) - 68;
+  const steps = ((character.charCodeAt(0) + 10) % 92) - 33;
   return (steps * Math.abs(steps)) / 760;
 }

@@ -2,22 +2,22 @@
 // whose README names the tokenizers and the texts' sources. A character is a weight (`decodeWeight` in fitted-profile.ts), in the order of
 // the counters (counter.ts, character-class.ts); `npm run tokens:report -- --weights` prints them as numbers.
 
-export const o200kWeights = '[NNNUK1D`]F`0(`aM)^SN]TDNgQSUUYUTWTYUYVWUjfkYZSSgZXfXb[kbjq[a`';
+export const o200kWeights = ".}}}(z`s30u3_W34|X1&}0's}:$&((,('*',(,)*(=9>,-&&:-+9+5.>5=D.43";
 
-export const cl100kWeights = 'YQRAODAD``G_/+]cD(bZjfQDSqv[dafgdigi^``bbmltlhllq^]m]bDjbsscc`';
+export const cl100kWeights = ',$%p~sps33v2^Z06sW5-=9$s&DI.749:7<:<13355@?G?;??D10@05s=5FF663';
 
-export const qwen3Weights = 'WQQJMH*_N\\G`/(]cf,\\afcTDQwlQa_ff`edeX[`WacdagcaafWZbXc`g_`egDo';
+export const qwen3Weights = "*$$y|wY2}/v3^W069[/496's$J?$42993878+.3*4674:6449*-5+63:238:sB";
 
-export const llama3Weights = 'YPPNOD+D`]G`/(^bD*]Ki_WDPXzVVafgdigiVYVbZkltlhljeWZeYc\\jasr[_`';
+export const llama3Weights = ',##}~sZs30v3^W15sY0z<2*s#+M))49:7<:<),)5->?G?;?=8*-8,6/=4FE.23';
 
-export const deepseek3Weights = 'WQQ=RLOF`[H`3&`bU)[PXh[DPokU]U_^X\\\\`SYXY[ibn_c]YnXZbUc_hajn^by';
+export const deepseek3Weights = '*$$l%{~u3.w3bU35(X.#+;.s#B>(0(21+//3&,+,.<5A260,A+-5(62;4=A15L';
 
-export const gemma3Weights = '[NNNVC/^R]J_J3b`^4_VM^[%MdeSPRZVRVSWSVVYSY[]VWVY`SUaVg[fY_oXVt';
+export const gemma3Weights = '.}}})r^1%0y2yb531c2)|1.T|78&#%-)%)&*&)),&,.0)*),3&(4):.9,2B+)G';
 
-export const mistralWeights = 'YOOMTN0_MZHa1$caD2[ODaVDPdeSYW\\\\VXXuWXVXWtntYtWUwVZe]a]j^zpim`';
+export const mistralWeights = ",~~|'}_2|-w4`S64sa.~s4)s#78&,*//)++H*+)+*GAG,G*(J)-8040=1MC<@3";
 
-export const claude3Weights = 'YQR;_OPD`\\Ia;5__e+[Zbi[DSWkZ_]m^\\]a^]a\\]^edgba\\[~Y^h_bNtctkcD`';
+export const claude3Weights = ',$%j2~#s3/x4jd228Z.-5<.s&*>-20@1/04104/0187:54/.Q,1;25}G6G>6s3';
 
-export const claude5Weights = 'VUS1`W:F`XP`57`[d%VYbh_DT\\iZ`]m^\\]a^]`]]^edgba\\\\~Y^h_c`shtmbD`';
+export const claude5Weights = ")(&`3*iu3+#3df3.7T),5;2s'/<-30@1/0410300187:54//Q,1;263F;G@5s3";
 
-export const genericWeights = 'YPPHUN3Q^\\Ia3+``Z+]U]cZDPhgU[Xa\\Y]\\aWZYZZfei_b[[mWZeZb\\kalpaVg';
+export const genericWeights = ',##w(}b$1/x4bZ33-Z0(06-s#;:(.+4/,0/4*-,--98<25..@*-8-5/>4?C4):';

@@ -194,5 +194,5 @@ function makeTables(): Tables {
 }
 
 function makeLevels(): Uint8Array {
-  return Uint8Array.from({ length: ROW * ROW }, (_, i) => (bigramLevels.charCodeAt(i >> 1) >> (i % 2 ? 0 : 3)) & 7);
+  return Uint8Array.from({ length: ROW * ROW }, (_, i) => ((bigramLevels.charCodeAt(i >> 1) - 24) >> (i % 2 ? 0 : 3)) & 7);
 }
