@@ -6,7 +6,7 @@ import { countMessage, countTools } from '../tokens/count-message.ts';
 import { historyFaults, requestFaults } from '../testing/history-faults.ts';
 import { randomOf } from '../testing/random-of.ts';
 import { randomRequest, type RandomRequest } from '../testing/random-request.ts';
-import { ScriptedModel } from '../testing/scripted-model.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { chain } from './chain.ts';
 import { clearToolResults } from './clear-tool-results.ts';
 import type { ContextPolicy, FittedContext } from './context-policy.ts';
@@ -139,6 +139,46 @@ test('a request that grows by one message at a time gives what each would give b
       expect(grown.map((policy) => policy(part))).toEqual(once().map((policy) => policy(part)));
     }
   }
+});
+
+test('a conversation that grows under one chain, whose summaries fail now and then, keeps the laws at each request', async () => {
+  let [summaries, failures] = [0, 0];
+  for (const seed of seeds.slice(0, 150)) {
+    const whole = randomRequest(seed);
+    const random = randomOf(seed + 1000);
+    const window = 200 + Math.floor(random() * 1500);
+    const replies = Array.from({ length: 200 }, (): ScriptedReply =>
+      random() < 0.3 ? { error: new Error('down') } : 'In short: nothing.',
+    );
+    const model = new ScriptedModel(replies);
+    const onError = (): void => void failures++;
+    const summarize = summarizeHistory({ window, reserveOutput: 0, summaryTokens: 60, step: 100, model, onError });
+    const policy = chain(clearToolResults({ keep: 2, every: 2 }), summarize);
+    let promptId = '';
+    for (let length = whole.head + 1; length <= whole.messages.length; length++) {
+      const messages = whole.messages.slice(0, length);
+      const { id, role } = messages.at(-1)!;
+      if (role === 'user' && !isResult(messages.at(-1)!)) promptId = id;
+      const last = messages.findLastIndex((message) => !isResult(message));
+      const results = new Set(
+        messages
+          .slice(last)
+          .flatMap(toolResultsOf)
+          .map(({ toolUseId }) => toolUseId),
+      );
+      const open = toolUsesOf(messages[last]!).flatMap((call) => (results.has(call.id) ? [] : call.id));
+      if (!promptId) continue;
+      const request = { ...whole, messages, promptId, open };
+      const fitted = await policy(request);
+      expect(faults(request, fitted)).toEqual([]);
+      // A system message right behind a summary stays, as one at the head does.
+      const history = fitted.messages.filter((message) => message.role !== 'system');
+      if (fitted.after > window) expect(history.length).toBeLessThanOrEqual(smallest(request) + 1);
+    }
+    summaries += model.requests.length;
+  }
+  expect(failures).toBeGreaterThan(50);
+  expect(summaries).toBeGreaterThan(200);
 });
 
 test('the random requests have what the laws are about', () => {
