@@ -31,5 +31,5 @@ export const ARABIC_RUNS = 19;
 export const INDIC_RUNS = 20;
 export const THAI_RUNS = 21;
 export const HANGUL_RUNS = 22;
-/** A word that is all of a tag, without attributes: `<p>`, `</td>`. */
+/** A word that is all of a tag, without attributes: `<p>`, `</td>`; no parameter of a type, which stands behind a letter: `List<T>`. */
 export const TAGS = 23;

@@ -46,7 +46,7 @@ test('numbers, punctuation, blanks: by runs', () => {
 
 test('tags without attributes, whose word stands between the brackets alone', () => {
   expect(counted('<p>a</p> <tr><td></td></tr>', counter.TAGS)).toEqual([6]);
-  expect(counted('<a href="b">c <!-- d --> x > y, a->b, <e', counter.TAGS)).toEqual([0]);
+  expect(counted('<a href="b">c <!-- d --> x > y, a->b, <e List<String> a/b>', counter.TAGS)).toEqual([0]);
 });
 
 test('runs of one script go on over its rarer letters', () => {

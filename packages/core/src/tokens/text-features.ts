@@ -134,7 +134,7 @@ function countWord(text: string, start: number, { classes, levels, counts }: Tab
   counts[WORDS]!++;
   if (text.charCodeAt(i) === 62) {
     const opener = text.charCodeAt(start - 1);
-    if (opener === 60 || opener === 47) counts[TAGS]!++;
+    if ((opener === 60 || opener === 47) && !(classes[text.charCodeAt(start - 2)]! <= ACCENTED)) counts[TAGS]!++;
   }
   counts[LETTERS]! += letters;
   counts[UPPERCASE]! += uppercase;
