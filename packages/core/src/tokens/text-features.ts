@@ -132,15 +132,19 @@ function countWord(text: string, start: number, { classes, levels, counts }: Tab
   level += levels[pair + EDGE]!;
   const letters = i - start;
   counts[WORDS]!++;
-  if (text.charCodeAt(i) === 62) {
-    const opener = text.charCodeAt(start - 1);
-    if ((opener === 60 || opener === 47) && !(classes[text.charCodeAt(start - 2)]! <= ACCENTED)) counts[TAGS]!++;
-  }
+  if (text.charCodeAt(i) === 62 && opensTag(text, start)) counts[TAGS]!++;
   counts[LETTERS]! += letters;
   counts[UPPERCASE]! += uppercase;
   counts[BIGRAMS]! += level;
   counts[HARD_WORDS]! += Math.max(0, level - 2 * letters - 6);
   return i;
+}
+
+/** Whether a tag's `<` or `</` stands before a word, and no letter before that. */
+function opensTag(text: string, start: number): boolean {
+  const opener = text.charCodeAt(start - 1);
+  const before = text.charCodeAt(start - 2) | 32;
+  return (opener === 60 || opener === 47) && (before < 97 || before > 122);
 }
 
 /** Counts a run of digits, punctuation, spaces, newlines or tabs; gives its end. */
