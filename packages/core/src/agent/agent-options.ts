@@ -73,9 +73,12 @@ export interface CallOptions<T = unknown> extends GenerateOptions {
   readonly signal?: AbortSignal;
   /** The run goes on without a reader; a slow or absent reader does not hold it up. Default false. */
   readonly detached?: boolean;
-  /** Default true: a failure rejects. False: it resolves as a result with reason `error` (Arc Reactor). */
+  /**
+   * Default true: a failure rejects. False: it resolves as a result with reason `error`, a busy agent and a bad input too (Arc Reactor).
+   * Options of a wrong kind reject all the same.
+   */
   readonly throwOnError?: boolean;
-  /** Names of the tools this call may use; default: all that are active. */
+  /** Names of the tools this call may use; default: all that are active. A name that no tool has allows nothing, and is no error. */
   readonly allowTools?: readonly string[];
   /** What tools get for their tokens; wins over the agent's. */
   readonly context?: Iterable<ContextEntry>;

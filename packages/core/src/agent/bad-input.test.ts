@@ -105,6 +105,22 @@ test.each<unknown>([
   expect(await agent.messages()).toEqual([]);
 });
 
+test.each<unknown>(['', ' \n', 42, null, [{ toolUseId: '1', type: 'maybe' }]])(
+  'what is no input is a result where failures are: %j',
+  async (input) => {
+    const { agent } = setUp(['fine']);
+    const options = { throwOnError: false };
+    expect(await agent.call(wrong(input), options)).toMatchObject({ reason: 'error', error: { code: 'INVALID_INPUT' }, iterations: 0 });
+    const events: AgentEvent[] = [];
+    for await (const event of agent.stream(wrong(input), options)) events.push(event);
+    expect(events.map(({ type }) => type)).toEqual(['run-start', 'error', 'run-end']);
+    expect(() => agent.stream(wrong(input))).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));
+    await expect(agent.call('x', wrong<object>({ ...options, signal: 5 }))).rejects.toThrow(failure('INVALID_INPUT', 'signal'));
+    expect([agent.busy, await agent.messages()]).toEqual([false, []]);
+    expect((await agent.call('x')).text).toBe('fine');
+  },
+);
+
 test.each<[what: string, request: unknown]>([
   ['interrupt()', null],
   ['interrupt()', 5],

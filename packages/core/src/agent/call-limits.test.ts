@@ -167,5 +167,5 @@ test.each([
   ['tokens', Number.NaN],
   ['timeoutMs', '5'],
 ])('limits.%s: %s is refused', (key, value) => {
-  expect(() => setUp([], { [key]: value } as never)).toThrow(`ReActAgent: ${key} must be count`);
+  expect(() => setUp([], { [key]: value } as never)).toThrow(`ReActAgent: ${key} must be number >= 0`);
 });

@@ -36,6 +36,25 @@ test('reject: a call and a stream on a busy agent fail at once, and change nothi
   model.assertDone();
 });
 
+test('reject, without throwing: a result like any failure, and nothing of the running call is touched', async () => {
+  const { open, reply } = gate('first');
+  const { agent } = setUp([reply]);
+  const running = agent.call('one');
+  const options = { throwOnError: false };
+  const busy = { reason: 'error', error: { code: 'AGENT_BUSY' }, text: '', usage: { inputTokens: 0, outputTokens: 0 } };
+  expect(await agent.call('two', options)).toMatchObject(busy);
+  expect(await agent.call('two', { ...options, signal: AbortSignal.abort() })).toMatchObject(busy);
+  const types: string[] = [];
+  const stream = agent.stream('three', options);
+  for await (const event of stream) types.push(event.type);
+  expect(types).toEqual(['run-start', 'error', 'run-end']);
+  expect(await stream.result).toMatchObject(busy);
+  expect(agent.busy).toBe(true);
+  open();
+  expect((await running).text).toBe('first');
+  expect((await agent.messages()).map(textOf)).toEqual(['one', 'first']);
+});
+
 test('queue: calls and streams run in the order they came; a failing one holds up nobody', async () => {
   const { open, reply } = gate('first');
   const { agent } = setUp([reply, { error: new Error('down') }, 'third', 'fourth'], { whenBusy: 'queue' });

@@ -67,6 +67,24 @@ test('a policy that fails ends the call with its error', async () => {
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'CONFIGURATION', message: expect.stringContaining('window') as string });
 });
 
+test.each<[string, (request: ContextRequest) => unknown]>([
+  ['a call without its result', ({ messages }) => messages.filter(({ role }) => role !== 'tool')],
+  ['a result without its call', ({ messages }) => messages.filter(({ role }) => role !== 'assistant')],
+  ['what are no messages', () => [{ role: 'user' }]],
+  ['no messages', () => undefined],
+])('a policy that leaves %s fails the call before a model is asked', async (_, cut) => {
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
+  const context = ((request) =>
+    request.messages.length < 3
+      ? { messages: request.messages, removed: 0, before: 0, after: 0 }
+      : { messages: cut(request), removed: 1, before: 2, after: 1 }) as ContextPolicy;
+  const agent = new ReActAgent({ name: 'a', model, tools: [look], context });
+  await expect(agent.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR', message: expect.stringContaining('policy') as string });
+  expect(model.requests).toHaveLength(1);
+  const nothing = new ReActAgent({ name: 'a', model, context: (() => undefined) as never });
+  await expect(nothing.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR', details: { field: 'messages' } });
+});
+
 test('what an output mode tells beside the messages is counted', async () => {
   const before: number[] = [];
   const fitting = fitContext({ window: 9_000 });

@@ -1,3 +1,4 @@
+import type { FittedContext } from '../context/context-policy.ts';
 import type { EventBatch } from '../hook/agent-event.ts';
 import type { Msg } from '../message/msg.ts';
 import type { Run } from './run.ts';
@@ -10,16 +11,18 @@ export async function* fitRequest(run: Run): AsyncGenerator<EventBatch, readonly
   if (!context) return all;
   const head = all.length - run.view.length;
   // `setup` has the model and the session's id.
-  const { messages, usage, removed, before, after } = await context({
-    ...setup,
-    messages: all,
-    head,
-    tools: run.schemas(),
-    promptId,
-    run: run.about,
-    beside: run.output?.beside,
-    signal: run.modelSignal(),
-  });
+  const { messages, usage, removed, before, after }: FittedContext = Object(
+    await context({
+      ...setup,
+      messages: all,
+      head,
+      tools: run.schemas(),
+      promptId,
+      run: run.about,
+      beside: run.output?.beside,
+      signal: run.modelSignal(),
+    }),
+  );
   run.addUsage(usage);
   if (removed || before !== after) yield await run.notify('context-fitted', { removed, before, after });
   return messages;

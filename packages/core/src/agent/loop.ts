@@ -98,7 +98,7 @@ async function* settle(run: Run, input: CallInput): Step {
     run.view.pop();
     yield await run.notify('step-reset', { reason: 'resume' });
   } else if (!more.length && !open.length && last?.role !== 'user' && last?.role !== 'tool') {
-    throw new AgentError('INVALID_INPUT', 'There is nothing to answer: the call needs an input.');
+    throw new AgentError('INVALID_INPUT', 'The call needs an input.');
   }
   await run.append(more);
   const prompt = run.view.findLast(({ role }) => role === 'user');
@@ -136,7 +136,7 @@ function checkDecisions(decisions: readonly Decision[], open: readonly ToolUse[]
       throw new AgentError('INVALID_DECISION', `Tool call "${id}" is not open, of another tool, or decided twice.`);
   }
   if (decisions.length && messages.some(({ content }) => content.some(({ type }) => type !== 'tool_result'))) {
-    throw new AgentError('INVALID_DECISION', 'Decisions and tool results take no other input beside them.');
+    throw new AgentError('INVALID_DECISION', 'Decisions take no other input.');
   }
 }
 

@@ -75,8 +75,9 @@ export class ReActAgent {
   }
 
   /**
-   * Runs to the end. Rejects with an `AgentError`; `AGENT_BUSY` while another call runs. An interrupt and an abort resolve, with
-   * their reason. Without input it goes on from the log: with tool calls that have no result, or after a pause.
+   * Runs to the end. Rejects with an `AgentError`; `AGENT_BUSY` while another call runs, `INVALID_INPUT` for what is no input. With
+   * `throwOnError: false` these are results too; options of a wrong kind always reject. An interrupt and an abort resolve, with their
+   * reason. Without input it goes on from the log: with tool calls that have no result, or after a pause.
    */
   async call<T = unknown>(input?: AgentInput, options: CallOptions<T> = {}): Promise<AgentResult<T>> {
     const driver = this.#start(input, options);
@@ -84,7 +85,10 @@ export class ReActAgent {
     return driver.result;
   }
 
-  /** The same call as events. It starts at the first read, or at once with `detached: true`. */
+  /**
+   * The same call as events. It starts at the first read, or at once with `detached: true`. What is no input throws at once unless
+   * `throwOnError` is false, options of a wrong kind always do: `INVALID_INPUT`.
+   */
   stream<T = unknown>(input?: AgentInput, options: CallOptions<T> = {}): AgentStream<T> {
     const { busy } = this;
     const driver = this.#start(input, options, true);
@@ -154,7 +158,14 @@ export class ReActAgent {
   #start<T>(input: AgentInput | undefined, options: CallOptions<T>, streamed = false): RunDriver<T> {
     checkCall(options);
     const run = new Run(this.#setup, options, new HookDispatcher(this.#hooks));
-    const events = this.#inTurn(run, toCallInput(input, this.#setup), () => driver, streamed);
+    let given: CallInput | undefined;
+    try {
+      given = toCallInput(input, this.#setup);
+    } catch (error) {
+      if (options.throwOnError !== false) throw error;
+      run.failure = error as AgentError;
+    }
+    const events = this.#inTurn(run, given!, () => driver, streamed);
     const driver: RunDriver = new RunDriver({ runId: run.id, events, detached: streamed && options.detached, abort: () => run.abort() });
     return driver as RunDriver<T>;
   }
@@ -168,6 +179,11 @@ export class ReActAgent {
     let tail: typeof turn;
     run.begin();
     try {
+      if (turn && whenBusy === 'reject') run.failure ??= new AgentError('AGENT_BUSY', `The agent "${this.name}" is busy.`);
+      if (run.failure) {
+        if (run.options.throwOnError !== false) throw run.failure;
+        return yield* loop(run, undefined);
+      }
       if (
         turn &&
         whenBusy === 'inject' &&
@@ -178,7 +194,6 @@ export class ReActAgent {
         this.#running.injected.push(...input.messages);
         return await this.#result!();
       }
-      if (turn && whenBusy === 'reject') throw new AgentError('AGENT_BUSY', `The agent "${this.name}" is busy.`);
       this.#tail = tail = Promise.resolve(turn).then(result, result);
       tail.catch(() => {});
       this.#inLine += 1;

@@ -199,8 +199,9 @@ export class Run {
   async modify<K extends AgentEvent['type']>(type: K, fields: EventFields<K>, control?: Partial<HookControl>): Promise<EventOf<K>> {
     const given = this.event(type, fields);
     const event = await this.hooks.modify(given, control);
-    const wrong = event !== given && Object.keys(fields).find((key) => !isFit[key]!(event[key as keyof typeof event]));
-    if (wrong) throw new AgentError('HOOK_ERROR', `A hook left no valid ${wrong} in ${type}.`, { details: { event: type, field: wrong } });
+    const wrong = Object.keys(fields).find((key) => !isFit[key]!(event[key as keyof typeof event]));
+    if (wrong)
+      throw new AgentError('HOOK_ERROR', `A hook or policy left no valid ${wrong} in ${type}.`, { details: { event: type, field: wrong } });
     return event;
   }
 

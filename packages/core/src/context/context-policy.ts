@@ -40,7 +40,7 @@ export interface FittedContext {
 
 /**
  * Makes a request fit the model's window, or shows less of the history. Changes nothing but this request: the log keeps all. Keeps a
- * tool call and its results together.
+ * tool call and its results together; the call fails with `HOOK_ERROR` where it does not, or gives what are no messages.
  */
 export interface ContextPolicy {
   (request: ContextRequest): FittedContext | Promise<FittedContext>;

@@ -26,7 +26,7 @@ import type { JsonObject } from '../message/json.ts';
  * - `MCP_UNREACHABLE`: no connection to an MCP server, or it broke before the answer; or the server failed (5xx, 429).
  * - `MCP_TIMEOUT`: an MCP server did not answer in time.
  * - `MCP_BAD_RESPONSE`: what answers is no MCP server over Streamable HTTP, or says no to the request.
- * - `HOOK_ERROR`: a hook threw and had not declared `onError: 'ignore'`.
+ * - `HOOK_ERROR`: a hook threw and had not declared `onError: 'ignore'`; or a hook or context policy left what is no valid request.
  * - `ABORTED`: the caller's signal was raised.
  * - `STORAGE_QUOTA`: the store is full. `STORAGE_FAILED`: any other failure of the store.
  * - `WORKER_TERMINATED`: the worker is gone. `WORKER_FAILED`: its script could not be loaded or crashed.

@@ -3,11 +3,12 @@ import { AgentError, type AgentErrorCode } from './agent-error.ts';
 /**
  * Throws for a value that is no object, and for its first field that is of none of its kinds. `fields` has them as `key:kind|kind`,
  * with blanks between: a type, `array`, `count` (a number from 0 on), `read()` for something that can do so, `iterator()` for what can
- * be iterated, a word that stands for itself, `?` for a field that may be missing.
+ * be iterated, a word that stands for itself; `|?` at the end for a field that may be missing.
  */
 export function checkFields(code: AgentErrorCode, where: string, value: unknown, fields: string): void {
   const check = (name: string, given: unknown, kinds: string): void => {
-    if (!kinds.split('|').some((kind) => isKind(given, kind))) throw new AgentError(code, `${name} must be ${kinds}.`);
+    if (!kinds.split('|').some((kind) => isKind(given, kind)))
+      throw new AgentError(code, `${name} must be ${kinds.replace('|?', '').replace('count', 'number >= 0')}.`);
   };
   check(where, value, 'object');
   for (const [, key, kinds] of fields.matchAll(/(\w+):(\S+)/g)) check(`${where}: ${key}`, (value as Record<string, unknown>)[key!], kinds!);
