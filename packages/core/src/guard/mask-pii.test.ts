@@ -98,6 +98,6 @@ test.each(['', 'abc', '한국어 😀', 'x'.repeat(55), 'x'.repeat(56), 'x'.repe
   'sha256 of %j is the platform’s',
   async (text) => {
     const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
-    expect(sha256(text)).toBe(Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join(''));
+    expect(sha256()(text)).toBe(Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join(''));
   },
 );

@@ -31,14 +31,17 @@ export function maskPii(options: MaskPiiOptions = {}): InputStage & Required<Pic
   const { kinds = known.flatMap(({ kind }) => (kind === 'ip' ? [] : [kind])), strategy = 'redact', salt = '' } = options;
   const unknown = kinds.find((kind) => !known.some((finder) => finder.kind === kind));
   if (unknown !== undefined) throw new AgentError('CONFIGURATION', `maskPii(): there is no kind ${JSON.stringify(unknown)}.`);
+  const digest = sha256();
+  const hashed = (value: string): string => digest(salt + value).slice(0, 16);
   const finders = known.filter(({ kind }) => kinds.includes(kind));
 
   const find = (text: string): readonly Finding[] => {
+    if (!mayHave.test(text)) return [];
     const plain = withoutDisguise(text);
-    return apart(finders.flatMap((finder) => [...matchesOf(finder, plain.text)])).map(({ kind, start, end }): Finding => {
+    return apart(matchesIn(plain.text, finders)).map(({ kind, start, end }): Finding => {
       const place = { start: plain.at(start), end: plain.at(end - 1) + 1 };
       if (strategy === 'block') return { ...place, reject: 'OUTPUT_REJECTED' };
-      return { ...place, replacement: replacementOf(kind, plain.text.slice(start, end), strategy, salt) };
+      return { ...place, replacement: replacementOf(kind, plain.text.slice(start, end), strategy, hashed) };
     });
   };
   return {
@@ -57,14 +60,23 @@ interface Match {
   end: number;
 }
 
-function* matchesOf({ kind, pattern, accept }: PiiFinder, text: string): Generator<Match> {
-  pattern.lastIndex = 0;
-  for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
-    const length = accept ? accept(match[0]) : match[0].length;
-    if (length) yield { kind, start: match.index, end: match.index + length };
-    // What is none may have one that begins further on.
-    pattern.lastIndex = match.index + (length || 1);
+/** Without any of these there is nothing to find: most of what a model streams is looked through but for them. */
+const mayHave = /[\d@:\uff10-\uff1a\uff20]/;
+
+function matchesIn(text: string, finders: readonly PiiFinder[]): Match[] {
+  const found: Match[] = [];
+  const has = { '@': text.includes('@'), ':': text.includes(':'), digit: /\d/.test(text) };
+  for (const { kind, pattern, needs, accept } of finders) {
+    if (!has[needs]) continue;
+    pattern.lastIndex = 0;
+    for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
+      const length = accept ? accept(match[0]) : match[0].length;
+      if (length) found.push({ kind, start: match.index, end: match.index + length });
+      // What is none may have one that begins further on.
+      pattern.lastIndex = match.index + (length || 1);
+    }
   }
+  return found;
 }
 
 /** In order, with matches that overlap as one, of the kind that begins first. */
@@ -78,10 +90,10 @@ function apart(matches: Match[]): readonly Match[] {
   return found;
 }
 
-function replacementOf(kind: PiiKind, value: string, strategy: 'redact' | 'mask' | 'hash', salt: string): string {
+function replacementOf(kind: PiiKind, value: string, strategy: 'redact' | 'mask' | 'hash', hashed: (value: string) => string): string {
   const label = kind.toUpperCase();
   if (strategy === 'redact') return `[${label}]`;
-  if (strategy === 'hash') return `[${label}:${sha256(salt + kind + value.toLowerCase().replace(/[ ().-]/g, '')).slice(0, 16)}]`;
+  if (strategy === 'hash') return `[${label}:${hashed(kind + value.toLowerCase().replace(/[ ().-]/g, ''))}]`;
   if (kind === 'email') return `${value[0]}***${value.slice(value.indexOf('@'))}`;
   if (kind === 'ip') return value.replace(/[\da-f]+/gi, (group, at: number) => (at ? '*' : group));
   const shown = value.search(/(?:[a-z\d][^a-z\d]*){4}$/i);

@@ -1,16 +1,23 @@
 /** Characters of a card's number at the beginning of the match; 0 where there is none. A last short group may be another number. */
 export function cardLength(match: string): number {
-  if (luhnOk(match)) return match.length;
-  const four = /^(?:\d{4}[ -]){3}\d{4}(?=[ -])/.exec(match)?.[0] ?? '';
-  return luhnOk(four) ? four.length : 0;
+  if (luhnOk(match, match.length)) return match.length;
+  // Four groups of four, and the short one.
+  return match.length > 19 && luhnOk(match, 19) ? 19 : 0;
 }
 
 /** The check sum of payment cards. One digit all over is none. */
-function luhnOk(match: string): boolean {
-  const digits = digitsOf(match);
-  if (digits.every((digit) => digit === digits[0])) return false;
-  const sum = digits.toReversed().reduce((total, digit, index) => total + (index % 2 ? (digit > 4 ? digit * 2 - 9 : digit * 2) : digit), 0);
-  return sum % 10 === 0;
+function luhnOk(match: string, end: number): boolean {
+  let sum = 0;
+  let count = 0;
+  let differ = false;
+  for (let at = end - 1; at >= 0; at--) {
+    const digit = match.charCodeAt(at) - zero;
+    if (digit < 0) continue;
+    differ ||= match[at] !== match[0];
+    const weighed = count++ % 2 ? digit * 2 : digit;
+    sum += weighed > 9 ? weighed - 9 : weighed;
+  }
+  return differ && sum % 10 === 0;
 }
 
 /**
@@ -18,19 +25,24 @@ function luhnOk(match: string): boolean {
  * need not, as numbers given out since October 2020 have none.
  */
 export function rrnOk(match: string): boolean {
-  const digits = digitsOf(match);
-  const century = [18, 19, 19, 20, 20, 19, 19, 20, 20][digits[6]!]!;
-  if (!dateOk(`${century}${digits.slice(0, 6).join('')}`)) return false;
+  const tail = match.length - 7;
+  const century = centuries[match.charCodeAt(tail) - zero]!;
+  if (!dateOk(century * 100 + numberAt(match, 0, 2), numberAt(match, 2, 4), numberAt(match, 4, 6))) return false;
   if (match.length > 13) return true;
-  const sum = digits.slice(0, 12).reduce((total, digit, index) => total + digit * ((index % 8) + 2), 0);
-  return (11 - (sum % 11)) % 10 === digits[12];
+  let sum = 0;
+  for (let at = 0; at < 12; at++) sum += (match.charCodeAt(at) - zero) * ((at % 8) + 2);
+  return (11 - (sum % 11)) % 10 === match.charCodeAt(12) - zero;
 }
+
+/** By the digit after the date. */
+const centuries = [18, 19, 19, 20, 20, 19, 19, 20, 20];
 
 /** China's resident identity number: its date and ISO 7064 MOD 11-2. */
 export function cnIdOk(match: string): boolean {
-  if (!dateOk(match.slice(6, 14))) return false;
-  const sum = digitsOf(match.slice(0, 17)).reduce((total, digit, index) => total + digit * (2 ** (17 - index) % 11), 0);
-  return '10X98765432'[sum % 11] === match[17]!.toUpperCase();
+  if (!dateOk(numberAt(match, 6, 10), numberAt(match, 10, 12), numberAt(match, 12, 14))) return false;
+  let sum = 0;
+  for (let at = 0; at < 17; at++) sum = sum * 2 + (match.charCodeAt(at) - zero);
+  return '10X98765432'[(sum * 2) % 11] === match[17]!.toUpperCase();
 }
 
 /** Letters and digits of an IBAN by its country (ISO 13616). */
@@ -43,10 +55,11 @@ export function ibanLength(match: string): number {
   if (country < 0) return 0;
   const length = +ibanLengths.slice(country + 2, country + 4);
   let end = 0;
-  for (let left = length; left && end < match.length; end++) if (!/[ -]/.test(match[end]!)) left -= 1;
-  const iban = match.slice(0, end).replace(/[ -]/g, '').toUpperCase();
-  const ends = end === match.length || /[ -]/.test(match[end]!);
-  return ends && iban.length === length && mod97(iban.slice(4) + iban.slice(0, 4)) === 1 ? end : 0;
+  for (let left = length; left; end++) {
+    if (end === match.length) return 0;
+    if (!isGap(match, end)) left -= 1;
+  }
+  return (end === match.length || isGap(match, end)) && mod97(match, 0, mod97(match, 4, 0, end), 4) === 1 ? end : 0;
 }
 
 /** Eight groups, or fewer around one `::` with at least three of them: `::1` and `a::b` are other things as well. */
@@ -58,21 +71,35 @@ export function isIpv6(match: string): boolean {
   return halves.length === 2 && groups.length >= 3 && groups.length <= 7 && !/^:[^:]|[^:]:$/.test(match);
 }
 
-/** Whether a date written as YYYYMMDD exists. */
-function dateOk(date: string): boolean {
-  const [year, month, day] = [+date.slice(0, 4), +date.slice(4, 6), +date.slice(6, 8)];
-  return month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
+/** Whether a date exists. */
+function dateOk(year: number, month: number, day: number): boolean {
+  if (month < 1 || month > 12 || day < 1) return false;
+  return day <= 28 || day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
 }
 
-function mod97(text: string): number {
-  let rest = 0;
-  for (const char of text) {
-    const value = Number.parseInt(char, 36);
-    rest = (rest * (value > 9 ? 100 : 10) + value) % 97;
+/** What is left of a number by 97 that begins with `rest` and goes on with those characters, a letter as two digits (A is 10). */
+function mod97(text: string, from: number, rest: number, end: number): number {
+  let left = rest;
+  for (let at = from; at < end; at++) {
+    if (isGap(text, at)) continue;
+    const code = text.charCodeAt(at);
+    left = code < letterA ? (left * 10 + code - zero) % 97 : (left * 100 + (code & upper) - letterA + 10) % 97;
   }
-  return rest;
+  return left;
 }
 
-function digitsOf(text: string): readonly number[] {
-  return Array.from(text.replace(/\D/g, ''), Number);
+function isGap(text: string, at: number): boolean {
+  return text[at] === ' ' || text[at] === '-';
 }
+
+/** The number that the digits there say. */
+function numberAt(text: string, from: number, end: number): number {
+  let number = 0;
+  for (let at = from; at < end; at++) number = number * 10 + text.charCodeAt(at) - zero;
+  return number;
+}
+
+/** Code units; `upper` takes the difference between the cases out of a letter. */
+const zero = 48;
+const letterA = 65;
+const upper = ~32;

@@ -6,6 +6,8 @@ export type PiiKind = 'email' | 'phone' | 'card' | 'iban' | 'rrn' | 'cn-id' | 's
 export interface PiiFinder {
   readonly kind: PiiKind;
   readonly pattern: RegExp;
+  /** What each match has: a text without it need not be searched. */
+  readonly needs: '@' | ':' | 'digit';
   /** Characters of the match that are meant; 0 for a match that is none. Default: all. */
   readonly accept?: (match: string) => number;
 }
@@ -13,33 +15,45 @@ export interface PiiFinder {
 /** In order: where two find the same, the first names it. */
 export function piiFinders(): readonly PiiFinder[] {
   return [
-    { kind: 'email', pattern: /(?<![\w.%+-])[\w.%+-]{1,64}@(?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.){1,8}[a-z]{2,24}(?![a-z\d])/gi },
-    { kind: 'iban', pattern: /(?<![a-z\d])[a-z]{2}\d{2}(?:[ -]?[a-z\d]{4}){2,7}(?:[ -]?[a-z\d]{1,3})?(?![a-z\d])/gi, accept: ibanLength },
+    {
+      kind: 'email',
+      needs: '@',
+      pattern: /(?<![\w.%+-])[\w.%+-]{1,64}@(?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.){1,8}[a-z]{2,24}(?![a-z\d])/gi,
+    },
+    {
+      kind: 'iban',
+      needs: 'digit',
+      pattern: /(?<![a-z\d])[a-z]{2}\d{2}(?:[ -]?[a-z\d]{4}){2,7}(?:[ -]?[a-z\d]{1,3})?(?![a-z\d])/gi,
+      accept: ibanLength,
+    },
     {
       kind: 'cn-id',
+      needs: 'digit',
       pattern: /(?<!\d)[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])\d{3}[\dx](?![a-z\d])/gi,
       accept: all(cnIdOk),
     },
-    { kind: 'rrn', pattern: /(?<![\d-])\d{6}[ -]{0,3}[1-8]\d{6}(?![\d-])/g, accept: all(rrnOk) },
+    { kind: 'rrn', needs: 'digit', pattern: /(?<![\d-])\d{6}[ -]{0,3}[1-8]\d{6}(?![\d-])/g, accept: all(rrnOk) },
     {
       kind: 'card',
+      needs: 'digit',
       pattern:
         /(?<!\d)(?:\d{4}([ -]?)\d{4}\1\d{4}\1\d{4}(?:\1\d{1,3})?|3[47]\d{2}([ -]?)\d{6}\2\d{5}|3\d{3}([ -]?)\d{6}\3\d{4}|\d{13,19})(?!\d)/g,
       accept: cardLength,
     },
-    { kind: 'ssn', pattern: /(?<![\d-])(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\d-])/g },
+    { kind: 'ssn', needs: 'digit', pattern: /(?<![\d-])(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\d-])/g },
     {
       kind: 'phone',
+      needs: 'digit',
       pattern: /(?<![\w+])(?:\+|00)[1-9]\d{0,2}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{1,4}(?:[ .-]?\d{2,4}){1,4}(?!\d)/g,
       accept: (match) => (/^(?:\D*\d){8,15}\D*$/.test(match) ? match.length : 0),
     },
     // Korea, Japan, and others with a leading 0; China's mobiles; North America.
-    { kind: 'phone', pattern: /(?<![\d.-])\(?0[1-9]\d{0,2}\)?[ .-]\d{3,4}[ .-]\d{4}(?![ .-]?\d)/g },
-    { kind: 'phone', pattern: /(?<![\d.-])0(?:1[016-9]\d{7,8}|[789]0\d{8})(?!\d)/g },
-    { kind: 'phone', pattern: /(?<![\d.-])1[3-9]\d([ -]?)\d{4}\1\d{4}(?![\d-])/g },
-    { kind: 'phone', pattern: /(?<![\d.-])(?:\([2-9]\d{2}\) ?|[2-9]\d{2}[.-])[2-9]\d{2}[.-]\d{4}(?![\d-])/g },
-    { kind: 'ip', pattern: /(?<![\d.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?!\d|\.\d)/g },
-    { kind: 'ip', pattern: /(?<![\w:.])[\da-f]{0,4}:[\da-f:]{2,36}(?![\w:])/gi, accept: all(isIpv6) },
+    { kind: 'phone', needs: 'digit', pattern: /(?<![\d.-])\(?0[1-9]\d{0,2}\)?[ .-]\d{3,4}[ .-]\d{4}(?![ .-]?\d)/g },
+    { kind: 'phone', needs: 'digit', pattern: /(?<![\d.-])0(?:1[016-9]\d{7,8}|[789]0\d{8})(?!\d)/g },
+    { kind: 'phone', needs: 'digit', pattern: /(?<![\d.-])1[3-9]\d([ -]?)\d{4}\1\d{4}(?![\d-])/g },
+    { kind: 'phone', needs: 'digit', pattern: /(?<![\d.-])(?:\([2-9]\d{2}\) ?|[2-9]\d{2}[.-])[2-9]\d{2}[.-]\d{4}(?![\d-])/g },
+    { kind: 'ip', needs: 'digit', pattern: /(?<![\d.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?!\d|\.\d)/g },
+    { kind: 'ip', needs: ':', pattern: /(?<![\w:.])[\da-f]{0,4}:[\da-f:]{2,36}(?![\w:])/gi, accept: all(isIpv6) },
   ];
 }
 

@@ -1,13 +1,18 @@
-/** SHA-256 of a text's UTF-8, as hex. The platform's own is asynchronous, which masking text in mid-stream cannot be. */
-export function sha256(text: string): string {
+/** SHA-256 of texts' UTF-8, as hex. The platform's own is asynchronous, which masking text in mid-stream cannot be. */
+export function sha256(): (text: string) => string {
+  const constants = primes(64).map((prime) => fraction(Math.cbrt(prime)));
+  const begin = Uint32Array.from(primes(8), (prime) => fraction(Math.sqrt(prime)));
+  return (text) => digest(text, constants, begin);
+}
+
+function digest(text: string, constants: readonly number[], begin: Uint32Array): string {
   const bytes = new TextEncoder().encode(text);
   const words = new Uint32Array((((bytes.length + 8) >> 6) + 1) << 4);
   for (const [index, byte] of bytes.entries()) words[index >> 2]! |= byte << (24 - (index % 4) * 8);
   words[bytes.length >> 2]! |= 0x80 << (24 - (bytes.length % 4) * 8);
   words[words.length - 2] = Math.floor(bytes.length / 2 ** 29);
   words[words.length - 1] = bytes.length << 3;
-  const constants = primes(64).map((prime) => fraction(Math.cbrt(prime)));
-  const hash = Uint32Array.from(primes(8), (prime) => fraction(Math.sqrt(prime)));
+  const hash = begin.slice();
   const schedule = new Uint32Array(64);
   for (let block = 0; block < words.length; block += 16) {
     for (let i = 0; i < 64; i++) {
@@ -24,7 +29,14 @@ export function sha256(text: string): string {
       const choice = (e & f) ^ (~e & g);
       const first = (h + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + choice + constants[i]! + schedule[i]!) | 0;
       const second = ((rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0;
-      [h, g, f, e, d, c, b, a] = [g, f, e, (d + first) | 0, c, b, a, (first + second) | 0];
+      h = g;
+      g = f;
+      f = e;
+      e = (d + first) | 0;
+      d = c;
+      c = b;
+      b = a;
+      a = (first + second) | 0;
     }
     for (const [index, value] of [a, b, c, d, e, f, g, h].entries()) hash[index]! += value;
   }
