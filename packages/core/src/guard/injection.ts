@@ -54,7 +54,7 @@ function isFound(raw: string, patterns: readonly InjectionPattern[]): boolean {
 
 /** What stands in the text as base64, where it is text; in pieces of whole groups, as a run may be as long as the text. */
 function decoded(raw: string): string {
-  const joined = withoutInvisible(raw).replace(/(?<=[A-Za-z0-9+/]{20})\r?\n(?=[A-Za-z0-9+/])/g, '');
+  const joined = withoutInvisible(raw).replace(/\r?\n(?<=[A-Za-z0-9+/]{20}\r?\n)(?=[A-Za-z0-9+/])/g, '');
   const found = joined.match(/[A-Za-z0-9+/]{20,4000}/g) ?? [];
   return found.map(decodeBase64).join('');
 }

@@ -18,7 +18,7 @@ export function plainText(raw: string): PlainText {
       return (text ??= fold(raw));
     },
     get words() {
-      return (words ??= singleBlanks(` ${this.text.replace(/[^\p{L}\p{N}]/gu, ' ')} `));
+      return (words ??= singleBlanks(` ${this.text.replace(/[^\p{L}\p{N}]{1,1000}/gu, ' ')} `));
     },
     get letters() {
       return (letters ??= this.words.replaceAll(' ', ''));
@@ -36,7 +36,7 @@ function fold(raw: string): string {
   return singleBlanks(
     withoutInvisible(raw)
       // Normalising sorts each run of marks, which takes the square of its length.
-      .replace(/(?<=\p{M}{4})\p{M}/gu, '')
+      .replace(/\p{M}(?<=\p{M}{5})/gu, '')
       // Arabic ligatures that are up to 18 letters long.
       .replace(/[\ufdf0-\ufdff]/g, ' ')
       .normalize('NFKC')
@@ -47,7 +47,8 @@ function fold(raw: string): string {
         if (plain === undefined) latin.set(letter, (plain = toLatin(letter)));
         return plain;
       })
-      .replace(/[\s\u2800]/g, ' '),
+      // What is a blank already is left alone: putting in as many takes longer than all the rest.
+      .replace(/[^\S ]|\u2800/g, ' '),
   );
 }
 
