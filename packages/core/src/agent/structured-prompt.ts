@@ -26,7 +26,7 @@ export function promptOutput(run: Run, { schema, attempts, responseSchema, forma
     if (!system || system.before !== before) system = { before, message: withInstruction(run, before, told) };
     const isOffered = (responseSchema ?? !request.tools.length) && schema.jsonSchema['type'] === 'object';
     const messages = [system.message, ...(before ? rest : request.messages)];
-    return { ...request, messages, ...(isOffered && { responseSchema: schema.jsonSchema }) };
+    return { ...request, messages, replyIs: 'value', ...(isOffered && { responseSchema: schema.jsonSchema }) };
   };
 
   return {

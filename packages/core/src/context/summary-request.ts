@@ -22,7 +22,7 @@ export async function requestSummary(request: SummaryRequest): Promise<string> {
   const before = summary === undefined ? '' : `${enclose('summary_so_far', summary)}\n`;
   const messages = [systemMessage(instruction), userMessage(before + enclose('conversation', conversation))];
   let text = '';
-  for await (const deltas of model.stream({ ...generate, messages, tools: [] }, { signal, run })) {
+  for await (const deltas of model.stream({ ...generate, messages, tools: [], replyIs: 'note' }, { signal, run })) {
     signal.throwIfAborted();
     for (const delta of deltas) {
       if (delta.type === 'text') text += delta.delta;

@@ -13,6 +13,8 @@ export interface GuardedReplyOptions {
   readonly thinking: boolean;
   readonly report: Report;
   readonly act: (action: OutputAction) => void;
+  /** Whether the text is a value. */
+  readonly isValue: boolean;
   readonly run?: RunInfo | undefined;
 }
 
@@ -89,7 +91,7 @@ export class GuardedReply {
 
   /** The reply has ended: looks at the whole of it. */
   async settle(retries: number): Promise<Settled> {
-    const { rules, report, act, run } = this.#options;
+    const { rules, report, act, isValue, run } = this.#options;
     const warnings: JsonObject[] = [];
     for (const text of this.#texts) text.final = text.raw;
     const values = [...this.#values.values()].filter(({ isAnswer }) => isAnswer);
@@ -99,21 +101,19 @@ export class GuardedReply {
         if (after !== before) did.add('changed');
         return after;
       };
-      for (const text of this.#texts) text.final = noted(text.final, this.#masked(rule, text.final));
-      for (const value of values) {
-        value.final = noted(
-          value.final,
-          mapJson(value.final, (text) => this.#masked(rule, text)),
-        );
-      }
+      const masked = (text: string): string => this.#masked(rule, text);
+      for (const text of this.#texts) text.final = noted(text.final, isValue ? mapJson(text.final, masked) : masked(text.final));
+      for (const value of values) value.final = noted(value.final, mapJson(value.final, masked));
       const said = values.map((value) => ({
         text: value.final,
         callsTools: false,
+        isValue: true,
         put: (text: string): void => void (value.final = text),
       }));
-      said.push({ text: this.#text(), callsTools: this.#callsTools, put: (text) => this.#replace(text) });
-      for (const { text, callsTools, put } of rule.review ? said : []) {
-        const review = await reviewOf(rule, text, { callsTools, retries, run }, report);
+      const isAnswer = isValue && !this.#callsTools;
+      said.push({ text: this.#text(), callsTools: this.#callsTools, isValue: isAnswer, put: (text) => this.#replace(text) });
+      for (const { text, callsTools, isValue: isOne, put } of rule.review ? said : []) {
+        const review = await reviewOf(rule, text, { callsTools, isValue: isOne, retries, run }, report);
         if ('retry' in review) {
           act({ rule: rule.name, action: 'retried' });
           return { deltas: [], text, question: review.retry };

@@ -115,7 +115,7 @@ test('a stage that never answers is left when the call is aborted', async () => 
 test('a stage is told what each call cost, a failed one too, and cannot change how it ended', async () => {
   const after = vi.fn().mockRejectedValueOnce(new Error('down')).mockResolvedValue(undefined);
   const onError = vi.fn();
-  const model = new ScriptedModel(['one', { text: 'two', error: new Error('broken') }], { modelId: 'm' });
+  const model = new ScriptedModel(['one', { error: new Error('broken') }], { modelId: 'm' });
   const agent = new ReActAgent({ name: 'a', model, userId: 'ann', extensions: [inputGuards([{ ...pass, after }], { onError })] });
   expect(await agent.call('Hi')).toMatchObject({ text: 'one' });
   await expect(agent.call('Hi')).rejects.toThrow('broken');

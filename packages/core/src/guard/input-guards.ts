@@ -7,12 +7,18 @@ import { isRecord } from '../message/is-record.ts';
 import type { Msg } from '../message/msg.ts';
 import { parseMessages } from '../message/validate-message.ts';
 import { abortable } from '../model/abortable.ts';
+import { addUsage } from '../model/usage.ts';
+import { arc } from '../tokens/arc-profile.ts';
+import type { TokenProfile } from '../tokens/token-profile.ts';
 import type { InputStage, StageRejection } from './input-stage.ts';
+import { UnreportedUsage } from './unreported-usage.ts';
 
 /** The words of rejections are `errorMessage`'s. */
 export interface GuardOptions extends ErrorMessageOptions {
   /** Told what a stage or rule threw: nobody else is. Default: `console.warn`. */
   readonly onError?: (error: unknown, stage: string) => void;
+  /** Estimates what a model request cost where no provider says so, as of a reply that was cut off; default `arc`. */
+  readonly profile?: TokenProfile;
 }
 
 /**
@@ -25,6 +31,7 @@ export function inputGuards(stages: readonly InputStage[], options: GuardOptions
   checkGuardOptions('inputGuards()', options);
   for (const stage of stages)
     checkFields('CONFIGURATION', 'A stage of inputGuards()', stage, 'name:string check:function after:function|?');
+  const { profile = arc } = options;
   const report = reporter(options);
   return {
     async guard(input, context) {
@@ -41,14 +48,25 @@ export function inputGuards(stages: readonly InputStage[], options: GuardOptions
     ...(stages.some(({ after }) => after) && {
       wrapCall: (next) =>
         async function* (run, input) {
+          const unreported = new UnreportedUsage(profile);
+          const events = next(run, input);
           try {
-            return yield* next(run, input);
+            for (;;) {
+              const { done, value } = await events.next();
+              if (done) return value;
+              // Words of ours follow an interrupt.
+              if (!run.cut) for (const event of value) unreported.see(event, run.usage);
+              yield value;
+            }
           } finally {
+            // For who leaves early.
+            await events.return(undefined as never);
             const { modelId } = run.setup.model;
             const context: GuardContext = { ...run.about, signal: run.signal };
+            const usage = addUsage(run.usage, unreported.total(run.usage));
             for (const stage of stages) {
               try {
-                await stage.after?.({ usage: run.usage, modelId }, context);
+                await stage.after?.({ usage, modelId }, context);
               } catch (error) {
                 report(error, stage.name);
               }
@@ -61,7 +79,7 @@ export function inputGuards(stages: readonly InputStage[], options: GuardOptions
 
 /** Throws `CONFIGURATION`. */
 export function checkGuardOptions(where: string, options: unknown): void {
-  checkFields('CONFIGURATION', where, options, 'locale:string|? messages:object|? onError:function|?');
+  checkFields('CONFIGURATION', where, options, 'locale:string|? messages:object|? onError:function|? profile:countText()|?');
 }
 
 /** Tells who listens what was thrown; a listener that throws changes nothing. */

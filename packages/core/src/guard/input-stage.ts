@@ -16,7 +16,10 @@ export interface StageRejection {
 
 /** What a call cost that has ended. */
 export interface EndedCall {
-  /** Summed over all its model requests, as the provider reported them. */
+  /**
+   * Summed over all its model requests, as the provider reported them; estimated for those of which it did not: a reply that was cut off
+   * after its first words, or any of a provider that never does.
+   */
   readonly usage: Usage;
   /** Of the agent's model. */
   readonly modelId: string;

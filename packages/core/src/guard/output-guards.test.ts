@@ -6,6 +6,9 @@ import { ReActAgent } from '../agent/react-agent.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import type { AgentEvent } from '../hook/agent-event.ts';
 import type { JsonValue } from '../message/json.ts';
+import { summarizeHistory } from '../context/summarize-history.ts';
+import { InMemoryMemory } from '../memory/in-memory-memory.ts';
+import { assistantMessage, userMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
 import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
 import { randomOf } from '../testing/random-of.ts';
@@ -366,6 +369,41 @@ test('a value by JSON text is guarded before it is read', async () => {
   const { agent } = setUp(['{"code":"secret-1234"}'], [secret]);
   const schema = { type: 'object', properties: { code: { type: 'string' } } } as const;
   expect(await agent.call('Hi', { output: structured(schema, { mode: 'prompt' }) })).toMatchObject({ output: { code: '***' } });
+});
+
+test('a number in a value by JSON text is masked so that it stays a value', async () => {
+  const { agent } = setUp(['{"card": 4111111111111111, "to": "ann@example.com"}'], [maskPii()]);
+  const result = await agent.call('Hi', { output: jsonMode() });
+  expect(result.output).toEqual({ card: '[CARD]', to: '[EMAIL]' });
+});
+
+test.each([
+  [
+    'by a tool',
+    structured(z.object({ word: z.string() })),
+    { toolCalls: [{ name: 'generate_response', input: { word: 'x'.repeat(50) } }] },
+  ],
+  ['by JSON text', jsonMode(), `{"word":"${'x'.repeat(50)}"}`],
+])('a value that is too long is rejected, never cut: %s', async (_, output, reply) => {
+  const seen: unknown[] = [];
+  const { agent } = setUp([reply], [outputLength({ max: 20, onViolation: (violation) => seen.push(violation) })]);
+  const result = await agent.call('Hi', { output });
+  const details = { category: 'OUTPUT_REJECTED', stage: 'outputLength', length: 61, max: 20 };
+  expect(result).toMatchObject({ reason: 'rejected', error: { code: 'GUARD_REJECTED', details } });
+  expect(seen).toEqual([{ rule: 'max', value: 61, limit: 20 }]);
+  const fits = setUp(['{"a":1}'], [outputLength({ max: 20 })]);
+  expect((await fits.agent.call('Hi', { output: jsonMode() })).output).toEqual({ a: 1 });
+});
+
+test('a summary of the history is for the model alone: no rule holds for it', async () => {
+  const history = Array.from({ length: 6 }, (_, n) => [userMessage(`q${n} ${'word '.repeat(60)}`), assistantMessage(`a${n}`)]).flat();
+  const model = new ScriptedModel(['A forbidden summary.', 'A long enough answer.', 'Another forbidden answer.']);
+  const context = summarizeHistory({ window: 500, reserveOutput: 50, summaryTokens: 50 });
+  const extensions = [outputGuards([never, outputLength({ min: 21, mode: 'fail' })])];
+  const agent = new ReActAgent({ name: 'a', model, extensions, context, memory: new InMemoryMemory(history) });
+  expect(await agent.call('Hi')).toMatchObject({ reason: 'stop', text: 'A long enough answer.' });
+  expect(model.requests[1]!.messages.map(textOf).join()).toContain('A forbidden summary.');
+  expect(await agent.call('Hi')).toMatchObject({ reason: 'rejected' });
 });
 
 test('a reply that is rejected in mid-stream is not read to its end', async () => {

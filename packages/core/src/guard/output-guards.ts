@@ -5,10 +5,12 @@ import { tell } from '../error/tell.ts';
 import { assistantMessage, userMessage } from '../message/create-message.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../model/chat-model.ts';
 import { addUsage, type Usage } from '../model/usage.ts';
+import { arc } from '../tokens/arc-profile.ts';
 import { GuardedReply, type GuardedReplyOptions } from './guarded-reply.ts';
 import { checkGuardOptions, rejectionError, reporter, type GuardOptions } from './input-guards.ts';
 import type { OutputAction, OutputRule } from './output-rule.ts';
 import { RuleRejection } from './run-rule.ts';
+import { estimateUsage, saidIn } from './unreported-usage.ts';
 
 export interface OutputGuardOptions extends GuardOptions {
   /**
@@ -26,7 +28,8 @@ export interface OutputGuardOptions extends GuardOptions {
  * Has each reply keep to the rules, in their order, streamed or not: what hooks, readers and the log get has been looked at. Text, and
  * the strings and numbers of a value that `structured()` gets by its tool; other tool calls and media pass. At its end the whole reply is looked at once more; where something that was given out has to change all the
  * same, a `step-reset` takes it back. A rejected reply ends the call with reason `rejected` and `error.code` `GUARD_REJECTED`, nothing of
- * it stays; a rule that throws is a rejection. Goes before extensions that retry or change models, so that it sees what they give.
+ * it stays; a rule that throws is a rejection. What was cut off has its cost estimated. Summaries of `summarizeHistory` pass: only the model
+ * sees them, and what it then says is looked at. Goes before extensions that retry or change models, so that it sees what they give.
  */
 export function outputGuards(rules: readonly OutputRule[], options: OutputGuardOptions = {}): Extension {
   checkFields('CONFIGURATION', 'outputGuards()', { rules }, 'rules:array');
@@ -38,7 +41,7 @@ export function outputGuards(rules: readonly OutputRule[], options: OutputGuardO
   }
   const { lookahead = 64, thinking = false } = options;
   const report = reporter(options);
-  const settingsOf = ({ run }: ModelContext): GuardedReplyOptions => {
+  const settingsOf = ({ run }: ModelContext): Omit<GuardedReplyOptions, 'isValue'> => {
     const act = (action: OutputAction): void => tell(options.onAction, { ...action, ...(run && { run }) });
     return { rules, lookahead, thinking, report, act, run };
   };
@@ -47,7 +50,8 @@ export function outputGuards(rules: readonly OutputRule[], options: OutputGuardO
       provider: next.provider,
       modelId: next.modelId,
       features: { ...next.features, guarded: true },
-      stream: (request, context) => guard(next, request, context, settingsOf(context), options),
+      stream: (request, context) =>
+        request.replyIs === 'note' ? next.stream(request, context) : guard(next, request, context, settingsOf(context), options),
     }),
   };
 }
@@ -56,15 +60,17 @@ async function* guard(
   next: ChatModel,
   request: ModelRequest,
   context: ModelContext,
-  settings: GuardedReplyOptions,
+  settings: Omit<GuardedReplyOptions, 'isValue'>,
   options: GuardOptions,
 ): AsyncGenerator<readonly ModelDelta[]> {
   let asked = request;
   let spent: Usage | undefined;
   for (let retries = 0; ; retries++) {
-    const reply = new GuardedReply(settings);
+    const reply = new GuardedReply({ ...settings, isValue: request.replyIs === 'value' });
+    let said = '';
     try {
       for await (const batch of next.stream(asked, context)) {
+        said += saidIn(batch);
         const deltas = reply.take(batch);
         if (deltas.length) yield deltas;
       }
@@ -78,14 +84,14 @@ async function* guard(
       const messages = [...request.messages, ...(text ? [assistantMessage(text)] : []), userMessage(question)];
       asked = { ...request, messages };
     } catch (thrown) {
-      if (!(thrown instanceof RuleRejection)) throw thrown;
-      settings.act({ rule: thrown.rule, action: 'rejected' });
-      const usage = total(spent, reply.finish?.usage);
-      const last: ModelDelta[] = reply.given ? [{ type: 'reset', reason: 'guard' }] : [];
-      // What was rejected has been paid for.
-      if (usage) last.push({ type: 'finish', reason: 'rejected', usage });
+      // What failed or was rejected has been paid for.
+      const usage = total(spent, reply.finish?.usage ?? (said ? estimateUsage(asked, said, options.profile ?? arc) : undefined));
+      const isRejection = thrown instanceof RuleRejection;
+      const last: ModelDelta[] = isRejection && reply.given ? [{ type: 'reset', reason: 'guard' }] : [];
+      if (usage) last.push({ type: 'finish', reason: isRejection ? 'rejected' : 'error', usage });
+      if (isRejection) settings.act({ rule: thrown.rule, action: 'rejected' });
       if (last.length) yield last;
-      throw rejectionError(thrown.rule, thrown.rejection, options);
+      throw isRejection ? rejectionError(thrown.rule, thrown.rejection, options) : thrown;
     }
   }
 }

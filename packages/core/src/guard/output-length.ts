@@ -7,7 +7,10 @@ import type { OutputRule } from './output-rule.ts';
 export interface OutputLengthOptions {
   /** Characters (UTF-16 units) an answer needs, without white space at both ends; default 0. Replies that call tools may be shorter. */
   readonly min?: number;
-  /** Characters a reply may have; what follows is cut off and the mark put there. Default: no limit. */
+  /**
+   * Characters a reply may have; what follows is cut off and the mark put there. Default: no limit. A structured value is never cut: one
+   * that is too long is rejected, `OUTPUT_REJECTED` with its `length` and `max` in the details.
+   */
   readonly max?: number;
   /**
    * What becomes of a shorter answer. `warn` (default): it stays, with a warning in `metadata.warnings` of its message. `retry`: the model
@@ -42,10 +45,11 @@ export function outputLength(options: OutputLengthOptions): OutputRule {
   return {
     name: 'outputLength',
     releaseAtMost: max,
-    review(text, { callsTools, retries, run }) {
+    review(text, { callsTools, isValue, retries, run }) {
       const violated = (violation: LengthViolation): void => tell(options.onViolation, { ...violation, ...(run && { run }) });
       if (text.length > max) {
         violated({ rule: 'max', value: text.length, limit: max });
+        if (isValue) return { category: 'OUTPUT_REJECTED', details: { length: text.length, max } };
         return { text: cut(text, max) + mark };
       }
       const { length } = text.trim();

@@ -10,8 +10,10 @@ export type Finding = { readonly start: number; readonly end: number } & (
   | { readonly reject: GuardCategory }
 );
 
-/** What is looked at: all text of one reply. */
+/** What is looked at: all text of one reply, or the value it gives by a tool. */
 export interface ReviewContext {
+  /** Whether the text is a value for a program, JSON or YAML: what is changed in it has to leave it one. */
+  readonly isValue: boolean;
   /** Whether the reply calls tools, so that it is no answer yet. */
   readonly callsTools: boolean;
   /** How often the model was asked again for this reply. */

@@ -17,7 +17,7 @@ export interface SpendCapOptions extends CounterOptions {
 /**
  * What a user may spend. Each call's usage is added when it has ended, a failed one's too; from the limit on calls are refused until
  * the window ends. A call that began below it runs to its end, so calls at the same time can go over it: `limits.tokens` bounds each.
- * What a reply cost that was cut off, by an interrupt or in mid-stream by an output guard, no provider reports; it is not counted.
+ * What a reply cost that was cut off, by an interrupt, a failure or an output guard, no provider reports; it is estimated.
  * Where `price` throws or gives no amount, the call counts as the whole limit.
  */
 export function spendCap(options: SpendCapOptions): InputStage {

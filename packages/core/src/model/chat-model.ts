@@ -39,6 +39,11 @@ export interface GenerateOptions {
 export interface ModelRequest extends GenerateOptions {
   readonly messages: readonly Msg[];
   readonly tools: readonly ToolSchema[];
+  /**
+   * What the reply is where it is no text for a reader: `value`, JSON or YAML that is read by a program; `note`, a summary for the model
+   * alone. For wrappers of models; no provider is sent it.
+   */
+  readonly replyIs?: 'value' | 'note';
 }
 
 interface DeltaBase {
