@@ -296,6 +296,34 @@ test("a model's failure is told in the stream, and the next turn works", async (
   log.mockRestore();
 });
 
+test.each<[string, unknown, string]>([
+  ['an exception with causes', new Error('sk-secret', { cause: new Error('sk-secret', { cause: 'sk-secret' }) }), 'INTERNAL'],
+  ['a text', 'sk-secret', 'INTERNAL'],
+  ['an unknown code', Object.assign(new Error('sk-secret'), { name: 'AgentError', code: 'SK_SECRET', stack: 'sk-secret' }), 'INTERNAL'],
+  ['a code of every object', Object.assign(new Error('sk-secret'), { name: 'AgentError', code: 'constructor' }), 'INTERNAL'],
+  ...(['CONFIGURATION', 'TOOL_ERROR', 'MODEL_REQUEST', 'MODEL_TIMEOUT', 'WORKER_FAILED', 'STORAGE_FAILED', 'OUTPUT_INVALID'] as const).map(
+    (code): [string, unknown, string] => [
+      code,
+      new AgentError(code, 'sk-secret', { cause: new Error('sk-secret'), details: { text: 'sk-secret' } }),
+      code,
+    ],
+  ),
+])('nothing of a failure but its code leaves the endpoint: %s', async (_, error, code) => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const failure = { text: 'Well, ', error };
+  const target = endpoint([failure, { error }, failure], { events: true });
+  const chatted = await (await target.post('/api/chat', { id: newChat(), messages: [ask('Hi')], events: true })).text();
+  const body = { model: 'offline', messages: [{ role: 'user', content: 'Hi' }] };
+  const whole = await (await target.post('/v1/chat/completions', body)).text();
+  const streamed = await (await target.post('/v1/chat/completions', { ...body, stream: true })).text();
+  await target.settled();
+  for (const text of [chatted, whole, streamed]) {
+    expect(text).toContain(code);
+    expect(text).not.toMatch(/sk.secret|node_modules|\.ts:|constructor/i);
+  }
+  log.mockRestore();
+});
+
 test('a model behind HTTP: tools in parallel, an answer of their results, and a server that is down', async () => {
   const target = endpoint(openai({ model: 'scripted', baseURL: `${inject('providerUrl')}/scripted/v1` }));
   const answer = await chat(target, newChat(), [ask('Time and sum?')]);

@@ -44,7 +44,10 @@ const statusOf: Readonly<Record<AgentErrorCode, number>> = {
 
 /** What a client reads in place of messages that others wrote: they may quote a key, a query, a path. The log has them. */
 const neutralMessages: { readonly [K in AgentErrorCode]?: string } = {
+  ABORTED: 'The request was aborted.',
+  CONFIGURATION: 'This endpoint is set up wrongly.',
   INTERNAL: 'Something went wrong here.',
+  INVALID_STATE: 'The saved conversation cannot be read.',
   HOOK_ERROR: 'A hook of the agent failed.',
   MCP_AUTH: "A tools' server refused this endpoint's key.",
   MCP_BAD_RESPONSE: "A tools' server gave no usable reply.",
@@ -56,15 +59,20 @@ const neutralMessages: { readonly [K in AgentErrorCode]?: string } = {
   MODEL_RATE_LIMITED: 'The model is asked too often; try again later.',
   MODEL_REQUEST: "The model's server refused the request.",
   MODEL_SERVER: "The model's server failed.",
+  MODEL_TIMEOUT: 'The model did not answer in time.',
   MODEL_UNREACHABLE: "The model's server could not be reached.",
   OUTPUT_INVALID: 'The model gave no usable answer.',
   STORAGE_FAILED: 'The conversation could not be read or saved.',
+  TOOL_ERROR: 'A tool of the agent failed.',
+  TOOL_TIMEOUT: 'A tool of the agent did not end in time.',
+  WORKER_FAILED: 'The agent could not be started, or crashed.',
+  WORKER_TERMINATED: 'The agent is gone.',
 };
 
 /** A failed request's answer. */
 export function errorResponse(thrown: unknown, { requestId, face }: Pick<RequestVariables, 'requestId' | 'face'>): Response {
   const error = publicError(AgentError.from(thrown).toJSON());
-  const status = statusOf[error.code] ?? 500;
+  const status = statusOf[error.code];
   const retryAfterMs = error.details?.['retryAfterMs'];
   return Response.json(face === 'openai' ? openAiBody(error, status) : isoloopBody(error, requestId), {
     status,
@@ -85,12 +93,13 @@ export function withPublicErrors(batch: EventBatch): EventBatch {
 /** Into the Worker's log: failures that are not the client's doing. */
 export function logError(thrown: unknown, requestId: string): void {
   const error = AgentError.from(thrown);
-  if ((statusOf[error.code] ?? 500) >= 500) console.error(`[${requestId}] ${error.code}: ${error.message}`, error.cause ?? error);
+  if (statusOf[publicError(error.toJSON()).code] >= 500) console.error(`[${requestId}] ${error.code}: ${error.message}`, error.cause ?? error);
 }
 
+/** An unknown code may be anything as well. */
 function publicError(error: AgentErrorData): AgentErrorData {
-  const message = neutralMessages[error.code];
-  return message === undefined ? error : { ...error, message };
+  const code = Object.hasOwn(statusOf, error.code) ? error.code : 'INTERNAL';
+  return { ...error, code, message: neutralMessages[code] ?? error.message };
 }
 
 function isoloopBody({ code, message }: AgentErrorData, requestId: string): object {

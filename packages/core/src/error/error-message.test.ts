@@ -28,8 +28,19 @@ test('no text of the error stands in the message', () => {
     { code: '__proto__', details: null },
     new AgentError('TOOL_ERROR', secret, { details: { category: secret } }),
     { code: 'GUARD_REJECTED', details: { category: 'toString' } },
+    { code: Symbol(secret) },
+    { code: { toString: null } },
+    { code: { toString: () => secret }, details: { category: secret } },
+    new Error('outer', { cause: new AgentError('TOOL_ERROR', secret, { cause: new Error(secret) }) }),
+    Object.defineProperty(new Error(secret), 'code', {
+      get() {
+        throw new Error(secret);
+      },
+    }),
   ];
-  for (const error of errors) expect(keys.map((key) => languages.en[key])).toContain(errorMessage(error));
+  for (const locale of ['en', 'zh', 'ja', 'ko'] as const) {
+    for (const error of errors) expect(keys.map((key) => languages[locale][key])).toContain(errorMessage(error, { locale }));
+  }
   expect(errorMessage(new Error(secret))).toBe(languages.en.INTERNAL);
 });
 

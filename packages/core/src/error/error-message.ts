@@ -43,9 +43,14 @@ export function errorMessage(error: unknown, options: ErrorMessageOptions = {}):
   return messages.INTERNAL ?? ours.INTERNAL;
 }
 
-/** The most telling first. */
+/** The most telling first. What was thrown may be anything, fields that throw included. */
 function keysOf(error: unknown): readonly ErrorMessageKey[] {
-  const { code, details } = Object(error) as Partial<AgentError>;
-  const category: unknown = Object(details)['category'];
-  return [...(typeof category === 'string' ? [`${code}:${category}`] : []), String(code)] as ErrorMessageKey[];
+  try {
+    const { code, details } = Object(error) as Partial<AgentError>;
+    const category: unknown = Object(details)['category'];
+    const codes = typeof category === 'string' ? [`${code}:${category}`, code] : [code];
+    return codes.filter((key) => typeof key === 'string') as ErrorMessageKey[];
+  } catch {
+    return [];
+  }
 }
