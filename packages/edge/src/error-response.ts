@@ -93,7 +93,8 @@ export function withPublicErrors(batch: EventBatch): EventBatch {
 /** Into the Worker's log: failures that are not the client's doing. */
 export function logError(thrown: unknown, requestId: string): void {
   const error = AgentError.from(thrown);
-  if (statusOf[publicError(error.toJSON()).code] >= 500) console.error(`[${requestId}] ${error.code}: ${error.message}`, error.cause ?? error);
+  if (statusOf[publicError(error.toJSON()).code] >= 500)
+    console.error(`[${requestId}] ${error.code}: ${error.message}`, error.cause ?? error);
 }
 
 /** An unknown code may be anything as well. */

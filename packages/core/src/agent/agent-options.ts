@@ -30,7 +30,8 @@ export interface AgentOptions {
     readonly parallelTools?: number;
     /**
      * Tool calls of one call; default: no limit. When they are used up the model gets no tools and answers, and the call ends with
-     * reason `limit`; a call beyond it, in the same reply too, has an error result (Arc Reactor: `maxToolCalls`).
+     * reason `limit`; a call beyond it, in the same reply too, has an error result (Arc Reactor: `maxToolCalls`). A call that waits for
+     * somebody counts in the call that asked for it, not in the one that resumes it.
      */
     readonly toolCalls?: number;
     /** Tokens of one call, in and out, as the provider reports them; looked at before each request. At the limit `onLimit` answers. */
