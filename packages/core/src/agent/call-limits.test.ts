@@ -37,6 +37,18 @@ test('calls beyond the limit have an error result, then the model is asked witho
   expect(historyFaults(await agent.messages())).toEqual([]);
 });
 
+test('a call that waits counts in the call that asked for it, whatever is decided, and not in the one that resumes it', async () => {
+  const { agent, model } = setUp([calls('asked', 'asked', 'step'), calls('step'), calls('step'), 'done'], { toolCalls: 2 });
+  const { pending } = await agent.call('go');
+  expect([pending.length, await outputs(agent)]).toEqual([2, [over]]);
+  const rest = await agent.call([{ toolUseId: pending[0]!.toolUseId, type: 'approve' }]);
+  expect([rest.reason, rest.pending.length]).toEqual(['suspended', 1]);
+  const end = await agent.call([{ toolUseId: pending[1]!.toolUseId, type: 'reject', reason: 'no' }]);
+  expect(end).toMatchObject({ reason: 'limit', text: 'done' });
+  expect(ran).toEqual(['asked', 'step', 'step']);
+  expect(model.requests.map(({ tools }) => tools.length)).toEqual([2, 2, 2, 0]);
+});
+
 test('the limit is a call of the agent’s own: the next one has its tools again', async () => {
   const { agent, model } = setUp([calls('step', 'step'), 'done', calls('step'), 'again'], { toolCalls: 2 });
   await agent.call('go');
