@@ -1,5 +1,5 @@
 import type { ToolUse } from '../message/content-block.ts';
-import type { PendingCall } from './pending-call.ts';
+import type { Decision, PendingCall } from './pending-call.ts';
 
 /** What the agent knows of an open tool call beside the log, from the model's request to the result; plain JSON. */
 export interface CallState {
@@ -8,6 +8,8 @@ export interface CallState {
   approved?: boolean;
   /** It may have had effects. */
   started?: boolean;
+  /** What somebody said of it, where that is yet to be carried out. */
+  decision?: Decision;
   /** What it waits for. */
   pending?: PendingCall;
 }

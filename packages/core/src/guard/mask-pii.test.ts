@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { maskPii, type MaskPiiOptions } from './mask-pii.ts';
 import type { PiiKind } from './pii-kinds.ts';
 import { replaceFindings } from './replace-findings.ts';
-import { sha256 } from './sha256.ts';
+import { sha256 } from '../memory/sha256.ts';
 
 const allKinds: readonly PiiKind[] = ['email', 'phone', 'card', 'iban', 'rrn', 'cn-id', 'ssn', 'ip'];
 

@@ -5,7 +5,7 @@ import { mapTexts, textsOf } from './message-texts.ts';
 import type { Finding, OutputRule } from './output-rule.ts';
 import { piiFinders, type PiiFinder, type PiiKind } from './pii-kinds.ts';
 import { replaceFindings } from './replace-findings.ts';
-import { sha256 } from './sha256.ts';
+import { sha256 } from '../memory/sha256.ts';
 import { withoutDisguise } from './undisguised.ts';
 
 export interface MaskPiiOptions {

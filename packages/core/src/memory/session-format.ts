@@ -1,15 +1,19 @@
 import { AgentError } from '../error/agent-error.ts';
-import type { Msg } from '../message/msg.ts';
+import type { KeyValueStore } from './key-value-store.ts';
+import { isRecord } from '../message/is-record.ts';
+import { isLogRecord, type LogRecord } from './log-record.ts';
 import { joinValue } from './split-value.ts';
 
-/** What the log consists of. `cut` takes messages out of the history that were appended before it. */
-export type LogRecord = { readonly kind: 'message'; readonly message: Msg } | { readonly kind: 'cut'; readonly ids: readonly string[] };
-
-/** The records of one flush. `index` names earlier batches that the head no longer names (`placeRef`). */
+/** The records of one flush. */
 export interface Batch {
   readonly v: typeof formatVersion;
+  /** The hash of the batch before it; empty for the first one. */
+  readonly prev: string;
   readonly records: readonly LogRecord[];
+  /** Earlier batches that the head no longer names (`placeRef`). */
   readonly index?: readonly string[];
+  /** In a snapshot: the batches that it stands for. */
+  readonly replaces?: readonly string[];
 }
 
 /** The one value of a session that is overwritten. */
@@ -21,15 +25,26 @@ export interface Head {
   readonly writer: string;
   /** Names the log since it was last empty: another chain is another log. */
   readonly chain: string;
+  /** Of the last batch: with each batch's `prev` a chain over all of them. */
+  readonly hash: string;
   /** The batches by level, see `placeRef`. */
   readonly refs: readonly (readonly string[])[];
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly title?: string;
 }
 
-export const formatVersion = 1;
+/** 1 had messages and cuts only, no hashes and no times. */
+export const formatVersion = 2;
 
 /** The name of a batch: it sorts by version, and says in how many values it is stored. */
 export function makeRef(version: number, id: string, values: number): string {
   return `${String(version).padStart(8, '0')}-${id}${values > 1 ? `~${values}` : ''}`;
+}
+
+export function versionOf(ref: string): number {
+  return Number.parseInt(ref, 10);
 }
 
 const refPattern = /^\d{8}-[\w-]+(?:~(\d+))?$/;
@@ -49,26 +64,61 @@ export class SessionKeys {
     const values = Number(refPattern.exec(ref)?.[1] ?? 1);
     return Array.from({ length: values }, (_, index) => (index === 0 ? first : `${first}:${index}`));
   }
+
+  /** The batches among these keys. */
+  refs(keys: readonly string[]): readonly string[] {
+    return keys.map((key) => key.slice(`${this.prefix}r:`.length)).filter((ref) => refPattern.test(ref));
+  }
 }
 
+/** The heads of the sessions whose ids begin so, by their ids. */
+export async function sessionHeads(
+  store: KeyValueStore,
+  startsWith: string,
+): Promise<readonly (readonly [sessionId: string, text: string])[]> {
+  // Encoded, a prefix of the id is a prefix of the key; one that ends in half a surrogate pair is no text.
+  const keys = (await store.keys(`s:${encodeURIComponent(startsWith.replace(/[\ud800-\udbff]$/, ''))}`)).filter((key) =>
+    key.endsWith(':head'),
+  );
+  const heads = await store.getMany(keys);
+  return keys.flatMap((key) => {
+    const text = heads.get(key);
+    const sessionId = decodeURIComponent(key.slice('s:'.length, -':head'.length));
+    return text === undefined ? [] : [[sessionId, text] as const];
+  });
+}
+
+/** Throws `STORAGE_FAILED` for a head that is damaged or of a newer version of the library. */
 export function parseHead(text: string): Head {
   const head = parseVersioned([text], 'head');
-  const { version, writer, chain, refs } = head;
-  if (!Number.isSafeInteger(version) || typeof writer !== 'string' || typeof chain !== 'string') throw damaged('head');
-  if (!Array.isArray(refs) || !refs.every(isRefs)) throw damaged('head');
-  return head as unknown as Head;
+  const { version, writer, chain, refs, hash, createdAt, updatedAt, title } = { ...headDefaults, ...head } as Readonly<
+    Record<string, unknown>
+  >;
+  const isWhole =
+    Number.isSafeInteger(version) &&
+    [writer, chain, hash, title ?? ''].every((field) => typeof field === 'string') &&
+    [createdAt, updatedAt].every((field) => typeof field === 'number') &&
+    Array.isArray(refs) &&
+    refs.every(isRefs);
+  if (!isWhole) throw damaged('head');
+  return { ...headDefaults, ...head, v: formatVersion } as unknown as Head;
 }
 
-/** A batch from its values; what the messages in it are worth is for `parseMessages` to say. */
+/** A batch from its values. Throws as `parseHead` does; what the messages in it are worth is for `parseMessages` to say. */
 export function parseBatch(values: readonly string[]): Batch {
   const batch = parseVersioned(values, 'record');
-  const { records, index } = batch;
-  if (!Array.isArray(records) || !(index === undefined || isRefs(index))) throw damaged('record');
-  for (const record of records) {
-    if (record?.kind === 'cut' ? !isStrings(record.ids) : record?.kind !== 'message') throw damaged('record');
-  }
-  return batch as unknown as Batch;
+  const { records, index, replaces, prev = '' } = batch;
+  const isWhole =
+    Array.isArray(records) &&
+    records.every(isLogRecord) &&
+    typeof prev === 'string' &&
+    [index, replaces].every((refs) => refs === undefined || isRefs(refs));
+  if (!isWhole) throw damaged('record');
+  return { ...batch, prev, v: formatVersion } as unknown as Batch;
 }
+
+/** What a head of format 1 does not say. */
+const headDefaults = { hash: '', createdAt: 0, updatedAt: 0 };
 
 function parseVersioned(values: readonly string[], what: string): Readonly<Record<string, unknown>> {
   let value: unknown;
@@ -77,14 +127,15 @@ function parseVersioned(values: readonly string[], what: string): Readonly<Recor
   } catch (cause) {
     throw damaged(what, cause);
   }
-  if (typeof value !== 'object' || value === null || !('v' in value)) throw damaged(what);
-  if (value.v !== formatVersion) {
+  if (!isRecord(value) || !Number.isSafeInteger(value['v'])) throw damaged(what);
+  if (Number(value['v']) > formatVersion) {
     throw new AgentError(
       'STORAGE_FAILED',
-      `The session's ${what} has format ${String(value.v)}; this version of the library reads ${formatVersion}`,
+      `The session's ${what} has format ${String(value['v'])}; this version of the library reads ${formatVersion}`,
+      { details: { format: Number(value['v']) } },
     );
   }
-  return { ...value };
+  return value;
 }
 
 function damaged(what: string, cause?: unknown): AgentError {

@@ -1,14 +1,37 @@
 import { AgentError } from '../error/agent-error.ts';
+import { findBatches, readBatches, type UnreadBatch } from './batch-reader.ts';
+import { digest } from './digest.ts';
 import type { KeyValueStore } from './key-value-store.ts';
+import type { LogRecord } from './log-record.ts';
 import { placeRef } from './place-ref.ts';
-import { formatVersion, makeRef, parseBatch, parseHead, SessionKeys } from './session-format.ts';
-import type { Batch, Head, LogRecord } from './session-format.ts';
+import { formatVersion, makeRef, parseHead, SessionKeys } from './session-format.ts';
+import type { Batch, Head } from './session-format.ts';
 import { splitValue } from './split-value.ts';
 
 /** Batches that a level of the head names before one of them takes the names over. */
 const levelWidth = 32;
 /** Times that other writers may come in between before a flush gives up. */
 const maxAttempts = 20;
+/** Times that a log is read whose batches another writer deletes meanwhile, because a snapshot has taken their place. */
+const maxReads = 3;
+
+export interface SessionLogOptions {
+  readonly generateId: () => string;
+  readonly now: () => number;
+  /** A log that is read and has this many batches is put together at the next flush. */
+  readonly compactAfter: number;
+  /** Told of each batch that can't be read, which is left out then; without it such a log can't be read. */
+  readonly onDamage?: ((error: AgentError) => void) | undefined;
+}
+
+/** What the log asks of its caller while it writes. */
+export interface FlushContext {
+  /** Another writer has come in between: all records, read anew. */
+  onReread(records: readonly LogRecord[]): void;
+  /** The shortest log that amounts to the same as all records that were loaded and added; nothing where some of them can't be read. */
+  compacted(): readonly LogRecord[] | undefined;
+  title(): string | undefined;
+}
 
 /**
  * A session's records in a store: append-only, one batch a flush under a key of its own, then the head. It does not queue: its
@@ -17,7 +40,7 @@ const maxAttempts = 20;
 export class SessionLog {
   readonly #store: KeyValueStore;
   readonly #keys: SessionKeys;
-  readonly #generateId: () => string;
+  readonly #options: SessionLogOptions;
   readonly #writer: string;
   #head: Head | undefined;
   /** The head's text as last seen in the store: another one tells that another writer was there. */
@@ -27,16 +50,22 @@ export class SessionLog {
   readonly #pending: LogRecord[] = [];
   /** The batch of a write that failed with its outcome open, and how many of the pending records it holds. */
   #unsure: { readonly ref: string; readonly records: number } | undefined;
+  /** The log was long when it was read, and whole. */
+  #wantsSnapshot = false;
 
-  constructor(store: KeyValueStore, sessionId: string, generateId: () => string) {
+  constructor(store: KeyValueStore, sessionId: string, options: SessionLogOptions) {
     this.#store = store;
     this.#keys = new SessionKeys(sessionId);
-    this.#generateId = generateId;
-    this.#writer = generateId();
+    this.#options = options;
+    this.#writer = options.generateId();
   }
 
   get version(): number {
     return this.#head?.version ?? 0;
+  }
+
+  get head(): Head | undefined {
+    return this.#head;
   }
 
   /** Takes records in; the next flush writes them. */
@@ -46,29 +75,25 @@ export class SessionLog {
 
   /** All records: the store's, then those that wait for a flush. */
   async load(): Promise<readonly LogRecord[]> {
-    const text = await this.#store.get(this.#keys.head);
-    const head = text === undefined ? undefined : parseHead(text);
-    const known = head?.chain === this.#head?.chain ? this.#batches : new Map<string, Batch>();
-    const batches = await this.#walk(head?.refs.flat() ?? [], known);
-    const lost = [...known.keys()].filter((ref) => !batches.has(ref));
-    for (const [ref, batch] of known) batches.set(ref, batch);
+    const { text, head, known, batches } = await this.#read();
+    const replaced = replacedBy(batches);
+    const lost = [...known.keys()].filter((ref) => !batches.has(ref) && !replaced.has(ref));
+    for (const ref of lost) batches.set(ref, known.get(ref)!);
 
     this.#head = head && rejoin(head, lost, this.version);
     this.#seen = text;
     this.#batches = batches;
     if (this.#unsure && batches.has(this.#unsure.ref)) this.#pending.splice(0, this.#unsure.records);
     this.#unsure = undefined;
-
-    const stored = [...batches].toSorted(([a], [b]) => (a < b ? -1 : 1)).flatMap(([, batch]) => batch.records);
-    return [...stored, ...this.#pending];
+    return [...this.#records(), ...this.#pending];
   }
 
-  /** Writes what waits. Where another writer has come in between, `onReread` gets all records, read anew, before. */
-  async flush(onReread: (records: readonly LogRecord[]) => void): Promise<void> {
+  /** Writes what waits. */
+  async flush(context: FlushContext): Promise<void> {
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       if (this.#pending.length === 0) return;
-      if (attempt > 0 || (await this.#isOutdated())) onReread(await this.load());
-      if (this.#pending.length === 0 || (await this.#write())) return;
+      if (attempt > 0 || (await this.#isOutdated())) context.onReread(await this.load());
+      if (this.#pending.length === 0 || (await this.#write(context))) return;
     }
     throw new AgentError('STORAGE_FAILED', 'Other writers kept changing the session', { retryable: true });
   }
@@ -85,6 +110,43 @@ export class SessionLog {
     this.#batches.clear();
     this.#pending.length = 0;
     this.#unsure = undefined;
+    this.#wantsSnapshot = false;
+  }
+
+  async #read(): Promise<{
+    readonly text: string | undefined;
+    readonly head: Head | undefined;
+    readonly known: ReadonlyMap<string, Batch>;
+    readonly batches: Map<string, Batch>;
+  }> {
+    for (let attempt = 1; ; attempt++) {
+      const text = await this.#store.get(this.#keys.head);
+      const head = text === undefined ? undefined : parseHead(text);
+      const known = head?.chain === this.#head?.chain ? this.#batches : new Map<string, Batch>();
+      const { batches, unread } = await readBatches(this.#store, this.#keys, head?.refs.flat() ?? [], known);
+      const isGone = unread.some(({ error }) => error.retryable);
+      if (isGone && attempt < maxReads && (await this.#store.get(this.#keys.head)) !== text) continue;
+      this.#tell(unread);
+      if (unread.length > 0) await findBatches(this.#store, this.#keys, head!.hash, { batches, unread });
+      const isNew = [...batches.keys()].some((ref) => !known.has(ref));
+      if (isNew) this.#wantsSnapshot = unread.length === 0 && batches.size >= this.#options.compactAfter;
+      return { text, head, known, batches };
+    }
+  }
+
+  #tell(unread: readonly UnreadBatch[]): void {
+    const { onDamage } = this.#options;
+    for (const { error } of unread) {
+      if (!onDamage) throw error;
+      onDamage(error);
+    }
+  }
+
+  /** In the order they were written, without what a snapshot stands for. */
+  #records(): readonly LogRecord[] {
+    const replaced = replacedBy(this.#batches);
+    const batches = [...this.#batches].filter(([ref]) => !replaced.has(ref)).toSorted(([a], [b]) => (a < b ? -1 : 1));
+    return batches.flatMap(([, batch]) => batch.records);
   }
 
   /** A store with compare-and-set finds out itself, while it writes. */
@@ -95,78 +157,79 @@ export class SessionLog {
   }
 
   /** One batch, then the head. False: another writer had changed the head, and the log is as it was. */
-  async #write(): Promise<boolean> {
-    const records = [...this.#pending];
-    const { index, levels } = placeRef(this.#head?.refs ?? [], levelWidth);
-    const batch: Batch = { v: formatVersion, records, ...(index.length > 0 ? { index } : {}) };
-    const values = splitValue(JSON.stringify(batch), this.#store.features.maxValueBytes);
+  async #write(context: FlushContext): Promise<boolean> {
+    const count = this.#pending.length;
+    const compacted = this.#wantsSnapshot ? context.compacted() : undefined;
+    const replaces = compacted && [...this.#batches.keys()];
+    const { index, levels } = placeRef(replaces ? [] : (this.#head?.refs ?? []), levelWidth);
+    const batch: Batch = {
+      v: formatVersion,
+      prev: this.#head?.hash ?? '',
+      records: compacted ?? [...this.#pending],
+      ...(index.length > 0 && { index }),
+      ...(replaces && { replaces }),
+    };
+    const batchText = JSON.stringify(batch);
+    const { generateId, now } = this.#options;
+    const values = splitValue(batchText, this.#store.features.maxValueBytes);
     const version = this.version + 1;
-    const ref = makeRef(version, this.#generateId(), values.length);
-    const chain = this.#head?.chain ?? this.#generateId();
-    const head: Head = { v: formatVersion, version, writer: this.#writer, chain, refs: levels(ref) };
+    const ref = makeRef(version, generateId(), values.length);
+    const title = context.title();
+    const at = now();
+    const head: Head = {
+      v: formatVersion,
+      version,
+      writer: this.#writer,
+      chain: this.#head?.chain ?? generateId(),
+      hash: await digest(batchText),
+      refs: levels(ref),
+      createdAt: this.#head?.createdAt || at,
+      // A clock that was set back does not make a session older than it is.
+      updatedAt: Math.max(at, this.#head?.updatedAt ?? 0),
+      ...(title !== undefined && { title }),
+    };
     const text = JSON.stringify(head);
     const keys = this.#keys.batch(ref);
     const entries = keys.map((key, part): readonly [string, string] => [key, values[part] ?? '']);
 
     if (this.#store.compareAndSet) {
       await this.#store.setMany(entries);
-      this.#unsure = { ref, records: records.length };
+      this.#unsure = { ref, records: count };
       if (!(await this.#store.compareAndSet(this.#keys.head, this.#seen, text))) {
         this.#unsure = undefined;
         await this.#store.delete(keys);
         return false;
       }
     } else {
-      this.#unsure = { ref, records: records.length };
+      this.#unsure = { ref, records: count };
       await this.#store.setMany([...entries, [this.#keys.head, text]]);
     }
     this.#unsure = undefined;
     this.#head = head;
     this.#seen = text;
+    this.#pending.splice(0, count);
+    if (replaces) await this.#forget(replaces);
     this.#batches.set(ref, batch);
-    this.#pending.splice(0, records.length);
     return true;
   }
 
-  /** These batches and all that they name, level by level; what is known is not read. */
-  async #walk(refs: readonly string[], known: ReadonlyMap<string, Batch>): Promise<Map<string, Batch>> {
-    const batches = new Map<string, Batch>();
-    const missing: string[] = [];
-    for (let wanted = refs; wanted.length > 0;) {
-      const read = await this.#read(wanted.filter((ref) => !known.has(ref)));
-      const named: string[] = [];
-      for (const ref of wanted) {
-        const batch = known.get(ref) ?? read.get(ref);
-        if (batch) batches.set(ref, batch);
-        else missing.push(ref);
-        named.push(...(batch?.index ?? []));
-      }
-      wanted = named.filter((ref) => !batches.has(ref));
-    }
-    this.#accept(missing, batches);
-    return batches;
+  /**
+   * After a snapshot. Where a head may be read late, or be overwritten by another writer, what it names must stay a while: there only
+   * what an earlier snapshot stands for is deleted.
+   */
+  async #forget(refs: readonly string[]): Promise<void> {
+    this.#wantsSnapshot = false;
+    const earlier = replacedBy(this.#batches);
+    const gone = this.#store.compareAndSet ? [...refs, ...earlier] : [...earlier];
+    this.#batches.clear();
+    // What can't be deleted now costs room, nothing else.
+    await this.#store.delete(gone.flatMap((each) => this.#keys.batch(each))).catch(() => {});
   }
+}
 
-  /** Those of the batches that are in the store. */
-  async #read(refs: readonly string[]): Promise<ReadonlyMap<string, Batch>> {
-    const batches = new Map<string, Batch>();
-    if (refs.length === 0) return batches;
-    const values = await this.#store.getMany(refs.flatMap((ref) => this.#keys.batch(ref)));
-    for (const ref of refs) {
-      const keys = this.#keys.batch(ref);
-      const found = keys.flatMap((key) => values.get(key) ?? []);
-      if (found.length === keys.length) batches.set(ref, parseBatch(found));
-    }
-    return batches;
-  }
-
-  /** In a store whose values expire, the oldest may be gone; anything else that is missing is lost, or not there yet. */
-  #accept(missing: readonly string[], found: ReadonlyMap<string, Batch>): void {
-    if (missing.length === 0) return;
-    const [oldest = ''] = [...found.keys()].toSorted();
-    if (this.#store.features.expires && missing.every((ref) => ref < oldest)) return;
-    throw new AgentError('STORAGE_FAILED', `${missing.length} of the session's records are not in the store`, { retryable: true });
-  }
+/** What snapshots stand for. */
+function replacedBy(batches: ReadonlyMap<string, Batch>): ReadonlySet<string> {
+  return new Set([...batches.values()].flatMap(({ replaces }) => replaces ?? []));
 }
 
 /** Another writer's head that overwrote, or is older than, what this writer wrote: its own batches are named again. */

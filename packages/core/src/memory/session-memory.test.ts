@@ -147,16 +147,16 @@ const damages: readonly (readonly [name: string, damage: (store: KeyValueStore) 
   ['a head without its fields', (store) => store.set('s:s:head', '{"v":1,"version":1}'), { code: 'STORAGE_FAILED' }],
   [
     'a head of a later format',
-    (store) => edit(store, 'head', '"v":1', '"v":2'),
-    { code: 'STORAGE_FAILED', message: expect.stringContaining('format 2') },
+    (store) => edit(store, 'head', '"v":2', '"v":3'),
+    { code: 'STORAGE_FAILED', message: expect.stringContaining('format 3') },
   ],
   [
     'a head with a foreign key',
     (store) => edit(store, 'head', '00000001-', '../00000001-'),
     { code: 'STORAGE_FAILED', message: expect.stringContaining('damaged') },
   ],
-  ['a record that is no JSON', (store) => edit(store, 'r:00000001', '"v":1', '"v"'), { code: 'STORAGE_FAILED' }],
-  ['a record of a later format', (store) => edit(store, 'r:00000001', '"v":1', '"v":9'), { code: 'STORAGE_FAILED' }],
+  ['a record that is no JSON', (store) => edit(store, 'r:00000001', '"v":2', '"v"'), { code: 'STORAGE_FAILED' }],
+  ['a record of a later format', (store) => edit(store, 'r:00000001', '"v":2', '"v":9'), { code: 'STORAGE_FAILED' }],
   ['a record of an unknown kind', (store) => edit(store, 'r:00000001', '"kind":"message"', '"kind":"poem"'), { code: 'STORAGE_FAILED' }],
   [
     'a message that is none',

@@ -1,16 +1,39 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { Msg } from '../message/msg.ts';
+import { checkFields } from '../error/check-fields.ts';
 import { parseMessages } from '../message/validate-message.ts';
 import type { KeyValueStore } from './key-value-store.ts';
 import type { Memory } from './memory.ts';
-import type { LogRecord } from './session-format.ts';
+import type { LogRecord, RunNote } from './log-record.ts';
+import { parseHead, sessionHeads } from './session-format.ts';
 import { SessionLog } from './session-log.ts';
+import { LogFold, type SessionView } from './session-view.ts';
 
 export interface SessionMemoryOptions {
   /** `step` (default): each append is in the store before it resolves. `turn`: appends wait for `flush`. */
   readonly durability?: 'step' | 'turn';
   /** Names what is written; letters, digits and dashes, never the same twice. Default: random. */
   readonly generateId?: () => string;
+  /** Milliseconds since 1970, for the session's times; default `Date.now`. */
+  readonly now?: () => number;
+  /** A session that is opened with so many flushes behind it is put together at its next flush, once; default 256. */
+  readonly compactAfter?: number;
+  /**
+   * Told of each record in the store that is damaged, missing or of a newer version of the library; the rest of the session is read then,
+   * and nothing of it is overwritten. Default: such a session can't be read (`STORAGE_FAILED`).
+   */
+  readonly onDamage?: (error: AgentError) => void;
+}
+
+/** A session as a list shows it. */
+export interface SessionInfo {
+  readonly sessionId: string;
+  readonly title?: string;
+  /** Milliseconds since 1970 of its first and its last write; 0 where an early version of the library wrote it. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** Flushes so far. */
+  readonly version: number;
 }
 
 /**
@@ -28,17 +51,21 @@ export class SessionMemory implements Memory {
   readonly sessionId: string;
   readonly #log: SessionLog;
   readonly #durability: 'step' | 'turn';
-  #messages: Msg[] | undefined;
+  readonly #onDamage: SessionMemoryOptions['onDamage'];
+  #view: LogFold | undefined;
   /** What `read` gave, until the messages change. */
   #snapshot: readonly Msg[] | undefined;
   #queue: Promise<unknown> = Promise.resolve();
 
-  /** Throws `INVALID_INPUT` for a session id that is empty or has more than 400 characters, percent-encoded. */
+  /** Throws `INVALID_INPUT` for a session id that is empty or has more than 400 characters, percent-encoded; `CONFIGURATION` for an option. */
   constructor(store: KeyValueStore, sessionId: string, options: SessionMemoryOptions = {}) {
-    const { durability = 'step', generateId = shortId } = options;
+    const fields = 'durability:step|turn|? generateId:function|? now:function|? compactAfter:count|? onDamage:function|?';
+    checkFields('CONFIGURATION', 'SessionMemory', options, fields);
+    const { durability = 'step', generateId = shortId, now = Date.now, compactAfter = 256, onDamage } = options;
     this.sessionId = sessionId;
-    this.#log = new SessionLog(store, sessionId, generateId);
+    this.#log = new SessionLog(store, sessionId, { generateId, now, compactAfter, onDamage });
     this.#durability = durability;
+    this.#onDamage = onDamage;
   }
 
   /** Flushes so far, as this memory knows the session; 0 before it was first read. */
@@ -54,19 +81,47 @@ export class SessionMemory implements Memory {
     });
   }
 
+  /** Puts a message in the place of the one with its id; rejects as `append` does, and with `INVALID_INPUT` where there is none. */
+  replace(message: Msg): Promise<void> {
+    return this.#run(async () => {
+      parseMessages([message]);
+      if (!(await this.#load()).messages.some(({ id }) => id === message.id)) {
+        throw new AgentError('INVALID_INPUT', `There is no message "${message.id}" to replace.`);
+      }
+      return this.#add([{ kind: 'replace', message }]);
+    });
+  }
+
   delete(ids: readonly string[]): Promise<void> {
     return this.#run(async () => {
       const gone = new Set(ids);
-      const found = (await this.#load()).map((message) => message.id).filter((id) => gone.has(id));
+      const found = (await this.#load()).messages.map((message) => message.id).filter((id) => gone.has(id));
       if (found.length > 0) await this.#add([{ kind: 'cut', ids: found }]);
     });
   }
 
   read(): Promise<readonly Msg[]> {
     return this.#run(async () => {
-      const messages = await this.#load();
+      const { messages } = await this.#load();
       return (this.#snapshot ??= [...messages]);
     });
+  }
+
+  /** Takes notes about runs and tool calls; they are written with what is written next. */
+  note(notes: readonly RunNote[]): Promise<void> {
+    return this.#run(() => this.#take(notes));
+  }
+
+  /** What the log amounts to; changes with what is appended and noted. */
+  view(): Promise<SessionView> {
+    return this.#run(() => this.#load());
+  }
+
+  /** Gives the session a title, for lists. */
+  async rename(title: string): Promise<void> {
+    if (typeof title !== 'string') throw new AgentError('INVALID_INPUT', 'A title is a text.');
+    await this.note([{ kind: 'state', state: { [titleKey]: title || null } }]);
+    await this.flush();
   }
 
   flush(): Promise<void> {
@@ -81,25 +136,32 @@ export class SessionMemory implements Memory {
   }
 
   async #add(records: readonly LogRecord[]): Promise<void> {
-    this.#log.add(records);
-    if (this.#messages) this.#messages = apply(this.#messages, records);
-    this.#snapshot = undefined;
-    await this.#load();
+    await this.#take(records);
     if (this.#durability === 'step') await this.#flush();
   }
 
-  #flush(): Promise<void> {
-    return this.#log.flush((records) => this.#show(records));
-  }
-
-  async #load(): Promise<Msg[]> {
-    return this.#messages ?? this.#show(await this.#log.load());
-  }
-
-  #show(records: readonly LogRecord[]): Msg[] {
-    parseMessages(records.flatMap((record) => (record.kind === 'message' ? [record.message] : [])));
+  async #take(records: readonly LogRecord[]): Promise<void> {
+    this.#log.add(records);
     this.#snapshot = undefined;
-    return (this.#messages = apply([], records));
+    if (this.#view) this.#view.add(records);
+    else await this.#load();
+  }
+
+  #flush(): Promise<void> {
+    return this.#log.flush({
+      onReread: (records) => void this.#show(records),
+      compacted: () => this.#view?.records(),
+      title: () => this.#view?.state[titleKey] as string | undefined,
+    });
+  }
+
+  async #load(): Promise<LogFold> {
+    return this.#view ?? this.#show(await this.#log.load());
+  }
+
+  #show(records: readonly LogRecord[]): LogFold {
+    this.#snapshot = undefined;
+    return (this.#view = new LogFold().add(records, this.#onDamage));
   }
 
   /** One operation at a time, in the order they were called. */
@@ -112,19 +174,26 @@ export class SessionMemory implements Memory {
   }
 }
 
-/** The history after these records. Adds to `messages`. */
-function apply(messages: Msg[], records: readonly LogRecord[]): Msg[] {
-  let history = messages;
-  for (const record of records) {
-    if (record.kind === 'message') {
-      history.push(record.message);
-    } else {
-      const gone = new Set(record.ids);
-      history = history.filter((message) => !gone.has(message.id));
+/**
+ * The sessions in a store whose ids begin with `startsWith` (default: all), in the order of their ids. A session whose head is damaged,
+ * or of a newer version of the library, has no times and version -1. Rejects as the store does.
+ */
+export async function listSessions(
+  store: KeyValueStore,
+  { startsWith = '' }: { readonly startsWith?: string } = {},
+): Promise<readonly SessionInfo[]> {
+  const heads = await sessionHeads(store, startsWith);
+  return heads.map(([sessionId, text]) => {
+    try {
+      const { title, createdAt, updatedAt, version } = parseHead(text);
+      return { sessionId, createdAt, updatedAt, version, ...(title !== undefined && { title }) };
+    } catch {
+      return { sessionId, createdAt: 0, updatedAt: 0, version: -1 };
     }
-  }
-  return history;
+  });
 }
+
+const titleKey = 'title';
 
 function shortId(): string {
   return crypto.randomUUID().slice(0, 18);

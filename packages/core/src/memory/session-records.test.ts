@@ -1,0 +1,238 @@
+import { expect, test } from 'vitest';
+import type { AgentError } from '../error/agent-error.ts';
+import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
+import type { Msg } from '../message/msg.ts';
+import type { KeyValueStore } from './key-value-store.ts';
+import type { RunNote } from './log-record.ts';
+import { MemoryStore } from './memory-store.ts';
+import { listSessions, SessionMemory } from './session-memory.ts';
+
+const weaker = (store: MemoryStore): KeyValueStore => ({
+  features: { ...store.features, atomic: false, compareAndSet: false },
+  get: (key) => store.get(key),
+  getMany: (keys) => store.getMany(keys),
+  set: (key, value) => store.set(key, value),
+  setMany: (entries) => store.setMany(entries),
+  delete: (keys) => store.delete(keys),
+  keys: (prefix) => store.keys(prefix),
+});
+
+const asks = (...ids: readonly string[]): Msg =>
+  assistantMessage(
+    ids.map((id) => ({ type: 'tool_use', id, name: 'pay', input: {} }) as const),
+    { id: `asks ${ids.join()}` },
+  );
+const result = (toolUseId: string): Msg =>
+  toolMessage({ type: 'tool_result', toolUseId, name: 'pay', output: 'ok', state: 'success' }, { id: `result ${toolUseId}` });
+
+test('notes tell where runs and calls stand, also another memory and after a snapshot', async () => {
+  const store = new MemoryStore();
+  const memory = new SessionMemory(store, 's', { compactAfter: 1 });
+  const reopened = async () => new SessionMemory(store, 's', { compactAfter: 1 }).view();
+  await memory.note([{ kind: 'run-begin', runId: 'r1' }]);
+  expect(await store.keys('')).toEqual([]);
+  await memory.append([userMessage('Pay.', { id: 'q' }), asks('a', 'b', 'c', 'd', 'e')]);
+  expect(await reopened()).toMatchObject({ openRun: 'r1', ended: undefined });
+
+  const edited = { type: 'tool_use', id: 'a', name: 'pay', input: { n: 1 } } as const;
+  const notes: readonly RunNote[] = [
+    { kind: 'call-started', toolUseId: 'a', toolUse: edited },
+    { kind: 'suspended', calls: [{ pending: { toolUseId: 'b', name: 'pay', input: {}, kind: 'approval' } }] },
+    { kind: 'decision', decision: { toolUseId: 'c', type: 'approve' } },
+    { kind: 'decision', decision: { toolUseId: 'd', type: 'approve' } },
+    { kind: 'call-started', toolUseId: 'd' },
+    { kind: 'call-started', toolUseId: 'unknown' },
+    { kind: 'state', state: { todos: ['one'], gone: 1 } },
+    { kind: 'state', state: { gone: null } },
+    { kind: 'summary', first: 'q', last: 'q', count: 1, text: 'short' },
+    { kind: 'run-end', runId: 'r1', reason: 'suspended' },
+  ];
+  await memory.note(notes);
+  await memory.flush();
+  const calls = new Map<string, object>([
+    ['a', { toolUse: edited, started: true }],
+    ['b', { pending: { toolUseId: 'b', name: 'pay', input: {}, kind: 'approval' }, started: false }],
+    ['c', { decision: { toolUseId: 'c', type: 'approve' } }],
+    ['d', { approved: true, started: true }],
+    ['e', {}],
+  ]);
+  const expected = { openRun: 'r1', ended: 'suspended', state: { todos: ['one'] }, calls, summary: notes[8] };
+  expect(await memory.view()).toMatchObject(expected);
+  expect(await reopened()).toMatchObject(expected);
+
+  const other = new SessionMemory(store, 's', { compactAfter: 1 });
+  await other.append([result('a')]);
+  expect((await store.keys('s:s:r:')).length).toBe(1);
+  calls.delete('a');
+  expect((await reopened()).calls).toEqual(calls);
+  expect(await reopened()).toMatchObject({ ...expected, calls });
+
+  await other.delete(['result a']);
+  expect((await reopened()).calls.get('a')).toEqual({ started: true });
+  await other.delete(['q', 'asks a,b,c,d,e']);
+  expect(await reopened()).toMatchObject({ messages: [], calls: new Map(), summary: undefined });
+});
+
+test('a session without open calls that ended has no open run', async () => {
+  const memory = new SessionMemory(new MemoryStore(), 's');
+  for (const [reason, openRun] of [
+    ['stop', undefined],
+    ['error', 'r'],
+    ['suspended', 'r'],
+    ['interrupted', undefined],
+  ] as const) {
+    await memory.note([
+      { kind: 'run-begin', runId: 'r' },
+      { kind: 'run-end', runId: 'r', reason },
+    ]);
+    expect(await memory.view()).toMatchObject({ ended: reason });
+    expect((await memory.view()).openRun).toBe(openRun);
+  }
+});
+
+test.for([
+  ['a store with compare-and-set', false],
+  ['a store without', true],
+] as const)('%s: a long log becomes a snapshot at the first flush after it was read', async ([, weak]) => {
+  const inner = new MemoryStore({ maxValueBytes: 500 });
+  const store = weak ? weaker(inner) : inner;
+  const open = (): SessionMemory => new SessionMemory(store, 's', { compactAfter: 40 });
+  const expected: string[] = [];
+  let writer = open();
+  const late = open();
+  await late.read();
+  for (let n = 0; n < 200; n++) {
+    if (n % 45 === 44) writer = open();
+    await writer.append([message(`${n}`)]);
+    expected.push(`${n}`);
+    if (n % 10 === 3) {
+      await writer.delete([`${n - 1}`]);
+      expected.splice(-2, 1);
+    }
+    if (n % 60 === 7) {
+      await late.append([message(`late ${n}`)]);
+      expected.push(`late ${n}`);
+    }
+  }
+  expect(idsOf(await open().read())).toEqual(expected);
+  expect(idsOf(await late.append([message('end')]).then(() => late.read()))).toEqual([...expected, 'end']);
+  const batches = new Set((await inner.keys('s:s:r:')).map((key) => key.split(':')[3]));
+  expect(batches.size).toBeLessThan(weak ? 130 : 60);
+});
+
+test('a writer that read before another made a snapshot and deleted what it stands for goes on', async () => {
+  const store = new MemoryStore();
+  const first = new SessionMemory(store, 's');
+  for (let n = 0; n < 5; n++) await first.append([message(`${n}`)]);
+  const reader = new SessionMemory(store, 's');
+  let between = true;
+  const racing: KeyValueStore = Object.assign(Object.create(store) as MemoryStore, {
+    getMany: async (keys: readonly string[]) => {
+      if (between) {
+        between = false;
+        const compacting = new SessionMemory(store, 's', { compactAfter: 2 });
+        await compacting.append([message('5')]);
+      }
+      return store.getMany(keys);
+    },
+    get: (key: string) => store.get(key),
+  });
+  expect(idsOf(await new SessionMemory(racing, 's').read())).toEqual(['0', '1', '2', '3', '4', '5']);
+  await first.append([message('6')]);
+  await reader.append([message('7')]);
+  expect(idsOf(await reader.read())).toEqual(['0', '1', '2', '3', '4', '5', '6', '7']);
+});
+
+test('a session of format 1 is read and goes on in the new format', async () => {
+  const store = new MemoryStore();
+  const ref = '00000001-11111111-2222-3333';
+  await store.set(
+    `s:s:r:${ref}`,
+    JSON.stringify({
+      v: 1,
+      records: [
+        { kind: 'message', message: message('1') },
+        { kind: 'cut', ids: [] },
+      ],
+    }),
+  );
+  await store.set('s:s:head', JSON.stringify({ v: 1, version: 1, writer: 'w', chain: 'c', refs: [[ref]] }));
+  const memory = new SessionMemory(store, 's', { now: () => 5 });
+  expect(idsOf(await memory.read())).toEqual(['1']);
+  expect(await listSessions(store)).toEqual([{ sessionId: 's', createdAt: 0, updatedAt: 0, version: 1 }]);
+  await memory.append([message('2')]);
+  expect(idsOf(await new SessionMemory(store, 's').read())).toEqual(['1', '2']);
+  expect(await listSessions(store)).toEqual([{ sessionId: 's', createdAt: 5, updatedAt: 5, version: 2 }]);
+});
+
+test('sessions are listed with title and times; a clock that is set back makes none older', async () => {
+  const store = new MemoryStore();
+  let time = 100;
+  const open = (id: string): SessionMemory => new SessionMemory(store, id, { now: () => time });
+  await open('ann/b 会话').append([message('1')]);
+  time = 50;
+  await open('ann/b 会话').append([message('2')]);
+  await open('ann/a').rename('Weather 天気');
+  await open('bob/c').append([message('1')]);
+  await store.set('s:ann%2Fx:head', '{"v":99}');
+  await store.set('summary:x', '1');
+  const ann = await listSessions(store, { startsWith: 'ann/' });
+  expect(ann).toEqual([
+    { sessionId: 'ann/a', title: 'Weather 天気', createdAt: 50, updatedAt: 50, version: 1 },
+    { sessionId: 'ann/b 会话', createdAt: 100, updatedAt: 100, version: 2 },
+    { sessionId: 'ann/x', createdAt: 0, updatedAt: 0, version: -1 },
+  ]);
+  expect((await listSessions(store)).map(({ sessionId }) => sessionId)).toEqual(['ann/a', 'ann/b 会话', 'ann/x', 'bob/c']);
+  await open('ann/a').append([message('1')]);
+  expect((await listSessions(store, { startsWith: 'ann/a' }))[0]?.title).toBe('Weather 天気');
+  await open('ann/a').rename('');
+  expect((await listSessions(store, { startsWith: 'ann/a' }))[0]).not.toHaveProperty('title');
+});
+
+test('a message is replaced in its place', async () => {
+  const store = new MemoryStore();
+  const memory = new SessionMemory(store, 's');
+  await memory.append([message('1'), message('2'), message('3')]);
+  await memory.replace(userMessage('other', { id: '2' }));
+  const read = await new SessionMemory(store, 's').read();
+  expect(idsOf(read)).toEqual(['1', '2', '3']);
+  expect(read[1]?.content).toEqual([{ type: 'text', text: 'other' }]);
+  await expect(memory.replace(message('4'))).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+});
+
+const damages: readonly (readonly [name: string, damage: (store: MemoryStore, key: string) => Promise<void>])[] = [
+  ['no JSON', (store, key) => store.set(key, '{')],
+  ['of a newer version', async (store, key) => store.set(key, String(await store.get(key)).replace('"v":2', '"v":3'))],
+  ['missing', (store, key) => store.delete([key])],
+  ['no message', async (store, key) => store.set(key, String(await store.get(key)).replace('"role":"user"', '"role":"root"'))],
+];
+
+test.for(damages)('of a session with a record that is %s the rest is read, and nothing is overwritten', async ([, damage]) => {
+  for (const at of [1, 20, 33, 45, 66, 70]) {
+    const store = new MemoryStore();
+    const writer = new SessionMemory(store, 's');
+    for (let n = 1; n <= 70; n++) await writer.append([message(`${n}`)]);
+    const [key = ''] = (await store.keys('s:s:r:')).filter((each) => each.includes(`:${String(at).padStart(8, '0')}-`));
+    // What a crashed writer left: no other batch goes on from it.
+    await store.set('s:s:r:00000020-orphan', String(await store.get(key)).replaceAll(`"${at}"`, '"orphan"'));
+    await damage(store, key);
+    const before = await store.get(key);
+
+    const errors: AgentError[] = [];
+    const open = (): SessionMemory => new SessionMemory(store, 's', { compactAfter: 1, onDamage: (error) => void errors.push(error) });
+    const expected = Array.from({ length: 70 }, (_, n) => `${n + 1}`).filter((id) => id !== `${at}`);
+    expect(idsOf(await open().read())).toEqual(expected);
+    expect(errors).toHaveLength(1);
+    await open().append([message('next')]);
+    expect(idsOf(await open().read())).toEqual([...expected, 'next']);
+    expect(await store.get(key)).toBe(before);
+  }
+});
+
+function message(id: string): Msg {
+  return userMessage(`text of ${id}`, { id });
+}
+
+function idsOf(messages: readonly Msg[]): readonly string[] {
+  return messages.map(({ id }) => id);
+}
