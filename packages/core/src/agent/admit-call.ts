@@ -17,13 +17,14 @@ export type Admission =
  * One call on its way to execution: exists, is active, fits its schema → `pre-acting` → approval. A call that was open before this
  * run goes on where it was: what waits and was not decided waits on, what may have started follows its tool's `replay`.
  */
-export async function* admitCall(run: Run, toolUse: ToolUse, decision?: Decision): AsyncGenerator<EventBatch, Admission> {
+export async function* admitCall(run: Run, toolUse: ToolUse, given?: Decision): AsyncGenerator<EventBatch, Admission> {
   const { status, extensions } = run.setup;
   const asks = extensions.some(({ asksApproval }) => asksApproval);
   const known = status.calls.get(toolUse.id);
   // Without a state the call was another host's: it may have started there, if nobody had to allow it.
   const state: CallState = known ?? { started: true };
   status.calls.set(toolUse.id, state);
+  const decision = given ?? state.decision;
   const over = (result: ToolResult): Admission => ({ type: 'result', toolUse, result });
   const asked = run.tools.find(toolUse.name);
   const told = typeof asked === 'object' && asked.takesDecisions && state.pending?.kind === 'suspended';

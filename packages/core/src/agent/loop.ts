@@ -45,7 +45,7 @@ export async function* loop(run: Run, input: CallInput | undefined): AsyncGenera
   } catch (thrown) {
     const error = AgentError.from(thrown);
     const data = error.toJSON();
-    await run.close().catch(() => {});
+    await run.close('error').catch(() => {});
     const result = resultOf(run, finishWith(run, 'error', run.remains, { error: data }));
     // A hook that fails on these events must not hide the failure.
     for (const event of [run.event('error', { error: data }), run.event('run-end', { result })]) {
@@ -71,7 +71,7 @@ async function* guarded(run: Run, step: Step): Step {
 
 /** Takes the input in and brings the log into a state the model can be asked about: every tool call has its result, or is about to. */
 async function* settle(run: Run, input: CallInput): Step {
-  const { memory, options, extensions } = run.setup;
+  const { memory, options, extensions, status } = run.setup;
   let given = input.messages;
   for (const extension of extensions) {
     const verdict = (await extension.guard?.(given, { ...run.about, signal: run.signal })) ?? given;
@@ -80,6 +80,7 @@ async function* settle(run: Run, input: CallInput): Step {
     given = verdict;
   }
   run.show(await memory.read());
+  await memory.restore?.(status);
   const messages = yield* preCall(run, given);
   const decisions = decisionsIn({ ...input, messages });
   const open = run.openCalls();
@@ -100,6 +101,7 @@ async function* settle(run: Run, input: CallInput): Step {
   } else if (!more.length && !open.length && last?.role !== 'user' && last?.role !== 'tool') {
     throw new AgentError('INVALID_INPUT', 'The call needs an input.');
   }
+  await memory.note?.([{ kind: 'run-begin', runId: run.id }, ...decisions.map((decision) => ({ kind: 'decision', decision }) as const)]);
   await run.append(more);
   const prompt = run.view.findLast(({ role }) => role === 'user');
   run.promptId = prompt?.id;
@@ -182,7 +184,7 @@ async function* reason(run: Run): Step {
  * when the calls were open before this run.
  */
 async function* act(run: Run, decisions?: readonly Decision[]): Step {
-  const { options, sessionId, status, runTool } = run.setup;
+  const { options, sessionId, status, memory, runTool } = run.setup;
   const message = run.view.findLast(({ role }) => role === 'assistant');
   const state: { stopped?: boolean } = {};
   const pending: PendingCall[] = [];
@@ -202,9 +204,12 @@ async function* act(run: Run, decisions?: readonly Decision[]): Step {
     const messages = run.request();
     for (const { call, decision } of ready) {
       const { id } = call.toolUse;
-      queue.start(call.toolUse, (sink) => {
+      queue.start(call.toolUse, async (sink) => {
         const { signal } = run;
-        if (!signal.aborted) status.calls.get(id)!.started = true;
+        if (!signal.aborted) {
+          status.calls.get(id)!.started = true;
+          await memory.note?.([{ kind: 'call-started', toolUseId: id, toolUse: call.toolUse }], { now: true });
+        }
         return runTool(call, {
           ...run.about,
           messages,
@@ -284,7 +289,7 @@ async function* finish(run: Run, move: Finish): AsyncGenerator<EventBatch, Agent
     // Told apart from a model's answer by nothing else.
     await run.append([why === 'interrupted' ? { ...message, metadata: { ...message.metadata, reason: why } } : message]);
   }
-  await run.close();
+  await run.close(move.reason);
   const result = resultOf(run, { ...move, message });
   yield await run.notify('run-end', { result });
   return result;

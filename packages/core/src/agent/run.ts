@@ -263,10 +263,11 @@ export class Run {
   }
 
   /** Takes nothing in any more; what came and was not answered is kept, and all of it is in the store. */
-  async close(): Promise<void> {
+  async close(reason: string): Promise<void> {
     this.closed = true;
     await this.append(this.injected.splice(0));
-    await this.setup.memory.flush?.();
+    const { memory, status } = this.setup;
+    await memory.flush?.({ runId: this.id, reason, calls: status.calls });
   }
 
   /** Puts messages into the view that the log has already. */

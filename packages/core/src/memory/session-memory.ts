@@ -1,9 +1,10 @@
 import { AgentError } from '../error/agent-error.ts';
+import type { AgentStatus } from '../agent/agent-status.ts';
 import type { Msg } from '../message/msg.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { parseMessages } from '../message/validate-message.ts';
 import type { KeyValueStore } from './key-value-store.ts';
-import type { Memory } from './memory.ts';
+import type { Memory, RunEnd } from './memory.ts';
 import type { LogRecord, RunNote } from './log-record.ts';
 import { parseHead, sessionHeads } from './session-format.ts';
 import { SessionLog } from './session-log.ts';
@@ -107,9 +108,20 @@ export class SessionMemory implements Memory {
     });
   }
 
-  /** Takes notes about runs and tool calls; they are written with what is written next. */
-  note(notes: readonly RunNote[]): Promise<void> {
-    return this.#run(() => this.#take(notes));
+  note(notes: readonly RunNote[], { now = false }: { readonly now?: boolean } = {}): Promise<void> {
+    const taken = this.#run(() => this.#take(notes));
+    // A flush of its own: what is noted meanwhile, as by tools that start together, goes with it.
+    return now && this.#durability === 'step' ? taken.then(() => this.flush()) : taken;
+  }
+
+  restore(status: AgentStatus): Promise<void> {
+    return this.#run(async () => {
+      const { calls, openRun, ended } = await this.#load();
+      status.calls.clear();
+      for (const [id, state] of calls) status.calls.set(id, { ...state });
+      status.suspendedRun = openRun;
+      status.interrupted = ended === 'interrupted';
+    });
   }
 
   /** What the log amounts to; changes with what is appended and noted. */
@@ -124,8 +136,11 @@ export class SessionMemory implements Memory {
     await this.flush();
   }
 
-  flush(): Promise<void> {
-    return this.#run(() => this.#flush());
+  flush(end?: RunEnd): Promise<void> {
+    return this.#run(async () => {
+      if (end) await this.#end(end);
+      await this.#flush();
+    });
   }
 
   clear(): Promise<void> {
@@ -133,6 +148,14 @@ export class SessionMemory implements Memory {
       await this.#log.clear();
       this.#show([]);
     });
+  }
+
+  /** A run that had nothing to begin with, as one that was refused, leaves no trace. */
+  async #end({ runId, reason, calls }: RunEnd): Promise<void> {
+    if ((await this.#load()).openRun !== runId) return;
+    const waiting = [...calls.values()].flatMap(({ pending, toolUse }) => (pending ? [{ pending, ...(toolUse && { toolUse }) }] : []));
+    const suspended: readonly RunNote[] = waiting.length > 0 ? [{ kind: 'suspended', calls: waiting }] : [];
+    await this.#take([...suspended, { kind: 'run-end', runId, reason }]);
   }
 
   async #add(records: readonly LogRecord[]): Promise<void> {
