@@ -1,0 +1,112 @@
+import { expect, test } from 'vitest';
+import { ReActAgent } from '../agent/react-agent.ts';
+import type { KeyValueStore } from '../memory/key-value-store.ts';
+import type { RunNote } from '../memory/log-record.ts';
+import { MemoryStore } from '../memory/memory-store.ts';
+import { SessionMemory } from '../memory/session-memory.ts';
+import type { Msg } from '../message/msg.ts';
+import { injectFaults, type FaultScenario } from './fault-injection.ts';
+import { faultScenarios } from './fault-scenarios.ts';
+import type { MortalProcess } from './mortal-process.ts';
+import { randomOf } from './random-of.ts';
+
+/** Without compare-and-set, and one value at a time. */
+function weakStore(): KeyValueStore {
+  const store = new MemoryStore();
+  return {
+    features: { ...store.features, atomic: false, compareAndSet: false },
+    get: (key) => store.get(key),
+    getMany: (keys) => store.getMany(keys),
+    set: (key, value) => store.set(key, value),
+    setMany: (entries) => store.setMany(entries),
+    delete: (keys) => store.delete(keys),
+    keys: (prefix) => store.keys(prefix),
+  };
+}
+
+const scenarios = faultScenarios().map((scenario) => [scenario.name, scenario] as const);
+
+test.for(scenarios)('%s: killed at every point', { timeout: 120_000 }, async ([, scenario]) => {
+  const report = await injectFaults(scenario, { makeStore: () => new MemoryStore({ maxValueBytes: 2000 }) });
+  expect(report.kills).toBe(report.points);
+  expect(report.points).toBeGreaterThan(30);
+  expect(report.faults.slice(0, 2)).toEqual([]);
+});
+
+test.for(scenarios)('%s: killed at a sample of points, and again', { timeout: 120_000 }, async ([, scenario]) => {
+  const random = randomOf(7);
+  const some = (count: number, of: number): readonly number[] => Array.from({ length: count }, () => Math.floor(random() * of));
+  const report = await injectFaults(scenario, { makeStore: weakStore, points: (count) => some(12, count), then: () => some(4, 40) });
+  expect(report.kills).toBe(60);
+  expect(report.faults.slice(0, 2)).toEqual([]);
+});
+
+/** The same conversation on a memory that has a fault of its own. */
+function withMemory(make: (process: MortalProcess) => SessionMemory): FaultScenario {
+  return {
+    name: 'broken',
+    turns: ['Go.', 'Again.'],
+    open: (process) =>
+      new ReActAgent({
+        name: 'a',
+        sessionId: 's',
+        memory: make(process),
+        tools: [process.tool({ name: 'step', description: '', input: {}, execute: () => 'done' })],
+        model: process.model(({ messages }) => {
+          const id = `call ${messages.filter(({ role }) => role === 'user').length}`;
+          return messages.at(-1)?.role === 'tool'
+            ? 'Done.'
+            : {
+                toolCalls: [
+                  { name: 'step', id },
+                  { name: 'step', id: `${id} too` },
+                ],
+              };
+        }),
+      }),
+  };
+}
+
+class NoNotes extends SessionMemory {
+  override async note(_notes: readonly RunNote[]): Promise<void> {}
+}
+
+class EarlyAcknowledgement extends SessionMemory {
+  readonly #kept: Set<string>;
+
+  constructor({ store, witness }: MortalProcess) {
+    super(store, 's');
+    this.#kept = witness.kept.get('s') ?? new Set();
+    witness.kept.set('s', this.#kept);
+  }
+
+  override async append(messages: readonly Msg[]): Promise<void> {
+    void super.append(messages).catch(() => {});
+    for (const { id } of messages) this.#kept.add(id);
+  }
+}
+
+class LostResults extends SessionMemory {
+  override async append(messages: readonly Msg[]): Promise<void> {
+    await super.append(messages.filter(({ role }) => role !== 'tool'));
+  }
+}
+
+test.for([
+  ['a memory that forgets that calls have started', /ran 2 times/, (process: MortalProcess) => new NoNotes(process.store, 's')],
+  ['a memory that acknowledges before it has written', /is lost/, (process: MortalProcess) => new EarlyAcknowledgement(process)],
+  ['a memory that loses results', /wait for their results/, (process: MortalProcess) => new LostResults(process.store, 's')],
+] as const)('%s is found out', async ([, fault, make]) => {
+  const report = await injectFaults(withMemory(make), { makeStore: () => new MemoryStore() }).catch((error: unknown) => ({
+    faults: [String(error)],
+  }));
+  expect(report.faults.join('\n')).toMatch(fault);
+});
+
+test('a memory without a fault passes the same', async () => {
+  const { faults } = await injectFaults(
+    withMemory((process) => process.memory('s')),
+    { makeStore: () => new MemoryStore() },
+  );
+  expect(faults).toEqual([]);
+});

@@ -1,0 +1,145 @@
+import type { Decision, PendingCall } from '../agent/pending-call.ts';
+import type { AgentResult } from '../agent/agent-result.ts';
+import type { ReActAgent } from '../agent/react-agent.ts';
+import { AgentError } from '../error/agent-error.ts';
+import type { Awaitable } from '../hook/hook.ts';
+import type { KeyValueStore } from '../memory/key-value-store.ts';
+import { SessionMemory } from '../memory/session-memory.ts';
+import { userMessage } from '../message/create-message.ts';
+import { toolUsesOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
+import { openCalls } from '../message/tool-pairs.ts';
+import { historyFaults, requestFaults } from './history-faults.ts';
+import { makeWitness, MortalProcess, type Witness } from './mortal-process.ts';
+
+/** A conversation to be cut off everywhere. */
+export interface FaultScenario {
+  readonly name: string;
+  /** What the user says, turn by turn. */
+  readonly turns: readonly string[];
+  /** The agent as a new process makes it: its memory, models and tools are the process's. */
+  open(process: MortalProcess): Awaitable<ReActAgent>;
+  /** What somebody says of a call that waits; default: yes. */
+  readonly decide?: (pending: PendingCall) => Decision;
+  /** Whether a run that was cut off may end with these messages where an uncut one ends with those; default `isSameButInterrupted`. */
+  readonly isFine?: (lines: readonly string[], expected: readonly string[]) => boolean;
+}
+
+export interface FaultOptions {
+  /** A new, empty store for each try. */
+  readonly makeStore: () => Awaitable<KeyValueStore>;
+  /** Which points of an uncut run to die at, by their index; default: all. */
+  readonly points?: (count: number) => readonly number[];
+  /** Where the process that goes on dies, too, by the index of its points; default: it lives. */
+  readonly then?: (first: number) => readonly number[];
+}
+
+export interface FaultReport {
+  readonly scenario: string;
+  /** Points of the uncut run. */
+  readonly points: number;
+  /** Tries, one or two deaths each. */
+  readonly kills: number;
+  /** What went wrong: in which try, and how. */
+  readonly faults: readonly string[];
+}
+
+/**
+ * Runs a scenario once to count its points, then again for each of them with a process that dies there; a new one goes on with what is
+ * in the store. What has to hold each time: the history is valid and says the same as that of the uncut run, no message is lost that
+ * was acknowledged, no tool ran again whose result was, none that had started runs twice unless it is `safe`, each request is valid.
+ */
+export async function injectFaults(scenario: FaultScenario, options: FaultOptions): Promise<FaultReport> {
+  const { makeStore, points = (count) => Array.from({ length: count }, (_, index) => index), then } = options;
+  const uncut = makeWitness(await makeStore());
+  const whole = new MortalProcess(uncut);
+  const expected = toLines(await live(scenario, whole));
+  const faults = [...uncut.faults, ...uncut.requests.flatMap(({ messages }) => requestFaults(messages))].map((fault) => `uncut: ${fault}`);
+  let kills = 0;
+  for (const first of points(whole.points.length)) {
+    for (const deaths of [[first], ...(then?.(first) ?? []).map((second) => [first, second])]) {
+      kills += 1;
+      const where = deaths.map((at, index) => (index ? String(at) : `${at} (${whole.points[at]})`)).join(', then ');
+      const found = await tryOnce(scenario, makeWitness(await makeStore()), deaths, expected);
+      faults.push(...found.map((fault) => `killed at ${where}: ${fault}`));
+    }
+  }
+  return { scenario: scenario.name, points: whole.points.length, kills, faults };
+}
+
+/** The messages as they are to be the same in each run: without ids and times. */
+export function toLines(messages: readonly Msg[]): readonly string[] {
+  return messages.flatMap(({ role, content }) =>
+    content.map((block) => {
+      if (block.type === 'tool_result') return `${role}: ${block.name} ${block.state} ${JSON.stringify(block.output)}`;
+      return `${role}: ${block.type === 'tool_use' ? `${block.name} ${JSON.stringify(block.input)}` : JSON.stringify(block)}`;
+    }),
+  );
+}
+
+/** Line by line the same, in any order of the results of one reply; a call that was cut off may have an `interrupted` result. */
+export function isSameButInterrupted(lines: readonly string[], expected: readonly string[]): boolean {
+  const shape = (all: readonly string[]): string => all.map((line) => (line.startsWith('tool: ') ? 'tool' : line)).join('\n');
+  const results = expected.filter((line) => line.startsWith('tool: '));
+  const isKnown = (line: string): boolean => /^tool: \S+ interrupted /.test(line) || results.includes(line);
+  return shape(lines) === shape(expected) && lines.every((line) => !line.startsWith('tool: ') || isKnown(line));
+}
+
+async function tryOnce(
+  scenario: FaultScenario,
+  witness: Witness,
+  deaths: readonly number[],
+  expected: readonly string[],
+): Promise<readonly string[]> {
+  for (let generation = 0; ; generation += 1) {
+    const process = new MortalProcess(witness, { generation, dieAt: deaths[generation] ?? Infinity });
+    let messages: readonly Msg[] | 'dead';
+    try {
+      messages = await Promise.race([live(scenario, process), process.death]);
+    } catch (error) {
+      return [`process ${generation} failed: ${AgentError.from(error).code} ${AgentError.from(error).message}`];
+    }
+    process.bury();
+    if (messages !== 'dead') return check(scenario, witness, messages, expected);
+  }
+}
+
+/** Has the conversation to its end, from where the store has it. */
+async function live(scenario: FaultScenario, process: MortalProcess): Promise<readonly Msg[]> {
+  const { turns, decide = ({ toolUseId }) => ({ toolUseId, type: 'approve' }) } = scenario;
+  const agent = await scenario.open(process);
+  const { signal } = process;
+  for (const [turn, text] of turns.entries()) {
+    const id = `turn-${turn}`;
+    const messages = await agent.messages();
+    let result: AgentResult | undefined;
+    if (!messages.some((message) => message.id === id)) result = await agent.call(userMessage(text, { id }), { signal });
+    else if (messages.findLast(({ id: other }) => other.startsWith('turn-'))?.id === id && !isAnswered(messages)) {
+      result = await agent.call(undefined, { signal });
+    }
+    while (result?.reason === 'suspended') result = await agent.call(result.pending.map(decide), { signal });
+  }
+  return agent.messages();
+}
+
+function isAnswered(messages: readonly Msg[]): boolean {
+  const last = messages.at(-1);
+  return last?.role === 'assistant' && !toolUsesOf(last).length && !openCalls(messages).length;
+}
+
+async function check(
+  { isFine = isSameButInterrupted }: FaultScenario,
+  witness: Witness,
+  messages: readonly Msg[],
+  expected: readonly string[],
+): Promise<readonly string[]> {
+  const lines = toLines(messages);
+  const faults = [...witness.faults, ...witness.requests.flatMap((request) => requestFaults(request.messages))];
+  for (const [sessionId, kept] of witness.kept) {
+    const log = await new SessionMemory(witness.store, sessionId).read();
+    const ids = new Set(log.map(({ id }) => id));
+    faults.push(...historyFaults(log), ...[...kept].filter((id) => !ids.has(id)).map((id) => `the acknowledged message ${id} is lost`));
+  }
+  if (!isFine(lines, expected)) faults.push(`it ended with\n${lines.join('\n')}\ninstead of\n${expected.join('\n')}`);
+  return faults;
+}

@@ -1,0 +1,169 @@
+import { agentTool } from '../agent/agent-tool.ts';
+import type { AgentOptions } from '../agent/agent-options.ts';
+import { ReActAgent } from '../agent/react-agent.ts';
+import { summarizeHistory } from '../context/summarize-history.ts';
+import type { Msg } from '../message/msg.ts';
+import type { Tool } from '../tool/tool.ts';
+import type { FaultScenario } from './fault-injection.ts';
+import { isSameButInterrupted } from './fault-injection.ts';
+import type { MortalProcess } from './mortal-process.ts';
+import type { ScriptedReply } from './scripted-model.ts';
+
+/** The conversations that every store has to bring through. */
+export function faultScenarios(): readonly FaultScenario[] {
+  return [plainAnswer, chainOfTen, eightAtOnce, safeTools, approval, externalTool, subAgent, summary, interrupt];
+}
+
+/** Replies by how many tool results there are since the user last spoke: asked again, it says the same again. */
+const script =
+  (...replies: readonly ((turn: number) => ScriptedReply)[]) =>
+  ({ messages }: { readonly messages: readonly Msg[] }): ScriptedReply => {
+    const turn = messages.filter(({ role }) => role === 'user').length;
+    const since = messages.slice(messages.findLastIndex(({ role }) => role === 'user'));
+    const replied = since.filter(({ role }) => role === 'assistant').length;
+    return replies[Math.min(replied, replies.length - 1)]!(turn);
+  };
+
+const calls =
+  (step: string, ...names: readonly string[]) =>
+  (turn: number): ScriptedReply => ({
+    text: `Step ${step}.`,
+    toolCalls: names.map((name, index) => ({ name, id: `${turn}-${step}-${index}`, input: { n: index } })),
+  });
+
+const answer = (turn: number): ScriptedReply => `The answer to turn ${turn}.`;
+
+function agent(process: MortalProcess, options: Omit<AgentOptions, 'name' | 'sessionId' | 'memory'>): ReActAgent {
+  return new ReActAgent({ name: 'a', sessionId: 's', memory: process.memory('s'), generateId: ids(process), ...options });
+}
+
+/** Never the same twice, and the same in each try. */
+function ids({ generation }: MortalProcess): () => string {
+  let count = 0;
+  return () => `g${generation}-${(count += 1)}`;
+}
+
+const step = (process: MortalProcess, name = 'step', more: Partial<Tool> = {}): Tool => ({
+  ...process.tool({ name, description: '', input: {}, execute: (input) => `${name} did ${JSON.stringify(input)}` }),
+  ...more,
+});
+
+const plainAnswer: FaultScenario = {
+  name: 'plain answer',
+  turns: ['One?', 'Two?'],
+  open: (process) => agent(process, { model: process.model(script(answer)) }),
+};
+
+const chainOfTen: FaultScenario = {
+  name: 'ten-step chain',
+  turns: ['Go.'],
+  open: (process) => {
+    const steps = Array.from({ length: 10 }, (_, index) => calls(String(index), 'step'));
+    return agent(process, { model: process.model(script(...steps, answer)), tools: [step(process)], limits: { iterations: 20 } });
+  },
+};
+
+const eightAtOnce: FaultScenario = {
+  name: 'eight parallel tools',
+  turns: ['Go.', 'Again.'],
+  open: (process) => {
+    const model = process.model(script(calls('all', ...Array.from({ length: 8 }, () => 'step')), answer));
+    return agent(process, { model, tools: [step(process)] });
+  },
+};
+
+const safeTools: FaultScenario = {
+  name: 'tools that may run again',
+  turns: ['Go.'],
+  // Not one of them may be lost.
+  isFine: (lines, expected) => lines.toSorted().join() === expected.toSorted().join(),
+  open: (process) => {
+    const safe = process.tool({
+      name: 'safe',
+      description: '',
+      input: {},
+      replay: 'safe',
+      execute: (input) => `did ${JSON.stringify(input)}`,
+    });
+    const model = process.model(script(calls('1', 'safe', 'safe', 'safe'), calls('2', 'safe'), answer));
+    return agent(process, { model, tools: [safe] });
+  },
+};
+
+const approval: FaultScenario = {
+  name: 'approval',
+  turns: ['Pay.'],
+  decide: ({ toolUseId }) =>
+    toolUseId.endsWith('2')
+      ? { toolUseId, type: 'reject', reason: 'No.' }
+      : { toolUseId, type: toolUseId.endsWith('3') ? 'edit' : 'approve', input: { n: 30 } },
+  open: (process) => {
+    const pay = step(process, 'pay', { needsApproval: true });
+    const model = process.model(script(calls('pay', 'step', 'pay', 'pay', 'pay'), answer));
+    return agent(process, { model, tools: [pay, step(process)] });
+  },
+};
+
+const externalTool: FaultScenario = {
+  name: 'external tool',
+  turns: ['Ask them.'],
+  decide: ({ toolUseId }) => ({ toolUseId, type: 'result', output: `told of ${toolUseId}` }),
+  open: (process) => {
+    const ask = process.tool({ name: 'ask', description: '', input: {} });
+    return agent(process, { model: process.model(script(calls('ask', 'ask', 'step', 'ask'), answer)), tools: [ask, step(process)] });
+  },
+};
+
+const subAgent: FaultScenario = {
+  name: 'sub-agent',
+  turns: ['Have it done.'],
+  open: (process) => {
+    const child = agentTool(
+      ({ sessionId }) =>
+        new ReActAgent({
+          name: 'child',
+          sessionId,
+          memory: process.memory(sessionId),
+          model: process.model(script(calls('child', 'step', 'step'), answer)),
+          tools: [step(process)],
+          generateId: ids(process),
+        }),
+      { name: 'child', description: '', replay: 'safe' },
+    );
+    const delegate = (): ScriptedReply => ({ toolCalls: [{ name: 'call_child', id: 'delegate', input: { message: 'Do it.' } }] });
+    return agent(process, { model: process.model(script(delegate, answer)), tools: [child] });
+  },
+};
+
+const summary: FaultScenario = {
+  name: 'summarised history',
+  turns: ['One? '.repeat(60), 'Two? '.repeat(60), 'Three? '.repeat(60), 'Four? '.repeat(60)],
+  open: (process) => {
+    const model = process.model(script(calls('1', 'step'), answer));
+    const summarizer = process.model(() => 'They talked.');
+    const context = summarizeHistory({
+      model: summarizer,
+      store: process.store,
+      window: 500,
+      reserveOutput: 50,
+      summaryTokens: 60,
+      step: 50,
+    });
+    return agent(process, { model, context, tools: [step(process)] });
+  },
+};
+
+const interrupt: FaultScenario = {
+  name: 'interrupt',
+  turns: ['Go.', 'And now?'],
+  // Whoever interrupted has to do it again where nobody was told that it was done.
+  isFine: (lines, expected) => isSameButInterrupted(lines, expected) || lines.some((line) => line.includes('turn 1')),
+  open: (process) => {
+    const made: ReActAgent = agent(process, {
+      model: process.model(script(calls('1', 'step', 'step'), calls('2', 'step'), answer)),
+      tools: [step(process)],
+      hooks: [{ on: { 'post-acting': ({ toolUse }) => void (toolUse.id === '1-1-1' && process.generation === 0 && made.interrupt()) } }],
+    });
+    return made;
+  },
+};

@@ -1,0 +1,177 @@
+import type { KeyValueStore } from '../memory/key-value-store.ts';
+import { SessionMemory, type SessionMemoryOptions } from '../memory/session-memory.ts';
+import { toolResultsOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
+import type { ChatModel, ModelDelta, ModelRequest } from '../model/chat-model.ts';
+import type { SchemaLike } from '../schema/to-schema.ts';
+import { tool, type Tool, type ToolOptions } from '../tool/tool.ts';
+import { ScriptedModel, type ScriptedReply, type ScriptedModelOptions } from './scripted-model.ts';
+
+/** What outlives a process: the store, and what somebody outside saw of it. */
+export interface Witness {
+  readonly store: KeyValueStore;
+  /** By session: the messages whose append was acknowledged, and that nobody took out. */
+  readonly kept: Map<string, Set<string>>;
+  /** Tool calls whose result was acknowledged. */
+  readonly finished: Set<string>;
+  /** Every run of a tool, by its idempotency key. */
+  readonly runs: Map<string, number>;
+  readonly requests: ModelRequest[];
+  /** What should not have happened. */
+  readonly faults: string[];
+}
+
+export function makeWitness(store: KeyValueStore): Witness {
+  return { store, kept: new Map(), finished: new Set(), runs: new Map(), requests: [], faults: [] };
+}
+
+/**
+ * One host of an agent, which dies at a given point: from then on nothing of it does anything any more, and nothing it waits for comes.
+ * Points are each store operation (a write has two: nothing is written yet, and all is written and nobody was told), each delta of a
+ * model, each start and end of a tool.
+ */
+export class MortalProcess {
+  /** 0 for the first one of a scenario. */
+  readonly generation: number;
+  readonly witness: Witness;
+  /** What the points so far were. */
+  readonly points: string[] = [];
+  /** Resolves at its death. */
+  readonly death: Promise<'dead'>;
+  readonly #dieAt: number;
+  readonly #controller = new AbortController();
+  #onDeath!: (dead: 'dead') => void;
+  #dead = false;
+
+  /** `dieAt`: the index of the point; default: it lives. */
+  constructor(witness: Witness, { generation = 0, dieAt = Infinity }: { readonly generation?: number; readonly dieAt?: number } = {}) {
+    this.witness = witness;
+    this.generation = generation;
+    this.#dieAt = dieAt;
+    this.death = new Promise((resolve) => (this.#onDeath = resolve));
+  }
+
+  /** To be given to each call, so that a dead process leaves no timers behind. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  async point(name: string): Promise<void> {
+    if (!this.#dead && this.points.push(name) > this.#dieAt) {
+      this.#dead = true;
+      this.#onDeath('dead');
+    }
+    if (this.#dead) await new Promise<never>(() => {});
+  }
+
+  /** Frees what the dead process still holds. */
+  bury(): void {
+    this.#dead = true;
+    this.#controller.abort();
+  }
+
+  /** The witness's store, as this process reaches it. */
+  get store(): KeyValueStore {
+    const { store } = this.witness;
+    const read = async <T>(name: string, operation: () => Promise<T>): Promise<T> => {
+      await this.point(name);
+      return operation();
+    };
+    const write = async <T>(name: string, operation: () => Promise<T>): Promise<T> => {
+      await this.point(`${name}, not written`);
+      const done = await operation();
+      await this.point(`${name}, written`);
+      return done;
+    };
+    const set = (key: string, value: string): Promise<void> => write(`set ${nameOf(key)}`, () => store.set(key, value));
+    const { compareAndSet } = store;
+    return {
+      features: store.features,
+      get: (key) => read(`get ${nameOf(key)}`, () => store.get(key)),
+      getMany: (keys) => read('getMany', () => store.getMany(keys)),
+      keys: (prefix) => read('keys', () => store.keys(prefix)),
+      set,
+      setMany: async (entries) => {
+        if (store.features.atomic) return write(`setMany ${entries.map(([key]) => nameOf(key)).join()}`, () => store.setMany(entries));
+        for (const [key, value] of entries) await set(key, value);
+      },
+      delete: (keys) => write('delete', () => store.delete(keys)),
+      ...(compareAndSet && {
+        compareAndSet: (key: string, expected: string | undefined, value: string) =>
+          write(`compareAndSet ${nameOf(key)}`, () => compareAndSet.call(store, key, expected, value)),
+      }),
+    };
+  }
+
+  /** A session whose acknowledged messages are witnessed. */
+  memory(sessionId: string, options?: SessionMemoryOptions): SessionMemory {
+    return new WitnessedMemory(this.store, sessionId, this.witness, options);
+  }
+
+  /** A model that answers each request by what stands in it: a request that is made again has the same answer. */
+  model(reply: (request: ModelRequest) => ScriptedReply, options?: ScriptedModelOptions): ChatModel {
+    const stream = async function* (
+      this: MortalProcess,
+      ...[request, context]: Parameters<ChatModel['stream']>
+    ): AsyncGenerator<readonly ModelDelta[]> {
+      await this.point('request');
+      this.witness.requests.push(request);
+      for await (const deltas of new ScriptedModel([reply(request)], options).stream(request, context)) {
+        yield deltas;
+        await this.point('delta');
+      }
+    };
+    const { provider, modelId, features } = new ScriptedModel([], options);
+    return { provider, modelId, features, stream: stream.bind(this) };
+  }
+
+  /** A tool whose runs are witnessed. */
+  tool<const S extends SchemaLike>(options: ToolOptions<S>): Tool {
+    const { execute, replay } = options;
+    if (!execute) return tool(options);
+    const witnessed: typeof execute = async (input, context) => {
+      const { idempotencyKey: key, toolUseId } = context;
+      await this.point(`${options.name} starts`);
+      const { runs, finished, faults } = this.witness;
+      const times = (runs.get(key) ?? 0) + 1;
+      runs.set(key, times);
+      if (times > 1 && replay !== 'safe') faults.push(`${options.name} ran ${times} times as ${key}`);
+      if (finished.has(toolUseId)) faults.push(`${options.name} ran again after its result was kept, as ${key}`);
+      const output = await execute(input, context);
+      await this.point(`${options.name} ends`);
+      return output;
+    };
+    return tool({ ...options, execute: witnessed });
+  }
+}
+
+class WitnessedMemory extends SessionMemory {
+  readonly #witness: Witness;
+  readonly #kept: Set<string>;
+  readonly #isTurnwise: boolean;
+
+  constructor(store: KeyValueStore, sessionId: string, witness: Witness, options: SessionMemoryOptions = {}) {
+    super(store, sessionId, options);
+    this.#witness = witness;
+    this.#kept = witness.kept.get(sessionId) ?? new Set();
+    witness.kept.set(sessionId, this.#kept);
+    this.#isTurnwise = options.durability === 'turn';
+  }
+
+  override async append(messages: readonly Msg[]): Promise<void> {
+    await super.append(messages);
+    if (this.#isTurnwise) return;
+    for (const { id } of messages) this.#kept.add(id);
+    for (const { toolUseId } of messages.flatMap(toolResultsOf)) this.#witness.finished.add(toolUseId);
+  }
+
+  override async delete(ids: readonly string[]): Promise<void> {
+    for (const id of ids) this.#kept.delete(id);
+    await super.delete(ids);
+  }
+}
+
+/** The part of a key that says what is behind it. */
+function nameOf(key: string): string {
+  return key.split(':').slice(2, 3).join();
+}
