@@ -9,6 +9,7 @@ export type {
   RequestVariables,
   SessionSetup,
 } from './handler-options.ts';
+export { DurableStore } from './durable-store.ts';
 export { KvMemory } from './kv-memory.ts';
 export { KvStore } from './kv-store.ts';
 export type { KvStoreOptions } from './kv-store.ts';

@@ -36,7 +36,7 @@ test.for(scenarios)('%s: killed at every point', { timeout: 120_000 }, async ([,
 test.for(scenarios)('%s: killed at a sample of points, and again', { timeout: 120_000 }, async ([, scenario]) => {
   const random = randomOf(7);
   const some = (count: number, of: number): readonly number[] => Array.from({ length: count }, () => Math.floor(random() * of));
-  const report = await injectFaults(scenario, { makeStore: weakStore, points: (count) => some(12, count), then: () => some(4, 40) });
+  const report = await injectFaults(scenario, { makeStore: weakStore, points: (count) => some(12, count), again: () => some(4, 40) });
   expect(report.kills).toBe(60);
   expect(report.faults.slice(0, 2)).toEqual([]);
 });

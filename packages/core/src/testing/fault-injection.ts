@@ -31,7 +31,7 @@ export interface FaultOptions {
   /** Which points of an uncut run to die at, by their index; default: all. */
   readonly points?: (count: number) => readonly number[];
   /** Where the process that goes on dies, too, by the index of its points; default: it lives. */
-  readonly then?: (first: number) => readonly number[];
+  readonly again?: (first: number) => readonly number[];
 }
 
 export interface FaultReport {
@@ -50,14 +50,14 @@ export interface FaultReport {
  * was acknowledged, no tool ran again whose result was, none that had started runs twice unless it is `safe`, each request is valid.
  */
 export async function injectFaults(scenario: FaultScenario, options: FaultOptions): Promise<FaultReport> {
-  const { makeStore, points = (count) => Array.from({ length: count }, (_, index) => index), then } = options;
+  const { makeStore, points = (count) => Array.from({ length: count }, (_, index) => index), again } = options;
   const uncut = makeWitness(await makeStore());
   const whole = new MortalProcess(uncut);
   const expected = toLines(await live(scenario, whole));
   const faults = [...uncut.faults, ...uncut.requests.flatMap(({ messages }) => requestFaults(messages))].map((fault) => `uncut: ${fault}`);
   let kills = 0;
   for (const first of points(whole.points.length)) {
-    for (const deaths of [[first], ...(then?.(first) ?? []).map((second) => [first, second])]) {
+    for (const deaths of [[first], ...(again?.(first) ?? []).map((second) => [first, second])]) {
       kills += 1;
       const where = deaths.map((at, index) => (index ? String(at) : `${at} (${whole.points[at]})`)).join(', then ');
       const found = await tryOnce(scenario, makeWitness(await makeStore()), deaths, expected);

@@ -1,0 +1,28 @@
+import { env } from 'cloudflare:workers';
+import { SessionMemory, type KeyValueStore } from '@isoloop/core';
+import { keyValueStoreConformance, memoryConformance } from '@isoloop/core/testing';
+import * as vitest from 'vitest';
+
+interface Host {
+  run(operation: string, ...parameters: readonly unknown[]): Promise<never>;
+}
+
+const hosts = (env as { readonly STORE_HOST: DurableObjectNamespace }).STORE_HOST;
+
+/** The store of an object of its own, from outside. */
+function hostedStore(name: string): KeyValueStore {
+  const host = hosts.get(hosts.idFromName(name)) as unknown as Host;
+  return {
+    features: { atomic: true, compareAndSet: true, maxValueBytes: 2_000_000 - 4096 },
+    get: (key) => host.run('get', key),
+    getMany: (keys) => host.run('getMany', keys),
+    set: (key, value) => host.run('set', key, value),
+    setMany: (entries) => host.run('setMany', entries),
+    delete: (keys) => host.run('delete', keys),
+    keys: (prefix) => host.run('keys', prefix),
+    compareAndSet: (key, expected, value) => host.run('compareAndSet', key, expected, value),
+  };
+}
+
+keyValueStoreConformance(vitest, 'DurableStore', () => hostedStore('store'));
+memoryConformance(vitest, 'SessionMemory on a DurableStore', (id) => new SessionMemory(hostedStore('memory'), id), { persistent: true });

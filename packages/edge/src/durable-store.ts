@@ -1,0 +1,125 @@
+import { AgentError, messageOf } from '@isoloop/core';
+import type { KeyValueStore, StoreFeatures } from '@isoloop/core';
+
+/** A value has 2 MB, key and row included: https://developers.cloudflare.com/durable-objects/platform/limits/ */
+const maxValueBytes = 2_000_000 - 4096;
+/** Parameters that one statement may have. */
+const maxParameters = 100;
+
+/**
+ * Values in the SQLite database of a Durable Object, in a table of their own (`isoloop_values`); made with the object's `ctx.storage`, of a
+ * class that the migrations name under `new_sqlite_classes`. What was written is on disk when the write resolves.
+ */
+export class DurableStore implements KeyValueStore {
+  readonly features: StoreFeatures = { atomic: true, compareAndSet: true, maxValueBytes };
+  readonly #storage: DurableObjectStorage;
+
+  /** Throws `CONFIGURATION` where the object has no SQLite database. */
+  constructor(storage: DurableObjectStorage) {
+    this.#storage = storage;
+    try {
+      storage.sql.exec('CREATE TABLE IF NOT EXISTS isoloop_values (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID');
+    } catch (cause) {
+      const advice = 'Name its class under new_sqlite_classes in the migrations of wrangler.toml.';
+      throw new AgentError('CONFIGURATION', `The Durable Object has no SQLite database. ${advice}`, { cause });
+    }
+  }
+
+  async get(key: string): Promise<string | undefined> {
+    return this.#read(() => this.#get(key));
+  }
+
+  async getMany(keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    return this.#read(() => {
+      const pages = inPages(keys).flatMap((page) => {
+        const marks = page.map(() => '?').join();
+        return [...this.#storage.sql.exec<Row>(`SELECT key, value FROM isoloop_values WHERE key IN (${marks})`, ...page)];
+      });
+      return new Map(pages.map(({ key, value }) => [key, value]));
+    });
+  }
+
+  set(key: string, value: string): Promise<void> {
+    return this.setMany([[key, value]]);
+  }
+
+  setMany(entries: readonly (readonly [key: string, value: string])[]): Promise<void> {
+    return this.#write(() => {
+      for (const [key, value] of entries) this.#set(key, value);
+    });
+  }
+
+  delete(keys: readonly string[]): Promise<void> {
+    return this.#write(() => {
+      for (const page of inPages(keys)) {
+        this.#storage.sql.exec(`DELETE FROM isoloop_values WHERE key IN (${page.map(() => '?').join()})`, ...page);
+      }
+    });
+  }
+
+  async keys(prefix: string): Promise<readonly string[]> {
+    return this.#read(() => {
+      // Keys are ASCII: no key that begins so sorts behind the prefix and this.
+      const rows = this.#storage.sql.exec<Pick<Row, 'key'>>(
+        'SELECT key FROM isoloop_values WHERE key >= ? AND key < ? ORDER BY key',
+        prefix,
+        `${prefix}\x7f`,
+      );
+      return [...rows].map(({ key }) => key);
+    });
+  }
+
+  compareAndSet(key: string, expected: string | undefined, value: string): Promise<boolean> {
+    return this.#write(() => {
+      if (this.#get(key) !== expected) return false;
+      this.#set(key, value);
+      return true;
+    });
+  }
+
+  #get(key: string): string | undefined {
+    const [row] = this.#storage.sql.exec<Row>('SELECT key, value FROM isoloop_values WHERE key = ?', key);
+    return row?.value;
+  }
+
+  #set(key: string, value: string): void {
+    this.#storage.sql.exec('INSERT OR REPLACE INTO isoloop_values (key, value) VALUES (?, ?)', key, value);
+  }
+
+  #read<T>(operation: () => T): T {
+    try {
+      return operation();
+    } catch (cause) {
+      throw toStorageError(cause);
+    }
+  }
+
+  async #write<T>(operation: () => T): Promise<T> {
+    const done = this.#read(() => this.#storage.transactionSync(operation));
+    try {
+      await this.#storage.sync();
+    } catch (cause) {
+      throw toStorageError(cause);
+    }
+    return done;
+  }
+}
+
+interface Row extends Record<string, SqlStorageValue> {
+  readonly key: string;
+  readonly value: string;
+}
+
+function inPages(keys: readonly string[]): readonly (readonly string[])[] {
+  return Array.from({ length: Math.ceil(keys.length / maxParameters) }, (_, page) =>
+    keys.slice(page * maxParameters, (page + 1) * maxParameters),
+  );
+}
+
+function toStorageError(cause: unknown): AgentError {
+  const message = messageOf(cause);
+  if (/SQLITE_FULL|storage limit|too big|SQLITE_TOOBIG/i.test(message)) {
+    return new AgentError('STORAGE_QUOTA', 'The Durable Object has no room left: the conversation could not be saved', { cause });
+  }
+  return new AgentError('STORAGE_FAILED', `The Durable Object's database failed: ${message}`, { cause, retryable: true });
+}
