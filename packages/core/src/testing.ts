@@ -3,9 +3,9 @@ export type { ScriptedModelOptions, ScriptedReply, ScriptedStep, ScriptedToolCal
 export { memoryConformance } from './testing/memory-conformance.ts';
 export type { MemoryConformanceOptions } from './testing/memory-conformance.ts';
 export { keyValueStoreConformance } from './testing/store-conformance.ts';
-export { injectFaults, isSameButInterrupted, toLines } from './testing/fault-injection.ts';
-export type { FaultOptions, FaultReport, FaultScenario } from './testing/fault-injection.ts';
+export { injectFaults, isSameButInterrupted, liveAndDie, localHost, toLines } from './testing/fault-injection.ts';
+export type { FaultHost, FaultOptions, FaultReport, FaultScenario, LifeReport } from './testing/fault-injection.ts';
 export { faultScenarios } from './testing/fault-scenarios.ts';
 export { makeWitness, MortalProcess } from './testing/mortal-process.ts';
-export type { Witness } from './testing/mortal-process.ts';
+export type { Life, Witness } from './testing/mortal-process.ts';
 export type { TestFramework } from './testing/test-framework.ts';

@@ -5,7 +5,7 @@ import type { RunNote } from '../memory/log-record.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import type { Msg } from '../message/msg.ts';
-import { injectFaults, type FaultScenario } from './fault-injection.ts';
+import { injectFaults, localHost, type FaultScenario } from './fault-injection.ts';
 import { faultScenarios } from './fault-scenarios.ts';
 import type { MortalProcess } from './mortal-process.ts';
 import { randomOf } from './random-of.ts';
@@ -27,7 +27,7 @@ function weakStore(): KeyValueStore {
 const scenarios = faultScenarios().map((scenario) => [scenario.name, scenario] as const);
 
 test.for(scenarios)('%s: killed at every point', { timeout: 120_000 }, async ([, scenario]) => {
-  const report = await injectFaults(scenario, { makeStore: () => new MemoryStore({ maxValueBytes: 2000 }) });
+  const report = await injectFaults(scenario, { makeHost: () => localHost(scenario, new MemoryStore({ maxValueBytes: 2000 })) });
   expect(report.kills).toBe(report.points);
   expect(report.points).toBeGreaterThan(30);
   expect(report.faults.slice(0, 2)).toEqual([]);
@@ -36,7 +36,11 @@ test.for(scenarios)('%s: killed at every point', { timeout: 120_000 }, async ([,
 test.for(scenarios)('%s: killed at a sample of points, and again', { timeout: 120_000 }, async ([, scenario]) => {
   const random = randomOf(7);
   const some = (count: number, of: number): readonly number[] => Array.from({ length: count }, () => Math.floor(random() * of));
-  const report = await injectFaults(scenario, { makeStore: weakStore, points: (count) => some(12, count), again: () => some(4, 40) });
+  const report = await injectFaults(scenario, {
+    makeHost: () => localHost(scenario, weakStore()),
+    points: (count) => some(12, count),
+    again: () => some(4, 40),
+  });
   expect(report.kills).toBe(60);
   expect(report.faults.slice(0, 2)).toEqual([]);
 });
@@ -97,16 +101,15 @@ test.for([
   ['a memory that acknowledges before it has written', /is lost/, (process: MortalProcess) => new EarlyAcknowledgement(process)],
   ['a memory that loses results', /wait for their results/, (process: MortalProcess) => new LostResults(process.store, 's')],
 ] as const)('%s is found out', async ([, fault, make]) => {
-  const report = await injectFaults(withMemory(make), { makeStore: () => new MemoryStore() }).catch((error: unknown) => ({
+  const scenario = withMemory(make);
+  const report = await injectFaults(scenario, { makeHost: () => localHost(scenario, new MemoryStore()) }).catch((error: unknown) => ({
     faults: [String(error)],
   }));
   expect(report.faults.join('\n')).toMatch(fault);
 });
 
 test('a memory without a fault passes the same', async () => {
-  const { faults } = await injectFaults(
-    withMemory((process) => process.memory('s')),
-    { makeStore: () => new MemoryStore() },
-  );
+  const scenario = withMemory((process) => process.memory('s'));
+  const { faults } = await injectFaults(scenario, { makeHost: () => localHost(scenario, new MemoryStore()) });
   expect(faults).toEqual([]);
 });

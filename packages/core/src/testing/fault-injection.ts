@@ -9,8 +9,8 @@ import { userMessage } from '../message/create-message.ts';
 import { toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { openCalls } from '../message/tool-pairs.ts';
-import { historyFaults, requestFaults } from './history-faults.ts';
-import { makeWitness, MortalProcess, type Witness } from './mortal-process.ts';
+import { historyFaults } from './history-faults.ts';
+import { makeWitness, MortalProcess, type Life, type Witness } from './mortal-process.ts';
 
 /** A conversation to be cut off everywhere. */
 export interface FaultScenario {
@@ -25,9 +25,24 @@ export interface FaultScenario {
   readonly isFine?: (lines: readonly string[], expected: readonly string[]) => boolean;
 }
 
+/** Where the processes of one conversation live and die, on one store. */
+export interface FaultHost {
+  /** The same witness, or a copy with what was seen since. */
+  live(witness: Witness, life: Life): Promise<LifeReport>;
+  /** What is stored of a session, at the end. */
+  read(sessionId: string): Promise<readonly Msg[]>;
+}
+
+export interface LifeReport {
+  readonly witness: Witness;
+  readonly points: readonly string[];
+  /** The conversation; nothing where the process died. */
+  readonly messages?: readonly Msg[];
+}
+
 export interface FaultOptions {
-  /** A new, empty store for each try. */
-  readonly makeStore: () => Awaitable<KeyValueStore>;
+  /** A new host with an empty store for each try; `localHost` is one in this process. */
+  readonly makeHost: () => Awaitable<FaultHost>;
   /** Which points of an uncut run to die at, by their index; default: all. */
   readonly points?: (count: number) => readonly number[];
   /** Where the process that goes on dies, too, by the index of its points; default: it lives. */
@@ -50,21 +65,36 @@ export interface FaultReport {
  * was acknowledged, no tool ran again whose result was, none that had started runs twice unless it is `safe`, each request is valid.
  */
 export async function injectFaults(scenario: FaultScenario, options: FaultOptions): Promise<FaultReport> {
-  const { makeStore, points = (count) => Array.from({ length: count }, (_, index) => index), again } = options;
-  const uncut = makeWitness(await makeStore());
-  const whole = new MortalProcess(uncut);
-  const expected = toLines(await live(scenario, whole));
-  const faults = [...uncut.faults, ...uncut.requests.flatMap(({ messages }) => requestFaults(messages))].map((fault) => `uncut: ${fault}`);
+  const { makeHost, points = (count) => Array.from({ length: count }, (_, index) => index), again } = options;
+  const uncut = await (await makeHost()).live(makeWitness(), { generation: 0 });
+  const expected = toLines(uncut.messages ?? []);
+  const faults = uncut.witness.faults.map((fault) => `uncut: ${fault}`);
   let kills = 0;
-  for (const first of points(whole.points.length)) {
+  for (const first of points(uncut.points.length)) {
     for (const deaths of [[first], ...(again?.(first) ?? []).map((second) => [first, second])]) {
       kills += 1;
-      const where = deaths.map((at, index) => (index ? String(at) : `${at} (${whole.points[at]})`)).join(', then ');
-      const found = await tryOnce(scenario, makeWitness(await makeStore()), deaths, expected);
+      const where = deaths.map((at, index) => (index ? String(at) : `${at} (${uncut.points[at]})`)).join(', then ');
+      const found = await tryOnce(scenario, await makeHost(), deaths, expected);
       faults.push(...found.map((fault) => `killed at ${where}: ${fault}`));
     }
   }
-  return { scenario: scenario.name, points: whole.points.length, kills, faults };
+  return { scenario: scenario.name, points: uncut.points.length, kills, faults };
+}
+
+/** A host whose processes are objects of this one. */
+export function localHost(scenario: FaultScenario, store: KeyValueStore): FaultHost {
+  return {
+    live: (witness, life) => liveAndDie(scenario, store, witness, life),
+    read: (sessionId) => new SessionMemory(store, sessionId).read(),
+  };
+}
+
+/** One process: brings the conversation to its end, from where the store has it, or dies. */
+export async function liveAndDie(scenario: FaultScenario, store: KeyValueStore, witness: Witness, life: Life): Promise<LifeReport> {
+  const process = new MortalProcess(store, witness, life);
+  const messages = await Promise.race([converse(scenario, process), process.death]);
+  process.bury();
+  return { witness, points: process.points, ...(messages !== 'dead' && { messages }) };
 }
 
 /** The messages as they are to be the same in each run: without ids and times. */
@@ -87,25 +117,23 @@ export function isSameButInterrupted(lines: readonly string[], expected: readonl
 
 async function tryOnce(
   scenario: FaultScenario,
-  witness: Witness,
+  host: FaultHost,
   deaths: readonly number[],
   expected: readonly string[],
 ): Promise<readonly string[]> {
+  let witness = makeWitness();
   for (let generation = 0; ; generation += 1) {
-    const process = new MortalProcess(witness, { generation, dieAt: deaths[generation] ?? Infinity });
-    let messages: readonly Msg[] | 'dead';
     try {
-      messages = await Promise.race([live(scenario, process), process.death]);
+      const report = await host.live(witness, { generation, dieAt: deaths[generation] ?? Infinity });
+      ({ witness } = report);
+      if (report.messages) return await check(scenario, host, witness, toLines(report.messages), expected);
     } catch (error) {
       return [`process ${generation} failed: ${AgentError.from(error).code} ${AgentError.from(error).message}`];
     }
-    process.bury();
-    if (messages !== 'dead') return check(scenario, witness, messages, expected);
   }
 }
 
-/** Has the conversation to its end, from where the store has it. */
-async function live(scenario: FaultScenario, process: MortalProcess): Promise<readonly Msg[]> {
+async function converse(scenario: FaultScenario, process: MortalProcess): Promise<readonly Msg[]> {
   const { turns, decide = ({ toolUseId }) => ({ toolUseId, type: 'approve' }) } = scenario;
   const agent = await scenario.open(process);
   const { signal } = process;
@@ -129,16 +157,16 @@ function isAnswered(messages: readonly Msg[]): boolean {
 
 async function check(
   { isFine = isSameButInterrupted }: FaultScenario,
-  witness: Witness,
-  messages: readonly Msg[],
+  host: FaultHost,
+  { kept, faults: seen }: Witness,
+  lines: readonly string[],
   expected: readonly string[],
 ): Promise<readonly string[]> {
-  const lines = toLines(messages);
-  const faults = [...witness.faults, ...witness.requests.flatMap((request) => requestFaults(request.messages))];
-  for (const [sessionId, kept] of witness.kept) {
-    const log = await new SessionMemory(witness.store, sessionId).read();
-    const ids = new Set(log.map(({ id }) => id));
-    faults.push(...historyFaults(log), ...[...kept].filter((id) => !ids.has(id)).map((id) => `the acknowledged message ${id} is lost`));
+  const faults = [...seen];
+  for (const [sessionId, ids] of kept) {
+    const log = await host.read(sessionId);
+    const found = new Set(log.map(({ id }) => id));
+    faults.push(...historyFaults(log), ...[...ids].filter((id) => !found.has(id)).map((id) => `the acknowledged message ${id} is lost`));
   }
   if (!isFine(lines, expected)) faults.push(`it ended with\n${lines.join('\n')}\ninstead of\n${expected.join('\n')}`);
   return faults;

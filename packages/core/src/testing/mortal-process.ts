@@ -5,24 +5,30 @@ import type { Msg } from '../message/msg.ts';
 import type { ChatModel, ModelDelta, ModelRequest } from '../model/chat-model.ts';
 import type { SchemaLike } from '../schema/to-schema.ts';
 import { tool, type Tool, type ToolOptions } from '../tool/tool.ts';
+import { requestFaults } from './history-faults.ts';
 import { ScriptedModel, type ScriptedReply, type ScriptedModelOptions } from './scripted-model.ts';
 
-/** What outlives a process: the store, and what somebody outside saw of it. */
+/** What somebody outside saw of the processes of one conversation; can be cloned. */
 export interface Witness {
-  readonly store: KeyValueStore;
   /** By session: the messages whose append was acknowledged, and that nobody took out. */
   readonly kept: Map<string, Set<string>>;
   /** Tool calls whose result was acknowledged. */
   readonly finished: Set<string>;
-  /** Every run of a tool, by its idempotency key. */
+  /** How often each tool call ran, by its idempotency key. */
   readonly runs: Map<string, number>;
-  readonly requests: ModelRequest[];
   /** What should not have happened. */
   readonly faults: string[];
 }
 
-export function makeWitness(store: KeyValueStore): Witness {
-  return { store, kept: new Map(), finished: new Set(), runs: new Map(), requests: [], faults: [] };
+export function makeWitness(): Witness {
+  return { kept: new Map(), finished: new Set(), runs: new Map(), faults: [] };
+}
+
+export interface Life {
+  /** 0 for the first process of a conversation. */
+  readonly generation: number;
+  /** The index of the point at which it dies; default: it lives. */
+  readonly dieAt?: number;
 }
 
 /**
@@ -31,9 +37,10 @@ export function makeWitness(store: KeyValueStore): Witness {
  * model, each start and end of a tool.
  */
 export class MortalProcess {
-  /** 0 for the first one of a scenario. */
   readonly generation: number;
   readonly witness: Witness;
+  /** The store, as this process reaches it. */
+  readonly store: KeyValueStore;
   /** What the points so far were. */
   readonly points: string[] = [];
   /** Resolves at its death. */
@@ -43,8 +50,8 @@ export class MortalProcess {
   #onDeath!: (dead: 'dead') => void;
   #dead = false;
 
-  /** `dieAt`: the index of the point; default: it lives. */
-  constructor(witness: Witness, { generation = 0, dieAt = Infinity }: { readonly generation?: number; readonly dieAt?: number } = {}) {
+  constructor(store: KeyValueStore, witness: Witness, { generation, dieAt = Infinity }: Life) {
+    this.store = this.#reached(store);
     this.witness = witness;
     this.generation = generation;
     this.#dieAt = dieAt;
@@ -70,9 +77,48 @@ export class MortalProcess {
     this.#controller.abort();
   }
 
-  /** The witness's store, as this process reaches it. */
-  get store(): KeyValueStore {
-    const { store } = this.witness;
+  /** A session whose acknowledged messages are witnessed. */
+  memory(sessionId: string, options?: SessionMemoryOptions): SessionMemory {
+    return new WitnessedMemory(this.store, sessionId, this.witness, options);
+  }
+
+  /** A model that answers each request by what stands in it: a request that is made again has the same answer. */
+  model(reply: (request: ModelRequest) => ScriptedReply, options?: ScriptedModelOptions): ChatModel {
+    const stream = async function* (
+      this: MortalProcess,
+      ...[request, context]: Parameters<ChatModel['stream']>
+    ): AsyncGenerator<readonly ModelDelta[]> {
+      await this.point('request');
+      this.witness.faults.push(...requestFaults(request.messages));
+      for await (const deltas of new ScriptedModel([reply(request)], options).stream(request, context)) {
+        yield deltas;
+        await this.point('delta');
+      }
+    };
+    const { provider, modelId, features } = new ScriptedModel([], options);
+    return { provider, modelId, features, stream: stream.bind(this) };
+  }
+
+  /** A tool whose runs are witnessed. */
+  tool<const S extends SchemaLike>(options: ToolOptions<S>): Tool {
+    const { execute, replay } = options;
+    if (!execute) return tool(options);
+    const witnessed: typeof execute = async (input, context) => {
+      const { idempotencyKey: key, toolUseId } = context;
+      await this.point(`${options.name} starts`);
+      const { runs, finished, faults } = this.witness;
+      const times = (runs.get(key) ?? 0) + 1;
+      runs.set(key, times);
+      if (times > 1 && replay !== 'safe') faults.push(`${options.name} ran ${times} times as ${key}`);
+      if (finished.has(toolUseId)) faults.push(`${options.name} ran again after its result was kept, as ${key}`);
+      const output = await execute(input, context);
+      await this.point(`${options.name} ends`);
+      return output;
+    };
+    return tool({ ...options, execute: witnessed });
+  }
+
+  #reached(store: KeyValueStore): KeyValueStore {
     const read = async <T>(name: string, operation: () => Promise<T>): Promise<T> => {
       await this.point(name);
       return operation();
@@ -101,47 +147,6 @@ export class MortalProcess {
           write(`compareAndSet ${nameOf(key)}`, () => compareAndSet.call(store, key, expected, value)),
       }),
     };
-  }
-
-  /** A session whose acknowledged messages are witnessed. */
-  memory(sessionId: string, options?: SessionMemoryOptions): SessionMemory {
-    return new WitnessedMemory(this.store, sessionId, this.witness, options);
-  }
-
-  /** A model that answers each request by what stands in it: a request that is made again has the same answer. */
-  model(reply: (request: ModelRequest) => ScriptedReply, options?: ScriptedModelOptions): ChatModel {
-    const stream = async function* (
-      this: MortalProcess,
-      ...[request, context]: Parameters<ChatModel['stream']>
-    ): AsyncGenerator<readonly ModelDelta[]> {
-      await this.point('request');
-      this.witness.requests.push(request);
-      for await (const deltas of new ScriptedModel([reply(request)], options).stream(request, context)) {
-        yield deltas;
-        await this.point('delta');
-      }
-    };
-    const { provider, modelId, features } = new ScriptedModel([], options);
-    return { provider, modelId, features, stream: stream.bind(this) };
-  }
-
-  /** A tool whose runs are witnessed. */
-  tool<const S extends SchemaLike>(options: ToolOptions<S>): Tool {
-    const { execute, replay } = options;
-    if (!execute) return tool(options);
-    const witnessed: typeof execute = async (input, context) => {
-      const { idempotencyKey: key, toolUseId } = context;
-      await this.point(`${options.name} starts`);
-      const { runs, finished, faults } = this.witness;
-      const times = (runs.get(key) ?? 0) + 1;
-      runs.set(key, times);
-      if (times > 1 && replay !== 'safe') faults.push(`${options.name} ran ${times} times as ${key}`);
-      if (finished.has(toolUseId)) faults.push(`${options.name} ran again after its result was kept, as ${key}`);
-      const output = await execute(input, context);
-      await this.point(`${options.name} ends`);
-      return output;
-    };
-    return tool({ ...options, execute: witnessed });
   }
 }
 
