@@ -1,4 +1,5 @@
 import { DurableObject } from 'cloudflare:workers';
+export { FaultRunner } from './fault-runner.fixture.ts';
 import { DurableStore } from './durable-store.ts';
 
 /** A Durable Object with a store, for the tests to call from outside. */

@@ -1,0 +1,36 @@
+import { SessionMemory } from '@isoloop/core';
+import { faultScenarios, injectFaults, type FaultHost, type FaultScenario, type LifeReport } from '@isoloop/core/testing';
+import { expect, test } from 'vitest';
+import type { FaultOrder } from './faults.fixture.ts';
+import { IndexedDbStore } from './indexed-db-store.ts';
+
+/** Each process is a worker of its own; it is terminated where the process dies. */
+function workerHost({ name: scenario }: FaultScenario): FaultHost {
+  const database = `faults-${crypto.randomUUID()}`;
+  return {
+    async live(witness, life) {
+      const worker = new Worker(new URL('./faults.fixture.ts', import.meta.url), { type: 'module' });
+      try {
+        return await new Promise<LifeReport>((resolve, reject) => {
+          worker.onmessage = ({ data }: MessageEvent<LifeReport>) => resolve(data);
+          worker.onerror = ({ message }) => reject(new Error(message));
+          worker.postMessage({ scenario, database, witness, life: { ...life } } satisfies FaultOrder);
+        });
+      } finally {
+        worker.terminate();
+      }
+    },
+    read: (sessionId) => new SessionMemory(new IndexedDbStore({ database }), sessionId).read(),
+  };
+}
+
+test.for(faultScenarios().map((scenario) => [scenario.name, scenario] as const))(
+  '%s: workers terminated at a sample of points lose nothing in IndexedDB',
+  { timeout: 120_000 },
+  async ([, scenario]) => {
+    const every = (count: number): readonly number[] => Array.from({ length: 4 }, (_, index) => Math.floor(((index + 0.5) * count) / 4));
+    const report = await injectFaults(scenario, { makeHost: () => workerHost(scenario), points: every });
+    expect(report.kills).toBe(4);
+    expect(report.faults).toEqual([]);
+  },
+);
