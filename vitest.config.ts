@@ -1,3 +1,4 @@
+/// <reference path="./test/faults/provided-context.d.ts" />
 import { cloudflareTest } from '@cloudflare/vitest-plugin';
 import { playwright } from '@vitest/browser-playwright';
 import { defineConfig } from 'vitest/config';
@@ -12,6 +13,8 @@ export default defineConfig({
     globalSetup: ['test/provider-server/vitest-setup.ts', 'test/mcp-server/vitest-setup.ts'],
     // No test waits by the clock: this only tells a hang from a machine with much else to do.
     testTimeout: 30_000,
+    // `npm run faults` tries more points than `npm test`.
+    provide: { faultPoints: Number(process.env['FAULT_POINTS'] ?? 0) },
     projects: [
       {
         extends: true,

@@ -3,7 +3,7 @@ export type { ScriptedModelOptions, ScriptedReply, ScriptedStep, ScriptedToolCal
 export { memoryConformance } from './testing/memory-conformance.ts';
 export type { MemoryConformanceOptions } from './testing/memory-conformance.ts';
 export { keyValueStoreConformance } from './testing/store-conformance.ts';
-export { injectFaults, isSameButInterrupted, liveAndDie, localHost, toLines } from './testing/fault-injection.ts';
+export { injectFaults, isSameButInterrupted, liveAndDie, localHost, spreadPoints, toLines } from './testing/fault-injection.ts';
 export type { FaultHost, FaultOptions, FaultReport, FaultScenario, LifeReport } from './testing/fault-injection.ts';
 export { faultScenarios } from './testing/fault-scenarios.ts';
 export { makeWitness, MortalProcess } from './testing/mortal-process.ts';

@@ -81,6 +81,12 @@ export async function injectFaults(scenario: FaultScenario, options: FaultOption
   return { scenario: scenario.name, points: uncut.points.length, kills, faults };
 }
 
+/** At most `most` points, evenly spread; for `FaultOptions.points`. */
+export function spreadPoints(most: number): (count: number) => readonly number[] {
+  return (count) =>
+    Array.from({ length: Math.min(most, count) }, (_, index) => Math.floor(((index + 0.5) * count) / Math.min(most, count)));
+}
+
 /** A host whose processes are objects of this one. */
 export function localHost(scenario: FaultScenario, store: KeyValueStore): FaultHost {
   return {
