@@ -9,8 +9,8 @@ export interface FaultOrder {
 }
 
 /** One process of a fault scenario; the page terminates the worker when it has its report. */
-self.onmessage = async ({ data }: MessageEvent<FaultOrder>): Promise<void> => {
+self.addEventListener('message', async ({ data }: MessageEvent<FaultOrder>): Promise<void> => {
   const scenario = faultScenarios().find(({ name }) => name === data.scenario)!;
   const store = new IndexedDbStore({ database: data.database });
   self.postMessage(await liveAndDie(scenario, store, data.witness, data.life));
-};
+});

@@ -13,8 +13,8 @@ function workerHost({ name: scenario }: FaultScenario): FaultHost {
       const worker = new Worker(new URL('./faults.fixture.ts', import.meta.url), { type: 'module' });
       try {
         return await new Promise<LifeReport>((resolve, reject) => {
-          worker.onmessage = ({ data }: MessageEvent<LifeReport>) => resolve(data);
-          worker.onerror = ({ message }) => reject(new Error(message));
+          worker.addEventListener('message', ({ data }: MessageEvent<LifeReport>) => resolve(data));
+          worker.addEventListener('error', ({ message }) => reject(new Error(message)));
           worker.postMessage({ scenario, database, witness, life: { ...life } } satisfies FaultOrder);
         });
       } finally {
