@@ -3,7 +3,10 @@ import { ScriptedModel } from '@isoloop/core/testing';
 // #region memory
 import { MemoryStore, ReActAgent, SessionMemory } from '@isoloop/core';
 // #endregion
-import { textOf } from '@isoloop/core';
+// #region durable-sessions
+import { MemoryStore, ReActAgent, SessionMemory, tool } from '@isoloop/core';
+// #endregion
+import { listSessions, textOf } from '@isoloop/core';
 
 test('a session over a store', async () => {
   const model = new ScriptedModel(['Hello Ann.', 'Ann.', 'I do not know.']);
@@ -25,4 +28,41 @@ test('a session over a store', async () => {
   expect(text).toBe('Ann.');
   expect(model.requests[1]?.messages.map(textOf)).toEqual(['I am Ann.', 'Hello Ann.', 'Who am I?']);
   expect(await new SessionMemory(store, 'notes').read()).toEqual([]);
+});
+
+test('durable sessions', async () => {
+  const store = new MemoryStore();
+  const calls = [
+    { name: 'book', input: {}, id: 'booked' },
+    { name: 'read', input: {}, id: 'read' },
+  ];
+  let isDead = true;
+  let booked = 0;
+  const model = new ScriptedModel([{ toolCalls: calls }, 'All done.']);
+  const book = (): string => `booking ${(booked += 1)}`;
+  const readPage = (): Promise<string> | string => (isDead ? new Promise(() => {}) : 'The page.');
+
+  // #region durable-sessions
+  const open = (): ReActAgent =>
+    new ReActAgent({
+      name: 'assistant',
+      model,
+      sessionId: 'trip',
+      memory: new SessionMemory(store, 'trip'), // IndexedDbStore in a worker, DurableStore in a Durable Object
+      tools: [
+        tool({ name: 'book', description: 'Books a room', input: {}, execute: book }), // its result is stored: never again
+        tool({ name: 'read', description: 'Reads a page', input: {}, execute: readPage, replay: 'safe' }), // runs again
+      ],
+    });
+  const first = open().stream('Book a room, then read the page.', { detached: true });
+  for await (const event of first) if (event.type === 'post-acting') break; // the host dies here
+
+  isDead = false;
+  const second = open();
+  const { openRun } = await (second.memory as SessionMemory).view();
+  if (openRun !== undefined) console.assert((await second.call()).text === 'All done.');
+  // #endregion
+
+  expect(booked).toBe(1);
+  expect((await listSessions(store)).map(({ sessionId }) => sessionId)).toEqual(['trip']);
 });

@@ -62,13 +62,15 @@ export { documentsText } from './memory/documents-text.ts';
 export { InMemoryMemory } from './memory/in-memory-memory.ts';
 export type { KeyValueStore, StoreFeatures } from './memory/key-value-store.ts';
 export type { LongTermMemory, LongTermRecord, LongTermRecordOptions, LongTermRetrieveOptions } from './memory/long-term-memory.ts';
-export type { Memory } from './memory/memory.ts';
+export type { Memory, RunEnd } from './memory/memory.ts';
 export { keywordRerank, mmrRerank } from './memory/rerank.ts';
 export type { Rerank } from './memory/rerank.ts';
 export type { RetrievedDocument, RetrieveOptions, Retriever } from './memory/retriever.ts';
 export { MemoryStore } from './memory/memory-store.ts';
-export { SessionMemory } from './memory/session-memory.ts';
-export type { SessionMemoryOptions } from './memory/session-memory.ts';
+export type { LogRecord, RunNote } from './memory/log-record.ts';
+export { listSessions, SessionMemory } from './memory/session-memory.ts';
+export type { SessionInfo, SessionMemoryOptions } from './memory/session-memory.ts';
+export type { SessionView } from './memory/session-view.ts';
 export type {
   ContentBlock,
   MediaBlock,

@@ -8,7 +8,7 @@ import type { Memory, RunEnd } from './memory.ts';
 import type { LogRecord, RunNote } from './log-record.ts';
 import { parseHead, sessionHeads } from './session-format.ts';
 import { SessionLog } from './session-log.ts';
-import { LogFold, type SessionView } from './session-view.ts';
+import { LogFold, suspendedNote, type SessionView } from './session-view.ts';
 
 export interface SessionMemoryOptions {
   /** `step` (default): each append is in the store before it resolves. `turn`: appends wait for `flush`. */
@@ -153,9 +153,7 @@ export class SessionMemory implements Memory {
   /** A run that had nothing to begin with, as one that was refused, leaves no trace. */
   async #end({ runId, reason, calls }: RunEnd): Promise<void> {
     if ((await this.#load()).openRun !== runId) return;
-    const waiting = [...calls.values()].flatMap(({ pending, toolUse }) => (pending ? [{ pending, ...(toolUse && { toolUse }) }] : []));
-    const suspended: readonly RunNote[] = waiting.length > 0 ? [{ kind: 'suspended', calls: waiting }] : [];
-    await this.#take([...suspended, { kind: 'run-end', runId, reason }]);
+    await this.#take([...suspendedNote(calls), { kind: 'run-end', runId, reason }]);
   }
 
   async #add(records: readonly LogRecord[]): Promise<void> {

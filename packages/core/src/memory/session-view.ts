@@ -44,16 +44,9 @@ export class LogFold implements SessionView {
   /** The shortest log that amounts to the same; nothing where something was left out. */
   records(): readonly LogRecord[] | undefined {
     if (this.#damaged) return undefined;
-    const { openRun: runId, ended: reason } = this;
-    const suspended = [...this.calls.values()].flatMap(({ pending, toolUse }) =>
-      pending ? [{ pending, ...(toolUse && { toolUse }) }] : [],
-    );
     return [
       ...this.messages.map((message): LogRecord => ({ kind: 'message', message })),
-      ...(runId === undefined ? [] : [{ kind: 'run-begin', runId } as const]),
-      ...(suspended.length ? [{ kind: 'suspended', calls: suspended } as const] : []),
-      ...[...this.calls].flatMap(([id, call]) => notesOf(id, call)),
-      ...(reason === undefined ? [] : [{ kind: 'run-end', runId: runId ?? '', reason } as const]),
+      ...standingNotes(this),
       ...(this.summary ? [this.summary] : []),
       ...(Object.keys(this.state).length ? [{ kind: 'state', state: this.state } as const] : []),
     ];
@@ -142,6 +135,22 @@ export class LogFold implements SessionView {
 
 function messagesIn(records: readonly LogRecord[]): readonly Msg[] {
   return records.flatMap((record) => ('message' in record ? [record.message] : []));
+}
+
+/** The fewest notes that tell where a run and its open calls stand. */
+export function standingNotes({ calls, openRun, ended }: Pick<SessionView, 'calls' | 'openRun' | 'ended'>): readonly RunNote[] {
+  return [
+    ...(openRun === undefined ? [] : [{ kind: 'run-begin', runId: openRun } as const]),
+    ...suspendedNote(calls),
+    ...[...calls].flatMap(([id, call]) => notesOf(id, call)),
+    ...(ended === undefined ? [] : [{ kind: 'run-end', runId: openRun ?? '', reason: ended } as const]),
+  ];
+}
+
+/** Of the calls that wait for somebody, if any. */
+export function suspendedNote(calls: ReadonlyMap<string, CallState>): readonly RunNote[] {
+  const waiting = [...calls.values()].flatMap(({ pending, toolUse }) => (pending ? [{ pending, ...(toolUse && { toolUse }) }] : []));
+  return waiting.length > 0 ? [{ kind: 'suspended', calls: waiting }] : [];
 }
 
 function notesOf(toolUseId: string, { started, toolUse, approved, decision }: CallState): readonly RunNote[] {

@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest';
+import { ReActAgent } from '../agent/react-agent.ts';
+import { MemoryStore } from '../memory/memory-store.ts';
+import { SessionMemory } from '../memory/session-memory.ts';
+import { userMessage } from '../message/create-message.ts';
+import { historyFaults } from './history-faults.ts';
+import { makeWitness, MortalProcess } from './mortal-process.ts';
+
+/** Two turns with tools, by one process. */
+async function converse(process: MortalProcess, durability: 'step' | 'turn'): Promise<void> {
+  const agent = new ReActAgent({
+    name: 'a',
+    sessionId: 's',
+    memory: process.memory('s', { durability }),
+    tools: [process.tool({ name: 'step', description: '', input: {}, execute: () => 'done' })],
+    model: process.model(({ messages }) => {
+      const turn = messages.filter(({ role }) => role === 'user').length;
+      return messages.at(-1)?.role === 'tool'
+        ? `Done ${turn}.`
+        : {
+            toolCalls: [
+              { name: 'step', id: `${turn}a` },
+              { name: 'step', id: `${turn}b` },
+            ],
+          };
+    }),
+  });
+  const { signal } = process;
+  for (const turn of [1, 2]) {
+    await agent.call(userMessage(`Go ${turn}.`, { id: `turn ${turn}` }), { signal });
+    await process.point(`turn ${turn} is over`);
+  }
+}
+
+/** The stored conversation of a process that died, for each point at which it can. */
+async function remains(durability: 'step' | 'turn') {
+  const whole = new MortalProcess(new MemoryStore(), makeWitness(), { generation: 0 });
+  await converse(whole, durability);
+  return Promise.all(
+    whole.points.map(async (point, dieAt) => {
+      const store = new MemoryStore();
+      const process = new MortalProcess(store, makeWitness(), { generation: 0, dieAt });
+      await Promise.race([converse(process, durability), process.death]);
+      process.bury();
+      const memory = new SessionMemory(store, 's');
+      return { point, dieAt, messages: await memory.read(), view: await memory.view(), points: whole.points };
+    }),
+  );
+}
+
+test('turn: what a host loses that dies is the turn it was in, all of it; turns that ended are whole', async () => {
+  const found = await remains('turn');
+  expect(new Set(found.map(({ messages }) => messages.length))).toEqual(new Set([0, 5, 10]));
+  for (const { dieAt, messages, view, points } of found) {
+    expect(historyFaults(messages)).toEqual([]);
+    expect(view.ended).toBe(messages.length ? 'stop' : undefined);
+    const over = points.slice(0, dieAt).filter((point) => point.endsWith('is over')).length;
+    expect(messages.length).toBeGreaterThanOrEqual(over * 5);
+  }
+});
+
+test('step: nothing is lost but what was not acknowledged, and the log says what had started', async () => {
+  const found = await remains('step');
+  expect(new Set(found.map(({ messages }) => messages.length))).toEqual(new Set([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]));
+  for (const { dieAt, messages, view, points } of found) {
+    const open = [...view.calls.keys()];
+    expect(historyFaults(messages, open)).toEqual([]);
+    const before = points.slice(0, dieAt);
+    const ran = before.filter((point) => point === 'step starts').length;
+    const results = messages.filter(({ role }) => role === 'tool').length;
+    const started = [...view.calls.values()].filter((call) => call.started).length;
+    // A tool that ran had been noted first.
+    expect(started + results).toBeGreaterThanOrEqual(ran);
+  }
+});
+
+test('a turn costs two writes where it is written once', async () => {
+  const process = new MortalProcess(new MemoryStore(), makeWitness(), { generation: 0 });
+  await converse(process, 'turn');
+  const writes = process.points.filter((point) => point.endsWith(', written'));
+  expect(writes.map((point) => point.split(' ')[0])).toEqual(['setMany', 'compareAndSet', 'setMany', 'compareAndSet']);
+});
