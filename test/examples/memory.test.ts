@@ -4,7 +4,7 @@ import { ScriptedModel } from '@isoloop/core/testing';
 import { MemoryStore, ReActAgent, SessionMemory } from '@isoloop/core';
 // #endregion
 // #region durable-sessions
-import { MemoryStore, ReActAgent, SessionMemory, tool } from '@isoloop/core';
+import { tool } from '@isoloop/core';
 // #endregion
 import { listSessions, textOf } from '@isoloop/core';
 
