@@ -25,6 +25,14 @@ test('state', async () => {
     message: expect.stringContaining('99') as string,
   });
   expect(await elsewhere.messages()).toEqual(before);
-  expect(Object.keys(JSON.parse(saved) as object)).toEqual(['version', 'messages', 'activeGroups', 'interrupted', 'calls', 'suspendedRun']);
+  expect(Object.keys(JSON.parse(saved) as object)).toEqual([
+    'version',
+    'messages',
+    'activeGroups',
+    'interrupted',
+    'calls',
+    'suspendedRun',
+    'state',
+  ]);
   expect(elsewhere.status).toMatchObject({ interrupted: false, suspendedRun: undefined });
 });

@@ -14,6 +14,7 @@ const statusOf: Readonly<Record<AgentErrorCode, number>> = {
   AGENT_BUSY: 409,
   PENDING_TOOL_CALLS: 409,
   PAYLOAD_TOO_LARGE: 413,
+  LIMIT_EXCEEDED: 429,
   MODEL_RATE_LIMITED: 429,
   GUARD_REJECTED: 422,
   ABORTED: 499,

@@ -7,6 +7,7 @@ import type { ContextEntry } from '../tool/context-token.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
 import type { Extension } from './extension.ts';
 import type { OnLimit } from './limit.ts';
+import type { ReturnDirect } from './direct-answer.ts';
 import type { OutputMode } from './output-mode.ts';
 
 export interface AgentOptions {
@@ -55,6 +56,8 @@ export interface AgentOptions {
   readonly recoveryMessage?: string;
   /** Whether `pre-call` hooks may change the input (default), or are only told (AgentScope's document). */
   readonly preCall?: 'modifiable' | 'notification';
+  /** Whether tools' results are the answer, for calls that do not say it themselves; default: as each tool says. */
+  readonly returnDirect?: ReturnDirect;
   /** Who wins where a preset and the model both set a parameter of a tool. Default `preset`; `model` is AgentScope's document. */
   readonly presetPriority?: 'preset' | 'model';
   /** For every request of this agent; a call's own options win. */
@@ -81,6 +84,8 @@ export interface CallOptions<T = unknown> extends GenerateOptions {
   readonly throwOnError?: boolean;
   /** Names of the tools this call may use; default: all that are active. A name that no tool has allows nothing, and is no error. */
   readonly allowTools?: readonly string[];
+  /** Whether tools' results are the answer of this call; wins over the agent's. */
+  readonly returnDirect?: ReturnDirect;
   /** What tools get for their tokens; wins over the agent's. */
   readonly context?: Iterable<ContextEntry>;
   /** Has the call end with a typed value, such as `structured(schema)`. */

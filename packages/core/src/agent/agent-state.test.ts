@@ -62,7 +62,7 @@ test('what was saved and what was loaded do not hang together', async () => {
   expect(await agent.messages()).toHaveLength(2);
 });
 
-const good = { version: 1, messages: [], activeGroups: null, interrupted: false, calls: {}, suspendedRun: null };
+const good = { version: 1, messages: [], activeGroups: null, interrupted: false, calls: {}, suspendedRun: null, state: {} };
 
 test.for([
   ['nothing', undefined, 'no object'],
@@ -76,6 +76,7 @@ test.for([
   ['groups that are no array', { ...good, activeGroups: 'a' }, 'activeGroups must'],
   ['a flag of another type', { ...good, interrupted: 'no' }, 'interrupted'],
   ['a run of another type', { ...good, suspendedRun: 1 }, 'suspendedRun'],
+  ['a state that is no object', { ...good, state: [] }, 'state'],
   ['calls of another type', { ...good, calls: null }, 'calls'],
   ['a call that is not open', { ...good, calls: { call_9: {} } }, 'call_9'],
   ['a function', { ...good, messages: () => [] }, 'plain JSON'],

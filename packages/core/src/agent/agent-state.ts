@@ -1,6 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { isRecord } from '../message/is-record.ts';
+import type { JsonObject } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import { openCalls } from '../message/tool-pairs.ts';
 import { parseMessages } from '../message/validate-message.ts';
@@ -18,12 +19,14 @@ export interface AgentState {
   readonly interrupted: boolean;
   readonly calls: Readonly<Record<string, CallState>>;
   readonly suspendedRun: string | null;
+  /** What `stateKeys()` and limits keep; absent in what was saved before there was any. */
+  readonly state?: JsonObject;
 }
 
 /** A copy of an idle agent's state. Rejects with `AGENT_BUSY` while a call runs. */
 export async function saveState(agent: ReActAgent): Promise<AgentState> {
   checkIdle(agent);
-  const { calls, interrupted, suspendedRun = null } = agent.status;
+  const { calls, interrupted, suspendedRun = null, state } = agent.status;
   const before = agent.status.runs;
   const messages = await agent.messages();
   // A call that came while the store was read may have changed one of the two.
@@ -35,6 +38,7 @@ export async function saveState(agent: ReActAgent): Promise<AgentState> {
     interrupted,
     calls: Object.fromEntries(calls),
     suspendedRun,
+    state,
   });
 }
 
@@ -45,7 +49,7 @@ export async function saveState(agent: ReActAgent): Promise<AgentState> {
  */
 export async function loadState(agent: ReActAgent, state: unknown): Promise<void> {
   checkIdle(agent);
-  const { messages, activeGroups, interrupted, calls, suspendedRun } = parseState(state);
+  const { messages, activeGroups, interrupted, calls, suspendedRun, state: values = {} } = parseState(state);
   const { memory, tools, status } = agent;
   const groupsBefore = tools.activeGroups?.();
   const before = status.runs;
@@ -62,6 +66,8 @@ export async function loadState(agent: ReActAgent, state: unknown): Promise<void
   }
   status.interrupted = interrupted;
   status.suspendedRun = suspendedRun ?? undefined;
+  for (const name of Object.keys(status.state)) delete status.state[name];
+  Object.assign(status.state, values);
   status.calls.clear();
   for (const [id, call] of Object.entries(calls)) status.calls.set(id, call);
 }
@@ -114,6 +120,8 @@ function parseState(value: unknown): AgentState {
   if (activeGroups !== null && !isTextArray(activeGroups)) throw invalid('activeGroups must be null or an array of strings');
   if (typeof interrupted !== 'boolean') throw invalid('interrupted must be true or false');
   if (suspendedRun !== null && typeof suspendedRun !== 'string') throw invalid('suspendedRun must be null or a string');
+  const { state: values = {} } = state;
+  if (!isRecord(values) || Array.isArray(values)) throw invalid('state must be an object');
   if (!isRecord(calls)) throw invalid('calls must be an object');
   const open = new Set(openCalls(messages).map(({ id }) => id));
   for (const [id, call] of Object.entries(calls)) {

@@ -13,7 +13,7 @@ export function checkAgent(options: AgentOptions): void {
     options,
     'name:string systemPrompt:string|? model:stream() tools:array|fork()|? hooks:array|? extensions:array|? memory:append()|? limits:object|? ' +
       'whenBusy:reject|queue|inject|? preCall:modifiable|notification|? presetPriority:preset|model|? recoveryMessage:string|? ' +
-      'onLimit:function|? context:function|? toolContext:iterator()|?',
+      'onLimit:function|? context:function|? returnDirect:boolean|function|? toolContext:iterator()|?',
   );
   const { model, limits, tools, hooks = [], extensions = [] } = options;
   const inner = { features: model.features, ...limits };
@@ -31,7 +31,7 @@ export function checkAgent(options: AgentOptions): void {
 export function checkPart(part: Hook | Extension): void {
   const fields =
     'on:object|? onEvent:function|? onError:fail|ignore|? priority:number|? hooks:array|? tools:array|? recall:function|? guard:function|? ' +
-    'wrapModel:function|? wrapTool:function|? wrapCall:function|? needsApproval:function|?';
+    'wrapModel:function|? wrapTool:function|? wrapAnswer:function|? wrapCall:function|? needsApproval:function|?';
   checkFields('CONFIGURATION', 'A hook or extension', part, fields);
 }
 
@@ -41,7 +41,7 @@ export function checkCall(options: CallOptions): void {
     'INVALID_INPUT',
     'The options',
     options,
-    'signal:addEventListener()|? allowTools:array|? output:begin()|? context:iterator()|?',
+    'signal:addEventListener()|? allowTools:array|? output:begin()|? returnDirect:boolean|function|? context:iterator()|?',
   );
 }
 

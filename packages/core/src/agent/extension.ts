@@ -8,6 +8,7 @@ import type { RunCall } from '../tool/run-call.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { AgentResult } from './agent-result.ts';
 import type { CallInput } from './call-input.ts';
+import type { DirectAnswer } from './direct-answer.ts';
 import type { Run } from './run.ts';
 
 export interface RecallContext extends RunInfo {
@@ -53,6 +54,11 @@ export interface Extension {
   wrapModel?(next: ChatModel): ChatModel;
   /** What runs a prepared tool call in place of `next`; called once an agent. */
   wrapTool?(next: RunCall): RunCall;
+  /**
+   * What makes the answer of tools' results, before each request to the model, in place of `next`; called once an agent. Nothing: the
+   * model is asked. One that fails with `GUARD_REJECTED` ends the call with reason `rejected`.
+   */
+  wrapAnswer?(next: DirectAnswer): DirectAnswer;
   /** Whether somebody has to approve a call, besides its tool's own `needsApproval`; a text is the pending call's `reason`. A throw: it does not run. */
   needsApproval?(call: ReadyCall): Awaitable<boolean | string>;
   /** A call that needs approval does not suspend: `wrapTool` gets it, with `needs`, and asks. */

@@ -83,7 +83,7 @@ test.for([
     if (isDelta(event, 'one ')) expect(agent.interrupt(request)).toBe(true);
   });
   expect(result).toMatchObject({ reason: 'interrupted', text });
-  if (text === textOf(message)) expect(result.message).toBe(message);
+  if (text === textOf(message)) expect(result.message).toEqual({ ...message, metadata: { reason: 'interrupted' } });
   const log = await agent.messages();
   expect(log.map(textOf)).toEqual(['go', 'one ', text]);
   expect(log[1]).toMatchObject({

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../hook/agent-event.ts';
 import type { Hook } from '../hook/hook.ts';
-import { userMessage } from '../message/create-message.ts';
+import { assistantMessage, userMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import { historyFaults, requestFaults } from '../testing/history-faults.ts';
@@ -150,6 +150,8 @@ const once = (name: string, ...acting: string[]): Pick<Row, 'replies' | 'expecte
   expected: ['pre-reasoning', 'tool-input-chunk call_1', 'post-reasoning', ...acting, ...answer],
   log: 'user assistant tool assistant',
 });
+
+const ownCall = assistantMessage([{ type: 'tool_use', id: 'own', name: 'add', input: { n: 1 } }]);
 
 const rows: readonly Row[] = [
   { name: 'a plain answer', replies: ['Done.'], expected: answer, log: 'user assistant' },
@@ -323,6 +325,119 @@ const rows: readonly Row[] = [
     log: 'user assistant tool tool assistant',
   },
   {
+    name: 'jumpTo end before the model',
+    replies: [],
+    hooks: [{ on: { 'pre-reasoning': (_event, { jumpTo }) => jumpTo('end', 'Not today.', 'limit') } }],
+    expected: ['pre-reasoning', 'reasoning-chunk Not today.', 'post-call', 'run-end limit'],
+    log: 'user assistant',
+  },
+  {
+    name: 'jumpTo end before the model, without a word',
+    replies: [],
+    hooks: [{ on: { 'pre-reasoning': (_event, { jumpTo }) => jumpTo('end') } }],
+    expected: ['pre-reasoning', 'post-call', 'run-end stopped-by-hook'],
+    log: 'user',
+  },
+  {
+    name: 'jumpTo tools before the model',
+    replies: ['Done.'],
+    hooks: [{ on: { 'pre-reasoning': ({ iteration }, { jumpTo }) => (iteration === 1 ? jumpTo('tools', ownCall) : undefined) } }],
+    expected: ['pre-reasoning', 'pre-acting own', 'acting-chunk own', 'post-acting own success', ...answer],
+    log: 'user assistant tool assistant',
+  },
+  {
+    name: 'jumpTo model before the model',
+    replies: ['Done.'],
+    hooks: [
+      { on: { 'pre-reasoning': ({ iteration }, { jumpTo }) => (iteration === 1 ? jumpTo('model', [userMessage('Think.')]) : undefined) } },
+    ],
+    expected: ['pre-reasoning', ...answer],
+    log: 'user user assistant',
+  },
+  {
+    name: 'jumpTo end after the model, with calls open',
+    replies: [callTools('add', 'add')],
+    hooks: [{ on: { 'post-reasoning': (_event, { jumpTo }) => jumpTo('end', 'Enough.') } }],
+    expected: [
+      'pre-reasoning',
+      'tool-input-chunk call_1',
+      'tool-input-chunk call_2',
+      'post-reasoning',
+      'post-acting call_1 interrupted',
+      'post-acting call_2 interrupted',
+      'reasoning-chunk Enough.',
+      'post-call',
+      'run-end stopped-by-hook',
+    ],
+    log: 'user assistant tool tool assistant',
+  },
+  {
+    name: 'jumpTo end after the model, with its reply',
+    replies: ['Done.'],
+    hooks: [{ on: { 'post-reasoning': (_event, { jumpTo }) => jumpTo('end') } }],
+    expected: ['pre-reasoning', 'reasoning-chunk Done.', 'post-reasoning', 'post-call', 'run-end stopped-by-hook'],
+    log: 'user assistant',
+  },
+  {
+    name: 'jumpTo tools after the model',
+    replies: ['I see.', 'Done.'],
+    hooks: [{ on: { 'post-reasoning': ({ iteration }, { jumpTo }) => (iteration === 1 ? jumpTo('tools', ownCall) : undefined) } }],
+    expected: [
+      'pre-reasoning',
+      'reasoning-chunk I ',
+      'reasoning-chunk see.',
+      'post-reasoning',
+      'pre-acting own',
+      'acting-chunk own',
+      'post-acting own success',
+      ...answer,
+    ],
+    log: 'user assistant assistant tool assistant',
+  },
+  {
+    name: 'jumpTo end after one of several calls, another of which waits',
+    replies: [callTools('broken', 'external')],
+    hooks: [{ on: { 'post-acting': ({ toolUse }, { jumpTo }) => (toolUse.id === 'call_1' ? jumpTo('end', 'Enough.') : undefined) } }],
+    expected: [
+      'pre-reasoning',
+      'tool-input-chunk call_1',
+      'tool-input-chunk call_2',
+      'post-reasoning',
+      'pre-acting call_1',
+      'pre-acting call_2',
+      'post-acting call_1 error',
+      'post-acting call_2 interrupted',
+      'reasoning-chunk Enough.',
+      'post-call',
+      'run-end stopped-by-hook',
+    ],
+    log: 'user assistant tool tool assistant',
+  },
+  {
+    name: 'jumpTo model after a call, with a word',
+    replies: [callTools('broken'), 'Done.'],
+    hooks: [{ on: { 'post-acting': (_event, { jumpTo }) => jumpTo('model', 'Try another way.') } }],
+    expected: ['pre-reasoning', 'tool-input-chunk call_1', 'post-reasoning', 'pre-acting call_1', 'post-acting call_1 error', ...answer],
+    log: 'user assistant tool user assistant',
+  },
+  {
+    name: 'a tool whose result is the answer',
+    replies: [callTools('add')],
+    returnDirect: true,
+    expected: [
+      'pre-reasoning',
+      'tool-input-chunk call_1',
+      'post-reasoning',
+      'pre-acting call_1',
+      'acting-chunk call_1',
+      'post-acting call_1 success',
+      'reasoning-chunk 1',
+      'post-call',
+      'run-end return-direct',
+    ],
+    log: 'user assistant tool assistant',
+  },
+  {
     name: 'an abort before the start',
     replies: [],
     signal: AbortSignal.abort(),
@@ -454,8 +569,8 @@ test.for(cuts)('$how by a $by after every event of a run of at most $iterations 
 test.for(rows.filter(({ signal }) => !signal))(
   'the order law holds for a late reader as well: $name',
   async ({ replies, expected, ...options }) => {
-    const { hooks = [], limits = {} } = options;
-    const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(replies), tools, hooks, limits });
+    const { hooks = [], limits = {}, returnDirect = false } = options;
+    const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(replies), tools, hooks, limits, returnDirect });
     const stream = agent.stream('go', { detached: true, throwOnError: false });
     await stream.result;
     const events: AgentEvent[] = [];

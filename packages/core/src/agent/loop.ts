@@ -1,5 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { EventBatch } from '../hook/agent-event.ts';
+import type { HookControl, JumpTarget } from '../hook/hook.ts';
 import type { ToolResult, ToolUse } from '../message/content-block.ts';
 import { textOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
@@ -11,7 +12,7 @@ import { abortable } from '../model/abortable.ts';
 import { longestTimeout } from '../model/deadline.ts';
 import { admitCall, suspend, type Admission } from './admit-call.ts';
 import type { AgentResult, StopReason } from './agent-result.ts';
-import { decisionsIn, toCallInput, type CallInput } from './call-input.ts';
+import { decisionsIn, toCallInput, type AgentInput, type CallInput } from './call-input.ts';
 import { fitRequest } from './fit-request.ts';
 import type { Interruption } from './interrupt-request.ts';
 import { summarize } from './limit.ts';
@@ -23,6 +24,9 @@ import { toolQueue } from './tool-queue.ts';
 
 type Finish = Extract<Move, { to: 'finish' }>;
 type StopRequest = Exclude<Interruption, { mode: 'pause' }>;
+
+/** Where a hook asked to go; of those asked at one event, or at the events of one round of calls, the first counts. */
+type Jump = readonly [to: JumpTarget | 'stop', messages?: AgentInput, reason?: StopReason];
 
 /**
  * One call: settle → reason → act → reason → … → finish. Yields event batches, returns the result, fails after `error` and
@@ -40,7 +44,7 @@ export async function* loop(run: Run, input: CallInput | undefined): AsyncGenera
     yield await run.notify('run-start', resumes ? { resumes } : {});
     let move = yield* input ? guarded(run, settle(run, input)) : recover(run);
     if (input) status.suspendedRun = run.id;
-    while (move.to !== 'finish') move = yield* move.to === 'reason' ? guarded(run, reason(run)) : act(run, move.decisions);
+    while (move.to !== 'finish') move = yield* move.to === 'model' ? guarded(run, reason(run, move.ask)) : act(run, move.decisions);
     return yield* finish(run, move);
   } catch (thrown) {
     const error = AgentError.from(thrown);
@@ -65,7 +69,7 @@ async function* guarded(run: Run, step: Step): Step {
     return yield* step;
   } catch (thrown) {
     if (!AgentError.is(thrown) || thrown.code !== 'GUARD_REJECTED') throw thrown;
-    return yield* answer(run, 'rejected', run.message('assistant', thrown.message), { error: thrown.toJSON() });
+    return yield* answer(run, 'rejected', thrown.message, { error: thrown.toJSON() });
   }
 }
 
@@ -116,7 +120,7 @@ async function* settle(run: Run, input: CallInput): Step {
       if (!run.cut) throw error;
     }
   }
-  return { to: open.length && !more.length ? 'act' : 'reason', decisions };
+  return { to: open.length && !more.length ? 'tools' : 'model', decisions };
 }
 
 /** Modifiable as the reference's code has it, or a notification as its document does. */
@@ -142,13 +146,18 @@ function checkDecisions(decisions: readonly Decision[], open: readonly ToolUse[]
   }
 }
 
-/** Asks the model once; its reply is an answer, tool calls, or cut by an interrupt or abort. */
-async function* reason(run: Run): Step {
+/**
+ * Asks the model once; its reply is an answer, tool calls, or cut by an interrupt or abort. Without `ask`, results that are for the
+ * caller are the answer.
+ */
+async function* reason(run: Run, ask?: boolean): Step {
   const { onLimit = summarize(), limits } = run.setup.options;
   if (run.cut) return yield* recover(run);
   await run.append(run.injected.splice(0));
   // What came from outside may have calls without results, and results without calls.
   yield* closeCalls(run);
+  const direct = !ask && (await run.setup.directAnswer(run));
+  if (direct) return yield* answer(run, 'return-direct', direct);
   const { iterations = 10, tokens = Infinity } = limits ?? {};
   const isLast = run.iteration >= iterations;
   if (isLast || run.usage.inputTokens + run.usage.outputTokens >= tokens) {
@@ -159,24 +168,40 @@ async function* reason(run: Run): Step {
   run.iteration += 1;
 
   const messages = yield* fitRequest(run);
-  const before = await run.modify('pre-reasoning', { messages, tools: run.schemas(), options: run.generate });
+  const asked: Jump[] = [];
+  const control = controlOf(asked);
+  const before = await run.modify('pre-reasoning', { messages, tools: run.schemas(), options: run.generate }, control);
   yield [before];
+  if (asked[0]) return yield* jump(run, asked[0]);
   const request = { ...before.options, messages: before.messages, tools: before.tools };
   const reply = yield* readReply(run, run.output?.request(request) ?? request, 'reasoning');
   if (reply.type === 'cut') return yield* recover(run, reply.message);
 
-  const asked: { stop?: boolean; reasonAgain?: readonly Msg[] } = {};
-  const message = yield* run.revise('post-reasoning', reply.message, {
-    stop: () => void (asked.stop = true),
-    gotoReasoning: (more) => void (asked.reasonAgain = toCallInput(more, run.setup).messages),
-  });
-  if (asked.stop) return finishWith(run, 'stopped-by-hook', message);
+  const message = yield* run.revise('post-reasoning', reply.message, control);
+  if (asked[0]) return yield* jump(run, asked[0], message, message);
   const toolUses = toolUsesOf(message);
-  if (!toolUses.length && !asked.reasonAgain && !run.injected.length) {
+  if (!toolUses.length && !run.injected.length) {
     return (run.output && (yield* run.output.judge(message))) ?? finishWith(run, run.toolCallsLeft ? 'stop' : 'limit', message);
   }
-  await run.append([message, ...(asked.reasonAgain ?? [])]);
-  return { to: toolUses.length && !asked.reasonAgain ? 'act' : 'reason' };
+  await run.append([message]);
+  return { to: toolUses.length ? 'tools' : 'model' };
+}
+
+function controlOf(asked: Jump[]): Partial<HookControl> {
+  const jumpTo = (...where: Jump): void => void asked.push(where);
+  return { jumpTo, stop: () => jumpTo('stop'), gotoReasoning: (messages) => jumpTo('model', messages) };
+}
+
+/** Goes where a hook asked to go. `reply` is the model's last; `fresh` is not in the log yet. */
+async function* jump(run: Run, [to, given, why = 'stopped-by-hook']: Jump, reply?: Msg, ...fresh: Msg[]): Step {
+  if (to === 'stop') return finishWith(run, why, reply);
+  run.pending = [];
+  const [...messages] = toCallInput(given, run.setup).messages;
+  const last = to === 'end' && messages.pop();
+  await run.append([...fresh, ...messages]);
+  if (to !== 'end') return { to, ask: true };
+  yield* closeCalls(run);
+  return last ? yield* answer(run, why, { ...last, role: 'assistant' }) : finishWith(run, why, reply);
 }
 
 /**
@@ -186,7 +211,7 @@ async function* reason(run: Run): Step {
 async function* act(run: Run, decisions?: readonly Decision[]): Step {
   const { options, sessionId, status, memory, runTool } = run.setup;
   const message = run.view.findLast(({ role }) => role === 'assistant');
-  const state: { stopped?: boolean } = {};
+  const asked: Jump[] = [];
   const pending: PendingCall[] = [];
   try {
     const ready: Extract<Admission, { type: 'ready' }>[] = [];
@@ -198,7 +223,7 @@ async function* act(run: Run, decisions?: readonly Decision[]): Step {
       );
       if (admission.type === 'ready') ready.push(admission);
       else if (admission.type === 'pending') pending.push(admission.pending);
-      else yield await conclude(run, admission.toolUse, admission.result, state);
+      else yield await conclude(run, admission.toolUse, admission.result, asked);
     }
     const queue = toolQueue(options.limits?.parallelTools);
     const messages = run.request();
@@ -228,7 +253,7 @@ async function* act(run: Run, decisions?: readonly Decision[]): Step {
         else if (item.type === 'events') yield run.adopt(item.events);
         else if (item.type === 'progress') yield await run.notify('acting-chunk', { toolUseId: toolUse.id, chunk: item.chunk });
         else if (isSuspension(item.outcome)) pending.push(suspend(run, toolUse, item.outcome.kind ?? 'suspended', item.outcome.suspended));
-        else yield await conclude(run, toolUse, item.outcome, state);
+        else yield await conclude(run, toolUse, item.outcome, asked);
       }
     }
   } catch (error) {
@@ -237,13 +262,13 @@ async function* act(run: Run, decisions?: readonly Decision[]): Step {
     throw error;
   }
   run.pending = pending;
-  if (state.stopped) return finishWith(run, 'stopped-by-hook', message);
+  if (asked[0]) return yield* jump(run, asked[0], message);
   if (run.cut) return yield* recover(run);
-  return (run.output && (yield* run.output.settled())) ?? (pending.length ? finishWith(run, 'suspended', message) : { to: 'reason' });
+  return (run.output && (yield* run.output.settled())) ?? (pending.length ? finishWith(run, 'suspended', message) : { to: 'model' });
 }
 
-async function conclude(run: Run, toolUse: ToolUse, result: ToolResult, state: { stopped?: boolean } = {}): Promise<EventBatch> {
-  const event = await run.modify('post-acting', { toolUse, result }, { stop: () => void (state.stopped = true) });
+async function conclude(run: Run, toolUse: ToolUse, result: ToolResult, asked: Jump[]): Promise<EventBatch> {
+  const event = await run.modify('post-acting', { toolUse, result }, controlOf(asked));
   await run.append([run.message('tool', [{ ...event.result, toolUseId: toolUse.id }])]);
   return [event];
 }
@@ -261,19 +286,19 @@ async function* recover(run: Run, partial?: Msg): Step {
   if (run.failure) throw run.failure;
   if (run.cut === 'aborted') return finishWith(run, 'aborted', partial);
   const { message: given = run.setup.options.recoveryMessage ?? 'You interrupted me. What now?' } = run.interruption as StopRequest;
-  const message: Msg = typeof given === 'object' ? given : run.message('assistant', given);
-  return yield* answer(run, 'interrupted', message);
+  return yield* answer(run, 'interrupted', given);
 }
 
-/** Ends the call with words that are no model's. */
-async function* answer(run: Run, why: StopReason, message: Msg, extras?: FinishExtras): Step {
+/** Ends the call with words that are no model's, which the reason alone tells. */
+async function* answer(run: Run, why: StopReason, given: string | Msg, extras?: FinishExtras): Step {
+  const message = typeof given === 'object' ? given : run.message('assistant', given);
   yield await run.notify('reasoning-chunk', { blockId: `${message.id}:0`, kind: 'text', delta: textOf(message) });
-  return finishWith(run, why, message, extras);
+  return finishWith(run, why, { ...message, metadata: { ...message.metadata, reason: why } }, extras);
 }
 
 /** Law 3: gives each open tool call an `interrupted` result and puts all results where the model wants them. */
 async function* closeCalls(run: Run): AsyncGenerator<EventBatch, void> {
-  for (const toolUse of run.openCalls()) yield await conclude(run, toolUse, interruptedResult(toolUse));
+  for (const toolUse of run.openCalls()) yield await conclude(run, toolUse, interruptedResult(toolUse), []);
   run.view = inRequestOrder(run.view) as Msg[];
 }
 
@@ -285,9 +310,7 @@ async function* finish(run: Run, move: Finish): AsyncGenerator<EventBatch, Agent
   if (!/aborted|interrupted|rejected/.test(move.reason)) message = yield* run.revise('post-call', message);
   // What a step has put into the log, and the nothing of a call aborted before its answer, is not to be put there.
   if (message.content.length && move.reason !== 'rejected' && !run.view.some(({ id }) => id === message.id)) {
-    const { reason: why } = move;
-    // Told apart from a model's answer by nothing else.
-    await run.append([why === 'interrupted' ? { ...message, metadata: { ...message.metadata, reason: why } } : message]);
+    await run.append([message]);
   }
   await run.close(move.reason);
   const result = resultOf(run, { ...move, message });

@@ -11,8 +11,8 @@ export interface FinishExtras {
 
 /** Where the loop goes next. */
 export type Move =
-  | { readonly to: 'reason' }
-  | { readonly to: 'act'; readonly decisions?: readonly Decision[] }
+  /** `ask`: no results are an answer now. `decisions`: about calls that were open before. */
+  | { readonly to: 'model' | 'tools'; readonly ask?: boolean; readonly decisions?: readonly Decision[] }
   | ({ readonly to: 'finish'; readonly reason: StopReason; readonly message: Msg } & FinishExtras);
 
 /** A state of the loop: yields events, returns the next move. */

@@ -19,6 +19,7 @@ import { AgentStream } from './agent-stream.ts';
 import { toCallInput, type AgentInput, type CallInput } from './call-input.ts';
 import type { RunAgent } from './extension.ts';
 import type { InterruptRequest } from './interrupt-request.ts';
+import { directAnswer, type DirectAnswer } from './direct-answer.ts';
 import { loop } from './loop.ts';
 import { Run, type RunSetup } from './run.ts';
 import { RunDriver } from './run-driver.ts';
@@ -31,7 +32,7 @@ export class ReActAgent {
   /** The agent's own: a fork of the toolkit it was given. Groups can be switched here; presets where it is a `Toolkit`. */
   readonly tools: ToolSet;
   /** For `saveState` and `loadState`. */
-  readonly status: AgentStatus = { calls: new Map(), runs: 0, interrupted: false, suspendedRun: undefined };
+  readonly status: AgentStatus = { calls: new Map(), state: {}, runs: 0, interrupted: false };
   readonly #setup: RunSetup;
   readonly #loop: RunAgent;
   #hooks: readonly Hook[];
@@ -50,7 +51,7 @@ export class ReActAgent {
     const { generateId = () => crypto.randomUUID(), now = Date.now } = options;
     const given = Symbol.iterator in tools ? new ToolList(tools) : tools;
     const own = given.fork({ presetPriority });
-    const around = <T>(key: 'wrapModel' | 'wrapTool' | 'wrapCall', inner: T): T =>
+    const around = <T>(key: 'wrapModel' | 'wrapTool' | 'wrapAnswer' | 'wrapCall', inner: T): T =>
       extensions.reduceRight((next, extension) => (extension[key] as ((next: T) => T) | undefined)?.(next) ?? next, inner);
     const more = extensions.flatMap((extension) => extension.tools ?? []);
     this.name = name;
@@ -64,6 +65,7 @@ export class ReActAgent {
       tools: this.tools,
       extensions,
       model: around('wrapModel', options.model),
+      directAnswer: around<DirectAnswer>('wrapAnswer', directAnswer),
       runTool: around('wrapTool', runCall),
       systemMessage: systemPrompt?.trim() ? createMessage('system', systemPrompt, { id: 'system', now }) : undefined,
       generateId,

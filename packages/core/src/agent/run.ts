@@ -20,6 +20,7 @@ import type { ToolSet } from '../tool/tool-set.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
 import type { AgentStatus } from './agent-status.ts';
 import { isMessage } from './call-input.ts';
+import type { DirectAnswer } from './direct-answer.ts';
 import type { Extension } from './extension.ts';
 import type { Interruption } from './interrupt-request.ts';
 import type { OutputRun } from './output-mode.ts';
@@ -33,6 +34,7 @@ export interface RunSetup {
   readonly tools: ToolSet;
   readonly extensions: readonly Extension[];
   readonly model: ChatModel;
+  readonly directAnswer: DirectAnswer;
   readonly runTool: RunCall;
   readonly systemMessage: Msg | undefined;
   readonly generateId: () => string;
@@ -111,6 +113,7 @@ export class Run {
       allowTools: allowed,
       context = [],
       output: _output,
+      returnDirect: _direct,
       ...generate
     } = options;
     this.setup = setup;

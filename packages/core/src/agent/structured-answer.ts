@@ -47,7 +47,7 @@ export class OutputTries {
     this.#run.show([question]);
     this.#own.add(reply.id).add(question.id);
     yield await this.#run.notify('step-reset', { reason: 'output' });
-    return { to: 'reason' };
+    return { to: 'model' };
   }
 
   /** Counts a try that failed; throws `OUTPUT_INVALID` if it was the last. */

@@ -19,6 +19,7 @@ import type { JsonObject } from '../message/json.ts';
  * - `OUTPUT_INVALID`: the model gave no value that fits the call's `output`; `issues` and its raw `text` in `details`.
  * - `MODEL_TIMEOUT`, `TOOL_TIMEOUT`: no answer within the limit. `CALL_TIMEOUT`: the whole call took longer than `limits.timeoutMs`.
  * - `CIRCUIT_OPEN`: the model failed too often and is not asked for a while; `retryAfterMs` in `details`.
+ * - `LIMIT_EXCEEDED`: more model or tool calls than `modelCallLimit()` or `toolCallLimit()` lets pass.
  * - `OVERLOADED`: more calls wait for a `Semaphore` than may.
  * - `GUARD_REJECTED`: a guard let the input or the answer not pass; `category` and `stage` in `details`.
  * - `TOOL_ERROR`: a tool failed in a way that ends the call.
@@ -53,6 +54,7 @@ export type AgentErrorCode =
   | 'TOOL_TIMEOUT'
   | 'CALL_TIMEOUT'
   | 'CIRCUIT_OPEN'
+  | 'LIMIT_EXCEEDED'
   | 'OVERLOADED'
   | 'GUARD_REJECTED'
   | 'TOOL_ERROR'

@@ -4,6 +4,7 @@ import { checkFields } from '../error/check-fields.ts';
 import { tell } from '../error/tell.ts';
 import { assistantMessage, userMessage } from '../message/create-message.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../model/chat-model.ts';
+import type { Msg } from '../message/msg.ts';
 import { addUsage, type Usage } from '../model/usage.ts';
 import { arc } from '../tokens/arc-profile.ts';
 import { GuardedReply, type GuardedReplyOptions } from './guarded-reply.ts';
@@ -53,6 +54,10 @@ export function outputGuards(rules: readonly OutputRule[], options: OutputGuardO
       stream: (request, context) =>
         request.replyIs === 'note' ? next.stream(request, context) : guard(next, request, context, settingsOf(context), options),
     }),
+    wrapAnswer: (next) => async (run) => {
+      const answer = await next(run);
+      return answer && reviewAnswer(answer, settingsOf({ signal: run.signal, run: run.about }), options);
+    },
   };
 }
 
@@ -93,6 +98,28 @@ async function* guard(
       if (last.length) yield last;
       throw isRejection ? rejectionError(thrown.rule, thrown.rejection, options) : thrown;
     }
+  }
+}
+
+/** A tool's result that is to be the answer, as the rules let it be; nothing where a rule wants the model to be asked. */
+async function reviewAnswer(answer: Msg, settings: GuardedReplyOptions, options: GuardOptions): Promise<Msg | undefined> {
+  const reply = new GuardedReply({ ...settings, lookahead: 'all' });
+  const texts = answer.content.flatMap((block, index): ModelDelta[] =>
+    block.type === 'text' ? [{ type: 'text', id: String(index), delta: block.text }] : [],
+  );
+  reply.take([...texts, { type: 'finish', reason: 'return-direct' }]);
+  try {
+    const { deltas, question } = await reply.settle(0);
+    if (question !== undefined) return undefined;
+    const saidAs = (id: string): string => deltas.map((delta) => (delta.type === 'text' && delta.id === id ? delta.delta : '')).join('');
+    const content = answer.content.map((block, index) => (block.type === 'text' ? { ...block, text: saidAs(String(index)) } : block));
+    const more = saidAs('guard');
+    const metadata = { ...answer.metadata, ...reply.finish?.metadata };
+    return { ...answer, content: more ? [...content, { type: 'text', text: more }] : content, metadata };
+  } catch (thrown) {
+    if (!(thrown instanceof RuleRejection)) throw thrown;
+    settings.act({ rule: thrown.rule, action: 'rejected' });
+    throw rejectionError(thrown.rule, thrown.rejection, options);
   }
 }
 

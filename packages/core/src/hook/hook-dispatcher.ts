@@ -3,7 +3,7 @@ import { isRecord } from '../message/is-record.ts';
 import type { AgentEvent } from './agent-event.ts';
 import type { Hook, HookControl } from './hook.ts';
 
-const noControl: HookControl = { stop() {}, gotoReasoning() {}, reject() {} };
+const noControl: HookControl = { stop() {}, gotoReasoning() {}, jumpTo() {}, reject() {} };
 
 type Handler = (event: AgentEvent, control: HookControl) => Promise<AgentEvent | void>;
 
@@ -60,7 +60,7 @@ function bind(hook: Hook, type: AgentEvent['type']): readonly Handler[] {
 }
 
 /** All of it: a hook that writes to a message, a call's arguments or a result has to hear of it, or log, caches and readers would differ. */
-function freeze<T>(value: T): T {
+export function freeze<T>(value: T): T {
   if (isRecord(value) && !Object.isFrozen(value) && !ArrayBuffer.isView(value)) Object.values(Object.freeze(value)).forEach(freeze);
   return value;
 }

@@ -435,9 +435,15 @@ test('a rejected call does not run, and the others do', async () => {
 test('what one handler may ask for, another may not: control without effect does nothing', async () => {
   const everything: Hook = {
     on: {
-      'pre-call': (_event, { stop, gotoReasoning, reject }) => (stop(), gotoReasoning([userMessage('x')]), reject('x')),
-      'post-acting': (_event, { gotoReasoning, reject }) => (gotoReasoning([userMessage('x')]), reject('x')),
-      'post-call': (_event, { stop }) => stop(),
+      'pre-call': (_event, { stop, gotoReasoning, reject, jumpTo }) => (
+        stop(),
+        gotoReasoning([userMessage('x')]),
+        reject('x'),
+        jumpTo('end')
+      ),
+      'pre-acting': (_event, { gotoReasoning, stop, jumpTo }) => (gotoReasoning([userMessage('x')]), stop(), jumpTo('end')),
+      'post-acting': (_event, { reject }) => reject('x'),
+      'post-call': (_event, { stop, jumpTo }) => (stop(), jumpTo('model')),
     },
   };
   const { agent } = setUp([echoes(1), 'done'], [everything]);

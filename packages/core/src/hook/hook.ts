@@ -1,14 +1,26 @@
+import type { StopReason } from '../agent/agent-result.ts';
 import type { Msg } from '../message/msg.ts';
 import type { AgentEvent, EventOf } from './agent-event.ts';
 
 export type Awaitable<T> = T | Promise<T>;
 
-/** What a handler can ask of the loop, besides giving another event back. */
+export type JumpTarget = 'model' | 'tools' | 'end';
+
+/** What a handler can ask of the loop, besides giving another event back. Of several asked at one event the first counts. */
 export interface HookControl {
-  /** From `post-reasoning` or `post-acting`: end the call here with reason `stopped-by-hook`; open tool calls stay open. */
+  /** As `jumpTo` below: end the call here with reason `stopped-by-hook`; open tool calls stay open. */
   stop(): void;
-  /** From `post-reasoning`: add these messages and reason again instead of acting or answering. */
+  /** As `jumpTo('model', messages)`. */
   gotoReasoning(messages: readonly Msg[]): void;
+  /**
+   * From `pre-reasoning`, `post-reasoning` and `post-acting` (there once all calls of the round have ended): add these messages and go on
+   * at another place (Spring AI Alibaba: `jump_to`).
+   * `model`: reason again, which counts as an iteration; calls that have no result by then are interrupted.
+   * `tools`: run the calls that have no result, those of an assistant message given here too.
+   * `end`: close open calls and end the call with the last of the messages (a text is the assistant's), or as it stands; `reason`
+   * default `stopped-by-hook`.
+   */
+  jumpTo(to: JumpTarget, messages?: string | Msg | readonly Msg[], reason?: StopReason): void;
   /** From `pre-acting`: refuse just this call; the model sees the reason. */
   reject(reason: string): void;
 }

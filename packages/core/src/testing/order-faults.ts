@@ -7,12 +7,17 @@ interface Course {
   phase: 'idle' | 'reasoning' | 'summary';
   /** Text since the request began or was reset. */
   text: string;
+  /** Whether the model said anything since the request began; one that a hook called off is over without a word. */
+  spoken: boolean;
   /** What the last `step-reset` said comes next. */
   replacement: Msg | undefined;
   readonly resumed: boolean;
   /** By tool call of this run: how far it is. */
   readonly calls: Map<string, 'asked' | 'begun' | 'over'>;
 }
+
+/** How a run ends that may have words of its own as its answer. */
+const ownWords = /^(interrupted|rejected|return-direct|limit|stopped-by-hook)$/;
 
 /** Where a whole run's events break the order law (DESIGN, law 1 and 2); nothing where they keep it. */
 export function orderFaults(events: readonly AgentEvent[]): readonly string[] {
@@ -22,7 +27,14 @@ export function orderFaults(events: readonly AgentEvent[]): readonly string[] {
   if (last?.type !== 'run-end') return ['does not end with run-end'];
   const { reason, message, pending, error } = last.result;
   const faults: string[] = [];
-  const course: Course = { phase: 'idle', text: '', replacement: undefined, resumed: first.resumes !== undefined, calls: new Map() };
+  const course: Course = {
+    phase: 'idle',
+    text: '',
+    spoken: false,
+    replacement: undefined,
+    resumed: first.resumes !== undefined,
+    calls: new Map(),
+  };
   const cut = reason === 'interrupted' || reason === 'aborted' || reason === 'error' || reason === 'suspended';
 
   events.forEach((event, index) => {
@@ -35,11 +47,19 @@ export function orderFaults(events: readonly AgentEvent[]): readonly string[] {
     if (index > 0 && event.type === 'run-start') fault('twice');
     if (index < events.length - 1 && event.type === 'run-end') fault('not last');
     checkEvent(event, before, course, fault);
-    const recovery = reason === 'interrupted' && index === events.length - 2;
     if (event.type === 'reasoning-chunk' || event.type === 'tool-input-chunk') {
-      if (recovery ? !('blockId' in event) || event.delta !== textOf(message) : course.phase !== 'reasoning')
-        fault('outside of its request');
-      else if (event.type === 'reasoning-chunk' && event.kind === 'text' && !recovery) course.text += event.delta;
+      // Words that are no model's come whole, last, and in a block of their own.
+      const isOwn = ownWords.test(reason) && 'blockId' in event && event.blockId === `${message.id}:0`;
+      const rest = events.slice(index + 1).map(({ type }) => type);
+      const ends = /^(step-reset )?(post-call )?run-end$/.test(rest.join(' '));
+      if (isOwn && (course.phase === 'idle' || !course.spoken || reason === 'interrupted') && ends) {
+        if (event.delta !== textOf(message) && rest[0] !== 'step-reset') fault('is not the answer');
+        course.phase = reason === 'interrupted' ? course.phase : 'idle';
+      } else {
+        if (course.phase !== 'reasoning') fault('outside of its request');
+        course.spoken = true;
+        if (event.type === 'reasoning-chunk' && event.kind === 'text') course.text += event.delta;
+      }
     }
   });
 
@@ -57,7 +77,8 @@ export function orderFaults(events: readonly AgentEvent[]): readonly string[] {
   if (failure && (events.at(-2) !== failure || failure.error.code !== error?.code)) faults.push('error does not precede its run-end');
   if (count('post-call') && reason !== 'error' && events.at(-2)?.type !== 'post-call') faults.push('post-call is not followed by run-end');
   if (course.phase !== 'idle') {
-    if (!cut) faults.push(`the last request is never closed, and the run ends as ${reason}`);
+    if (!cut && (course.spoken || reason !== 'stopped-by-hook'))
+      faults.push(`the last request is never closed, and the run ends as ${reason}`);
     const kept = message.metadata?.['partial'] ? plain(message) : '';
     if ((reason === 'aborted' || reason === 'suspended') && kept !== course.text) faults.push('the kept part is not what was streamed');
   }
@@ -72,6 +93,13 @@ function checkEvent(event: AgentEvent, before: AgentEvent | undefined, course: C
   if (course.replacement && (!('message' in event) || event.message !== course.replacement)) fault('is not what step-reset announced');
   if (before?.type === 'post-call' && event.type !== 'run-end' && event.type !== 'error') fault('comes after post-call');
   course.replacement = undefined;
+  if (
+    course.phase === 'reasoning' &&
+    !course.spoken &&
+    /^(pre-reasoning|pre-summary|pre-acting|post-acting|context-fitted)$/.test(event.type)
+  ) {
+    course.phase = 'idle';
+  }
   switch (event.type) {
     case 'pre-reasoning':
     case 'pre-summary':
@@ -79,6 +107,7 @@ function checkEvent(event: AgentEvent, before: AgentEvent | undefined, course: C
       if ([...course.calls.values()].some((state) => state !== 'over')) fault('before the end of all calls');
       course.phase = event.type === 'pre-summary' ? 'summary' : 'reasoning';
       course.text = '';
+      course.spoken = false;
       break;
     case 'summary-chunk':
       if (course.phase !== 'summary') fault('outside of a summary');

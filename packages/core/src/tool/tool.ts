@@ -69,6 +69,11 @@ export interface ToolOptions<S extends SchemaLike> {
    * the model that it was interrupted.
    */
   readonly replay?: ReplayPolicy;
+  /**
+   * Its result is the answer (Spring AI Alibaba: `returnDirect`): where all calls of a round say so and end well, the run ends with
+   * reason `return-direct` instead of asking the model. Default false.
+   */
+  readonly returnDirect?: boolean;
   /** The server that the tool is of, where it is none of your own: `selectTools` chooses among such tools. `mcpTools` says it. */
   readonly server?: string;
   /** Without it the tool is external: each call suspends, and its result is given with the next call of the agent. */
@@ -89,6 +94,7 @@ export interface Tool {
   readonly preset?: JsonObject;
   readonly needsApproval?: boolean | ((input: unknown, call: ToolUse) => boolean | Promise<boolean>);
   readonly replay?: ReplayPolicy;
+  readonly returnDirect?: boolean;
   /** The server it is of; absent: it is the program's own. */
   readonly server?: string;
   /** A decision about a suspended call runs the tool again and is in its context, also a `result` or `reject`, instead of ending the call. */
@@ -118,7 +124,7 @@ export interface ToolContent {
  */
 export function tool<const S extends SchemaLike>(options: ToolOptions<S>, { presetPriority = 'preset' }: ForkOptions = {}): Tool {
   const kinds =
-    'name:string description:string input:object|function timeoutMs:count|? preset:object|? needsApproval:boolean|function|? replay:safe|ask|never|? execute:function|?';
+    'name:string description:string input:object|function timeoutMs:count|? preset:object|? needsApproval:boolean|function|? replay:safe|ask|never|? returnDirect:boolean|? execute:function|?';
   checkFields('CONFIGURATION', 'tool()', options, kinds);
   const { name, description, strict, preset, group = [] } = options;
   if (!/^[\w-]{1,64}$/.test(name)) {

@@ -1,0 +1,125 @@
+import { expect, test } from 'vitest';
+import { ReActAgent } from '../agent/react-agent.ts';
+import { assistantMessage } from '../message/create-message.ts';
+import { textOf } from '../message/message-text.ts';
+import { orderFaults } from '../testing/order-faults.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { tool } from '../tool/tool.ts';
+import type { AgentOptions } from '../agent/agent-options.ts';
+import type { AgentEvent } from './agent-event.ts';
+import { positionHooks, type PositionHook } from './position-hooks.ts';
+
+const ran: string[] = [];
+const note = tool({
+  name: 'note',
+  description: '',
+  input: { type: 'object' },
+  execute: () => {
+    ran.push('note');
+    return 'noted';
+  },
+});
+
+async function run(replies: readonly ScriptedReply[], hooks: readonly PositionHook[], options: Partial<AgentOptions> = {}) {
+  ran.length = 0;
+  const model = new ScriptedModel(replies);
+  const agent = new ReActAgent({ name: 'a', model, tools: [note], hooks: [positionHooks(hooks)], ...options });
+  const stream = agent.stream('go');
+  const events: AgentEvent[] = [];
+  for await (const event of stream) events.push(event);
+  expect(orderFaults(events)).toEqual([]);
+  return { result: await stream.result, model, agent };
+}
+
+/** Notes where it is called. */
+const at = (name: string, more: Partial<PositionHook> = {}): PositionHook => ({
+  name,
+  beforeAgent: () => void ran.push(`${name} beforeAgent`),
+  beforeModel: () => void ran.push(`${name} beforeModel`),
+  afterModel: () => void ran.push(`${name} afterModel`),
+  afterAgent: () => void ran.push(`${name} afterAgent`),
+  ...more,
+});
+const around = (...names: string[]): string[] => [
+  ...names.map((name) => `${name} beforeModel`),
+  ...names.toReversed().map((name) => `${name} afterModel`),
+];
+
+test('around the agent once, around the model each time; in order before, in reverse after; by priority', async () => {
+  await run([{ toolCalls: [{ name: 'note' }] }, 'Done.'], [at('late', { priority: 1 }), at('a'), at('b'), at('first', { priority: -1 })]);
+  const names = ['first', 'a', 'b', 'late'];
+  expect(ran).toEqual([
+    ...names.map((name) => `${name} beforeAgent`),
+    ...around(...names),
+    'note',
+    ...around(...names),
+    ...names.toReversed().map((name) => `${name} afterAgent`),
+  ]);
+});
+
+test('what one gives back is what the next one gets, in the order of its position', async () => {
+  const sign = (name: string): PositionHook => ({
+    name,
+    afterModel: (event) => ({
+      ...event,
+      message: { ...event.message, content: [{ type: 'text', text: `${textOf(event.message)} ${name}` }] },
+    }),
+  });
+  expect((await run(['Done.'], [sign('a'), sign('b')])).result.text).toBe('Done. b a');
+});
+
+test('two of one name are refused, and what is no hook', () => {
+  expect(() => positionHooks([at('a'), at('a')])).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }) as Error);
+  expect(() => positionHooks([{ name: 1 } as never])).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }) as Error);
+  expect(() => positionHooks('a' as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }) as Error);
+  expect(() => positionHooks([], { priority: 'high' as never })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }) as Error);
+});
+
+test('one that throws fails the call by its name, or is ignored', async () => {
+  const broken: PositionHook = { name: 'broken', beforeModel: () => Promise.reject(new Error('down')) };
+  await expect(run([], [broken])).rejects.toMatchObject({ code: 'HOOK_ERROR', details: { hook: 'broken', event: 'pre-reasoning' } });
+  expect((await run(['Done.'], [{ ...broken, onError: 'ignore' }, at('b')])).result.text).toBe('Done.');
+  expect(ran).toContain('b beforeModel');
+});
+
+test('a jump to the end leaves out those after it, and not what comes after the agent', async () => {
+  const ends = at('ends', { beforeModel: (_event, { jumpTo }) => jumpTo('end', 'Enough.') });
+  const { result, model } = await run([], [at('a'), ends, at('b')]);
+  expect(result).toMatchObject({ reason: 'stopped-by-hook', text: 'Enough.' });
+  expect(model.requests).toEqual([]);
+  expect(ran).toEqual([
+    ...['a', 'ends', 'b'].map((name) => `${name} beforeAgent`),
+    'a beforeModel',
+    ...['b', 'ends', 'a'].map((name) => `${name} afterAgent`),
+  ]);
+});
+
+test('a jump before the agent takes effect before the first request, in its call alone', async () => {
+  let calls = 0;
+  const ends = at('ends', { beforeAgent: (_event, { jumpTo }) => (calls++ ? undefined : jumpTo('end', 'Closed today.', 'limit')) });
+  const { result, agent } = await run(['Open.'], [ends, at('b')]);
+  expect(result).toMatchObject({ reason: 'limit', text: 'Closed today.' });
+  expect(ran).toEqual(['b afterAgent', 'ends afterAgent']);
+  expect((await agent.call('again')).text).toBe('Open.');
+});
+
+test('a jump to the model before it skips the rest, and asks once', async () => {
+  const skips = at('skips', { beforeModel: (_event, { jumpTo }) => jumpTo('model') });
+  const { result, model } = await run(['Done.'], [skips, at('b')]);
+  expect([result.text, result.iterations, model.requests.length]).toEqual(['Done.', 1, 1]);
+  expect(ran).not.toContain('b beforeModel');
+  expect(ran).toContain('b afterModel');
+});
+
+test('after the model: back to it, on to the tools it did not ask for, or to the end', async () => {
+  let times = 0;
+  const again = at('again', { afterModel: (_event, { gotoReasoning }) => (times++ ? undefined : gotoReasoning([])) });
+  expect((await run(['One.', 'Two.'], [at('a'), again])).result.text).toBe('Two.');
+  expect(ran.filter((line) => line === 'a afterModel')).toHaveLength(1);
+  const call = assistantMessage([{ type: 'tool_use', id: 'own', name: 'note', input: {} }]);
+  const acts = at('acts', { afterModel: ({ iteration }, { jumpTo }) => (iteration === 1 ? jumpTo('tools', call) : undefined) });
+  expect((await run(['One.', 'Two.'], [acts])).result).toMatchObject({ text: 'Two.', toolsUsed: ['note'] });
+  expect(ran.filter((line) => line === 'note')).toHaveLength(1);
+  const stops = at('stops', { afterModel: (_event, { stop }) => stop() });
+  expect((await run(['One.'], [stops])).result).toMatchObject({ reason: 'stopped-by-hook', text: 'One.' });
+});

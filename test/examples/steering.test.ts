@@ -1,0 +1,215 @@
+import { readFileSync } from 'node:fs';
+import { expect, test, vi } from 'vitest';
+import './strict-assert.ts';
+import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
+// #region return-direct
+import { ReActAgent, tool } from '@isoloop/core';
+import * as z from 'zod';
+// #endregion
+// #region positions
+import { positionHooks } from '@isoloop/core';
+// #endregion
+// #region counted-limits
+import { modelCallLimit, toolCallLimit } from '@isoloop/core/middleware';
+// #endregion
+// #region state-keys
+import { append, merge, replace, stateKeys } from '@isoloop/core';
+// #endregion
+// #region spring-ai-alibaba
+import { springAiAlibaba } from '@isoloop/core/presets';
+// #endregion
+import { loadState, saveState, textOf, toolMessage, toolUsesOf, userMessage, type Hook } from '@isoloop/core';
+
+const look = tool({ name: 'look', description: 'Looks', input: {}, execute: () => 'nothing' });
+const tools = [look];
+const looks: ScriptedReply = { toolCalls: [{ name: 'look' }] };
+
+test('a tool whose result is the answer', async () => {
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'report', input: { month: 'May' } }] },
+    { toolCalls: [{ name: 'look' }] },
+    'Nothing.',
+  ]);
+
+  // #region return-direct
+  const report = tool({
+    name: 'report',
+    description: 'Writes the report of a month',
+    input: z.object({ month: z.string() }),
+    returnDirect: true,
+    execute: ({ month }) => `# ${month}\n…`,
+  });
+  const agent = new ReActAgent({ name: 'assistant', model, tools: [report, look] });
+  const { text, reason } = await agent.call('The report of May, please.'); // '# May\n…', 'return-direct'
+  await agent.call('Look.', { returnDirect: ({ output }) => output !== 'nothing' }); // decides in place of the tools
+  // #endregion
+
+  expect([text, reason]).toEqual(['# May\n…', 'return-direct']);
+  expect((await agent.messages()).map(({ role }) => role).slice(0, 4)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+  model.assertDone();
+});
+
+test('jumps', async () => {
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }, { name: 'look' }] }, 'Seen.']);
+  const closed = { now: true };
+
+  // #region jumps
+  const clerk: Hook = {
+    on: {
+      'pre-reasoning'(_event, { jumpTo }) {
+        if (closed.now) jumpTo('end', 'We are closed.'); // instead of asking the model; reason `stopped-by-hook`
+      },
+      'post-reasoning'({ message }, { jumpTo }) {
+        const [first] = toolUsesOf(message);
+        // Gives the first call its result; the others run.
+        if (first)
+          jumpTo('tools', toolMessage({ type: 'tool_result', toolUseId: first.id, name: first.name, output: 'cached', state: 'success' }));
+      },
+    },
+  };
+  // #endregion
+
+  const agent = new ReActAgent({ name: 'assistant', model, tools, hooks: [clerk] });
+  expect(await agent.call('Look twice.')).toMatchObject({ text: 'We are closed.', reason: 'stopped-by-hook' });
+  closed.now = false;
+  expect((await agent.call('Look twice.')).text).toBe('Seen.');
+  const results = model.requests[1]!.messages.filter(({ role }) => role === 'tool').map(({ content }) => JSON.stringify(content));
+  expect(results.map((result) => /cached|nothing/.exec(result)?.[0])).toEqual(['cached', 'nothing']);
+});
+
+test('hooks at positions', async () => {
+  const model = new ScriptedModel([looks, 'Done.']);
+  const log: string[] = [];
+
+  // #region positions
+  const around = positionHooks([
+    {
+      name: 'timing',
+      beforeModel: () => void log.push('timing starts'),
+      afterModel: () => void log.push('timing ends'),
+    },
+    {
+      name: 'audit',
+      priority: 1, // default 0; lower runs first before, and last after
+      beforeAgent: ({ input }) => void log.push(`asked: ${input.length}`),
+      afterModel: () => void log.push('model answered'),
+      afterAgent: ({ message }) => void log.push(`answered: ${message.role}`),
+    },
+  ]);
+  const agent = new ReActAgent({ name: 'assistant', model, tools, hooks: [around] });
+  await agent.call('Look.');
+  // asked: 1 · timing starts · model answered · timing ends · timing starts · model answered · timing ends · answered: assistant
+  // #endregion
+
+  const each = ['timing starts', 'model answered', 'timing ends'];
+  expect(log).toEqual(['asked: 1', ...each, ...each, 'answered: assistant']);
+});
+
+test('limits that are counted', async () => {
+  const model = new ScriptedModel([looks, looks, 'Three.']);
+
+  // #region counted-limits
+  const counted = new ReActAgent({
+    name: 'assistant',
+    model,
+    tools,
+    extensions: [
+      modelCallLimit({ run: 20, session: 200, exit: 'error' }), // fails with LIMIT_EXCEEDED
+      toolCallLimit({ tool: 'look', run: 1, message: 'I looked already.' }), // ends with these words and reason `limit`
+    ],
+  });
+  const once = await counted.call('Look twice.');
+  // #endregion
+
+  expect(once).toMatchObject({ reason: 'limit', text: 'I looked already.' });
+  expect((await counted.call('And?')).text).toBe('Three.');
+});
+
+test('values of a session', async () => {
+  const model = new ScriptedModel([
+    { toolCalls: ['bread', 'milk'].map((item) => ({ name: 'note', input: { item } })) },
+    'Noted.',
+    'They are noted.',
+  ]);
+
+  // #region state-keys
+  const state = stateKeys(
+    {
+      items: append<string>(), // a list that grows
+      shop: replace<string>(), // the last one stands
+      counts: merge<Record<string, number>>(), // field by field
+      answer: replace<string>(),
+    },
+    { outputKey: 'answer' }, // takes each call's answer; `inputKey` its input
+  );
+  const note = tool({
+    name: 'note',
+    description: 'Puts something on the list',
+    input: z.object({ item: z.string() }),
+    execute({ item }, ctx) {
+      state.of(ctx).write({ items: item, counts: { [item]: 1 } }); // tools that run at the same time keep each other's
+      return 'ok';
+    },
+  });
+  const tellItems: Hook = {
+    on: {
+      'pre-reasoning': (event) => {
+        const list = state.of(event).read('items').join(', ');
+        return { ...event, messages: [...event.messages, userMessage(`(On the list: ${list})`)] };
+      },
+    },
+  };
+  const agent = new ReActAgent({ name: 'assistant', model, tools: [note], hooks: [tellItems], extensions: [state] });
+  await agent.call('Bread and milk.');
+
+  const elsewhere = new ReActAgent({ name: 'assistant', model, hooks: [tellItems], extensions: [state] });
+  await loadState(elsewhere, await saveState(agent)); // they go with the state
+  await elsewhere.call('What is on my list?');
+  // #endregion
+
+  expect(state.of(agent).read('answer')).toBe('Noted.');
+  expect(state.of(elsewhere).read('counts')).toEqual({ bread: 1, milk: 1 });
+  expect(textOf(model.requests[2]!.messages.at(-1)!)).toBe('(On the list: bread, milk)');
+});
+
+/** Milliseconds after which a call of a tool that never ends has its result. */
+async function timeOfTool(): Promise<number> {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  let begun = false;
+  const never = tool({ name: 'look', description: '', input: {}, execute: () => new Promise(() => void (begun = true)) });
+  const model = new ScriptedModel([looks, 'Done.']);
+  const call = new ReActAgent({ ...springAiAlibaba(), name: 'assistant', model, tools: [never] }).call('Look.');
+  await vi.waitFor(() => expect(begun).toBe(true));
+  vi.advanceTimersToNextTimer();
+  await call;
+  vi.useRealTimers();
+  return Number(/timed out after (\d+) ms/.exec(JSON.stringify(model.requests[1]?.messages))?.[1]);
+}
+
+test('the preset, and its numbers as README has them', async () => {
+  const model = new ScriptedModel([looks, 'Done.']);
+
+  // #region spring-ai-alibaba
+  const alibaba = new ReActAgent({
+    ...springAiAlibaba({ parallelToolExecution: true, hooks: [{ name: 'first', beforeModel: () => {} }] }),
+    name: 'assistant',
+    model,
+    tools,
+    extensions: [modelCallLimit({ run: 30 })], // it has no limit of its own
+  });
+  // #endregion
+
+  expect((await alibaba.call('Look.')).text).toBe('Done.');
+  const readme = readFileSync('packages/core/README.md', 'utf8');
+  const numbers = new Map(
+    [...readme.matchAll(/^\| `springAiAlibaba\(\)`: (.+?) +\| (.+?) +\|$/gm)].map(([, what, value]) => [what, value]),
+  );
+  const { limits } = springAiAlibaba();
+  expect(Object.fromEntries(numbers)).toEqual({
+    iterations: limits.iterations === Infinity ? 'no limit' : limits.iterations,
+    'tool calls at the same time': String(limits.parallelTools),
+    'the same, with `parallelToolExecution`': String(springAiAlibaba({ parallelToolExecution: true }).limits.parallelTools),
+    'time of a tool': `${(await timeOfTool()) / 60_000} min`,
+    'priority of a hook': '0',
+  });
+});
