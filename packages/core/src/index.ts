@@ -62,7 +62,7 @@ export type {
 export { multiAgent } from './formatter/multi-agent.ts';
 export type { MultiAgentOptions } from './formatter/multi-agent.ts';
 export type { AgentEvent, AgentEventBase, EventBatch, EventOf } from './hook/agent-event.ts';
-export type { Awaitable, Hook, HookControl, JumpTarget } from './hook/hook.ts';
+export type { Awaitable, Hook, HookControl, JumpReason, JumpTarget } from './hook/hook.ts';
 export { positionHooks } from './hook/position-hooks.ts';
 export type { PositionHook } from './hook/position-hooks.ts';
 export { documentsText } from './memory/documents-text.ts';

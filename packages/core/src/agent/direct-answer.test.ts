@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { outputGuards } from '../guard/output-guards.ts';
+import { outputLength } from '../guard/output-length.ts';
 import type { AgentEvent } from '../hook/agent-event.ts';
 import type { Hook } from '../hook/hook.ts';
 import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
@@ -232,6 +233,18 @@ test('an output guard’s no rejects the call, and its wish for another answer h
   expect((await run(asked.agent, 'go')).result).toMatchObject({ reason: 'stop', text: 'the model’s' });
 });
 
+test('a bound on the length cuts it, or marks it as too short', async () => {
+  const long = setUp([calls('find')], { extensions: [outputGuards([outputLength({ max: 4, mark: '…' })])] });
+  expect((await run(long.agent, 'go')).result.text).toBe('find…');
+  const short = setUp([calls('find')], { extensions: [outputGuards([outputLength({ min: 99 })])] });
+  const { message } = (await run(short.agent, 'go')).result;
+  expect(message.metadata).toMatchObject({ reason: 'return-direct', warnings: [{ stage: 'outputLength', min: 99 }] });
+  const empty = make('empty', { execute: () => undefined });
+  const marked = { name: 'mark', review: (text: string) => ({ text: `${text}(nothing)` }) };
+  const silent = setUp([calls('empty')], { tools: [empty], extensions: [outputGuards([marked])] });
+  expect((await run(silent.agent, 'go')).result.text).toBe('(nothing)');
+});
+
 test('an extension can put another answer, or none, in its place', async () => {
   const { agent } = setUp([calls('find'), 'the model’s'], { extensions: [{ wrapAnswer: () => () => undefined }] });
   expect((await run(agent, 'go')).result.text).toBe('the model’s');
@@ -256,3 +269,27 @@ test('an option of the wrong kind is refused', async () => {
   expect(() => setUp([], { returnDirect: 'yes' as never })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }) as Error);
   await expect(setUp([]).agent.call('go', { returnDirect: 'yes' as never })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });
+
+test.for((['interrupt', 'pause', 'abort'] as const).flatMap((how) => [false, true].map((jumps) => [how, jumps] as const)))(
+  '%s after every event of a run that ends without the model (by a jump: %s), and what comes after',
+  async ([how, jumps]) => {
+    const hooks: Hook[] = jumps ? [{ on: { 'post-acting': (_event, { jumpTo }) => jumpTo('end', 'Enough.') } }] : [];
+    for (let at = 0, last = false; !last; at += 1) {
+      const controller = new AbortController();
+      const { agent } = setUp([calls('find', 'json'), 'next', 'next'], { hooks });
+      const stream = agent.stream('go', { signal: controller.signal });
+      const events: AgentEvent[] = [];
+      for await (const event of stream) {
+        if (events.push(event) - 1 !== at) continue;
+        if (how === 'abort') controller.abort();
+        else agent.interrupt(how === 'pause' ? { mode: 'pause' } : {});
+      }
+      expect(orderFaults(events), `${how} after ${at}`).toEqual([]);
+      const { reason } = await stream.result;
+      const after = await run(agent, reason === 'suspended' ? undefined : 'again');
+      expect(after.result.reason).toMatch(/^(stop|return-direct|stopped-by-hook)$/);
+      expect(historyFaults(await agent.messages())).toEqual([]);
+      last = at >= events.length - 1;
+    }
+  },
+);

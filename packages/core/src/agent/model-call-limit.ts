@@ -3,7 +3,8 @@ import type { Extension } from './extension.ts';
 
 /**
  * Bounds the model requests of a run, of a session, or of both (Spring AI Alibaba: `ModelCallLimitHook`); checked before each request of
- * the loop, kept with the session's state. The closing request of `onLimit` does not count. Throws `CONFIGURATION` without a limit.
+ * the loop, kept with the session's state. The closing request of `onLimit` does not count, one that another hook calls
+ * off does. Throws `CONFIGURATION` without a limit.
  */
 export function modelCallLimit(options: CallLimitOptions): Extension {
   const limit = new CallLimit('modelCallLimit()', 'modelCalls', 'model calls', options);

@@ -6,6 +6,9 @@ export type Awaitable<T> = T | Promise<T>;
 
 export type JumpTarget = 'model' | 'tools' | 'end';
 
+/** How a call ends that a hook ends. */
+export type JumpReason = Extract<StopReason, 'stop' | 'limit' | 'return-direct' | 'stopped-by-hook'>;
+
 /** What a handler can ask of the loop, besides giving another event back. Of several asked at one event the first counts. */
 export interface HookControl {
   /** As `jumpTo` below: end the call here with reason `stopped-by-hook`; open tool calls stay open. */
@@ -20,7 +23,7 @@ export interface HookControl {
    * `end`: close open calls and end the call with the last of the messages (a text is the assistant's), or as it stands; `reason`
    * default `stopped-by-hook`.
    */
-  jumpTo(to: JumpTarget, messages?: string | Msg | readonly Msg[], reason?: StopReason): void;
+  jumpTo(to: JumpTarget, messages?: string | Msg | readonly Msg[], reason?: JumpReason): void;
   /** From `pre-acting`: refuse just this call; the model sees the reason. */
   reject(reason: string): void;
 }
