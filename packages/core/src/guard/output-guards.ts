@@ -102,8 +102,8 @@ async function* guard(
 }
 
 /** A tool's result that is to be the answer, as the rules let it be; nothing where a rule wants the model to be asked. */
-async function reviewAnswer(answer: Msg, settings: GuardedReplyOptions, options: GuardOptions): Promise<Msg | undefined> {
-  const reply = new GuardedReply({ ...settings, lookahead: 'all' });
+async function reviewAnswer(answer: Msg, settings: Omit<GuardedReplyOptions, 'isValue'>, options: GuardOptions): Promise<Msg | undefined> {
+  const reply = new GuardedReply({ ...settings, isValue: false, lookahead: 'all' });
   const texts = answer.content.flatMap((block, index): ModelDelta[] =>
     block.type === 'text' ? [{ type: 'text', id: String(index), delta: block.text }] : [],
   );
