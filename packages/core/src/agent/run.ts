@@ -64,7 +64,8 @@ const isFit: Readonly<Record<string, (value: unknown) => boolean>> = {
 /** One call's state: what its steps read and move on. */
 export class Run {
   readonly id: string;
-  readonly setup: RunSetup;
+  /** An extension may give a run one of its own, before the run begins. */
+  setup: RunSetup;
   readonly options: CallOptions;
   readonly generate: GenerateOptions;
   readonly hooks: HookDispatcher;

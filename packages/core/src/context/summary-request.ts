@@ -1,5 +1,4 @@
-import { AgentError } from '../error/agent-error.ts';
-import { systemMessage, userMessage } from '../message/create-message.ts';
+import { askText } from '../model/ask-text.ts';
 import type { ChatModel, GenerateOptions, RunInfo } from '../model/chat-model.ts';
 import type { Usage } from '../model/usage.ts';
 
@@ -17,21 +16,9 @@ export interface SummaryRequest {
 }
 
 /** Asks a model for a summary. Rejects as the model does, and with `MODEL_BAD_RESPONSE` for a reply without text. */
-export async function requestSummary(request: SummaryRequest): Promise<string> {
-  const { model, instruction, summary, conversation, generate, signal, run } = request;
+export function requestSummary({ instruction, summary, conversation, ...request }: SummaryRequest): Promise<string> {
   const before = summary === undefined ? '' : `${enclose('summary_so_far', summary)}\n`;
-  const messages = [systemMessage(instruction), userMessage(before + enclose('conversation', conversation))];
-  let text = '';
-  for await (const deltas of model.stream({ ...generate, messages, tools: [], replyIs: 'note' }, { signal, run })) {
-    signal.throwIfAborted();
-    for (const delta of deltas) {
-      if (delta.type === 'text') text += delta.delta;
-      else if (delta.type === 'reset') text = '';
-      else if (delta.type === 'finish' && delta.usage) request.onUsage(delta.usage);
-    }
-  }
-  if (!text.trim()) throw new AgentError('MODEL_BAD_RESPONSE', 'The model gave no summary.');
-  return text.trim();
+  return askText({ ...request, what: 'summary', replyIs: 'note', system: instruction, user: before + enclose('conversation', conversation) });
 }
 
 /** What is enclosed must not end the block. */
