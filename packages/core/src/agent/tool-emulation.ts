@@ -32,13 +32,9 @@ export interface ToolEmulationOptions {
  * that must not. An abort does neither. The usage counts as the call's. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function toolEmulation(options: ToolEmulationOptions): Extension {
-  checkFields(
-    'CONFIGURATION',
-    'toolEmulation()',
-    options,
-    'model:stream()|? tools:array|? prompt:string|? generate:object|? timeoutMs:count|? onFailure:run|error|? onError:function|?',
-  );
-  checkFields('CONFIGURATION', 'toolEmulation()', options, 'model:stream()');
+  const fields =
+    'model:stream() tools:array|? prompt:string|? generate:object|? timeoutMs:count|? onFailure:run|error|? onError:function|?';
+  checkFields('CONFIGURATION', 'toolEmulation()', options, fields);
   const { tools, onFailure = 'run', onError } = options;
   const runs = new Map<string, Run>();
   const emulates = ({ name }: Tool, run: Run | undefined): boolean => {

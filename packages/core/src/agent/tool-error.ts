@@ -44,15 +44,17 @@ export function toolError(options: ToolErrorOptions = {}): Extension {
       if (isSuspension(outcome) || outcome.state !== 'error') return outcome;
       const error = errorOf(seen) ?? new AgentError('INTERNAL', outputText(outcome.output).replace(/^Error: /, ''));
       const failed: FailedTool = { name, toolUseId: call.toolUse.id, input: call.input };
-      let output: string;
+      let output: string | undefined;
       try {
-        if (rethrow(error, failed)) return Promise.reject(new AgentError('TOOL_ERROR', messageOf(error), { cause: error }));
-        output = format(error, failed);
-        checkFields('CONFIGURATION', 'toolError(): what format gives', { output }, 'output:string');
+        if (!rethrow(error, failed)) {
+          output = format(error, failed);
+          checkFields('CONFIGURATION', 'toolError(): what format gives', { output }, 'output:string');
+        }
       } catch (failure) {
         reportFailure('A tool’s failure could not be put into words:', onError, AgentError.from(failure));
         return outcome;
       }
+      if (output === undefined) throw new AgentError('TOOL_ERROR', messageOf(error), { cause: error });
       return { ...outcome, output };
     },
   };

@@ -6,13 +6,17 @@ import type { ToolSelector } from './select-tools.ts';
 /** A text as a point in space, as an embedding model gives it. */
 export type Embedding = ArrayLike<number>;
 
+/** The vectors of texts, in their order; all of one length. */
+export type Embed = (texts: readonly string[], context: { readonly signal: AbortSignal }) => Promise<readonly Embedding[]>;
+
 export interface BySimilarityOptions {
-  /** The vectors of texts, in their order; all of one length. */
-  readonly embed: (texts: readonly string[], context: { readonly signal: AbortSignal }) => Promise<readonly Embedding[]>;
+  readonly embed: Embed;
   /** The least cosine, from -1 to 1; default 0.3 (Arc Reactor). */
   readonly threshold?: number;
   /** Tools at most; so many or fewer are all taken, and nothing is embedded. Default 10 (Arc Reactor). */
   readonly limit?: number;
+  /** Whether to choose among `limit` tools or fewer as well (OxyGent). Default false. */
+  readonly evenWhenFew?: boolean;
 }
 
 /** Vectors of tools that are kept. */
@@ -24,14 +28,25 @@ const mostKept = 2_000;
  * for an option of the wrong kind; its selector rejects where `embed` does, or gives something else than vectors.
  */
 export function bySimilarity(options: BySimilarityOptions): ToolSelector {
-  checkFields('CONFIGURATION', 'bySimilarity()', options, 'embed:function threshold:number|? limit:count|?');
-  const { embed, threshold = 0.3, limit = 10 } = options;
-  if (!(threshold >= -1 && threshold <= 1))
-    throw new AgentError('CONFIGURATION', 'bySimilarity(): threshold must be a number from -1 to 1.');
+  checkFields('CONFIGURATION', 'bySimilarity()', options, 'embed:function limit:count|? evenWhenFew:boolean|?');
+  const { embed, limit = 10, evenWhenFew = false } = options;
   if (limit % 1) throw new AgentError('CONFIGURATION', 'bySimilarity(): limit must be a whole number or Infinity.');
+  const nearest = similarTools('bySimilarity()', options);
+  return async (question, tools, context) => {
+    const all = tools.map(({ name }) => name);
+    if (tools.length <= limit && !evenWhenFew) return all;
+    const near = await nearest(question, tools, context);
+    return near.length ? near.slice(0, limit) : all;
+  };
+}
+
+/** Names of the tools near enough, the nearest first. Throws `CONFIGURATION` that names `where`. */
+export function similarTools(where: string, options: Pick<BySimilarityOptions, 'embed' | 'threshold'>): ToolSelector {
+  checkFields('CONFIGURATION', where, options, 'embed:function threshold:number|?');
+  const { embed, threshold = 0.3 } = options;
+  if (!(threshold >= -1 && threshold <= 1)) throw new AgentError('CONFIGURATION', `${where}: threshold must be a number from -1 to 1.`);
   const known = new Map<string, Embedding>();
   return async (question, tools, context) => {
-    if (tools.length <= limit) return tools.map(({ name }) => name);
     const texts = tools.map(toText);
     const missing = [...new Set(texts.filter((text) => !known.has(text)))];
     const [asked, ...vectors] = checkVectors(await embed([question, ...missing], context), missing.length + 1);
@@ -40,8 +55,10 @@ export function bySimilarity(options: BySimilarityOptions): ToolSelector {
     for (const [text, vector] of ofText) known.set(text, vector!);
     for (const text of [...known.keys()].slice(0, Math.max(0, known.size - mostKept))) known.delete(text);
     const scored = tools.map((tool, index) => ({ name: tool.name, score: cosine(asked!, ofText.get(texts[index]!)!) }));
-    const near = scored.filter(({ score }) => score >= threshold).toSorted((a, b) => b.score - a.score);
-    return (near.length ? near.slice(0, limit) : scored).map(({ name }) => name);
+    return scored
+      .filter(({ score }) => score >= threshold)
+      .toSorted((a, b) => b.score - a.score)
+      .map(({ name }) => name);
   };
 }
 

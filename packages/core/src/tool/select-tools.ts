@@ -7,11 +7,12 @@ import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { abortable } from '../model/abortable.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
+import type { Usage } from '../model/usage.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import { ToolSelection } from './tool-selection.ts';
 
 export interface SelectToolsOptions {
-  /** Which of the tools that are not local fit the question: `byKeyword`, `bySimilarity` or a function. Default: all of them. */
+  /** Which of the tools that are not local fit the question: `byWords`, `byKeyword`, `bySimilarity`, `byModel` or a function. Default: all of them. */
   readonly by?: ToolSelector;
   /** Tools in one request, the local ones among them; default 20 (Arc Reactor). A structured answer's own tool is not counted. */
   readonly maxTools?: number;
@@ -25,7 +26,11 @@ export interface SelectToolsOptions {
 export type ToolSelector = (
   question: string,
   tools: readonly ToolSchema[],
-  context: { readonly signal: AbortSignal },
+  context: {
+    readonly signal: AbortSignal;
+    /** Told what a request to a model has cost: the call's usage counts it. There when an agent asks. */
+    readonly onUsage?: (usage: Usage) => void;
+  },
 ) => readonly string[] | Promise<readonly string[]>;
 
 /**
@@ -115,7 +120,7 @@ async function select({ run, selection }: Selecting, options: SelectToolsOptions
   if (by && question && others.length) {
     const signal = run.modelSignal();
     try {
-      const given = await abortable(Promise.resolve(by(question, others, { signal })), signal);
+      const given = await abortable(Promise.resolve(by(question, others, { signal, onUsage: (usage) => run.addUsage(usage) })), signal);
       checkFields('INVALID_INPUT', 'What a tool selector gives', { given }, 'given:array');
       for (const name of given) checkFields('INVALID_INPUT', 'What a tool selector gives', { name }, 'name:string');
       chosen = given.filter((name) => chosen.includes(name));

@@ -1,0 +1,77 @@
+import { AgentError } from '../error/agent-error.ts';
+import type { JsonObject } from '../message/json.ts';
+import type { TokenProfile } from '../tokens/token-profile.ts';
+import { tool, type Tool } from '../tool/tool.ts';
+import type { LargeResultStore } from './large-result-store.ts';
+import { findLines, fitting, linesOf } from './result-lines.ts';
+
+export interface ReadResultOptions {
+  readonly store: LargeResultStore;
+  /** Estimated tokens of one answer, at least one line. */
+  readonly maxTokens: number;
+  readonly profile: TokenProfile;
+}
+
+export const readToolName = 'read_result';
+
+/** Reads what was put aside: some lines of it, or those with a text in them. */
+export function readResultTool({ store, maxTokens, profile }: ReadResultOptions): Tool {
+  return tool({
+    name: readToolName,
+    description:
+      'Reads a tool result that was too long for the conversation: lines from a number on, or the lines that have a text in them. Search before you read page by page.',
+    input: inputSchema,
+    replay: 'safe',
+    async execute(input, { sessionId }) {
+      const { id, from = 1, lines: most = 100, query } = readInput(input);
+      const text = await store.read(sessionId, id);
+      if (text === undefined) throw new AgentError('NOT_FOUND', `There is no result "${id}".`);
+      const lines = linesOf(text);
+      const found = query === undefined ? undefined : findLines(lines, query);
+      const numbers = (found ?? lines.map((_line, index) => index)).filter((index) => index + 1 >= from);
+      const shown = numbers.slice(0, most).map((index) => `${index + 1}: ${lines[index]!.text}`);
+      const page = shown.slice(0, Math.max(1, fitting(shown, maxTokens, profile)));
+      const next = numbers[page.length];
+      const of = found ? `${found.length} of ${lines.length} lines have it` : `${lines.length} lines`;
+      const more = next === undefined ? 'No more after these.' : `Go on with from: ${next + 1}.`;
+      return [...page, `[${of}. ${more}]`].join('\n');
+    },
+  });
+}
+
+interface ReadInput {
+  readonly id: string;
+  readonly from?: number;
+  readonly lines?: number;
+  readonly query?: string;
+}
+
+/** Models also send `null` and `""` for what they leave out, and numbers as text. Throws `INVALID_INPUT`, which the model sees. */
+function readInput(input: unknown): ReadInput {
+  const given = Object(input) as Readonly<Record<string, unknown>>;
+  const numberOf = (key: string): number | undefined => {
+    const value = given[key] ?? undefined;
+    if (value === undefined || value === '') return undefined;
+    const number = Number(value);
+    if (Number.isInteger(number) && number >= 1) return number;
+    throw new AgentError('INVALID_INPUT', `${key}: a whole number from 1 on`);
+  };
+  const { id, query } = given;
+  if (typeof id !== 'string') throw new AgentError('INVALID_INPUT', 'id: the id of the result, a text');
+  if (typeof (query ?? '') !== 'string') throw new AgentError('INVALID_INPUT', 'query: a text');
+  const from = numberOf('from');
+  const lines = numberOf('lines');
+  return { id, ...(from && { from }), ...(lines && { lines }), ...(query ? { query: query as string } : {}) };
+}
+
+const inputSchema: JsonObject = {
+  type: 'object',
+  properties: {
+    id: { type: 'string', description: 'The id that the result names.' },
+    from: { type: 'integer', minimum: 1, description: 'The first line. Default 1.' },
+    lines: { type: 'integer', minimum: 1, description: 'Lines at most. Default 100.' },
+    query: { type: 'string', description: 'Gives only the lines that have this text in them.' },
+  },
+  required: ['id'],
+  additionalProperties: false,
+};
