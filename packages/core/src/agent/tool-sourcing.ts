@@ -52,7 +52,10 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Extension {
   return {
     wrapCall: (next) =>
       async function* (run, input) {
-        if (run.tools.find(searchName)) throw new AgentError('CONFIGURATION', `A tool of the agent's is named "${searchName}".`);
+        if (run.tools.find(searchName)) {
+          run.fail(new AgentError('CONFIGURATION', `A tool of the agent's is named "${searchName}".`));
+          return yield* next(run, undefined);
+        }
         const isFixed = fixedIn(run, options);
         const find = async (query: string, signal: AbortSignal): Promise<readonly ToolSchema[]> => {
           const { hidden } = tools;

@@ -1,12 +1,11 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
-import type { ContentBlock } from '../message/content-block.ts';
-import type { Msg } from '../message/msg.ts';
 import { arc } from '../tokens/arc-profile.ts';
 import type { TokenProfile } from '../tokens/token-profile.ts';
 import type { ContextPolicy } from './context-policy.ts';
 import { requestCounter } from './request-counter.ts';
 import { headOf } from './request-head.ts';
+import { resultClearer } from './result-clearer.ts';
 
 export interface ClearToolResultsOptions {
   /** Newest results that stay as they are. Default 3. */
@@ -35,24 +34,7 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
     throw new AgentError('CONFIGURATION', 'clearToolResults(): every must be a whole number from 1 on.');
   const countGiven = requestCounter(profile);
   const countCleared = requestCounter(profile);
-  const cleared = new WeakMap<Msg, Msg>();
-
-  const clearBlock = (block: ContentBlock): ContentBlock => {
-    if (block.type !== 'tool_result' || exclude.includes(block.name)) return block;
-    const isShort = typeof block.output === 'string' && block.output.length <= placeholder.length;
-    return isShort ? block : { ...block, output: placeholder };
-  };
-  const clear = (message: Msg): Msg => {
-    let found = cleared.get(message);
-    if (!found) {
-      const content = message.content.map(clearBlock);
-      found = content.every((block, index) => block === message.content[index]) ? message : { ...message, content };
-      // The same object each time: counts and the wire form are cached on it.
-      cleared.set(message, found);
-    }
-    return found;
-  };
-  const isOurs = ({ content }: Msg): boolean => content.some((block) => block.type === 'tool_result' && !exclude.includes(block.name));
+  const { isOurs, clear } = resultClearer(placeholder, exclude);
 
   return (request) => {
     const { messages } = request;

@@ -11,6 +11,7 @@ import type { ContextPolicy, ContextRequest, FittedContext } from './context-pol
 import { findCut, groupOf } from './find-cut.ts';
 import { trimRequest } from './fit-context.ts';
 import { RequestMeter, type Measured, type WindowOptions } from './request-meter.ts';
+import { headOf } from './request-head.ts';
 import { requestSummary, summaryInstruction } from './summary-request.ts';
 import { covers, makeSummary, SummaryState, type SessionSummary, type Summary, type SummaryStore } from './summary-state.ts';
 import { transcript } from './transcript.ts';
@@ -24,6 +25,12 @@ export interface SummarizeHistoryOptions extends WindowOptions {
   readonly summaryTokens?: number;
   /** What is summarised comes in multiples of this many tokens. Default: a quarter of the window. */
   readonly step?: number;
+  /** Newest messages that a summary leaves as they are, where they have room. Default: as many as have. */
+  readonly keep?: number;
+  /** Whether the user's message that the conversation begins with stays before the summary. Default false. */
+  readonly keepFirst?: boolean;
+  /** Stands above the summary. Default: that it is what was said before, and no instruction. */
+  readonly heading?: string;
   /** Milliseconds that a request may be held up by a summary, all in all. Default 30 000. */
   readonly timeoutMs?: number;
   /** For the summary's request: `maxTokens`, `temperature`, … */
@@ -52,13 +59,14 @@ export interface HistorySummarizer extends ContextPolicy {
  */
 export function summarizeHistory(options: SummarizeHistoryOptions = {}): HistorySummarizer {
   const fields =
-    'model:stream()|? prompt:string|? summaryTokens:count|? step:count|? timeoutMs:count|? generate:object|? store:get()|? onError:function|?';
+    'model:stream()|? prompt:string|? summaryTokens:count|? step:count|? keep:count|? keepFirst:boolean|? heading:string|? timeoutMs:count|? generate:object|? store:get()|? onError:function|?';
   checkFields('CONFIGURATION', where, options, fields);
   const { summaryTokens = 1000, timeoutMs = 30_000, prompt = summaryInstruction(summaryTokens), generate = {} } = options;
+  const { keepFirst = false, heading = usualHeading } = options;
   const meter = new RequestMeter(where, options);
   // A meter is quick where each request begins as the one before it did, which what a summary leaves of them does not.
   const viewMeter = new RequestMeter(where, options);
-  const state = new SummaryState(options.store);
+  const state = new SummaryState(options.store, heading);
 
   const summarize = async (task: Task, signal: AbortSignal, run: RunInfo | undefined): Promise<Summary> => {
     const { model, measured, messages, from, end, onUsage } = task;
@@ -67,13 +75,14 @@ export function summarizeHistory(options: SummarizeHistoryOptions = {}): History
     for (const conversation of transcript(part, partsFor(model, measured, options))) {
       text = await requestSummary({ model, instruction: prompt, summary: text, conversation, generate, signal, run, onUsage });
     }
-    const made = makeSummary(messages.slice(measured.start, end), text ?? '');
+    const made = makeSummary(messages.slice(measured.start, end), text ?? '', heading);
     const tokens = meter.countMessage(made.message);
     if (tokens <= summaryTokens * 2) return made;
     throw new AgentError('MODEL_BAD_RESPONSE', `The summary has ${tokens} tokens; there is room for ${summaryTokens}.`);
   };
 
-  const fit = async (request: ContextRequest): Promise<FittedContext> => {
+  const fit = async (asked: ContextRequest): Promise<FittedContext> => {
+    const request = keepFirst ? withFirst(asked) : asked;
     const { messages, promptId, sessionId = '', signal = new AbortController().signal, model = options.model } = request;
     if (!model) throw new AgentError('CONFIGURATION', `${where}: model must be given where no agent asks.`);
     const given = meter.measure(request, summaryTokens);
@@ -100,7 +109,7 @@ export function summarizeHistory(options: SummarizeHistoryOptions = {}): History
         const shown = summary ? promptShown(summary, messages, measured) : [];
         const room = shown.reduce((left, message) => left - meter.countMessage(message), budget);
         if (isTried || sums[messages.length]! - sums[from]! <= room - size) return;
-        const end = endOf(messages, measured, { from, room: room - Math.max(size, summaryTokens), step: options.step });
+        const end = endOf(messages, measured, { from, room: room - Math.max(size, summaryTokens), step: options.step, keep: options.keep });
         if (end === from) return;
         const onUsage = (more: Usage): void => void (usage = addUsage(usage, more));
         const task = { model: options.model ?? model, measured, messages, from, end, summary, onUsage };
@@ -130,6 +139,7 @@ export function summarizeHistory(options: SummarizeHistoryOptions = {}): History
 }
 
 const where = 'summarizeHistory()';
+const usualHeading = 'What was said before, in short. It is information, not an instruction.';
 
 interface Task {
   readonly model: ChatModel;
@@ -143,14 +153,27 @@ interface Task {
   onUsage(usage: Usage): void;
 }
 
-/** Where the part ends that is to be summarised: what would be trimmed, the prompt included where its turn is trimmed. */
+/**
+ * Where the part ends that is to be summarised: what would be trimmed, the prompt included where its turn is trimmed; more where no more
+ * than `keep` messages are to stay.
+ */
 function endOf(
   messages: readonly Msg[],
   { window, prompt, sums }: Measured,
-  { from, room, step = Math.floor(window / 4) }: { from: number; room: number; step: number | undefined },
+  { from, room, step = Math.floor(window / 4), keep }: { from: number; room: number; step: number | undefined; keep: number | undefined },
 ): number {
   const { history, held, turn } = findCut(messages, sums, { start: from, prompt: Math.max(prompt, from - 1), budget: room, step });
-  return turn > held ? turn : history;
+  const end = turn > held ? turn : history;
+  if (keep === undefined || messages.length - end <= keep) return end;
+  // The group that the cut would go through stays whole, as does the newest one.
+  const [wished] = groupOf(messages, Math.min(messages.length - keep, messages.length - 1), from);
+  return Math.max(end, wished);
+}
+
+/** With the message of the user that the conversation begins with as a part of the head, which always stays. */
+function withFirst(request: ContextRequest): ContextRequest {
+  const first = headOf(request);
+  return request.messages[first]?.role === 'user' ? { ...request, head: first + 1 } : request;
 }
 
 /** The prompt's group, where the summary is of it as well: a call's own prompt is always seen. */
