@@ -20,6 +20,8 @@ export type { Finding, OutputAction, OutputRule, Review, ReviewContext } from '.
 export { maskPii } from './guard/mask-pii.ts';
 export type { MaskPiiOptions } from './guard/mask-pii.ts';
 export type { PiiKind } from './guard/pii-kinds.ts';
+export { piiGuard } from './guard/pii-guard.ts';
+export type { PiiGuardOptions } from './guard/pii-guard.ts';
 export { regexRule } from './guard/regex-rule.ts';
 export type { RegexRuleOptions } from './guard/regex-rule.ts';
 export { outputLength } from './guard/output-length.ts';

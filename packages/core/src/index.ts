@@ -123,10 +123,16 @@ export type { ObservedRequest, TokenCalibrationOptions } from './tokens/token-ca
 export type { TokenProfile, ToolCosts } from './tokens/token-profile.ts';
 export { contextToken, provide } from './tool/context-token.ts';
 export type { ContextEntry, ContextToken } from './tool/context-token.ts';
+export { byWords } from './agent/by-words.ts';
+export type { ByWordsOptions } from './agent/by-words.ts';
 export { byKeyword } from './tool/by-keyword.ts';
 export type { ToolCategory } from './tool/by-keyword.ts';
+export { byModel } from './tool/by-model.ts';
+export type { ByModelOptions } from './tool/by-model.ts';
 export { bySimilarity } from './tool/by-similarity.ts';
-export type { BySimilarityOptions, Embedding } from './tool/by-similarity.ts';
+export type { BySimilarityOptions, Embed, Embedding } from './tool/by-similarity.ts';
+export { toolSourcing } from './agent/tool-sourcing.ts';
+export type { ToolSourcingOptions } from './agent/tool-sourcing.ts';
 export { selectTools } from './tool/select-tools.ts';
 export type { SelectToolsOptions, ToolSelector } from './tool/select-tools.ts';
 export { joinTools } from './tool/join-tools.ts';

@@ -18,7 +18,8 @@ export class LargeResultStore {
     const values = splitValue(JSON.stringify({ v: 1, text }), this.#store.features.maxValueBytes);
     const pieces = values.map((value, index) => [`${key}:${index}`, value] as const);
     // The head last: where it is, all pieces are.
-    const entries = values.length === 1 ? [[key, values[0]!] as const] : [...pieces, [key, JSON.stringify({ v: 1, pieces: values.length })] as const];
+    const entries =
+      values.length === 1 ? [[key, values[0]!] as const] : [...pieces, [key, JSON.stringify({ v: 1, pieces: values.length })] as const];
     const written = this.#written.get(sessionId) ?? new Set();
     this.#written.set(sessionId, written);
     for (const [name] of entries) written.add(name);

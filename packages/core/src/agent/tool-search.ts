@@ -27,14 +27,20 @@ export function toolSearch(): (query: string, tools: readonly ToolSchema[]) => r
       return { term, weight: Math.log(1 + (docs.length - having + 0.5) / (having + 0.5)) };
     });
     return docs
-      .map(({ name, counts }) => ({ name, score: weights.reduce((sum, { term, weight }) => sum + weight * saturated(counts.get(term)), 0) }))
+      .map(({ name, counts }) => ({
+        name,
+        score: weights.reduce((sum, { term, weight }) => sum + weight * saturated(counts.get(term)), 0),
+      }))
       .filter(({ score }) => score > 0)
       .toSorted((a, b) => b.score - a.score)
       .map(({ name }) => name);
   };
 }
 
-function countTerms({ name, description, parameters }: ToolSchema, split: (text: string) => readonly string[]): ReadonlyMap<string, number> {
+function countTerms(
+  { name, description, parameters }: ToolSchema,
+  split: (text: string) => readonly string[],
+): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   const add = (text: string, weight: number): void => {
     for (const term of split(text)) counts.set(term, (counts.get(term) ?? 0) + weight);

@@ -139,7 +139,7 @@ function foundIn(message: Msg): readonly string[] {
     const value = name === searchName && state === 'success' ? parseJson(outputText(output)) : undefined;
     const tools: unknown = isRecord(value) ? value['tools'] : undefined;
     const names = Array.isArray(tools) ? tools.map((found: unknown) => (isRecord(found) ? found['name'] : undefined)) : [];
-    return names.filter((name) => typeof name === 'string');
+    return names.filter((found) => typeof found === 'string');
   });
 }
 

@@ -18,7 +18,13 @@ export interface SummaryRequest {
 /** Asks a model for a summary. Rejects as the model does, and with `MODEL_BAD_RESPONSE` for a reply without text. */
 export function requestSummary({ instruction, summary, conversation, ...request }: SummaryRequest): Promise<string> {
   const before = summary === undefined ? '' : `${enclose('summary_so_far', summary)}\n`;
-  return askText({ ...request, what: 'summary', replyIs: 'note', system: instruction, user: before + enclose('conversation', conversation) });
+  return askText({
+    ...request,
+    what: 'summary',
+    replyIs: 'note',
+    system: instruction,
+    user: before + enclose('conversation', conversation),
+  });
 }
 
 /** What is enclosed must not end the block. */

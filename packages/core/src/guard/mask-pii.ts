@@ -9,7 +9,7 @@ import { sha256 } from '../memory/sha256.ts';
 import { withoutDisguise } from './undisguised.ts';
 
 export interface MaskPiiOptions {
-  /** Default: all but `ip`. */
+  /** Default: all but `ip`, `mac` and `url`. */
   readonly kinds?: readonly PiiKind[];
   /**
    * `redact` (default): `[EMAIL]`. `mask`: the last four letters and digits stay, of an e-mail the first letter and the domain. `hash`:
@@ -22,21 +22,22 @@ export interface MaskPiiOptions {
 
 /**
  * Personal data by its form: e-mail, phone, payment card (Luhn), IBAN (mod 97), Korea's resident number, China's identity number, the
- * USA's social security number, IP addresses. For answers in `outputGuards`, for what the user says in `inputGuards`, before anything is
+ * USA's social security number, IP, MAC and web addresses. For answers in `outputGuards`, for what the user says in `inputGuards`, before anything is
  * stored. Names and addresses have no form; it does not find them. Fullwidth digits and invisible characters do not hide anything.
  */
 export function maskPii(options: MaskPiiOptions = {}): InputStage & Required<Pick<OutputRule, 'find'>> {
   checkFields('CONFIGURATION', 'maskPii()', options, 'kinds:array|? strategy:block|redact|mask|hash|? salt:string|?');
   const known = piiFinders();
-  const { kinds = known.flatMap(({ kind }) => (kind === 'ip' ? [] : [kind])), strategy = 'redact', salt = '' } = options;
+  const { kinds = known.flatMap(({ kind }) => (/^(ip|mac|url)$/.test(kind) ? [] : [kind])), strategy = 'redact', salt = '' } = options;
   const unknown = kinds.find((kind) => !known.some((finder) => finder.kind === kind));
   if (unknown !== undefined) throw new AgentError('CONFIGURATION', `maskPii(): there is no kind ${JSON.stringify(unknown)}.`);
   const digest = sha256();
   const hashed = (value: string): string => digest(salt + value).slice(0, 16);
   const finders = known.filter(({ kind }) => kinds.includes(kind));
+  const searchesAll = finders.some(({ needs }) => !needs);
 
   const find = (text: string): readonly Finding[] => {
-    if (!mayHave.test(text)) return [];
+    if (!searchesAll && !mayHave.test(text)) return [];
     const plain = withoutDisguise(text);
     return apart(matchesIn(plain.text, finders)).map(({ kind, start, end }): Finding => {
       const place = { start: plain.at(start), end: plain.at(end - 1) + 1 };
@@ -67,7 +68,7 @@ function matchesIn(text: string, finders: readonly PiiFinder[]): Match[] {
   const found: Match[] = [];
   const has = { '@': text.includes('@'), ':': text.includes(':'), digit: /\d/.test(text) };
   for (const { kind, pattern, needs, accept } of finders) {
-    if (!has[needs]) continue;
+    if (needs && !has[needs]) continue;
     pattern.lastIndex = 0;
     for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
       const length = accept ? accept(match[0]) : match[0].length;

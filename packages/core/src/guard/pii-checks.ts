@@ -71,6 +71,18 @@ export function isIpv6(match: string): boolean {
   return halves.length === 2 && groups.length >= 3 && groups.length <= 7 && !/^:[^:]|[^:]:$/.test(match);
 }
 
+/** Characters of an address without what belongs to the sentence around it: a point, a bracket that it does not open. */
+export function urlLength(match: string): number {
+  let unopened = match.split(')').length - match.split('(').length;
+  let end = match.length;
+  for (; end > 0; end -= 1) {
+    const last = match[end - 1]!;
+    if (!/[.,;:!?'’”…)\]}*_|]/.test(last) || (last === ')' && unopened <= 0)) break;
+    if (last === ')') unopened -= 1;
+  }
+  return end;
+}
+
 /** Whether a date exists. */
 function dateOk(year: number, month: number, day: number): boolean {
   if (month < 1 || month > 12 || day < 1) return false;

@@ -1,13 +1,13 @@
-import { cardLength, cnIdOk, ibanLength, isIpv6, rrnOk } from './pii-checks.ts';
+import { cardLength, cnIdOk, ibanLength, isIpv6, rrnOk, urlLength } from './pii-checks.ts';
 
-export type PiiKind = 'email' | 'phone' | 'card' | 'iban' | 'rrn' | 'cn-id' | 'ssn' | 'ip';
+export type PiiKind = 'email' | 'phone' | 'card' | 'iban' | 'rrn' | 'cn-id' | 'ssn' | 'ip' | 'mac' | 'url';
 
 /** How one kind of personal data is found. Every pattern is bounded, so that a text is searched in linear time. */
 export interface PiiFinder {
   readonly kind: PiiKind;
   readonly pattern: RegExp;
-  /** What each match has: a text without it need not be searched. */
-  readonly needs: '@' | ':' | 'digit';
+  /** What each match has: a text without it need not be searched. Default: every text is. */
+  readonly needs?: '@' | ':' | 'digit';
   /** Characters of the match that are meant; 0 for a match that is none. Default: all. */
   readonly accept?: (match: string) => number;
 }
@@ -52,6 +52,17 @@ export function piiFinders(): readonly PiiFinder[] {
     { kind: 'phone', needs: 'digit', pattern: /(?<![\d.-])0(?:1[016-9]\d{7,8}|[789]0\d{8})(?!\d)/g },
     { kind: 'phone', needs: 'digit', pattern: /(?<![\d.-])1[3-9]\d([ -]?)\d{4}\1\d{4}(?![\d-])/g },
     { kind: 'phone', needs: 'digit', pattern: /(?<![\d.-])(?:\([2-9]\d{2}\) ?|[2-9]\d{2}[.-])[2-9]\d{2}[.-]\d{4}(?![\d-])/g },
+    {
+      kind: 'mac',
+      pattern: /(?<![\da-f:.-])(?:[\da-f]{2}([:-])(?:[\da-f]{2}\1){4}[\da-f]{2}|(?:[\da-f]{4}\.){2}[\da-f]{4})(?![\da-f]|[:.-][\da-f])/gi,
+    },
+    {
+      kind: 'url',
+      // A mark before what is no ASCII is a full-width one that was folded: the sentence's.
+      pattern:
+        /(?<![a-z\d])(?:(?:https?|ftps?):\/\/(?=[^\s/).,])|www\.(?=[a-z\d]))(?:[^\s<>"`,;:!?()\u3000-\u303f]|[,;:!?()](?=[!-~]|$)){1,4096}/gi,
+      accept: urlLength,
+    },
     { kind: 'ip', needs: 'digit', pattern: /(?<![\d.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?!\d|\.\d)/g },
     { kind: 'ip', needs: ':', pattern: /(?<![\w:.])[\da-f]{0,4}:[\da-f:]{2,36}(?![\w:])/gi, accept: all(isIpv6) },
   ];

@@ -1,0 +1,61 @@
+import type { Extension } from '../agent/extension.ts';
+import { checkFields } from '../error/check-fields.ts';
+import type { EventOf } from '../hook/agent-event.ts';
+import type { ToolResult } from '../message/content-block.ts';
+import { toolMessage } from '../message/create-message.ts';
+import { toolResultsOf } from '../message/message-text.ts';
+import { inputGuards } from './input-guards.ts';
+import { maskPii, type MaskPiiOptions } from './mask-pii.ts';
+import { outputGuards, type OutputGuardOptions } from './output-guards.ts';
+
+export interface PiiGuardOptions extends MaskPiiOptions, OutputGuardOptions {
+  /** Whether what a call is made with is looked at. Default true. */
+  readonly input?: boolean;
+  /** Whether the model's replies are, also while they stream. Default false. */
+  readonly output?: boolean;
+  /** Whether tools' results are, before the model and the log get them. Default false. */
+  readonly toolResults?: boolean;
+}
+
+/**
+ * `maskPii` in all its places as one extension, with the defaults of Spring AI Alibaba's PII hook. By strategy `block` an input or reply with
+ * personal data ends the call as `rejected`, and a tool's result is withheld: the model reads an error in its place. Fails closed, as all
+ * guards: what can't be looked at is rejected or withheld. Arguments of tool calls and a tool's progress pass. Goes before extensions
+ * that retry or change models. Throws `CONFIGURATION` for an option of the wrong kind.
+ */
+export function piiGuard(options: PiiGuardOptions = {}): Extension {
+  checkFields('CONFIGURATION', 'piiGuard()', options, 'input:boolean|? output:boolean|? toolResults:boolean|?');
+  const { input = true, output = false, toolResults = false } = options;
+  const rule = maskPii(options);
+  const { guard } = inputGuards([rule], options);
+  const { wrapModel } = outputGuards([rule], options);
+
+  const look = async (result: ToolResult, sessionId: string): Promise<ToolResult> => {
+    const messages = [toolMessage(result)];
+    const { signal } = new AbortController();
+    const verdict = await guard!(messages, { sessionId, signal });
+    if ('error' in verdict) return { ...result, output: withheld, state: 'error' };
+    return verdict[0] === messages[0] ? result : toolResultsOf(verdict[0]!)[0]!;
+  };
+  return {
+    ...(input && guard && { guard }),
+    ...(output && wrapModel && { wrapModel }),
+    ...(toolResults && {
+      hooks: [
+        {
+          name: 'pii-guard',
+          // Before those that read results or put them elsewhere.
+          priority: -10_000,
+          on: {
+            'post-acting': async (event): Promise<EventOf<'post-acting'> | undefined> => {
+              const result = await look(event.result, event.sessionId);
+              return result === event.result ? undefined : { ...event, result };
+            },
+          },
+        },
+      ],
+    }),
+  };
+}
+
+const withheld = 'Error: The result has personal data in it and was withheld.';
