@@ -4,7 +4,7 @@ import type { PiiKind } from './pii-kinds.ts';
 import { replaceFindings } from './replace-findings.ts';
 import { sha256 } from '../memory/sha256.ts';
 
-const allKinds: readonly PiiKind[] = ['email', 'phone', 'card', 'iban', 'rrn', 'cn-id', 'ssn', 'ip'];
+const allKinds: readonly PiiKind[] = ['email', 'phone', 'card', 'iban', 'rrn', 'cn-id', 'ssn', 'ip', 'mac', 'url'];
 
 function mask(text: string, options: MaskPiiOptions = { kinds: allKinds }): string {
   return replaceFindings(text, maskPii(options).find(text) as never);
@@ -35,6 +35,10 @@ test.each([
   ['+49 (30) 1234567', '[PHONE]'],
   ['+82-10-1234-5678', '[PHONE]'],
   ['From 192.168.0.1:80', 'From [IP]:80'],
+  ['Port 00:1A:2b:3C:4d:5E, 00-1a-2b-3c-4d-5e and 001a.2b3c.4d5e.', 'Port [MAC], [MAC] and [MAC].'],
+  ['See https://ann:secret@example.test:80/a?b=c#d. And (http://x.test/y_(z)).', 'See [URL]. And ([URL]).'],
+  ['주소는www.example.test/길입니다, ftp://x.test', '주소는[URL], [URL]'],
+  ['见https://example.test/a，谢谢。', '见[URL]，谢谢。'],
   ['2001:db8::ff00:42:8329 2001:0db8:85a3:0000:0000:8a2e:0370:7334', '[IP] [IP]'],
 ])('%s', (text, masked) => {
   expect(mask(text)).toBe(masked);
@@ -53,6 +57,7 @@ test.each([
   'GB82 WEST 1234 5698 7654 31 is wrong.',
   '000-12-3456 666-12-3456 900-12-3456 123-00-4567 123-45-0000',
   '256.1.1.1 and 1.1.1',
+  '00:1A:2B:3C:4D and 00:1A:2B:3C:4D:5E:6F and 00-1A:2B-3C:4D-5E; http:// and www. and awww.example.test',
   'ISBN 978-3-16-148410-0 and page 123-456.',
   '가격은 10,000원이고 2024년 1월입니다.',
 ])('nothing in: %s', (text) => {
@@ -73,6 +78,11 @@ test('lone surrogates and controls are left as they are', () => {
 test('the strategies', () => {
   const text = 'ann@example.test 4111 1111 1111 1111 192.168.0.1';
   expect(mask(text, { kinds: allKinds, strategy: 'mask' })).toBe('a***@example.test **** **** **** 1111 192.*.*.*');
+  expect(mask('00:1A:2B:3C:4D:5E www.example.test/abc', { kinds: ['mac', 'url'], strategy: 'mask' })).toBe(
+    '**:**:**:**:4D:5E ***.*******.***t/abc',
+  );
+  expect(mask('00:1A:2B:3C:4D:5E www.example.test')).toBe('[MAC] [URL]');
+  expect(mask('00:1A:2B:3C:4D:5E www.example.test 10.0.0.1', {})).toBe('00:1A:2B:3C:4D:5E www.example.test 10.0.0.1');
   const hashed = mask(text, { strategy: 'hash', salt: 's' });
   expect(hashed).toMatch(/^\[EMAIL:[\da-f]{16}\] \[CARD:[\da-f]{16}\] 192\.168\.0\.1$/);
   expect(mask('ANN@example.test 4111111111111111 192.168.0.1', { strategy: 'hash', salt: 's' })).toBe(hashed);
@@ -87,12 +97,29 @@ test('an option of the wrong kind is named', () => {
   }
 });
 
-test.each(['1', '1 ', '4111 ', 'DE89 ', '1.1.', 'a', 'a@', 'a.', 'AB12', '+1 ', '0', ':', '1\u200b', '\u200b', '010-'])(
-  'a million characters of %j are no trouble',
-  (unit) => {
-    expect(mask(unit.repeat(1_000_000 / unit.length)).length).toBeGreaterThan(0);
-  },
-);
+test.each([
+  '1',
+  '1 ',
+  '4111 ',
+  'DE89 ',
+  '1.1.',
+  'a',
+  'a@',
+  'a.',
+  'AB12',
+  '+1 ',
+  '0',
+  ':',
+  '1\u200b',
+  '\u200b',
+  '010-',
+  'aa:',
+  'www.',
+  'http://a',
+  'http://)(',
+])('a million characters of %j are no trouble', (unit) => {
+  expect(mask(unit.repeat(1_000_000 / unit.length)).length).toBeGreaterThan(0);
+});
 
 test.each(['', 'abc', '한국어 😀', 'x'.repeat(55), 'x'.repeat(56), 'x'.repeat(64), 'x'.repeat(1000)])(
   'sha256 of %j is the platform’s',

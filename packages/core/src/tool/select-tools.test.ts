@@ -400,3 +400,11 @@ test.each<[make: () => unknown, words: string]>([
 ])('wrong options are refused by name: %s', (make, words) => {
   expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(words) }));
 });
+
+test('few tools can be chosen among by similarity as well', async () => {
+  const embed = async (texts: readonly string[]): Promise<readonly (readonly number[])[]> =>
+    texts.map((text) => (text.includes('mail') ? [1, 0] : [0, 1]));
+  expect(await chosenBy(bySimilarity({ embed }), 'mail', ['mail', 'clock'])).toEqual(['mail', 'clock']);
+  expect(await chosenBy(bySimilarity({ embed, evenWhenFew: true }), 'mail', ['mail', 'clock'])).toEqual(['mail']);
+  expect(() => bySimilarity({ embed, evenWhenFew: 'yes' as never })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+});

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import type { ToolSchema } from '../model/chat-model.ts';
+import { byWords } from './by-words.ts';
+
+const schemas: readonly ToolSchema[] = [
+  ['mail_send', 'Sends a message'],
+  ['mail_list', 'Lists what came in'],
+  ['clock', 'Tells the time'],
+  ['날씨', '날씨를 알려 준다'],
+].map(([name, description]) => ({ name: name!, description: description!, parameters: {} }));
+const context = { signal: new AbortController().signal };
+const chosen = (question: string, options?: Parameters<typeof byWords>[0]): unknown => byWords(options)(question, schemas, context);
+const all = schemas.map(({ name }) => name);
+
+test('few tools are all taken, unless they are to be chosen among as well', () => {
+  expect(chosen('What time is it?')).toEqual(all);
+  expect(chosen('What time is it?', { limit: 4 })).toEqual(all);
+  expect(chosen('What time is it?', { evenWhenFew: true })).toEqual(['clock']);
+});
+
+test('the best come first, so many at most; a name counts more than a description', () => {
+  expect(chosen('send mail', { limit: 3 })).toEqual(['mail_send', 'mail_list']);
+  expect(chosen('list mail', { limit: 1 })).toEqual(['mail_list']);
+  expect(chosen('서울의 날씨는?', { limit: 1 })).toEqual(['날씨']);
+});
+
+test('where no word is known all are taken', () => {
+  expect(chosen('Hm?', { limit: 1 })).toEqual(all);
+  expect(chosen('', { evenWhenFew: true })).toEqual(all);
+});
+
+test('parameters are found, too', () => {
+  const parameters = { type: 'object', properties: { currency: { type: 'string', description: 'Yen or euro' }, odd: true } };
+  const tools = [...schemas, { name: 'rates', description: '', parameters }];
+  expect(byWords({ limit: 2 })('how many euros', tools, context)).toEqual(['rates']);
+  expect(byWords({ limit: 2 })('which currency', tools, context)).toEqual(['rates']);
+});
+
+test.each([{ limit: 'two' }, { evenWhenFew: 1 }, null])('%o is refused', (options) => {
+  expect(() => byWords(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+});
