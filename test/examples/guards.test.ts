@@ -12,13 +12,16 @@ import { classify, permission, spendCap, storedCounters } from '@isoloop/core/gu
 // #region output-guards
 import { outputGuards, outputLength, regexRule } from '@isoloop/core/guards';
 // #endregion
+// #region pii-guard
+import { piiGuard } from '@isoloop/core/guards';
+// #endregion
 // #region own-rules
 import type { InputStage, OutputRule } from '@isoloop/core/guards';
 // #endregion
 // #region error-message
 import { errorMessage } from '@isoloop/core';
 // #endregion
-import { textOf } from '@isoloop/core';
+import { textOf, tool } from '@isoloop/core';
 
 test('input', async () => {
   const model = new ScriptedModel(['Noted.']);
@@ -119,6 +122,25 @@ test('rules of your own', async () => {
   expect((await agent.call('Hey!')).text).toBe('No shouting.');
   expect((await agent.call('Hey')).text).toBe('Fine.');
   expect((await agent.call('Hey')).reason).toBe('rejected');
+});
+
+test('personal data everywhere', async () => {
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'Write to ann@example.com.']);
+  const look = tool({ name: 'look', description: 'Looks', input: { type: 'object' }, execute: () => 'Ann, 192.168.0.7' });
+
+  // #region pii-guard
+  const everywhere = piiGuard({
+    kinds: ['email', 'card', 'ip', 'mac', 'url'],
+    strategy: 'redact', // or 'block', 'mask', 'hash'
+    output: true, // replies, also while they stream
+    toolResults: true, // before the model and the log get them
+  });
+  const agent = new ReActAgent({ name: 'assistant', model, tools: [look], extensions: [everywhere] });
+  const { text } = await agent.call('Where is Ann?'); // "Write to [EMAIL]."; the model has read "Ann, [IP]"
+  // #endregion
+
+  expect(text).toBe('Write to [EMAIL].');
+  expect(JSON.stringify(model.requests[1])).toContain('Ann, [IP]');
 });
 
 test('words for the user', async () => {

@@ -4,6 +4,12 @@ import { ScriptedModel } from '@isoloop/core/testing';
 // #region select-tools
 import { byKeyword, bySimilarity, ReActAgent, selectTools } from '@isoloop/core';
 // #endregion
+// #region select-by-model
+import { byModel, byWords } from '@isoloop/core';
+// #endregion
+// #region tool-sourcing
+import { toolSourcing } from '@isoloop/core';
+// #endregion
 import { tool, type Tool } from '@isoloop/core';
 
 const named = (name: string, server?: string): Tool =>
@@ -55,4 +61,47 @@ test('fewer tools a request', async () => {
 
   expect(offered(model).slice(2)).toEqual([['cal_add', 'cal_list'], ['clock']]);
   expect(warned).toEqual([]);
+});
+
+test('by words, or by a model', async () => {
+  const model = new ScriptedModel(['Sent.', 'Booked.']);
+  const small = new ScriptedModel(['{"tools":["cal_add"]}']);
+  const tools = [named('mail_send', 'office'), named('cal_add', 'office'), named('cal_list', 'office')];
+
+  // #region select-by-model
+  const byText = selectTools({ by: byWords({ limit: 10, evenWhenFew: true }) }); // words of names, descriptions and parameters
+  const clerk = new ReActAgent({ name: 'clerk', model, tools, extensions: [byText] });
+  await clerk.call('Send a mail'); // mail_send
+
+  const asked = selectTools({ by: byModel({ model: small, maxTools: 2, alwaysInclude: [] }) });
+  const planner = new ReActAgent({ name: 'planner', model, tools, extensions: [asked] });
+  await planner.call('I meet Ann at noon'); // cal_add, as the small model says
+  // #endregion
+
+  expect(offered(model)).toEqual([['mail_send'], ['cal_add']]);
+});
+
+test('tools that are searched for', async () => {
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'retrieve_tools', input: { query: 'send mail' } }] },
+    { toolCalls: [{ name: 'mail_send' }] },
+    'Sent.',
+  ]);
+  const tools = [named('mail_send'), named('cal_add'), named('clock')];
+
+  // #region tool-sourcing
+  const agent = new ReActAgent({
+    name: 'assistant',
+    model,
+    tools,
+    extensions: [toolSourcing({ alwaysInclude: ['clock'], limit: 5, maxTools: 20 })],
+  });
+  await agent.call('Mail Ann'); // clock and retrieve_tools({ query }), then mail_send as well
+  // #endregion
+
+  expect(offered(model)).toEqual([
+    ['retrieve_tools', 'clock'],
+    ['retrieve_tools', 'clock', 'mail_send'],
+    ['retrieve_tools', 'clock', 'mail_send'],
+  ]);
 });

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { AgentError } from '../error/agent-error.ts';
+import type { AgentError } from '../error/agent-error.ts';
 import type { ContentBlock } from '../message/content-block.ts';
 import { toolResultsOf } from '../message/message-text.ts';
 import { MemoryStore } from '../memory/memory-store.ts';

@@ -1,6 +1,7 @@
 import { checkFields } from '../error/check-fields.ts';
 import type { EventOf } from '../hook/agent-event.ts';
 import type { ToolUse } from '../message/content-block.ts';
+import type { CallState } from './call-state.ts';
 import type { Extension } from './extension.ts';
 import type { Run } from './run.ts';
 
@@ -40,8 +41,7 @@ export function patchToolCalls(options: PatchToolCallsOptions = {}): Extension {
             if (!patching || patching.decides || !input.some(({ role }) => role !== 'tool')) return;
             const { run } = patching;
             const { calls } = run.setup.status;
-            // Without a state the call was another host's: it may have started there.
-            patching.cancelled = new Map(run.openCalls().map(({ id }) => [id, !calls.has(id) || Boolean(calls.get(id)!.started)]));
+            patching.cancelled = new Map(run.openCalls().map(({ id }) => [id, mayHaveStarted(calls.get(id))]));
           },
           'post-acting': (event): EventOf<'post-acting'> | undefined => {
             const { toolUse, result } = event;
@@ -53,6 +53,11 @@ export function patchToolCalls(options: PatchToolCallsOptions = {}): Extension {
       },
     ],
   };
+}
+
+/** Without a state the call was another host's. What waits for anything but an approval has begun, or was begun elsewhere. */
+function mayHaveStarted(state: CallState | undefined): boolean {
+  return !state || Boolean(state.started) || (state.pending !== undefined && state.pending.kind !== 'approval');
 }
 
 function usual({ name }: ToolUse, { started }: { readonly started: boolean }): string {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ReActAgent } from '../agent/react-agent.ts';
-import { AgentError } from '../error/agent-error.ts';
+import type { AgentError } from '../error/agent-error.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 import { assistantMessage, systemMessage, toolMessage, userMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';

@@ -1,0 +1,157 @@
+import { expect, test, vi } from 'vitest';
+import './strict-assert.ts';
+import { ScriptedModel } from '@isoloop/core/testing';
+// #region own-middleware
+import { ReActAgent } from '@isoloop/core';
+import { withStream, type Extension } from '@isoloop/core/middleware';
+// #endregion
+// #region tool-failures
+import { patchToolCalls, toolError } from '@isoloop/core/middleware';
+// #endregion
+// #region tool-emulation
+import { toolEmulation } from '@isoloop/core/middleware';
+// #endregion
+// #region todo-list
+import { todoList, todosOf } from '@isoloop/core/middleware';
+// #endregion
+// #region large-results
+import { evictLargeResults } from '@isoloop/core/middleware';
+// #endregion
+// #region context-editing
+import { chain } from '@isoloop/core';
+import { contextEditing, summarization } from '@isoloop/core/middleware';
+// #endregion
+import { AgentError, MemoryStore, textOf, tool, toolResultsOf, type Tool } from '@isoloop/core';
+
+const own = (name: string, execute: () => string): Tool => tool({ name, description: name, input: { type: 'object' }, execute });
+
+test('wrappers of one’s own', async () => {
+  const log = vi.spyOn(console, 'log').mockReturnValue();
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'clock' }] }, 'Noon.']);
+  const tools = [own('clock', () => '12:00')];
+
+  // #region own-middleware
+  const cool: Extension = {
+    wrapModel: (next) => withStream(next, (request, context) => next.stream({ ...request, temperature: 0 }, context)),
+  };
+  const logged: Extension = {
+    wrapCall: (next) =>
+      async function* (run, input) {
+        const result = yield* next(run, input); // the whole call: its events, then its result
+        console.log(result.reason);
+        return result;
+      },
+    wrapTool: (next) => async (call, context) => {
+      const outcome = await next(call, context); // a result, or that the call is suspended
+      console.log(call.tool.name, 'output' in outcome ? outcome.output : 'waits');
+      return outcome;
+    },
+  };
+  const agent = new ReActAgent({ name: 'assistant', model, tools, extensions: [logged, cool] }); // the first is the outermost
+  await agent.call('What time is it?');
+  // #endregion
+
+  expect(log.mock.calls).toEqual([['clock', '12:00'], ['stop']]);
+  expect(model.requests[0]!.temperature).toBe(0);
+  log.mockRestore();
+});
+
+test('failures in words of one’s own', async () => {
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'print' }] }, 'Off.', { toolCalls: [{ name: 'buy' }] }, 'Fine.']);
+  const print = own('print', () => {
+    throw new Error('ECONNREFUSED');
+  });
+  const buy = tool({ name: 'buy', description: 'Buys', input: { type: 'object' }, needsApproval: true, execute: () => 'bought' });
+  const isFatal = (error: unknown): boolean => AgentError.is(error) && error.code === 'STORAGE_QUOTA';
+
+  // #region tool-failures
+  const agent = new ReActAgent({
+    name: 'assistant',
+    model,
+    tools: [print, buy],
+    extensions: [
+      toolError({
+        format: (error, { name }) => `${name} is not to be had now (${String(error)}). Try something else.`,
+        rethrow: isFatal, // these end the call, with TOOL_ERROR
+      }),
+      patchToolCalls(), // a new message cancels calls that wait
+    ],
+  });
+  await agent.call('Print it');
+  await agent.call('Buy paper'); // waits for an approval
+  await agent.call('Never mind');
+  // #endregion
+
+  expect((await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output)).toEqual([
+    'print is not to be had now (Error: ECONNREFUSED). Try something else.',
+    'The call of "buy" was cancelled: another message came in before it had ended. It did not run.',
+  ]);
+});
+
+test('a tool that is not there yet', async () => {
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'pay', input: { amount: 5 } }] }, 'Paid.']);
+  const small = new ScriptedModel(['{"receipt":"R-17"}']);
+  const pay = own('pay', () => 'really paid');
+
+  // #region tool-emulation
+  const rehearsing = new ReActAgent({
+    name: 'rehearsing',
+    model,
+    tools: [pay],
+    extensions: [toolEmulation({ model: small, tools: ['pay'], onFailure: 'error' })], // nothing is paid
+  });
+  await rehearsing.call('Pay the bill');
+  // #endregion
+
+  expect((await rehearsing.messages()).flatMap(toolResultsOf)[0]!.output).toBe('{"receipt":"R-17"}');
+});
+
+test('a list of what is to be done', async () => {
+  const todos = [{ content: 'Book the train', status: 'in_progress' }];
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'write_todos', input: { todos } }] }, 'On it.']);
+  const render = vi.fn<(todos: unknown) => void>();
+
+  // #region todo-list
+  const planner = new ReActAgent({ name: 'planner', model, extensions: [todoList()] });
+  await planner.call('Plan my trip to Rome');
+  render(todosOf(await planner.messages())); // [{ content: 'Book the train', status: 'in_progress' }], also after a resume
+  // #endregion
+
+  expect(render.mock.calls).toEqual([[todos]]);
+});
+
+test('large results', async () => {
+  const report = own('report', () => Array.from({ length: 20_000 }, (_, n) => `${n + 1}: a line of the report`).join('\n'));
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'report', id: 'r1' }] },
+    { toolCalls: [{ name: 'read_result', input: { id: 'r1', query: '1999: a' } }] },
+    'Found.',
+  ]);
+  const store = new MemoryStore();
+
+  // #region large-results
+  const evicting = evictLargeResults({ store, maxTokens: 20_000, headLines: 10 }); // any KeyValueStore
+  const agent = new ReActAgent({ name: 'assistant', model, tools: [report], sessionId: 'ann-1', extensions: [evicting] });
+  await agent.call('What is in line 1999?'); // ten lines of the report, then read_result({ id, query })
+  await evicting.forget('ann-1'); // with the session's log
+  // #endregion
+
+  expect((await agent.messages()).flatMap(toolResultsOf)[1]!.output).toContain('1999: 1999: a line');
+  expect(await store.keys('')).toEqual([]);
+});
+
+test('editing and summarising', async () => {
+  const small = new ScriptedModel([]);
+  const model = new ScriptedModel(['Hello.']);
+
+  // #region context-editing
+  const context = chain(
+    contextEditing({ trigger: 100_000, keep: 3, clearAtLeast: 20_000, excludeTools: ['write_todos'] }), // old tool results
+    summarization({ maxTokens: 150_000, keep: 20, model: small }), // old messages; the first one of the user stays
+  );
+  const agent = new ReActAgent({ name: 'assistant', model, context });
+  // #endregion
+
+  await agent.call('Hi');
+  expect(textOf(model.requests[0]!.messages[0]!)).toBe('Hi');
+});
