@@ -203,10 +203,15 @@ test('a result that somebody else gives is put aside as well', async () => {
   expect(String((await outputs())[0])).toContain('Read more by read_result');
 });
 
-test.each([{}, { store: {} }, { maxTokens: -1 }, { headLines: 'ten' }, { exclude: 'look' }, { profile: 'arc' }])(
-  '%o is refused',
-  (options) => {
-    const given = Object.keys(options).length && !('store' in options) ? { store: new MemoryStore(), ...options } : options;
-    expect(() => evictLargeResults(given as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
-  },
-);
+test.each([
+  {},
+  { store: {} },
+  { store: { setMany: () => {} } },
+  { maxTokens: -1 },
+  { headLines: 'ten' },
+  { exclude: 'look' },
+  { profile: 'arc' },
+])('%o is refused', (options) => {
+  const given = Object.keys(options).length && !('store' in options) ? { store: new MemoryStore(), ...options } : options;
+  expect(() => evictLargeResults(given as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+});

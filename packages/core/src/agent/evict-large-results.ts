@@ -41,8 +41,10 @@ export interface LargeResultEviction extends Extension {
  * an option of the wrong kind.
  */
 export function evictLargeResults(options: EvictLargeResultsOptions): LargeResultEviction {
-  const fields = 'store:setMany() maxTokens:count|? headLines:count|? exclude:array|? profile:countText()|? onError:function|?';
+  const fields = 'maxTokens:count|? headLines:count|? exclude:array|? profile:countText()|? onError:function|?';
   checkFields('CONFIGURATION', 'evictLargeResults()', options, fields);
+  const parts = 'features:object get:function getMany:function setMany:function delete:function keys:function';
+  checkFields('CONFIGURATION', 'evictLargeResults(): store', options.store, parts);
   const { maxTokens = usualTokens, exclude = [], profile = arc, onError } = options;
   const store = new LargeResultStore(options.store);
   const kept = [readToolName, ...exclude];

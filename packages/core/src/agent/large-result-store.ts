@@ -3,6 +3,9 @@ import { parseJson } from '../message/parse-json.ts';
 import type { KeyValueStore } from '../memory/key-value-store.ts';
 import { joinValue, splitValue } from '../memory/split-value.ts';
 
+/** More sessions than this at once are no agent's own, but a server's: of the others the store's list alone tells. */
+const maxSessions = 1_000;
+
 /** Texts of sessions in a store, by the tool call they are of; a text larger than a value may be is in pieces. */
 export class LargeResultStore {
   readonly #store: KeyValueStore;
@@ -21,7 +24,9 @@ export class LargeResultStore {
     const entries =
       values.length === 1 ? [[key, values[0]!] as const] : [...pieces, [key, JSON.stringify({ v: 1, pieces: values.length })] as const];
     const written = this.#written.get(sessionId) ?? new Set();
+    this.#written.delete(sessionId);
     this.#written.set(sessionId, written);
+    if (this.#written.size > maxSessions) this.#written.delete(this.#written.keys().next().value!);
     for (const [name] of entries) written.add(name);
     await this.#store.setMany(entries);
   }

@@ -19,6 +19,7 @@ import { byModel } from '../tool/by-model.ts';
 import { selectTools } from '../tool/select-tools.ts';
 import { tool, type Tool, type ToolOptions } from '../tool/tool.ts';
 import { concurrency } from './concurrency-limit.ts';
+import { humanInTheLoop } from './human-in-the-loop.ts';
 import { evictLargeResults } from './evict-large-results.ts';
 import type { Extension } from './extension.ts';
 import { metrics } from './metrics.ts';
@@ -79,6 +80,7 @@ function setUp(seed: number, replies: readonly ScriptedReply[], tools: readonly 
     selectTools({ by: byModel({ model: small, maxTools: 7, alwaysInclude: ['retrieve_tools', 'read_result', 'write_todos'] }), local: [] }),
     evictLargeResults({ store: new MemoryStore(), maxTokens: 200, headLines: 3 }),
     patchToolCalls(),
+    humanInTheLoop({ approvalOn: { pay: 'Moves money.' } }),
     piiGuard({ output: true, toolResults: true }),
     retry({ sleep, afterFirstDelta: true }),
     circuitBreaker(),
@@ -118,7 +120,7 @@ function workTools(): readonly Tool[] {
       if (tries < 3) throw new AgentError('INTERNAL', 'busy', { retryable: true });
       return 'fine at last';
     }),
-    own('pay', () => 'paid', { needsApproval: true }),
+    own('pay', () => 'paid'),
     ...Array.from({ length: 5 }, (_, n) => own(`decoy_${n}`, () => 'no')),
   ];
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { toolMessage, userMessage } from '../message/create-message.ts';
+import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
+import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { toolResultsOf } from '../message/message-text.ts';
 import { historyFaults, requestFaults } from '../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
@@ -30,6 +31,21 @@ test('calls that another message came in upon have a result that says so', async
     ['interrupted', 'The call of "ask" was cancelled: another message came in before it had ended. It may have had effects.'],
   ]);
   expect(requestFaults(model.requests[1]!.messages)).toEqual([]);
+});
+
+test('a call of another host, and one for somebody else, may have had effects', async () => {
+  const use = assistantMessage([{ type: 'tool_use', id: 'far', name: 'pay', input: {} }]);
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'outside' }] }, 'fine']);
+  const outside = tool({ name: 'outside', description: '', input: { type: 'object' } });
+  const memory = new InMemoryMemory([userMessage('Go'), use]);
+  const agent = new ReActAgent({ name: 'a', model, tools: [pay, outside], memory, extensions: [patchToolCalls()] });
+  await agent.call('Never mind');
+  await agent.call('Never mind that either');
+  const outputs = (await agent.messages()).flatMap(toolResultsOf).map(({ output }) => String(output));
+  expect(outputs.map((output) => /"(\w+)".*had ended\. (.*)/.exec(output)!.slice(1))).toEqual([
+    ['pay', 'It may have had effects.'],
+    ['outside', 'It may have had effects.'],
+  ]);
 });
 
 test('in words of your own; a streamed run has them in its event', async () => {

@@ -1,6 +1,7 @@
 import { checkFields } from '../error/check-fields.ts';
 import type { EventOf } from '../hook/agent-event.ts';
 import type { ToolUse } from '../message/content-block.ts';
+import { toolResultsOf } from '../message/message-text.ts';
 import type { CallState } from './call-state.ts';
 import type { Extension } from './extension.ts';
 import type { Run } from './run.ts';
@@ -38,7 +39,7 @@ export function patchToolCalls(options: PatchToolCallsOptions = {}): Extension {
         on: {
           'pre-call': ({ runId, input }) => {
             const patching = runs.get(runId);
-            if (!patching || patching.decides || !input.some(({ role }) => role !== 'tool')) return;
+            if (!patching || patching.decides || !input.some((message) => !toolResultsOf(message).length)) return;
             const { run } = patching;
             const { calls } = run.setup.status;
             patching.cancelled = new Map(run.openCalls().map(({ id }) => [id, mayHaveStarted(calls.get(id))]));

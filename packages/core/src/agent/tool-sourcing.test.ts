@@ -153,6 +153,13 @@ test('of too many found tools those go that were found longest ago', async () =>
   expect((await outputs())[4]).toContain('Search for it with retrieve_tools first');
 });
 
+test('long descriptions are shortened in what a search gives, not in the tool', async () => {
+  const { agent, outputs, model } = setUp([search('mail'), 'done'], {}, { tools: [own('mail', '🙂'.repeat(400))] });
+  await agent.call('Go');
+  expect(await outputs()).toEqual([`{"tools":[{"name":"mail","description":"${'🙂'.repeat(250)}…"}]}`]);
+  expect(model.requests[1]!.tools[1]!.description).toBe('🙂'.repeat(400));
+});
+
 test('a search finds so many at most', async () => {
   const many = Array.from({ length: 9 }, (_, index) => own(`mail_${index}`, 'Does mail'));
   const usual = setUp([search('mail'), 'done'], {}, { tools: many });

@@ -127,10 +127,15 @@ function searchTool(find: (query: string, signal: AbortSignal) => Promise<readon
       const query = isRecord(input) ? input['query'] : undefined;
       if (typeof query !== 'string' || !query.trim()) throw new AgentError('INVALID_INPUT', 'query: a text that is not empty');
       const found = await find(query.trim(), signal);
-      const tools = found.map(({ name, description }) => ({ name, description }));
+      const tools = found.map(({ name, description }) => ({ name, description: shortened(description) }));
       return tools.length ? { tools } : { tools, hint: 'Nothing fits. Try other words, or go on without.' };
     },
   });
+}
+
+/** The whole of it is with the tool, from the next step on. */
+function shortened(description: string): string {
+  return description.length > 500 ? `${description.slice(0, 500).replace(/[\ud800-\udbff]$/, '')}…` : description;
 }
 
 /** The names that a search in the log has found. */
