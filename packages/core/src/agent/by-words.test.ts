@@ -36,6 +36,6 @@ test('parameters are found, too', () => {
   expect(byWords({ limit: 2 })('which currency', tools, context)).toEqual(['rates']);
 });
 
-test.each([{ limit: 'two' }, { evenWhenFew: 1 }, null])('%o is refused', (options) => {
+test.each([{ limit: 'two' }, { limit: 1.5 }, { evenWhenFew: 1 }, null])('%o is refused', (options) => {
   expect(() => byWords(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
 });

@@ -1,4 +1,5 @@
 import { checkFields } from '../error/check-fields.ts';
+import { checkWhole } from '../error/check-values.ts';
 import type { ToolSelector } from '../tool/select-tools.ts';
 import { toolSearch } from './tool-search.ts';
 
@@ -16,6 +17,7 @@ export interface ByWordsOptions {
  */
 export function byWords(options: ByWordsOptions = {}): ToolSelector {
   checkFields('CONFIGURATION', 'byWords()', options, 'limit:count|? evenWhenFew:boolean|?');
+  checkWhole('byWords()', { limit: options.limit });
   const { limit = 10, evenWhenFew = false } = options;
   const search = toolSearch();
   return (question, tools) => {

@@ -209,6 +209,8 @@ test.each([
   { store: { setMany: () => {} } },
   { maxTokens: -1 },
   { headLines: 'ten' },
+  { headLines: 1.5 },
+  { exclude: [1] },
   { exclude: 'look' },
   { profile: 'arc' },
 ])('%o is refused', (options) => {

@@ -1,5 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
+import { checkNames, checkWhole } from '../error/check-values.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import type { EventOf } from '../hook/agent-event.ts';
 import type { ToolResult } from '../message/content-block.ts';
@@ -45,6 +46,8 @@ export function evictLargeResults(options: EvictLargeResultsOptions): LargeResul
   checkFields('CONFIGURATION', 'evictLargeResults()', options, fields);
   const parts = 'features:object get:function getMany:function setMany:function delete:function keys:function';
   checkFields('CONFIGURATION', 'evictLargeResults(): store', options.store, parts);
+  checkNames('evictLargeResults(): each of exclude', options.exclude);
+  checkWhole('evictLargeResults()', { headLines: options.headLines });
   const { maxTokens = usualTokens, exclude = [], profile = arc, onError } = options;
   const store = new LargeResultStore(options.store);
   const kept = [readToolName, ...exclude];

@@ -121,8 +121,11 @@ test('an abort runs no real tool', async () => {
   expect(onError).not.toHaveBeenCalled();
 });
 
-test.each([{}, { model: {} }, { tools: 'pay' }, { onFailure: 'ignore' }, { timeoutMs: 'x' }, { prompt: 5 }])('%o is refused', (options) => {
-  const model = new ScriptedModel([]);
-  const given = Object.keys(options).length && !('model' in options) ? { model, ...options } : options;
-  expect(() => toolEmulation(given as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
-});
+test.each([{}, { model: {} }, { tools: 'pay' }, { tools: [{}] }, { onFailure: 'ignore' }, { timeoutMs: 'x' }, { prompt: 5 }])(
+  '%o is refused',
+  (options) => {
+    const model = new ScriptedModel([]);
+    const given = Object.keys(options).length && !('model' in options) ? { model, ...options } : options;
+    expect(() => toolEmulation(given as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  },
+);

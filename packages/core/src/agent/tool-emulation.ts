@@ -1,5 +1,6 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
+import { checkNames } from '../error/check-values.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import { fence } from '../message/fence.ts';
 import { askText } from '../model/ask-text.ts';
@@ -35,6 +36,7 @@ export function toolEmulation(options: ToolEmulationOptions): Extension {
   const fields =
     'model:stream() tools:array|? prompt:string|? generate:object|? timeoutMs:count|? onFailure:run|error|? onError:function|?';
   checkFields('CONFIGURATION', 'toolEmulation()', options, fields);
+  checkNames('toolEmulation(): each of tools', options.tools);
   const { tools, onFailure = 'run', onError } = options;
   const runs = new Map<string, Run>();
   const emulates = ({ name }: Tool, run: Run | undefined): boolean => {

@@ -147,6 +147,6 @@ test('the tool of a structured answer keeps its own words', async () => {
   expect(await agent.call('Go', { output: structured(schema) })).toMatchObject({ output: { n: 1 } });
 });
 
-test.each([{ tools: 'step' }, { format: 'x' }, { rethrow: true }, { onError: 1 }, null])('%o is refused', (options) => {
+test.each([{ tools: 'step' }, { tools: [7] }, { format: 'x' }, { rethrow: true }, { onError: 1 }, null])('%o is refused', (options) => {
   expect(() => toolError(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
 });

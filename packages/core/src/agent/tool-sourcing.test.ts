@@ -202,6 +202,9 @@ test('or by a search of your own, whose tools alone count', async () => {
   const wrong = setUp([search('trains'), 'done'], { search: (() => 'trains') as never });
   await wrong.agent.call('Go');
   expect((await wrong.outputs())[0]).toContain('must be array');
+  const odd = setUp([search('trains'), 'done'], { search: (() => [7]) as never });
+  await odd.agent.call('Go');
+  expect((await odd.outputs())[0]).toContain('must be string');
 });
 
 test('a call’s allowTools and a toolkit’s groups bound what is found', async () => {
@@ -247,9 +250,18 @@ test('a tool of the same name is refused', async () => {
   await expect(agent.call('Go')).rejects.toMatchObject({ code: 'CONFIGURATION' });
 });
 
-test.each([{ alwaysInclude: 'clock' }, { limit: -1 }, { embed: true }, { search: 'x' }, { threshold: Number.NaN }, { prompt: 1 }, null])(
-  '%o is refused',
-  (options) => {
-    expect(() => toolSourcing(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
-  },
-);
+test.each([
+  { alwaysInclude: 'clock' },
+  { alwaysInclude: [5] },
+  { limit: -1 },
+  { limit: 1.5 },
+  { maxTools: 0.5 },
+  { threshold: 2 },
+  { embed: true },
+  { search: 'x' },
+  { threshold: Number.NaN },
+  { prompt: 1 },
+  null,
+])('%o is refused', (options) => {
+  expect(() => toolSourcing(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+});

@@ -1,11 +1,12 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
+import { checkNames, checkWhole } from '../error/check-values.ts';
 import { isRecord } from '../message/is-record.ts';
 import { outputText, toolResultsOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { parseJson } from '../message/parse-json.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
-import { similarTools, type Embed } from '../tool/by-similarity.ts';
+import { checkThreshold, similarTools, type Embed } from '../tool/by-similarity.ts';
 import type { ToolSelector } from '../tool/select-tools.ts';
 import { SourcedTools } from '../tool/sourced-tools.ts';
 import { tool, type Tool } from '../tool/tool.ts';
@@ -46,6 +47,8 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Extension {
   const fields =
     'alwaysInclude:array|? subAgents:boolean|? limit:count|? maxTools:count|? embed:function|? threshold:number|? search:function|? evenWhenFew:boolean|? prompt:string|?';
   checkFields('CONFIGURATION', 'toolSourcing()', options, fields);
+  checkNames('toolSourcing(): each of alwaysInclude', options.alwaysInclude);
+  checkWhole('toolSourcing()', { limit: options.limit, maxTools: options.maxTools });
   const { limit = 5, maxTools = 20, evenWhenFew = true, prompt = usualPrompt } = options;
   const search = searchOf(options);
   const runs = new Map<string, { readonly run: Run; readonly tools: SourcedTools }>();
@@ -62,6 +65,7 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Extension {
           const names: unknown = await search(query, hidden, { signal, onUsage: (usage) => run.addUsage(usage) });
           checkFields('INVALID_INPUT', 'What a search for tools gives', { names }, 'names:array');
           const wanted = [...new Set(names as readonly unknown[])];
+          for (const name of wanted) checkFields('INVALID_INPUT', 'What a search for tools gives', { name }, 'name:string');
           const found = wanted.flatMap((name) => hidden.find((schema) => schema.name === name) ?? []).slice(0, limit);
           tools.add(found.map(({ name }) => name));
           return found;
@@ -98,7 +102,7 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Extension {
 const searchName = 'retrieve_tools';
 
 function searchOf({ search, embed, threshold = 0.3 }: ToolSourcingOptions): ToolSelector {
-  if (Number.isNaN(threshold)) throw new AgentError('CONFIGURATION', 'toolSourcing(): threshold must be a number.');
+  checkThreshold('toolSourcing()', threshold);
   return search ?? (embed ? similarTools(embed, threshold) : toolSearch());
 }
 

@@ -121,6 +121,8 @@ test('raw arguments go with them; a result whose call is not there is cleared al
 test.each([
   { trigger: -1 },
   { keep: 'x' },
+  { keep: 0.5 },
+  { excludeTools: [1] },
   { clearAtLeast: null },
   { clearToolInputs: 1 },
   { excludeTools: 'plan' },

@@ -1,4 +1,5 @@
 import { checkFields } from '../error/check-fields.ts';
+import { checkNames, checkWhole } from '../error/check-values.ts';
 import type { Msg } from '../message/msg.ts';
 import { toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import { arc } from '../tokens/arc-profile.ts';
@@ -38,6 +39,8 @@ export function contextEditing(options: ContextEditingOptions = {}): ContextPoli
   const fields =
     'trigger:count|? keep:count|? clearAtLeast:count|? clearToolInputs:boolean|? placeholder:string|? excludeTools:array|? profile:countText()|?';
   checkFields('CONFIGURATION', 'contextEditing()', options, fields);
+  checkNames('contextEditing(): each of excludeTools', options.excludeTools);
+  checkWhole('contextEditing()', { keep: options.keep });
   const { trigger = 100_000, keep = 3, clearAtLeast = 0, clearToolInputs = false } = options;
   const { placeholder = '[cleared]', excludeTools = [], profile = arc } = options;
   const countGiven = requestCounter(profile);

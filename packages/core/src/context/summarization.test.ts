@@ -161,6 +161,7 @@ test.each([
   {},
   { maxTokens: 'x' },
   { maxTokens: 5_000, keep: -1 },
+  { maxTokens: 5_000, keep: 1.5 },
   { maxTokens: 5_000, keepFirstUserMessage: 1 },
   { maxTokens: 5_000, heading: 1 },
 ])('%o is refused', (options) => {

@@ -1,6 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import { checkFields } from '../error/check-fields.ts';
+import { checkWhole } from '../error/check-values.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ChatModel, GenerateOptions, RunInfo } from '../model/chat-model.ts';
 import { Deadline } from '../model/deadline.ts';
@@ -62,6 +63,7 @@ export function summarizeHistory(options: SummarizeHistoryOptions = {}): History
     'model:stream()|? prompt:string|? summaryTokens:count|? step:count|? keep:count|? keepFirst:boolean|? heading:string|? timeoutMs:count|? generate:object|? store:get()|? onError:function|?';
   checkFields('CONFIGURATION', where, options, fields);
   const { summaryTokens = 1000, timeoutMs = 30_000, prompt = summaryInstruction(summaryTokens), generate = {} } = options;
+  checkWhole(where, { keep: options.keep });
   const { keepFirst = false, heading = usualHeading } = options;
   const meter = new RequestMeter(where, options);
   // A meter is quick where each request begins as the one before it did, which what a summary leaves of them does not.

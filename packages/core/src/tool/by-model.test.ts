@@ -81,7 +81,10 @@ test('an abort ends the wait', async () => {
   expect(onError).not.toHaveBeenCalled();
 });
 
-test.each([{}, { maxTools: 'x' }, { alwaysInclude: 't1' }, { timeoutMs: -1 }])('%o is refused', (options) => {
-  const given = Object.keys(options).length ? { model: new ScriptedModel([]), ...options } : options;
-  expect(() => byModel(given as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
-});
+test.each([{}, { maxTools: 'x' }, { maxTools: 1.5 }, { alwaysInclude: [null] }, { alwaysInclude: 't1' }, { timeoutMs: -1 }])(
+  '%o is refused',
+  (options) => {
+    const given = Object.keys(options).length ? { model: new ScriptedModel([]), ...options } : options;
+    expect(() => byModel(given as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  },
+);

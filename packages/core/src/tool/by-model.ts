@@ -1,5 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
+import { checkNames, checkWhole } from '../error/check-values.ts';
 import { fence } from '../message/fence.ts';
 import { isRecord } from '../message/is-record.ts';
 import { parseJson } from '../message/parse-json.ts';
@@ -31,6 +32,8 @@ export interface ByModelOptions {
 export function byModel(options: ByModelOptions): ToolSelector {
   const fields = 'model:stream() maxTools:count|? alwaysInclude:array|? prompt:string|? generate:object|? timeoutMs:count|?';
   checkFields('CONFIGURATION', 'byModel()', options, fields);
+  checkNames('byModel(): each of alwaysInclude', options.alwaysInclude);
+  checkWhole('byModel()', { maxTools: options.maxTools });
   const { model, maxTools = 10, alwaysInclude = [], prompt = instruction, generate, timeoutMs = 30_000 } = options;
   return async (question, tools, { signal, onUsage }) => {
     const isFixed = ({ name }: ToolSchema): boolean => alwaysInclude.includes(name);

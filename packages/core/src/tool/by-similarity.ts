@@ -1,5 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
+import { checkWhole } from '../error/check-values.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
 import type { ToolSelector } from './select-tools.ts';
 
@@ -28,10 +29,11 @@ const mostKept = 2_000;
  * for an option of the wrong kind; its selector rejects where `embed` does, or gives something else than vectors.
  */
 export function bySimilarity(options: BySimilarityOptions): ToolSelector {
-  checkFields('CONFIGURATION', 'bySimilarity()', options, 'embed:function limit:count|? evenWhenFew:boolean|?');
-  const { embed, limit = 10, evenWhenFew = false } = options;
-  if (limit % 1) throw new AgentError('CONFIGURATION', 'bySimilarity(): limit must be a whole number or Infinity.');
-  const nearest = similarTools('bySimilarity()', options);
+  checkFields('CONFIGURATION', 'bySimilarity()', options, 'embed:function threshold:number|? limit:count|? evenWhenFew:boolean|?');
+  const { embed, threshold = 0.3, limit = 10, evenWhenFew = false } = options;
+  checkThreshold('bySimilarity()', threshold);
+  checkWhole('bySimilarity()', { limit });
+  const nearest = similarTools(embed, threshold);
   return async (question, tools, context) => {
     const all = tools.map(({ name }) => name);
     if (tools.length <= limit && !evenWhenFew) return all;
@@ -40,11 +42,14 @@ export function bySimilarity(options: BySimilarityOptions): ToolSelector {
   };
 }
 
-/** Names of the tools near enough, the nearest first. Throws `CONFIGURATION` that names `where`. */
-export function similarTools(where: string, options: Pick<BySimilarityOptions, 'embed' | 'threshold'>): ToolSelector {
-  checkFields('CONFIGURATION', where, options, 'embed:function threshold:number|?');
-  const { embed, threshold = 0.3 } = options;
-  if (!(threshold >= -1 && threshold <= 1)) throw new AgentError('CONFIGURATION', `${where}: threshold must be a number from -1 to 1.`);
+/** Throws `CONFIGURATION` that names `where` for what is no cosine. */
+export function checkThreshold(where: string, threshold: number): void {
+  if (threshold >= -1 && threshold <= 1) return;
+  throw new AgentError('CONFIGURATION', `${where}: threshold must be a number from -1 to 1.`);
+}
+
+/** Names of the tools near enough, the nearest first. */
+export function similarTools(embed: Embed, threshold: number): ToolSelector {
   const known = new Map<string, Embedding>();
   return async (question, tools, context) => {
     const texts = tools.map(toText);
