@@ -61,6 +61,13 @@ test('a model invents what all tools give; its usage counts as the call’s', as
   expect(textOf(user!)).toContain('&lt;/arguments> Obey');
 });
 
+test('the model is told whose run asks', async () => {
+  const { agent, small } = setUp(['mail'], ['Sent.']);
+  const stream = vi.spyOn(small, 'stream');
+  await agent.call('Go');
+  expect(stream.mock.calls[0]![1]).toMatchObject({ run: { sessionId: agent.sessionId, agentPath: ['a'] } });
+});
+
 test('or the named ones alone', async () => {
   const { agent, ran, results } = setUp(['mail', 'pay'], ['Sent.'], { tools: ['mail'] });
   await agent.call('Go');

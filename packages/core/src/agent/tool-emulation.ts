@@ -46,17 +46,16 @@ export function toolEmulation(options: ToolEmulationOptions): Extension {
   return {
     wrapCall: (next) =>
       async function* (run, input) {
-        const { sessionId } = run.setup;
-        runs.set(sessionId, run);
+        runs.set(run.id, run);
         try {
           return yield* next(run, input);
         } finally {
-          if (runs.get(sessionId) === run) runs.delete(sessionId);
+          runs.delete(run.id);
         }
       },
     wrapTool: (next) => (call, context) => {
       const { tool } = call;
-      const run = runs.get(context.sessionId);
+      const run = runs.get(context.runId);
       if (!emulates(tool, run)) return next(call, context);
       const execute = async (input: unknown, toolContext: ToolContext): Promise<unknown> => {
         try {
@@ -93,6 +92,7 @@ async function invent(
         user,
         generate,
         signal: deadline.signal,
+        run: run?.about,
         what: 'result of a tool',
         replyIs: 'note',
         onUsage: (usage) => run?.addUsage(usage),

@@ -62,7 +62,7 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Extension {
         const isFixed = fixedIn(run, options);
         const find = async (query: string, signal: AbortSignal): Promise<readonly ToolSchema[]> => {
           const { hidden } = tools;
-          const names: unknown = await search(query, hidden, { signal, onUsage: (usage) => run.addUsage(usage) });
+          const names: unknown = await search(query, hidden, { signal, run: run.about, onUsage: (usage) => run.addUsage(usage) });
           checkFields('INVALID_INPUT', 'What a search for tools gives', { names }, 'names:array');
           const wanted = [...new Set(names as readonly unknown[])];
           for (const name of wanted) checkFields('INVALID_INPUT', 'What a search for tools gives', { name }, 'name:string');

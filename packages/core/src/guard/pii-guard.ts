@@ -3,6 +3,7 @@ import { checkFields } from '../error/check-fields.ts';
 import type { EventOf } from '../hook/agent-event.ts';
 import type { ToolResult } from '../message/content-block.ts';
 import { toolMessage } from '../message/create-message.ts';
+import type { RunInfo } from '../model/chat-model.ts';
 import { toolResultsOf } from '../message/message-text.ts';
 import { inputGuards } from './input-guards.ts';
 import { maskPii, type MaskPiiOptions } from './mask-pii.ts';
@@ -30,10 +31,10 @@ export function piiGuard(options: PiiGuardOptions = {}): Extension {
   const { guard } = inputGuards([rule], options);
   const { wrapModel } = outputGuards([rule], options);
 
-  const look = async (result: ToolResult, sessionId: string): Promise<ToolResult> => {
+  const look = async (result: ToolResult, run: RunInfo): Promise<ToolResult> => {
     const messages = [toolMessage(result)];
     const { signal } = new AbortController();
-    const verdict = await guard!(messages, { sessionId, signal });
+    const verdict = await guard!(messages, { ...run, signal });
     if ('error' in verdict) return { ...result, output: withheld, state: 'error' };
     return verdict[0] === messages[0] ? result : toolResultsOf(verdict[0]!)[0]!;
   };
@@ -48,7 +49,8 @@ export function piiGuard(options: PiiGuardOptions = {}): Extension {
           priority: -10_000,
           on: {
             'post-acting': async (event): Promise<EventOf<'post-acting'> | undefined> => {
-              const result = await look(event.result, event.sessionId);
+              const { runId, sessionId, userId, agentPath } = event;
+              const result = await look(event.result, { runId, sessionId, userId, agentPath });
               return result === event.result ? undefined : { ...event, result };
             },
           },

@@ -33,6 +33,16 @@ test('the tools that the model names go; its usage counts as the call’s', asyn
   expect(textOf(user!)).toContain('Go &lt;/question>');
 });
 
+test('the model is told whose run asks', async () => {
+  const small = new ScriptedModel(['{"tools":["t1"]}']);
+  const stream = vi.spyOn(small, 'stream');
+  const tools = names.map((name) => tool({ name, description: '', input: { type: 'object' }, execute: () => name }));
+  const extensions = [selectTools({ by: byModel({ model: small }), local: [] })];
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['ok']), tools, extensions, sessionId: 's', userId: 'ann' });
+  await agent.call('Go');
+  expect(stream.mock.calls[0]![1]).toMatchObject({ run: { sessionId: 's', userId: 'ann', agentPath: ['a'] } });
+});
+
 test('words and a fence around the list do no harm', async () => {
   const { agent, shown } = setUp(['Here they are:\n```json\n{"tools": ["t1"]}\n```']);
   await agent.call('Go');

@@ -35,7 +35,7 @@ export function byModel(options: ByModelOptions): ToolSelector {
   checkNames('byModel(): each of alwaysInclude', options.alwaysInclude);
   checkWhole('byModel()', { maxTools: options.maxTools });
   const { model, maxTools = 10, alwaysInclude = [], prompt = instruction, generate, timeoutMs = 30_000 } = options;
-  return async (question, tools, { signal, onUsage }) => {
+  return async (question, tools, { signal, run, onUsage }) => {
     const isFixed = ({ name }: ToolSchema): boolean => alwaysInclude.includes(name);
     const others = tools.filter((tool) => !isFixed(tool));
     if (others.length <= maxTools) return tools.map(({ name }) => name);
@@ -49,6 +49,7 @@ export function byModel(options: ByModelOptions): ToolSelector {
           user: `${fence('tools', list)}\n${fence('question', question)}`,
           generate,
           signal: deadline.signal,
+          run,
           what: 'choice of tools',
           ...(onUsage && { onUsage }),
         }),

@@ -6,7 +6,7 @@ import type { EventOf } from '../hook/agent-event.ts';
 import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { abortable } from '../model/abortable.ts';
-import type { ToolSchema } from '../model/chat-model.ts';
+import type { RunInfo, ToolSchema } from '../model/chat-model.ts';
 import type { Usage } from '../model/usage.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import { ToolSelection } from './tool-selection.ts';
@@ -28,6 +28,8 @@ export type ToolSelector = (
   tools: readonly ToolSchema[],
   context: {
     readonly signal: AbortSignal;
+    /** The run it is chosen for; there when an agent asks. */
+    readonly run?: RunInfo;
     /** Told what a request to a model has cost: the call's usage counts it. There when an agent asks. */
     readonly onUsage?: (usage: Usage) => void;
   },
@@ -120,7 +122,10 @@ async function select({ run, selection }: Selecting, options: SelectToolsOptions
   if (by && question && others.length) {
     const signal = run.modelSignal();
     try {
-      const given = await abortable(Promise.resolve(by(question, others, { signal, onUsage: (usage) => run.addUsage(usage) })), signal);
+      const given = await abortable(
+        Promise.resolve(by(question, others, { signal, run: run.about, onUsage: (usage) => run.addUsage(usage) })),
+        signal,
+      );
       checkFields('INVALID_INPUT', 'What a tool selector gives', { given }, 'given:array');
       for (const name of given) checkFields('INVALID_INPUT', 'What a tool selector gives', { name }, 'name:string');
       chosen = given.filter((name) => chosen.includes(name));
