@@ -9,6 +9,7 @@ import { MemoryStore } from '../memory/memory-store.ts';
 import { textOf, toolResultsOf } from '../message/message-text.ts';
 import { circuitBreaker } from '../model/circuit-breaker.ts';
 import { modelTimeout } from '../model/model-timeout.ts';
+import { responseCache } from '../model/response-cache.ts';
 import { retry } from '../model/retry.ts';
 import { jsonlTrace } from '../stream/jsonl-trace.ts';
 import { historyFaults, requestFaults } from '../testing/history-faults.ts';
@@ -84,6 +85,7 @@ function setUp(seed: number, replies: readonly ScriptedReply[], tools: readonly 
     piiGuard({ output: true, toolResults: true }),
     retry({ sleep, afterFirstDelta: true }),
     circuitBreaker(),
+    responseCache({ maxTemperature: Infinity }),
     modelTimeout({ silenceMs: 60_000 }),
     metrics({}),
     jsonlTrace(new WritableStream<Uint8Array>()),
