@@ -51,6 +51,7 @@ export function byModel(options: ByModelOptions): ToolSelector {
           signal: deadline.signal,
           run,
           what: 'choice of tools',
+          replyIs: 'value',
           ...(onUsage && { onUsage }),
         }),
       );
