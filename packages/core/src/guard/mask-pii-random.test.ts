@@ -13,6 +13,7 @@ const parts = [
   ['gb82west12345698765432', 'GB82 WEST 1234 5698 7654 31', '900101-1234568', '9001011234568', '900230-1234567', '040229-3123456'],
   ['11010519491231002X', '110105194902300025', '123-45-6789', '000-12-3456', '010-1234-5678', '01012345678', '+49 (30) 1234567'],
   ['13812345678', '(555) 234-5678', '555.234.5678', '192.168.0.1', '256.1.1.1', '2001:db8::ff00:42:8329', 'a:b:c:d:e:f:1:2', '1::2:3'],
+  ['https://example.test/a(b)', 'http://', 'www.x.test', '00:1A:2b:3C:4d:5E', '00-1a-2b-3c-4d-5e', '001a.2b3c.4d5e', '00:1A:2B'],
   ['０９０ー１２３４ー５６７８', '\u200b', '\u00ad', '\u00a0', '\u2011', '１', '＠', 'Ａ', '한', '😀', '\ud800'],
   [' ', ' ', '-', '.', ',', ':', '::', '@', '+', '(', ')', '0', '1', '4', '9', '12', '1234', 'x', 'ab', 'Z', '\n', ''],
 ].flat();
@@ -110,6 +111,12 @@ function lengthOf(kind: PiiKind, match: string, isForeign: boolean): number {
     }
     case 'phone':
       return !isForeign || (digits.length >= 8 && digits.length <= 15) ? match.length : 0;
+    case 'url': {
+      const isClosed = (text: string): boolean => text.endsWith(')') && text.split('(').length >= text.split(')').length;
+      let text = match;
+      while (/[.,;:!?'’”…)\]}*_|]$/.test(text) && !isClosed(text)) text = text.slice(0, -1);
+      return text.length;
+    }
     case 'ip':
       return !match.includes(':') || isIpv6(match) ? match.length : 0;
     default:
