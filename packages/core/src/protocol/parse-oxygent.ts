@@ -1,0 +1,69 @@
+import type { JsonObject, JsonValue } from '../message/json.ts';
+import { parseJson } from '../message/parse-json.ts';
+import type { ParsedReply } from './parsed-reply.ts';
+
+/**
+ * OxyGent's parser, as it is: one call a reply; any other JSON object in a reply is invalid, a call that is broken off is an answer, of
+ * several fences the first counts. `NaN` and `Infinity` are read, as Python does. Blank is invalid.
+ */
+export function parseOxygent(reply: string): ParsedReply {
+  const end = reply.lastIndexOf('</think>');
+  const text = end < 0 ? reply : strip(reply.slice(end + 8));
+  const value = readPythonJson(jsonPart(text));
+  if (value === undefined) {
+    if (['tool_name', 'arguments', '{', '}'].every((part) => text.includes(part))) {
+      return { type: 'invalid', message: 'Your JSON cannot be read. Give your answer again.' };
+    }
+    return strip(text) ? { type: 'answer', text } : { type: 'invalid', message: 'Your reply is empty. Give an answer that helps.' };
+  }
+  if (!Object.hasOwn(value, 'tool_name')) {
+    return { type: 'invalid', message: 'Keep to the format exactly: a tool call needs "tool_name".' };
+  }
+  const { tool_name: name, arguments: given, think } = value;
+  const call = {
+    name: typeof name === 'string' ? name : JSON.stringify(name ?? null),
+    ...(given !== undefined && { arguments: given }),
+    ...(typeof think === 'string' && think && { think }),
+  };
+  return { type: 'calls', calls: [call] };
+}
+
+function jsonPart(text: string): string {
+  const [, fenced] = /```\n*json(.*?)```/s.exec(text) ?? [];
+  const part = fenced === undefined ? text : strip(fenced);
+  if (part.startsWith('{') && part.endsWith('}')) return part;
+  return part.slice(part.indexOf('{'), part.lastIndexOf('}') + 1);
+}
+
+/** An object as Python's `json` reads it. */
+function readPythonJson(text: string): JsonObject | undefined {
+  const plain = parseJson(text);
+  if (plain !== undefined || !/NaN|Infinity/.test(text)) return plain as JsonObject | undefined;
+  let mark = 'number:';
+  while (text.includes(mark)) mark += ':';
+  const marked = text.replace(/"(?:[^"\\]|\\[^])*"|(?:NaN|-?Infinity)(?!\s*:)/g, (token) =>
+    token[0] === '"' ? token : `"${mark}${token}"`,
+  );
+  const value = parseJson(marked);
+  return value === undefined ? undefined : (unmark(value, mark) as JsonObject);
+}
+
+function unmark(value: JsonValue, mark: string): JsonValue {
+  if (typeof value === 'string') return value.startsWith(mark) ? Number(value.slice(mark.length)) : value;
+  if (Array.isArray(value)) return value.map((item: JsonValue) => unmark(item, mark));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, unmark(item as JsonValue, mark)]));
+}
+
+/** Python's `strip()`. */
+function strip(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && isSpace(text[start]!)) start++;
+  while (end > start && isSpace(text[end - 1]!)) end--;
+  return text.slice(start, end);
+}
+
+function isSpace(c: string): boolean {
+  return (c.trim() === '' && c !== '\ufeff') || (c >= '\u001c' && c <= '\u001f') || c === '\u0085';
+}

@@ -1,0 +1,115 @@
+import { CallScanner, type Scan } from './call-scanner.ts';
+
+/** What a piece of a reply's text adds. `retract`: all text so far was thinking, and is given again as such. */
+export type TextPiece =
+  | { readonly type: 'text'; readonly text: string }
+  /** `block`: which of the reply's thoughts it belongs to. */
+  | { readonly type: 'thinking'; readonly block: number; readonly text: string }
+  | { readonly type: 'retract' };
+
+const open = '<think>';
+const close = '</think>';
+
+/**
+ * Tells a reply's thinking from its text, and in the text words from what may be tool calls, piece by piece. A tag may be split over
+ * pieces; one in a string of a call is text. Thinking that does not end goes on to the reply's end; an end without a beginning makes
+ * all text before it thinking (DeepSeek's templates).
+ */
+export class ReplyReader {
+  #scanner: CallScanner | undefined;
+  readonly #scans: boolean;
+  /** What may be the beginning of a tag. */
+  #tag = '';
+  #isThinking = false;
+  #blocks = 0;
+  /** All text, without thinking. */
+  text = '';
+  thinking = '';
+
+  /** `scans`: whether there may be tool calls in it. */
+  constructor(scans: boolean) {
+    this.#scans = scans;
+    if (scans) this.#scanner = new CallScanner();
+  }
+
+  push(given: string): TextPiece[] {
+    const out: TextPiece[] = [];
+    const text = this.#tag + given;
+    this.#tag = '';
+    for (let index = 0; index < text.length;) {
+      const found = text.indexOf('<', index);
+      const end = found < 0 ? text.length : found;
+      this.#add(text.slice(index, end), out);
+      index = end;
+      if (found < 0) break;
+      const rest = text.slice(end, end + close.length);
+      const tag = !this.#scanner?.inString && [open, close].find((one) => one.startsWith(rest) || rest.startsWith(one));
+      if (tag && rest.length < tag.length) {
+        this.#tag = rest;
+        break;
+      }
+      if (tag === open) this.#begin();
+      else if (tag) this.#end(out);
+      else this.#add('<', out);
+      index += tag ? tag.length : 1;
+    }
+    return out;
+  }
+
+  /** The reply has ended: its last pieces, and what the text is. */
+  end(): { readonly pieces: readonly TextPiece[]; readonly scan: Scan } {
+    const pieces: TextPiece[] = [];
+    this.#add(this.#tag, pieces);
+    this.#tag = '';
+    let scan = this.#scanner?.end() ?? nothing;
+    // A call that was drafted in a thought may not end there.
+    const thought = scan.problem === undefined ? -1 : this.text.lastIndexOf(close);
+    if (thought >= 0) {
+      const answer = this.text.slice(thought + close.length);
+      this.text = this.text.slice(0, thought);
+      this.#end(pieces);
+      this.#add(answer, pieces);
+      scan = this.#scanner!.end();
+    }
+    if (scan.rest) pieces.push({ type: 'text', text: scan.rest });
+    return { pieces, scan };
+  }
+
+  #add(given: string, out: TextPiece[]): void {
+    if (this.#isThinking) {
+      if (given) this.#think(given, out);
+      return;
+    }
+    // What stands between a thought and the answer belongs to neither.
+    const text = this.text || !this.#blocks ? given : given.trimStart();
+    if (!text) return;
+    this.text += text;
+    const words = this.#scanner ? this.#scanner.push(text) : text;
+    if (words) out.push({ type: 'text', text: words });
+  }
+
+  #think(text: string, out: TextPiece[]): void {
+    this.thinking += text;
+    out.push({ type: 'thinking', block: this.#blocks, text });
+  }
+
+  #begin(): void {
+    if (this.#isThinking) return;
+    this.#isThinking = true;
+    this.#blocks += 1;
+  }
+
+  #end(out: TextPiece[]): void {
+    if (!this.#isThinking) {
+      const thought = this.text;
+      this.text = '';
+      this.#blocks += 1;
+      if (this.#scans) this.#scanner = new CallScanner();
+      out.push({ type: 'retract' });
+      if (thought) this.#think(thought, out);
+    }
+    this.#isThinking = false;
+  }
+}
+
+const nothing: Scan = { rest: '', calls: [], problem: undefined };

@@ -1,0 +1,139 @@
+import type { JsonObject } from '../message/json.ts';
+import type { ModelDelta } from '../model/chat-model.ts';
+import type { Scan } from './call-scanner.ts';
+import type { ParsedReply } from './parsed-reply.ts';
+import { ReplyReader, type TextPiece } from './reply-reader.ts';
+
+type TextDelta = Extract<ModelDelta, { type: 'text' | 'thinking' }>;
+type Finish = Extract<ModelDelta, { type: 'finish' }>;
+
+export interface TextReplyOptions {
+  /** Whether there may be tool calls in it. */
+  readonly scans: boolean;
+  /** Whether all text is held back to the end. */
+  readonly holdsAll: boolean;
+}
+
+const block = 'text';
+
+/** One reply on its way from text to blocks. */
+export class TextReply {
+  readonly #options: TextReplyOptions;
+  #reader: ReplyReader;
+  /** What went out besides text. */
+  #passed: ModelDelta[] = [];
+  /** The text that went out. */
+  #given = '';
+  #raw = '';
+  #lastId: string | undefined;
+  #ties: Pick<TextDelta, 'signature' | 'providerMetadata'> = {};
+  #thoughts = '';
+  /** What would have gone out of the text if nothing were held back to the end. */
+  #words = '';
+  /** Whether the provider made calls of its own of it. */
+  callsNatively = false;
+  finish: Finish | undefined;
+
+  constructor(options: TextReplyOptions) {
+    this.#options = options;
+    this.#reader = new ReplyReader(options.scans);
+  }
+
+  get text(): string {
+    return this.#reader.text;
+  }
+
+  get thinking(): string {
+    return this.#thoughts + this.#reader.thinking;
+  }
+
+  /** Takes deltas in; gives what may go out. */
+  take(batch: readonly ModelDelta[]): ModelDelta[] {
+    const out: ModelDelta[] = [];
+    for (const delta of batch) {
+      if (delta.type === 'text') this.#takeText(delta, out);
+      else if (delta.type === 'finish') this.finish = delta;
+      else if (delta.type === 'reset') this.#begin(delta, out);
+      else {
+        this.callsNatively ||= delta.type === 'tool-input';
+        if (delta.type === 'thinking') this.#thoughts += delta.delta;
+        this.#pass(delta, out);
+      }
+    }
+    return out;
+  }
+
+  /** The text has ended. `words`: what of it is no call. */
+  end(): { readonly deltas: readonly ModelDelta[]; readonly scan: Scan; readonly words: string } {
+    const deltas: ModelDelta[] = [];
+    const { pieces, scan } = this.#reader.end();
+    this.#give(pieces, deltas);
+    return { deltas, scan, words: this.#words };
+  }
+
+  /** What is still to be given out for the reply to be what it was read as. */
+  settle(reply: ParsedReply): readonly ModelDelta[] {
+    const out: ModelDelta[] = [];
+    const calls = reply.type === 'calls' ? reply.calls : [];
+    const think = calls.flatMap((call) => call.think ?? []).join('\n');
+    if (think) this.#pass({ type: 'thinking', id: 'think', delta: think }, out);
+    const text = reply.type === 'invalid' ? '' : (reply.text ?? '');
+    if (!text.startsWith(this.#given)) this.#takeBack(out);
+    const rest = text.slice(this.#given.length);
+    const ties = text === this.#raw && text ? this.#ties : {};
+    if (rest || Object.keys(ties).length) out.push({ type: 'text', id: block, delta: rest, ...ties });
+    for (const [index, call] of calls.entries()) {
+      const delta = call.arguments === undefined ? '' : JSON.stringify(call.arguments);
+      out.push({ type: 'tool-input', index, name: call.name, delta });
+    }
+    return out;
+  }
+
+  #takeText({ id, delta, signature, providerMetadata }: TextDelta, out: ModelDelta[]): void {
+    // As `textOf` joins blocks.
+    const text = this.#lastId !== undefined && this.#lastId !== id && this.text ? `\n${delta}` : delta;
+    this.#lastId = id;
+    this.#raw += text;
+    if (signature) this.#ties = { ...this.#ties, signature: (this.#ties.signature ?? '') + signature };
+    if (providerMetadata)
+      this.#ties = { ...this.#ties, providerMetadata: { ...this.#ties.providerMetadata, ...providerMetadata } as JsonObject };
+    this.#give(this.#reader.push(text), out);
+  }
+
+  #give(pieces: readonly TextPiece[], out: ModelDelta[]): void {
+    for (const piece of pieces) {
+      if (piece.type === 'thinking') this.#pass({ type: 'thinking', id: `think:${piece.block}`, delta: piece.text }, out);
+      else if (piece.type === 'retract') {
+        this.#words = '';
+        if (this.#given) this.#takeBack(out);
+      } else {
+        this.#words += piece.text;
+        if (this.#options.holdsAll) continue;
+        this.#given += piece.text;
+        out.push({ type: 'text', id: block, delta: piece.text });
+      }
+    }
+  }
+
+  #pass(delta: ModelDelta, out: ModelDelta[]): void {
+    this.#passed.push(delta);
+    out.push(delta);
+  }
+
+  #takeBack(out: ModelDelta[]): void {
+    this.#given = '';
+    out.push({ type: 'reset', reason: 'protocol' }, ...this.#passed);
+  }
+
+  /** The reply begins anew. */
+  #begin(reset: ModelDelta, out: ModelDelta[]): void {
+    const { scans } = this.#options;
+    this.#reader = new ReplyReader(scans);
+    this.#passed = [];
+    this.#given = this.#raw = this.#words = this.#thoughts = '';
+    this.#lastId = this.finish = undefined;
+    this.#ties = {};
+    this.callsNatively = false;
+    out.push(reset);
+  }
+}

@@ -1,0 +1,44 @@
+import type { ToolChoice, ToolSchema } from '../model/chat-model.ts';
+
+export interface ToolsPromptContext {
+  readonly tools: readonly ToolSchema[];
+  /** The tools as text: name, description and JSON Schema of each, with blank lines between. */
+  readonly toolsText: string;
+  /** Whether a reply may make several calls. */
+  readonly parallel: boolean;
+  /** `required`, or the tool that has to be called; else `auto`. */
+  readonly toolChoice: Exclude<ToolChoice, 'none'>;
+}
+
+/** What the model is told about its tools, behind the system prompt. */
+export function toolsPrompt({ toolsText, parallel, toolChoice }: ToolsPromptContext): string {
+  const several = parallel ? 'To call several tools at once, make it a list of such objects.' : 'Call one tool at a time.';
+  const forced = typeof toolChoice === 'object' ? `Call the tool "${toolChoice.name}" now.` : 'Call a tool now.';
+  const lines = [
+    '# Tools',
+    '',
+    'You can call the tools below. To call one, reply with nothing but a block like this:',
+    '',
+    '```json',
+    '{"think": "why, in short", "tool_name": "its name", "arguments": {}}',
+    '```',
+    '',
+    `"arguments" is an object that fits the tool's JSON Schema, {} where there is nothing to give. ${several} Write strict JSON.`,
+    'Then stop: the next message has the results, as "Tool [name] execution result: …". Never write results yourself.',
+    'When you know enough, answer in words, without such a block.',
+    ...(toolChoice === 'auto' ? [] : [forced]),
+    '',
+    toolsText,
+  ];
+  return lines.join('\n');
+}
+
+/** Names, descriptions and schemas, inserted as they are. `known`: the texts of tools that were told before. */
+export function describeTools(tools: readonly ToolSchema[], known: WeakMap<ToolSchema, string>): string {
+  const describe = (tool: ToolSchema): string => {
+    const text = known.get(tool) ?? `Tool: ${tool.name}\nDescription: ${tool.description}\nArguments: ${JSON.stringify(tool.parameters)}`;
+    known.set(tool, text);
+    return text;
+  };
+  return tools.map(describe).join('\n\n');
+}
