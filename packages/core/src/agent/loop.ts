@@ -198,7 +198,8 @@ async function* jump(run: Run, [to, given, why = 'stopped-by-hook']: Jump, reply
   run.pending = [];
   const [...messages] = toCallInput(given, run.setup).messages;
   const last = to === 'end' && messages.pop();
-  await run.append([...fresh, ...messages]);
+  // A reply of nothing is for no log.
+  await run.append([...fresh, ...messages].filter(({ content }) => content.length));
   if (to !== 'end') return { to, ask: true };
   yield* closeCalls(run);
   return last ? yield* answer(run, why, { ...last, role: 'assistant' }) : finishWith(run, why, reply);

@@ -120,12 +120,6 @@ export class CallScanner {
   }
 
   #beginJson(c: string): void {
-    // What a model says after its calls in the place of their results is made up, and so are the calls that follow.
-    if (this.#calls.length && /Tool \[[^\]]{0,80}\] execution result/.test(this.#tail)) {
-      this.#state = 'over';
-      return;
-    }
-    this.#tail = '';
     this.#state = 'json';
     this.#json = c;
     this.#depth = 1;
@@ -189,11 +183,11 @@ export class CallScanner {
   #endJson(): void {
     const value = readJson(this.#json);
     const found = value === undefined ? undefined : callsIn(value);
-    if (found && 'calls' in found) {
+    if (found && 'calls' in found && !this.#isMadeUp()) {
       this.#calls.push(...found.calls);
-      this.#json = this.#held = '';
+      this.#json = this.#held = this.#tail = '';
       this.#state = 'words';
-    } else if (found) this.#refuse(found.problem);
+    } else if (found) this.#refuse('problem' in found ? found.problem : undefined);
     else if (value === undefined && this.#isLikely) this.#fail(`it is no JSON; it ends with ${this.#lastWords()}`);
     else this.#giveUp();
   }
@@ -231,9 +225,14 @@ export class CallScanner {
     this.#refuse(`The JSON of a tool call cannot be read: ${what}.`);
   }
 
-  #refuse(problem: string): void {
-    this.#problem = problem;
+  #refuse(problem: string | undefined): void {
+    if (!this.#isMadeUp()) this.#problem = problem;
     this.#state = 'over';
+  }
+
+  /** What a model says after its calls in the place of their results is made up, and so are the calls that follow. */
+  #isMadeUp(): boolean {
+    return /Tool \[[^\]]{0,80}\] execution result/.test(this.#tail);
   }
 
   #lastWords(): string {

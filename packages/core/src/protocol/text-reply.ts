@@ -25,6 +25,7 @@ export class TextReply {
   /** The text that went out. */
   #given = '';
   #raw = '';
+  #retracted = 0;
   #lastId: string | undefined;
   #ties: Pick<TextDelta, 'signature' | 'providerMetadata'> = {};
   #thoughts = '';
@@ -105,10 +106,12 @@ export class TextReply {
       if (piece.type === 'thinking') this.#pass({ type: 'thinking', id: `think:${piece.block}`, delta: piece.text }, out);
       else if (piece.type === 'retract') {
         this.#words = '';
+        this.#retracted += 1;
         if (this.#given) this.#takeBack(out);
       } else {
         this.#words += piece.text;
-        if (this.#options.holdsAll) continue;
+        // Nothing is taken back and told again without end.
+        if (this.#options.holdsAll || this.#retracted > 1) continue;
         this.#given += piece.text;
         out.push({ type: 'text', id: block, delta: piece.text });
       }
@@ -133,6 +136,7 @@ export class TextReply {
     this.#given = this.#raw = this.#words = this.#thoughts = '';
     this.#lastId = this.finish = undefined;
     this.#ties = {};
+    this.#retracted = 0;
     this.callsNatively = false;
     out.push(reset);
   }
