@@ -39,6 +39,7 @@ export function answersOnly(): ContextPolicy {
       const answer = answerOf(turn);
       return turn.flatMap((message) => {
         if (message === answer) return partOf(answer, ({ type }) => type === 'text');
+        if (message.metadata?.['correction']) return [];
         // A user's message may bring results, whose calls are not shown.
         if (message.role === 'user') return partOf(message, ({ type }) => type !== 'tool_result');
         return message.role === 'system' ? [message] : [];

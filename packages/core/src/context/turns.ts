@@ -35,8 +35,8 @@ export function isAnswered(turn: readonly Msg[]): boolean {
   return answer !== undefined && !partial && reason !== 'interrupted' && reason !== 'error';
 }
 
-/** The last iteration's message, where it calls no tool. */
+/** The last iteration's message, where it calls no tool and was taken for an answer. */
 export function answerOf(turn: readonly Msg[]): Msg | undefined {
   const last = turn.findLast(({ role }) => role === 'assistant' || role === 'tool');
-  return last?.role === 'assistant' && !toolUsesOf(last).length ? last : undefined;
+  return last?.role === 'assistant' && !toolUsesOf(last).length && !last.metadata?.['correction'] ? last : undefined;
 }

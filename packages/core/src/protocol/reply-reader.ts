@@ -71,7 +71,7 @@ export class ReplyReader {
       this.#add(answer, pieces);
       scan = this.#scanner!.end();
     }
-    if (scan.rest) pieces.push({ type: 'text', text: scan.rest });
+    if (scan.rest) give(pieces, { type: 'text', text: scan.rest });
     return { pieces, scan };
   }
 
@@ -85,12 +85,12 @@ export class ReplyReader {
     if (!text) return;
     this.text += text;
     const words = this.#scanner ? this.#scanner.push(text) : text;
-    if (words) out.push({ type: 'text', text: words });
+    if (words) give(out, { type: 'text', text: words });
   }
 
   #think(text: string, out: TextPiece[]): void {
     this.thinking += text;
-    out.push({ type: 'thinking', block: this.#blocks, text });
+    give(out, { type: 'thinking', block: this.#blocks, text });
   }
 
   #begin(): void {
@@ -110,6 +110,14 @@ export class ReplyReader {
     }
     this.#isThinking = false;
   }
+}
+
+/** Neighbours of one kind become one piece. */
+function give(out: TextPiece[], piece: Exclude<TextPiece, { type: 'retract' }>): void {
+  const last = out.at(-1);
+  const goesOn = piece.type === 'text' ? last?.type === 'text' : last?.type === 'thinking' && last.block === piece.block;
+  if (goesOn) out[out.length - 1] = { ...piece, text: (last as typeof piece).text + piece.text };
+  else out.push(piece);
 }
 
 const nothing: Scan = { rest: '', calls: [], problem: undefined };

@@ -27,12 +27,14 @@ export interface UiMessage {
 
 /**
  * A conversation as `useChat` shows it: all that answers one user message is one assistant message, with a `step-start` for each
- * of the model's replies and the tools' results in the calls they belong to. System messages are left out.
+ * of the model's replies and the tools' results in the calls they belong to. System messages are left out, and replies that were
+ * corrected with their corrections.
  */
 export function toUiMessages(messages: readonly Msg[]): UiMessage[] {
   const results = new Map(messages.flatMap(toolResultsOf).map((result) => [result.toolUseId, result]));
   const shown: UiMessage[] = [];
   for (const message of messages) {
+    if (message.metadata?.['correction']) continue;
     if (message.role === 'user')
       shown.push({ id: message.id, role: 'user', parts: message.content.flatMap((block) => toPart(block, results)) });
     if (message.role !== 'assistant') continue;

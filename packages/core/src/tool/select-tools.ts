@@ -102,9 +102,12 @@ function lastOf(messages: readonly Msg[]): Msg | undefined {
   return messages.findLast(({ role }) => role === 'user');
 }
 
-/** What a user said last: what the loop tells the model in the user's place, as of a value that does not fit, has no mark of a run. */
+/**
+ * What a user said last: what the model is told in the user's place, as of a value that does not fit, has no mark of a run, or that of a
+ * correction.
+ */
 function askedIn(view: readonly Msg[]): Msg | undefined {
-  return view.findLast(({ role, metadata }) => role === 'user' && metadata?.['runId']) ?? lastOf(view);
+  return view.findLast(({ role, metadata }) => role === 'user' && metadata?.['runId'] && !metadata['correction']) ?? lastOf(view);
 }
 
 /** Chooses anew where the question or the tools are others than before. An abort leaves it as it is: no request follows. */

@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import { ReplyReader } from './reply-reader.ts';
+
+const call = '{"tool_name":"a","arguments":{}}';
+
+/** What each character lets go. */
+function releases(text: string): readonly (readonly [string, string])[] {
+  const reader = new ReplyReader(true);
+  return [...text].flatMap((c) => {
+    const said = reader.push(c).map((piece) => (piece.type === 'text' ? piece.text : `<${piece.type}>`));
+    return said.length ? [[c, said.join('')] as const] : [];
+  });
+}
+
+test('words go at once, white space with the word behind it', () => {
+  expect(releases('a  b\n')).toEqual([
+    ['a', 'a'],
+    ['b', '  b'],
+  ]);
+});
+
+test.each<readonly [string, string, string]>([
+  ['{ return', 'r', '{ r'],
+  ['{"a":1} x', '}', '{"a":1}'],
+  ['{"a": b', 'b', '{"a": b'],
+  ['[1]', '1', '[1'],
+  ['[{"a":1}, 2]', '}', '[{"a":1}'],
+  ['``x', 'x', '``x'],
+  ['```python\n', 'p', '```p'],
+  ['```json\nx', 'x', '```json\nx'],
+  ['```json\n{"a":1}', '}', '```json\n{"a":1}'],
+  ['<b>', 'b', '<b'],
+  ["{'foo", 'f', "{'f"],
+  ['{"a":1,"arguments":2}', '}', '{"a":1,"arguments":2}'],
+])('%s is held back until it can be no call', (text, c, released) => {
+  expect(releases(text)[0]).toEqual([c, released]);
+});
+
+test.each([call, `\n\`\`\`json\n[${call}]\n\`\`\`\nDone.`, '{"tool_name": oops, "arguments"', '{"think": "x'])(
+  'of the call %s nothing goes',
+  (text) => {
+    expect(releases(text)).toEqual([]);
+  },
+);
+
+test('thinking goes at once, without what may be its end', () => {
+  const reader = new ReplyReader(true);
+  expect(reader.push('<thi')).toEqual([]);
+  expect(reader.push('nk>so </th')).toEqual([{ type: 'thinking', block: 1, text: 'so ' }]);
+  expect(reader.push('ere</think')).toEqual([{ type: 'thinking', block: 1, text: '</there' }]);
+  expect(reader.push('>\n 4')).toEqual([{ type: 'text', text: '4' }]);
+  expect([reader.text, reader.thinking]).toEqual(['4', 'so </there']);
+});
+
+test('an end without a beginning takes back what was said', () => {
+  const reader = new ReplyReader(true);
+  expect(reader.push('I ask')).toEqual([{ type: 'text', text: 'I ask' }]);
+  expect(reader.push('</think>Hi')).toEqual([
+    { type: 'retract' },
+    { type: 'thinking', block: 1, text: 'I ask' },
+    { type: 'text', text: 'Hi' },
+  ]);
+});
+
+test('where there are no calls to look for, JSON is words', () => {
+  const reader = new ReplyReader(false);
+  expect(reader.push(call)).toEqual([{ type: 'text', text: call }]);
+  expect(reader.end().scan.calls).toEqual([]);
+});
+
+test.each(['word ', '{"a":', '{"tool_name":"', '`', '<', "{'", '[{"a":1},', '</think>a', call])(
+  'a long reply of %s comes one character at a time',
+  (part) => {
+    const reader = new ReplyReader(true);
+    const text = part.repeat(100_000 / part.length);
+    let given = '';
+    for (const c of text) for (const piece of reader.push(c)) given += piece.type === 'text' ? piece.text : '';
+    for (const piece of reader.end().pieces) given += piece.type === 'text' ? piece.text : '';
+    expect(given.length).toBeLessThanOrEqual(text.length);
+  },
+);
