@@ -195,8 +195,8 @@ test('text is given out while it comes, and held back while it may be a call', a
 });
 
 test('an interrupt in a reply that is held back keeps what was released alone', async () => {
-  const { agent } = setUp([{ text: 'I look. {"tool_name": "add", ', hang: true }, 'fine']);
-  agent.addHook({ on: { 'reasoning-chunk': ({ delta }) => void (delta.includes('look') && setTimeout(() => agent.interrupt())) } });
+  const interrupted = (): Promise<never> => (agent.interrupt(), new Promise(() => {}));
+  const { agent } = setUp([[{ text: 'I look. {"tool_name": "add", ' }, { wait: interrupted }], 'fine']);
   const result = await agent.call('go');
   expect(result.reason).toBe('interrupted');
   expect(told(await agent.messages())).toEqual(['user: go', 'assistant: I look.', `assistant: ${result.text}`]);
@@ -308,7 +308,7 @@ test('what a parser or reflect throws fails the call', async () => {
 
 test('reflect does not keep an interrupt waiting', async () => {
   const { agent } = setUp(['one', 'two'], {
-    protocol: { reflect: () => (setTimeout(() => agent.interrupt()), new Promise<never>(() => {})) },
+    protocol: { reflect: () => (agent.interrupt(), new Promise<never>(() => {})) },
   });
   expect(await agent.call('go')).toMatchObject({ reason: 'interrupted' });
 });
