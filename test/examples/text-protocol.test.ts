@@ -57,10 +57,10 @@ test('a model without tool calling', async () => {
   const lines = new ScriptedModel(['ADD 2 40', 'TBD', '42'], { features });
   // #region text-protocol-options
   const protocol = textToolCalls({
-    parse: (reply, { tools }, fallback) => {
+    parse: (reply, { tools }, otherwise) => {
       const [, a, b] = /^ADD (\d+) (\d+)$/.exec(reply) ?? [];
       if (a && tools.length) return { type: 'calls', calls: [{ name: 'add', arguments: { a: Number(a), b: Number(b) } }] };
-      return fallback(reply);
+      return otherwise(reply);
     },
     reflect: async (reply) => refuseEmpty(reply) ?? (reply.includes('TBD') ? 'Leave nothing open.' : undefined),
     parallel: false, // one call a reply

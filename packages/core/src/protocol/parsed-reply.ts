@@ -1,3 +1,4 @@
+import type { Awaitable } from '../hook/hook.ts';
 import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
@@ -31,3 +32,9 @@ export interface ReplyContext {
   /** Raised when the call is aborted or interrupted. */
   readonly signal: AbortSignal;
 }
+
+/** What a reply's text, without its thinking, means. `fallback` is the default parser. */
+export type ParseReply = (reply: string, context: ReplyContext, fallback: (reply: string) => ParsedReply) => Awaitable<ParsedReply>;
+
+/** What to tell the model in place of taking its answer; nothing: the answer stands. */
+export type Reflect = (reply: string, context: ReplyContext) => Awaitable<string | null | undefined | void>;

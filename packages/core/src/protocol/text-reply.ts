@@ -33,6 +33,7 @@ export class TextReply {
   #words = '';
   /** Whether the provider made calls of its own of it. */
   callsNatively = false;
+  hasMedia = false;
   finish: Finish | undefined;
 
   constructor(options: TextReplyOptions) {
@@ -57,6 +58,7 @@ export class TextReply {
       else if (delta.type === 'reset') this.#begin(delta, out);
       else {
         this.callsNatively ||= delta.type === 'tool-input';
+        this.hasMedia ||= delta.type === 'file';
         if (delta.type === 'thinking') this.#thoughts += delta.delta;
         this.#pass(delta, out);
       }
@@ -84,7 +86,7 @@ export class TextReply {
     const ties = text === this.#raw && text ? this.#ties : {};
     if (rest || Object.keys(ties).length) out.push({ type: 'text', id: block, delta: rest, ...ties });
     for (const [index, call] of calls.entries()) {
-      const delta = call.arguments === undefined ? '' : JSON.stringify(call.arguments);
+      const delta = JSON.stringify(call.arguments) ?? '';
       out.push({ type: 'tool-input', index, name: call.name, delta });
     }
     return out;
@@ -137,7 +139,7 @@ export class TextReply {
     this.#lastId = this.finish = undefined;
     this.#ties = {};
     this.#retracted = 0;
-    this.callsNatively = false;
+    this.callsNatively = this.hasMedia = false;
     out.push(reset);
   }
 }

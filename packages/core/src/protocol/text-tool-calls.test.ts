@@ -288,7 +288,8 @@ test.each([
   [{ parse: () => ({ type: 'call' }) as never }, 'type must be answer|calls|invalid'],
   [{ parse: () => ({ type: 'answer' }) as never }, 'text must be string'],
   [{ parse: () => ({ type: 'calls', calls: [{}] }) as never }, 'name must be string'],
-  [{ reflect: () => 7 as never }, 'reflect must give a text'],
+  [{ reflect: () => 7 as never }, 'reflect: gives must be string'],
+  [{ parse: () => ({ type: 'calls', calls: [{ name: 'x', arguments: 1n }] }) as never }, 'have no JSON form'],
   [{ prompt: () => 7 as never }, 'prompt must give a text'],
 ] as const)('what is no reply is refused: %o', async (protocol, message) => {
   const { agent } = setUp(['one'], { protocol });
@@ -301,9 +302,12 @@ test('options of the wrong kind are refused', () => {
   }
 });
 
-test('what a parser or reflect throws fails the call', async () => {
-  const { agent } = setUp(['one'], { protocol: { reflect: () => Promise.reject(new Error('down')) } });
-  await expect(agent.call('go')).rejects.toMatchObject({ message: 'down' });
+test('what a parser or reflect throws fails the call; the reply is counted', async () => {
+  for (const protocol of [{ reflect: () => Promise.reject(new Error('down')) }, { parse: () => Promise.reject(new Error('down')) }]) {
+    const { agent } = setUp(['one'], { protocol });
+    const failed = await agent.call('go', { throwOnError: false });
+    expect(failed).toMatchObject({ reason: 'error', error: { message: 'down' }, usage: { inputTokens: 10 } });
+  }
 });
 
 test('reflect does not keep an interrupt waiting', async () => {
@@ -418,6 +422,16 @@ test('thoughts, media and ties of the provider pass; several texts are one', asy
     { type: 'text', text: 'a\nb', ...tie },
     { type: 'image', source: { type: 'base64', mediaType: 'image/png', data: 'AA' } },
   ]);
+});
+
+test('a picture is an answer', async () => {
+  const { agent } = setUp([{ deltas: [[{ type: 'file', mediaType: 'image/png', data: 'AA' }]] }]);
+  expect(await agent.call('go')).toMatchObject({ reason: 'stop', message: { content: [{ type: 'image' }] } });
+});
+
+test('a blank word of reflect lets an answer stand', async () => {
+  const { agent } = setUp(['one'], { protocol: { reflect: () => '' } });
+  expect(await agent.call('go')).toMatchObject({ text: 'one', iterations: 1 });
 });
 
 test('a retry takes a begun reply back, inside and outside', async () => {

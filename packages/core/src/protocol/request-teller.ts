@@ -1,0 +1,41 @@
+import { AgentError } from '../error/agent-error.ts';
+import { createMessage } from '../message/create-message.ts';
+import type { Msg } from '../message/msg.ts';
+import type { ModelFeatures, ModelRequest, ToolSchema } from '../model/chat-model.ts';
+import { TextHistory } from './text-history.ts';
+import { describeTools, type ToolsPromptContext } from './tools-prompt.ts';
+
+interface TellerOptions extends Pick<ToolsPromptContext, 'parallel'> {
+  readonly media: ModelFeatures['media'];
+  readonly prompt: (context: ToolsPromptContext) => string;
+}
+
+/** Makes the request that the model gets. */
+export function requestTeller({ media, parallel, prompt }: TellerOptions): (request: ModelRequest) => ModelRequest {
+  const history = new TextHistory(media);
+  const described = new WeakMap<ToolSchema, string>();
+  let known: { readonly before: Msg | undefined; readonly text: string; readonly message: Msg } | undefined;
+  return (request) => {
+    const { toolChoice = 'auto', ...rest } = request;
+    const messages = history.render(request.messages);
+    if (!offersTools(request) || toolChoice === 'none') return { ...rest, messages, tools: [] };
+    const { tools } = request;
+    const text = prompt({ tools, toolsText: describeTools(tools, described), parallel, toolChoice });
+    if (typeof text !== 'string') throw new AgentError('CONFIGURATION', 'textToolCalls(): prompt must give a text.');
+    const before = messages[0]?.role === 'system' ? messages[0] : undefined;
+    // The same object each time: its wire form is cached on it.
+    if (known?.before !== before || known?.text !== text) known = { before, text, message: withText(before, text) };
+    return { ...rest, messages: [known!.message, ...messages.slice(before ? 1 : 0)], tools: [] };
+  };
+}
+
+/** Models that take but one system message get but one. */
+function withText(system: Msg | undefined, text: string): Msg {
+  if (!system) return createMessage('system', text, { id: 'tools' });
+  return { ...system, content: [...system.content, { type: 'text', text: `\n${text}` }] };
+}
+
+/** Whether a request lets the model call tools. */
+export function offersTools({ tools, toolChoice }: ModelRequest): boolean {
+  return tools.length > 0 && toolChoice !== 'none';
+}
