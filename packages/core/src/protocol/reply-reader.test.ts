@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { randomOf } from '../testing/random-of.ts';
+import { parseToolCalls } from './parse-tool-calls.ts';
 import { ReplyReader } from './reply-reader.ts';
 
 const call = '{"tool_name":"a","arguments":{}}';
@@ -79,3 +81,61 @@ test.each(['word ', '{"a":', '{"tool_name":"', '`', '<', "{'", '[{"a":1},', '</t
     expect(given.length).toBeLessThanOrEqual(text.length);
   },
 );
+
+const parts = [
+  '<think>',
+  '</think>',
+  '<',
+  'think>',
+  '{',
+  '}',
+  '[',
+  ']',
+  '"',
+  '\\',
+  ':',
+  ',',
+  '"tool_name"',
+  '"arguments"',
+  "'",
+  'tool_name',
+  '`',
+  '```',
+  '```json\n',
+  '\n',
+  ' ',
+  'x',
+  '1',
+  'Tool [a] execution result:',
+  '{"a":1}',
+  '🙂',
+  'json',
+  '{"think":"',
+  'true',
+  call,
+];
+
+/** All that a reader makes of a text that comes in pieces. */
+function readAll(pieces: readonly string[]) {
+  const reader = new ReplyReader(true);
+  let words = '';
+  const given = pieces.flatMap((piece) => reader.push(piece));
+  const { pieces: last, scan } = reader.end();
+  for (const piece of [...given, ...last]) words = piece.type === 'text' ? words + piece.text : piece.type === 'retract' ? '' : words;
+  return { words, text: reader.text, thinking: reader.thinking, calls: scan.calls, problem: scan.problem };
+}
+
+test('how a reply is cut makes no difference, and an answer loses nothing', () => {
+  const random = randomOf(5);
+  const below = (n: number): number => Math.floor(random() * n);
+  for (let round = 0; round < 3000; round++) {
+    const reply = Array.from({ length: 1 + below(12) }, () => parts[below(parts.length)]!).join('');
+    const whole = readAll([reply]);
+    const cut = below(reply.length);
+    expect(readAll(reply.split('')), reply).toEqual(whole);
+    expect(readAll([reply.slice(0, cut), reply.slice(cut)]), reply).toEqual(whole);
+    if (parseToolCalls(reply).type !== 'answer') continue;
+    expect(whole.words, reply).toBe(whole.text);
+    if (!reply.includes('think>')) expect(whole.text).toBe(reply);
+  }
+});
