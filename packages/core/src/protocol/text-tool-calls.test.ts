@@ -7,7 +7,9 @@ import { ReActAgent } from '../agent/react-agent.ts';
 import { structured } from '../agent/structured.ts';
 import { answersOnly, successfulTurns } from '../context/history-views.ts';
 import { outputGuards } from '../guard/output-guards.ts';
+import { multiAgent } from '../formatter/multi-agent.ts';
 import type { AgentEvent } from '../hook/agent-event.ts';
+import { userMessage } from '../message/create-message.ts';
 import { textOf, toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ModelDelta } from '../model/chat-model.ts';
@@ -432,6 +434,50 @@ test('a picture is an answer', async () => {
 test('a blank word of reflect lets an answer stand', async () => {
   const { agent } = setUp(['one'], { protocol: { reflect: () => '' } });
   expect(await agent.call('go')).toMatchObject({ text: 'one', iterations: 1 });
+});
+
+test('what is taken back is told again without what was no text, and not without end', async () => {
+  const deltas: ModelDelta[][] = [
+    [{ type: 'thinking', id: 'x', delta: 'Hm' }],
+    ['<think>a</think>b', '</think>', 'c', ...Array.from({ length: 20 }, () => '</think>d')].map((delta) => ({
+      type: 'text',
+      id: 't',
+      delta,
+    })),
+  ];
+  const { agent } = setUp([{ deltas }]);
+  const events = await eventsOf(agent);
+  const { result } = events.at(-1) as Extract<AgentEvent, { type: 'run-end' }>;
+  const thoughts = ['Hm', 'a', 'b', 'c', ...Array.from({ length: 19 }, () => 'd')];
+  expect(result.message.content).toEqual([...thoughts.map((thinking) => ({ type: 'thinking', thinking })), { type: 'text', text: 'd' }]);
+  expect(events.filter(({ type }) => type === 'step-reset')).toHaveLength(2);
+  expect(shown(events)).toBe('d');
+});
+
+test('what ties a text to its provider goes with a text that becomes a call', async () => {
+  const { agent } = setUp([{ deltas: [[{ type: 'text', id: 't', delta: sum, providerMetadata: { p: 1 } }]] }, 'three']);
+  await agent.call('go');
+  expect((await agent.messages())[1]!.content.map(({ type }) => type)).toEqual(['tool_use']);
+});
+
+test('a model of several agents keeps calls and results apart from what was said', async () => {
+  const inner = new ScriptedModel([sum, 'three'], { features: { tools: false } });
+  const agent = new ReActAgent({ name: 'a', model: multiAgent(inner), tools: [add], extensions: [textToolCalls()] });
+  await agent.call('go');
+  expect(told(inner.requests[1]!.messages.slice(2))).toEqual([`assistant: ${fenced(sum)}`, 'user: Tool [add] execution result: 3']);
+});
+
+test('a hook may correct in its own words', async () => {
+  const { agent, model } = setUp(['{"tool_name":"x"}', 'fine']);
+  agent.addHook({
+    on: {
+      'post-reasoning': ({ message }, { gotoReasoning }) => {
+        if (message.metadata?.['invalidReply']) gotoReasoning([userMessage('Again.')]);
+      },
+    },
+  });
+  await agent.call('go');
+  expect(told(model.requests[1]!.messages.slice(1))).toEqual(['user: go', 'user: Again.']);
 });
 
 test('a retry takes a begun reply back, inside and outside', async () => {
