@@ -44,6 +44,8 @@ export type { TokenRatios, WindowOptions } from './context/request-meter.ts';
 export { summarizeHistory } from './context/summarize-history.ts';
 export type { HistorySummarizer, SummarizeHistoryOptions } from './context/summarize-history.ts';
 export type { SummaryStore } from './context/summary-state.ts';
+export { weightedHistory } from './context/weighted-history.ts';
+export type { WeightedHistoryOptions } from './context/weighted-history.ts';
 export { twoPhaseTrim } from './context/two-phase-trim.ts';
 export type { Trimmed, TrimOptions } from './context/two-phase-trim.ts';
 export { AgentError, messageOf } from './error/agent-error.ts';

@@ -15,6 +15,7 @@ import { fitContext } from './fit-context.ts';
 import { answersOnly, lastTurns, successfulTurns } from './history-views.ts';
 import { summarizeHistory } from './summarize-history.ts';
 import { turnsOf } from './turns.ts';
+import { weightedHistory } from './weighted-history.ts';
 
 const seeds = Array.from({ length: 400 }, (_, seed) => seed);
 const ids = (messages: readonly Msg[]): readonly string[] => messages.map(({ id }) => id);
@@ -100,8 +101,10 @@ const views: readonly (readonly [string, () => ContextPolicy])[] = [
   ['successfulTurns', successfulTurns],
   ['lastTurns', () => lastTurns(2)],
   ['answersOnly', answersOnly],
+  ['weightedHistory', () => weightedHistory({ max: 1000 })],
+  ['weightedHistory by tokens', () => weightedHistory({ max: 300, unit: 'tokens', shortWeight: 1, reactWeight: 3 })],
   ['clearToolResults', () => clearToolResults({ keep: 2, every: 1, exclude: ['kept'] })],
-  ['all of them', () => chain(successfulTurns(), lastTurns(3), clearToolResults({ keep: 0 }), answersOnly())],
+  ['all of them', () => chain(successfulTurns(), lastTurns(3), clearToolResults({ keep: 0 }), weightedHistory(), answersOnly())],
 ];
 
 test.each(views)('%s: the laws hold, and the current turn is whole', async (name, policy) => {
@@ -132,7 +135,12 @@ test('a request that grows by one message at a time gives what each would give b
   for (const seed of seeds.slice(0, 50)) {
     const request = randomRequest(seed);
     const prompt = request.messages.findIndex(({ id }) => id === request.promptId);
-    const once = (): readonly ContextPolicy[] => [fitContext({ window: 500, reserveOutput: 0 }), answersOnly(), clearToolResults()];
+    const once = (): readonly ContextPolicy[] => [
+      fitContext({ window: 500, reserveOutput: 0 }),
+      answersOnly(),
+      weightedHistory({ max: 999 }),
+      clearToolResults(),
+    ];
     const grown = once();
     for (let length = prompt + 1; length <= request.messages.length; length++) {
       const part = { ...request, messages: request.messages.slice(0, length) };

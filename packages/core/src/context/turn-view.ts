@@ -1,0 +1,68 @@
+import type { ContentBlock } from '../message/content-block.ts';
+import type { Msg } from '../message/msg.ts';
+import { arc } from '../tokens/arc-profile.ts';
+import type { ContextPolicy } from './context-policy.ts';
+import { requestCounter } from './request-counter.ts';
+import { headOf } from './request-head.ts';
+import { turnsOf } from './turns.ts';
+
+export type Turn = readonly Msg[];
+
+interface Split {
+  readonly promptId: string | undefined;
+  /** What came before the current turn, and what of it is shown: the same list where that is all. */
+  readonly past: Turn;
+  readonly shown: Turn;
+}
+
+/** A policy over the turns of earlier calls. What stands before the history, and the current turn, stay whole. */
+export function turnView(view: (turns: readonly Turn[]) => readonly Turn[]): ContextPolicy {
+  const countGiven = requestCounter(arc);
+  const countShown = requestCounter(arc);
+  let last: Split | undefined;
+
+  // While a call goes on, what came before it stays as it is.
+  const split = (messages: Turn, start: number, promptId: string | undefined): Split => {
+    if (promptId !== undefined && last?.promptId === promptId && standsAt(messages, start, last.past)) return last;
+    const turns = turnsOf(messages.slice(start));
+    const current = turns.findLastIndex((turn) => turn.some(({ id }) => id === promptId));
+    const earlier = turns.slice(0, current < 0 ? -1 : current);
+    const past = earlier.flat();
+    const shown = view(earlier).flat();
+    return (last = { promptId, past, shown: shown.length === past.length && standsAt(past, 0, shown) ? past : shown });
+  };
+
+  return (request) => {
+    const { messages, promptId } = request;
+    const start = headOf(request);
+    const { past, shown } = split(messages, start, promptId);
+    const before = countGiven(request);
+    if (shown === past) return { messages, removed: 0, before, after: before };
+    const fitted = [...messages.slice(0, start), ...shown, ...messages.slice(start + past.length)];
+    return { messages: fitted, removed: past.length - shown.length, before, after: countShown({ ...request, messages: fitted }) };
+  };
+}
+
+/** Gives messages with those of their blocks alone that are shown; none where there is no such block. */
+export type PartOf = (message: Msg, isShown: (block: ContentBlock) => boolean) => readonly Msg[];
+
+/** The same object each time: counts and the wire form are cached on it. For one choice of blocks a message. */
+export function messageParts(): PartOf {
+  const parts = new WeakMap<Msg, Msg>();
+  return (message, isShown) => {
+    const content = message.content.filter(isShown);
+    if (!content.length) return [];
+    if (content.length === message.content.length) return [message];
+    if (!parts.has(message)) parts.set(message, { ...message, content });
+    return [parts.get(message)!];
+  };
+}
+
+export function isText({ type }: ContentBlock): boolean {
+  return type === 'text';
+}
+
+function standsAt(messages: Turn, start: number, part: Turn): boolean {
+  for (let i = 0; i < part.length; i++) if (messages[start + i] !== part[i]) return false;
+  return true;
+}

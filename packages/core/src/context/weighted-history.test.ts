@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'vitest';
+import vectors from '../../../../test/fixtures/golden/oxygent-history.json?raw';
+import { ReActAgent } from '../agent/react-agent.ts';
+import { assistantMessage, createMessage, userMessage } from '../message/create-message.ts';
+import { textOf } from '../message/message-text.ts';
+import type { Msg, Role } from '../message/msg.ts';
+import { ScriptedModel } from '../testing/scripted-model.ts';
+import { arc } from '../tokens/arc-profile.ts';
+import { tool } from '../tool/tool.ts';
+import { chain } from './chain.ts';
+import type { FittedContext } from './context-policy.ts';
+import { lastTurns } from './history-views.ts';
+import { weightedHistory, type WeightedHistoryOptions } from './weighted-history.ts';
+
+interface GoldenMessage {
+  readonly role: 'user' | 'assistant';
+  readonly content: string;
+}
+
+interface Golden {
+  readonly rows: readonly { readonly query: string; readonly answer: string; readonly react_memory: readonly GoldenMessage[] }[];
+  readonly memoryMaxTokens: number;
+  readonly weightShort: number;
+  readonly weightReact: number;
+  readonly messages: readonly (readonly [role: Role, text: string])[];
+}
+
+const golden: readonly Golden[] = JSON.parse(vectors);
+
+type Lines = readonly (readonly [role: Role, text: string])[];
+
+/** A turn of each row, all messages of a turn marked with its run, as in a log. */
+function logOf(rows: Golden['rows']): readonly Msg[] {
+  return rows.flatMap(({ query, answer, react_memory: steps }, row) =>
+    [{ role: 'user' as const, content: query }, ...steps, { role: 'assistant' as const, content: answer }].map(({ role, content }) =>
+      createMessage(role, content, { ...(role === 'user' && { metadata: { runId: `run${row}` } }) }),
+    ),
+  );
+}
+
+function shown(history: readonly Msg[], options?: WeightedHistoryOptions): Lines {
+  const prompt = userMessage('now', { metadata: { runId: 'current' } });
+  const messages = [...history, prompt];
+  const fitted = weightedHistory(options)({ messages, promptId: prompt.id, tools: [] }) as FittedContext;
+  expect(fitted.messages.at(-1)).toBe(prompt);
+  expect(fitted.removed).toBe(messages.length - fitted.messages.length);
+  return fitted.messages.slice(0, -1).map((message) => [message.role, textOf(message)]);
+}
+
+const rows = golden[0]!.rows;
+
+describe('OxyGent', () => {
+  test('there are vectors of many caps and both weights', () => {
+    expect(golden).toHaveLength(17);
+    expect(new Set(golden.map(({ memoryMaxTokens }) => memoryMaxTokens)).size).toBe(11);
+  });
+
+  test.for(golden)('cap $memoryMaxTokens, weights $weightShort and $weightReact', (vector) => {
+    const { memoryMaxTokens: max, weightShort: shortWeight, weightReact: reactWeight, messages } = vector;
+    expect(shown(logOf(vector.rows), { max, shortWeight, reactWeight, reference: true })).toEqual(messages);
+  });
+
+  test('a step whose question went stands under the question before it', () => {
+    const orphan = shown(logOf(rows), {
+      max: 12,
+      order: (place) => (place === 1 ? 9 : place === 9 ? 8 : 0),
+      reactWeight: 5,
+      reference: true,
+    });
+    expect(orphan.map(([, text]) => text)).toEqual(['q0', 'c2.2', 'o2.2', 'a0']);
+  });
+
+  test('the default cap is 24 800 code points, and an order that favours the oldest keeps these', () => {
+    const pair = (n: number, length: number): Golden['rows'][number] => ({
+      query: '🦊'.repeat(length),
+      answer: String(n),
+      react_memory: [],
+    });
+    const log = logOf([pair(1, 12_399), pair(2, 12_399)]);
+    expect(shown(log, { reference: true })).toHaveLength(4);
+    expect(shown(logOf([pair(1, 12_400), pair(2, 12_399)]), { reference: true }).map(([, text]) => text.slice(0, 2))).toEqual(['🦊', '2']);
+    const oldest = shown(logOf(rows), { max: 4, order: (place) => 1 / place, reference: true });
+    expect(oldest.map(([, text]) => text)).toEqual(['q0', 'a0']);
+  });
+});
+
+test('by default a piece without room is passed over, and a step comes with its own question', () => {
+  const lines = (options: WeightedHistoryOptions): string =>
+    shown(logOf(rows), options)
+      .map(([, text]) => text)
+      .join(' ');
+  expect(lines({ max: 8, shortWeight: 1, reactWeight: 5 })).toBe('q1 a1 q2 a2');
+  expect(lines({ max: 12, shortWeight: 1, reactWeight: 5 })).toBe('q2 c2.2 o2.2 a2');
+  expect(lines({ max: 12 })).toBe('q0 a0 q1 a1 q2 a2');
+  expect(lines({ max: 0 })).toBe('');
+  expect(lines({ reactWeight: 0, shortWeight: 0 })).toBe(logOf(rows).map(textOf).join(' '));
+  const long = logOf([rows[0]!, { query: 'x'.repeat(100), answer: 'y', react_memory: [] }, rows[2]!]);
+  expect(
+    shown(long, { max: 24 })
+      .map(([, text]) => text)
+      .join(' '),
+  ).toBe('q0 a0 q2 c2.1 o2.1 c2.2 o2.2 a2');
+});
+
+test('tokens instead of characters, by a profile', () => {
+  const doubled = { ...arc, countText: () => 1, perMessage: 1 };
+  const lines = (max: number): number => shown(logOf(rows), { max, unit: 'tokens', profile: doubled }).length;
+  expect([lines(3), lines(4), lines(8), lines(16), lines(36)]).toEqual([0, 2, 4, 8, 18]);
+  const both = 2 * (arc.perMessage + arc.countText('q0'));
+  expect([both - 1, both].map((max) => shown(logOf(rows), { max: Math.ceil(max), unit: 'tokens' }).length)).toEqual([0, 2]);
+});
+
+test('in an agent: calls stay with their results, answers come without thinking, the current turn is whole', async () => {
+  const look = tool({ name: 'look', description: '', input: { type: 'object' }, execute: () => 'found '.repeat(30) });
+  const call = { toolCalls: [{ name: 'look' }, { name: 'look' }] };
+  const model = new ScriptedModel([call, { thinking: 'so', text: 'One.' }, call, 'Two.', call, call, 'Three.']);
+  const context = weightedHistory({ max: 420, order: (place) => place });
+  const agent = new ReActAgent({ name: 'a', model, tools: [look], context });
+  for (const question of ['first', 'second', 'third']) await agent.call(question);
+  const last = model.requests.at(-1)!.messages.map(({ role, content }) => `${role} ${content.map(({ type }) => type).join('+')}`);
+  const round = ['assistant tool_use+tool_use', 'tool tool_result', 'tool tool_result'];
+  expect(last).toEqual(['user text', 'assistant text', 'user text', ...round, 'assistant text', 'user text', ...round, ...round]);
+});
+
+test('the same messages are shown as a call goes on, as the same objects', async () => {
+  const look = tool({ name: 'look', description: '', input: { type: 'object' }, execute: () => 'found' });
+  const model = new ScriptedModel([{ thinking: 'so', text: 'One.' }, { toolCalls: [{ name: 'look' }] }, 'Two.']);
+  const agent = new ReActAgent({ name: 'a', model, tools: [look], context: chain(lastTurns(10), weightedHistory()) });
+  await agent.call('first');
+  await agent.call('second');
+  const [, before, after] = model.requests;
+  expect(before!.messages).toHaveLength(3);
+  before!.messages.forEach((message, index) => expect(after!.messages[index]).toBe(message));
+});
+
+test('a turn without an answer, one without a question, and what followed an answer', () => {
+  const history = [
+    assistantMessage('Welcome.'),
+    userMessage('asked', { metadata: { runId: '1' } }),
+    userMessage('never answered', { metadata: { runId: '1' } }),
+    userMessage('next', { metadata: { runId: '2' } }),
+    assistantMessage('Answer.'),
+    userMessage('too late', { metadata: { runId: '2' } }),
+  ];
+  expect(shown(history).map(([, text]) => text)).toEqual(history.map(textOf));
+  expect(shown(history, { reference: true }).map(([, text]) => text)).toEqual(history.map(textOf));
+  expect(shown([])).toEqual([]);
+});
+
+test.each<[options: unknown, message: string]>([
+  [{ shortWeight: -1 }, 'shortWeight must be count|?'],
+  [{ order: 1 }, 'order must be function|?'],
+  [{ max: 'all' }, 'max must be count|?'],
+  [{ unit: 'words' }, 'unit must be characters|tokens|?'],
+  [{ profile: arc }, 'it needs unit: "tokens"'],
+  [{ reference: 1 }, 'reference must be boolean|?'],
+  [null, 'weightedHistory() must be object'],
+])('bad options %j', (options, message) => {
+  const error = expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(message) });
+  expect(() => weightedHistory(options as WeightedHistoryOptions)).toThrow(error);
+});
+
+test('an order that gives no number', () => {
+  for (const value of [NaN, undefined, Infinity, '1']) {
+    expect(() => shown(logOf(rows), { order: () => value as number })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  }
+});
