@@ -1,3 +1,5 @@
+export { answerFromObservations } from './agent/answer-from-observations.ts';
+export type { AnswerFromObservationsOptions } from './agent/answer-from-observations.ts';
 export { agentTool } from './agent/agent-tool.ts';
 export type { AgentToolOptions, ChildAgent, ChildFactory, ChildSession } from './agent/agent-tool.ts';
 export { ReActAgent } from './agent/react-agent.ts';

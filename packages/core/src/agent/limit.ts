@@ -1,6 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import type { EventBatch } from '../hook/agent-event.ts';
+import type { Msg } from '../message/msg.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import { fitRequest } from './fit-request.ts';
 import { readReply, type Reply } from './read-reply.ts';
@@ -19,23 +20,27 @@ export function summarize(options: SummarizeOptions = {}): OnLimit {
   checkFields('CONFIGURATION', 'summarize()', options, 'prompt:string|?');
   const { prompt = 'Your steps are used up. Answer now from what you have found.' } = options;
   return async function* (run) {
-    const reply = yield* askAtLimit(run, prompt);
-    if (reply.type === 'cut') return reply;
-    // Some models call tools that they were not offered; a closing message with open calls would make the history invalid.
-    const content = reply.message.content.filter((block) => block.type !== 'tool_use');
-    if (!content.length) throw new AgentError('MODEL_BAD_RESPONSE', 'The model gave no answer.');
-    return { type: 'whole', message: yield* run.revise('post-summary', { ...reply.message, content }) };
+    return yield* answerAtLimit(run, [...(yield* fitRequest(run)), run.message('user', prompt)]);
   };
 }
 
-/** One request beyond the iterations, without tools, with a question that is not stored. */
+/** Asks once more; the closing reply as it is stored, without tool calls. */
+export async function* answerAtLimit(run: Run, messages: readonly Msg[]): AsyncGenerator<EventBatch, Reply> {
+  const reply = yield* askAtLimit(run, messages);
+  if (reply.type === 'cut') return reply;
+  // Some models call tools that they were not offered; a closing message with open calls would make the history invalid.
+  const content = reply.message.content.filter((block) => block.type !== 'tool_use');
+  if (!content.length) throw new AgentError('MODEL_BAD_RESPONSE', 'The model gave no answer.');
+  return { type: 'whole', message: yield* run.revise('post-summary', { ...reply.message, content }) };
+}
+
+/** One request beyond the iterations, without tools; what it is made of beside the log is not stored. */
 export async function* askAtLimit(
   run: Run,
-  question: string,
+  messages: readonly Msg[],
   adapt = (request: ModelRequest): ModelRequest => request,
 ): AsyncGenerator<EventBatch, Reply> {
-  const asked = run.message('user', question);
-  const before = await run.modify('pre-summary', { messages: [...(yield* fitRequest(run)), asked] });
+  const before = await run.modify('pre-summary', { messages });
   yield [before];
   const { toolChoice: _toolChoice, ...generate } = run.generate;
   return yield* readReply(run, adapt({ ...generate, messages: before.messages, tools: [] }), 'summary');

@@ -5,6 +5,7 @@ import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import type { Schema, Validation } from '../schema/schema.ts';
+import { fitRequest } from './fit-request.ts';
 import { askAtLimit } from './limit.ts';
 import type { Move } from './move.ts';
 import type { OutputRun } from './output-mode.ts';
@@ -48,7 +49,7 @@ export function promptOutput(run: Run, { schema, attempts, responseSchema, forma
     async *settled(): AsyncGenerator<EventBatch, undefined> {},
     async *onLimit(): AsyncGenerator<EventBatch, Reply> {
       const question = `Your steps are used up. Give your answer now, as ${format.name} alone.`;
-      const reply = yield* askAtLimit(run, question, tell);
+      const reply = yield* askAtLimit(run, [...(yield* fitRequest(run)), run.message('user', question)], tell);
       if (reply.type === 'cut') return reply;
       const content = reply.message.content.filter(({ type }) => type !== 'tool_use');
       const checked = await readText(schema, format, textOf(content));

@@ -6,6 +6,7 @@ import type { ModelRequest, ToolSchema } from '../model/chat-model.ts';
 import type { Schema } from '../schema/schema.ts';
 import { outputToolName } from '../tool/output-tool.ts';
 import type { Tool } from '../tool/tool.ts';
+import { fitRequest } from './fit-request.ts';
 import { askAtLimit } from './limit.ts';
 import type { Move } from './move.ts';
 import type { OutputRun } from './output-mode.ts';
@@ -71,7 +72,8 @@ export function toolOutput(run: Run, spec: OutputSpec): OutputRun {
       return { to: 'finish', reason: 'stop', message, output: found.value };
     },
     async *onLimit(): AsyncGenerator<EventBatch, Reply> {
-      const reply = yield* askAtLimit(run, reminder, (request) => ({ ...request, tools: [schema], ...forced }));
+      const messages = [...(yield* fitRequest(run)), run.message('user', reminder)];
+      const reply = yield* askAtLimit(run, messages, (request) => ({ ...request, tools: [schema], ...forced }));
       if (reply.type === 'cut') return reply;
       const call = toolUsesOf(reply.message).findLast(isOutputCall);
       const checked = call ? await readCall(input, call) : { ok: false as const, issues: [`it was not given to "${outputToolName}"`] };
