@@ -22,6 +22,8 @@ export type { OutputMode, OutputRun } from './agent/output-mode.ts';
 export type { Decision, PendingCall } from './agent/pending-call.ts';
 export { recentQuestions, retrieval } from './agent/retrieval.ts';
 export type { RetrievalCall, RetrievalOptions } from './agent/retrieval-options.ts';
+export { promptVariables } from './agent/prompt-variables.ts';
+export type { PromptVariablesOptions } from './agent/prompt-variables.ts';
 export { AgentStream } from './agent/agent-stream.ts';
 export { RunDriver } from './agent/run-driver.ts';
 export type { RunDriverOptions } from './agent/run-driver.ts';
@@ -97,6 +99,8 @@ export type { MessageContext, MessageOptions } from './message/create-message.ts
 export type { JsonObject, JsonValue } from './message/json.ts';
 export { outputText, textOf, toolResultsOf, toolUsesOf } from './message/message-text.ts';
 export type { Msg, Role } from './message/msg.ts';
+export { renderTemplate } from './message/render-template.ts';
+export type { TemplateOptions, TemplateVariables } from './message/render-template.ts';
 export { parseHistory } from './message/validate-history.ts';
 export { parseMessages } from './message/validate-message.ts';
 export type {

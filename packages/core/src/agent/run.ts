@@ -64,7 +64,7 @@ const isFit: Readonly<Record<string, (value: unknown) => boolean>> = {
 /** One call's state: what its steps read and move on. */
 export class Run {
   readonly id: string;
-  /** An extension may give a run one of its own, before the run begins. */
+  /** The agent's; a `wrapCall` may give the run another before it begins. */
   setup: RunSetup;
   readonly options: CallOptions;
   readonly generate: GenerateOptions;
