@@ -1,5 +1,7 @@
 export { answerFromObservations } from './agent/answer-from-observations.ts';
 export type { AnswerFromObservationsOptions } from './agent/answer-from-observations.ts';
+export { attachment } from './agent/attachment.ts';
+export type { AttachmentOptions } from './agent/attachment.ts';
 export { agentTool } from './agent/agent-tool.ts';
 export type { AgentToolOptions, ChildAgent, ChildFactory, ChildSession } from './agent/agent-tool.ts';
 export { ReActAgent } from './agent/react-agent.ts';

@@ -31,7 +31,7 @@ import type { JsonObject } from '../message/json.ts';
  * - `ABORTED`: the caller's signal was raised.
  * - `STORAGE_QUOTA`: the store is full. `STORAGE_FAILED`: any other failure of the store.
  * - `WORKER_TERMINATED`: the worker is gone. `WORKER_FAILED`: its script could not be loaded or crashed.
- * - `UNAUTHORIZED`, `NOT_FOUND`, `PAYLOAD_TOO_LARGE`: the edge endpoint's refusals.
+ * - `UNAUTHORIZED`, `NOT_FOUND`, `PAYLOAD_TOO_LARGE`: the edge endpoint's refusals; the last one also an attachment that is too large.
  * - `CONFIGURATION`: the library is put together wrongly: an option of the wrong kind, two tools of one name, no value for a token.
  * - `INTERNAL`: anything else; a defect, or an error of a part we do not know.
  */

@@ -1,5 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { JsonObject } from '../message/json.ts';
+import { toBase64 } from '../message/to-base64.ts';
 import type { AiSdkFileData, AiSdkFinishReason, AiSdkPart, AiSdkUsage } from './ai-sdk-contract.ts';
 import { toAgentError } from './ai-sdk-error.ts';
 import type { ModelDelta } from './chat-model.ts';
@@ -105,10 +106,4 @@ function toFile(mediaType: string, data: AiSdkFileData): readonly ModelDelta[] {
   if (data instanceof Uint8Array) return [{ type: 'file', mediaType, data: toBase64(data) }];
   if (data.type === 'data') return toFile(mediaType, data.data);
   return [{ type: 'text', id: `file-${data.url}`, delta: data.url.href }];
-}
-
-function toBase64(bytes: Uint8Array): string {
-  let text = '';
-  for (let start = 0; start < bytes.length; start += 0x2000) text += String.fromCharCode(...bytes.subarray(start, start + 0x2000));
-  return btoa(text);
 }
