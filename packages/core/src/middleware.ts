@@ -43,6 +43,7 @@ export { retry } from './model/retry.ts';
 export type { RetryOptions } from './model/retry.ts';
 export { withStream, wrapModel } from './model/wrap-model.ts';
 export type { ModelMiddleware } from './model/wrap-model.ts';
+export { toolMedia } from './formatter/tool-media.ts';
 export { maskParameters } from './hook/mask-parameters.ts';
 export { jsonlTrace } from './stream/jsonl-trace.ts';
 export type { JsonlTrace, JsonlTraceOptions } from './stream/jsonl-trace.ts';
