@@ -1,4 +1,6 @@
 export { concurrency } from './agent/concurrency-limit.ts';
+export { friendlyErrors } from './agent/friendly-errors.ts';
+export type { FriendlyWords } from './agent/friendly-errors.ts';
 export { humanInTheLoop } from './agent/human-in-the-loop.ts';
 export type { ApprovalRule, HumanInTheLoopOptions, Verdict } from './agent/human-in-the-loop.ts';
 export { evictLargeResults } from './agent/evict-large-results.ts';
@@ -7,6 +9,8 @@ export { metrics } from './agent/metrics.ts';
 export type { ExecutionMetric, Metrics, MetricsOptions, ModelMetric, RunLabels, ToolMetric } from './agent/metrics.ts';
 export { modelCallLimit } from './agent/model-call-limit.ts';
 export type { CallLimitOptions } from './agent/call-limit.ts';
+export { parallelIds } from './agent/parallel-ids.ts';
+export { reactMemory } from './agent/react-memory.ts';
 export { Semaphore } from './agent/semaphore.ts';
 export type { Release, SemaphoreOptions } from './agent/semaphore.ts';
 export { toolCallLimit } from './agent/tool-call-limit.ts';

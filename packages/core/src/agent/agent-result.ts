@@ -43,6 +43,8 @@ export interface AgentResult<T = unknown> {
     readonly retryable: boolean;
     readonly details?: JsonObject | undefined;
   };
+  /** The call's messages between question and answer, where the agent has `reactMemory()`. */
+  readonly reactMemory?: readonly Msg[];
   /** Grows with every record of the session; 0 where the memory has no log. */
   readonly sessionVersion: number;
 }

@@ -102,6 +102,13 @@ test('a resumed call has the observations from before it, and what was said sinc
   expect(textOf(lastAsked().at(-1)!)).toBe(lines.join('\n'));
 });
 
+test('a correction of a reply that could not be read is no question', async () => {
+  const { agent, lastAsked } = setUp(['Done.'], { limits: { iterations: 0 } });
+  const corrected = userMessage('That is no JSON.', { metadata: { correction: 'message' } });
+  await agent.call([userMessage('Go'), corrected]);
+  expect(textOf(lastAsked().at(-1)!)).toBe('Question:\nGo\n\nObservations: none.');
+});
+
 test('it streams, and a reader that cuts it leaves a valid history', async () => {
   const { agent } = setUp([calls('look'), { text: 'one two three' }, 'Fine.'], { limits: { iterations: 1 } });
   const stream = agent.stream('Go');

@@ -10,7 +10,7 @@ import { arc } from '../tokens/arc-profile.ts';
 import { selectTools } from '../tool/select-tools.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { concurrency } from './concurrency-limit.ts';
-import type { Extension } from './extension.ts';
+import { defaultToolTimeout } from './default-tool-timeout.ts';
 import { Semaphore } from './semaphore.ts';
 
 type Preset = Required<Pick<AgentOptions, 'limits' | 'context' | 'generate' | 'extensions'>>;
@@ -37,17 +37,7 @@ export function arcReactor(): Preset {
       inputGuards([rateLimit(), inputLength({ max: 5000 }), injection()]),
       selectTools({ maxTools: 20 }),
       retry(),
-      shorterToolTimeout(15_000),
+      defaultToolTimeout(15_000),
     ],
-  };
-}
-
-/** For tools that set none. */
-function shorterToolTimeout(timeoutMs: number): Extension {
-  return {
-    wrapTool: (next) => (call, options) => {
-      const { tool } = call;
-      return next(tool.timeoutMs === undefined ? { ...call, tool: { ...tool, timeoutMs } } : call, options);
-    },
   };
 }

@@ -202,3 +202,15 @@ test('without a prompt the last turn is the current one', () => {
     ['two', '2'],
   ]);
 });
+
+test('answersOnly shows no correction of a reply that could not be read as a question', async () => {
+  const { agent, lastSeen } = setUp(['Last.'], answersOnly());
+  await agent.observe([
+    userMessage('first', { metadata: { runId: '1' } }),
+    assistantMessage('{"tool', { metadata: { correction: 'reply' } }),
+    userMessage('That is no JSON.', { metadata: { runId: '1', correction: 'message' } }),
+    assistantMessage('One.'),
+  ]);
+  await agent.call('last');
+  expect(lastSeen()).toEqual(['user: first', 'assistant: One.', 'user: last']);
+});

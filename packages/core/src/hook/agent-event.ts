@@ -26,7 +26,7 @@ export interface AgentEventBase {
 /**
  * The events of a run. Reference events (AgentScope): the pre-/post- pairs, the chunks and `error`; ours: the others.
  * Per iteration `pre-reasoning`, chunks, `post-reasoning`; per tool call `pre-acting`, chunks, `post-acting`.
- * A chunk carries only what is new.
+ * A chunk carries only what is new. `parallelId` is there with `parallelIds()`, for readers.
  */
 export type AgentEvent = AgentEventBase &
   (
@@ -42,9 +42,9 @@ export type AgentEvent = AgentEventBase &
     | { readonly type: 'post-reasoning'; readonly message: Msg }
     | { readonly type: 'reasoning-chunk'; readonly blockId: string; readonly kind: 'text' | 'thinking'; readonly delta: string }
     | { readonly type: 'tool-input-chunk'; readonly toolUseId: string; readonly name: string; readonly delta: string }
-    | { readonly type: 'pre-acting'; readonly toolUse: ToolUse }
-    | { readonly type: 'acting-chunk'; readonly toolUseId: string; readonly chunk: JsonValue }
-    | { readonly type: 'post-acting'; readonly toolUse: ToolUse; readonly result: ToolResult }
+    | { readonly type: 'pre-acting'; readonly toolUse: ToolUse; readonly parallelId?: string }
+    | { readonly type: 'acting-chunk'; readonly toolUseId: string; readonly chunk: JsonValue; readonly parallelId?: string }
+    | { readonly type: 'post-acting'; readonly toolUse: ToolUse; readonly result: ToolResult; readonly parallelId?: string }
     | { readonly type: 'pre-summary'; readonly messages: readonly Msg[] }
     | { readonly type: 'summary-chunk'; readonly blockId: string; readonly delta: string }
     | { readonly type: 'post-summary'; readonly message: Msg }

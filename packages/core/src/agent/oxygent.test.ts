@@ -1,0 +1,157 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import vectors from '../../../../test/fixtures/golden/oxygent-history.json?raw';
+import { AgentError } from '../error/agent-error.ts';
+import { InMemoryMemory } from '../memory/in-memory-memory.ts';
+import { createMessage } from '../message/create-message.ts';
+import { textOf, toolResultsOf } from '../message/message-text.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { tool } from '../tool/tool.ts';
+import { oxygent, type OxygentOptions } from './oxygent.ts';
+import { ReActAgent } from './react-agent.ts';
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+afterEach(() => void vi.useRealTimers());
+
+type AgentOptions = ConstructorParameters<typeof ReActAgent>[0];
+
+interface Golden {
+  readonly rows: readonly {
+    readonly query: string;
+    readonly answer: string;
+    readonly react_memory: readonly { readonly role: 'user' | 'assistant'; readonly content: string }[];
+  }[];
+  readonly memoryMaxTokens: number;
+  readonly weightShort: number;
+  readonly weightReact: number;
+  readonly messages: readonly (readonly [role: string, text: string])[];
+}
+
+const golden: readonly Golden[] = JSON.parse(vectors);
+const input = { type: 'object' } as const;
+const look = tool({ name: 'look', description: '', input, execute: () => 'seen' });
+const looks: ScriptedReply = { toolCalls: [{ name: 'look' }] };
+
+function setUp(replies: readonly ScriptedReply[], given?: OxygentOptions, options: Partial<AgentOptions> = {}) {
+  const model = new ScriptedModel(replies);
+  return { model, agent: new ReActAgent({ name: 'a', model, tools: [look], ...oxygent(given), ...options }) };
+}
+
+test.for(golden)('the golden history: cap $memoryMaxTokens, weights $weightShort and $weightReact', async (vector) => {
+  const { memoryMaxTokens: memoryMax, weightShort: shortWeight, weightReact: reactWeight, messages } = vector;
+  const log = vector.rows.flatMap(({ query, answer, react_memory: steps }, row) =>
+    [{ role: 'user' as const, content: query }, ...steps, { role: 'assistant' as const, content: answer }].map(({ role, content }) =>
+      createMessage(role, content, { metadata: { runId: `run${row}` } }),
+    ),
+  );
+  const memory = new InMemoryMemory(log);
+  const { agent, model } = setUp(['ok'], { discardReactMemory: false, memoryMax, shortWeight, reactWeight }, { memory });
+  await agent.call('now');
+  const shown = model.requests[0]!.messages.filter(({ role }) => role !== 'system').map((message) => [message.role, textOf(message)]);
+  expect(shown).toEqual([...messages, ['user', 'now']]);
+});
+
+test('sixteen rounds, then an answer from all observations; its steps on the result', async () => {
+  const { agent, model } = setUp([...Array.from({ length: 16 }, () => looks), 'In short.']);
+  const result = await agent.call('Go');
+  expect(result).toMatchObject({ reason: 'max-iterations', iterations: 16, text: 'In short.' });
+  expect(result.reactMemory).toHaveLength(32);
+  expect(model.requests).toHaveLength(17);
+  expect(textOf(model.requests[16]!.messages.at(-1)!)).toContain('16. look: seen');
+});
+
+test('an answer in the last round, and another number of rounds', async () => {
+  expect(await setUp([...Array.from({ length: 15 }, () => looks), 'Done.']).agent.call('Go')).toMatchObject({ reason: 'stop' });
+  const { agent } = setUp([looks, 'In short.'], { maxRounds: 1 });
+  expect(await agent.call('Go')).toMatchObject({ reason: 'max-iterations', iterations: 1 });
+});
+
+test('of the past: questions and answers of the last ten calls; its steps only if asked for', async () => {
+  const replies = [...Array.from({ length: 12 }, (_, n) => [looks, `answer ${n}`]).flat(), 'Last.'];
+  const ask = async (given?: OxygentOptions) => {
+    const { agent, model } = setUp(replies as readonly ScriptedReply[], given);
+    for (let n = 0; n < 12; n++) await agent.call(`question ${n}`);
+    await agent.call('last');
+    return model.requests.at(-1)!.messages.filter(({ role }) => role !== 'system');
+  };
+  const simple = await ask();
+  expect(simple).toHaveLength(21);
+  expect(simple.slice(0, 2).map(textOf)).toEqual(['question 2', 'answer 2']);
+  expect((await ask({ shortMemorySize: 3 })).map(textOf)).toHaveLength(7);
+  const advanced = await ask({ discardReactMemory: false });
+  expect(advanced.flatMap(toolResultsOf)).toHaveLength(10);
+});
+
+test('a model’s transient failure is tried once more, after a second; then the user has words', async () => {
+  const busy = { error: new AgentError('MODEL_SERVER', 'busy', { retryable: true }) };
+  const { agent, model } = setUp([busy, busy, 'never'], { friendlyErrorText: 'Please try again.' });
+  const call = agent.call('Hi', { throwOnError: false });
+  await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1));
+  await vi.advanceTimersByTimeAsync(900);
+  expect(model.requests).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(100);
+  expect(await call).toMatchObject({ reason: 'error', text: 'Please try again.' });
+  expect(model.requests).toHaveLength(2);
+});
+
+test('a failed tool is run once more, after a second', async () => {
+  let tries = 0;
+  const broken = tool({
+    name: 'look',
+    description: '',
+    input,
+    execute: () => {
+      tries += 1;
+      throw new Error('broken');
+    },
+  });
+  const { agent } = setUp([looks, 'Sorry.'], {}, { tools: [broken] });
+  const call = agent.call('Hi');
+  await vi.waitFor(() => expect(vi.getTimerCount()).toBe(2));
+  vi.advanceTimersByTime(1000);
+  expect(await call).toMatchObject({ text: 'Sorry.' });
+  expect(tries).toBe(2);
+});
+
+test('a tool has an hour unless it sets its own, a request five minutes', async () => {
+  const signals: AbortSignal[] = [];
+  const slow = tool({
+    name: 'look',
+    description: '',
+    input,
+    execute: (_, { signal }) => (signals.push(signal), new Promise<string>(() => {})),
+  });
+  const { agent } = setUp([looks, 'Late.'], {}, { tools: [slow] });
+  const call = agent.call('go');
+  await vi.waitFor(() => expect(signals).toHaveLength(1));
+  vi.advanceTimersByTime(3_590_000);
+  expect(signals[0]!.aborted).toBe(false);
+  vi.advanceTimersByTime(10_000);
+  expect(await call).toMatchObject({ text: 'Late.' });
+  expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([{ state: 'error' }]);
+
+  const { agent: other, model } = setUp([{ hang: true }, { hang: true }]);
+  const failing = other.call('go', { throwOnError: false });
+  await vi.waitFor(() => expect(model.requests).toHaveLength(1));
+  await vi.advanceTimersByTimeAsync(300_000);
+  await vi.advanceTimersByTimeAsync(1_000);
+  await vi.advanceTimersByTimeAsync(300_000);
+  expect(await failing).toMatchObject({ error: { code: 'MODEL_TIMEOUT' } });
+});
+
+test('sixteen calls at once over all agents of one preset', async () => {
+  const preset = oxygent();
+  let open!: () => void;
+  const wait = new Promise<void>((resolve) => (open = resolve));
+  const models = Array.from({ length: 17 }, () => new ScriptedModel([[{ wait }, { text: 'ok' }]]));
+  const running = models.map((model) => new ReActAgent({ name: 'a', model, ...preset }).call('Hi'));
+  const asked = () => models.filter(({ requests }) => requests.length).length;
+  await vi.waitFor(() => expect(asked()).toBe(16));
+  open();
+  expect((await Promise.all(running)).map(({ text }) => text)).toEqual(Array.from({ length: 17 }, () => 'ok'));
+});
+
+test('bad options', () => {
+  for (const options of [null, { maxRounds: -1 }, { order: 1 }, { shortMemorySize: 1.5 }, { friendlyErrorText: 5 }, { memoryMax: '1' }]) {
+    expect(() => oxygent(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  }
+});

@@ -1,0 +1,72 @@
+import { chain } from '../context/chain.ts';
+import { answersOnly, lastTurns, successfulTurns } from '../context/history-views.ts';
+import { weightedHistory, type WeightedHistoryOptions } from '../context/weighted-history.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { modelTimeout } from '../model/model-timeout.ts';
+import { retry } from '../model/retry.ts';
+import type { AgentOptions } from './agent-options.ts';
+import { answerFromObservations } from './answer-from-observations.ts';
+import { concurrency } from './concurrency-limit.ts';
+import { defaultToolTimeout } from './default-tool-timeout.ts';
+import { friendlyErrors, type FriendlyWords } from './friendly-errors.ts';
+import { parallelIds } from './parallel-ids.ts';
+import { reactMemory } from './react-memory.ts';
+import { Semaphore } from './semaphore.ts';
+import { toolRetry } from './tool-retry.ts';
+
+export interface OxygentOptions extends Pick<WeightedHistoryOptions, 'shortWeight' | 'reactWeight' | 'order'> {
+  /** Rounds of reasoning and acting. Default 16, as its document says; its code makes 17 (OxyGent: `max_react_rounds`). */
+  readonly maxRounds?: number;
+  /** Earlier calls that the model sees. Default 10 (OxyGent: `short_memory_size`). */
+  readonly shortMemorySize?: number;
+  /**
+   * True (default): of these it sees questions and answers. False: the steps between as well, by weight, up to `memoryMax` (OxyGent:
+   * `is_discard_react_memory`).
+   */
+  readonly discardReactMemory?: boolean;
+  /** Characters of earlier calls, where steps are shown. Default 24 800 (OxyGent: `memory_max_tokens`, which are characters). */
+  readonly memoryMax?: number;
+  /** What the user is told of a call that failed. Default: words of ours (OxyGent: `friendly_error_text`). */
+  readonly friendlyErrorText?: FriendlyWords;
+}
+
+type Preset = Required<Pick<AgentOptions, 'limits' | 'onLimit' | 'context' | 'extensions'>>;
+
+/**
+ * OxyGent's ReAct agent, to spread into `new ReActAgent`: 16 rounds, then an answer from all observations; of the past the questions and
+ * answers of the last ten calls that ended well, or their steps as well, by weights of 5 and 1 within 24,800 characters; 16 calls at
+ * once; a transient failure of the model, and any failure of a tool, tried once more after a second, so mind tools that must not run
+ * twice; an hour a tool that sets no other time, five minutes a request; words for the user where a call fails with
+ * `throwOnError: false`; `reactMemory` on results, `parallelId` on events. Agents that share one result share its places. Throws
+ * `CONFIGURATION` for an option of the wrong kind.
+ */
+export function oxygent(options: OxygentOptions = {}): Preset {
+  const numbers = 'maxRounds:count|? shortMemorySize:count|? memoryMax:count|?';
+  checkFields('CONFIGURATION', 'oxygent()', options, `${numbers} discardReactMemory:boolean|? friendlyErrorText:string|function|?`);
+  const {
+    maxRounds = 16,
+    shortMemorySize = 10,
+    discardReactMemory = true,
+    memoryMax: max = 24_800,
+    friendlyErrorText,
+    ...weights
+  } = options;
+  const weighted = weightedHistory({ ...weights, max, reference: true });
+  // Two tries in all; without jitter, as there.
+  const twice = { attempts: 2, firstDelayMs: 1_000, random: () => 0.5 };
+  return {
+    limits: { iterations: maxRounds },
+    onLimit: answerFromObservations(),
+    context: chain(successfulTurns(), lastTurns(shortMemorySize), discardReactMemory ? answersOnly() : weighted),
+    extensions: [
+      concurrency(new Semaphore(16)),
+      friendlyErrors(friendlyErrorText),
+      reactMemory(),
+      parallelIds(),
+      retry(twice),
+      modelTimeout({ totalMs: 300_000 }),
+      toolRetry({ ...twice, isTransient: () => true }),
+      defaultToolTimeout(3_600_000),
+    ],
+  };
+}

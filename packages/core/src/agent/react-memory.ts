@@ -1,0 +1,30 @@
+import { toolUsesOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
+import { inRequestOrder } from '../message/tool-pairs.ts';
+import type { AgentResult } from './agent-result.ts';
+import { currentTurn } from './current-turn.ts';
+import type { Extension } from './extension.ts';
+import { mapEvents } from './map-events.ts';
+import type { Run } from './run.ts';
+
+/**
+ * Puts the steps of the call on its result as `reactMemory`, as the log has them, results in the order of their calls (OxyGent: `extra.react_memory`):
+ * what stands between question and answer. A call that goes on has the steps before it as well. Readers have it in `run-end`, too;
+ * hooks don't.
+ */
+export function reactMemory(): Extension {
+  return { wrapCall: (next) => mapEvents(next, { result: withSteps }) };
+}
+
+async function withSteps(result: AgentResult, run: Run): Promise<AgentResult> {
+  return { ...result, reactMemory: await stepsOf(result, run) };
+}
+
+async function stepsOf({ message }: AgentResult, { setup, promptId, view }: Run): Promise<readonly Msg[]> {
+  // It ended before it was asked.
+  if (promptId === undefined) return [];
+  const turn = currentTurn(await setup.memory.read().catch(() => view), promptId);
+  const first = turn.findIndex(({ role }) => role === 'assistant' || role === 'tool');
+  const steps = first < 0 ? [] : turn.slice(first);
+  return inRequestOrder(steps.filter((step) => step.id !== message.id || toolUsesOf(step).length));
+}
