@@ -1,0 +1,108 @@
+import { expect, test, vi } from 'vitest';
+import './strict-assert.ts';
+import { ScriptedModel } from '@isoloop/core/testing';
+// #region weighted-history
+import { weightedHistory } from '@isoloop/core';
+// #endregion
+// #region observations
+import { answerFromObservations } from '@isoloop/core';
+// #endregion
+// #region react-memory
+import { parallelIds, reactMemory } from '@isoloop/core/middleware';
+// #endregion
+// #region friendly-errors
+import { friendlyErrors } from '@isoloop/core/middleware';
+// #endregion
+// #region oxygent
+import { oxygent } from '@isoloop/core/presets';
+// #endregion
+import { AgentError, chain, errorMessage, fitContext, lastTurns, ReActAgent, successfulTurns, textOf, tool } from '@isoloop/core';
+
+const look = tool({ name: 'look', description: 'Looks', input: {}, execute: () => 'nothing' });
+const tools = [look];
+const call = { toolCalls: [{ name: 'look' }, { name: 'look' }] };
+
+test('a history by weight', async () => {
+  const model = new ScriptedModel([call, 'One.', call, 'Two.', 'Three.']);
+
+  // #region weighted-history
+  const agent = new ReActAgent({
+    name: 'assistant',
+    model,
+    tools,
+    context: chain(
+      successfulTurns(),
+      lastTurns(10),
+      weightedHistory({
+        shortWeight: 5, // a question with its answer
+        reactWeight: 1, // a step between them: calls with their results
+        order: (place) => place, // times the weight; 1 is the oldest
+        max: 6_000,
+        unit: 'tokens', // or characters
+      }),
+      fitContext({ window: 32_000 }),
+    ),
+  });
+  // #endregion
+
+  for (const question of ['First?', 'Second?', 'Third?']) await agent.call(question);
+  expect(model.requests.at(-1)!.messages).toHaveLength(11);
+});
+
+test('an answer from the observations', async () => {
+  const model = new ScriptedModel([call, 'There is nothing.']);
+
+  // #region observations
+  const seeker = new ReActAgent({ name: 'seeker', model, tools, limits: { iterations: 1 }, onLimit: answerFromObservations() });
+  const found = await seeker.call('What is there?'); // 'max-iterations'
+  // #endregion
+
+  expect(found).toMatchObject({ reason: 'max-iterations', text: 'There is nothing.' });
+  expect(model.requests[1]!.messages.map(textOf)[1]).toBe('Question:\nWhat is there?\n\nObservations:\n1. look: nothing\n2. look: nothing');
+});
+
+test('the steps of a call', async () => {
+  const model = new ScriptedModel([call, 'Nothing.']);
+  const log = vi.spyOn(console, 'log').mockReturnValue();
+
+  // #region react-memory
+  const agent = new ReActAgent({ name: 'assistant', model, tools, extensions: [reactMemory(), parallelIds()] });
+  const stream = agent.stream('Look twice.');
+  for await (const event of stream) {
+    if (event.type === 'pre-acting') console.log(event.parallelId, event.toolUse.name); // one id for calls of one reply
+  }
+  const { reactMemory: steps } = await stream.result; // messages: the calls and their results
+  // #endregion
+
+  const ids = log.mock.calls.map(([id]) => id);
+  expect(ids).toEqual([expect.any(String), ids[0]]);
+  expect(steps?.map(({ role }) => role)).toEqual(['assistant', 'tool', 'tool']);
+});
+
+test('words for a user', async () => {
+  const model = new ScriptedModel([{ error: new AgentError('MODEL_SERVER', 'down') }]);
+
+  // #region friendly-errors
+  const kind = new ReActAgent({ name: 'kind', model, extensions: [friendlyErrors('Please try again.')] }); // or errorMessage
+  const failed = await kind.call('Hello', { throwOnError: false });
+  console.assert(failed.text === 'Please try again.' && failed.error?.code === 'MODEL_SERVER');
+  // #endregion
+
+  expect(failed).toMatchObject({ reason: 'error', text: 'Please try again.' });
+  expect(friendlyErrors(errorMessage)).toBeTypeOf('object');
+});
+
+test('OxyGent', async () => {
+  const model = new ScriptedModel([call, 'Nothing.']);
+  vi.spyOn(console, 'log').mockReturnValue();
+
+  // #region oxygent
+  const oxy = oxygent({ discardReactMemory: false }); // the model sees steps of earlier calls, too
+  const oxyAgent = new ReActAgent({ ...oxy, name: 'assistant', model, tools });
+  const said = await oxyAgent.call('Look for it.', { throwOnError: false });
+  console.log(said.text, said.reactMemory);
+  // #endregion
+
+  expect(said).toMatchObject({ reason: 'stop', text: 'Nothing.' });
+  expect(said.reactMemory).toHaveLength(3);
+});
