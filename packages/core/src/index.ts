@@ -1,7 +1,3 @@
-export { answerFromObservations } from './agent/answer-from-observations.ts';
-export type { AnswerFromObservationsOptions } from './agent/answer-from-observations.ts';
-export { attachment } from './agent/attachment.ts';
-export type { AttachmentOptions } from './agent/attachment.ts';
 export { agentTool } from './agent/agent-tool.ts';
 export type { AgentToolOptions, ChildAgent, ChildFactory, ChildSession } from './agent/agent-tool.ts';
 export { ReActAgent } from './agent/react-agent.ts';
@@ -35,6 +31,10 @@ export { append, merge, replace } from './agent/state-key.ts';
 export type { StateKey } from './agent/state-key.ts';
 export { stateKeys } from './agent/state-keys.ts';
 export type { SessionState, StateExtension, StateKeys, StateKeysOptions, StateSource } from './agent/state-keys.ts';
+export { answerFromObservations } from './agent/answer-from-observations.ts';
+export type { AnswerFromObservationsOptions } from './agent/answer-from-observations.ts';
+export { attachment } from './agent/attachment.ts';
+export type { AttachmentOptions } from './agent/attachment.ts';
 export { structured } from './agent/structured.ts';
 export type { StructuredOptions } from './agent/structured.ts';
 export { systemPrompt } from './agent/system-prompt.ts';
@@ -86,7 +86,6 @@ export type { LogRecord, RunNote } from './memory/log-record.ts';
 export { listSessions, SessionMemory } from './memory/session-memory.ts';
 export type { SessionInfo, SessionMemoryOptions } from './memory/session-memory.ts';
 export type { SessionView } from './memory/session-view.ts';
-export type {
   ContentBlock,
   MediaBlock,
   MediaSource,
@@ -105,7 +104,6 @@ export { renderTemplate } from './message/render-template.ts';
 export type { TemplateOptions, TemplateVariables } from './message/render-template.ts';
 export { parseHistory } from './message/validate-history.ts';
 export { parseMessages } from './message/validate-message.ts';
-export type {
   ChatModel,
   GenerateOptions,
   ModelContext,

@@ -42,10 +42,10 @@ test('an address that says nothing is a file without a name or media type', () =
 });
 
 test('a data: URL goes inline', () => {
-  const png = { type: 'image', source: { type: 'base64', mediaType: 'image/png', data: 'AQID' } };
-  expect(attachment('data:image/png;base64,AQID')).toEqual(png);
-  expect(attachment('data:;base64,AQID', { name: 'a.png' })).toEqual({ ...png, name: 'a.png' });
-  expect(attachment('data:image/gif;base64,AQID', { mediaType: 'image/png' })).toEqual(png);
+  const block = { type: 'image', source: { type: 'base64', mediaType: 'image/png', data: 'AQID' } };
+  expect(attachment('data:image/png;base64,AQID')).toEqual(block);
+  expect(attachment('data:;base64,AQID', { name: 'a.png' })).toEqual({ ...block, name: 'a.png' });
+  expect(attachment('data:image/gif;base64,AQID', { mediaType: 'image/png' })).toEqual(block);
   expect(attachment('data:;base64,AQID')).toMatchObject({ type: 'file', source: { mediaType: 'text/plain' } });
 });
 

@@ -28,7 +28,9 @@ export function mapEvents(next: RunAgent, map: EventMap): RunAgent {
         if (step.done) return ended ?? step.value;
         const { value } = step;
         // A batch of deltas has nothing to map: a promise for each would cost more than all the rest of its way.
-        yield /-chunk$/.test(value[0]!.type) && value[0]!.type !== 'acting-chunk' ? value : await Promise.all(value.map(mapped));
+        const { type } = value[0]!;
+        const isDeltas = type.endsWith('-chunk') && type !== 'acting-chunk';
+        yield isDeltas ? value : await Promise.all(value.map(mapped));
       }
     } finally {
       await events.return(undefined as never);
