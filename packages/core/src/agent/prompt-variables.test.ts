@@ -108,6 +108,19 @@ test('a missing value, and variables that cannot be had, end the call before any
   await expect(wrong.agent.call('Hi', { context: [provide(perCall, 'Ann' as never)] })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });
 
+test.each(['abort', 'interrupt'] as const)('an %s ends the wait for variables', async (how) => {
+  let asked!: () => void;
+  const waits = new Promise<void>((resolve) => (asked = resolve));
+  const { agent, model } = setUp('${who}', { variables: () => (asked(), new Promise(() => {})) });
+  const stream = agent.stream('Hi');
+  const { result } = stream;
+  await waits;
+  if (how === 'abort') stream.cancel();
+  else agent.interrupt('Stopped.');
+  expect(await result).toMatchObject(how === 'abort' ? { reason: 'aborted' } : { reason: 'interrupted', text: 'Stopped.' });
+  expect(model.requests).toEqual([]);
+});
+
 test('bad options', () => {
   for (const options of [null, { variables: 'x' }, { token: 'x' }, { form: '<>' }, { missing: true }]) {
     expect(() => promptVariables(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));

@@ -5,6 +5,7 @@ import { createMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { renderTemplate, type TemplateOptions, type TemplateVariables } from '../message/render-template.ts';
+import { abortable } from '../model/abortable.ts';
 import type { ContextToken } from '../tool/context-token.ts';
 import type { Extension } from './extension.ts';
 import type { Run } from './run.ts';
@@ -28,10 +29,10 @@ export function promptVariables(options: PromptVariablesOptions): Extension {
 
   const render = async (run: Run): Promise<void> => {
     const { systemMessage, now } = run.setup;
-    if (!systemMessage) return;
+    if (!systemMessage || run.cut) return;
     const { variables = {}, token } = options;
     const own = token && run.context.get(token);
-    const given = typeof variables === 'function' ? await variables() : variables;
+    const given = typeof variables === 'function' ? await abortable(Promise.resolve(variables()), run.modelSignal()) : variables;
     checkFields('INVALID_INPUT', where, { given, own }, 'given:object own:object|?');
     const text = renderTemplate(textOf(systemMessage), { ...given, ...(own as TemplateVariables) }, options);
     // The same object while the text is the same: counts and the wire form are cached on it.
@@ -47,8 +48,7 @@ export function promptVariables(options: PromptVariablesOptions): Extension {
         try {
           if (input) await render(run);
         } catch (error) {
-          run.fail(AgentError.from(error, 'INVALID_INPUT'));
-          return yield* next(run, undefined);
+          if (!run.cut) run.fail(AgentError.from(error, 'INVALID_INPUT'));
         }
         return yield* next(run, run.signal.aborted ? undefined : input);
       },

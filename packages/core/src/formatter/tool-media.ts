@@ -62,7 +62,7 @@ function withMedia(group: readonly Msg[], media: ModelFeatures['media']): readon
   if (!taken.length) return group;
   const replaced = group.map((message) => ({ ...message, content: message.content.map((block) => withoutMedia(block, isTaken)) }));
   const { id, createdAt } = group.at(-1)!;
-  return [...replaced, { id: `${id}:media`, role: 'user', content: taken, createdAt }];
+  return [...replaced, { id: `${id}:media`, role: 'user', content: taken, metadata: { bypassHistory: true }, createdAt }];
 }
 
 function withoutMedia(block: ContentBlock, isTaken: (block: ContentBlock) => block is MediaBlock): ContentBlock {
