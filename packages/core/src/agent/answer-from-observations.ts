@@ -3,7 +3,7 @@ import type { ContentBlock, MediaBlock, ToolResult } from '../message/content-bl
 import { outputText, textOf, toolResultsOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { currentTurn } from './current-turn.ts';
-import { answerAtLimit, type OnLimit } from './limit.ts';
+import { summarize, type OnLimit } from './limit.ts';
 
 export interface AnswerFromObservationsOptions {
   /** What the model is told, behind the agent's system prompt; default: to answer from the observations alone. */
@@ -18,12 +18,14 @@ export interface AnswerFromObservationsOptions {
 export function answerFromObservations(options: AnswerFromObservationsOptions = {}): OnLimit {
   checkFields('CONFIGURATION', 'answerFromObservations()', options, 'prompt:string|?');
   const { prompt = ownPrompt } = options;
-  return async function* (run) {
-    const { systemMessage } = run.setup;
-    const system = [systemMessage && textOf(systemMessage), prompt].filter(Boolean).join('\n\n');
-    const asked = run.message('user', questionWith(currentTurn(run.view, run.promptId)));
-    return yield* answerAtLimit(run, [run.message('system', system), ...run.recalled, asked]);
-  };
+  return summarize({
+    messages(run) {
+      const { systemMessage } = run.setup;
+      const system = [systemMessage && textOf(systemMessage), prompt].filter(Boolean).join('\n\n');
+      const asked = run.message('user', questionWith(currentTurn(run.view, run.promptId)));
+      return [run.message('system', system), ...run.recalled, asked];
+    },
+  });
 }
 
 const ownPrompt =

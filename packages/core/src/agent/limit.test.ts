@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { userMessage } from '../message/create-message.ts';
 import { textOf, toolResultsOf } from '../message/message-text.ts';
 import { historyFaults, requestFaults } from '../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
@@ -53,6 +54,15 @@ test('the summary is asked without tools and without a tool choice, with a quest
   expect(model.requests[1]!.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'user']);
   expect(textOf(model.requests[1]!.messages.at(-1)!)).toBe('Sum up.');
   expect((await agent.messages()).map(textOf)).not.toContain('Sum up.');
+});
+
+test('a summary of messages of one’s own', async () => {
+  const messages = () => [userMessage('What is known?')];
+  const { agent, model } = setUp([...steps(1), 'in short'], { limits: { iterations: 1 }, onLimit: summarize({ messages }) });
+  expect(await agent.call('go')).toMatchObject({ reason: 'max-iterations', text: 'in short' });
+  expect(model.requests[1]!.messages.map(textOf)).toEqual(['What is known?']);
+  expect((await agent.messages()).map(textOf).filter(Boolean)).toEqual(['go', 'in short']);
+  expect(() => summarize({ messages: [] as never })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
 });
 
 test('a summary that calls a tool keeps its text alone; one that does nothing else fails', async () => {
