@@ -148,12 +148,12 @@ test('a turn without an answer, one without a question, and what followed an ans
 });
 
 test.each<[options: unknown, message: string]>([
-  [{ shortWeight: -1 }, 'shortWeight must be count|?'],
-  [{ order: 1 }, 'order must be function|?'],
-  [{ max: 'all' }, 'max must be count|?'],
-  [{ unit: 'words' }, 'unit must be characters|tokens|?'],
+  [{ shortWeight: -1 }, 'shortWeight must be'],
+  [{ order: 1 }, 'order must be'],
+  [{ max: 'all' }, 'max must be'],
+  [{ unit: 'words' }, 'unit must be'],
   [{ profile: arc }, 'it needs unit: "tokens"'],
-  [{ reference: 1 }, 'reference must be boolean|?'],
+  [{ reference: 1 }, 'reference must be'],
   [null, 'weightedHistory() must be object'],
 ])('bad options %j', (options, message) => {
   const error = expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(message) });
