@@ -86,6 +86,7 @@ export type { LogRecord, RunNote } from './memory/log-record.ts';
 export { listSessions, SessionMemory } from './memory/session-memory.ts';
 export type { SessionInfo, SessionMemoryOptions } from './memory/session-memory.ts';
 export type { SessionView } from './memory/session-view.ts';
+export type {
   ContentBlock,
   MediaBlock,
   MediaSource,
@@ -104,6 +105,7 @@ export { renderTemplate } from './message/render-template.ts';
 export type { TemplateOptions, TemplateVariables } from './message/render-template.ts';
 export { parseHistory } from './message/validate-history.ts';
 export { parseMessages } from './message/validate-message.ts';
+export type {
   ChatModel,
   GenerateOptions,
   ModelContext,
