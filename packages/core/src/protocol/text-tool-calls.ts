@@ -69,10 +69,10 @@ export function refuseEmpty(reply: string): string | undefined {
   return reply.trim() ? undefined : 'Your reply is empty. Answer, or call a tool.';
 }
 
-/** Before other hooks, so that theirs is the last word. */
+/** After other hooks: of what several ask for the first counts. */
 const correct: Hook = {
   name: 'text-tool-calls',
-  priority: -10_000,
+  priority: 10_000,
   on: {
     'post-reasoning'({ message, at }, control) {
       const { invalidReply: invalid, ...metadata } = message.metadata ?? {};
