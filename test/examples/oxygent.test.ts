@@ -93,7 +93,7 @@ test('words for a user', async () => {
 });
 
 test('OxyGent', async () => {
-  const model = new ScriptedModel([call, 'Nothing.']);
+  const model = new ScriptedModel(['```json\n{"tool_name": "look", "arguments": {}}\n```', 'Nothing.'], { features: { tools: false } });
   vi.spyOn(console, 'log').mockReturnValue();
 
   // #region oxygent
@@ -104,5 +104,5 @@ test('OxyGent', async () => {
   // #endregion
 
   expect(said).toMatchObject({ reason: 'stop', text: 'Nothing.' });
-  expect(said.reactMemory).toHaveLength(3);
+  expect(said.reactMemory).toHaveLength(2);
 });

@@ -29,7 +29,7 @@ interface Golden {
 const golden: readonly Golden[] = JSON.parse(vectors);
 const input = { type: 'object' } as const;
 const look = tool({ name: 'look', description: '', input, execute: () => 'seen' });
-const looks: ScriptedReply = { toolCalls: [{ name: 'look' }] };
+const looks = '```json\n{"think": "Let me look.", "tool_name": "look", "arguments": {}}\n```';
 
 function setUp(replies: readonly ScriptedReply[], given?: OxygentOptions, options: Partial<AgentOptions> = {}) {
   const model = new ScriptedModel(replies);
@@ -78,7 +78,7 @@ test('of the past: questions and answers of the last ten calls; its steps only i
   expect(simple.slice(0, 2).map(textOf)).toEqual(['question 2', 'answer 2']);
   expect((await ask({ shortMemorySize: 3 })).map(textOf)).toHaveLength(7);
   const advanced = await ask({ discardReactMemory: false });
-  expect(advanced.flatMap(toolResultsOf)).toHaveLength(10);
+  expect(advanced.filter((message) => textOf(message) === 'Tool [look] execution result: seen')).toHaveLength(10);
 });
 
 test('a model’s transient failure is tried once more, after a second; then the user has words', async () => {
@@ -150,8 +150,53 @@ test('sixteen calls at once over all agents of one preset', async () => {
   expect((await Promise.all(running)).map(({ text }) => text)).toEqual(Array.from({ length: 17 }, () => 'ok'));
 });
 
+test('one call a reply, read as there: a JSON answer is corrected, which costs a round; a list is, too', async () => {
+  const list = '[{"tool_name": "look", "arguments": {}}, {"tool_name": "look", "arguments": {}}]';
+  const { agent, model } = setUp(['{"n": 1}', list, looks, '<think>So.</think>Seen.']);
+  const result = await agent.call('Look');
+  expect(result).toMatchObject({ reason: 'stop', text: 'Seen.', iterations: 4, toolsUsed: ['look'] });
+  expect(result.reactMemory?.map(({ role, metadata }) => [role, metadata?.['correction']].filter(Boolean).join(' '))).toEqual([
+    'assistant reply',
+    'user message',
+    'assistant reply',
+    'user message',
+    'assistant',
+    'tool',
+  ]);
+  expect(textOf(model.requests[0]!.messages[0]!)).toContain('Call one tool at a time.');
+  expect(model.requests.every(({ tools }) => !tools.length)).toBe(true);
+});
+
+test('a protocol of one’s own, and the model’s own calls', async () => {
+  const parse = (reply: string) => {
+    const names = reply.startsWith('LOOK') ? reply.split(' ') : [];
+    return names.length ? { type: 'calls' as const, calls: names.map(() => ({ name: 'look' })) } : { type: 'answer' as const, text: reply };
+  };
+  const own = setUp(['LOOK LOOK', 'no', 'Yes.'], {
+    protocol: { parse, parallel: true, reflect: (reply) => (reply === 'no' ? 'Again.' : null) },
+  });
+  expect(await own.agent.call('Look')).toMatchObject({ text: 'Yes.', iterations: 3 });
+  expect((await own.agent.messages()).flatMap(toolResultsOf)).toHaveLength(2);
+
+  const image = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } } as const;
+  const snap = tool({ name: 'snap', description: '', input, execute: () => ({ content: [image] }) });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'snap' }] }, 'Nice.'], { features: { media: ['image'] } });
+  const agent = new ReActAgent({ name: 'a', model, tools: [snap], ...oxygent({ protocol: false }) });
+  await agent.call('Look');
+  expect(model.requests[0]!.tools).toHaveLength(1);
+  expect(model.requests[1]!.messages.at(-1)).toMatchObject({ role: 'user', content: [{ type: 'text' }, image] });
+});
+
 test('bad options', () => {
-  for (const options of [null, { maxRounds: -1 }, { order: 1 }, { shortMemorySize: 1.5 }, { friendlyErrorText: 5 }, { memoryMax: '1' }]) {
+  for (const options of [
+    null,
+    { maxRounds: -1 },
+    { order: 1 },
+    { shortMemorySize: 1.5 },
+    { friendlyErrorText: 5 },
+    { memoryMax: '1' },
+    { protocol: { parse: 1 } },
+  ]) {
     expect(() => oxygent(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
   }
 });

@@ -2,8 +2,11 @@ import { chain } from '../context/chain.ts';
 import { answersOnly, lastTurns, successfulTurns } from '../context/history-views.ts';
 import { weightedHistory, type WeightedHistoryOptions } from '../context/weighted-history.ts';
 import { checkFields } from '../error/check-fields.ts';
+import { toolMedia } from '../formatter/tool-media.ts';
 import { modelTimeout } from '../model/model-timeout.ts';
 import { retry } from '../model/retry.ts';
+import { parseOxygent } from '../protocol/parse-oxygent.ts';
+import { textToolCalls, type TextToolCallsOptions } from '../protocol/text-tool-calls.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { answerFromObservations } from './answer-from-observations.ts';
 import { concurrency } from './concurrency-limit.ts';
@@ -26,6 +29,11 @@ export interface OxygentOptions extends Pick<WeightedHistoryOptions, 'shortWeigh
   readonly discardReactMemory?: boolean;
   /** Characters of earlier calls, where steps are shown. Default 24 800 (OxyGent: `memory_max_tokens`, which are characters). */
   readonly memoryMax?: number;
+  /**
+   * How the model calls tools: what is given here replaces the text protocol's settings, which are its parser and one call a reply
+   * (OxyGent: `func_parse_llm_response`, `func_reflexion`). `false`: the model's own tool calls, with the media in their results.
+   */
+  readonly protocol?: TextToolCallsOptions | false;
   /** What the user is told of a call that failed. Default: words of ours (OxyGent: `friendly_error_text`). */
   readonly friendlyErrorText?: FriendlyWords;
 }
@@ -33,25 +41,20 @@ export interface OxygentOptions extends Pick<WeightedHistoryOptions, 'shortWeigh
 type Preset = Required<Pick<AgentOptions, 'limits' | 'onLimit' | 'context' | 'extensions'>>;
 
 /**
- * OxyGent's ReAct agent, to spread into `new ReActAgent`: 16 rounds, then an answer from all observations; of the past the questions and
- * answers of the last ten calls that ended well, or their steps as well, by weights of 5 and 1 within 24,800 characters; 16 calls at
- * once; a transient failure of the model, and any failure of a tool, tried once more after a second, so mind tools that must not run
- * twice; an hour a tool that sets no other time, five minutes a request; words for the user where a call fails with
- * `throwOnError: false`; `reactMemory` on results, `parallelId` on events. Agents that share one result share its places. Throws
- * `CONFIGURATION` for an option of the wrong kind.
+ * OxyGent's ReAct agent, to spread into `new ReActAgent`: tool calls as JSON in the reply's text, read as there; 16 rounds, then an
+ * answer from all observations; of the past the questions and answers of the last ten calls that ended well, or their steps as well, by
+ * weights of 5 and 1 within 24,800 characters; 16 calls at once; a transient failure of the model, and any failure of a tool, tried
+ * once more after a second, so mind tools that must not run twice; an hour a tool that sets no other time, five minutes a request;
+ * words for the user where a call fails with `throwOnError: false`; `reactMemory` on results, `parallelId` on events. Agents that share
+ * one result share its places. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function oxygent(options: OxygentOptions = {}): Preset {
   const numbers = 'maxRounds:count|? shortMemorySize:count|? memoryMax:count|?';
   checkFields('CONFIGURATION', 'oxygent()', options, `${numbers} discardReactMemory:boolean|? friendlyErrorText:string|function|?`);
-  const {
-    maxRounds = 16,
-    shortMemorySize = 10,
-    discardReactMemory = true,
-    memoryMax: max = 24_800,
-    friendlyErrorText,
-    ...weights
-  } = options;
-  const weighted = weightedHistory({ ...weights, max, reference: true });
+  const { maxRounds = 16, shortMemorySize = 10, discardReactMemory = true, memoryMax: max = 24_800 } = options;
+  const { shortWeight = 5, reactWeight = 1, order = (place) => place, protocol = {}, friendlyErrorText } = options;
+  if (protocol !== false) checkFields('CONFIGURATION', 'oxygent()', { protocol }, 'protocol:object');
+  const weighted = weightedHistory({ shortWeight, reactWeight, order, max, reference: true });
   // Two tries in all; without jitter, as there.
   const twice = { attempts: 2, firstDelayMs: 1_000, random: () => 0.5 };
   return {
@@ -63,6 +66,7 @@ export function oxygent(options: OxygentOptions = {}): Preset {
       friendlyErrors(friendlyErrorText),
       reactMemory(),
       parallelIds(),
+      protocol === false ? toolMedia() : textToolCalls({ parse: parseOxygent, parallel: false, ...protocol }),
       retry(twice),
       modelTimeout({ totalMs: 300_000 }),
       toolRetry({ ...twice, isTransient: () => true }),

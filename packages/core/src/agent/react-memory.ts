@@ -8,9 +8,9 @@ import { mapEvents } from './map-events.ts';
 import type { Run } from './run.ts';
 
 /**
- * Puts the steps of the call on its result as `reactMemory`, as the log has them, results in the order of their calls (OxyGent: `extra.react_memory`):
- * what stands between question and answer. A call that goes on has the steps before it as well. Readers have it in `run-end`, too;
- * hooks don't.
+ * Puts the steps of the call on its result as `reactMemory`: what stands between question and answer, as the log has it, results in the
+ * order of their calls (OxyGent: `extra.react_memory`). A call that goes on has the steps before it as well. Readers have it in
+ * `run-end`, too; hooks don't.
  */
 export function reactMemory(): Extension {
   return { wrapCall: (next) => mapEvents(next, { result: withSteps }) };

@@ -20,7 +20,7 @@ export interface WeightedHistoryOptions {
   readonly order?: (place: number) => number;
   /** What earlier turns may have together. Default 24 800 (OxyGent: `memory_max_tokens`, which are characters). */
   readonly max?: number;
-  /** What `max` counts: characters, by code points (default), or estimated tokens. */
+  /** What `max` counts: characters, by code points, of texts, calls and results (default), or estimated tokens. */
   readonly unit?: 'characters' | 'tokens';
   /** How tokens are counted. Default `arc`. */
   readonly profile?: TokenProfile;

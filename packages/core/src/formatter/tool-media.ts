@@ -12,10 +12,10 @@ interface Shown {
 }
 
 /**
- * Shows a model the media in tool results (OxyGent: observations with attachments), where its protocol has them as text alone: chat completions, and
- * AI SDK as we use it. Each medium that the model takes becomes a placeholder in its result, and stands in a user message behind the
- * results of its round, which says whose it is. What the model does not take stays a placeholder. For a request only; the log keeps
- * the results. `dashscope()` needs none of it.
+ * Shows a model the media in tool results (OxyGent: observations with attachments), where its protocol has them as text alone: chat
+ * completions, and AI SDK as we use it. Each medium that the model takes becomes a placeholder in its result, and stands in a user
+ * message behind the results of its round, which says whose it is. What the model does not take stays a placeholder. For a request
+ * only; the log keeps the results. `dashscope()` and `textToolCalls()` need none of it.
  */
 export function toolMedia(): ModelMiddleware {
   return {

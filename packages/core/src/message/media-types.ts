@@ -48,7 +48,7 @@ const extensionsOf: Readonly<Record<string, string>> = {
   'application/yaml': 'yaml yml',
   'application/zip': 'zip',
   'text/plain':
-    'txt text log ini toml sql sh bash ps1 py ipynb ts tsx jsx vue java kt kts scala groovy c h cc cpp hpp cs go rs rb php pl lua r swift dart m',
+    'txt text log ini toml sql sh bash ps1 py ipynb ts tsx jsx vue java kt kts scala groovy c h cc cpp hpp cs go rs rb php lua r swift dart',
 };
 
 /** The media type of a name's extension; `undefined` for none that is known. */
