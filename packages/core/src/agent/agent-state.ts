@@ -5,6 +5,9 @@ import type { JsonObject } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import { openCalls } from '../message/tool-pairs.ts';
 import { parseMessages } from '../message/validate-message.ts';
+import type { RunNote } from '../memory/log-record.ts';
+import { standingNotes } from '../memory/session-view.ts';
+import type { AgentStatus } from './agent-status.ts';
 import type { CallState } from './call-state.ts';
 import type { ReActAgent } from './react-agent.ts';
 
@@ -54,14 +57,19 @@ export async function loadState(agent: ReActAgent, state: unknown): Promise<void
   const groupsBefore = tools.activeGroups?.();
   const before = status.runs;
   const messagesBefore = await memory.read();
+  const notesBefore = notesOf(agent, status);
   if (status.runs !== before) throw busy(agent);
   try {
     if (activeGroups) setGroups(agent, activeGroups);
-    await replaceMessages(agent, messages);
+    await replaceMessages(
+      agent,
+      messages,
+      notesOf(agent, { calls: new Map(Object.entries(calls)), interrupted, suspendedRun: suspendedRun ?? undefined, state: values }),
+    );
   } catch (error) {
     if (groupsBefore) tools.setActiveGroups?.(groupsBefore);
     // The store's first error is the one to tell.
-    await restore(agent, messagesBefore).catch(() => {});
+    await restore(agent, messagesBefore, notesBefore).catch(() => {});
     throw error;
   }
   status.interrupted = interrupted;
@@ -72,14 +80,23 @@ export async function loadState(agent: ReActAgent, state: unknown): Promise<void
   for (const [id, call] of Object.entries(calls)) status.calls.set(id, call);
 }
 
-async function restore(agent: ReActAgent, messages: readonly Msg[]): Promise<void> {
-  if ((await agent.memory.read()) !== messages) await replaceMessages(agent, messages);
+async function restore(agent: ReActAgent, messages: readonly Msg[], notes: readonly RunNote[]): Promise<void> {
+  if ((await agent.memory.read()) !== messages) await replaceMessages(agent, messages, notes);
 }
 
-async function replaceMessages({ memory }: ReActAgent, messages: readonly Msg[]): Promise<void> {
+async function replaceMessages({ memory }: ReActAgent, messages: readonly Msg[], notes: readonly RunNote[]): Promise<void> {
   await memory.clear();
   await memory.append(messages);
+  await memory.note?.(notes);
   await memory.flush?.();
+}
+
+/** What a log has to tell beside the messages, so that another process goes on from there. */
+function notesOf({ tools }: ReActAgent, { calls, interrupted, suspendedRun, state }: Omit<AgentStatus, 'runs'>): readonly RunNote[] {
+  const ended = interrupted ? 'interrupted' : suspendedRun && 'suspended';
+  const groups = tools.activeGroups?.();
+  const kept: JsonObject = { ...(Object.keys(state).length > 0 && { values: { ...state } }), ...(groups && { groups: [...groups] }) };
+  return [...standingNotes({ calls, openRun: suspendedRun, ended }), { kind: 'state', state: kept }];
 }
 
 function setGroups({ tools }: ReActAgent, names: readonly string[]): void {

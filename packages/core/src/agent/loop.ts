@@ -75,7 +75,7 @@ async function* guarded(run: Run, step: Step): Step {
 
 /** Takes the input in and brings the log into a state the model can be asked about: every tool call has its result, or is about to. */
 async function* settle(run: Run, input: CallInput): Step {
-  const { memory, options, extensions, status } = run.setup;
+  const { memory, options, extensions, status, tools } = run.setup;
   let given = input.messages;
   for (const extension of extensions) {
     const verdict = (await extension.guard?.(given, { ...run.about, signal: run.signal })) ?? given;
@@ -84,7 +84,7 @@ async function* settle(run: Run, input: CallInput): Step {
     given = verdict;
   }
   run.show(await memory.read());
-  await memory.restore?.(status);
+  await memory.restore?.(status, tools);
   const messages = yield* preCall(run, given);
   const decisions = decisionsIn({ ...input, messages });
   const open = run.openCalls();

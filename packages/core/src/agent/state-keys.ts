@@ -83,7 +83,10 @@ export function stateKeys<const K extends StateKeys>(keys: K, options: StateKeys
     wrapCall: (next) =>
       state.wrapCall!(async function* (run, input) {
         const result: AgentResult = yield* next(run, input);
-        if (outputKey !== undefined && answered.includes(result.reason)) put(run, outputKey, result.output ?? result.text);
+        if (outputKey !== undefined && answered.includes(result.reason)) {
+          put(run, outputKey, result.output ?? result.text);
+          await run.setup.memory.flush?.();
+        }
         return result;
       }),
   };

@@ -1,6 +1,7 @@
 import type { AgentStatus } from '../agent/agent-status.ts';
 import type { CallState } from '../agent/call-state.ts';
 import type { Msg } from '../message/msg.ts';
+import type { ToolSet } from '../tool/tool-set.ts';
 import type { RunNote } from './log-record.ts';
 
 /** How a run ended, and what is known of the calls that it left open. */
@@ -25,8 +26,11 @@ export interface Memory {
   flush?(end?: RunEnd): Promise<void>;
   /** Takes notes about runs and tool calls, to be written with what is written next; `now`: before it resolves, unless `durability` is `turn`. */
   note?(notes: readonly RunNote[], options?: { readonly now?: boolean }): Promise<void>;
-  /** Puts what the log tells of open tool calls, and of the run they are of, in the place of what the agent knows; before each call. */
-  restore?(status: AgentStatus): Promise<void>;
+  /**
+   * Puts what the log tells of open tool calls, of the run they are of, of the session's values and of active tool groups in the place of
+   * what the agent knows; before each call.
+   */
+  restore?(status: AgentStatus, tools: ToolSet): Promise<void>;
   /** Grows with every record; absent where there is no log. */
   readonly sessionVersion?: number;
 }

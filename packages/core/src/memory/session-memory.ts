@@ -1,9 +1,12 @@
 import { AgentError } from '../error/agent-error.ts';
+import type { SummaryStore } from '../context/summary-state.ts';
 import type { AgentStatus } from '../agent/agent-status.ts';
 import type { Msg } from '../message/msg.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { parseMessages } from '../message/validate-message.ts';
+import { KeptState } from './kept-state.ts';
 import type { KeyValueStore } from './key-value-store.ts';
+import type { ToolSet } from '../tool/tool-set.ts';
 import type { Memory, RunEnd } from './memory.ts';
 import type { LogRecord, RunNote } from './log-record.ts';
 import { parseHead, sessionHeads } from './session-format.ts';
@@ -54,6 +57,8 @@ export class SessionMemory implements Memory {
   readonly #durability: 'step' | 'turn';
   readonly #onDamage: SessionMemoryOptions['onDamage'];
   #view: LogFold | undefined;
+  /** Of the agent whose memory this is. */
+  #kept: KeptState | undefined;
   /** What `read` gave, until the messages change. */
   #snapshot: readonly Msg[] | undefined;
   #queue: Promise<unknown> = Promise.resolve();
@@ -114,13 +119,15 @@ export class SessionMemory implements Memory {
     return now && this.#durability === 'step' ? taken.then(() => this.flush()) : taken;
   }
 
-  restore(status: AgentStatus): Promise<void> {
+  restore(status: AgentStatus, tools: ToolSet): Promise<void> {
     return this.#run(async () => {
-      const { calls, openRun, ended } = await this.#load();
+      const view = await this.#load();
       status.calls.clear();
-      for (const [id, state] of calls) status.calls.set(id, { ...state });
-      status.suspendedRun = openRun;
-      status.interrupted = ended === 'interrupted';
+      for (const [id, state] of view.calls) status.calls.set(id, { ...state });
+      status.suspendedRun = view.openRun;
+      status.interrupted = view.ended === 'interrupted';
+      if (!this.#kept?.isOf(status)) this.#kept = new KeptState(status, tools);
+      this.#kept.restore(view);
     });
   }
 
@@ -128,6 +135,22 @@ export class SessionMemory implements Memory {
   view(): Promise<SessionView> {
     return this.#run(() => this.#load());
   }
+
+  /**
+   * The session's summary in its log, for `summarizeHistory({ store })`: it holds until one of its messages is cut, and goes with the
+   * session. Takes no other session's.
+   */
+  readonly summaries: SummaryStore = {
+    get: async () => {
+      const { summary } = await this.view();
+      return summary && JSON.stringify({ v: 1, ...summary });
+    },
+    set: async (_key, value) => {
+      const { first, last, count, text } = JSON.parse(value) as Extract<RunNote, { kind: 'summary' }>;
+      await this.note([{ kind: 'summary', first, last, count, text }], { now: true });
+    },
+    delete: () => this.note([{ kind: 'summary', first: '', last: '', count: 0, text: '' }]),
+  };
 
   /** Gives the session a title, for lists. */
   async rename(title: string): Promise<void> {
@@ -168,8 +191,10 @@ export class SessionMemory implements Memory {
     else await this.#load();
   }
 
-  #flush(): Promise<void> {
-    return this.#log.flush({
+  async #flush(): Promise<void> {
+    const state = this.#kept?.changes();
+    if (state) await this.#take([{ kind: 'state', state }]);
+    await this.#log.flush({
       onReread: (records) => void this.#show(records),
       compacted: () => this.#view?.records(),
       title: () => this.#view?.state[titleKey] as string | undefined,

@@ -106,7 +106,7 @@ export class LogFold implements SessionView {
         }
         break;
       case 'summary':
-        this.summary = record;
+        this.summary = record.count > 0 ? record : undefined;
         break;
       case 'state':
         for (const [key, value] of Object.entries(record.state)) {

@@ -2,6 +2,7 @@ import { agentTool } from '../agent/agent-tool.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 import { summarizeHistory } from '../context/summarize-history.ts';
+import { textToolCalls } from '../protocol/text-tool-calls.ts';
 import type { Msg } from '../message/msg.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { FaultScenario } from './fault-injection.ts';
@@ -11,7 +12,7 @@ import type { ScriptedReply } from './scripted-model.ts';
 
 /** The conversations that every store has to bring through. */
 export function faultScenarios(): readonly FaultScenario[] {
-  return [plainAnswer, chainOfTen, eightAtOnce, safeTools, approval, externalTool, subAgent, summary, interrupt];
+  return [plainAnswer, chainOfTen, eightAtOnce, safeTools, askedTools, approval, externalTool, subAgent, summary, interrupt, textProtocol];
 }
 
 /** Replies by how many tool results there are since the user last spoke: asked again, it says the same again. */
@@ -33,7 +34,7 @@ const calls =
 
 const answer = (turn: number): ScriptedReply => `The answer to turn ${turn}.`;
 
-function agent(process: MortalProcess, options: Omit<AgentOptions, 'name' | 'sessionId' | 'memory'>): ReActAgent {
+function agent(process: MortalProcess, options: Omit<AgentOptions, 'name' | 'sessionId'>): ReActAgent {
   return new ReActAgent({ name: 'a', sessionId: 's', memory: process.memory('s'), generateId: ids(process), ...options });
 }
 
@@ -90,6 +91,18 @@ const safeTools: FaultScenario = {
   },
 };
 
+const askedTools: FaultScenario = {
+  name: 'tools that ask before they run again',
+  turns: ['Go.'],
+  decide: ({ toolUseId, kind }) =>
+    kind === 'replay' ? { toolUseId, type: 'result', output: 'looked after' } : { toolUseId, type: 'approve' },
+  isFine: (lines, expected) => lines.length === expected.length && !lines.some((line) => line.includes('interrupted')),
+  open: (process) => {
+    const asked = process.tool({ name: 'asked', description: '', input: {}, replay: 'ask', execute: () => 'done' });
+    return agent(process, { model: process.model(script(calls('1', 'asked', 'asked'), answer)), tools: [asked] });
+  },
+};
+
 const approval: FaultScenario = {
   name: 'approval',
   turns: ['Pay.'],
@@ -141,15 +154,16 @@ const summary: FaultScenario = {
   open: (process) => {
     const model = process.model(script(calls('1', 'step'), answer));
     const summarizer = process.model(() => 'They talked.');
+    const memory = process.memory('s');
     const context = summarizeHistory({
       model: summarizer,
-      store: process.store,
+      store: memory.summaries,
       window: 500,
       reserveOutput: 50,
       summaryTokens: 60,
       step: 50,
     });
-    return agent(process, { model, context, tools: [step(process)] });
+    return agent(process, { model, memory, context, tools: [step(process)] });
   },
 };
 
@@ -165,5 +179,19 @@ const interrupt: FaultScenario = {
       hooks: [{ on: { 'post-acting': ({ toolUse }) => void (toolUse.id === '1-1-1' && process.generation === 0 && made.interrupt()) } }],
     });
     return made;
+  },
+};
+
+const textProtocol: FaultScenario = {
+  name: 'text protocol',
+  turns: ['Go.'],
+  open: (process) => {
+    const call = (n: number): string => JSON.stringify({ tool_name: 'step', arguments: { n } });
+    const replies = [`<think>First.</think>${call(1)}`, 'tool_name: step, arguments: {', `[${call(2)}, ${call(3)}]`, 'All done.'];
+    // What is fed back, results and corrections, are a user's messages there.
+    const model = process.model(({ messages }) => replies[messages.filter(({ role }) => role === 'user').length - 1]!, {
+      features: { tools: false },
+    });
+    return agent(process, { model, tools: [step(process)], extensions: [textToolCalls()] });
   },
 };
