@@ -1,5 +1,6 @@
 // npm run bench -- tokens: the token estimators (tokens.mjs).
 // npm run bench -- context: what fitting a request costs (context.mjs).
+// npm run bench -- log: what appending to a session's log asks of a store (log.mjs).
 // npm run bench -- guards: what the guards take for 1 MB and for 10 MB (guards.mjs).
 // npm run bench [-- --runtimes node,workerd,chromium] [--scenarios s1,s2] [--contenders floor,isoloop] [--reps N] [--write]
 // The same work by every contender in one run, repetitions interleaved; prints CPU and its ratio to the floor.
@@ -8,12 +9,13 @@ import os from 'node:os';
 import { parseArgs } from 'node:util';
 import { benchContext } from './context.mjs';
 import { benchGuards } from './guards.mjs';
+import { benchLog } from './log.mjs';
 import { measure } from './lib/measure.mjs';
 import { resultsMarkdown, scenarioTable } from './lib/report.mjs';
 import { startServer } from './lib/start-server.mjs';
 import { benchTokens } from './tokens.mjs';
 
-const others = { context: benchContext, guards: benchGuards, tokens: benchTokens };
+const others = { context: benchContext, guards: benchGuards, log: benchLog, tokens: benchTokens };
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
