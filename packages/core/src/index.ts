@@ -74,6 +74,8 @@ export type { Awaitable, Hook, HookControl, JumpReason, JumpTarget } from './hoo
 export { positionHooks } from './hook/position-hooks.ts';
 export type { PositionHook } from './hook/position-hooks.ts';
 export { documentsText } from './memory/documents-text.ts';
+export { EchoMemory } from './memory/echo-memory.ts';
+export type { EchoMemoryOptions, SessionBranch } from './memory/echo-memory.ts';
 export { InMemoryMemory } from './memory/in-memory-memory.ts';
 export type { KeyValueStore, StoreFeatures } from './memory/key-value-store.ts';
 export type { LongTermMemory, LongTermRecord, LongTermRecordOptions, LongTermRetrieveOptions } from './memory/long-term-memory.ts';

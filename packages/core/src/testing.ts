@@ -8,4 +8,5 @@ export type { FaultHost, FaultOptions, FaultReport, FaultScenario, LifeReport } 
 export { faultScenarios } from './testing/fault-scenarios.ts';
 export { makeWitness, MortalProcess } from './testing/mortal-process.ts';
 export type { Life, Witness } from './testing/mortal-process.ts';
+export { randomOf } from './testing/random-of.ts';
 export type { TestFramework } from './testing/test-framework.ts';

@@ -6,6 +6,8 @@ export interface KvStoreOptions {
   readonly expirationTtl?: number;
   /** Milliseconds before a refused write is tried again; KV takes one write a second for each key. Default 1100. */
   readonly retryDelayMs?: number;
+  /** How it waits, in milliseconds; default `setTimeout`. */
+  readonly sleep?: (ms: number) => Promise<void>;
 }
 
 /** https://developers.cloudflare.com/kv/platform/limits/ */
@@ -26,9 +28,10 @@ export class KvStore implements KeyValueStore {
   readonly #kv: KVNamespace;
   readonly #put: KVNamespacePutOptions;
   readonly #retryDelayMs: number;
+  readonly #sleep: (ms: number) => Promise<void>;
 
   /** Throws `CONFIGURATION` for a time to live of less than a minute. */
-  constructor(kv: KVNamespace, { expirationTtl, retryDelayMs = 1100 }: KvStoreOptions = {}) {
+  constructor(kv: KVNamespace, { expirationTtl, retryDelayMs = 1100, sleep = wait }: KvStoreOptions = {}) {
     if (expirationTtl !== undefined && !(expirationTtl >= minTtl)) {
       throw new AgentError('CONFIGURATION', `KV keeps values for ${minTtl} seconds or longer; expirationTtl is ${expirationTtl}`);
     }
@@ -36,6 +39,7 @@ export class KvStore implements KeyValueStore {
     this.#kv = kv;
     this.#put = expirationTtl === undefined ? {} : { expirationTtl };
     this.#retryDelayMs = retryDelayMs;
+    this.#sleep = sleep;
   }
 
   async get(key: string): Promise<string | undefined> {
@@ -57,7 +61,7 @@ export class KvStore implements KeyValueStore {
         return await request('write', () => this.#kv.put(key, value, this.#put));
       } catch (error) {
         if (attempt === maxAttempts || !isRateLimit(error)) throw error;
-        await new Promise((resolve) => setTimeout(resolve, this.#retryDelayMs));
+        await this.#sleep(this.#retryDelayMs);
       }
     }
   }
@@ -125,4 +129,8 @@ function isRateLimit(error: unknown): boolean {
 
 function isTooLarge(error: unknown): boolean {
   return AgentError.is(error) && error.details?.['status'] === 413;
+}
+
+function wait(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -30,6 +30,8 @@ import type { JsonObject } from '../message/json.ts';
  * - `HOOK_ERROR`: a hook threw and had not declared `onError: 'ignore'`; or a hook or context policy left what is no valid request.
  * - `ABORTED`: the caller's signal was raised.
  * - `STORAGE_QUOTA`: the store is full. `STORAGE_FAILED`: any other failure of the store.
+ * - `SESSION_STALE`: the store still shows an older state of the session than its client has seen; `retryAfterMs` in `details`.
+ * - `SESSION_CONFLICT`: two clients went on from the same state of a session; both branches can be read.
  * - `WORKER_TERMINATED`: the worker is gone. `WORKER_FAILED`: its script could not be loaded or crashed.
  * - `UNAUTHORIZED`, `NOT_FOUND`, `PAYLOAD_TOO_LARGE`: the edge endpoint's refusals; the last one also an attachment that is too large.
  * - `CONFIGURATION`: the library is put together wrongly: an option of the wrong kind, two tools of one name, no value for a token.
@@ -66,6 +68,8 @@ export type AgentErrorCode =
   | 'ABORTED'
   | 'STORAGE_QUOTA'
   | 'STORAGE_FAILED'
+  | 'SESSION_STALE'
+  | 'SESSION_CONFLICT'
   | 'WORKER_TERMINATED'
   | 'WORKER_FAILED'
   | 'UNAUTHORIZED'

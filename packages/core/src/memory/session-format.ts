@@ -14,6 +14,8 @@ export interface Batch {
   readonly index?: readonly string[];
   /** In a snapshot: the batches that it stands for. */
   readonly replaces?: readonly string[];
+  /** In a log whose client holds an echo: the head that this batch made, without its hash and with the refs before it. */
+  readonly head?: Omit<Head, 'hash'>;
 }
 
 /** The one value of a session that is overwritten. */
@@ -47,9 +49,22 @@ export function versionOf(ref: string): number {
   return Number.parseInt(ref, 10);
 }
 
-const refPattern = /^\d{8}-[\w-]+(?:~(\d+))?$/;
+/** The name of a turn's batch: its key is made of the turn's id alone, so that it is found wherever the turn ended up in the log. */
+export function makeTurnRef(version: number, turnId: string, values: number): string {
+  return `${String(version).padStart(8, '0')}.${turnId}${values > 1 ? `~${values}` : ''}`;
+}
 
-/** Where a session's values are: `s:<id>:head`, and `s:<id>:r:<ref>` with `:1`, `:2` … behind it for further values. */
+/** The id of the turn that wrote the batch; nothing where none is known. */
+export function turnOf(ref: string): string | undefined {
+  return /^\d{8}\.([\w-]+)/.exec(ref)?.[1];
+}
+
+const refPattern = /^\d{8}[-.][\w-]+(?:~(\d+))?$/;
+
+/**
+ * Where a session's values are: `s:<id>:head`, `s:<id>:r:<ref>` and, of turns, `s:<id>:t:<turn id>`, with `:1`, `:2` … behind it for
+ * further values.
+ */
 export class SessionKeys {
   readonly prefix: string;
   readonly head: string;
@@ -60,14 +75,16 @@ export class SessionKeys {
   }
 
   batch(ref: string): readonly string[] {
-    const first = `${this.prefix}r:${ref}`;
+    const turnId = turnOf(ref);
+    const first = turnId === undefined ? `${this.prefix}r:${ref}` : `${this.prefix}t:${turnId}`;
     const values = Number(refPattern.exec(ref)?.[1] ?? 1);
     return Array.from({ length: values }, (_, index) => (index === 0 ? first : `${first}:${index}`));
   }
 
   /** The batches among these keys. */
   refs(keys: readonly string[]): readonly string[] {
-    return keys.map((key) => key.slice(`${this.prefix}r:`.length)).filter((ref) => refPattern.test(ref));
+    const start = `${this.prefix}r:`;
+    return keys.flatMap((key) => (key.startsWith(start) ? [key.slice(start.length)] : [])).filter((ref) => refPattern.test(ref));
   }
 }
 
@@ -91,34 +108,36 @@ export async function sessionHeads(
 /** Throws `STORAGE_FAILED` for a head that is damaged or of a newer version of the library. */
 export function parseHead(text: string): Head {
   const head = parseVersioned([text], 'head');
-  const { version, writer, chain, refs, hash, createdAt, updatedAt, title } = { ...headDefaults, ...head } as Readonly<
-    Record<string, unknown>
-  >;
-  const isWhole =
-    Number.isSafeInteger(version) &&
-    [writer, chain, hash, title ?? ''].every((field) => typeof field === 'string') &&
-    [createdAt, updatedAt].every((field) => typeof field === 'number') &&
-    Array.isArray(refs) &&
-    refs.every(isRefs);
-  if (!isWhole) throw damaged('head');
+  if (!isHead({ ...headDefaults, ...head })) throw damaged('head');
   return { ...headDefaults, ...head, v: formatVersion } as unknown as Head;
 }
 
 /** A batch from its values. Throws as `parseHead` does; what the messages in it are worth is for `parseMessages` to say. */
 export function parseBatch(values: readonly string[]): Batch {
   const batch = parseVersioned(values, 'record');
-  const { records, index, replaces, prev = '' } = batch;
+  const { records, index, replaces, head, prev = '' } = batch;
   const isWhole =
     Array.isArray(records) &&
     records.every(isLogRecord) &&
     typeof prev === 'string' &&
-    [index, replaces].every((refs) => refs === undefined || isRefs(refs));
+    [index, replaces].every((refs) => refs === undefined || isRefs(refs)) &&
+    (head === undefined || isHead({ ...headDefaults, ...(isRecord(head) && head) }));
   if (!isWhole) throw damaged('record');
   return { ...batch, prev, v: formatVersion } as unknown as Batch;
 }
 
 /** What a head of format 1 does not say. */
 const headDefaults = { hash: '', createdAt: 0, updatedAt: 0 };
+
+function isHead({ version, writer, chain, refs, hash, createdAt, updatedAt, title }: Readonly<Record<string, unknown>>): boolean {
+  return (
+    Number.isSafeInteger(version) &&
+    [writer, chain, hash, title ?? ''].every((field) => typeof field === 'string') &&
+    [createdAt, updatedAt].every((field) => typeof field === 'number') &&
+    Array.isArray(refs) &&
+    refs.every(isRefs)
+  );
+}
 
 function parseVersioned(values: readonly string[], what: string): Readonly<Record<string, unknown>> {
   let value: unknown;

@@ -9,9 +9,9 @@ import type { Batch, Head } from './session-format.ts';
 import { splitValue } from './split-value.ts';
 
 /** Batches that a level of the head names before one of them takes the names over. */
-const levelWidth = 32;
+export const levelWidth = 32;
 /** Times that other writers may come in between before a flush gives up. */
-const maxAttempts = 20;
+export const maxAttempts = 20;
 /** Times that a log is read whose batches another writer deletes meanwhile, because a snapshot has taken their place. */
 const maxReads = 3;
 
@@ -32,6 +32,9 @@ export interface FlushContext {
   compacted(): readonly LogRecord[] | undefined;
   title(): string | undefined;
 }
+
+/** A session's records, as `SessionMemory` keeps them. */
+export type Log = Pick<SessionLog, 'version' | 'add' | 'load' | 'flush' | 'clear'>;
 
 /**
  * A session's records in a store: append-only, one batch a flush under a key of its own, then the head. It does not queue: its
@@ -228,7 +231,7 @@ export class SessionLog {
 }
 
 /** What snapshots stand for. */
-function replacedBy(batches: ReadonlyMap<string, Batch>): ReadonlySet<string> {
+export function replacedBy(batches: ReadonlyMap<string, Batch>): ReadonlySet<string> {
   return new Set([...batches.values()].flatMap(({ replaces }) => replaces ?? []));
 }
 

@@ -10,7 +10,7 @@ import type { ToolSet } from '../tool/tool-set.ts';
 import type { Memory, RunEnd } from './memory.ts';
 import type { LogRecord, RunNote } from './log-record.ts';
 import { parseHead, sessionHeads } from './session-format.ts';
-import { SessionLog } from './session-log.ts';
+import { SessionLog, type Log, type SessionLogOptions } from './session-log.ts';
 import { LogFold, suspendedNote, type SessionView } from './session-view.ts';
 
 export interface SessionMemoryOptions {
@@ -53,7 +53,7 @@ export interface SessionInfo {
  */
 export class SessionMemory implements Memory {
   readonly sessionId: string;
-  readonly #log: SessionLog;
+  readonly #log: Log;
   readonly #durability: 'step' | 'turn';
   readonly #onDamage: SessionMemoryOptions['onDamage'];
   #view: LogFold | undefined;
@@ -64,12 +64,13 @@ export class SessionMemory implements Memory {
   #queue: Promise<unknown> = Promise.resolve();
 
   /** Throws `INVALID_INPUT` for a session id that is empty or has more than 400 characters, percent-encoded; `CONFIGURATION` for an option. */
-  constructor(store: KeyValueStore, sessionId: string, options: SessionMemoryOptions = {}) {
+  constructor(store: KeyValueStore, sessionId: string, options: SessionMemoryOptions = {}, makeLog?: (options: SessionLogOptions) => Log | undefined) {
     const fields = 'durability:step|turn|? generateId:function|? now:function|? compactAfter:count|? onDamage:function|?';
     checkFields('CONFIGURATION', 'SessionMemory', options, fields);
     const { durability = 'step', generateId = shortId, now = Date.now, compactAfter = 256, onDamage } = options;
     this.sessionId = sessionId;
-    this.#log = new SessionLog(store, sessionId, { generateId, now, compactAfter, onDamage });
+    const logOptions = { generateId, now, compactAfter, onDamage };
+    this.#log = makeLog?.(logOptions) ?? new SessionLog(store, sessionId, logOptions);
     this.#durability = durability;
     this.#onDamage = onDamage;
   }
@@ -81,7 +82,7 @@ export class SessionMemory implements Memory {
 
   /** Rejects with `INVALID_MESSAGE`, and takes nothing, where one of them is no `Msg`. */
   append(messages: readonly Msg[]): Promise<void> {
-    return this.#run(() => {
+    return this.run(() => {
       parseMessages(messages);
       return this.#add(messages.map((message): LogRecord => ({ kind: 'message', message })));
     });
@@ -89,7 +90,7 @@ export class SessionMemory implements Memory {
 
   /** Puts a message in the place of the one with its id; rejects as `append` does, and with `INVALID_INPUT` where there is none. */
   replace(message: Msg): Promise<void> {
-    return this.#run(async () => {
+    return this.run(async () => {
       parseMessages([message]);
       if (!(await this.#load()).messages.some(({ id }) => id === message.id)) {
         throw new AgentError('INVALID_INPUT', `There is no message "${message.id}" to replace.`);
@@ -99,7 +100,7 @@ export class SessionMemory implements Memory {
   }
 
   delete(ids: readonly string[]): Promise<void> {
-    return this.#run(async () => {
+    return this.run(async () => {
       const gone = new Set(ids);
       const found = (await this.#load()).messages.map((message) => message.id).filter((id) => gone.has(id));
       if (found.length > 0) await this.#add([{ kind: 'cut', ids: found }]);
@@ -107,20 +108,20 @@ export class SessionMemory implements Memory {
   }
 
   read(): Promise<readonly Msg[]> {
-    return this.#run(async () => {
+    return this.run(async () => {
       const { messages } = await this.#load();
       return (this.#snapshot ??= [...messages]);
     });
   }
 
   note(notes: readonly RunNote[], { now = false }: { readonly now?: boolean } = {}): Promise<void> {
-    const taken = this.#run(() => this.#take(notes));
+    const taken = this.run(() => this.#take(notes));
     // A flush of its own: what is noted meanwhile, as by tools that start together, goes with it.
     return now && this.#durability === 'step' ? taken.then(() => this.flush()) : taken;
   }
 
   restore(status: AgentStatus, tools: ToolSet): Promise<void> {
-    return this.#run(async () => {
+    return this.run(async () => {
       const view = await this.#load();
       status.calls.clear();
       for (const [id, state] of view.calls) status.calls.set(id, { ...state });
@@ -133,7 +134,7 @@ export class SessionMemory implements Memory {
 
   /** What the log amounts to; changes with what is appended and noted. */
   view(): Promise<SessionView> {
-    return this.#run(() => this.#load());
+    return this.run(() => this.#load());
   }
 
   /**
@@ -160,14 +161,14 @@ export class SessionMemory implements Memory {
   }
 
   flush(end?: RunEnd): Promise<void> {
-    return this.#run(async () => {
+    return this.run(async () => {
       if (end) await this.#end(end);
       await this.#flush();
     });
   }
 
   clear(): Promise<void> {
-    return this.#run(async () => {
+    return this.run(async () => {
       await this.#log.clear();
       this.#show([]);
     });
@@ -211,7 +212,7 @@ export class SessionMemory implements Memory {
   }
 
   /** One operation at a time, in the order they were called. */
-  #run<T>(operation: () => Promise<T>): Promise<T> {
+  protected run<T>(operation: () => Promise<T>): Promise<T> {
     const result = this.#queue.then(operation).catch((error: unknown) => {
       throw AgentError.from(error, 'STORAGE_FAILED');
     });

@@ -1,0 +1,380 @@
+import { AgentError } from '../error/agent-error.ts';
+import { nameOf, readBranch, readTip, readTurn, recordsOf, type Branch } from './branch-reader.ts';
+import { digest } from './digest.ts';
+import type { KeyValueStore } from './key-value-store.ts';
+import type { LogRecord } from './log-record.ts';
+import { placeRef } from './place-ref.ts';
+import { EchoSigner, type Echo, type Tip } from './session-echo.ts';
+import { formatVersion, makeTurnRef, parseHead, SessionKeys, type Batch, type Head } from './session-format.ts';
+import { levelWidth, replacedBy, type FlushContext, type Log, type SessionLogOptions } from './session-log.ts';
+import { splitValue } from './split-value.ts';
+
+export interface BranchLogOptions extends SessionLogOptions {
+  /** Sign with the first, accept each. */
+  readonly secrets: readonly string[];
+  /** What the client sent. */
+  readonly echo?: string | undefined;
+  /** Without an echo: `start` a log of its own and read nothing, or go on from what the store shows as the `latest`. */
+  readonly withoutEcho: 'start' | 'latest';
+  readonly sleep: (ms: number) => Promise<void>;
+  /** Milliseconds that a stale read is tried again. */
+  readonly waitMs: number;
+  /** Milliseconds that a read may be old. */
+  readonly staleMs: number;
+}
+
+/** Where a client's echo and the store's head disagree: the branch of each, as far as it can be read. */
+export interface Fork {
+  readonly yours?: Branch | undefined;
+  readonly theirs?: Branch | undefined;
+}
+
+/** What the store shows, seen from an echo. `own`: gone on from without the head. */
+type Verdict =
+  | { readonly type: 'go'; readonly branch: Branch | undefined; readonly seen: string | undefined; readonly own: boolean }
+  | { readonly type: 'stale' }
+  | { readonly type: 'fork'; readonly fork: Fork; readonly mayBeStale: boolean };
+
+interface SeenHead {
+  readonly text: string | undefined;
+  readonly branch?: Branch;
+}
+
+const firstDelayMs = 250;
+/** A key takes one write a second. */
+const rewriteDelayMs = 1100;
+/** What an echo tells of earlier turns and of other branches, at most. */
+const maxTold = 4;
+/** A turn that its client left has ended after so many times `staleMs`. */
+const leftTimes = 5;
+
+/**
+ * A session's records in a store that reads late, and where the last write wins. Each turn writes one batch under a key that its id makes,
+ * then the head; no key but the head's is written with anything else later, and none is deleted: whatever head is read, and whichever
+ * branch it is of, all of it is there. What tells whether a head is new enough is the echo that the client brings.
+ */
+export class BranchLog implements Log {
+  readonly #store: KeyValueStore;
+  readonly #keys: SessionKeys;
+  readonly #options: BranchLogOptions;
+  readonly #signer: EchoSigner;
+  readonly #writer: string;
+  #given: string | undefined;
+  /** What it goes on from. */
+  #branch: Branch | undefined;
+  #isLoaded = false;
+  /** The head's text as last seen in the store. */
+  #seen: string | undefined;
+  /** The store's head is another branch's: what is written here leaves it alone. */
+  #isAside = false;
+  #refusal: { readonly error: AgentError; readonly fork: Fork } | undefined;
+  readonly #pending: LogRecord[] = [];
+  #turnId: string;
+  /** How many of the pending records a write holds that failed with its outcome open. */
+  #unsure: number | undefined;
+  #left: NonNullable<Echo['left']> = [];
+  #over: readonly Tip[] = [];
+  #echo: string | undefined;
+
+  /** Throws `CONFIGURATION` for the secrets. */
+  constructor(store: KeyValueStore, sessionId: string, options: BranchLogOptions) {
+    this.#store = store;
+    this.#keys = new SessionKeys(sessionId);
+    this.#options = options;
+    this.#signer = new EchoSigner(options.secrets, sessionId);
+    this.#given = options.echo;
+    this.#writer = options.generateId();
+    this.#turnId = options.generateId();
+  }
+
+  get version(): number {
+    return this.#branch?.head.version ?? 0;
+  }
+
+  /** What the client is to send with its next request; absent before the first load. */
+  get echo(): string | undefined {
+    return this.#echo;
+  }
+
+  add(records: readonly LogRecord[]): void {
+    this.#pending.push(...records);
+  }
+
+  /** Rejects with `INVALID_INPUT` for an echo that is none of this session's, `SESSION_STALE` and `SESSION_CONFLICT`. */
+  async load(): Promise<readonly LogRecord[]> {
+    if (this.#refusal) throw this.#refusal.error;
+    if (!this.#isLoaded) await (this.#given === undefined ? this.#begin() : this.#goOn(await this.#signer.verify(this.#given)));
+    this.#isLoaded = true;
+    return this.#records();
+  }
+
+  async flush(context: FlushContext): Promise<void> {
+    if (this.#pending.length === 0) return;
+    await this.load();
+    if (this.#branch && (await this.#catchUp())) context.onReread(this.#records());
+    if (this.#unsure !== undefined) await this.#options.sleep(rewriteDelayMs);
+    if (this.#pending.length > 0) await this.#write(context);
+  }
+
+  /** Deletes every key of the session; the head first. */
+  async clear(): Promise<void> {
+    await this.load().catch((error: unknown) => {
+      if (AgentError.is(error) && error.code === 'INVALID_INPUT') throw error;
+    });
+    const { yours, theirs } = this.#refusal?.fork ?? { yours: this.#branch };
+    const known = [yours, theirs].flatMap((branch) => (branch ? [...branch.batches.keys(), ...replacedBy(branch.batches)] : []));
+    const found = await this.#store.keys(this.#keys.prefix);
+    await this.#store.delete([this.#keys.head]);
+    await this.#store.delete([...new Set([...known.flatMap((ref) => this.#keys.batch(ref)), ...found])]);
+    this.#pending.length = 0;
+    this.#refusal = undefined;
+    this.#given = undefined;
+    this.#isLoaded = true;
+    this.#left = [];
+    this.#over = [];
+    await this.#continue(undefined, undefined);
+  }
+
+  /** Both branches after a `SESSION_CONFLICT`; else the one it goes on from. Each with an echo by which a client chooses it. */
+  async branches(): Promise<{ readonly [Side in keyof Fork]?: Branch & { readonly echo: string } }> {
+    await this.load().catch((error: unknown) => {
+      if (!AgentError.is(error) || error.code !== 'SESSION_CONFLICT') throw error;
+    });
+    const { yours, theirs }: Fork = this.#refusal?.fork ?? { yours: this.#branch };
+    this.#left = this.#left.filter(([id]) => !yours?.names.has(id) && !theirs?.names.has(id));
+    const choose = async (chosen: Branch, other: Branch | undefined): Promise<Branch & { readonly echo: string }> => {
+      const over = [...(other ? [other.tip] : []), ...this.#over].slice(0, maxTold);
+      return { ...chosen, echo: await this.#sign({ at: this.#options.now(), base: chosen.tip }, over) };
+    };
+    return {
+      ...(yours && { yours: await choose(yours, theirs) }),
+      ...(theirs && { theirs: await choose(theirs, yours) }),
+    };
+  }
+
+  #records(): readonly LogRecord[] {
+    return [...(this.#branch ? recordsOf(this.#branch) : []), ...this.#pending];
+  }
+
+  async #begin(): Promise<void> {
+    if (this.#options.withoutEcho === 'start') return this.#continue(undefined, undefined);
+    const verdict = await this.#retry(async () => {
+      const { text, branch } = await this.#readHead();
+      return branch?.missing ? { type: 'stale' } : { type: 'go', branch, seen: text, own: false };
+    });
+    return this.#take(verdict, this.#options.now());
+  }
+
+  async #goOn(echo: Echo): Promise<void> {
+    const { now, staleMs } = this.#options;
+    this.#over = echo.over ?? [];
+    const turn = echo.turnId === undefined ? [] : [[echo.turnId, echo.at] as const];
+    this.#left = [...turn, ...(echo.left ?? [])].filter(([, at]) => now() - at < leftTimes * staleMs).slice(0, maxTold);
+    return this.#take(await this.#retry(() => this.#judge(echo)), echo.at);
+  }
+
+  async #take(verdict: Verdict, at: number): Promise<void> {
+    if (verdict.type === 'go') return this.#continue(verdict.branch, verdict.seen, verdict.own ? at : undefined);
+    const { now, staleMs } = this.#options;
+    if (verdict.type === 'stale') {
+      const retryAfterMs = Math.min(Math.max(at + staleMs - now(), 1000), 10_000);
+      throw this.#refuse('SESSION_STALE', 'The store still shows an older state of the session; try again', {}, { retryAfterMs });
+    }
+    throw this.#refuse('SESSION_CONFLICT', 'The session was gone on with elsewhere, from a state before yours', verdict.fork);
+  }
+
+  #refuse(code: 'SESSION_STALE' | 'SESSION_CONFLICT', message: string, fork: Fork, details?: { readonly retryAfterMs: number }): AgentError {
+    const error = new AgentError(code, message, { retryable: code === 'SESSION_STALE', details });
+    this.#refusal = { error, fork };
+    return error;
+  }
+
+  /** What a late read may explain is asked again, for a bounded time. */
+  async #retry(judge: () => Promise<Verdict>): Promise<Verdict> {
+    const { now, sleep, waitMs } = this.#options;
+    const end = now() + waitMs;
+    for (let delay = firstDelayMs; ; delay *= 2) {
+      const verdict = await judge();
+      const isFinal = verdict.type === 'go' || (verdict.type === 'fork' && !verdict.mayBeStale);
+      if (isFinal || now() + delay > end) return verdict;
+      await sleep(delay);
+    }
+  }
+
+  async #judge(echo: Echo): Promise<Verdict> {
+    const { base, turnId, at } = echo;
+    const isOld = this.#options.now() - at > this.#options.staleMs;
+    // A session that began with this turn: nothing is read but what the turn itself may have written.
+    const begun = base ? [] : await this.#readTurns(this.#left);
+    if (!base && begun.length === 0) return { type: 'go', branch: undefined, seen: undefined, own: false };
+
+    const { text: seen, branch: shown } = await this.#readHead();
+    if (shown?.missing) return { type: 'stale' };
+    const unknown = this.#left.filter(([id]) => !shown?.names.has(id));
+    const found = base ? await this.#readTurns(unknown) : begun.filter(({ tip }) => !shown?.names.has(nameOf(tip.ref)));
+    const isShown = base ? has(shown, base) : found.length < begun.length;
+    let own = isShown ? shown : base && (await readTip(this.#store, this.#keys, base));
+    let isTurn = false;
+    for (const turn of found) {
+      if (has(own, turn.tip)) continue;
+      if (!own ? !base || has(turn, base) : has(turn, own.tip)) {
+        own = turn;
+        isTurn = true;
+      } else {
+        const isLast = nameOf(turn.tip.ref) === turnId;
+        if (await this.#isOverruled(turn)) continue;
+        return { type: 'fork', fork: isLast ? { yours: turn, theirs: own } : { yours: own, theirs: turn }, mayBeStale: false };
+      }
+    }
+    if (!own) return this.#withoutOwn(base!, shown, isOld);
+    const go: Verdict = { type: 'go', branch: own, seen, own: own !== shown };
+    if (own === shown || has(shown, own.tip)) return { ...go, branch: shown, own: false };
+    // The head of a turn that was left may never have been written; any other was, and shows sooner or later.
+    if (!shown || has(own, shown.tip)) return isTurn || isOld ? go : { type: 'stale' };
+    if (await this.#isOverruled(shown)) return go;
+    return { type: 'fork', fork: { yours: own, theirs: shown }, mayBeStale: !isOld && shown.head.updatedAt < at };
+  }
+
+  /** Where the client's own branch can't be read: it is cleared, expired, not there yet, or of a log that was written without echoes. */
+  #withoutOwn(base: Tip, shown: Branch | undefined, isOld: boolean): Verdict {
+    if (!isOld && (!shown || shown.tip.ref <= base.ref)) return { type: 'stale' };
+    return { type: 'fork', fork: { theirs: shown }, mayBeStale: !isOld };
+  }
+
+  async #isOverruled(branch: Branch): Promise<boolean> {
+    const name = nameOf(branch.tip.ref);
+    for (const tip of this.#over) {
+      if (nameOf(tip.ref) === name || (await readTip(this.#store, this.#keys, tip))?.names.has(name)) return true;
+    }
+    return false;
+  }
+
+  async #readTurns(turns: NonNullable<Echo['left']>): Promise<readonly Branch[]> {
+    const found: Branch[] = [];
+    for (const [id] of turns) {
+      const branch = await readTurn(this.#store, this.#keys, id);
+      if (branch) found.push(branch);
+    }
+    return found;
+  }
+
+  /** A head that has been there for long, and whose batches are not, is damaged: `onDamage` is told, or it rejects. */
+  async #readHead(): Promise<SeenHead> {
+    const text = await this.#store.get(this.#keys.head);
+    if (text === undefined) return { text };
+    const { onDamage, now, staleMs } = this.#options;
+    const head = parseHead(text);
+    const branch = await readBranch(this.#store, this.#keys, head, this.#branch?.batches);
+    if (branch.missing && now() - head.updatedAt <= staleMs) return { text, branch };
+    for (const { error } of branch.unread) {
+      if (!onDamage) throw error;
+      onDamage(error);
+    }
+    return { text, branch: { ...branch, missing: false } };
+  }
+
+  /** Goes on from here; `at`: when the client was told so, if the head does not show it. */
+  async #continue(branch: Branch | undefined, seen: string | undefined, at: number = this.#options.now()): Promise<void> {
+    this.#branch = branch;
+    this.#seen = seen;
+    this.#left = this.#left.filter(([id]) => !branch?.names.has(id));
+    const base = branch?.tip;
+    this.#echo = await this.#sign({ at, ...(base && { base }), turnId: this.#turnId });
+  }
+
+  #sign(echo: Echo, over: readonly Tip[] = this.#over): Promise<string> {
+    const left = this.#left;
+    return this.#signer.sign({ ...echo, ...(left.length && { left }), ...(over.length && { over }) });
+  }
+
+  /**
+   * Looks whether another writer was there since. One that went on from where this one does: this turn goes behind it, true. One that did
+   * not: the head is left to it, and the client told at its next request.
+   */
+  async #catchUp(): Promise<boolean> {
+    const text = await this.#store.get(this.#keys.head);
+    if (text === this.#seen && this.#unsure === undefined) return false;
+    const { branch: shown } = await this.#readHead();
+    // A head that this writer wrote can't be gone already.
+    this.#isAside = shown !== undefined || this.#branch?.head.writer !== this.#writer;
+    if (!shown || shown.missing) return false;
+    const wrote = this.#unsure !== undefined && shown.names.has(this.#turnId);
+    if (!wrote && !has(shown, this.#branch!.tip)) {
+      this.#isAside = !(has(this.#branch, shown.tip) || (await this.#isOverruled(shown)));
+      return false;
+    }
+    this.#isAside = false;
+    this.#seen = text;
+    this.#branch = shown;
+    if (wrote) {
+      this.#pending.splice(0, this.#unsure);
+      await this.#settle(shown);
+    }
+    return true;
+  }
+
+  async #write(context: FlushContext): Promise<void> {
+    const { generateId, now } = this.#options;
+    const before = this.#branch;
+    const count = this.#pending.length;
+    const compacted = before && this.#isLong(before) ? context.compacted() : undefined;
+    const replaces = compacted && [...new Set([...before!.batches.keys(), ...replacedBy(before!.batches)])];
+    const refs = replaces ? [] : (before?.head.refs ?? []);
+    const { index, levels } = placeRef(refs, levelWidth);
+    const title = context.title();
+    const at = now();
+    const made: Omit<Head, 'hash'> = {
+      v: formatVersion,
+      version: this.version + 1,
+      writer: this.#writer,
+      chain: before?.head.chain ?? generateId(),
+      refs,
+      createdAt: before?.head.createdAt || at,
+      updatedAt: Math.max(at, before?.head.updatedAt ?? 0),
+      ...(title !== undefined && { title }),
+    };
+    // In the order that `parseBatch` leaves: its text is hashed again when it is read.
+    const batch: Batch = {
+      v: formatVersion,
+      prev: before?.head.hash ?? '',
+      records: compacted ?? [...this.#pending],
+      ...(index.length > 0 && { index }),
+      ...(replaces && { replaces }),
+      head: made,
+    };
+    const text = JSON.stringify(batch);
+    const values = splitValue(text, this.#store.features.maxValueBytes);
+    const ref = makeTurnRef(made.version, this.#turnId, values.length);
+    const head: Head = { ...made, refs: levels(ref), hash: await digest(text) };
+    const headText = JSON.stringify(head);
+    const entries = this.#keys.batch(ref).map((key, part): readonly [string, string] => [key, values[part] ?? '']);
+
+    this.#unsure = count;
+    await this.#store.setMany(this.#isAside ? entries : [...entries, [this.#keys.head, headText]]);
+    this.#pending.splice(0, count);
+    if (!this.#isAside) this.#seen = headText;
+    const kept = replaces ? [] : (before?.batches ?? []);
+    const names = new Set([...(before?.names ?? []), this.#turnId]);
+    const batches = new Map([...kept, [ref, batch] as const]);
+    await this.#settle({ head, tip: { ref, hash: head.hash, chain: head.chain }, batches, names, unread: before?.unread ?? [], missing: false });
+  }
+
+  /** The turn is in the store. */
+  async #settle(branch: Branch): Promise<void> {
+    this.#branch = branch;
+    this.#unsure = undefined;
+    this.#turnId = this.#options.generateId();
+    this.#left = this.#left.filter(([id]) => !branch.names.has(id));
+    this.#echo = await this.#sign({ at: this.#options.now(), base: branch.tip });
+  }
+
+  /** Nothing is deleted, so a snapshot waits until the log has doubled: all of them together are not longer than the log. */
+  #isLong({ batches, unread }: Branch): boolean {
+    const replaced = replacedBy(batches).size;
+    return unread.length === 0 && batches.size - (replaced ? 1 : 0) >= Math.max(this.#options.compactAfter, replaced);
+  }
+}
+
+function has(branch: Branch | undefined, { ref }: Tip): boolean {
+  return branch?.names.has(nameOf(ref)) === true;
+}

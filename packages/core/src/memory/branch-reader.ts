@@ -1,0 +1,94 @@
+import { readBatches, type UnreadBatch } from './batch-reader.ts';
+import { digest } from './digest.ts';
+import type { KeyValueStore } from './key-value-store.ts';
+import type { LogRecord } from './log-record.ts';
+import { placeRef } from './place-ref.ts';
+import { joinValue } from './split-value.ts';
+import type { Tip } from './session-echo.ts';
+import { formatVersion, makeTurnRef, parseBatch, turnOf, type Batch, type Head, type SessionKeys } from './session-format.ts';
+import { levelWidth, replacedBy } from './session-log.ts';
+
+/** A session's log as one of its heads names it. */
+export interface Branch {
+  readonly head: Head;
+  readonly tip: Tip;
+  readonly batches: ReadonlyMap<string, Batch>;
+  /** Its batches and all that its snapshots stand for, by their turns. */
+  readonly names: ReadonlySet<string>;
+  /** What of it can't be read; `missing`: not in the store, or not yet. */
+  readonly unread: readonly UnreadBatch[];
+  readonly missing: boolean;
+}
+
+/** What a batch goes by: its turn, which stays the same wherever in the log it is put. */
+export function nameOf(ref: string): string {
+  return turnOf(ref) ?? ref;
+}
+
+export async function readBranch(
+  store: KeyValueStore,
+  keys: SessionKeys,
+  head: Head,
+  known: ReadonlyMap<string, Batch> = new Map(),
+): Promise<Branch> {
+  const { batches, unread } = await readBatches(store, keys, head.refs.flat(), known);
+  const ref = head.refs.flat().reduce((last, each) => (last < each ? each : last), '');
+  const last = batches.get(ref);
+  // A turn that was written twice may be read as it was the first time.
+  const isOld = last?.head !== undefined && (await digest(JSON.stringify(last))) !== head.hash;
+  return {
+    head,
+    tip: { ref, hash: head.hash, chain: head.chain },
+    batches,
+    names: new Set([...batches.keys(), ...replacedBy(batches)].map(nameOf)),
+    unread,
+    missing: isOld || unread.some(({ error }) => error.retryable),
+  };
+}
+
+/** The branch that ends with this batch, from the batches alone; nothing where that one is not in the store, or tells no head. */
+export async function readTip(store: KeyValueStore, keys: SessionKeys, { ref, hash }: Tip): Promise<Branch | undefined> {
+  const names = keys.batch(ref);
+  const values = await store.getMany(names);
+  const found = names.flatMap((name) => values.get(name) ?? []);
+  if (turnOf(ref) === undefined || found.length < names.length || (await digest(joinValue(found))) !== hash) return undefined;
+  return branchOf(store, keys, ref, parseBatch(found), hash);
+}
+
+/** The branch that a turn left, if it did. */
+export async function readTurn(store: KeyValueStore, keys: SessionKeys, turnId: string): Promise<Branch | undefined> {
+  const [first = ''] = keys.batch(makeTurnRef(0, turnId, 1));
+  const values: string[] = [];
+  // A part of a value is a JSON string, a whole batch is an object.
+  for (let key = first; values.length === 0 || values[0]!.startsWith('"'); key = `${first}:${values.length}`) {
+    const value = await store.get(key);
+    if (value === undefined) break;
+    values.push(value);
+  }
+  if (values.length === 0) return undefined;
+  const text = joinValue(values);
+  const batch = parseBatch([text]);
+  if (!batch.head) return undefined;
+  return branchOf(store, keys, makeTurnRef(batch.head.version, turnId, values.length), batch, await digest(text));
+}
+
+/** In the order they were written, without what a snapshot stands for. */
+export function recordsOf({ batches }: Pick<Branch, 'batches'>): readonly LogRecord[] {
+  const replaced = replacedBy(batches);
+  const left = [...batches].filter(([ref]) => !replaced.has(ref)).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return left.flatMap(([, batch]) => batch.records);
+}
+
+async function branchOf(
+  store: KeyValueStore,
+  keys: SessionKeys,
+  ref: string,
+  batch: Batch,
+  hash: string,
+): Promise<Branch | undefined> {
+  if (!batch.head) return undefined;
+  const { refs } = batch.head;
+  const head = { ...batch.head, v: formatVersion, hash, refs: batch.replaces ? [[ref]] : placeRef(refs, levelWidth).levels(ref) } as Head;
+  const branch = await readBranch(store, keys, head, new Map([[ref, batch]]));
+  return branch.missing ? undefined : branch;
+}

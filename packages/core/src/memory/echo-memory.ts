@@ -1,0 +1,89 @@
+import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import type { Msg } from '../message/msg.ts';
+import { BranchLog } from './branch-log.ts';
+import { recordsOf, type Branch } from './branch-reader.ts';
+import type { KeyValueStore } from './key-value-store.ts';
+import { SessionMemory, type SessionMemoryOptions } from './session-memory.ts';
+import { LogFold } from './session-view.ts';
+
+export interface EchoMemoryOptions extends Omit<SessionMemoryOptions, 'durability'> {
+  /** One or two texts of 32 characters or more: the first signs, both are accepted. Without them there are no echoes. */
+  readonly secrets?: readonly string[];
+  /** The last echo that the client got, if it got one. */
+  readonly echo?: string;
+  /** A client that has no echo `start`s a log of its own (default), or goes on from the `latest` state that the store shows. */
+  readonly withoutEcho?: 'start' | 'latest';
+  /** How it waits between reads, in milliseconds; default `setTimeout`. */
+  readonly sleep?: (ms: number) => Promise<void>;
+  /** Milliseconds that a state older than the echo is read again before `SESSION_STALE`; default 3000. */
+  readonly waitMs?: number;
+  /** Milliseconds that the store may show what has been overwritten; default 120,000. */
+  readonly staleMs?: number;
+}
+
+/** One of two ways in which a session has gone on. */
+export interface SessionBranch {
+  readonly messages: readonly Msg[];
+  readonly version: number;
+  /** Milliseconds since 1970. */
+  readonly updatedAt: number;
+  /** The client that sends it goes on with this branch. */
+  readonly echo: string;
+}
+
+/**
+ * A conversation in a store without `compareAndSet` that may read late, as Cloudflare's KV; written once a turn. What makes sure of it is
+ * an echo, signed, that the client gets and brings with its next request:
+ *
+ * - `echo` tells `{ base, turnId }` from the first read on, and the new state after each flush.
+ * - A state older than the echo is read again for `waitMs`, then `SESSION_STALE` (`details.retryAfterMs`).
+ * - One that does not go on from the echo's: another writer came in between and won, `SESSION_CONFLICT`; `branches` has both, and with each
+ *   the echo that chooses it.
+ * - A client that has `{ base, turnId }` only finds its turn's outcome, or goes on from the base.
+ * - An echo that is altered, or of another session: `INVALID_INPUT`.
+ *
+ * Of two turns at a time the one that ends last goes behind the other if it sees it. No record is overwritten, and none deleted but by
+ * `clear`.
+ */
+export class EchoMemory extends SessionMemory {
+  readonly #log: BranchLog | undefined;
+
+  /** Throws as `SessionMemory` does, and `CONFIGURATION` for the secrets. */
+  constructor(store: KeyValueStore, sessionId: string, options: EchoMemoryOptions = {}) {
+    const fields = 'secrets:array|? withoutEcho:start|latest|? sleep:function|? waitMs:count|? staleMs:count|?';
+    checkFields('CONFIGURATION', 'EchoMemory', options, fields);
+    const { secrets, echo, withoutEcho = 'start', sleep = wait, waitMs = 3000, staleMs = 120_000, ...common } = options;
+    let log: BranchLog | undefined;
+    super(store, sessionId, { ...common, durability: 'turn' }, (logOptions) =>
+      secrets ? (log = new BranchLog(store, sessionId, { ...logOptions, secrets, echo, withoutEcho, sleep, waitMs, staleMs })) : undefined,
+    );
+    this.#log = log;
+  }
+
+  /** What the client is to send with its next request; absent before the session was read, and without secrets. */
+  get echo(): string | undefined {
+    return this.#log?.echo;
+  }
+
+  /**
+   * After a `SESSION_CONFLICT` the client's branch and the one that won, each as far as it can be read; else `yours` alone, if there is
+   * one. Rejects as `read` does, and with `CONFIGURATION` without secrets.
+   */
+  branches(): Promise<{ readonly yours?: SessionBranch; readonly theirs?: SessionBranch }> {
+    return this.run(async () => {
+      if (!this.#log) throw new AgentError('CONFIGURATION', 'Without secrets a session has no branches');
+      const { yours, theirs } = await this.#log.branches();
+      return { ...(yours && { yours: toSession(yours) }), ...(theirs && { theirs: toSession(theirs) }) };
+    });
+  }
+}
+
+function toSession(branch: Branch & { readonly echo: string }): SessionBranch {
+  const { messages } = new LogFold().add(recordsOf(branch));
+  return { messages, version: branch.head.version, updatedAt: branch.head.updatedAt, echo: branch.echo };
+}
+
+function wait(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

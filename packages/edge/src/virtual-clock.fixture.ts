@@ -1,0 +1,47 @@
+/**
+ * Time that passes when all wait: one process runs at once, until it sleeps or ends, so that a schedule is the same each time. A process
+ * sleeps once at a time.
+ */
+export class VirtualClock {
+  /** Milliseconds since 1970. */
+  time = Date.UTC(2026, 0, 1);
+  readonly #waiting: { readonly at: number; readonly order: number; readonly wake: () => void }[] = [];
+  #order = 0;
+  #pause: () => void = () => {};
+  #failure: unknown;
+
+  readonly now = (): number => this.time;
+
+  readonly sleep = (ms: number): Promise<void> => {
+    const woken = new Promise<void>((wake) => void this.#waiting.push({ at: this.time + ms, order: this.#order++, wake }));
+    this.#pause();
+    return woken;
+  };
+
+  /** Another process, from now on. */
+  start(process: () => Promise<void>): void {
+    const begin = async (): Promise<void> => {
+      try {
+        await process();
+      } catch (error) {
+        this.#failure ??= error;
+      }
+      this.#pause();
+    };
+    this.#waiting.push({ at: this.time, order: this.#order++, wake: () => void begin() });
+  }
+
+  /** Until all have ended; rejects as the first one that failed. */
+  async run(): Promise<void> {
+    while (this.#waiting.length > 0 && !this.#failure) {
+      const next = this.#waiting.reduce((first, each) => (each.at < first.at || (each.at === first.at && each.order < first.order) ? each : first));
+      this.#waiting.splice(this.#waiting.indexOf(next), 1);
+      this.time = next.at;
+      await new Promise<void>((resolve) => {
+        this.#pause = resolve;
+        next.wake();
+      });
+    }
+    if (this.#failure) throw this.#failure;
+  }
+}
