@@ -68,11 +68,12 @@ export class KvSimulator {
       },
       put: write,
       delete: (key: string) => write(key, null),
-      list: async ({ prefix = '' }: KVNamespaceListOptions) => {
+      list: async ({ prefix }: { readonly prefix: string }) => {
         await pass();
         const late = clock.time - random() * maxAge;
-        const names = [...this.versions].filter(([key, all]) => key.startsWith(prefix) && all.findLast(({ at }) => at <= late)?.value);
-        return { list_complete: true, keys: names.map(([name]) => ({ name })) };
+        const shown = (all: readonly Version[]): boolean => typeof all.findLast(({ at }) => at <= late)?.value === 'string';
+        const names = [...this.versions].flatMap(([name, all]) => (name.startsWith(prefix) && shown(all) ? [{ name }] : []));
+        return { list_complete: true, keys: names };
       },
     };
     return kv as unknown as KVNamespace;

@@ -5,7 +5,7 @@ import type { KeyValueStore } from './key-value-store.ts';
 import type { LogRecord } from './log-record.ts';
 import { placeRef } from './place-ref.ts';
 import { EchoSigner, type Echo, type Tip } from './session-echo.ts';
-import { formatVersion, makeTurnRef, parseHead, SessionKeys, type Batch, type Head } from './session-format.ts';
+import { formatVersion, makeTurnRef, parseHead, SessionKeys, turnOf, type Batch, type Head } from './session-format.ts';
 import { levelWidth, replacedBy, type FlushContext, type Log, type SessionLogOptions } from './session-log.ts';
 import { splitValue } from './split-value.ts';
 
@@ -217,7 +217,9 @@ export class BranchLog implements Log {
     let isTurn = false;
     for (const turn of found) {
       if (has(own, turn.tip)) continue;
-      if (!own ? !base || has(turn, base) : has(turn, own.tip)) {
+      const goesOn = own ? has(turn, own.tip) : !base || has(turn, base);
+      if (!goesOn && !own) break;
+      if (goesOn) {
         own = turn;
         isTurn = true;
       } else {
@@ -237,7 +239,8 @@ export class BranchLog implements Log {
 
   /** Where the client's own branch can't be read: it is cleared, expired, not there yet, or of a log that was written without echoes. */
   #withoutOwn(base: Tip, shown: Branch | undefined, isOld: boolean): Verdict {
-    if (!isOld && (!shown || shown.tip.ref <= base.ref)) return { type: 'stale' };
+    const mayCome = turnOf(base.ref) !== undefined || !shown || shown.tip.ref <= base.ref;
+    if (mayCome && !isOld) return { type: 'stale' };
     return { type: 'fork', fork: { theirs: shown }, mayBeStale: !isOld };
   }
 
