@@ -161,7 +161,7 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
     /** What it knows of is there, or it is told. */
     async #load(): Promise<KvMemory> {
       const begun = clock.time;
-      for (;;) {
+      for (let conflicts = 0; ; ) {
         const memory = open(this.#known.echo);
         try {
           const messages = await memory.read();
@@ -171,6 +171,7 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
         } catch (error) {
           if (!AgentError.is(error)) throw error;
           if (error.code === 'SESSION_CONFLICT') {
+            if (++conflicts > 5) fail(`${this.#name} chooses a branch, and is asked again`);
             await this.#choose(memory);
           } else if (error.code === 'SESSION_STALE') {
             tally.stale++;

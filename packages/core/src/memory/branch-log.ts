@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import { nameOf, readBranch, readTip, readTurn, recordsOf, type Branch } from './branch-reader.ts';
+import { attemptId, maxAttempts, nameOf, readBranch, readTip, readTurn, recordsOf, type Branch } from './branch-reader.ts';
 import { digest } from './digest.ts';
 import type { KeyValueStore } from './key-value-store.ts';
 import type { LogRecord } from './log-record.ts';
@@ -70,8 +70,8 @@ export class BranchLog implements Log {
   #refusal: { readonly error: AgentError; readonly fork: Fork } | undefined;
   readonly #pending: LogRecord[] = [];
   #turnId: string;
-  /** How many of the pending records a write holds that failed with its outcome open. */
-  #unsure: number | undefined;
+  /** Writes of this turn that failed with their outcome open, and how many of the pending records each holds. */
+  #unsure: readonly { readonly ref: string; readonly records: number }[] = [];
   #left: NonNullable<Echo['left']> = [];
   #over: readonly Tip[] = [];
   #echo: string | undefined;
@@ -112,8 +112,10 @@ export class BranchLog implements Log {
     if (this.#pending.length === 0) return;
     await this.load();
     if (this.#branch && (await this.#catchUp())) context.onReread(this.#records());
-    if (this.#unsure !== undefined) await this.#options.sleep(rewriteDelayMs);
-    if (this.#pending.length > 0) await this.#write(context);
+    if (this.#unsure.length > 0) await this.#options.sleep(rewriteDelayMs);
+    if (this.#pending.length === 0) return;
+    if (this.#unsure.length === maxAttempts) throw new AgentError('STORAGE_FAILED', `The turn could not be written ${maxAttempts} times`);
+    await this.#write(context);
   }
 
   /** Deletes every key of the session; the head first. */
@@ -127,6 +129,7 @@ export class BranchLog implements Log {
     await this.#store.delete([this.#keys.head]);
     await this.#store.delete([...new Set([...known.flatMap((ref) => this.#keys.batch(ref)), ...found])]);
     this.#pending.length = 0;
+    this.#unsure = [];
     this.#refusal = undefined;
     this.#given = undefined;
     this.#isLoaded = true;
@@ -296,12 +299,12 @@ export class BranchLog implements Log {
    */
   async #catchUp(): Promise<boolean> {
     const text = await this.#store.get(this.#keys.head);
-    if (text === this.#seen && this.#unsure === undefined) return false;
+    if (text === this.#seen && this.#unsure.length === 0) return false;
     const { branch: shown } = await this.#readHead();
     // A head that this writer wrote can't be gone already.
     this.#isAside = shown !== undefined || this.#branch?.head.writer !== this.#writer;
     if (!shown || shown.missing) return false;
-    const wrote = this.#unsure !== undefined && shown.names.has(this.#turnId);
+    const wrote = this.#unsure.findLast(({ ref }) => shown.names.has(nameOf(ref)));
     if (!wrote && !has(shown, this.#branch!.tip)) {
       this.#isAside = !(has(this.#branch, shown.tip) || (await this.#isOverruled(shown)));
       return false;
@@ -310,7 +313,7 @@ export class BranchLog implements Log {
     this.#seen = text;
     this.#branch = shown;
     if (wrote) {
-      this.#pending.splice(0, this.#unsure);
+      this.#pending.splice(0, wrote.records);
       await this.#settle(shown);
     }
     return true;
@@ -321,8 +324,9 @@ export class BranchLog implements Log {
     const before = this.#branch;
     const count = this.#pending.length;
     const compacted = before && this.#isLong(before) ? context.compacted() : undefined;
-    const replaces = compacted && [...new Set([...before!.batches.keys(), ...replacedBy(before!.batches)])];
-    const refs = replaces ? [] : (before?.head.refs ?? []);
+    const stoodFor = compacted ? [...new Set([...before!.batches.keys(), ...replacedBy(before!.batches)])] : [];
+    const replaces = [...stoodFor, ...this.#unsure.map(({ ref }) => ref)];
+    const refs = compacted ? [] : (before?.head.refs ?? []);
     const { index, levels } = placeRef(refs, levelWidth);
     const title = context.title();
     const at = now();
@@ -342,22 +346,22 @@ export class BranchLog implements Log {
       prev: before?.head.hash ?? '',
       records: compacted ?? [...this.#pending],
       ...(index.length > 0 && { index }),
-      ...(replaces && { replaces }),
+      ...(replaces.length > 0 && { replaces }),
       head: made,
     };
     const text = JSON.stringify(batch);
     const values = splitValue(text, this.#store.features.maxValueBytes);
-    const ref = makeTurnRef(made.version, this.#turnId, values.length);
+    const ref = makeTurnRef(made.version, attemptId(this.#turnId, this.#unsure.length), values.length);
     const head: Head = { ...made, refs: levels(ref), hash: await digest(text) };
     const headText = JSON.stringify(head);
     const entries = this.#keys.batch(ref).map((key, part): readonly [string, string] => [key, values[part] ?? '']);
 
-    this.#unsure = count;
+    this.#unsure = [...this.#unsure, { ref, records: count }];
     await this.#store.setMany(this.#isAside ? entries : [...entries, [this.#keys.head, headText]]);
     this.#pending.splice(0, count);
     if (!this.#isAside) this.#seen = headText;
-    const kept = replaces ? [] : (before?.batches ?? []);
-    const names = new Set([...(before?.names ?? []), this.#turnId]);
+    const kept = compacted ? [] : (before?.batches ?? []);
+    const names = new Set([...(before?.names ?? []), ...[ref, ...replaces].map(nameOf)]);
     const batches = new Map([...kept, [ref, batch] as const]);
     await this.#settle({ head, tip: { ref, hash: head.hash, chain: head.chain }, batches, names, unread: before?.unread ?? [], missing: false });
   }
@@ -365,7 +369,7 @@ export class BranchLog implements Log {
   /** The turn is in the store. */
   async #settle(branch: Branch): Promise<void> {
     this.#branch = branch;
-    this.#unsure = undefined;
+    this.#unsure = [];
     this.#turnId = this.#options.generateId();
     this.#left = this.#left.filter(([id]) => !branch.names.has(id));
     this.#echo = await this.#sign({ at: this.#options.now(), base: branch.tip });

@@ -33,16 +33,13 @@ export async function readBranch(
 ): Promise<Branch> {
   const { batches, unread } = await readBatches(store, keys, head.refs.flat(), known);
   const ref = head.refs.flat().reduce((last, each) => (last < each ? each : last), '');
-  const last = batches.get(ref);
-  // A turn that was written twice may be read as it was the first time.
-  const isOld = last?.head !== undefined && (await digest(JSON.stringify(last))) !== head.hash;
   return {
     head,
     tip: { ref, hash: head.hash, chain: head.chain },
     batches,
     names: new Set([...batches.keys(), ...replacedBy(batches)].map(nameOf)),
     unread,
-    missing: isOld || unread.some(({ error }) => error.retryable),
+    missing: unread.some(({ error }) => error.retryable),
   };
 }
 
@@ -55,21 +52,39 @@ export async function readTip(store: KeyValueStore, keys: SessionKeys, { ref, ha
   return branchOf(store, keys, ref, parseBatch(found), hash);
 }
 
-/** The branch that a turn left, if it did. */
+/** Times that a turn may be written, each under a key of its own. */
+export const maxAttempts = 8;
+
+/** A turn's id for its write after `failed` ones: what those left is never overwritten. */
+export function attemptId(turnId: string, failed: number): string {
+  return failed ? `${turnId}_${failed}` : turnId;
+}
+
+/** The branch that a turn left, if it did: of its writes the last one. */
 export async function readTurn(store: KeyValueStore, keys: SessionKeys, turnId: string): Promise<Branch | undefined> {
-  const [first = ''] = keys.batch(makeTurnRef(0, turnId, 1));
-  const values: string[] = [];
+  const ids = Array.from({ length: maxAttempts }, (_, failed) => attemptId(turnId, failed));
+  const firsts = new Map(ids.map((id) => [id, keys.batch(makeTurnRef(0, id, 1))[0]!]));
+  const written = await store.getMany([...firsts.values()]);
+  const id = ids.findLast((each) => written.has(firsts.get(each)!));
+  if (id === undefined) return undefined;
+  const first = firsts.get(id)!;
+  const values = [written.get(first)!];
   // A part of a value is a JSON string, a whole batch is an object.
-  for (let key = first; values.length === 0 || values[0]!.startsWith('"'); key = `${first}:${values.length}`) {
-    const value = await store.get(key);
+  const isSplit = values[0]!.startsWith('"');
+  while (isSplit) {
+    const value = await store.get(`${first}:${values.length}`);
     if (value === undefined) break;
     values.push(value);
   }
-  if (values.length === 0) return undefined;
-  const text = joinValue(values);
-  const batch = parseBatch([text]);
-  if (!batch.head) return undefined;
-  return branchOf(store, keys, makeTurnRef(batch.head.version, turnId, values.length), batch, await digest(text));
+  try {
+    const batch = parseBatch(values);
+    const ref = makeTurnRef(batch.head?.version ?? 0, id, values.length);
+    return await branchOf(store, keys, ref, batch, await digest(joinValue(values)));
+  } catch (error) {
+    // Its writer ended between two parts.
+    if (isSplit) return undefined;
+    throw error;
+  }
 }
 
 /** In the order they were written, without what a snapshot stands for. */
@@ -87,8 +102,7 @@ async function branchOf(
   hash: string,
 ): Promise<Branch | undefined> {
   if (!batch.head) return undefined;
-  const { refs } = batch.head;
-  const head = { ...batch.head, v: formatVersion, hash, refs: batch.replaces ? [[ref]] : placeRef(refs, levelWidth).levels(ref) } as Head;
+  const head: Head = { ...batch.head, v: formatVersion, hash, refs: placeRef(batch.head.refs, levelWidth).levels(ref) };
   const branch = await readBranch(store, keys, head, new Map([[ref, batch]]));
   return branch.missing ? undefined : branch;
 }
