@@ -8,7 +8,7 @@ import { completionsRoute } from './completions-route.ts';
 import { errorResponse, logError } from './error-response.ts';
 import { defaultLimits } from './handler-options.ts';
 import type { AgentHandler, AgentHandlerOptions, EdgeEnv, HandlerSettings, RequestVariables } from './handler-options.ts';
-import { messagesRoute } from './messages-route.ts';
+import { branchesRoute, messagesRoute } from './messages-route.ts';
 import { modelsRoute } from './models-route.ts';
 
 /**
@@ -39,6 +39,7 @@ export function createAgentHandler<Env extends object>(options: AgentHandlerOpti
 
   app.post('/api/chat', allowed, (c) => chatRoute(c, settings));
   app.get('/api/chat/:id/messages', allowed, (c) => messagesRoute(c, settings));
+  app.get('/api/chat/:id/branches', allowed, (c) => branchesRoute(c, settings));
   app.post('/v1/chat/completions', allowed, (c) => completionsRoute(c, settings));
   app.get('/v1/models', allowed, () => modelsRoute(settings));
   app.get('/healthz', () => Response.json({ ok: true }));
@@ -62,6 +63,7 @@ export function createAgentHandler<Env extends object>(options: AgentHandlerOpti
 const paths: readonly (readonly [path: string, face: RequestVariables['face']])[] = [
   ['/api/chat', 'isoloop'],
   ['/api/chat/:id/messages', 'isoloop'],
+  ['/api/chat/:id/branches', 'isoloop'],
   ['/v1/chat/completions', 'openai'],
   ['/v1/models', 'openai'],
   ['/healthz', 'isoloop'],

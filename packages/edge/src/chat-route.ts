@@ -1,19 +1,20 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentStream, Memory, Msg } from '@isoloop/core';
 import { createUiMessageEncoder, fromUiMessage } from '@isoloop/core/ai-sdk';
+import type { UiChunk } from '@isoloop/core/ai-sdk';
 import type { Context } from 'hono';
 import { logError } from './error-response.ts';
 import { awaitOpening, eventStream, eventStreamHeaders } from './event-stream.ts';
-import type { EdgeEnv, HandlerSettings } from './handler-options.ts';
+import type { EdgeEnv, HandlerSettings, MemorySetup } from './handler-options.ts';
 import { checkModel, invalidField, readJson, readMessages } from './request-body.ts';
 import type { RequestBody } from './request-body.ts';
 import { onDisconnect, waitUntil } from './request-context.ts';
-import { checkSession, openMemory, rewind } from './session.ts';
+import { checkSession, echoHeader, echoOf, openMemory, rewind } from './session.ts';
 
 /**
  * `POST /api/chat`: what AI SDK's `useChat` posts, answered with its UI message stream. Of the posted messages only the last counts,
  * the history is the server's. One that it has already is asked again: it and what came after it are taken out. A client that goes
- * away does not lose its turn.
+ * away does not lose its turn. Where the memory has an echo, the answer's metadata carry it, and what is posted brings the last one.
  */
 export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
   const { limits, models } = settings;
@@ -22,7 +23,7 @@ export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings):
   const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
   const turn = readTurn(body, limits.messages);
   const setup = { env: c.env, session, user: c.get('user') };
-  const memory = await openMemory(settings, setup);
+  const memory = await openMemory(settings, { ...setup, ...readEcho(c, body) });
   const agent = await settings.agent({ ...setup, memory, model });
   const input = await takeTurn(agent.memory, turn);
 
@@ -31,11 +32,28 @@ export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings):
   const leave = keepTurn(c, stream, () => controller.abort(), limits.afterDisconnectMs);
   onDisconnect(c, leave);
   const encoder = createUiMessageEncoder({ events: settings.events === true || body['events'] === true });
+  const withEcho = (chunk: UiChunk): UiChunk => addEcho(chunk, echoOf(memory));
   const batches = await awaitOpening(stream.batches()[Symbol.asyncIterator]());
   return new Response(
-    eventStream({ batches, encode: (batch) => encoder.encode(batch), keepAliveMs: limits.keepAliveMs, onCancel: leave }),
+    eventStream({ batches, encode: (batch) => encoder.encode(batch).map(withEcho), keepAliveMs: limits.keepAliveMs, onCancel: leave }),
     { headers: { ...eventStreamHeaders, 'x-vercel-ai-ui-message-stream': 'v1' } },
   );
+}
+
+/** The echo in the header, or else in the last message that has one; a client that posts more than a first message has seen the session. */
+function readEcho(c: Context<EdgeEnv>, body: RequestBody): Pick<MemorySetup, 'echo' | 'withoutEcho'> {
+  const { messages, trigger, messageId } = body;
+  const told = (messages as readonly unknown[]).map((message): unknown => Object(Object(message).metadata).echo);
+  const echo = c.req.header(echoHeader) ?? told.findLast((each) => each !== undefined);
+  if (echo !== undefined && typeof echo !== 'string') throw invalidField('echo', 'must be a text');
+  const isFirst = told.length === 1 && messageId === undefined && trigger !== 'regenerate-message';
+  return { ...(echo !== undefined && { echo }), withoutEcho: isFirst ? 'start' : 'latest' };
+}
+
+/** At the start what the turn goes on from, at its end, after it was written, the new state. */
+function addEcho(chunk: UiChunk, echo: string | undefined): UiChunk {
+  if (echo === undefined || (chunk.type !== 'start' && chunk.type !== 'finish' && chunk.type !== 'message-metadata')) return chunk;
+  return { ...chunk, messageMetadata: { ...chunk.messageMetadata, echo } };
 }
 
 /** A new message, or one to be answered again: the one the client names, else the last that is stored. */

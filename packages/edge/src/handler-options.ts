@@ -13,6 +13,13 @@ export interface SessionSetup<Env = object> extends Caller {
   readonly session: string;
 }
 
+export interface MemorySetup<Env = object> extends SessionSetup<Env> {
+  /** What the client knows of the session, as `KvMemory` signed it; not checked yet. */
+  readonly echo?: string;
+  /** What `KvMemory` does for a client without an echo: the session is new to it (`start`), or it has seen some of it (`latest`). */
+  readonly withoutEcho: 'start' | 'latest';
+}
+
 export interface AgentSetup<Env = object> extends SessionSetup<Env> {
   /** Holds the conversation: give it to the agent. */
   readonly memory: Memory;
@@ -32,8 +39,11 @@ export interface AgentHandlerOptions<Env extends object = object> {
   readonly cors?: readonly string[];
   /** Names a client may ask for, the first for one that names none. Default `['default']`. */
   readonly models?: readonly string[];
-  /** Where a session is kept. Default: `KvMemory` in the namespace bound as `CHAT_KV`. */
-  readonly memory?: (setup: SessionSetup<Env>) => Awaitable<Memory>;
+  /**
+   * Where a session is kept. Default: `KvMemory` in the namespace bound as `CHAT_KV`, with echoes where a secret is bound as
+   * `SESSION_SECRET` (32 characters or more); `SESSION_SECRET_OLD` is accepted, too, while the secret is changed.
+   */
+  readonly memory?: (setup: MemorySetup<Env>) => Awaitable<Memory>;
   /** Sends the agent's events along, as `data-isoloop-event` parts without prompts; false: to clients that post `events: true`. */
   readonly events?: boolean;
   readonly limits?: Partial<EdgeLimits>;

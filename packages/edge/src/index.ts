@@ -6,6 +6,7 @@ export type {
   Caller,
   EdgeEnv,
   EdgeLimits,
+  MemorySetup,
   RequestVariables,
   SessionSetup,
 } from './handler-options.ts';

@@ -1,12 +1,51 @@
+import { AgentError, EchoMemory } from '@isoloop/core';
+import type { Memory, Msg, SessionBranch } from '@isoloop/core';
 import { toUiMessages } from '@isoloop/core/ai-sdk';
+import type { UiMessage } from '@isoloop/core/ai-sdk';
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from './handler-options.ts';
-import { checkSession, openMemory } from './session.ts';
+import { checkSession, echoHeader, echoOf, openMemory } from './session.ts';
 
-/** `GET /api/chat/:id/messages`: the conversation as `useChat` shows it, `{ messages }`; an unknown one is empty. */
+interface Conversation {
+  readonly messages: readonly UiMessage[];
+  readonly echo?: string;
+}
+
+/**
+ * `GET /api/chat/:id/messages`: the conversation as `useChat` shows it, `{ messages, echo }`; an unknown one is empty. The last message's
+ * metadata have the echo, too, so that `useChat` sends it back.
+ */
 export async function messagesRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
+  const memory = await open(c, settings);
+  const messages = await memory.read();
+  return answer(toConversation(messages, echoOf(memory)));
+}
+
+/**
+ * `GET /api/chat/:id/branches`, with the client's echo in the header `x-isoloop-echo`: after a `SESSION_CONFLICT` the client's branch and the one
+ * that won, `{ yours, theirs }`, each as `GET …/messages` gives it. What is posted with a branch's echo goes on with that branch.
+ */
+export async function branchesRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
+  const memory = await open(c, settings);
+  if (!(memory instanceof EchoMemory)) throw new AgentError('NOT_FOUND', 'Sessions have no branches here.');
+  const { yours, theirs } = await memory.branches();
+  const show = ({ messages, echo }: SessionBranch): Conversation => toConversation(messages, echo);
+  return answer({ ...(yours && { yours: show(yours) }), ...(theirs && { theirs: show(theirs) }) });
+}
+
+function open(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Memory> {
   const session = checkSession(c.req.param('id'));
-  const memory = await openMemory(settings, { env: c.env, session, user: c.get('user') });
-  const messages = toUiMessages(await memory.read());
-  return Response.json({ messages }, { headers: { 'cache-control': 'no-store' } });
+  const echo = c.req.header(echoHeader);
+  return openMemory(settings, { env: c.env, session, user: c.get('user'), ...(echo !== undefined && { echo }), withoutEcho: 'latest' });
+}
+
+function toConversation(stored: readonly Msg[], echo: string | undefined): Conversation {
+  const messages = toUiMessages(stored);
+  const last = messages.at(-1);
+  if (last && echo !== undefined) last.metadata = { ...last.metadata, echo };
+  return { messages, ...(echo !== undefined && { echo }) };
+}
+
+function answer(body: object): Response {
+  return Response.json(body, { headers: { 'cache-control': 'no-store' } });
 }

@@ -1,6 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import type { Memory } from '@isoloop/core';
-import type { HandlerSettings, SessionSetup } from './handler-options.ts';
+import type { HandlerSettings, MemorySetup } from './handler-options.ts';
 import { KvMemory } from './kv-memory.ts';
 
 /** A session id a client posted; `INVALID_INPUT` unless it is 1 to 128 letters, digits, `_`, `-`, `.` and `:`. */
@@ -11,16 +11,36 @@ export function checkSession(id: unknown): string {
   });
 }
 
+interface Bindings {
+  readonly CHAT_KV?: KVNamespace;
+  readonly SESSION_SECRET?: string;
+  readonly SESSION_SECRET_OLD?: string;
+}
+
 /** Where the session is kept; `CONFIGURATION` where there is no such place. */
-export async function openMemory(settings: HandlerSettings, setup: SessionSetup): Promise<Memory> {
+export async function openMemory(settings: HandlerSettings, setup: MemorySetup): Promise<Memory> {
   if (settings.memory) return settings.memory(setup);
-  const { CHAT_KV: kv } = (setup.env ?? {}) as { readonly CHAT_KV?: KVNamespace };
+  const { CHAT_KV: kv, SESSION_SECRET: secret, SESSION_SECRET_OLD: old } = (setup.env ?? {}) as Bindings;
   if (!kv) {
     const advice = 'Bind a KV namespace as CHAT_KV in wrangler.toml, or pass `memory` to createAgentHandler.';
     throw new AgentError('CONFIGURATION', `There is no place to keep conversations. ${advice}`);
   }
   // A session id has no slash: two users' keys are never the same.
-  return new KvMemory(kv, `${setup.user}/${setup.session}`);
+  const { user, session, echo, withoutEcho } = setup;
+  return new KvMemory(kv, `${user}/${session}`, {
+    ...(secret && { secrets: old ? [secret, old] : [secret] }),
+    ...(echo !== undefined && { echo }),
+    withoutEcho,
+  });
+}
+
+/** The header that carries an echo where no message does. */
+export const echoHeader = 'x-isoloop-echo';
+
+/** What the client is to send with its next request, where the memory has such a thing. */
+export function echoOf(memory: Memory): string | undefined {
+  const { echo } = memory as { readonly echo?: unknown };
+  return typeof echo === 'string' ? echo : undefined;
 }
 
 /** Takes everything behind the message with this id out of the conversation, and the message itself if `inclusive`. */

@@ -1,4 +1,3 @@
-import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import type { Msg } from '../message/msg.ts';
 import { BranchLog } from './branch-log.ts';
@@ -68,12 +67,11 @@ export class EchoMemory extends SessionMemory {
 
   /**
    * After a `SESSION_CONFLICT` the client's branch and the one that won, each as far as it can be read; else `yours` alone, if there is
-   * one. Rejects as `read` does, and with `CONFIGURATION` without secrets.
+   * one. Neither without secrets. Rejects as `read` does.
    */
   branches(): Promise<{ readonly yours?: SessionBranch; readonly theirs?: SessionBranch }> {
     return this.run(async () => {
-      if (!this.#log) throw new AgentError('CONFIGURATION', 'Without secrets a session has no branches');
-      const { yours, theirs } = await this.#log.branches();
+      const { yours, theirs } = (await this.#log?.branches()) ?? {};
       return { ...(yours && { yours: toSession(yours) }), ...(theirs && { theirs: toSession(theirs) }) };
     });
   }
