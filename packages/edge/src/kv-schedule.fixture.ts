@@ -8,7 +8,19 @@ import { VirtualClock } from './virtual-clock.fixture.ts';
 /** How often what happened. */
 export type Tally = Record<(typeof happenings)[number], number>;
 
-const happenings = ['turns', 'failed', 'left', 'found', 'joined', 'stale', 'conflicts', 'replayed', 'forged', 'rotated', 'snapshots'] as const;
+const happenings = [
+  'turns',
+  'failed',
+  'left',
+  'found',
+  'joined',
+  'stale',
+  'conflicts',
+  'replayed',
+  'forged',
+  'rotated',
+  'snapshots',
+] as const;
 
 export function newTally(): Tally {
   return Object.fromEntries(happenings.map((name) => [name, 0])) as Tally;
@@ -161,7 +173,7 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
     /** What it knows of is there, or it is told. */
     async #load(): Promise<KvMemory> {
       const begun = clock.time;
-      for (let conflicts = 0; ; ) {
+      for (let conflicts = 0; ;) {
         const memory = open(this.#known.echo);
         try {
           const messages = await memory.read();
@@ -199,7 +211,8 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
       this.#owed = this.#owed.filter(({ at }) => clock.time - at < 8 * minute).slice(-3);
       for (const { id, storedAt } of this.#owed) {
         if (there.has(`${id}-q`)) tally.found++;
-        else if (storedAt !== undefined && storedAt < begun - minute) fail(`${this.#name} left ${id}, which is stored, and is told nothing of it`);
+        else if (storedAt !== undefined && storedAt < begun - minute)
+          fail(`${this.#name} left ${id}, which is stored, and is told nothing of it`);
       }
       this.#owed = this.#owed.filter(({ id }) => !there.has(`${id}-q`));
     }
@@ -229,7 +242,12 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
       for (const each of forged) {
         tally.forged++;
         const memory = open(each);
-        for (const operation of [() => memory.read(), () => memory.append([userMessage('forged')]), () => memory.flush(), () => memory.clear()]) {
+        for (const operation of [
+          () => memory.read(),
+          () => memory.append([userMessage('forged')]),
+          () => memory.flush(),
+          () => memory.clear(),
+        ]) {
           const code = await operation().then(
             () => 'nothing',
             (error: unknown) => (AgentError.is(error) ? error.code : String(error)),

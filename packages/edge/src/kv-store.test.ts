@@ -11,6 +11,8 @@ const kv = (env as { readonly CHAT_KV: KVNamespace }).CHAT_KV;
 
 keyValueStoreConformance(vitest, 'KvStore', () => new KvStore(kv));
 memoryConformance(vitest, 'KvMemory', (id) => new KvMemory(kv, id), { persistent: true });
+const secrets = ['s'.repeat(32)];
+memoryConformance(vitest, 'KvMemory with echoes', (id) => new KvMemory(kv, id, { secrets, withoutEcho: 'latest' }), { persistent: true });
 
 type Put = (key: string, value: string) => Promise<void>;
 
@@ -28,10 +30,10 @@ function newId(): string {
   return `kv-${crypto.randomUUID()}`;
 }
 
-test('a turn costs two writes', async () => {
+test.for([[{}], [{ secrets }]])('a turn costs two writes, with %j', async ([options]) => {
   const put = vi.fn<Put>((key, value) => kv.put(key, value));
   const id = newId();
-  const memory = new KvMemory(withFaults({ put: put as never }), id);
+  const memory = new KvMemory(withFaults({ put: put as never }), id, options);
   for (let turn = 1; turn <= 3; turn++) {
     for (let step = 0; step < 5; step++) await memory.append([userMessage(`${turn}.${step}`)]);
     expect(put).toHaveBeenCalledTimes(2 * turn - 2);

@@ -24,7 +24,11 @@ function endpoint(secrets: object = { SESSION_SECRET: secret }) {
   const pending: Promise<unknown>[] = [];
   const fetchIt = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
     const context = createExecutionContext();
-    const response = await handler.fetch(new Request(new URL(String(input), 'https://edge.test'), init), { ...bindings, ...secrets }, context);
+    const response = await handler.fetch(
+      new Request(new URL(String(input), 'https://edge.test'), init),
+      { ...bindings, ...secrets },
+      context,
+    );
     pending.push(waitOnExecutionContext(context));
     return response;
   };
@@ -53,7 +57,7 @@ function ask(text: string): UIMessage {
 }
 
 function echoIn(message: UIMessage | undefined): string {
-  return (message?.metadata as { readonly echo: string }).echo;
+  return (message!.metadata as { readonly echo: string }).echo;
 }
 
 function payloadOf(echo: string): { readonly base?: { readonly ref: string }; readonly turnId?: string } {

@@ -34,7 +34,9 @@ export class VirtualClock {
   /** Until all have ended; rejects as the first one that failed. */
   async run(): Promise<void> {
     while (this.#waiting.length > 0 && !this.#failure) {
-      const next = this.#waiting.reduce((first, each) => (each.at < first.at || (each.at === first.at && each.order < first.order) ? each : first));
+      const next = this.#waiting.reduce((first, each) =>
+        each.at < first.at || (each.at === first.at && each.order < first.order) ? each : first,
+      );
       this.#waiting.splice(this.#waiting.indexOf(next), 1);
       this.time = next.at;
       await new Promise<void>((resolve) => {

@@ -186,7 +186,12 @@ export class BranchLog implements Log {
     throw this.#refuse('SESSION_CONFLICT', 'The session was gone on with elsewhere, from a state before yours', verdict.fork);
   }
 
-  #refuse(code: 'SESSION_STALE' | 'SESSION_CONFLICT', message: string, fork: Fork, details?: { readonly retryAfterMs: number }): AgentError {
+  #refuse(
+    code: 'SESSION_STALE' | 'SESSION_CONFLICT',
+    message: string,
+    fork: Fork,
+    details?: { readonly retryAfterMs: number },
+  ): AgentError {
     const error = new AgentError(code, message, { retryable: code === 'SESSION_STALE', details });
     this.#refusal = { error, fork };
     return error;
@@ -324,8 +329,7 @@ export class BranchLog implements Log {
     const before = this.#branch;
     const count = this.#pending.length;
     const compacted = before && this.#isLong(before) ? context.compacted() : undefined;
-    const stoodFor = compacted ? [...new Set([...before!.batches.keys(), ...replacedBy(before!.batches)])] : [];
-    const replaces = [...stoodFor, ...this.#unsure.map(({ ref }) => ref)];
+    const replaces = compacted && [...new Set([...before!.batches.keys(), ...replacedBy(before!.batches)])];
     const refs = compacted ? [] : (before?.head.refs ?? []);
     const { index, levels } = placeRef(refs, levelWidth);
     const title = context.title();
@@ -346,7 +350,7 @@ export class BranchLog implements Log {
       prev: before?.head.hash ?? '',
       records: compacted ?? [...this.#pending],
       ...(index.length > 0 && { index }),
-      ...(replaces.length > 0 && { replaces }),
+      ...(replaces && { replaces }),
       head: made,
     };
     const text = JSON.stringify(batch);
@@ -361,9 +365,16 @@ export class BranchLog implements Log {
     this.#pending.splice(0, count);
     if (!this.#isAside) this.#seen = headText;
     const kept = compacted ? [] : (before?.batches ?? []);
-    const names = new Set([...(before?.names ?? []), ...[ref, ...replaces].map(nameOf)]);
+    const names = new Set([...(before?.names ?? []), nameOf(ref)]);
     const batches = new Map([...kept, [ref, batch] as const]);
-    await this.#settle({ head, tip: { ref, hash: head.hash, chain: head.chain }, batches, names, unread: before?.unread ?? [], missing: false });
+    await this.#settle({
+      head,
+      tip: { ref, hash: head.hash, chain: head.chain },
+      batches,
+      names,
+      unread: before?.unread ?? [],
+      missing: false,
+    });
   }
 
   /** The turn is in the store. */

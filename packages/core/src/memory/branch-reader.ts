@@ -94,13 +94,7 @@ export function recordsOf({ batches }: Pick<Branch, 'batches'>): readonly LogRec
   return left.flatMap(([, batch]) => batch.records);
 }
 
-async function branchOf(
-  store: KeyValueStore,
-  keys: SessionKeys,
-  ref: string,
-  batch: Batch,
-  hash: string,
-): Promise<Branch | undefined> {
+async function branchOf(store: KeyValueStore, keys: SessionKeys, ref: string, batch: Batch, hash: string): Promise<Branch | undefined> {
   if (!batch.head) return undefined;
   const head: Head = { ...batch.head, v: formatVersion, hash, refs: placeRef(batch.head.refs, levelWidth).levels(ref) };
   const branch = await readBranch(store, keys, head, new Map([[ref, batch]]));

@@ -73,9 +73,7 @@ export class EchoSigner {
   #load(): Promise<readonly CryptoKey[]> {
     const algorithm = { name: 'HMAC', hash: 'SHA-256' };
     return (this.#keys ??= Promise.all(
-      this.#secrets.map((secret) =>
-        crypto.subtle.importKey('raw', new TextEncoder().encode(secret), algorithm, false, ['sign', 'verify']),
-      ),
+      this.#secrets.map((secret) => crypto.subtle.importKey('raw', new TextEncoder().encode(secret), algorithm, false, ['sign', 'verify'])),
     ));
   }
 }

@@ -64,7 +64,12 @@ export class SessionMemory implements Memory {
   #queue: Promise<unknown> = Promise.resolve();
 
   /** Throws `INVALID_INPUT` for a session id that is empty or has more than 400 characters, percent-encoded; `CONFIGURATION` for an option. */
-  constructor(store: KeyValueStore, sessionId: string, options: SessionMemoryOptions = {}, makeLog?: (options: SessionLogOptions) => Log | undefined) {
+  constructor(
+    store: KeyValueStore,
+    sessionId: string,
+    options: SessionMemoryOptions = {},
+    makeLog?: (options: SessionLogOptions) => Log | undefined,
+  ) {
     const fields = 'durability:step|turn|? generateId:function|? now:function|? compactAfter:count|? onDamage:function|?';
     checkFields('CONFIGURATION', 'SessionMemory', options, fields);
     const { durability = 'step', generateId = shortId, now = Date.now, compactAfter = 256, onDamage } = options;
