@@ -1,11 +1,13 @@
 import { AgentError } from '../error/agent-error.ts';
-import { attemptId, maxAttempts, nameOf, readBranch, readTip, readTurn, recordsOf, type Branch } from './branch-reader.ts';
+import { has, nameOf, recordsOf, type Branch } from './branch.ts';
+import { attemptId, BranchReader, maxAttempts } from './branch-reader.ts';
 import { digest } from './digest.ts';
+import { isOverruled, judge, type Fork, type Verdict } from './echo-judge.ts';
 import type { KeyValueStore } from './key-value-store.ts';
 import type { LogRecord } from './log-record.ts';
 import { placeRef } from './place-ref.ts';
 import { EchoSigner, type Echo, type Tip } from './session-echo.ts';
-import { formatVersion, makeTurnRef, parseHead, SessionKeys, turnOf, type Batch, type Head } from './session-format.ts';
+import { formatVersion, makeTurnRef, SessionKeys, type Batch, type Head } from './session-format.ts';
 import { levelWidth, replacedBy, type FlushContext, type Log, type SessionLogOptions } from './session-log.ts';
 import { splitValue } from './split-value.ts';
 
@@ -21,23 +23,6 @@ export interface BranchLogOptions extends SessionLogOptions {
   readonly waitMs: number;
   /** Milliseconds that a read may be old. */
   readonly staleMs: number;
-}
-
-/** Where a client's echo and the store's head disagree: the branch of each, as far as it can be read. */
-export interface Fork {
-  readonly yours?: Branch | undefined;
-  readonly theirs?: Branch | undefined;
-}
-
-/** What the store shows, seen from an echo. `own`: gone on from without the head. */
-type Verdict =
-  | { readonly type: 'go'; readonly branch: Branch | undefined; readonly seen: string | undefined; readonly own: boolean }
-  | { readonly type: 'stale' }
-  | { readonly type: 'fork'; readonly fork: Fork; readonly mayBeStale: boolean };
-
-interface SeenHead {
-  readonly text: string | undefined;
-  readonly branch?: Branch;
 }
 
 const firstDelayMs = 250;
@@ -56,6 +41,7 @@ const leftTimes = 5;
 export class BranchLog implements Log {
   readonly #store: KeyValueStore;
   readonly #keys: SessionKeys;
+  readonly #reader: BranchReader;
   readonly #options: BranchLogOptions;
   readonly #signer: EchoSigner;
   readonly #writer: string;
@@ -67,7 +53,7 @@ export class BranchLog implements Log {
   #seen: string | undefined;
   /** The store's head is another branch's: what is written here leaves it alone. */
   #isAside = false;
-  #refusal: { readonly error: AgentError; readonly fork: Fork } | undefined;
+  #refusal: { readonly error: AgentError; readonly fork: Fork; readonly until: number } | undefined;
   readonly #pending: LogRecord[] = [];
   #turnId: string;
   /** Writes of this turn that failed with their outcome open, and how many of the pending records each holds. */
@@ -80,6 +66,7 @@ export class BranchLog implements Log {
   constructor(store: KeyValueStore, sessionId: string, options: BranchLogOptions) {
     this.#store = store;
     this.#keys = new SessionKeys(sessionId);
+    this.#reader = new BranchReader(store, this.#keys, options);
     this.#options = options;
     this.#signer = new EchoSigner(options.secrets, sessionId);
     this.#given = options.echo;
@@ -102,7 +89,7 @@ export class BranchLog implements Log {
 
   /** Rejects with `INVALID_INPUT` for an echo that is none of this session's, `SESSION_STALE` and `SESSION_CONFLICT`. */
   async load(): Promise<readonly LogRecord[]> {
-    if (this.#refusal) throw this.#refusal.error;
+    if (this.#refusal && this.#options.now() < this.#refusal.until) throw this.#refusal.error;
     if (!this.#isLoaded) await (this.#given === undefined ? this.#begin() : this.#goOn(await this.#signer.verify(this.#given)));
     this.#isLoaded = true;
     return this.#records();
@@ -162,8 +149,8 @@ export class BranchLog implements Log {
   async #begin(): Promise<void> {
     if (this.#options.withoutEcho === 'start') return this.#continue(undefined, undefined);
     const verdict = await this.#retry(async () => {
-      const { text, branch } = await this.#readHead();
-      return branch?.missing ? { type: 'stale' } : { type: 'go', branch, seen: text, own: false };
+      const { text, branch } = await this.#reader.head();
+      return branch?.missing ? { type: 'stale' } : { type: 'go', branch, seen: text, isOwn: false };
     });
     return this.#take(verdict, this.#options.now());
   }
@@ -173,11 +160,13 @@ export class BranchLog implements Log {
     this.#over = echo.over ?? [];
     const turn = echo.turnId === undefined ? [] : [[echo.turnId, echo.at] as const];
     this.#left = [...turn, ...(echo.left ?? [])].filter(([, at]) => now() - at < leftTimes * staleMs).slice(0, maxTold);
-    return this.#take(await this.#retry(() => this.#judge(echo)), echo.at);
+    const [left, over] = [this.#left, this.#over];
+    const decide = (): Promise<Verdict> => judge(this.#reader, { ...echo, left, over, isOld: now() - echo.at > staleMs });
+    return this.#take(await this.#retry(decide), echo.at);
   }
 
   async #take(verdict: Verdict, at: number): Promise<void> {
-    if (verdict.type === 'go') return this.#continue(verdict.branch, verdict.seen, verdict.own ? at : undefined);
+    if (verdict.type === 'go') return this.#continue(verdict.branch, verdict.seen, verdict.isOwn ? at : undefined);
     const { now, staleMs } = this.#options;
     if (verdict.type === 'stale') {
       const retryAfterMs = Math.min(Math.max(at + staleMs - now(), 1000), 10_000);
@@ -193,95 +182,20 @@ export class BranchLog implements Log {
     details?: { readonly retryAfterMs: number },
   ): AgentError {
     const error = new AgentError(code, message, { retryable: code === 'SESSION_STALE', details });
-    this.#refusal = { error, fork };
+    this.#refusal = { error, fork, until: details ? this.#options.now() + details.retryAfterMs : Infinity };
     return error;
   }
 
   /** What a late read may explain is asked again, for a bounded time. */
-  async #retry(judge: () => Promise<Verdict>): Promise<Verdict> {
+  async #retry(decide: () => Promise<Verdict>): Promise<Verdict> {
     const { now, sleep, waitMs } = this.#options;
     const end = now() + waitMs;
     for (let delay = firstDelayMs; ; delay *= 2) {
-      const verdict = await judge();
+      const verdict = await decide();
       const isFinal = verdict.type === 'go' || (verdict.type === 'fork' && !verdict.mayBeStale);
       if (isFinal || now() + delay > end) return verdict;
       await sleep(delay);
     }
-  }
-
-  async #judge(echo: Echo): Promise<Verdict> {
-    const { base, turnId, at } = echo;
-    const isOld = this.#options.now() - at > this.#options.staleMs;
-    // A session that began with this turn: nothing is read but what the turn itself may have written.
-    const begun = base ? [] : await this.#readTurns(this.#left);
-    if (!base && begun.length === 0) return { type: 'go', branch: undefined, seen: undefined, own: false };
-
-    const { text: seen, branch: shown } = await this.#readHead();
-    if (shown?.missing) return { type: 'stale' };
-    const unknown = this.#left.filter(([id]) => !shown?.names.has(id));
-    const found = base ? await this.#readTurns(unknown) : begun.filter(({ tip }) => !shown?.names.has(nameOf(tip.ref)));
-    const isShown = base ? has(shown, base) : found.length < begun.length;
-    let own = isShown ? shown : base && (await readTip(this.#store, this.#keys, base));
-    let isTurn = false;
-    for (const turn of found) {
-      if (has(own, turn.tip)) continue;
-      const goesOn = own ? has(turn, own.tip) : !base || has(turn, base);
-      if (!goesOn && !own) break;
-      if (goesOn) {
-        own = turn;
-        isTurn = true;
-      } else {
-        const isLast = nameOf(turn.tip.ref) === turnId;
-        if (await this.#isOverruled(turn)) continue;
-        return { type: 'fork', fork: isLast ? { yours: turn, theirs: own } : { yours: own, theirs: turn }, mayBeStale: false };
-      }
-    }
-    if (!own) return this.#withoutOwn(base!, shown, isOld);
-    const go: Verdict = { type: 'go', branch: own, seen, own: own !== shown };
-    if (own === shown || has(shown, own.tip)) return { ...go, branch: shown, own: false };
-    // The head of a turn that was left may never have been written; any other was, and shows sooner or later.
-    if (!shown || has(own, shown.tip)) return isTurn || isOld ? go : { type: 'stale' };
-    if (await this.#isOverruled(shown)) return go;
-    return { type: 'fork', fork: { yours: own, theirs: shown }, mayBeStale: !isOld && shown.head.updatedAt < at };
-  }
-
-  /** Where the client's own branch can't be read: it is cleared, expired, not there yet, or of a log that was written without echoes. */
-  #withoutOwn(base: Tip, shown: Branch | undefined, isOld: boolean): Verdict {
-    const mayCome = turnOf(base.ref) !== undefined || !shown || shown.tip.ref <= base.ref;
-    if (mayCome && !isOld) return { type: 'stale' };
-    return { type: 'fork', fork: { theirs: shown }, mayBeStale: !isOld };
-  }
-
-  async #isOverruled(branch: Branch): Promise<boolean> {
-    const name = nameOf(branch.tip.ref);
-    for (const tip of this.#over) {
-      if (nameOf(tip.ref) === name || (await readTip(this.#store, this.#keys, tip))?.names.has(name)) return true;
-    }
-    return false;
-  }
-
-  async #readTurns(turns: NonNullable<Echo['left']>): Promise<readonly Branch[]> {
-    const found: Branch[] = [];
-    for (const [id] of turns) {
-      const branch = await readTurn(this.#store, this.#keys, id);
-      if (branch) found.push(branch);
-    }
-    return found;
-  }
-
-  /** A head that has been there for long, and whose batches are not, is damaged: `onDamage` is told, or it rejects. */
-  async #readHead(): Promise<SeenHead> {
-    const text = await this.#store.get(this.#keys.head);
-    if (text === undefined) return { text };
-    const { onDamage, now, staleMs } = this.#options;
-    const head = parseHead(text);
-    const branch = await readBranch(this.#store, this.#keys, head, this.#branch?.batches);
-    if (branch.missing && now() - head.updatedAt <= staleMs) return { text, branch };
-    for (const { error } of branch.unread) {
-      if (!onDamage) throw error;
-      onDamage(error);
-    }
-    return { text, branch: { ...branch, missing: false } };
   }
 
   /** Goes on from here; `at`: when the client was told so, if the head does not show it. */
@@ -303,15 +217,14 @@ export class BranchLog implements Log {
    * not: the head is left to it, and the client told at its next request.
    */
   async #catchUp(): Promise<boolean> {
-    const text = await this.#store.get(this.#keys.head);
-    if (text === this.#seen && this.#unsure.length === 0) return false;
-    const { branch: shown } = await this.#readHead();
+    if ((await this.#store.get(this.#keys.head)) === this.#seen && this.#unsure.length === 0) return false;
+    const { text, branch: shown } = await this.#reader.head(this.#branch?.batches);
     // A head that this writer wrote can't be gone already.
     this.#isAside = shown !== undefined || this.#branch?.head.writer !== this.#writer;
     if (!shown || shown.missing) return false;
     const wrote = this.#unsure.findLast(({ ref }) => shown.names.has(nameOf(ref)));
     if (!wrote && !has(shown, this.#branch!.tip)) {
-      this.#isAside = !(has(this.#branch, shown.tip) || (await this.#isOverruled(shown)));
+      this.#isAside = !(has(this.#branch, shown.tip) || (await isOverruled(this.#reader, shown, this.#over)));
       return false;
     }
     this.#isAside = false;
@@ -344,7 +257,6 @@ export class BranchLog implements Log {
       updatedAt: Math.max(at, before?.head.updatedAt ?? 0),
       ...(title !== undefined && { title }),
     };
-    // In the order that `parseBatch` leaves: its text is hashed again when it is read.
     const batch: Batch = {
       v: formatVersion,
       prev: before?.head.hash ?? '',
@@ -391,8 +303,4 @@ export class BranchLog implements Log {
     const replaced = replacedBy(batches).size;
     return unread.length === 0 && batches.size - (replaced ? 1 : 0) >= Math.max(this.#options.compactAfter, replaced);
   }
-}
-
-function has(branch: Branch | undefined, { ref }: Tip): boolean {
-  return branch?.names.has(nameOf(ref)) === true;
 }

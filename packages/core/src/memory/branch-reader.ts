@@ -1,55 +1,25 @@
-import { readBatches, type UnreadBatch } from './batch-reader.ts';
+import type { AgentError } from '../error/agent-error.ts';
+import { readBatches } from './batch-reader.ts';
+import { nameOf, type Branch } from './branch.ts';
 import { digest } from './digest.ts';
 import type { KeyValueStore } from './key-value-store.ts';
-import type { LogRecord } from './log-record.ts';
 import { placeRef } from './place-ref.ts';
-import { joinValue } from './split-value.ts';
 import type { Tip } from './session-echo.ts';
-import { formatVersion, makeTurnRef, parseBatch, turnOf, type Batch, type Head, type SessionKeys } from './session-format.ts';
+import { formatVersion, makeTurnRef, parseBatch, parseHead, turnOf, type Batch, type Head, type SessionKeys } from './session-format.ts';
 import { levelWidth, replacedBy } from './session-log.ts';
+import { joinValue } from './split-value.ts';
 
-/** A session's log as one of its heads names it. */
-export interface Branch {
-  readonly head: Head;
-  readonly tip: Tip;
-  readonly batches: ReadonlyMap<string, Batch>;
-  /** Its batches and all that its snapshots stand for, by their turns. */
-  readonly names: ReadonlySet<string>;
-  /** What of it can't be read; `missing`: not in the store, or not yet. */
-  readonly unread: readonly UnreadBatch[];
-  readonly missing: boolean;
+export interface BranchReaderOptions {
+  readonly now: () => number;
+  /** Milliseconds that a read may be old. */
+  readonly staleMs: number;
+  readonly onDamage?: ((error: AgentError) => void) | undefined;
 }
 
-/** What a batch goes by: its turn, which stays the same wherever in the log it is put. */
-export function nameOf(ref: string): string {
-  return turnOf(ref) ?? ref;
-}
-
-export async function readBranch(
-  store: KeyValueStore,
-  keys: SessionKeys,
-  head: Head,
-  known: ReadonlyMap<string, Batch> = new Map(),
-): Promise<Branch> {
-  const { batches, unread } = await readBatches(store, keys, head.refs.flat(), known);
-  const ref = head.refs.flat().reduce((last, each) => (last < each ? each : last), '');
-  return {
-    head,
-    tip: { ref, hash: head.hash, chain: head.chain },
-    batches,
-    names: new Set([...batches.keys(), ...replacedBy(batches)].map(nameOf)),
-    unread,
-    missing: unread.some(({ error }) => error.retryable),
-  };
-}
-
-/** The branch that ends with this batch, from the batches alone; nothing where that one is not in the store, or tells no head. */
-export async function readTip(store: KeyValueStore, keys: SessionKeys, { ref, hash }: Tip): Promise<Branch | undefined> {
-  const names = keys.batch(ref);
-  const values = await store.getMany(names);
-  const found = names.flatMap((name) => values.get(name) ?? []);
-  if (turnOf(ref) === undefined || found.length < names.length || (await digest(joinValue(found))) !== hash) return undefined;
-  return branchOf(store, keys, ref, parseBatch(found), hash);
+/** What the store shows now. */
+export interface SeenHead {
+  readonly text: string | undefined;
+  readonly branch?: Branch;
 }
 
 /** Times that a turn may be written, each under a key of its own. */
@@ -60,43 +30,87 @@ export function attemptId(turnId: string, failed: number): string {
   return failed ? `${turnId}_${failed}` : turnId;
 }
 
-/** The branch that a turn left, if it did: of its writes the last one. */
-export async function readTurn(store: KeyValueStore, keys: SessionKeys, turnId: string): Promise<Branch | undefined> {
-  const ids = Array.from({ length: maxAttempts }, (_, failed) => attemptId(turnId, failed));
-  const firsts = new Map(ids.map((id) => [id, keys.batch(makeTurnRef(0, id, 1))[0]!]));
-  const written = await store.getMany([...firsts.values()]);
-  const id = ids.findLast((each) => written.has(firsts.get(each)!));
-  if (id === undefined) return undefined;
-  const first = firsts.get(id)!;
-  const values = [written.get(first)!];
-  // A part of a value is a JSON string, a whole batch is an object.
-  const isSplit = values[0]!.startsWith('"');
-  while (isSplit) {
-    const value = await store.get(`${first}:${values.length}`);
-    if (value === undefined) break;
-    values.push(value);
-  }
-  try {
-    const batch = parseBatch(values);
-    const ref = makeTurnRef(batch.head?.version ?? 0, id, values.length);
-    return await branchOf(store, keys, ref, batch, await digest(joinValue(values)));
-  } catch (error) {
-    // Its writer ended between two parts.
-    if (isSplit) return undefined;
-    throw error;
-  }
-}
+/** Finds a session's branches: by the head, by their last batch, by the turn that wrote it. */
+export class BranchReader {
+  readonly #store: KeyValueStore;
+  readonly #keys: SessionKeys;
+  readonly #options: BranchReaderOptions;
 
-/** In the order they were written, without what a snapshot stands for. */
-export function recordsOf({ batches }: Pick<Branch, 'batches'>): readonly LogRecord[] {
-  const replaced = replacedBy(batches);
-  const left = [...batches].filter(([ref]) => !replaced.has(ref)).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return left.flatMap(([, batch]) => batch.records);
-}
+  constructor(store: KeyValueStore, keys: SessionKeys, options: BranchReaderOptions) {
+    this.#store = store;
+    this.#keys = keys;
+    this.#options = options;
+  }
 
-async function branchOf(store: KeyValueStore, keys: SessionKeys, ref: string, batch: Batch, hash: string): Promise<Branch | undefined> {
-  if (!batch.head) return undefined;
-  const head: Head = { ...batch.head, v: formatVersion, hash, refs: placeRef(batch.head.refs, levelWidth).levels(ref) };
-  const branch = await readBranch(store, keys, head, new Map([[ref, batch]]));
-  return branch.missing ? undefined : branch;
+  /** A head that has been there for long, and whose batches are not, is damaged: `onDamage` is told, or it rejects. */
+  async head(known?: ReadonlyMap<string, Batch>): Promise<SeenHead> {
+    const text = await this.#store.get(this.#keys.head);
+    if (text === undefined) return { text };
+    const { onDamage, now, staleMs } = this.#options;
+    const head = parseHead(text);
+    const branch = await this.#read(head, known);
+    if (branch.missing && now() - head.updatedAt <= staleMs) return { text, branch };
+    for (const { error } of branch.unread) {
+      if (!onDamage) throw error;
+      onDamage(error);
+    }
+    return { text, branch: { ...branch, missing: false } };
+  }
+
+  /** From the batches alone; nothing where the last one is not in the store, is not the one that was signed, or tells no head. */
+  async tip({ ref, hash }: Tip): Promise<Branch | undefined> {
+    const names = this.#keys.batch(ref);
+    const values = await this.#store.getMany(names);
+    const found = names.flatMap((name) => values.get(name) ?? []);
+    if (turnOf(ref) === undefined || found.length < names.length || (await digest(joinValue(found))) !== hash) return undefined;
+    return this.#endingWith(ref, parseBatch(found), hash);
+  }
+
+  /** What a turn left, if it did: of its writes the last one. */
+  async turn(turnId: string): Promise<Branch | undefined> {
+    const ids = Array.from({ length: maxAttempts }, (_, failed) => attemptId(turnId, failed));
+    const firsts = new Map(ids.map((id) => [id, this.#keys.batch(makeTurnRef(0, id, 1))[0]!]));
+    const written = await this.#store.getMany([...firsts.values()]);
+    const id = ids.findLast((each) => written.has(firsts.get(each)!));
+    if (id === undefined) return undefined;
+    const first = firsts.get(id)!;
+    const values = [written.get(first)!];
+    // A part of a value is a JSON string, a whole batch is an object.
+    const isSplit = values[0]!.startsWith('"');
+    while (isSplit) {
+      const value = await this.#store.get(`${first}:${values.length}`);
+      if (value === undefined) break;
+      values.push(value);
+    }
+    try {
+      const batch = parseBatch(values);
+      const ref = makeTurnRef(batch.head?.version ?? 0, id, values.length);
+      return await this.#endingWith(ref, batch, await digest(joinValue(values)));
+    } catch (error) {
+      // Its writer ended between two parts.
+      if (isSplit) return undefined;
+      throw error;
+    }
+  }
+
+  async #endingWith(ref: string, batch: Batch, hash: string): Promise<Branch | undefined> {
+    if (!batch.head) return undefined;
+    const head: Head = { ...batch.head, v: formatVersion, hash, refs: placeRef(batch.head.refs, levelWidth).levels(ref) };
+    const branch = await this.#read(head, new Map([[ref, batch]]));
+    return branch.missing ? undefined : branch;
+  }
+
+  async #read(head: Head, known: ReadonlyMap<string, Batch> = new Map()): Promise<Branch> {
+    const refs = head.refs.flat();
+    const { batches, unread } = await readBatches(this.#store, this.#keys, refs, known);
+    const ref = refs.reduce((last, each) => (last < each ? each : last), '');
+    return {
+      head,
+      tip: { ref, hash: head.hash, chain: head.chain },
+      batches,
+      names: new Set([...batches.keys(), ...unread.map((each) => each.ref), ...replacedBy(batches)].map(nameOf)),
+      unread,
+      missing: unread.some(({ error }) => error.retryable),
+    };
+  }
 }

@@ -104,8 +104,16 @@ test('a state older than the echo is read again, then SESSION_STALE says when to
   expect(store.time - began).toBeGreaterThan(1000);
   expect(store.time - began).toBeLessThanOrEqual(3000);
 
+  const late = open(store, second);
+  await expect(late.read()).rejects.toMatchObject({ code: 'SESSION_STALE' });
+  const reads = store.reads;
+  await expect(late.read()).rejects.toMatchObject({ code: 'SESSION_STALE' });
+  expect(store.reads).toBe(reads);
+
   const memory = open(store, second, { sleep: async () => void store.frozen.clear() });
   expect(await idsOf(memory)).toEqual(['1', '2']);
+  store.time += 10_000;
+  expect(await idsOf(late)).toEqual(['1', '2']);
   store.frozen.set('s:s:head', undefined);
   await expect(open(store, second).read()).rejects.toMatchObject({ code: 'SESSION_STALE' });
 });

@@ -1,7 +1,7 @@
 import { checkFields } from '../error/check-fields.ts';
 import type { Msg } from '../message/msg.ts';
 import { BranchLog } from './branch-log.ts';
-import { recordsOf, type Branch } from './branch-reader.ts';
+import { recordsOf, type Branch } from './branch.ts';
 import type { KeyValueStore } from './key-value-store.ts';
 import { SessionMemory, type SessionMemoryOptions } from './session-memory.ts';
 import { LogFold } from './session-view.ts';
@@ -32,8 +32,8 @@ export interface SessionBranch {
 }
 
 /**
- * A conversation in a store without `compareAndSet` that may read late, as Cloudflare's KV; written once a turn. What makes sure of it is
- * an echo, signed, that the client gets and brings with its next request:
+ * A conversation in a store without `compareAndSet` that may read late, as Cloudflare's KV; written once a turn, one object a request. What
+ * makes sure of it is an echo, signed, that the client gets and brings with its next request:
  *
  * - `echo` tells `{ base, turnId }` from the first read on, and the new state after each flush.
  * - A state older than the echo is read again for `waitMs`, then `SESSION_STALE` (`details.retryAfterMs`).
