@@ -6,6 +6,9 @@ import { MemoryStore, ReActAgent, SessionMemory } from '@isoloop/core';
 // #region durable-sessions
 import { tool } from '@isoloop/core';
 // #endregion
+// #region echo-memory
+import { AgentError, EchoMemory } from '@isoloop/core';
+// #endregion
 import { listSessions, textOf } from '@isoloop/core';
 
 test('a session over a store', async () => {
@@ -65,4 +68,31 @@ test('durable sessions', async () => {
 
   expect(booked).toBe(1);
   expect((await listSessions(store)).map(({ sessionId }) => sessionId)).toEqual(['trip']);
+});
+
+test('a session whose clients bring an echo', async () => {
+  const model = new ScriptedModel(['One.', 'Two.', 'Three.']);
+  const store = new MemoryStore();
+  const secret = 'of 32 characters or more ........';
+  const agentOf = (memory: EchoMemory): ReActAgent => new ReActAgent({ name: 'assistant', model, memory });
+  const first = new EchoMemory(store, 'ann/notes', { secrets: [secret] });
+  await agentOf(first).call('Count.');
+  const echo = first.echo!;
+  const other = new EchoMemory(store, 'ann/notes', { secrets: [secret] });
+  await agentOf(other).call('Begin anew.');
+
+  // #region echo-memory
+  const memory = new EchoMemory(store, 'ann/notes', { secrets: [secret], echo }); // one object a request
+  try {
+    await memory.read();
+    await agentOf(memory).call('Go on.'); // before: memory.echo tells { base, turnId }, after: the new state
+  } catch (error) {
+    if (!AgentError.is(error) || error.code !== 'SESSION_CONFLICT') throw error;
+    const { yours, theirs } = await memory.branches(); // the messages of each, and the echo that goes on with it
+    console.assert(yours?.echo !== theirs?.echo);
+  }
+  // #endregion
+
+  const { yours, theirs } = await memory.branches();
+  expect([yours, theirs].map((branch) => textOf(branch!.messages[0]!))).toEqual(['Count.', 'Begin anew.']);
 });

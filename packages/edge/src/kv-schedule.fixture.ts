@@ -56,7 +56,7 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
     random,
     rate: chance(0.5) ? 'error' : 'silent',
     uncached: chance(0.5) ? 'new' : 'late',
-    failures: chance(0.5) ? 0 : 0.1,
+    failures: [0, 0.1, 0.4][Math.floor(random() * 3)]!,
   });
   let secrets: readonly string[] = [secretA];
   let ids = 0;
