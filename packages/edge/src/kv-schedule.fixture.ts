@@ -262,9 +262,11 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
 
   let clients: readonly Client[] = [];
   clock.start(async () => {
-    const first = open(undefined);
-    await first.append([userMessage('hello', { id: 'first' })]);
-    while (!(await store(first)));
+    let first: KvMemory;
+    do {
+      first = open(undefined);
+      await first.append([userMessage('hello', { id: 'first' })]);
+    } while (!(await store(first)));
     const known: Known = { echo: first.echo, ids: new Set(['first']) };
     clients = [new Client('ann', known), new Client('bea', known)];
     for (const client of clients) clock.start(() => client.live());
