@@ -6,7 +6,7 @@ import { ensureChromium } from './install-chromium.ts';
 import { runCommand } from './run-command.ts';
 
 // Kills the hosts of conversations at every point and prints what was lost: `npm run faults`. `-- 30`: points of a scenario that are
-// tried on the stores that run in a browser and in workerd, and on the one without guarantees; default 40.
+// tried on the stores that run in a browser and in workerd; default 40.
 
 interface Tried extends FaultReport {
   readonly store: string;
@@ -34,7 +34,7 @@ for (const [project, file] of runs) {
 process.exitCode = failed ? 1 : 0;
 
 function pad(text: string, column: number): string {
-  return column < 2 ? text.padEnd([26, 40][column]!) : text.padStart(8);
+  return column < 2 ? text.padEnd([38, 40][column]!) : text.padStart(8);
 }
 
 async function tried(
