@@ -173,6 +173,21 @@ test('no two agents share a child', async () => {
   expect(made).toEqual(['s:call_1', 's:call_1']);
 });
 
+test('a copy with other fields stays one in each agent, with children of its own', async () => {
+  const made: string[] = [];
+  const child = ({ sessionId }: { readonly sessionId: string }): ChildAgent => {
+    made.push(sessionId);
+    return new ReActAgent({ name: 'helper', sessionId, model: new ScriptedModel(['hi']) });
+  };
+  const helper = { ...agentTool(child, { name: 'helper', description: 'Helps' }), returnDirect: true };
+  for (const sessionId of ['s', 't']) {
+    const model = new ScriptedModel([{ toolCalls: [call('hello', undefined, 'x')] }]);
+    const { reason } = await new ReActAgent({ name: 'boss', sessionId, model, tools: [helper] }).call('go');
+    expect(reason).toBe('return-direct');
+  }
+  expect(made).toEqual(['s:x', 't:x']);
+});
+
 test('an agent given itself is one session', async () => {
   const child = new ReActAgent({ name: 'the helper!', sessionId: 'c', model: new ScriptedModel(['one', 'two']) });
   const helper = agentTool(child, { description: 'Helps' });

@@ -78,7 +78,16 @@ export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOp
       return answer;
     },
   });
-  return { ...declared, takesDecisions: true, fork: () => agentTool(agent, options) };
+  const { execute } = declared;
+  return {
+    ...declared,
+    takesDecisions: true,
+    // Children of its own; what a copy of it has, it keeps.
+    fork() {
+      const own = agentTool(agent, options);
+      return { ...own, ...this, ...(this.execute === execute && { execute: own.execute! }), fork: own.fork! };
+    },
+  };
 }
 
 async function openChild(

@@ -48,7 +48,7 @@ test('no limit of iterations; modelCallLimit() is one', async () => {
 
 test('a tool’s result can be the answer', async () => {
   const { work } = counted();
-  const direct = { ...work, returnDirect: true, fork: () => direct };
+  const direct = { ...work, returnDirect: true };
   const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([calls(1)]), tools: [direct], ...springAiAlibaba() });
   expect(await agent.call('go')).toMatchObject({ reason: 'return-direct', text: 'done' });
 });

@@ -1,6 +1,7 @@
 import { expect, expectTypeOf, test } from 'vitest';
 import * as z from 'zod';
-import { tool } from './tool.ts';
+import { tool, type Tool } from './tool.ts';
+import { ToolList } from './tool-list.ts';
 import { Toolkit } from './toolkit.ts';
 import { outputResult } from './tool-result.ts';
 
@@ -27,6 +28,21 @@ test('a toolkit refuses two tools of one name and keeps the order', () => {
   const toolkit = new Toolkit([make('b'), make('a')]);
   expect(toolkit.schemas().map(({ name }) => name)).toEqual(['b', 'a']);
   expect(toolkit.schemas()).toBe(toolkit.schemas());
+});
+
+test('a copy with other fields is forked as that copy, with another preset too', () => {
+  const input = z.object({ n: z.number(), key: z.string() });
+  const made = tool({ name: 'a', description: 'A', input, preset: { key: 'k' }, execute: () => 'a' });
+  const copy: Tool = { ...made, returnDirect: true, timeoutMs: 5, execute: () => 'copy' };
+  const toolkit = new Toolkit([copy]);
+  const changed = new Toolkit([copy], { presetPriority: 'model' });
+  toolkit.updatePreset('a', { key: 'other' });
+  for (const set of [new ToolList([copy]).fork(), toolkit.fork(), changed.fork()]) {
+    const found = set.find('a') as Tool;
+    expect(found).toMatchObject({ returnDirect: true, timeoutMs: 5, execute: copy.execute });
+    expect(found.schema).toEqual(made.schema);
+  }
+  expect((toolkit.find('a') as Tool).preset).toEqual({ key: 'other' });
 });
 
 const use = { type: 'tool_use', id: '1', name: 't', input: {} } as const;

@@ -133,7 +133,7 @@ export function tool<const S extends SchemaLike>(options: ToolOptions<S>, { pres
   const whole = toSchema(options.input);
   const input = preset ? presetInput(name, whole, preset, presetPriority) : whole;
   let schema: ToolSchema | undefined;
-  const declared: Tool = {
+  return {
     ...(options as Omit<typeof options, 'needsApproval' | 'execute'> & Pick<Tool, 'needsApproval' | 'execute'>),
     groups: [group].flat(),
     input,
@@ -144,10 +144,10 @@ export function tool<const S extends SchemaLike>(options: ToolOptions<S>, { pres
         throw new AgentError('CONFIGURATION', `The tool "${name}" gives no JSON Schema: ${messageOf(cause)}`, { cause });
       }
     },
-    fork: (changes) =>
-      (changes.presetPriority ?? presetPriority) === presetPriority && !changes.preset
-        ? declared
-        : tool({ ...options, ...changes }, { presetPriority, ...changes }),
+    // A copy with other fields, as `{ ...tool, returnDirect: true }`, keeps them.
+    fork(changes) {
+      if ((changes.presetPriority ?? presetPriority) === presetPriority && !changes.preset) return this;
+      return tool({ ...this, input: options.input, ...changes } as unknown as typeof options, { presetPriority, ...changes });
+    },
   };
-  return declared;
 }
