@@ -190,16 +190,23 @@ test('the preset, and its numbers as README has them', async () => {
   const model = new ScriptedModel([looks, 'Done.']);
 
   // #region spring-ai-alibaba
+  const preset = springAiAlibaba({
+    parallelToolExecution: true,
+    hooks: [{ name: 'first', beforeModel: () => {} }],
+    variables: { city: 'Seoul' },
+  });
   const alibaba = new ReActAgent({
-    ...springAiAlibaba({ parallelToolExecution: true, hooks: [{ name: 'first', beforeModel: () => {} }] }),
+    ...preset,
     name: 'assistant',
     model,
     tools,
-    extensions: [modelCallLimit({ run: 30 })], // it has no limit of its own
+    systemPrompt: 'You are a guide to {city}. What is asked: {input}',
+    extensions: [...preset.extensions, modelCallLimit({ run: 30 })], // it has no limit of its own
   });
   // #endregion
 
   expect((await alibaba.call('Look.')).text).toBe('Done.');
+  expect(textOf(model.requests[0]!.messages[0]!)).toBe('You are a guide to Seoul. What is asked: Look.');
   const readme = readFileSync('packages/core/README.md', 'utf8');
   const numbers = new Map(
     [...readme.matchAll(/^\| `springAiAlibaba\(\)`: (.+?) +\| (.+?) +\|$/gm)].map(([, what, value]) => [what, value]),

@@ -34,7 +34,7 @@ export type { AnswerFromObservationsOptions } from './agent/answer-from-observat
 export { attachment } from './agent/attachment.ts';
 export type { AttachmentOptions } from './agent/attachment.ts';
 export { promptVariables } from './agent/prompt-variables.ts';
-export type { PromptVariablesOptions } from './agent/prompt-variables.ts';
+export type { PromptCall, PromptVariablesOptions } from './agent/prompt-variables.ts';
 export { structured } from './agent/structured.ts';
 export type { StructuredOptions } from './agent/structured.ts';
 export { systemPrompt } from './agent/system-prompt.ts';

@@ -4,6 +4,7 @@ import type { ToolUse } from '../message/content-block.ts';
 import { toolResultsOf } from '../message/message-text.ts';
 import type { CallState } from './call-state.ts';
 import type { Extension } from './extension.ts';
+import { perRun } from './per-run.ts';
 import type { Run } from './run.ts';
 
 export interface PatchToolCallsOptions {
@@ -19,18 +20,12 @@ export interface PatchToolCallsOptions {
 export function patchToolCalls(options: PatchToolCallsOptions = {}): Extension {
   checkFields('CONFIGURATION', 'patchToolCalls()', options, 'words:function|?');
   const { words = usual } = options;
-  const runs = new Map<string, { readonly run: Run; readonly decides: boolean; cancelled?: ReadonlyMap<string, boolean> }>();
+  const runs = perRun((run, input): Patching => {
+    run.setup = { ...run.setup, options: { ...run.setup.options, pendingToolRecovery: true } };
+    return { run, decides: Boolean(input?.decisions.length) };
+  });
   return {
-    wrapCall: (next) =>
-      async function* (run, input) {
-        run.setup = { ...run.setup, options: { ...run.setup.options, pendingToolRecovery: true } };
-        runs.set(run.id, { run, decides: Boolean(input?.decisions.length) });
-        try {
-          return yield* next(run, input);
-        } finally {
-          runs.delete(run.id);
-        }
-      },
+    wrapCall: runs.wrapCall,
     hooks: [
       {
         name: 'patch-tool-calls',
@@ -54,6 +49,13 @@ export function patchToolCalls(options: PatchToolCallsOptions = {}): Extension {
       },
     ],
   };
+}
+
+interface Patching {
+  readonly run: Run;
+  readonly decides: boolean;
+  /** Whether they may have had effects, by id. */
+  cancelled?: ReadonlyMap<string, boolean>;
 }
 
 /** Without a state the call was another host's. What waits for anything but an approval has begun, or was begun elsewhere. */

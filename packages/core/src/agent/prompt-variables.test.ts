@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { fitContext } from '../context/fit-context.ts';
-import { textOf } from '../message/message-text.ts';
+import { inputGuards } from '../guard/input-guards.ts';
+import { maskPii } from '../guard/mask-pii.ts';
+import { textOf, userText } from '../message/message-text.ts';
 import type { TemplateVariables } from '../message/render-template.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { countMessage } from '../tokens/count-message.ts';
@@ -9,6 +11,9 @@ import { tool } from '../tool/tool.ts';
 import { promptVariables, type PromptVariablesOptions } from './prompt-variables.ts';
 import { ReActAgent } from './react-agent.ts';
 import type { AgentOptions } from './agent-options.ts';
+import { replace } from './state-key.ts';
+import { stateKeys } from './state-keys.ts';
+import { todoList } from './todo-list.ts';
 
 const perCall = contextToken<TemplateVariables>('prompt variables');
 
@@ -86,6 +91,34 @@ test('a prompt that is blank once it is rendered is left out', async () => {
   const { agent, model } = setUp('${x}', { variables: { x: ' ' } });
   await agent.call('Hi');
   expect(model.requests[0]!.messages.map(textOf)).toEqual(['Hi']);
+});
+
+test('what other extensions put behind the prompt is not rendered, in whatever order; without one it stays', async () => {
+  const variables = promptVariables({ variables: { x: ' ', todos: 'no' }, form: '{}' });
+  const list = todoList({ prompt: 'Lists: {todos} {x}' });
+  for (const extensions of [
+    [variables, list],
+    [list, variables],
+  ]) {
+    const model = new ScriptedModel(['a', 'b']);
+    await new ReActAgent({ name: 'a', model, systemPrompt: 'Base {todos}', extensions }).call('Hi');
+    await new ReActAgent({ name: 'a', model, systemPrompt: '{x}', extensions }).call('Hi');
+    expect(model.requests.map(({ messages }) => textOf(messages[0]!))).toEqual(['Base no\n\nLists: {todos} {x}', 'Lists: {todos} {x}']);
+  }
+});
+
+test('a function gets the call: its input as guards leave it, what the user said last where it goes on, and the session’s values', async () => {
+  const state = stateKeys({ city: replace('Bern') });
+  const ask = tool({ name: 'ask', description: '', input: { type: 'object' } });
+  const variables = promptVariables({ variables: (call) => ({ said: userText(call.input), city: state.of(call).read('city') }) });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'ask', id: 'c' }] }, 'Done.']);
+  const extensions = [variables, state, inputGuards([maskPii()])];
+  const agent = new ReActAgent({ name: 'a', model, tools: [ask], systemPrompt: '${said} in ${city}', extensions });
+  await agent.call('I am ann@example.com');
+  state.of(agent).write({ city: 'Rome' });
+  await agent.call([{ toolUseId: 'c', type: 'result', output: 'yes' }]);
+  const prompts = model.requests.map(({ messages }) => textOf(messages[0]!));
+  expect(prompts).toEqual(['I am [EMAIL] in Bern', 'I am [EMAIL] in Rome']);
 });
 
 test('a missing value, and variables that cannot be had, end the call before anything is stored', async () => {

@@ -1,9 +1,14 @@
 import { expect, test } from 'vitest';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
+import type { TemplateVariables } from '../message/render-template.ts';
+import { textOf } from '../message/message-text.ts';
 import { modelCallLimit } from './model-call-limit.ts';
+import type { PromptCall } from './prompt-variables.ts';
 import { ReActAgent } from './react-agent.ts';
-import { springAiAlibaba } from './spring-ai-alibaba.ts';
+import { springAiAlibaba, type SpringAiAlibabaOptions } from './spring-ai-alibaba.ts';
+import { replace } from './state-key.ts';
+import { stateKeys } from './state-keys.ts';
 
 /** A tool that notes how many of its calls run at the same time. */
 function counted() {
@@ -71,4 +76,31 @@ test('hooks at its positions run in order before and in reverse after', async ()
   expect(ran).toEqual(['before a', 'before b', 'after b', 'after a']);
   expect(() => springAiAlibaba({ hooks: [...hooks, ...hooks] })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }) as Error);
   expect(() => springAiAlibaba({ parallelToolExecution: 5 as never })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }) as Error);
+});
+
+test('the system prompt is a template of the input, the session’s values and variables, rendered once', async () => {
+  const state = stateKeys({ city: replace('Bern'), who: replace('nobody') });
+  const prompt = 'A {who} in {city} asks: {input} {"a": {none}}';
+  const prompts = async (options: SpringAiAlibabaOptions): Promise<string[]> => {
+    const model = new ScriptedModel(['One.', 'Two.']);
+    const agent = new ReActAgent({ name: 'a', model, systemPrompt: prompt, ...springAiAlibaba(options) });
+    await agent.call('Hi {city} ${who}');
+    if (options.state) state.of(agent).write({ city: '{who}' });
+    await agent.call('And?');
+    return model.requests.map(({ messages }) => textOf(messages[0]!));
+  };
+  expect(await prompts({})).toEqual([
+    'A {who} in {city} asks: Hi {city} ${who} {"a": {none}}',
+    'A {who} in {city} asks: And? {"a": {none}}',
+  ]);
+  expect(await prompts({ state, variables: { who: 'guest' } })).toEqual([
+    'A guest in Bern asks: Hi {city} ${who} {"a": {none}}',
+    'A guest in {who} asks: And? {"a": {none}}',
+  ]);
+  const variables = ({ input }: PromptCall): TemplateVariables => ({ who: textOf(input[0]!).length, input: 'nothing' });
+  expect((await prompts({ variables }))[1]).toBe('A 4 in {city} asks: nothing {"a": {none}}');
+});
+
+test.each([{ state: {} }, { variables: 'x' }])('%o is refused', (options) => {
+  expect(() => springAiAlibaba(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }) as Error);
 });

@@ -2,7 +2,7 @@ import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { freeze } from '../hook/hook-dispatcher.ts';
 import type { JsonValue } from '../message/json.ts';
-import { textOf } from '../message/message-text.ts';
+import { userText } from '../message/message-text.ts';
 import { parseJson } from '../message/parse-json.ts';
 import type { ModelContext, RunInfo } from '../model/chat-model.ts';
 import type { AgentResult, StopReason } from './agent-result.ts';
@@ -20,6 +20,8 @@ type UpdateOf<K> = K extends { reduce(value: never, update: infer U): unknown } 
 export interface SessionState<K extends StateKeys> {
   /** What is kept, frozen; the key's initial value where nothing was written. Throws `INVALID_INPUT` for a name that is no key, as `write` does. */
   read<N extends keyof K>(name: N): ValueOf<K[N]>;
+  /** All of it, read so. */
+  all(): { readonly [N in keyof K]: ValueOf<K[N]> };
   /** Takes updates in, each by its key's strategy, all or none. Throws `INVALID_INPUT` for what has no JSON form. */
   write(updates: { readonly [N in keyof K]?: UpdateOf<K[N]> }): void;
   /** Puts a value in place of what is kept, whatever the strategy; default: the initial one. */
@@ -74,8 +76,7 @@ export function stateKeys<const K extends StateKeys>(keys: K, options: StateKeys
         priority: Number.MAX_SAFE_INTEGER,
         on: {
           'pre-call'(event) {
-            const said = event.input.filter(({ role }) => role === 'user').map(textOf);
-            if (inputKey !== undefined && said.length) put(event, inputKey, said.join('\n\n'));
+            if (inputKey !== undefined && event.input.some(({ role }) => role === 'user')) put(event, inputKey, userText(event.input));
           },
         },
       },
@@ -136,6 +137,7 @@ function sessionState<K extends StateKeys>(keys: K, values: Record<string, JsonV
   };
   return {
     read: (name) => read(name) as never,
+    all: () => Object.fromEntries(Object.keys(keys).map((name) => [name, read(name)])) as never,
     write(updates) {
       checkFields('INVALID_INPUT', 'The updates', updates, '');
       const next = Object.entries(updates).map(([name, update]) => {

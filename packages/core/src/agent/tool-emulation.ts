@@ -8,6 +8,7 @@ import type { ChatModel, GenerateOptions } from '../model/chat-model.ts';
 import { Deadline } from '../model/deadline.ts';
 import type { Tool, ToolContext } from '../tool/tool.ts';
 import type { Extension } from './extension.ts';
+import { perRun } from './per-run.ts';
 import type { Run } from './run.ts';
 
 export interface ToolEmulationOptions {
@@ -38,21 +39,13 @@ export function toolEmulation(options: ToolEmulationOptions): Extension {
   checkFields('CONFIGURATION', 'toolEmulation()', options, fields);
   checkNames('toolEmulation(): each of tools', options.tools);
   const { tools, onFailure = 'run', onError } = options;
-  const runs = new Map<string, Run>();
+  const runs = perRun((run) => run);
   const emulates = ({ name }: Tool, run: Run | undefined): boolean => {
     const others = [...(run?.output?.tools ?? []), ...(run?.setup.extensions ?? []).flatMap((extension) => extension.tools ?? [])];
     return tools ? tools.includes(name) : !others.some((other) => other.name === name);
   };
   return {
-    wrapCall: (next) =>
-      async function* (run, input) {
-        runs.set(run.id, run);
-        try {
-          return yield* next(run, input);
-        } finally {
-          runs.delete(run.id);
-        }
-      },
+    wrapCall: runs.wrapCall,
     wrapTool: (next) => (call, context) => {
       const { tool } = call;
       const run = runs.get(context.runId);

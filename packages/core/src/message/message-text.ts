@@ -7,6 +7,14 @@ export function textOf(message: Msg | readonly ContentBlock[]): string {
   return blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
 }
 
+/** What the user says in them. */
+export function userText(messages: readonly Msg[]): string {
+  return messages
+    .filter(({ role }) => role === 'user')
+    .map(textOf)
+    .join('\n\n');
+}
+
 export function toolUsesOf(message: Msg): readonly ToolUse[] {
   return message.content.filter((block) => block.type === 'tool_use');
 }
