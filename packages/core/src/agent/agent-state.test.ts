@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
+import { AgentError } from '../error/agent-error.ts';
+import type { Hook } from '../hook/hook.ts';
+import { toolResultsOf } from '../message/message-text.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import type { Memory } from '../memory/memory.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
@@ -36,6 +39,56 @@ test('a conversation moves to another agent, its open call and decision too', as
   const result = await second.agent.call([{ toolUseId: pending[0]!.toolUseId, type: 'approve' }]);
   expect(result.text).toBe('done');
   expect(JSON.stringify(second.model.requests[0]!.messages)).toContain('paid 5');
+});
+
+test.each([
+  ['a session’s log', () => new SessionMemory(new MemoryStore(), 's')],
+  ['messages alone', () => new InMemoryMemory()],
+])('what is known of open calls moves from and to %s', async (_name, memory) => {
+  const runs: string[] = [];
+  const hooked: string[] = [];
+  const tools = [
+    pay,
+    tool({ name: 'wait', description: '', input: z.object({}), execute: (_input, ctx) => (runs.push('wait'), ctx.suspend('Later.')) }),
+    tool({ name: 'lost', description: '', input: z.object({}), execute: () => (runs.push('lost'), new Promise<string>(() => {})) }),
+    tool({ name: 'fatal', description: '', input: z.object({}), execute: () => Promise.reject(new AgentError('TOOL_ERROR', 'Fatal.')) }),
+    tool({
+      name: 'edited',
+      description: '',
+      input: z.object({ n: z.number() }),
+      needsApproval: true,
+      execute: ({ n }) => `n ${n} ${runs.push('edited')}`,
+    }),
+  ];
+  const hooks: readonly Hook[] = [
+    {
+      on: { 'pre-acting': ({ toolUse }) => void hooked.push(toolUse.name) },
+    },
+  ];
+  const names = ['pay', 'wait', 'lost', 'fatal', 'edited'];
+  const asks = { toolCalls: names.map((name) => ({ name, id: name, input: { sum: 5, n: 1 } })) };
+  const open = (replies: readonly ScriptedReply[]) =>
+    new ReActAgent({ name: 'a', model: new ScriptedModel(replies), memory: memory(), tools, hooks });
+  const first = open([asks]);
+  await expect(first.call('go')).rejects.toMatchObject({ code: 'TOOL_ERROR' });
+
+  const second = open([]);
+  await loadState(second, JSON.parse(JSON.stringify(await saveState(first))));
+  const third = open(['Done.']);
+  await loadState(third, await saveState(second));
+  const { pending } = await third.call();
+  expect(pending.map(({ name, kind }) => `${name} ${kind}`).toSorted()).toEqual(['edited approval', 'pay approval', 'wait suspended']);
+  await third.call([{ toolUseId: 'edited', type: 'edit', input: { n: 7 } }]);
+  const end = await third.call([
+    { toolUseId: 'pay', type: 'reject' },
+    { toolUseId: 'wait', type: 'result', output: 'waited' },
+  ]);
+  expect(end.text).toBe('Done.');
+  expect(runs).toEqual(['wait', 'lost', 'edited']);
+  expect(hooked).toEqual(names);
+  const states = (await third.messages()).flatMap(toolResultsOf).map(({ name, state, output }) => [name, state, output]);
+  expect(states).toContainEqual(['lost', 'interrupted', 'Interrupted before it finished; its effect is unknown.']);
+  expect(states).toContainEqual(['edited', 'success', 'n 7 3']);
 });
 
 test('the interrupt flag is saved and loaded, and falls with the next call', async () => {

@@ -3,10 +3,10 @@ import { checkFields } from '../error/check-fields.ts';
 import { isRecord } from '../message/is-record.ts';
 import type { JsonObject } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
-import { openCalls } from '../message/tool-pairs.ts';
-import { parseMessages } from '../message/validate-message.ts';
 import type { RunNote } from '../memory/log-record.ts';
 import { standingNotes } from '../memory/session-view.ts';
+import { openCalls } from '../message/tool-pairs.ts';
+import { parseMessages } from '../message/validate-message.ts';
 import type { AgentStatus } from './agent-status.ts';
 import type { CallState } from './call-state.ts';
 import type { ReActAgent } from './react-agent.ts';
@@ -29,11 +29,13 @@ export interface AgentState {
 /** A copy of an idle agent's state. Rejects with `AGENT_BUSY` while a call runs. */
 export async function saveState(agent: ReActAgent): Promise<AgentState> {
   checkIdle(agent);
-  const { calls, interrupted, suspendedRun = null, state } = agent.status;
   const before = agent.status.runs;
+  // Of a session that this agent has not gone on with yet, the log alone knows.
+  await agent.memory.restore?.(agent.status, agent.tools);
   const messages = await agent.messages();
   // A call that came while the store was read may have changed one of the two.
   if (agent.status.runs !== before) throw busy(agent);
+  const { calls, interrupted, suspendedRun = null, state } = agent.status;
   return structuredClone({
     version,
     messages,
@@ -56,6 +58,7 @@ export async function loadState(agent: ReActAgent, state: unknown): Promise<void
   const { memory, tools, status } = agent;
   const groupsBefore = tools.activeGroups?.();
   const before = status.runs;
+  await memory.restore?.(status, tools);
   const messagesBefore = await memory.read();
   const notesBefore = notesOf(agent, status);
   if (status.runs !== before) throw busy(agent);
@@ -159,10 +162,11 @@ function clone(value: unknown): unknown {
 
 function isCallState(value: unknown, id: string): value is CallState {
   if (!isRecord(value)) return false;
-  const { toolUse, approved, started, pending } = value;
+  const { toolUse, approved, started, decision, pending } = value;
   return (
     [approved, started].every((flag) => flag === undefined || typeof flag === 'boolean') &&
     (toolUse === undefined || (isRecord(toolUse) && toolUse['id'] === id && typeof toolUse['name'] === 'string')) &&
+    (decision === undefined || (isRecord(decision) && decision['toolUseId'] === id)) &&
     (pending === undefined || (isRecord(pending) && pending['toolUseId'] === id && typeof pending['kind'] === 'string'))
   );
 }

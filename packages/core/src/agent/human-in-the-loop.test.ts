@@ -2,12 +2,14 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import type { AgentEvent } from '../hook/agent-event.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
+import { MemoryStore } from '../memory/memory-store.ts';
+import { SessionMemory } from '../memory/session-memory.ts';
 import { toolResultsOf } from '../message/message-text.ts';
 import type { ToolUse } from '../message/content-block.ts';
 import { historyFaults, requestFaults } from '../testing/history-faults.ts';
 import { orderFaults } from '../testing/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { tool } from '../tool/tool.ts';
+import { tool, type Tool } from '../tool/tool.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { loadState, saveState } from './agent-state.ts';
 import { humanInTheLoop, type HumanInTheLoopOptions, type Verdict } from './human-in-the-loop.ts';
@@ -76,6 +78,82 @@ test('what waits is decided in a new process: over a saved state, and on the mes
   expect((await third.agent.call()).pending.map(({ name, kind }) => `${name} ${kind}`)).toEqual(['pay approval']);
   expect((await third.agent.call([{ toolUseId: 'call_2', type: 'approve' }])).text).toBe('Done.');
   expect(third.ran).toEqual(['pay 2']);
+});
+
+test('with a session’s log it goes on in a new process: several calls, one decided, one edited, one still waiting', async () => {
+  const store = new MemoryStore();
+  const approvalOn = { pay: 'Moves money.', mail: true } as const;
+  const open = (replies: readonly ScriptedReply[]) => setUp({ approvalOn }, replies, { memory: new SessionMemory(store, 's') });
+  const first = open([calls('read', 'pay', 'mail', 'pay')]);
+  const { pending } = await first.agent.call('go');
+  expect(pending.map(({ toolUseId, reason }) => [toolUseId, reason])).toEqual([
+    ['call_2', 'Moves money.'],
+    ['call_3', undefined],
+    ['call_4', 'Moves money.'],
+  ]);
+
+  const second = open([]);
+  expect((await second.agent.call()).pending).toEqual(pending);
+  await expect(second.agent.call([{ toolUseId: 'call_2', name: 'mail', type: 'approve' }])).rejects.toMatchObject({
+    code: 'INVALID_DECISION',
+  });
+  const some = await second.agent.call([
+    { toolUseId: 'call_2', type: 'edit', input: { n: 20 } },
+    { toolUseId: 'call_3', type: 'reject' },
+  ]);
+  expect(some.pending).toEqual(pending.slice(2));
+  expect(second.ran).toEqual(['pay 20']);
+
+  const third = open(['Done.']);
+  await expect(third.agent.call([{ toolUseId: 'call_2', type: 'approve' }])).rejects.toMatchObject({ code: 'INVALID_DECISION' });
+  expect((await third.agent.call([{ toolUseId: 'call_4', type: 'approve' }])).text).toBe('Done.');
+  expect(third.ran).toEqual(['pay 4']);
+  expect(requestFaults(third.model.requests[0]!.messages)).toEqual([]);
+  expect((await results(third.agent)).map((result) => result.split(':')[0])).toEqual([
+    'call_1 success',
+    'call_2 success',
+    'call_3 denied',
+    'call_4 success',
+  ]);
+});
+
+test('a process that ends while somebody is asked leaves calls that wait; one that ends while they run, calls that may have', async () => {
+  const store = new MemoryStore();
+  let asked!: () => void;
+  const asking = new Promise<void>((resolve) => (asked = resolve));
+  const answers: ((verdict: Verdict) => void)[] = [];
+  const never = (): Promise<Verdict> => new Promise((resolve) => answers.push(resolve) > 1 && asked());
+  const approvalOn = { pay: 'Moves money.', mail: true } as const;
+  const hooks: string[] = [];
+  const hook = { on: { 'pre-acting': ({ toolUse }: { readonly toolUse: ToolUse }) => void hooks.push(toolUse.name) } };
+  const open = (hitl: HumanInTheLoopOptions, replies: readonly ScriptedReply[], tools: readonly Tool[] = []) => {
+    const set = setUp({ approvalOn, ...hitl }, replies, {
+      memory: new SessionMemory(store, 's'),
+      hooks: [hook],
+      ...(tools.length && { tools }),
+    });
+    return set;
+  };
+  void open({ decide: never }, [calls('pay', 'mail')]).agent.call('go');
+  await asking;
+  const waiting = [
+    { toolUseId: 'call_1', name: 'pay', input: { n: 1 }, kind: 'approval', reason: 'Moves money.' },
+    { toolUseId: 'call_2', name: 'mail', input: { n: 2 }, kind: 'approval' },
+  ];
+  expect((await open({}, []).agent.call()).pending).toEqual(waiting);
+
+  let started!: () => void;
+  const running = new Promise<void>((resolve) => (started = resolve));
+  const hangs = tool({ name: 'pay', description: '', input, execute: () => (started(), new Promise<string>(() => {})) });
+  const decide = ({ name }: PendingCall): Verdict => (name === 'pay' ? { type: 'edit', input: { n: 10 } } : undefined);
+  void open({ decide }, [], [hangs, tool({ name: 'mail', description: '', input, execute: () => 'sent' })]).agent.call();
+  await running;
+
+  const last = open({ decide: () => ({ type: 'approve' }) }, ['Done.']);
+  expect((await last.agent.call()).text).toBe('Done.');
+  expect(last.ran).toEqual(['mail 2']);
+  expect((await results(last.agent))[0]).toBe('call_1 interrupted: Interrupted before it finished; its effect is unknown.');
+  expect(hooks).toEqual(['pay', 'mail']);
 });
 
 test('with decide the run waits: all calls are asked about at once, each verdict holds for its call', async () => {

@@ -10,9 +10,11 @@ import type { RunCall, RunCallOptions } from '../tool/run-call.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
 import type { Tool } from '../tool/tool.ts';
 import { deniedResult, interruptedResult } from '../tool/tool-result.ts';
-import { reasonOf } from './admit-call.ts';
+import { reasonOf, suspend } from './admit-call.ts';
 import type { Extension } from './extension.ts';
 import type { PendingCall } from './pending-call.ts';
+import { perRun } from './per-run.ts';
+import type { Run } from './run.ts';
 
 export interface ApprovalRule {
   /** What somebody who decides is told: the pending call's `reason`. */
@@ -58,13 +60,17 @@ export function humanInTheLoop(options: HumanInTheLoopOptions): Extension {
   };
   if (!decide) return { needsApproval };
 
+  const runs = perRun((run) => run);
   const wrapTool =
     (next: RunCall): RunCall =>
     async (call, context) => {
       if (!call.needs || context.decision) return next(call, context);
-      const { id: toolUseId, name, input } = call.toolUse;
+      const run = runs.get(context.runId)!;
+      const { name } = call.toolUse;
       const reason = reasonOf(call.needs);
-      const pending: PendingCall = { toolUseId, name, input, kind: 'approval', ...(reason !== undefined && { reason }) };
+      const pending = suspend(run, call.toolUse, 'approval', reason);
+      // It has not started: a process that ends while somebody thinks about it leaves a call that waits.
+      await run.setup.memory.note?.([{ kind: 'suspended', calls: [{ pending, toolUse: call.toolUse }] }], { now: true });
       const { sessionId, messages } = context;
       const late = new AgentError('TOOL_TIMEOUT', `Nobody decided about "${name}" within ${timeoutMs} ms`);
       const deadline = new Deadline(context.signal, timeoutMs, () => late);
@@ -80,11 +86,12 @@ export function humanInTheLoop(options: HumanInTheLoopOptions): Extension {
       }
       if (!verdict) return { suspended: reason ?? 'Nobody has decided yet.', kind: 'approval' };
       if (verdict.type === 'reject') return deniedResult(call.toolUse, verdict.reason);
-      if (verdict.type === 'approve') return next(call, context);
-      const edited = await prepareCall(onlyTool(call.tool), { ...call.toolUse, input: verdict.input });
-      return edited.ok ? next(edited, context) : edited.result;
+      const approved = verdict.type === 'edit' ? await prepareCall(onlyTool(call.tool), { ...call.toolUse, input: verdict.input }) : call;
+      if (!approved.ok) return approved.result;
+      await start(run, approved.toolUse);
+      return next(approved, context);
     };
-  return { needsApproval, asksApproval: true, wrapTool };
+  return { needsApproval, asksApproval: true, wrapCall: runs.wrapCall, wrapTool };
 }
 
 /** So that a rule that says nothing, or a misspelt one, does not let calls through. */
@@ -93,6 +100,23 @@ function toRule(name: string, rule: true | string | ApprovalRule): ApprovalRule 
   if (typeof rule === 'string') return { description: rule };
   checkFields('CONFIGURATION', `humanInTheLoop(): approvalOn.${name}`, rule, 'description:string|? when:function|?');
   return rule;
+}
+
+/** From now on it may have had effects. */
+async function start(run: Run, toolUse: ToolUse): Promise<void> {
+  const { id: toolUseId } = toolUse;
+  const { memory, status } = run.setup;
+  const state = status.calls.get(toolUseId)!;
+  delete state.pending;
+  Object.assign(state, { toolUse, approved: true, started: true });
+  const decision = { toolUseId, type: 'approve' } as const;
+  await memory.note?.(
+    [
+      { kind: 'decision', decision },
+      { kind: 'call-started', toolUseId, toolUse },
+    ],
+    { now: true },
+  );
 }
 
 function checked(verdict: Verdict): Verdict {

@@ -42,6 +42,9 @@ test('notes tell where runs and calls stand, also another memory and after a sna
     { kind: 'decision', decision: { toolUseId: 'd', type: 'approve' } },
     { kind: 'call-started', toolUseId: 'd' },
     { kind: 'call-started', toolUseId: 'unknown' },
+    { kind: 'decision', decision: { toolUseId: 'e', type: 'approve' } },
+    { kind: 'call-started', toolUseId: 'e' },
+    { kind: 'suspended', calls: [{ pending: { toolUseId: 'e', name: 'pay', input: {}, kind: 'suspended' } }] },
     { kind: 'state', state: { todos: ['one'], gone: 1 } },
     { kind: 'state', state: { gone: null } },
     { kind: 'summary', first: 'q', last: 'q', count: 1, text: 'short' },
@@ -54,9 +57,9 @@ test('notes tell where runs and calls stand, also another memory and after a sna
     ['b', { pending: { toolUseId: 'b', name: 'pay', input: {}, kind: 'approval' }, started: false }],
     ['c', { decision: { toolUseId: 'c', type: 'approve' } }],
     ['d', { approved: true, started: true }],
-    ['e', {}],
+    ['e', { approved: true, pending: { toolUseId: 'e', name: 'pay', input: {}, kind: 'suspended' }, started: false }],
   ]);
-  const expected = { openRun: 'r1', ended: 'suspended', state: { todos: ['one'] }, calls, summary: notes[8] };
+  const expected = { openRun: 'r1', ended: 'suspended', state: { todos: ['one'] }, calls, summary: notes[11] };
   expect(await memory.view()).toMatchObject(expected);
   expect(await reopened()).toMatchObject(expected);
 

@@ -1,4 +1,5 @@
 import type { CallState } from '../agent/call-state.ts';
+import type { Decision } from '../agent/pending-call.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { isRecord } from '../message/is-record.ts';
 import type { JsonValue } from '../message/json.ts';
@@ -141,7 +142,6 @@ function messagesIn(records: readonly LogRecord[]): readonly Msg[] {
 export function standingNotes({ calls, openRun, ended }: Pick<SessionView, 'calls' | 'openRun' | 'ended'>): readonly RunNote[] {
   return [
     ...(openRun === undefined ? [] : [{ kind: 'run-begin', runId: openRun } as const]),
-    ...suspendedNote(calls),
     ...[...calls].flatMap(([id, call]) => notesOf(id, call)),
     ...(ended === undefined ? [] : [{ kind: 'run-end', runId: openRun ?? '', reason: ended } as const]),
   ];
@@ -153,9 +153,16 @@ export function suspendedNote(calls: ReadonlyMap<string, CallState>): readonly R
   return waiting.length > 0 ? [{ kind: 'suspended', calls: waiting }] : [];
 }
 
-function notesOf(toolUseId: string, { started, toolUse, approved, decision }: CallState): readonly RunNote[] {
+/** In the order that makes the same of them: what began, then what it waits for or what was said of it. */
+function notesOf(toolUseId: string, { started, toolUse, approved, decision, pending }: CallState): readonly RunNote[] {
   const notes: RunNote[] = [];
-  if (decision ?? approved) notes.push({ kind: 'decision', decision: decision ?? { toolUseId, type: 'approve' } });
-  if (started) notes.push({ kind: 'call-started', toolUseId, ...(toolUse && { toolUse }) });
+  const yes: Decision = { toolUseId, type: 'approve' };
+  const use = toolUse && { toolUse };
+  if (approved) notes.push({ kind: 'decision', decision: yes });
+  if (approved || started) notes.push({ kind: 'call-started', toolUseId, ...use });
+  if (pending) notes.push({ kind: 'suspended', calls: [{ pending, ...use }] });
+  // Approved, but it did not come to run.
+  const left = decision ?? (approved && !started && !pending ? yes : undefined);
+  if (left) notes.push({ kind: 'decision', decision: left });
   return notes;
 }
