@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AgentEvent } from '../hook/agent-event.ts';
+import { toolResultsOf } from '../message/message-text.ts';
 import { historyFaults } from '../testing/history-faults.ts';
 import { orderFaults } from '../testing/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
@@ -88,7 +89,21 @@ test('tool calls: those of a reply that goes beyond the limit are closed, none r
   });
   expect(ran).toEqual(['add', 'look']);
   expect(model.requests).toHaveLength(2);
+  const closed = (await agent.messages()).flatMap(toolResultsOf).slice(2);
+  const output = 'It did not run. The limit of tool calls is reached: 2 of 3 used in this run, 2 more asked for.';
+  expect(closed).toMatchObject([
+    { state: 'interrupted', output },
+    { state: 'interrupted', output },
+  ]);
   expect((await run(agent)).text).toBe('Done.');
+});
+
+test('a call that is interrupted for another reason keeps the usual words', async () => {
+  const { agent } = setUp([calls('add'), 'Done.'], [toolCallLimit({ run: 3 })]);
+  agent.addHook({ on: { 'post-reasoning': (_event, { jumpTo }) => jumpTo('end', 'Enough.') } });
+  await run(agent);
+  const [closed] = (await agent.messages()).flatMap(toolResultsOf);
+  expect(closed).toMatchObject({ state: 'interrupted', output: 'Interrupted before it finished; its effect is unknown.' });
 });
 
 test('just as many as may be run, side by side', async () => {

@@ -50,14 +50,14 @@ export class CallLimit {
     if (count.runId !== event.runId) this.#set(event, { ...count, run: goesOn ? count.run : 0, runId: event.runId });
   }
 
-  /** Ends the call where `more` would be too many. */
-  check(event: AnyEvent, control: HookControl, more: number, mark: string): void {
+  /** Ends the call where `more` would be too many, and gives the words then. */
+  check(event: AnyEvent, control: HookControl, more: number, mark: string): string | undefined {
     const { run: maxRun = Infinity, session: maxSession = Infinity, exit, message } = this.#options;
     const count = this.#count(event);
     const of = (used: number, max: number, where: string): string[] =>
       used + more > max ? [`${used} of ${max} used in this ${where}${more > 1 ? `, ${more} more asked for` : ''}`] : [];
     const reached = [...of(count.run, maxRun, 'run'), ...of(count.session, maxSession, 'session')];
-    if (!more || !reached.length) return;
+    if (!more || !reached.length) return undefined;
     const words = message ?? `The limit of ${this.#what} is reached: ${reached.join('; ')}.`;
     if (exit === 'error') {
       const { run, session } = count;
@@ -65,6 +65,7 @@ export class CallLimit {
     }
     this.#set(event, { ...count, last: mark });
     control.jumpTo('end', words, 'limit');
+    return words;
   }
 
   add(event: AnyEvent, mark: string): void {

@@ -16,7 +16,7 @@ export function modelCallLimit(options: CallLimitOptions): Extension {
         name,
         on: {
           'run-start': (event) => limit.begin(event),
-          'pre-reasoning': (event, control) => limit.check(event, control, 1, `${event.runId}:${event.seq}`),
+          'pre-reasoning': (event, control) => void limit.check(event, control, 1, `${event.runId}:${event.seq}`),
         },
       },
       // Not before all limits have looked.

@@ -20,6 +20,7 @@ export interface HookControl {
    * at another place (Spring AI Alibaba: `jump_to`).
    * `model`: reason again, which counts as an iteration; calls that have no result by then are interrupted.
    * `tools`: run the calls that have no result, those of an assistant message given here too.
+   * Results among the messages enter the log as they are, without `post-acting`: no guard, limit or eviction sees them.
    * `end`: close open calls and end the call with the last of the messages (a text is the assistant's), or as it stands; `reason`
    * default `stopped-by-hook`.
    */
