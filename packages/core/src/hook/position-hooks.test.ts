@@ -1,12 +1,14 @@
 import { expect, test } from 'vitest';
 import { ReActAgent } from '../agent/react-agent.ts';
-import { assistantMessage } from '../message/create-message.ts';
+import { assistantMessage, userMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
+import { historyFaults } from '../testing/history-faults.ts';
 import { orderFaults } from '../testing/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import type { AgentEvent } from './agent-event.ts';
+import type { HookControl } from './hook.ts';
 import { positionHooks, type PositionHook } from './position-hooks.ts';
 
 const ran: string[] = [];
@@ -122,4 +124,39 @@ test('after the model: back to it, on to the tools it did not ask for, or to the
   expect(ran.filter((line) => line === 'note')).toHaveLength(1);
   const stops = at('stops', { afterModel: (_event, { stop }) => stop() });
   expect((await run(['One.'], [stops])).result).toMatchObject({ reason: 'stopped-by-hook', text: 'One.' });
+});
+
+const own = assistantMessage([{ type: 'tool_use', id: 'own', name: 'note', input: {} }]);
+const asks: Readonly<Record<string, (control: HookControl) => void>> = {
+  model: ({ jumpTo }) => jumpTo('model', userMessage('Mind the gap.')),
+  gotoReasoning: ({ gotoReasoning }) => gotoReasoning([userMessage('Mind the gap.')]),
+  tools: ({ jumpTo }) => jumpTo('tools', own),
+  end: ({ jumpTo }) => jumpTo('end', 'Over.'),
+  stop: ({ stop }) => stop(),
+};
+const positions = ['beforeAgent', 'beforeModel', 'afterModel', 'afterAgent'] as const;
+
+test.each(positions.flatMap((position) => Object.keys(asks).map((to) => [position, to] as const)))('from %s: %s', async (position, to) => {
+  let times = 0;
+  const once = (_event: unknown, control: HookControl): void => void (times++ || (asks[to]!(control), control.jumpTo('end', 'Too late.')));
+  const [first, other] = position.startsWith('after')
+    ? [at('other'), at('jumps', { [position]: once })]
+    : [at('jumps', { [position]: once }), at('other')];
+  const { result, model, agent } = await run(['One.', 'Two.'], [first, other]);
+  const isAfterAgent = position === 'afterAgent';
+  const ends = /end|stop/.test(to);
+  const asked = position === 'afterModel' ? 1 : 0;
+  expect(model.requests).toHaveLength(isAfterAgent ? 1 : asked + (ends ? 0 : 1));
+  const said = ['One.', 'Two.'][asked + (ends ? -1 : 0)] ?? '';
+  expect([result.reason, result.text]).toEqual(
+    isAfterAgent ? ['stop', 'One.'] : [ends ? 'stopped-by-hook' : 'stop', to === 'end' ? 'Over.' : said],
+  );
+  expect(ran.includes('note')).toBe(!isAfterAgent && to === 'tools');
+  const texts = (await agent.messages()).map(textOf);
+  expect(texts.includes('Mind the gap.')).toBe(!isAfterAgent && /model|goto/.test(to));
+  expect(texts).not.toContain('Too late.');
+  expect(historyFaults(await agent.messages())).toEqual([]);
+  // At its own position those after it were left out, unless there was nowhere to go.
+  const heard = ran.filter((line) => line === `other ${position}`).length;
+  expect(heard).toBe(isAfterAgent || (!ends && position !== 'beforeAgent') ? 1 : 0);
 });

@@ -17,7 +17,7 @@ export interface PositionHook {
   readonly beforeAgent?: Handler<'pre-call'>;
   readonly beforeModel?: Handler<'pre-reasoning'>;
   readonly afterModel?: Handler<'post-reasoning'>;
-  /** Once a call, also where it ended by a jump; not where it was interrupted, aborted or rejected. */
+  /** Once a call, also where it ended by a jump; not where it was interrupted, aborted or rejected. It cannot jump. */
   readonly afterAgent?: Handler<'post-call'>;
 }
 
@@ -44,20 +44,27 @@ export function positionHooks(hooks: readonly PositionHook[], { priority }: Pick
   }
   const inward = hooks.toSorted((a, b) => (a.priority ?? 0) - (b.priority ?? 0));
   const outward = inward.toReversed();
-  const early = new Map<string, Parameters<HookControl['jumpTo']>>();
+  const early = new Map<string, (control: HookControl) => void>();
   return {
     name: 'positionHooks',
     ...(priority !== undefined && { priority }),
     on: {
-      'pre-call': (event, control) =>
-        runAt('beforeAgent', inward, event, { ...control, jumpTo: (...jump) => void early.set(event.runId, jump) }),
+      'pre-call'(event, control) {
+        const ask = (jump: (control: HookControl) => void): void => void (early.has(event.runId) || early.set(event.runId, jump));
+        return runAt('beforeAgent', inward, event, {
+          ...control,
+          stop: () => ask(({ stop }) => stop()),
+          gotoReasoning: (messages) => ask(({ gotoReasoning }) => gotoReasoning(messages)),
+          jumpTo: (...to) => ask(({ jumpTo }) => jumpTo(...to)),
+        });
+      },
       'pre-reasoning'(event, control) {
         const jump = early.get(event.runId);
         early.delete(event.runId);
         const jumpTo: HookControl['jumpTo'] = (to, messages, reason) => {
           if (to !== 'model' || messages !== undefined) control.jumpTo(to, messages, reason);
         };
-        return jump ? jumpTo(...jump) : runAt('beforeModel', inward, event, { ...control, jumpTo });
+        return jump ? jump({ ...control, jumpTo }) : runAt('beforeModel', inward, event, { ...control, jumpTo });
       },
       'post-reasoning': (event, control) => runAt('afterModel', outward, event, control),
       'post-call': (event, control) => runAt('afterAgent', outward, event, control),
@@ -68,18 +75,19 @@ export function positionHooks(hooks: readonly PositionHook[], { priority }: Pick
 
 async function runAt<E extends AgentEvent>(position: Position, hooks: readonly PositionHook[], event: E, control: HookControl): Promise<E> {
   let left = false;
+  const leave = (): void => void (left = position !== 'afterAgent');
   const leaving: HookControl = {
     ...control,
     stop() {
-      left = true;
+      leave();
       control.stop();
     },
     gotoReasoning(messages) {
-      left = true;
+      leave();
       control.gotoReasoning(messages);
     },
     jumpTo(...jump) {
-      left = true;
+      leave();
       control.jumpTo(...jump);
     },
   };
