@@ -38,7 +38,8 @@ export interface LargeResultEviction extends Extension {
  * Puts the text of large tool results aside, before they enter the log: their first lines stay, and the tool `read_result` reads the rest
  * by lines or finds lines by a text. Other blocks of a result (images) stay. Hooks of other extensions see the result first, whole.
  * Results are the session's: after a resume in another process they are there by the same store and `sessionId`. Where the store
- * fails the result stays whole and `onError` is told; where a result is gone, `read_result` says so. Throws `CONFIGURATION` for
+ * fails the result stays whole and `onError` is told; where a result is the answer (`returnDirect`) the answer is its first lines, so name such
+ * tools in `exclude`. Where a result is gone, `read_result` says so. Throws `CONFIGURATION` for
  * an option of the wrong kind.
  */
 export function evictLargeResults(options: EvictLargeResultsOptions): LargeResultEviction {

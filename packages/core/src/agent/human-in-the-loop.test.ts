@@ -297,6 +297,29 @@ test('works while streaming', async () => {
   expect(types.filter((type) => /acting/.test(type))).toEqual(['pre-acting', 'post-acting']);
 });
 
+test('streamed without decide: the pending calls are an event, and decisions can be streamed too', async () => {
+  const { agent, ran, events } = setUp({ approvalOn: { pay: 'Moves money.' } }, [calls('read', 'pay', 'pay'), 'Done.']);
+  const read = async (...given: Parameters<ReActAgent['stream']>): Promise<readonly AgentEvent[]> => {
+    const seen: AgentEvent[] = [];
+    for await (const event of agent.stream(...given)) seen.push(event);
+    return seen;
+  };
+  const first = await read('go');
+  const suspended = first.find(({ type }) => type === 'suspended') as Extract<AgentEvent, { type: 'suspended' }>;
+  expect(suspended.pending.map(({ toolUseId, reason }) => [toolUseId, reason])).toEqual([
+    ['call_2', 'Moves money.'],
+    ['call_3', 'Moves money.'],
+  ]);
+  const second = await read([
+    { toolUseId: 'call_3', type: 'approve' },
+    { toolUseId: 'call_2', type: 'reject', reason: 'No.' },
+  ]);
+  expect(second[0]).toMatchObject({ type: 'run-start', resumes: first[0]!.runId });
+  expect(second.at(-1)).toMatchObject({ type: 'run-end', result: { text: 'Done.' } });
+  expect(ran).toEqual(['read 1', 'pay 3']);
+  expect([orderFaults(first), orderFaults(second), events.length]).toEqual([[], [], first.length + second.length]);
+});
+
 test('the verdict of a predicate sees the arguments and the call', async () => {
   const seen: unknown[] = [];
   const when = (value: unknown, call: ToolUse): boolean => Boolean(seen.push([value, call.id]));

@@ -19,7 +19,7 @@ export interface PiiGuardOptions extends MaskPiiOptions, OutputGuardOptions {
 }
 
 /**
- * `maskPii` in all its places as one extension, with the defaults of Spring AI Alibaba's PII hook. By strategy `block` an input or reply with
+ * `maskPii` in all its places as one extension; places and strategy by default as in Spring AI Alibaba's PII hook, kinds as in `maskPii`. By strategy `block` an input or reply with
  * personal data ends the call as `rejected`, and a tool's result is withheld: the model reads an error in its place. Fails closed, as all
  * guards: what can't be looked at is rejected or withheld. Arguments of tool calls and a tool's progress pass. Goes before extensions
  * that retry or change models. Throws `CONFIGURATION` for an option of the wrong kind.
