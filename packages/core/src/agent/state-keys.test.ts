@@ -7,6 +7,10 @@ import { structured } from './structured.ts';
 import * as z from 'zod';
 import { loadState, saveState } from './agent-state.ts';
 import type { AgentOptions } from './agent-options.ts';
+import { modelCallLimit } from './model-call-limit.ts';
+import type { Extension } from './extension.ts';
+import { MemoryStore } from '../memory/memory-store.ts';
+import { SessionMemory } from '../memory/session-memory.ts';
 import { ReActAgent } from './react-agent.ts';
 import { append, merge, replace } from './state-key.ts';
 import { stateKeys } from './state-keys.ts';
@@ -143,6 +147,42 @@ test('it goes with the saved state into another process, in the middle of a run,
   await second.call([{ toolUseId: 'call_1', type: 'approve' }]);
   expect(two.of(second).read('notes')).toEqual(['before', 'approved']);
   expect(one.of(first).read('notes')).toEqual(['before']);
+});
+
+test.each(['step', 'turn'] as const)('a session’s log has the values for its next host, also past a snapshot (%s)', async (durability) => {
+  const store = new MemoryStore();
+  const make = () => stateKeys({ title: replace('none'), list: append<string>(), last: replace<string>() }, { outputKey: 'last' });
+  const open = (state: ReturnType<typeof make>, ...more: readonly Extension[]) =>
+    new ReActAgent({
+      name: 'a',
+      model: new ScriptedModel(['One.', 'Two.', 'Three.']),
+      memory: new SessionMemory(store, 's', { durability, compactAfter: 1 }),
+      extensions: [state, modelCallLimit({ session: 2 }), ...more],
+    });
+  const first = make();
+  const agent = open(first, { hooks: [{ on: { 'pre-call': (event) => first.of(event).write({ list: 'a', title: 'Trip' }) } }] });
+  await agent.call('go');
+
+  const second = make();
+  const seen: unknown[] = [];
+  const other = open(second, { hooks: [{ on: { 'run-start': (event) => void seen.push(second.of(event).all()) } }] });
+  await other.call('go');
+  expect(seen).toEqual([{ title: 'Trip', list: ['a'], last: 'One.' }]);
+  second.of(other).write({ list: 'b' });
+  second.of(other).reset('title');
+
+  const third = make();
+  const refused = open(third);
+  expect((await other.call('and?')).reason).toBe('limit');
+  expect((await refused.call('and?')).reason).toBe('limit');
+  expect(third.of(refused).all()).toEqual({ title: 'none', list: ['a', 'b'], last: expect.stringContaining('2 of 2') as string });
+
+  const moved = open(make());
+  await loadState(moved, JSON.parse(JSON.stringify(await saveState(other))));
+  const last = make();
+  const reopened = open(last);
+  expect((await reopened.call('once more')).reason).toBe('limit');
+  expect(last.of(reopened).read('list')).toEqual(['a', 'b']);
 });
 
 test('loading takes away what was there, and a state of before there was any loads', async () => {

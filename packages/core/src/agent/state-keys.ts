@@ -53,7 +53,7 @@ const answered: readonly StopReason[] = ['stop', 'return-direct', 'max-iteration
 /**
  * Values of a session beside its messages that hooks, middleware and tools read and write (Spring AI Alibaba: `KeyStrategy`): JSON under
  * names, each with a strategy for updates, so that tools that run at the same time do not undo each other's. They are the agent's
- * (`agent.status`), and are saved and loaded with its state. A call on an agent whose saved value does not fit its key fails with
+ * (`agent.status`), are saved and loaded with its state, and are in the log of a `SessionMemory`. A call on an agent whose saved value does not fit its key fails with
  * `INVALID_STATE`. Throws `CONFIGURATION` for a key that is none.
  */
 export function stateKeys<const K extends StateKeys>(keys: K, options: StateKeysOptions<K> = {}): StateExtension<K> {
@@ -86,7 +86,8 @@ export function stateKeys<const K extends StateKeys>(keys: K, options: StateKeys
         const result: AgentResult = yield* next(run, input);
         if (outputKey !== undefined && answered.includes(result.reason)) {
           put(run, outputKey, result.output ?? result.text);
-          await run.setup.memory.flush?.();
+          // The answer stands; the next write tells of a store that fails.
+          await run.setup.memory.flush?.().catch(() => {});
         }
         return result;
       }),
@@ -114,7 +115,10 @@ function sessionStates<K extends StateKeys>(keys: K): StateExtension<K> {
     },
     wrapCall: (next) =>
       async function* (run, input) {
-        const values = run.setup.status.state;
+        const { memory, status, tools } = run.setup;
+        // Where the store fails, the call is told by what it does next.
+        if (input) await memory.restore?.(status, tools).catch(() => {});
+        const values = status.state;
         for (const [name, key] of Object.entries(keys)) {
           if (Object.hasOwn(values, name) && !key.is(values[name]!)) {
             throw new AgentError('INVALID_STATE', `What is saved under "${name}" does not fit its key.`);
