@@ -62,6 +62,20 @@ test('blocked input and replies end the call, a blocked result is withheld', asy
   expect(await clean.results()).toEqual([['success', 'Nobody']]);
 });
 
+test('a result that is the answer is looked at as a reply is', async () => {
+  const { agent } = setUp({ output: true }, [look]);
+  expect(await agent.call('Who?', { returnDirect: true })).toMatchObject({ reason: 'return-direct', text: 'Ask [EMAIL]' });
+  const blocked = setUp({ output: true, strategy: 'block' }, [look]);
+  expect(await blocked.agent.call('Who?', { returnDirect: true })).toMatchObject({ reason: 'rejected' });
+});
+
+test('a result that is the answer is looked at as a reply is', async () => {
+  const { agent } = setUp({ output: true }, [look]);
+  expect(await agent.call('Who?', { returnDirect: true })).toMatchObject({ reason: 'return-direct', text: 'Ask [EMAIL]' });
+  const blocked = setUp({ output: true, strategy: 'block' }, [look]);
+  expect(await blocked.agent.call('Who?', { returnDirect: true })).toMatchObject({ reason: 'rejected' });
+});
+
 test('texts of a result of several blocks are looked at; media pass', async () => {
   const image = { type: 'image', source: { type: 'url', url: `https://x.test/?${mail}` } } as const;
   const { agent, results } = setUp({ toolResults: true }, [look, 'fine'], { content: [{ type: 'text', text: mail }, image] });

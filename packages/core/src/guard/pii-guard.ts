@@ -12,7 +12,7 @@ import { outputGuards, type OutputGuardOptions } from './output-guards.ts';
 export interface PiiGuardOptions extends MaskPiiOptions, OutputGuardOptions {
   /** Whether what a call is made with is looked at. Default true. */
   readonly input?: boolean;
-  /** Whether the model's replies are, also while they stream. Default false. */
+  /** Whether the model's replies are, also while they stream, and tools' results that are the answer (`returnDirect`). Default false. */
   readonly output?: boolean;
   /** Whether tools' results are, before the model and the log get them. Default false. */
   readonly toolResults?: boolean;
@@ -29,7 +29,7 @@ export function piiGuard(options: PiiGuardOptions = {}): Extension {
   const { input = true, output = false, toolResults = false } = options;
   const rule = maskPii(options);
   const { guard } = inputGuards([rule], options);
-  const { wrapModel } = outputGuards([rule], options);
+  const { wrapModel, wrapAnswer } = outputGuards([rule], options);
 
   const look = async (result: ToolResult, run: RunInfo): Promise<ToolResult> => {
     const messages = [toolMessage(result)];
@@ -40,7 +40,7 @@ export function piiGuard(options: PiiGuardOptions = {}): Extension {
   };
   return {
     ...(input && guard && { guard }),
-    ...(output && wrapModel && { wrapModel }),
+    ...(output && wrapModel && wrapAnswer && { wrapModel, wrapAnswer }),
     ...(toolResults && {
       hooks: [
         {
