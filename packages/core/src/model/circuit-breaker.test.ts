@@ -1,6 +1,8 @@
 import { expect, test, vi } from 'vitest';
 import { ReActAgent } from '../agent/react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
+import { outputGuards } from '../guard/output-guards.ts';
+import { regexRule } from '../guard/regex-rule.ts';
 import { userMessage } from '../message/create-message.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import type { ChatModel } from './chat-model.ts';
@@ -51,6 +53,15 @@ test('five failures, unless said otherwise', async () => {
   const model = wrapModel(new ScriptedModel([fails, fails, fails, fails, fails]), circuitBreaker());
   for (let count = 0; count < 5; count += 1) expect(await code(ask(model))).toBe('MODEL_SERVER');
   expect(await code(ask(model))).toBe('CIRCUIT_OPEN');
+});
+
+test('replies that an output guard rejects do not open it', async () => {
+  const { breaker, inner } = setUp(['secret', 'secret', 'fine']);
+  const guards = outputGuards([regexRule({ pattern: /secret/, action: 'reject' })]);
+  const agent = new ReActAgent({ name: 'a', model: inner, extensions: [breaker, guards] });
+  const reasons: string[] = [];
+  for (let n = 0; n < 3; n += 1) reasons.push((await agent.call('Hi')).reason);
+  expect([reasons, breaker.state]).toEqual([['rejected', 'rejected', 'stop'], 'closed']);
 });
 
 test('a success between them begins the count anew', async () => {

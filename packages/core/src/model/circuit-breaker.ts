@@ -21,7 +21,7 @@ export interface CircuitBreakerOptions {
   readonly openMs?: number;
   /** Half open: how many requests go through at the same time, and how many have to succeed to close it. One failure opens it. Default 1. */
   readonly halfOpenTrials?: number;
-  /** Whether an error counts; default: all but cancellations and what is the request's own fault (4xx, but 408 and 429). */
+  /** Whether an error counts; default: all but cancellations, guards' rejections and what is the request's own fault (4xx, but 408 and 429). */
   readonly isFailure?: (error: unknown) => boolean;
   readonly onStateChange?: (change: CircuitChange) => void;
   /** Milliseconds on any clock; default `Date.now`. */
@@ -34,7 +34,7 @@ export interface CircuitBreaker extends ModelMiddleware {
   reset(): void;
 }
 
-/** The request's own fault, or its caller's: the model server is well. */
+/** The request's own fault, its caller's or what an output guard makes of a reply: the model server is well. */
 const clientErrors: readonly AgentErrorCode[] = [
   'ABORTED',
   'MODEL_AUTH',
@@ -43,6 +43,7 @@ const clientErrors: readonly AgentErrorCode[] = [
   'INVALID_INPUT',
   'INVALID_MESSAGE',
   'CONFIGURATION',
+  'GUARD_REJECTED',
 ];
 
 type Outcome = { readonly type: 'success' | 'none' } | { readonly type: 'failure'; readonly error: unknown };
