@@ -11,6 +11,7 @@ import { wrapModel } from '../model/wrap-model.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import type { AgentOptions } from './agent-options.ts';
+import { humanInTheLoop } from './human-in-the-loop.ts';
 import { metrics, type Metrics, type ModelMetric } from './metrics.ts';
 import { ReActAgent } from './react-agent.ts';
 import { toolRetry } from './tool-retry.ts';
@@ -100,6 +101,32 @@ test('a tool that waits, and one that ends the call', async () => {
   await other.agent.call('go', { throwOnError: false });
   expect(other.of('toolCall')).toMatchObject([{ name: 'fatal', outcome: 'failed' }]);
   expect(other.of('execution')).toMatchObject([{ reason: 'error', error: 'TOOL_ERROR' }]);
+});
+
+test('the time that somebody takes to approve a call is none of its own, and what is refused did not run', async () => {
+  const recorded: unknown[] = [];
+  let time = 0;
+  const recorder: Metrics = { toolCall: ({ name, durationMs, outcome }) => recorded.push([name, durationMs, outcome]) };
+  const work = (name: string) => tool({ name, description: '', input, needsApproval: true, execute: () => ((time += 5), 'ok') });
+  const names = ['approved', 'refused', 'left'];
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([{ toolCalls: names.map((name) => ({ name })) }]),
+    tools: names.map(work),
+    limits: { parallelTools: 1 },
+    extensions: [
+      metrics(recorder, { now: () => time }),
+      humanInTheLoop({
+        decide: ({ name }) => {
+          time += 1_000;
+          if (name === 'left') return undefined;
+          return name === 'refused' ? { type: 'reject' } : { type: 'approve' };
+        },
+      }),
+    ],
+  });
+  expect(await agent.call('go')).toMatchObject({ reason: 'suspended', pending: [{ name: 'left' }] });
+  expect(recorded).toEqual([['approved', 5, 'success']]);
 });
 
 test('a request that failed, and one that nobody read to its end', async () => {

@@ -12,7 +12,8 @@ import type { Fallback } from '../model/fallback.ts';
 import type { CacheLookup } from '../model/response-cache.ts';
 import type { Usage } from '../model/usage.ts';
 import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';
-import { isSuspension } from '../tool/run-call.ts';
+import { isSuspension, type RunCall } from '../tool/run-call.ts';
+import type { Tool } from '../tool/tool.ts';
 import type { StopReason } from './agent-result.ts';
 import type { Extension } from './extension.ts';
 
@@ -67,7 +68,7 @@ export interface Metrics {
   /** Of a whole call, also of one that failed; absent where the model's server reports none. */
   tokenUsage?(usage: Usage, labels: RunLabels): void;
   modelRequest?(metric: ModelMetric): void;
-  /** A tool has run. Calls that never did (unknown, refused, over the limit) are in the events. */
+  /** A tool, or what stands in for it, has run. Calls that never did (unknown, refused, over the limit) are in the events. */
   toolCall?(metric: ToolMetric): void;
   /** Of the input, or of an answer. */
   guardRejection?(rejection: { readonly stage: string; readonly category: string } & RunLabels): void;
@@ -102,27 +103,7 @@ export function metrics(recorder: Metrics, given: MetricsOptions = {}): Extensio
   return {
     hooks: [{ name: 'metrics', onError: 'ignore', on: { 'run-end': (event) => recordEnd(recorder, event) } }],
     wrapModel: (next) => measuredModel(next, recorder, now),
-    wrapTool: (next) => async (call, options) => {
-      const startedAt = now();
-      const record = (outcome: ToolMetric['outcome']): void =>
-        tell(() =>
-          recorder.toolCall?.({
-            ...labelsOf(options),
-            name: call.tool.name,
-            toolUseId: call.toolUse.id,
-            durationMs: now() - startedAt,
-            outcome,
-          }),
-        );
-      try {
-        const outcome = await next(call, options);
-        record(isSuspension(outcome) ? 'suspended' : outcome.state);
-        return outcome;
-      } catch (error) {
-        record('failed');
-        throw error;
-      }
-    },
+    wrapTool: (next) => measuredTools(next, recorder, now),
   };
 }
 
@@ -140,6 +121,33 @@ function recordEnd(recorder: Metrics, event: EventOf<'run-end'>): void {
   if (reason !== 'rejected') return;
   const { stage = 'unknown', category = 'unknown' } = (error as AgentError | undefined)?.details ?? {};
   tell(() => recorder.guardRejection?.({ ...labels, stage: String(stage), category: String(category) }));
+}
+
+function measuredTools(next: RunCall, recorder: Metrics, now: () => number): RunCall {
+  return async (call, options) => {
+    const { tool, toolUse } = call;
+    let startedAt = now();
+    let isBegun = false;
+    const record = (outcome: ToolMetric['outcome']): void => {
+      const durationMs = now() - startedAt;
+      tell(() => recorder.toolCall?.({ ...labelsOf(options), name: tool.name, toolUseId: toolUse.id, durationMs, outcome }));
+    };
+    // Somebody further in may have to approve the call first.
+    const execute: Tool['execute'] = (input, context) => {
+      if (!isBegun) startedAt = now();
+      isBegun = true;
+      return tool.execute!(input, context);
+    };
+    try {
+      const outcome = await next({ ...call, tool: { ...tool, execute } }, options);
+      const state = isSuspension(outcome) ? 'suspended' : outcome.state;
+      if (isBegun || !/suspended|denied|interrupted/.test(state)) record(state);
+      return outcome;
+    } catch (error) {
+      record('failed');
+      throw error;
+    }
+  };
 }
 
 function measuredModel(model: ChatModel, recorder: Metrics, now: () => number): ChatModel {
