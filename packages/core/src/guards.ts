@@ -12,6 +12,7 @@ export type { InputLengthOptions } from './guard/input-length.ts';
 export { injection } from './guard/injection.ts';
 export type { InjectionOptions, InjectionPattern } from './guard/injection.ts';
 export { injectionPatterns } from './guard/injection-patterns.ts';
+export type { PlainText } from './guard/plain-text.ts';
 export { classify, permission } from './guard/own-stage.ts';
 export type { Classify } from './guard/own-stage.ts';
 export { outputGuards } from './guard/output-guards.ts';

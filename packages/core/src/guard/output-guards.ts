@@ -27,7 +27,7 @@ export interface OutputGuardOptions extends GuardOptions {
 
 /**
  * Has each reply keep to the rules, in their order, streamed or not: what hooks, readers and the log get has been looked at. Text, and
- * the strings and numbers of a value that `structured()` gets by its tool; other tool calls and media pass. At its end the whole reply is looked at once more; where something that was given out has to change all the
+ * the strings and numbers of a value that `structured()` gets by its tool; other tool calls and media pass, and what the log gets of replies that `textToolCalls` has corrected. At its end the whole reply is looked at once more; where something that was given out has to change all the
  * same, a `step-reset` takes it back. A rejected reply ends the call with reason `rejected` and `error.code` `GUARD_REJECTED`, nothing of
  * it stays; a rule that throws is a rejection. What was cut off has its cost estimated. Summaries of `summarizeHistory` pass: only the model
  * sees them, and what it then says is looked at. Goes before extensions that retry or change models, so that it sees what they give.
