@@ -29,6 +29,13 @@ test('where no word is known all are taken', () => {
   expect(chosen('', { evenWhenFew: true })).toEqual(all);
 });
 
+test('of a long question its start and its end are looked at', () => {
+  const filler = '안녕하세요 '.repeat(100_000);
+  expect(chosen(`${filler} mail ${filler}`, { limit: 1 })).toEqual(all);
+  expect(chosen(`time ${filler}`, { limit: 1 })).toEqual(['clock']);
+  expect(chosen(`${filler} time`, { limit: 1 })).toEqual(['clock']);
+});
+
 test('parameters are found, too', () => {
   const parameters = { type: 'object', properties: { currency: { type: 'string', description: 'Yen or euro' }, odd: true } };
   const tools = [...schemas, { name: 'rates', description: '', parameters }];

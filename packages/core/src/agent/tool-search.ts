@@ -1,5 +1,6 @@
 import { isRecord } from '../message/is-record.ts';
 import { searchTerms } from '../memory/search-terms.ts';
+import { shortQuery } from '../memory/short-query.ts';
 import { stopWords } from '../memory/stop-words.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
 
@@ -8,7 +9,7 @@ const nameWeight = 3;
 
 /**
  * Finds tools by words in their names, descriptions and parameters, in any language: the names of those that have any, the best first
- * (BM25 with no regard to length).
+ * (BM25 with no regard to length). A long query is looked for by its start and its end.
  */
 export function toolSearch(): (query: string, tools: readonly ToolSchema[]) => readonly string[] {
   const terms = searchTerms({ stopWords: stopWords() });
@@ -22,7 +23,7 @@ export function toolSearch(): (query: string, tools: readonly ToolSchema[]) => r
 
   return (query, tools) => {
     const docs = tools.map((tool) => ({ name: tool.name, counts: termsOf(tool) }));
-    const weights = terms.ofQuery(apart(query)).map((term) => {
+    const weights = terms.ofQuery(apart(shortQuery(query))).map((term) => {
       const having = docs.filter(({ counts }) => counts.has(term)).length;
       return { term, weight: Math.log(1 + (docs.length - having + 0.5) / (having + 0.5)) };
     });
