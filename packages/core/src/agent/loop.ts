@@ -33,17 +33,15 @@ type Jump = readonly [to: JumpTarget | 'stop', messages?: AgentInput, reason?: S
  * `run-end`. Without `input` the call was aborted, or has failed, while it waited for its turn: nothing of it is stored.
  */
 export async function* loop(run: Run, input: CallInput | undefined): AsyncGenerator<EventBatch, AgentResult> {
-  const { status, options } = run.setup;
-  const { timeoutMs } = options.limits ?? {};
+  const { timeoutMs } = run.setup.options.limits ?? {};
   const onTimeout = (): void => run.fail(new AgentError('CALL_TIMEOUT', `The call took longer than ${timeoutMs} ms`, { retryable: true }));
   const timer = timeoutMs && setTimeout(onTimeout, Math.min(timeoutMs, longestTimeout));
   try {
     run.output = run.options.output?.begin(run);
     if (run.output?.tools) run.tools = new ToolList(run.output.tools, run.tools);
-    const resumes = input?.messages.every(({ role }) => role === 'tool') && status.suspendedRun;
+    const resumes = input?.messages.every(({ role }) => role === 'tool') && run.setup.status.suspendedRun;
     yield await run.notify('run-start', resumes ? { resumes } : {});
     let move = yield* input ? guarded(run, settle(run, input)) : recover(run);
-    if (input) status.suspendedRun = run.id;
     while (move.to !== 'finish') move = yield* move.to === 'model' ? guarded(run, reason(run, move.ask)) : act(run, move.decisions);
     return yield* finish(run, move);
   } catch (thrown) {
@@ -106,6 +104,7 @@ async function* settle(run: Run, input: CallInput): Step {
     throw new AgentError('INVALID_INPUT', 'The call needs an input.');
   }
   await memory.note?.([{ kind: 'run-begin', runId: run.id }, ...decisions.map((decision) => ({ kind: 'decision', decision }) as const)]);
+  status.suspendedRun = run.id;
   await run.append(more);
   const prompt = run.view.findLast(({ role }) => role === 'user');
   run.promptId = prompt?.id;

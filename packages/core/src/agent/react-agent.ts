@@ -207,7 +207,8 @@ export class ReActAgent {
       this.#result = result;
       const ended = yield* this.#loop(run, input);
       this.status.interrupted = ended.reason === 'interrupted';
-      if (!/suspended|error/.test(ended.reason) && !run.openCalls().length) this.status.suspendedRun = undefined;
+      // Of a call that a guard refused, or that was aborted before it began, nothing has changed: it has seen no log.
+      if (run.view[0] && !/suspended|error/.test(ended.reason) && !run.openCalls().length) this.status.suspendedRun = undefined;
       return ended;
     } finally {
       run.end();

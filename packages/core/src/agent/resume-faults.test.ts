@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { AgentError } from '../error/agent-error.ts';
+import { inputGuards } from '../guard/input-guards.ts';
+import { permission } from '../guard/own-stage.ts';
 import type { AgentEvent, EventOf } from '../hook/agent-event.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { toolMessage, userMessage } from '../message/create-message.ts';
@@ -284,6 +286,20 @@ test.for(['stop', 'error', 'error as a result'] as const)('a run that goes on wi
   expect(ids('pre-acting')).toEqual(['call_1', 'call_2', 'call_3']);
   expect((await read('more')).events[0]).not.toHaveProperty('resumes');
   expect(agent.status.suspendedRun).toBeUndefined();
+});
+
+test('a call that a guard refuses, or that is aborted before it begins, leaves open what the next one resumes', async () => {
+  let isAllowed = true;
+  const guards = inputGuards([permission(() => isAllowed)]);
+  const { agent, read } = setUp([calls('asks'), 'ok'], { extensions: [guards] });
+  const first = await read('go');
+  isAllowed = false;
+  expect(await agent.call([yes('call_1')])).toMatchObject({ reason: 'rejected' });
+  isAllowed = true;
+  expect(await agent.call([yes('call_1')], { signal: AbortSignal.abort() })).toMatchObject({ reason: 'aborted' });
+  const { events, result } = await read([yes('call_1')]);
+  expect(events[0]).toMatchObject({ resumes: first.events[0]!.runId });
+  expect([result.text, agent.status.suspendedRun]).toEqual(['ok', undefined]);
 });
 
 test('a tool that ends the call keeps the next one from starting', async () => {
