@@ -1,13 +1,18 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import vectors from '../../../../test/fixtures/golden/oxygent-history.json?raw';
+import repliesText from '../../../../test/fixtures/golden/oxygent-parse.json?raw';
 import { AgentError } from '../error/agent-error.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { createMessage } from '../message/create-message.ts';
-import { textOf, toolResultsOf } from '../message/message-text.ts';
+import { textOf, toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
+import { parseToolCalls } from '../protocol/parse-tool-calls.ts';
+import type { CallOptions } from './agent-options.ts';
+import { loadState, saveState } from './agent-state.ts';
 import { oxygent, type OxygentOptions } from './oxygent.ts';
 import { ReActAgent } from './react-agent.ts';
+import { toolSourcing } from './tool-sourcing.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
@@ -48,6 +53,28 @@ test.for(golden)('the golden history: cap $memoryMaxTokens, weights $weightShort
   await agent.call('now');
   const shown = model.requests[0]!.messages.filter(({ role }) => role !== 'system').map((message) => [message.role, textOf(message)]);
   expect(shown).toEqual([...messages, ['user', 'now']]);
+});
+
+interface GoldenReply {
+  readonly input: string;
+  readonly state: 'ANSWER' | 'TOOL_CALL' | 'ERROR_PARSE';
+  readonly output?: string | { readonly tool_name: string; readonly arguments: object };
+}
+
+test.for(JSON.parse(repliesText) as readonly GoldenReply[])('the golden reply $input is $state', async ({ input: said, state, output }) => {
+  const both = ['a', 'b', 'calc'].map((name) => tool({ name, description: '', input, execute: () => 'seen' }));
+  const { agent } = setUp([said, 'End.'], {}, { tools: both });
+  const { text, reason, iterations, toolsUsed, message, reactMemory } = await agent.call('Go');
+  if (state === 'ANSWER') expect([text, iterations]).toEqual([output, 1]);
+  else if (state === 'ERROR_PARSE') {
+    expect([text, iterations, toolsUsed]).toEqual(['End.', 2, []]);
+    expect(reactMemory?.at(-1)?.metadata?.['correction']).toBe('message');
+  } else {
+    const { tool_name: name, arguments: given } = output as Exclude<typeof output, string | undefined>;
+    expect([iterations, toolsUsed, reason]).toEqual(said.includes('trust_mode') ? [1, [name], 'return-direct'] : [2, [name], 'stop']);
+    expect(reactMemory?.flatMap(toolUsesOf)).toMatchObject([{ name, input: given }]);
+    expect(textOf(message)).toBe(said.includes('trust_mode') ? 'seen' : 'End.');
+  }
 });
 
 test('sixteen rounds, then an answer from all observations; its steps on the result', async () => {
@@ -167,6 +194,93 @@ test('one call a reply, read as there: a JSON answer is corrected, which costs a
   expect(model.requests.every(({ tools }) => !tools.length)).toBe(true);
 });
 
+test('trust mode: the result is the answer as it is; the call and it are in the log and in the next call’s history', async () => {
+  const { agent, model } = setUp([looks, 'Bye.'], { trustMode: true, discardReactMemory: false });
+  expect(await agent.call('Look')).toMatchObject({ reason: 'return-direct', text: 'seen' });
+  expect((await agent.messages()).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+  await agent.call('Thanks', { returnDirect: false });
+  expect(model.requests[1]!.messages.slice(1).map(textOf)).toEqual([
+    'Look',
+    '```json\n{"tool_name":"look","arguments":{}}\n```',
+    'Tool [look] execution result: seen',
+    'seen',
+    'Thanks',
+  ]);
+});
+
+const trusting = looks.replace('{"think"', '{"trust_mode": 1, "think"');
+
+test.for<[what: string, said: string, given: OxygentOptions, call: CallOptions, reason: string]>([
+  ['the model’s word in its call', trusting, {}, {}, 'return-direct'],
+  ['true is 1, as in Python', trusting.replace('1', 'true'), {}, {}, 'return-direct'],
+  ['0', trusting.replace('1', '0'), {}, {}, 'stop'],
+  ['no word', looks, {}, {}, 'stop'],
+  ['an agent that trusts none', trusting, { trustMode: false }, {}, 'return-direct'],
+  ['an agent that trusts all', looks, { trustMode: true }, {}, 'return-direct'],
+  ['a call that trusts', looks, {}, { returnDirect: true }, 'return-direct'],
+  ['a call that does not', trusting, { trustMode: true }, { returnDirect: false }, 'stop'],
+  ['the default parser, too', trusting, { protocol: { parse: parseToolCalls } }, {}, 'return-direct'],
+])('trust mode by %s', async ([, said, given, call, reason]) => {
+  expect(await setUp([said, 'Done.'], given).agent.call('Look', call)).toMatchObject({
+    reason,
+    text: reason === 'stop' ? 'Done.' : 'seen',
+  });
+});
+
+test('trust mode by the tool, and by a parser of one’s own; a failed call goes to the model', async () => {
+  const direct = tool({ name: 'look', description: '', input, returnDirect: true, execute: () => 'seen' });
+  expect(await setUp([looks], {}, { tools: [direct] }).agent.call('Look')).toMatchObject({ reason: 'return-direct', text: 'seen' });
+  const parse = (reply: string) =>
+    reply === 'LOOK'
+      ? { type: 'calls' as const, calls: [{ name: 'look', arguments: {}, returnDirect: true }] }
+      : { type: 'answer' as const, text: reply };
+  expect(await setUp(['LOOK'], { protocol: { parse } }).agent.call('Look')).toMatchObject({ reason: 'return-direct' });
+  const suspended = tool({ name: 'look', description: '', input });
+  const { agent } = setUp([trusting, 'Sorry.'], { trustMode: true }, { tools: [suspended] });
+  await agent.call('Look');
+  const toolUseId = (await agent.messages()).flatMap(toolUsesOf)[0]!.id;
+  expect(await agent.call([{ toolUseId, type: 'reject' }])).toMatchObject({ reason: 'stop', text: 'Sorry.' });
+});
+
+test('the model’s word holds for calls that go on, in another agent', async () => {
+  const external = tool({ name: 'look', description: '', input });
+  const first = setUp([trusting], {}, { tools: [external] }).agent;
+  await first.call('Look');
+  const { agent } = setUp([], {}, { tools: [external] });
+  await loadState(agent, structuredClone(await saveState(first)));
+  const toolUseId = (await agent.messages()).flatMap(toolUsesOf)[0]!.id;
+  expect(await agent.call([{ toolUseId, type: 'result', output: 'given' }])).toMatchObject({ reason: 'return-direct', text: 'given' });
+});
+
+test('variables in the system prompt, once; without the option it is no template', async () => {
+  const options = { systemPrompt: 'Help ${who} in ${where}.' };
+  const given = { promptVariables: { variables: { who: '${where}' } } };
+  const { agent, model } = setUp(['Hi.'], given, { ...options, tools: [] });
+  await agent.call('For ${who}');
+  expect(model.requests[0]!.messages.map(textOf)).toEqual(['Help ${where} in ${where}.', 'For ${who}']);
+  const plain = setUp(['Hi.'], {}, { ...options, tools: [] });
+  await plain.agent.call('Hi');
+  expect(textOf(plain.model.requests[0]!.messages[0]!)).toBe(options.systemPrompt);
+});
+
+test('tools to be searched for, under the preset', async () => {
+  const search = '{"tool_name": "retrieve_tools", "arguments": {"query": "look"}}';
+  const preset = oxygent();
+  const model = new ScriptedModel([search, looks, 'Seen.'], { features: { tools: false } });
+  const look2 = tool({ name: 'look', description: 'Looks.', input, execute: () => 'seen' });
+  const other = tool({ name: 'write', description: 'Writes.', input, execute: () => 'written' });
+  const extensions = [toolSourcing(), ...preset.extensions];
+  const agent = new ReActAgent({ name: 'a', model, tools: [look2, other], ...preset, extensions });
+  expect(await agent.call('Look')).toMatchObject({ text: 'Seen.', toolsUsed: ['retrieve_tools', 'look'] });
+  const told = model.requests.map(({ messages }) => textOf(messages[0]!));
+  expect(told[0]).toContain('You have more tools than you see.');
+  expect(told.map((text) => [...text.matchAll(/^Tool: (.*)$/gm)].map(([, name]) => name))).toEqual([
+    ['retrieve_tools'],
+    ['retrieve_tools', 'look'],
+    ['retrieve_tools', 'look'],
+  ]);
+});
+
 test('a protocol of one’s own, and the model’s own calls', async () => {
   const parse = (reply: string) => {
     const names = reply.startsWith('LOOK') ? reply.split(' ') : [];
@@ -191,6 +305,9 @@ test('bad options', () => {
   for (const options of [
     null,
     { maxRounds: -1 },
+    { trustMode: 1 },
+    { promptVariables: 'x' },
+    { promptVariables: { form: '%' } },
     { order: 1 },
     { shortMemorySize: 1.5 },
     { friendlyErrorText: 5 },

@@ -7,12 +7,14 @@ import { modelTimeout } from '../model/model-timeout.ts';
 import { retry } from '../model/retry.ts';
 import { parseOxygent } from '../protocol/parse-oxygent.ts';
 import { textToolCalls, type TextToolCallsOptions } from '../protocol/text-tool-calls.ts';
+import { trustedCalls } from '../protocol/trusted-calls.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { answerFromObservations } from './answer-from-observations.ts';
 import { concurrency } from './concurrency-limit.ts';
 import { defaultToolTimeout } from './default-tool-timeout.ts';
 import { friendlyErrors, type FriendlyWords } from './friendly-errors.ts';
 import { parallelIds } from './parallel-ids.ts';
+import { promptVariables, type PromptVariablesOptions } from './prompt-variables.ts';
 import { reactMemory } from './react-memory.ts';
 import { Semaphore } from './semaphore.ts';
 import { toolRetry } from './tool-retry.ts';
@@ -34,25 +36,35 @@ export interface OxygentOptions extends Pick<WeightedHistoryOptions, 'shortWeigh
    * (OxyGent: `func_parse_llm_response`, `func_reflexion`). `false`: the model's own tool calls, with the media in their results.
    */
   readonly protocol?: TextToolCallsOptions | false;
+  /**
+   * Whether a tool's result is the answer, without its `Tool […] execution result:`. Default false: where the model says so by
+   * `"trust_mode": 1` in its call, or the tool by `returnDirect`. A failed call goes to the model (OxyGent: `trust_mode`).
+   */
+  readonly trustMode?: boolean;
+  /** Values for `${name}` in the system prompt. Default: it is no template (OxyGent: `_build_instruction`). */
+  readonly promptVariables?: PromptVariablesOptions;
   /** What the user is told of a call that failed. Default: words of ours (OxyGent: `friendly_error_text`). */
   readonly friendlyErrorText?: FriendlyWords;
 }
 
-type Preset = Required<Pick<AgentOptions, 'limits' | 'onLimit' | 'context' | 'extensions'>>;
+type Preset = Required<Pick<AgentOptions, 'limits' | 'onLimit' | 'context' | 'returnDirect' | 'extensions'>>;
 
 /**
  * OxyGent's ReAct agent, to spread into `new ReActAgent`: tool calls as JSON in the reply's text, read as there; 16 rounds, then an
  * answer from all observations; of the past the questions and answers of the last ten calls that ended well, or their steps as well, by
  * weights of 5 and 1 within 24,800 characters; 16 calls at once; a transient failure of the model, and any failure of a tool, tried
  * once more after a second, so mind tools that must not run twice; an hour a tool that sets no other time, five minutes a request;
- * words for the user where a call fails with `throwOnError: false`; `reactMemory` on results, `parallelId` on events. Agents that share
- * one result share its places. Throws `CONFIGURATION` for an option of the wrong kind.
+ * words for the user where a call fails with `throwOnError: false`; `reactMemory` on results, `parallelId` on events. An agent and
+ * those it calls as tools, or any others that share one result, share its 16 places, which waiting callers keep.
+ * Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function oxygent(options: OxygentOptions = {}): Preset {
   const numbers = 'maxRounds:count|? shortMemorySize:count|? memoryMax:count|?';
-  checkFields('CONFIGURATION', 'oxygent()', options, `${numbers} discardReactMemory:boolean|? friendlyErrorText:string|function|?`);
+  const kinds = 'discardReactMemory:boolean|? trustMode:boolean|? promptVariables:object|? friendlyErrorText:string|function|?';
+  checkFields('CONFIGURATION', 'oxygent()', options, `${numbers} ${kinds}`);
   const { maxRounds = 16, shortMemorySize = 10, discardReactMemory = true, memoryMax: max = 24_800 } = options;
   const { shortWeight = 5, reactWeight = 1, order = (place) => place, protocol = {}, friendlyErrorText } = options;
+  const { trustMode, promptVariables: variables } = options;
   if (protocol !== false) checkFields('CONFIGURATION', 'oxygent()', { protocol }, 'protocol:object');
   const weighted = weightedHistory({ shortWeight, reactWeight, order, max, reference: true });
   // Two tries in all; without jitter, as there.
@@ -61,7 +73,10 @@ export function oxygent(options: OxygentOptions = {}): Preset {
     limits: { iterations: maxRounds },
     onLimit: answerFromObservations(),
     context: chain(successfulTurns(), lastTurns(shortMemorySize), discardReactMemory ? answersOnly() : weighted),
+    returnDirect: trustMode || trustedCalls,
     extensions: [
+      // First: what other extensions put behind the system prompt is no template.
+      ...(variables ? [promptVariables(variables)] : []),
       concurrency(new Semaphore(16)),
       friendlyErrors(friendlyErrorText),
       reactMemory(),

@@ -76,7 +76,7 @@ function checked(given: ParsedReply): ParsedReply {
   const fields = { answer: 'text:string', calls: 'calls:array text:string|?', invalid: 'message:string' };
   checkFields('CONFIGURATION', where, given, fields[given.type]);
   for (const call of given.type === 'calls' ? given.calls : []) {
-    checkFields('CONFIGURATION', `${where}: a call`, call, 'name:string think:string|?');
+    checkFields('CONFIGURATION', `${where}: a call`, call, 'name:string think:string|? returnDirect:boolean|?');
     try {
       JSON.stringify(call.arguments);
     } catch (cause) {

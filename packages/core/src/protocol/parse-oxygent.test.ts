@@ -5,7 +5,7 @@ import { parseOxygent } from './parse-oxygent.ts';
 interface Golden {
   readonly input: string;
   readonly state: 'ANSWER' | 'TOOL_CALL' | 'ERROR_PARSE';
-  readonly output?: string | { readonly tool_name: string; readonly arguments: object; readonly think?: string };
+  readonly output?: string | { readonly tool_name: string; readonly arguments: object; readonly think?: string; readonly trust_mode?: 1 };
 }
 
 const golden = JSON.parse(goldenText) as readonly Golden[];
@@ -15,8 +15,11 @@ test.each(golden)('reads $input as OxyGent does', ({ input, state, output }) => 
   if (state === 'ERROR_PARSE') expect(parsed).toEqual({ type: 'invalid', message: expect.stringMatching(/\S/) });
   else if (typeof output !== 'object') expect(parsed).toEqual({ type: 'answer', text: output });
   else {
-    const { tool_name: name, arguments: given, think } = output;
-    expect(parsed).toEqual({ type: 'calls', calls: [{ name, arguments: given, ...(think && { think }) }] });
+    const { tool_name: name, arguments: given, think, trust_mode: trust } = output;
+    expect(parsed).toEqual({
+      type: 'calls',
+      calls: [{ name, arguments: given, ...(think && { think }), ...(trust && { returnDirect: true }) }],
+    });
   }
 });
 

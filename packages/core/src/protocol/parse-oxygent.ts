@@ -19,11 +19,13 @@ export function parseOxygent(reply: string): ParsedReply {
   if (!Object.hasOwn(value, 'tool_name')) {
     return { type: 'invalid', message: 'Keep to the format exactly: a tool call needs "tool_name".' };
   }
-  const { tool_name: name, arguments: given, think } = value;
+  const { tool_name: name, arguments: given, think, trust_mode: trust } = value;
   const call = {
     name: typeof name === 'string' ? name : JSON.stringify(name ?? null),
     ...(given !== undefined && { arguments: given }),
     ...(typeof think === 'string' && think && { think }),
+    // `true == 1` in Python.
+    ...((trust === 1 || trust === true) && { returnDirect: true }),
   };
   return { type: 'calls', calls: [call] };
 }

@@ -10,6 +10,8 @@ export interface TextCall {
   readonly arguments?: JsonValue;
   /** Why it is made, as the model said beside it; becomes thinking. */
   readonly think?: string;
+  /** Whether the model says that the result is the answer: its flag `trust_mode`, which `trustedCalls` looks at. */
+  readonly returnDirect?: boolean;
 }
 
 /** What the text of a reply means. */

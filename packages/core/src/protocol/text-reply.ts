@@ -3,6 +3,7 @@ import type { ModelDelta } from '../model/chat-model.ts';
 import type { Scan } from './call-scanner.ts';
 import type { ParsedReply } from './parsed-reply.ts';
 import { ReplyReader, type TextPiece } from './reply-reader.ts';
+import { trustMark } from './trusted-calls.ts';
 
 type TextDelta = Extract<ModelDelta, { type: 'text' | 'thinking' }>;
 type Finish = Extract<ModelDelta, { type: 'finish' }>;
@@ -87,7 +88,7 @@ export class TextReply {
     if (rest || Object.keys(ties).length) out.push({ type: 'text', id: block, delta: rest, ...ties });
     for (const [index, call] of calls.entries()) {
       const delta = JSON.stringify(call.arguments) ?? '';
-      out.push({ type: 'tool-input', index, name: call.name, delta });
+      out.push({ type: 'tool-input', index, name: call.name, delta, ...(call.returnDirect && trustMark) });
     }
     return out;
   }
