@@ -1,3 +1,4 @@
+import { stepsStart } from '../context/turns.ts';
 import { toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { inRequestOrder } from '../message/tool-pairs.ts';
@@ -24,7 +25,6 @@ async function stepsOf({ message }: AgentResult, { setup, promptId, view }: Run)
   // It ended before it was asked.
   if (promptId === undefined) return [];
   const turn = currentTurn(await setup.memory.read().catch(() => view), promptId);
-  const first = turn.findIndex(({ role }) => role === 'assistant' || role === 'tool');
-  const steps = first < 0 ? [] : turn.slice(first);
+  const steps = turn.slice(stepsStart(turn));
   return inRequestOrder(steps.filter((step) => step.id !== message.id || toolUsesOf(step).length));
 }

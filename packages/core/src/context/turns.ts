@@ -19,7 +19,8 @@ export function turnsOf(messages: readonly Msg[]): readonly (readonly Msg[])[] {
       run = runId ?? run;
       isOpening = false;
     } else if (role === 'user') {
-      const goesOn = run === undefined ? isOpening : runId === run;
+      // A run that goes on for another one may correct, too.
+      const goesOn = metadata?.['correction'] || (run === undefined ? isOpening : runId === run);
       if (!goesOn) starts.push(index);
       run = runId;
       isOpening = true;
@@ -33,6 +34,12 @@ export function isAnswered(turn: readonly Msg[]): boolean {
   const answer = answerOf(turn);
   const { partial, reason } = answer?.metadata ?? {};
   return answer !== undefined && !partial && reason !== 'interrupted' && reason !== 'error';
+}
+
+/** Where the steps of a turn begin, behind its question: a reply that was empty has left its correction alone. */
+export function stepsStart(turn: readonly Msg[]): number {
+  const first = turn.findIndex(({ role, metadata }) => role === 'assistant' || role === 'tool' || metadata?.['correction']);
+  return first < 0 ? turn.length : first;
 }
 
 /** The last iteration's message, where it calls no tool and was taken for an answer. */

@@ -147,6 +147,13 @@ test('a turn without an answer, one without a question, and what followed an ans
   expect(shown([])).toEqual([]);
 });
 
+test('a correction of an empty reply is a step of its own', () => {
+  const correction = userMessage('Your reply is empty.', { metadata: { runId: '1', correction: 'message' } });
+  const history = [userMessage('asked', { metadata: { runId: '1' } }), correction, assistantMessage('Answer.')];
+  expect(shown(history).map(([, text]) => text)).toEqual(history.map(textOf));
+  expect(shown(history, { max: 20 }).map(([, text]) => text)).toEqual(['asked', 'Answer.']);
+});
+
 test.each<[options: unknown, message: string]>([
   [{ shortWeight: -1 }, 'shortWeight must be'],
   [{ order: 1 }, 'order must be'],

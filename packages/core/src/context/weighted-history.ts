@@ -6,7 +6,7 @@ import { countMessage } from '../tokens/count-message.ts';
 import type { TokenProfile } from '../tokens/token-profile.ts';
 import type { ContextPolicy } from './context-policy.ts';
 import { isText, messageParts, turnView, type PartOf, type Turn } from './turn-view.ts';
-import { answerOf } from './turns.ts';
+import { answerOf, stepsStart } from './turns.ts';
 
 export interface WeightedHistoryOptions {
   /** Of a question with its answer. Default 5 (OxyGent: `weight_short_memory`). */
@@ -88,8 +88,7 @@ function piecesOf(
   index: number,
   { profile, partOf }: { readonly profile: TokenProfile; readonly partOf: PartOf },
 ): readonly Piece[] {
-  const found = turn.findIndex(({ role }) => role === 'assistant' || role === 'tool');
-  const begin = found < 0 ? turn.length : found;
+  const begin = stepsStart(turn);
   const answer = answerOf(turn);
   const end = answer ? turn.lastIndexOf(answer) : turn.length;
   const closing = [...(answer ? partOf(answer, isText) : []), ...turn.slice(end + 1)];

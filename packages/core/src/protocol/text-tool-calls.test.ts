@@ -5,7 +5,8 @@ import type { AgentOptions } from '../agent/agent-options.ts';
 import { loadState, saveState } from '../agent/agent-state.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 import { structured } from '../agent/structured.ts';
-import { answersOnly, successfulTurns } from '../context/history-views.ts';
+import { chain } from '../context/chain.ts';
+import { answersOnly, lastTurns, successfulTurns } from '../context/history-views.ts';
 import { outputGuards } from '../guard/output-guards.ts';
 import { multiAgent } from '../formatter/multi-agent.ts';
 import type { AgentEvent } from '../hook/agent-event.ts';
@@ -239,6 +240,16 @@ test('history views leave corrections out', async () => {
   await failing.agent.call('first', { throwOnError: false });
   await failing.agent.call('second');
   expect(told(failing.model.requests[2]!.messages.slice(1))).toEqual(['user: second']);
+});
+
+test('a correction in a run that goes on for another belongs to the question', async () => {
+  const ask = tool({ name: 'ask', description: '', input: {} });
+  const context = chain(successfulTurns(), lastTurns(1), answersOnly());
+  const { agent, model } = setUp([json('ask'), '{"tool_name":"x"}', 'one', 'two'], { context, tools: [ask] });
+  const [pending] = (await agent.call('first')).pending;
+  await agent.call([{ toolUseId: pending!.toolUseId, type: 'result', output: 'yes' }]);
+  await agent.call('second');
+  expect(told(model.requests[3]!.messages.slice(1))).toEqual(['user: first', 'assistant: one', 'user: second']);
 });
 
 test('an empty reply is refused', async () => {
