@@ -105,4 +105,18 @@ test('OxyGent', async () => {
 
   expect(said).toMatchObject({ reason: 'stop', text: 'Nothing.' });
   expect(said.reactMemory).toHaveLength(2);
+
+  const looking = new ScriptedModel(['{"tool_name": "look", "arguments": {}}']);
+  // #region oxygent-trust
+  const trusting = new ReActAgent({
+    ...oxygent({ trustMode: true, promptVariables: { variables: { company: 'Rail' } } }),
+    name: 'assistant',
+    model: looking,
+    tools,
+    systemPrompt: 'You work for ${company}.',
+  });
+  const direct = await trusting.call('Look for it.'); // 'nothing', as the tool says; 'return-direct'
+  // #endregion
+  expect(direct).toMatchObject({ reason: 'return-direct', text: 'nothing' });
+  expect(textOf(looking.requests[0]!.messages[0]!)).toMatch(/^You work for Rail\./);
 });

@@ -66,14 +66,14 @@ test('fewer tools a request', async () => {
 test('by words, or by a model', async () => {
   const model = new ScriptedModel(['Sent.', 'Booked.']);
   const small = new ScriptedModel(['{"tools":["cal_add"]}']);
-  const tools = [named('mail_send', 'office'), named('cal_add', 'office'), named('cal_list', 'office')];
+  const tools = [named('mail_send'), named('cal_add'), named('cal_list')];
 
   // #region select-by-model
-  const byText = selectTools({ by: byWords({ limit: 10, evenWhenFew: true }) }); // words of names, descriptions and parameters
+  const byText = selectTools({ by: byWords({ limit: 10, evenWhenFew: true }), local: [] }); // words of names, descriptions and parameters
   const clerk = new ReActAgent({ name: 'clerk', model, tools, extensions: [byText] });
   await clerk.call('Send a mail'); // mail_send
 
-  const asked = selectTools({ by: byModel({ model: small, maxTools: 2, alwaysInclude: [] }) });
+  const asked = selectTools({ by: byModel({ model: small, maxTools: 2, alwaysInclude: [] }), local: [] });
   const planner = new ReActAgent({ name: 'planner', model, tools, extensions: [asked] });
   await planner.call('I meet Ann at noon'); // cal_add, as the small model says
   // #endregion

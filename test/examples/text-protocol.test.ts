@@ -9,6 +9,9 @@ import * as z from 'zod';
 // #region text-protocol-options
 import { parseToolCalls, refuseEmpty } from '@isoloop/core/text-protocol';
 // #endregion
+// #region text-protocol-trust
+import { trustedCalls } from '@isoloop/core/text-protocol';
+// #endregion
 // #region text-protocol-order
 import { outputGuards, maskPii } from '@isoloop/core/guards';
 import { fallback, retry, wrapModel } from '@isoloop/core/middleware';
@@ -70,6 +73,20 @@ test('a model without tool calling', async () => {
   // #endregion
   const custom = new ReActAgent({ name: 'assistant', model: lines, tools: [add], extensions: [protocol] });
   expect(await custom.call('What is 2 + 40?')).toMatchObject({ text: '42', toolsUsed: ['add'], iterations: 3 });
+
+  const sure = new ScriptedModel(['{"tool_name": "add", "arguments": {"a": 2, "b": 40}, "trust_mode": 1}'], { features });
+  // #region text-protocol-trust
+  const trusting = new ReActAgent({
+    name: 'assistant',
+    model: sure,
+    tools: [add],
+    systemPrompt: 'Put "trust_mode": 1 beside "tool_name" where the result is the answer as it is.',
+    returnDirect: trustedCalls, // the model decides, else each tool
+    extensions: [textToolCalls()],
+  });
+  const direct = await trusting.call('What is 2 + 40?'); // '42', 'return-direct'
+  // #endregion
+  expect(direct).toMatchObject({ text: '42', reason: 'return-direct' });
 
   const local = new ScriptedModel(['{"tool_name": "add", "arguments": {"a": 2, "b": 40}}', '42'], { features });
   const native = new ScriptedModel([{ error: new Error('down') }, { error: new Error('down') }]);

@@ -28,8 +28,9 @@ export function mapEvents(next: RunAgent, map: EventMap): RunAgent {
         if (step.done) return ended ?? step.value;
         const { value } = step;
         // A batch of deltas has nothing to map: a promise for each would cost more than all the rest of its way.
-        const { type } = value[0]!;
-        const isDeltas = type.endsWith('-chunk') && type !== 'acting-chunk';
+        // An extension behind this one may have left nothing of it.
+        const type = value[0]?.type;
+        const isDeltas = type?.endsWith('-chunk') && type !== 'acting-chunk';
         yield isDeltas ? value : await Promise.all(value.map(mapped));
       }
     } finally {

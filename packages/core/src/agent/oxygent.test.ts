@@ -7,6 +7,11 @@ import { createMessage } from '../message/create-message.ts';
 import { textOf, toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
+import { maskPii } from '../guard/mask-pii.ts';
+import { outputGuards } from '../guard/output-guards.ts';
+import { selectTools } from '../tool/select-tools.ts';
+import { byWords } from './by-words.ts';
+import type { Extension } from './extension.ts';
 import { parseToolCalls } from '../protocol/parse-tool-calls.ts';
 import type { CallOptions } from './agent-options.ts';
 import { loadState, saveState } from './agent-state.ts';
@@ -106,6 +111,18 @@ test('of the past: questions and answers of the last ten calls; its steps only i
   expect((await ask({ shortMemorySize: 3 })).map(textOf)).toHaveLength(7);
   const advanced = await ask({ discardReactMemory: false });
   expect(advanced.filter((message) => textOf(message) === 'Tool [look] execution result: seen')).toHaveLength(10);
+});
+
+test('the cap may count tokens', async () => {
+  const long = 'word '.repeat(100).trim();
+  const ask = async (given: OxygentOptions) => {
+    const { agent, model } = setUp(['a', 'b'], { discardReactMemory: false, memoryMax: 200, ...given }, { tools: [] });
+    await agent.call(long);
+    await agent.call('next');
+    return model.requests[1]!.messages.map(textOf);
+  };
+  expect(await ask({})).toEqual(['next']);
+  expect(await ask({ memoryUnit: 'tokens' })).toEqual([long, 'a', 'next']);
 });
 
 test('a model’s transient failure is tried once more, after a second; then the user has words', async () => {
@@ -263,6 +280,29 @@ test('variables in the system prompt, once; without the option it is no template
   expect(textOf(plain.model.requests[0]!.messages[0]!)).toBe(options.systemPrompt);
 });
 
+test('the tools that fit the query best, of few as well; none chosen among without selectTools', async () => {
+  const [read, write] = ['read_mail', 'write_file'].map((name) => tool({ name, description: name, input, execute: () => 'ok' }));
+  const told = async (extensions: readonly Extension[]) => {
+    const { extensions: own, ...preset } = oxygent();
+    const model = new ScriptedModel(['Hi.', 'Hi.']);
+    const agent = new ReActAgent({ name: 'a', model, tools: [read!, write!], ...preset, extensions: [...extensions, ...own] });
+    for (const query of ['any mail?', 'to a file']) await agent.call(query);
+    return model.requests.map(({ messages }) => [...textOf(messages[0]!).matchAll(/^Tool: (.*)$/gm)].map(([, name]) => name));
+  };
+  const few = (evenWhenFew: boolean) => selectTools({ by: byWords({ limit: evenWhenFew ? 1 : 2, evenWhenFew }), local: [] });
+  const both = ['read_mail', 'write_file'];
+  expect(await told([])).toEqual([both, both]);
+  expect(await told([few(false)])).toEqual([both, both]);
+  expect(await told([few(true)])).toEqual([['read_mail'], ['write_file']]);
+});
+
+test('trust by the model survives output guards', async () => {
+  const { extensions, ...preset } = oxygent();
+  const model = new ScriptedModel([trusting]);
+  const agent = new ReActAgent({ name: 'a', model, tools: [look], ...preset, extensions: [outputGuards([maskPii()]), ...extensions] });
+  expect(await agent.call('Look')).toMatchObject({ reason: 'return-direct', text: 'seen' });
+});
+
 test('tools to be searched for, under the preset', async () => {
   const search = '{"tool_name": "retrieve_tools", "arguments": {"query": "look"}}';
   const preset = oxygent();
@@ -306,6 +346,7 @@ test('bad options', () => {
     null,
     { maxRounds: -1 },
     { trustMode: 1 },
+    { memoryUnit: 'words' },
     { promptVariables: 'x' },
     { promptVariables: { form: '%' } },
     { order: 1 },

@@ -31,6 +31,8 @@ export interface OxygentOptions extends Pick<WeightedHistoryOptions, 'shortWeigh
   readonly discardReactMemory?: boolean;
   /** Characters of earlier calls, where steps are shown. Default 24 800 (OxyGent: `memory_max_tokens`, which are characters). */
   readonly memoryMax?: number;
+  /** What `memoryMax` counts. Default `characters`; `tokens` are estimated, see `weightedHistory`. */
+  readonly memoryUnit?: 'characters' | 'tokens';
   /**
    * How the model calls tools: what is given here replaces the text protocol's settings, which are its parser and one call a reply
    * (OxyGent: `func_parse_llm_response`, `func_reflexion`). `false`: the model's own tool calls, with the media in their results.
@@ -60,13 +62,14 @@ type Preset = Required<Pick<AgentOptions, 'limits' | 'onLimit' | 'context' | 're
  */
 export function oxygent(options: OxygentOptions = {}): Preset {
   const numbers = 'maxRounds:count|? shortMemorySize:count|? memoryMax:count|?';
-  const kinds = 'discardReactMemory:boolean|? trustMode:boolean|? promptVariables:object|? friendlyErrorText:string|function|?';
+  const kinds =
+    'memoryUnit:characters|tokens|? discardReactMemory:boolean|? trustMode:boolean|? promptVariables:object|? friendlyErrorText:string|function|?';
   checkFields('CONFIGURATION', 'oxygent()', options, `${numbers} ${kinds}`);
   const { maxRounds = 16, shortMemorySize = 10, discardReactMemory = true, memoryMax: max = 24_800 } = options;
   const { shortWeight = 5, reactWeight = 1, order = (place) => place, protocol = {}, friendlyErrorText } = options;
-  const { trustMode, promptVariables: variables } = options;
+  const { memoryUnit: unit = 'characters', trustMode, promptVariables: variables } = options;
   if (protocol !== false) checkFields('CONFIGURATION', 'oxygent()', { protocol }, 'protocol:object');
-  const weighted = weightedHistory({ shortWeight, reactWeight, order, max, reference: true });
+  const weighted = weightedHistory({ shortWeight, reactWeight, order, max, unit, reference: true });
   // Two tries in all; without jitter, as there.
   const twice = { attempts: 2, firstDelayMs: 1_000, random: () => 0.5 };
   return {

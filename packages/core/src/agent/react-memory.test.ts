@@ -7,6 +7,7 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { tool } from '../tool/tool.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { agentTool } from './agent-tool.ts';
+import type { Extension } from './extension.ts';
 import { reactMemory } from './react-memory.ts';
 import { parallelIds } from './parallel-ids.ts';
 import { ReActAgent } from './react-agent.ts';
@@ -120,6 +121,22 @@ test('a sub-agent’s events keep their own ids and results', async () => {
   expect(ids.size).toBe(2);
   expect(new Set(ids.values()).size).toBe(2);
   expect(events.filter(({ type }) => type === 'run-end')).toHaveLength(2);
+});
+
+test('an extension that leaves nothing of a batch does no harm', async () => {
+  const silent: Extension = {
+    wrapCall: (next) =>
+      async function* (run, given) {
+        const events = next(run, given);
+        for (;;) {
+          const step = await events.next();
+          if (step.done) return step.value;
+          yield step.value.filter(({ type }) => type !== 'pre-reasoning');
+        }
+      },
+  };
+  const { agent } = setUp([calls('look'), 'Done.'], { extensions: [reactMemory(), parallelIds(), silent] });
+  expect(kinds((await agent.call('go')).reactMemory)).toEqual(['assistant tool_use', 'tool tool_result']);
 });
 
 test('a reader that leaves ends the run', async () => {
