@@ -15,6 +15,9 @@ import type { Extension } from './extension.ts';
 import { parseToolCalls } from '../protocol/parse-tool-calls.ts';
 import type { CallOptions } from './agent-options.ts';
 import { loadState, saveState } from './agent-state.ts';
+import { jsonMode } from './json-mode.ts';
+import type { OutputMode } from './output-mode.ts';
+import { structured } from './structured.ts';
 import { oxygent, type OxygentOptions } from './oxygent.ts';
 import { ReActAgent } from './react-agent.ts';
 import { toolSourcing } from './tool-sourcing.ts';
@@ -301,6 +304,15 @@ test('trust by the model survives output guards', async () => {
   const model = new ScriptedModel([trusting]);
   const agent = new ReActAgent({ name: 'a', model, tools: [look], ...preset, extensions: [outputGuards([maskPii()]), ...extensions] });
   expect(await agent.call('Look')).toMatchObject({ reason: 'return-direct', text: 'seen' });
+});
+
+test.for<[how: string, output: OutputMode<unknown>]>([
+  ['in JSON mode', jsonMode()],
+  ['by prompt', structured({ type: 'object' }, { mode: 'prompt' })],
+  ['by a tool', structured({ type: 'object' })],
+])('a value asked for %s is no mistake, though it is a JSON object', async ([how, output]) => {
+  const value = how === 'by a tool' ? '{"tool_name": "generate_response", "arguments": {"n": 2}}' : '{"n": 2}';
+  expect(await setUp([looks, value]).agent.call('go', { output })).toMatchObject({ reason: 'stop', iterations: 2, output: { n: 2 } });
 });
 
 test('tools to be searched for, under the preset', async () => {

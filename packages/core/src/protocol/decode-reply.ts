@@ -37,6 +37,7 @@ export async function* decodeReply(
     tools: offersTools(request) ? request.tools : [],
     thinking,
     finishReason: finish.reason,
+    replyIs: request.replyIs,
     signal,
   };
   const judge = async (): Promise<ParsedReply> => {

@@ -1,12 +1,14 @@
 import type { JsonObject, JsonValue } from '../message/json.ts';
 import { parseJson } from '../message/parse-json.ts';
+import type { ParseContext } from './parse-tool-calls.ts';
 import type { ParsedReply } from './parsed-reply.ts';
 
 /**
  * OxyGent's parser, as it is: one call a reply; any other JSON object in a reply is invalid, a call that is broken off is an answer, of
- * several fences the first counts. `NaN` and `Infinity` are read, as Python does. Blank is invalid.
+ * several fences the first counts. `NaN` and `Infinity` are read, as Python does. Blank is invalid. Where a
+ * value is asked for, a JSON object is an answer.
  */
-export function parseOxygent(reply: string): ParsedReply {
+export function parseOxygent(reply: string, context?: ParseContext): ParsedReply {
   const end = reply.lastIndexOf('</think>');
   const text = end < 0 ? reply : strip(reply.slice(end + 8));
   const value = readPythonJson(jsonPart(text));
@@ -17,6 +19,7 @@ export function parseOxygent(reply: string): ParsedReply {
     return strip(text) ? { type: 'answer', text } : { type: 'invalid', message: 'Your reply is empty. Give an answer that helps.' };
   }
   if (!Object.hasOwn(value, 'tool_name')) {
+    if (context?.replyIs === 'value') return { type: 'answer', text };
     return { type: 'invalid', message: 'Keep to the format exactly: a tool call needs "tool_name".' };
   }
   const { tool_name: name, arguments: given, think, trust_mode: trust } = value;

@@ -3,7 +3,7 @@ import type { ParsedReply, ReplyContext } from './parsed-reply.ts';
 import { ReplyReader } from './reply-reader.ts';
 
 /** What of a reply's context the shipped parsers look at. */
-export type ParseContext = Partial<Pick<ReplyContext, 'finishReason'>>;
+export type ParseContext = Partial<Pick<ReplyContext, 'finishReason' | 'replyIs'>>;
 
 /**
  * The default parser. A call is a JSON object with `tool_name` and `arguments` (also as a JSON string), or a list of such, in fences or

@@ -1,7 +1,7 @@
 import type { Awaitable } from '../hook/hook.ts';
 import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
-import type { ToolSchema } from '../model/chat-model.ts';
+import type { ModelRequest, ToolSchema } from '../model/chat-model.ts';
 
 /** A tool call that stands in a reply's text. */
 export interface TextCall {
@@ -31,6 +31,8 @@ export interface ReplyContext {
   readonly thinking: string;
   /** The provider's word for why the reply ended: `length` where it was cut off. */
   readonly finishReason: string | undefined;
+  /** `value` where JSON or YAML is asked for, as by `jsonMode()`, and such a reply is an answer. */
+  readonly replyIs: ModelRequest['replyIs'];
   /** Raised when the call is aborted or interrupted. */
   readonly signal: AbortSignal;
 }
