@@ -42,7 +42,8 @@ export async function* decodeReply(
   };
   const judge = async (): Promise<ParsedReply> => {
     const answer: ParsedReply = { type: 'answer', text };
-    if (reply.callsNatively) return answer;
+    // A note asked for beside the conversation is nobody's answer.
+    if (reply.callsNatively || request.replyIs === 'note') return answer;
     let parsed = answer as ParsedReply;
     if (scans && parse === parseToolCalls) parsed = readScan(scan, text, words, context);
     else if (scans) parsed = checked(await parse(text, context, (given) => parseToolCalls(given, context)));

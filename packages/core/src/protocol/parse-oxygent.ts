@@ -5,8 +5,8 @@ import type { ParsedReply } from './parsed-reply.ts';
 
 /**
  * OxyGent's parser, as it is: one call a reply; any other JSON object in a reply is invalid, a call that is broken off is an answer, of
- * several fences the first counts. `NaN` and `Infinity` are read, as Python does. Blank is invalid. Where a
- * value is asked for, a JSON object is an answer.
+ * several fences the first counts. `NaN` and `Infinity` are read, as Python does. Blank is invalid. Where a value is asked for, a JSON
+ * object is an answer.
  */
 export function parseOxygent(reply: string, context?: ParseContext): ParsedReply {
   const end = reply.lastIndexOf('</think>');

@@ -7,6 +7,7 @@ import { ReActAgent } from '../agent/react-agent.ts';
 import { structured } from '../agent/structured.ts';
 import { chain } from '../context/chain.ts';
 import { answersOnly, lastTurns, successfulTurns } from '../context/history-views.ts';
+import { summarizeHistory } from '../context/summarize-history.ts';
 import { outputGuards } from '../guard/output-guards.ts';
 import { multiAgent } from '../formatter/multi-agent.ts';
 import type { AgentEvent } from '../hook/agent-event.ts';
@@ -278,6 +279,19 @@ test('reflect sends an answer back, with what is known of it', async () => {
   ]);
   expect(told(model.requests[2]!.messages.slice(-2))).toEqual(['assistant: Three', 'user: Say why.']);
   expect(events.filter(({ type }) => type === 'step-reset')).toMatchObject([{ reason: 'protocol' }]);
+});
+
+test('reflect has no say in a summary of the history', async () => {
+  const failures: unknown[] = [];
+  const onError = (error: unknown): void => void failures.push(error);
+  const context = summarizeHistory({ window: 200, reserveOutput: 0, summaryTokens: 50, step: 1, onError });
+  const seen: string[] = [];
+  const reflect = (reply: string) => (seen.push(reply), reply === 'TBD' ? 'Leave nothing open.' : null);
+  const { agent, model } = setUp(['one', 'TBD', 'two'], { context, tools: [], protocol: { reflect } });
+  await agent.call('word '.repeat(160));
+  expect(await agent.call('second')).toMatchObject({ text: 'two' });
+  expect([model.requests.length, failures, seen]).toEqual([3, [], ['one', 'two']]);
+  expect(told(model.requests[2]!.messages).join()).toContain('TBD');
 });
 
 test('a parser of one’s own may leave a reply to the default one', async () => {
