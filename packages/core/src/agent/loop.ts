@@ -106,7 +106,7 @@ async function* settle(run: Run, input: CallInput): Step {
   await memory.note?.([{ kind: 'run-begin', runId: run.id }, ...decisions.map((decision) => ({ kind: 'decision', decision }) as const)]);
   status.suspendedRun = run.id;
   await run.append(more);
-  const prompt = run.view.findLast(({ role }) => role === 'user');
+  const prompt = run.view.findLast((message) => message.role === 'user' && !message.metadata?.['correction']);
   run.promptId = prompt?.id;
   const asked = more.length || !prompt ? more : [prompt];
   for (const extension of extensions) {
@@ -162,7 +162,8 @@ async function* reason(run: Run, ask?: boolean): Step {
   if (isLast || run.usage.inputTokens + run.usage.outputTokens >= tokens) {
     const reply = yield* (run.output?.onLimit ?? onLimit)(run);
     if (reply.type === 'cut') return yield* recover(run, reply.message);
-    return finishWith(run, isLast ? 'max-iterations' : 'limit', reply.message, reply.output !== undefined ? { output: reply.output } : {});
+    const { type: _type, message, ...extras } = reply;
+    return finishWith(run, isLast ? 'max-iterations' : 'limit', message, extras);
   }
   run.iteration += 1;
 

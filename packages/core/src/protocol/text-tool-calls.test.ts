@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { agentTool } from '../agent/agent-tool.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
+import type { Extension } from '../agent/extension.ts';
 import { loadState, saveState } from '../agent/agent-state.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 import { structured } from '../agent/structured.ts';
@@ -251,6 +252,16 @@ test('a correction in a run that goes on for another belongs to the question', a
   await agent.call([{ toolUseId: pending!.toolUseId, type: 'result', output: 'yes' }]);
   await agent.call('second');
   expect(told(model.requests[3]!.messages.slice(1))).toEqual(['user: first', 'assistant: one', 'user: second']);
+});
+
+test('what is recalled for a run that goes on is recalled for the question, not for a correction', async () => {
+  const ask = tool({ name: 'ask', description: '', input: {} });
+  const asked: string[] = [];
+  const extensions: Extension[] = [{ recall: async (input) => (asked.push(...input.map(textOf)), []) }];
+  const { agent } = setUp(['{"tool_name":"x"}', json('ask'), 'one'], { extensions, tools: [ask] });
+  const [pending] = (await agent.call('first')).pending;
+  await agent.call([{ toolUseId: pending!.toolUseId, type: 'result', output: 'yes' }]);
+  expect(asked).toEqual(['first', 'first']);
 });
 
 test('an empty reply is refused', async () => {
