@@ -48,7 +48,7 @@ export function recentQuestions(turns = 2): NonNullable<RetrievalOptions['query'
     throw new AgentError('CONFIGURATION', 'recentQuestions(): turns must be a whole number above 0');
   return (_input, { messages }) =>
     messages
-      .filter(({ role, metadata }) => role === 'user' && !metadata?.['bypassHistory'])
+      .filter(({ role, metadata }) => role === 'user' && !metadata?.['bypassHistory'] && !metadata?.['correction'])
       .slice(-turns)
       .map(textOf)
       .join('\n');

@@ -5,6 +5,7 @@ import type { AgentOptions } from '../agent/agent-options.ts';
 import type { Extension } from '../agent/extension.ts';
 import { loadState, saveState } from '../agent/agent-state.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
+import { recentQuestions, retrieval } from '../agent/retrieval.ts';
 import { structured } from '../agent/structured.ts';
 import { chain } from '../context/chain.ts';
 import { answersOnly, lastTurns, successfulTurns } from '../context/history-views.ts';
@@ -262,6 +263,15 @@ test('what is recalled for a run that goes on is recalled for the question, not 
   const [pending] = (await agent.call('first')).pending;
   await agent.call([{ toolUseId: pending!.toolUseId, type: 'result', output: 'yes' }]);
   expect(asked).toEqual(['first', 'first']);
+});
+
+test('recent questions are the user’s alone', async () => {
+  const queries: string[] = [];
+  const retriever = { retrieve: async (query: string) => (queries.push(query), []) };
+  const { agent } = setUp(['{"tool_name":"x"}', 'one', 'two'], { extensions: [retrieval({ retriever, query: recentQuestions() })] });
+  await agent.call('first');
+  await agent.call('second');
+  expect(queries).toEqual(['first', 'first\nsecond']);
 });
 
 test('an empty reply is refused', async () => {
