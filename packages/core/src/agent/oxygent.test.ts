@@ -116,6 +116,23 @@ test('of the past: questions and answers of the last ten calls; its steps only i
   expect(advanced.filter((message) => textOf(message) === 'Tool [look] execution result: seen')).toHaveLength(10);
 });
 
+test.for<[size: number, shown: string]>([
+  // Five steps at the places 2 to 6: the last is worth 6, the question at place 1 is worth 5, and so is the step at place 5.
+  [12_400, 'q 6 o a'],
+  [12_401, ''],
+  [8_266, 'q 5 o 6 o a'],
+  [24_800, ''],
+])('by its own numbers, pieces of %i characters', async ([size, expected]) => {
+  const said = (role: 'user' | 'assistant', mark: string, length: number) =>
+    createMessage(role, mark.padEnd(length, '_'), { metadata: { runId: '1' } });
+  const steps = [2, 3, 4, 5, 6].flatMap((place) => [said('assistant', String(place), size - 1), said('user', 'o', 1)]);
+  const memory = new InMemoryMemory([said('user', 'q', size - 1), ...steps, said('assistant', 'a', 1)]);
+  const { agent, model } = setUp(['ok'], { discardReactMemory: false }, { memory, tools: [] });
+  await agent.call('now');
+  const shown = model.requests[0]!.messages.slice(0, -1).map((message) => textOf(message)[0]);
+  expect(shown.join(' ')).toBe(expected);
+});
+
 test('the cap may count tokens', async () => {
   const long = 'word '.repeat(100).trim();
   const ask = async (given: OxygentOptions) => {
