@@ -490,3 +490,19 @@ test('messages observed are part of the next request', async () => {
   await agent.call('when is it?');
   expect(model.requests[0]!.messages.map(textOf)).toEqual(['The meeting moved to three.', 'when is it?']);
 });
+
+test('a call takes a text, a message, or messages, each with options of its own', async () => {
+  const model = new ScriptedModel(['1', '2', '3', '4']);
+  const agent = new ReActAgent({ name: 'a', model, generate: { temperature: 1, maxTokens: 9 } });
+  await agent.call('text');
+  await agent.call(userMessage('message'), { temperature: 0.5 });
+  await agent.call([userMessage('some'), userMessage('messages')], { maxTokens: 5 });
+  await agent.call('again');
+  expect(model.requests.map(({ temperature, maxTokens }) => [temperature, maxTokens])).toEqual([
+    [1, 9],
+    [0.5, 9],
+    [1, 5],
+    [1, 9],
+  ]);
+  expect(model.requests[3]!.messages.map(textOf)).toEqual(['text', '1', 'message', '2', 'some', 'messages', '3', 'again']);
+});
