@@ -292,14 +292,14 @@ test('a call that a guard refuses, or that is aborted before it begins, leaves o
   let isAllowed = true;
   const guards = inputGuards([permission(() => isAllowed)]);
   const { agent, read } = setUp([calls('asks'), 'ok'], { extensions: [guards] });
-  const first = await read('go');
+  const begun = await read('go');
   isAllowed = false;
   expect(await agent.call([yes('call_1')])).toMatchObject({ reason: 'rejected' });
   isAllowed = true;
   expect(await agent.call([yes('call_1')], { signal: AbortSignal.abort() })).toMatchObject({ reason: 'aborted' });
-  const { events, result } = await read([yes('call_1')]);
-  expect(events[0]).toMatchObject({ resumes: first.events[0]!.runId });
-  expect([result.text, agent.status.suspendedRun]).toEqual(['ok', undefined]);
+  const ended = await read([yes('call_1')]);
+  expect(ended.events[0]).toMatchObject({ resumes: begun.events[0]!.runId });
+  expect([ended.result.text, agent.status.suspendedRun]).toEqual(['ok', undefined]);
 });
 
 test('a tool that ends the call keeps the next one from starting', async () => {
