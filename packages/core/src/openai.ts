@@ -57,6 +57,8 @@ export { createOpenAiEncoder, toChatCompletion, toOpenAiError } from './stream/o
 export type {
   ChatCompletion,
   ChatCompletionChunk,
+  ChatCompletionFinish,
+  ChatCompletionToolCall,
   ChatCompletionUsage,
   OpenAiEncoder,
   OpenAiEncoderOptions,

@@ -511,7 +511,7 @@ test("OpenAI's client gets a whole answer, and its options reach the model", asy
   });
   const [request] = target.model.requests;
   expect(request).toMatchObject({ temperature: 0.5, maxTokens: 99 });
-  expect(request!.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user']);
+  expect(request!.messages.map(({ role }) => role)).toEqual(['user', 'user', 'assistant', 'user']);
 });
 
 test("OpenAI's client streams, with token counts if it asks for them", async () => {
@@ -585,7 +585,7 @@ test("OpenAI's client sees a failure as the error it is", async () => {
   await expect(read()).rejects.toMatchObject({ code: 'MODEL_RATE_LIMITED' });
 
   await expect(complete(endpoint([]), false, { model: 'gpt-9' })).rejects.toMatchObject({ status: 404, param: 'model', code: 'NOT_FOUND' });
-  const tools = [{ type: 'function', function: { name: 'f', parameters: {} } }];
+  const tools = [{ type: 'function', function: { name: 'clock', parameters: {} } }];
   await expect(complete(endpoint([]), true, { tools })).rejects.toMatchObject({ status: 400, param: 'tools', code: 'INVALID_INPUT' });
   for (const bad of [{ messages: [] }, { messages: 'x' }, { temperature: 9 }, { max_tokens: 0 }, { n: 2 }, { functions: [{}] }]) {
     await expect(complete(endpoint([]), false, bad)).rejects.toMatchObject({
@@ -594,7 +594,7 @@ test("OpenAI's client sees a failure as the error it is", async () => {
       code: 'INVALID_INPUT',
     });
   }
-  await expect(complete(endpoint([]), false, { response_format: { type: 'json_object' } })).rejects.toMatchObject({
+  await expect(complete(endpoint([]), false, { response_format: { type: 'xml' } })).rejects.toMatchObject({
     param: 'response_format',
   });
   log.mockRestore();

@@ -1,5 +1,6 @@
 import type { Awaitable, Memory, ReActAgent } from '@isoloop/core';
 import type { Hono } from 'hono';
+import type { SchemaChecker } from './response-format.ts';
 
 /** Whose conversation it is. */
 export interface Caller {
@@ -46,6 +47,13 @@ export interface AgentHandlerOptions<Env extends object = object> {
   readonly memory?: (setup: MemorySetup<Env>) => Awaitable<Memory>;
   /** Sends the agent's events along, as `data-isoloop-event` parts without prompts; false: to clients that post `events: true`. */
   readonly events?: boolean;
+  /**
+   * What `/v1` makes of a client's system and developer messages: its user's words (default), or system messages behind the agent's own
+   * prompt, which is for clients that are trusted as you are.
+   */
+  readonly systemMessages?: 'as-user' | 'keep';
+  /** Checks answers of `/v1` by the JSON Schema a client asks for: `jsonSchema` of `@isoloop/core/json-schema`. Default: only that they are JSON. */
+  readonly jsonSchema?: SchemaChecker;
   readonly limits?: Partial<EdgeLimits>;
 }
 
@@ -54,6 +62,8 @@ export interface EdgeLimits {
   readonly bodyBytes: number;
   /** Messages one request may hold; default 1000. More: 413 `PAYLOAD_TOO_LARGE`. */
   readonly messages: number;
+  /** Characters of one tool's result that a client sends; default 200,000. More: 413 `PAYLOAD_TOO_LARGE`. */
+  readonly toolResultChars: number;
   /**
    * Milliseconds a turn goes on without its client, before it is stopped and what there is of the answer is kept; default 25,000.
    * Workers ends a request's work 30 seconds after its client has gone.
@@ -85,4 +95,10 @@ export interface HandlerSettings<Env extends object = object> extends AgentHandl
   readonly limits: EdgeLimits;
 }
 
-export const defaultLimits: EdgeLimits = { bodyBytes: 1024 * 1024, messages: 1000, afterDisconnectMs: 25_000, keepAliveMs: 15_000 };
+export const defaultLimits: EdgeLimits = {
+  bodyBytes: 1024 * 1024,
+  messages: 1000,
+  toolResultChars: 200_000,
+  afterDisconnectMs: 25_000,
+  keepAliveMs: 15_000,
+};

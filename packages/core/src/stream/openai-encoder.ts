@@ -11,7 +11,18 @@ export interface OpenAiEncoderOptions {
   readonly created: number;
   /** A last chunk with the token counts (`stream_options.include_usage`). Default false. */
   readonly includeUsage?: boolean;
+  /** The text goes out in one piece at the end: for answers whose tries are no part of them, such as JSON. Default false. */
+  readonly wholeText?: boolean;
 }
+
+/** A call of one of the client's own tools. */
+export interface ChatCompletionToolCall {
+  readonly id: string;
+  readonly type: 'function';
+  readonly function: { readonly name: string; readonly arguments: string };
+}
+
+export type ChatCompletionFinish = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
 export interface ChatCompletionUsage {
   readonly prompt_tokens: number;
@@ -26,8 +37,13 @@ export interface ChatCompletionChunk {
   readonly model: string;
   readonly choices: readonly {
     readonly index: 0;
-    readonly delta: { readonly role?: 'assistant'; readonly content?: string; readonly reasoning_content?: string };
-    readonly finish_reason: 'stop' | 'length' | null;
+    readonly delta: {
+      readonly role?: 'assistant';
+      readonly content?: string;
+      readonly reasoning_content?: string;
+      readonly tool_calls?: readonly (ChatCompletionToolCall & { readonly index: number })[];
+    };
+    readonly finish_reason: ChatCompletionFinish | null;
     readonly logprobs: null;
   }[];
   readonly usage?: ChatCompletionUsage;
@@ -40,8 +56,13 @@ export interface ChatCompletion {
   readonly model: string;
   readonly choices: readonly {
     readonly index: 0;
-    readonly message: { readonly role: 'assistant'; readonly content: string; readonly refusal: null };
-    readonly finish_reason: 'stop' | 'length';
+    readonly message: {
+      readonly role: 'assistant';
+      readonly content: string | null;
+      readonly refusal: null;
+      readonly tool_calls?: readonly ChatCompletionToolCall[];
+    };
+    readonly finish_reason: ChatCompletionFinish;
     readonly logprobs: null;
   }[];
   readonly usage: ChatCompletionUsage;
@@ -57,12 +78,13 @@ export interface OpenAiEncoder {
 }
 
 /**
- * Agent events as chat-completion chunks, adjacent deltas joined: one encoder a run. The tools are the agent's own affair and do not
- * show; the texts of several replies are set apart by a blank line. What a hook takes back by `step-reset` has gone out already.
+ * Agent events as chat-completion chunks, adjacent deltas joined: one encoder a run. Tools that run here do not show; calls of external
+ * ones, which the run ends with, come at its end as `tool_calls`. The texts of several replies are set apart by a blank line. What a
+ * hook takes back by `step-reset` has gone out already.
  */
 export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncoder {
   const { id, created, model } = options;
-  const chunk = (delta: Delta, finish: 'stop' | 'length' | null = null): ChatCompletionChunk => ({
+  const chunk = (delta: Delta, finish: ChatCompletionFinish | null = null): ChatCompletionChunk => ({
     id,
     object: 'chat.completion.chunk',
     created,
@@ -84,12 +106,17 @@ export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncode
         return [toOpenAiError(event.error)];
       case 'run-end': {
         if (event.result.reason === 'error') return [];
-        const last = chunk({}, finishReason(event.result));
-        return options.includeUsage ? [last, { ...chunk({}), choices: [], usage: toWireUsage(event.result.usage) }] : [last];
+        const { result } = event;
+        const calls = externalCalls(result);
+        const chunks = options.wholeText && result.text ? [chunk({ content: result.text })] : [];
+        if (calls.length) chunks.push(chunk({ tool_calls: calls.map((call, index) => ({ index, ...call })) }));
+        chunks.push(chunk({}, finishReason(result)));
+        return options.includeUsage ? [...chunks, { ...chunk({}), choices: [], usage: toWireUsage(result.usage) }] : chunks;
       }
       default:
         return [];
     }
+    if (options.wholeText) return [];
     const apart = wrote && wrote.iteration !== event.iteration ? '\n\n' : '';
     wrote = event;
     return [chunk({ content: apart + event.delta })];
@@ -106,9 +133,10 @@ export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncode
   };
 }
 
-/** The whole answer of a call that has ended: the text of its last reply. */
+/** The whole answer of a call that has ended: the text of its last reply, and the external calls it waits for. */
 export function toChatCompletion(result: AgentResult, options: OpenAiEncoderOptions): ChatCompletion {
   const { id, created, model } = options;
+  const calls = externalCalls(result);
   return {
     id,
     object: 'chat.completion',
@@ -117,7 +145,12 @@ export function toChatCompletion(result: AgentResult, options: OpenAiEncoderOpti
     choices: [
       {
         index: 0,
-        message: { role: 'assistant', content: result.text, refusal: null },
+        message: {
+          role: 'assistant',
+          content: result.text || (calls.length ? null : ''),
+          refusal: null,
+          ...(calls.length && { tool_calls: calls }),
+        },
         finish_reason: finishReason(result),
         logprobs: null,
       },
@@ -146,8 +179,17 @@ function contentOf(chunk: ChatCompletionChunk | OpenAiError | undefined): string
   return delta?.role === undefined ? delta?.content : undefined;
 }
 
-function finishReason({ message }: AgentResult): 'stop' | 'length' {
-  return message.metadata?.['finishReason'] === 'length' ? 'length' : 'stop';
+/** Calls that wait for a result from outside. */
+function externalCalls({ pending }: AgentResult): readonly ChatCompletionToolCall[] {
+  return pending
+    .filter(({ kind }) => kind === 'external')
+    .map(({ toolUseId: id, name, input }) => ({ id, type: 'function', function: { name, arguments: JSON.stringify(input) } }));
+}
+
+function finishReason(result: AgentResult): ChatCompletionFinish {
+  if (externalCalls(result).length) return 'tool_calls';
+  if (result.reason === 'rejected') return 'content_filter';
+  return result.message.metadata?.['finishReason'] === 'length' ? 'length' : 'stop';
 }
 
 function toWireUsage({ inputTokens, outputTokens }: Usage): ChatCompletionUsage {
