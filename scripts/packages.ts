@@ -9,6 +9,7 @@ export const entryPeers: Readonly<Record<string, readonly string[]>> = {
   'core/memory-search.js': ['minisearch'],
   'core/json-schema.js': ['@cfworker/json-schema'],
   'core/mcp.js': ['@modelcontextprotocol/sdk'],
+  'edge/jwt.js': ['jose'],
 };
 
 export interface PackageManifest {

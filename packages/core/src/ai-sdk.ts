@@ -5,4 +5,5 @@ export { createUiMessageEncoder, parseErrorText } from './stream/ui-message-enco
 export type { UiMessageEncoder, UiMessageEncoderOptions } from './stream/ui-message-encoder.ts';
 export { fromUiMessage, toUiMessages } from './stream/ui-messages.ts';
 export type { UiMessage, UiPart } from './stream/ui-messages.ts';
+export { toTimelineEvent } from './stream/timeline-event.ts';
 export type { UiChunk } from './stream/ui-chunk.ts';

@@ -5,6 +5,10 @@ import type { AgentHandlerOptions, EdgeEnv } from './handler-options.ts';
 
 const localHosts: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
+export function isLocalHost(hostname: string): boolean {
+  return localHosts.has(hostname);
+}
+
 /** Lets nobody in whom `authorize` does not know; sets `user`. Throws `UNAUTHORIZED`. */
 export function access({ authorize }: AgentHandlerOptions): MiddlewareHandler<EdgeEnv> {
   return async (c, next) => {
@@ -17,7 +21,8 @@ async function identify(authorize: () => ReturnType<NonNullable<AgentHandlerOpti
   const refused = 'This request is not authorized.';
   try {
     const caller = await authorize();
-    if (caller?.user) return caller.user;
+    const user: unknown = caller?.user;
+    if (typeof user === 'string' && user) return user;
   } catch (cause) {
     logError(cause, requestId);
     throw new AgentError('UNAUTHORIZED', refused, { cause });
@@ -26,6 +31,6 @@ async function identify(authorize: () => ReturnType<NonNullable<AgentHandlerOpti
 }
 
 function localUser(url: string): string {
-  if (localHosts.has(new URL(url).hostname)) return 'local';
+  if (isLocalHost(new URL(url).hostname)) return 'local';
   throw new AgentError('UNAUTHORIZED', 'Without `authorize` only localhost is answered: pass `authorize` to createAgentHandler.');
 }

@@ -1,6 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import { Hono } from 'hono';
-import type { MiddlewareHandler } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
 import { cors } from 'hono/cors';
 import { access } from './access.ts';
 import { chatRoute } from './chat-route.ts';
@@ -8,14 +8,20 @@ import { completionsRoute } from './completions-route.ts';
 import { errorResponse, logError } from './error-response.ts';
 import { defaultLimits } from './handler-options.ts';
 import type { AgentHandler, AgentHandlerOptions, EdgeEnv, HandlerSettings, RequestVariables } from './handler-options.ts';
+import { llmRoute } from './llm-route.ts';
 import { branchesRoute, messagesRoute } from './messages-route.ts';
 import { modelsRoute } from './models-route.ts';
+import { knownOrigins } from './origin-check.ts';
+import { rateLimited } from './rate-limit.ts';
+import { runRoute } from './run-route.ts';
+import { securityHeaders } from './security-headers.ts';
 
 /**
  * An agent as a chat endpoint: a Worker's default export, or mounted into another Hono app by `app.route('/', handler)`.
  *
  * `POST /api/chat` and `GET /api/chat/:id/messages` speak with AI SDK's `useChat`, `POST /v1/chat/completions` and `GET /v1/models`
- * with OpenAI's clients; `GET /healthz` asks nobody who they are. An error is `{ error: { code, message, requestId } }`, under `/v1`
+ * with OpenAI's clients, `POST /api/run` with any other; `/llm/v1` hands requests of agents in pages on to a model. `GET /healthz` asks
+ * nobody who they are. An error is `{ error: { code, message, requestId } }`, under `/v1`
  * OpenAI's `{ error: { message, type, code, param } }`. Throws `CONFIGURATION` where `models` is empty.
  *
  * @example
@@ -33,16 +39,27 @@ export function createAgentHandler<Env extends object>(options: AgentHandlerOpti
   };
   if (!settings.models.length) throw new AgentError('CONFIGURATION', '`models` is empty: name at least one model.');
   const app = new Hono<EdgeEnv>();
-  const allowed = access(settings);
+  const identified = access(settings);
+  const counted = rateLimited(settings);
+  const allowed: MiddlewareHandler<EdgeEnv> = (c, next) => identified(c, async () => void (await counted(c, next)));
   // Per path, not for all: mounted in another app, its other routes are none of ours.
-  for (const [path, face] of paths) app.use(path, begin(face), crossOrigin(options.cors ?? []));
+  for (const [path, face] of paths) app.use(path, begin(face), crossOrigin(options.cors ?? []), knownOrigins(options.cors ?? []));
 
   app.post('/api/chat', allowed, (c) => chatRoute(c, settings));
   app.get('/api/chat/:id/messages', allowed, (c) => messagesRoute(c, settings));
   app.get('/api/chat/:id/branches', allowed, (c) => branchesRoute(c, settings));
+  app.post('/api/run', allowed, (c) => runRoute(c, settings));
   app.post('/v1/chat/completions', allowed, (c) => completionsRoute(c, settings));
   app.get('/v1/models', allowed, () => modelsRoute(settings));
+  const { llm } = settings;
+  if (llm) {
+    app.post('/llm/v1/chat/completions', allowed, (c) => llmRoute(c, settings, llm));
+    app.get('/llm/v1/models', allowed, () => modelsRoute(llm));
+  }
   app.get('/healthz', () => Response.json({ ok: true }));
+  for (const [path, face, method] of paths) {
+    if (llm || !path.startsWith('/llm/')) app.all(path, (c) => wrongMethod(c, face, method));
+  }
 
   app.onError((error, c) => {
     const requestId = c.get('requestId');
@@ -50,7 +67,7 @@ export function createAgentHandler<Env extends object>(options: AgentHandlerOpti
     return errorResponse(error, { requestId, face: c.get('face') });
   });
   app.notFound((c) => {
-    const face = c.req.path.startsWith('/v1/') ? 'openai' : 'isoloop';
+    const face = /^\/(llm\/)?v1\//.test(c.req.path) ? 'openai' : 'isoloop';
     return errorResponse(new AgentError('NOT_FOUND', `There is no ${c.req.method} ${c.req.path} here.`), {
       // Set where the path is ours and only the method is not.
       requestId: (c.get('requestId') as string | undefined) ?? crypto.randomUUID(),
@@ -60,13 +77,16 @@ export function createAgentHandler<Env extends object>(options: AgentHandlerOpti
   return app as unknown as AgentHandler<Env>;
 }
 
-const paths: readonly (readonly [path: string, face: RequestVariables['face']])[] = [
-  ['/api/chat', 'isoloop'],
-  ['/api/chat/:id/messages', 'isoloop'],
-  ['/api/chat/:id/branches', 'isoloop'],
-  ['/v1/chat/completions', 'openai'],
-  ['/v1/models', 'openai'],
-  ['/healthz', 'isoloop'],
+const paths: readonly (readonly [path: string, face: RequestVariables['face'], method: 'GET' | 'POST'])[] = [
+  ['/api/chat', 'isoloop', 'POST'],
+  ['/api/chat/:id/messages', 'isoloop', 'GET'],
+  ['/api/chat/:id/branches', 'isoloop', 'GET'],
+  ['/api/run', 'isoloop', 'POST'],
+  ['/v1/chat/completions', 'openai', 'POST'],
+  ['/v1/models', 'openai', 'GET'],
+  ['/llm/v1/chat/completions', 'openai', 'POST'],
+  ['/llm/v1/models', 'openai', 'GET'],
+  ['/healthz', 'isoloop', 'GET'],
 ];
 
 function begin(face: RequestVariables['face']): MiddlewareHandler<EdgeEnv> {
@@ -76,7 +96,14 @@ function begin(face: RequestVariables['face']): MiddlewareHandler<EdgeEnv> {
     c.set('face', face);
     await next();
     c.header('x-request-id', requestId);
+    for (const [name, value] of securityHeaders) c.header(name, value);
+    if (!c.res.headers.has('cache-control')) c.header('cache-control', 'no-store');
   };
+}
+
+function wrongMethod(c: Context<EdgeEnv>, face: RequestVariables['face'], method: string): Response {
+  const error = new AgentError('NOT_FOUND', `${c.req.path} is not asked by ${c.req.method}, but by ${method}.`);
+  return errorResponse(error, { requestId: c.get('requestId'), face, status: 405, headers: { allow: method } });
 }
 
 function crossOrigin(origins: readonly string[]): MiddlewareHandler {

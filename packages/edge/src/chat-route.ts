@@ -1,14 +1,14 @@
 import { AgentError } from '@isoloop/core';
-import type { AgentStream, Memory, Msg } from '@isoloop/core';
+import type { Memory, Msg } from '@isoloop/core';
 import { createUiMessageEncoder, fromUiMessage } from '@isoloop/core/ai-sdk';
 import type { UiChunk } from '@isoloop/core/ai-sdk';
 import type { Context } from 'hono';
-import { logError } from './error-response.ts';
 import { awaitOpening, eventStream, eventStreamHeaders } from './event-stream.ts';
 import type { EdgeEnv, HandlerSettings, MemorySetup } from './handler-options.ts';
+import { keepTurn } from './keep-turn.ts';
 import { checkModel, invalidField, readJson, readMessages } from './request-body.ts';
 import type { RequestBody } from './request-body.ts';
-import { onDisconnect, waitUntil } from './request-context.ts';
+import { onDisconnect } from './request-context.ts';
 import { checkSession, echoHeader, echoOf, openMemory, rewind } from './session.ts';
 
 /**
@@ -79,21 +79,4 @@ async function takeTurn(memory: Memory, { regenerate, message }: Turn): Promise<
   }
   if (await rewind(memory, (_id, role) => role === 'user', false)) return undefined;
   throw new AgentError('INVALID_INPUT', 'There is no message whose answer could be given again.');
-}
-
-/** Lets the run end, also without its client; what it gives back is to be called when the client has gone. */
-function keepTurn(c: Context<EdgeEnv>, { result }: AgentStream, abort: () => void, afterMs: number): () => void {
-  let timer: ReturnType<typeof setTimeout> | null = null;
-  let ended = false;
-  const requestId = c.get('requestId');
-  const settled = result
-    .catch((error: unknown) => logError(error, requestId))
-    .finally(() => {
-      ended = true;
-      clearTimeout(timer);
-    });
-  waitUntil(c, settled);
-  return () => {
-    if (!ended) timer ??= setTimeout(abort, afterMs);
-  };
 }

@@ -1,6 +1,7 @@
 import { AgentError, toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { Decision, Msg, ReActAgent } from '@isoloop/core';
 import { fromOpenAiMessages } from '@isoloop/core/openai';
+import { checkDecisions } from './decisions.ts';
 import type { EdgeLimits } from './handler-options.ts';
 import { invalidField } from './request-body.ts';
 
@@ -61,9 +62,8 @@ export function withoutSystem(messages: readonly Msg[]): readonly Msg[] {
  * What is new in the posted messages, where the history is the server's: what stands behind the client's last assistant message. Either
  * results of external calls that the session waits for, or messages of the user; a system message counts in an empty session only.
  */
-export async function readTail(messages: readonly Msg[], { memory, tools, status }: ReActAgent): Promise<readonly Msg[] | readonly Decision[]> {
-  const history = await memory.read();
-  await memory.restore?.(status);
+export async function readTail(messages: readonly Msg[], agent: ReActAgent): Promise<readonly Msg[] | readonly Decision[]> {
+  const history = await agent.memory.read();
   const tail = messages
     .slice(messages.findLastIndex(({ role }) => role === 'assistant') + 1)
     .filter(({ role }) => !history.length || role !== 'system');
@@ -73,20 +73,13 @@ export async function readTail(messages: readonly Msg[], { memory, tools, status
   if (tail.some(({ role }) => role !== 'tool')) {
     throw invalidField('messages', 'must have either results of tools or messages of the user behind the last one of the assistant');
   }
-  const answered = new Set(history.flatMap(toolResultsOf).map(({ toolUseId }) => toolUseId));
-  const calls = new Map(history.flatMap(toolUsesOf).map(({ id, name }) => [id, name]));
-  return results.map(({ toolUseId, output }): Decision => {
-    const name = calls.get(toolUseId);
-    const own = name === undefined ? undefined : tools.find(name);
-    const kind = status.calls.get(toolUseId)?.pending?.kind ?? 'external';
-    // What runs here, or waits for somebody's approval, gets no result from a client.
-    if (name === undefined || answered.has(toolUseId) || typeof own === 'string' || own?.execute || kind !== 'external') {
-      throw new AgentError('INVALID_DECISION', `No call ${JSON.stringify(toolUseId)} waits for a result from its client.`, {
-        details: { param: 'messages' },
-      });
-    }
-    return { type: 'result', toolUseId, name, output };
+  const names = new Map(history.flatMap(toolUsesOf).map(({ id, name }) => [id, name]));
+  const decisions = results.map(({ toolUseId, output }): Decision => {
+    const name = names.get(toolUseId);
+    return { type: 'result', toolUseId, output, ...(name !== undefined && { name }) };
   });
+  await checkDecisions(agent, decisions);
+  return decisions;
 }
 
 function checkCallId(id: string, index: number): void {

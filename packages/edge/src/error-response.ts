@@ -72,16 +72,25 @@ const neutralMessages: { readonly [K in AgentErrorCode]?: string } = {
   WORKER_TERMINATED: 'The agent is gone.',
 };
 
+export interface ErrorResponseOptions extends Pick<RequestVariables, 'requestId' | 'face'> {
+  /** Where it is not the code's own. */
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 /** A failed request's answer. */
-export function errorResponse(thrown: unknown, { requestId, face }: Pick<RequestVariables, 'requestId' | 'face'>): Response {
+export function errorResponse(thrown: unknown, { requestId, face, headers, status: given }: ErrorResponseOptions): Response {
   const error = publicError(AgentError.from(thrown).toJSON());
-  const status = statusOf[error.code];
+  const status = given ?? statusOf[error.code];
   const retryAfterMs = error.details?.['retryAfterMs'];
   return Response.json(face === 'openai' ? openAiBody(error, status) : isoloopBody(error, requestId), {
     status,
     headers: {
       'x-request-id': requestId,
       'cache-control': 'no-store',
+      // OpenAI's clients try a 409 again, which here would say the same.
+      ...(face === 'openai' && status === 409 && { 'x-should-retry': 'false' }),
+      ...headers,
       ...(typeof retryAfterMs === 'number' ? { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) } : {}),
     },
   });

@@ -1,5 +1,7 @@
 import type { Awaitable, Memory, ReActAgent } from '@isoloop/core';
 import type { Hono } from 'hono';
+import type { LlmOptions } from './llm-options.ts';
+import type { RateLimiter } from './rate-limit.ts';
 import type { SchemaChecker } from './response-format.ts';
 
 /** Whose conversation it is. */
@@ -55,6 +57,10 @@ export interface AgentHandlerOptions<Env extends object = object> {
   /** Checks answers of `/v1` by the JSON Schema a client asks for: `jsonSchema` of `@isoloop/core/json-schema`. Default: only that they are JSON. */
   readonly jsonSchema?: SchemaChecker;
   readonly limits?: Partial<EdgeLimits>;
+  /** The limiter that counts each user's requests. Default: the rate limit bound as `RATE_LIMITER`, where there is one. */
+  readonly rateLimit?: (env: Env) => RateLimiter | undefined;
+  /** The model proxy at `/llm/v1`; default: there is none. */
+  readonly llm?: LlmOptions<Env>;
 }
 
 export interface EdgeLimits {

@@ -12,11 +12,15 @@ export async function readJson(request: Request, maxBytes: number): Promise<Requ
     throw new AgentError('INVALID_INPUT', 'The body must be JSON, with `content-type: application/json`.');
   }
   const text = await readText(request, maxBytes);
+  // Parsing stands any depth; what walks the value after it does not.
+  if (isDeeper(text, maxDepth)) throw new AgentError('INVALID_INPUT', `The body is nested deeper than ${maxDepth} levels.`);
   const body = parse(text);
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new AgentError('INVALID_INPUT', 'The body must be a JSON object.');
   return body as RequestBody;
 }
+
+const maxDepth = 64;
 
 /** An `INVALID_INPUT` that names the field it is about. */
 export function invalidField(param: string, problem: string): AgentError {
@@ -58,6 +62,20 @@ async function readText(request: Request, maxBytes: number): Promise<string> {
     if (cause === tooLarge) throw cause;
     throw new AgentError('INVALID_INPUT', 'The body could not be read as UTF-8.', { cause });
   }
+}
+
+/** Whether lists and objects stand in each other deeper than that; brackets in texts count for nothing. */
+function isDeeper(text: string, max: number): boolean {
+  let depth = 0;
+  let isText = false;
+  for (const [token] of text.matchAll(/\\.|["[\]{}]/gs)) {
+    if (token === '"') isText = !isText;
+    else if (isText) continue;
+    else if (token === '[' || token === '{') depth += 1;
+    else if (token === ']' || token === '}') depth -= 1;
+    if (depth > max) return true;
+  }
+  return false;
 }
 
 function parse(text: string): unknown {

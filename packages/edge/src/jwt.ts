@@ -1,0 +1,73 @@
+import { AgentError } from '@isoloop/core';
+import { createRemoteJWKSet, customFetch, errors, jwtVerify } from 'jose';
+import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose';
+import { readBearer } from './bearer-token.ts';
+import type { Caller } from './handler-options.ts';
+
+export type JwtOptions<Env extends object = object> = JwtClaims & (JwtByKeySet | JwtBySecret<Env>);
+
+interface JwtClaims {
+  /** Who has to have made the token (`iss`). */
+  readonly issuer: string;
+  /** Whom it has to be for (`aud`). */
+  readonly audience: string;
+  /** The user in its claims; `null`: nobody. Default: `sub`. */
+  readonly user?: (claims: JWTPayload) => string | null;
+  /** Seconds by which clocks may differ; default 5. */
+  readonly clockTolerance?: number;
+}
+
+interface JwtByKeySet {
+  /** The issuer's public keys: its JWKS document, fetched when it is needed and kept. */
+  readonly jwksUrl: string;
+  /** Default `RS256`, `PS256`, `ES256` and `EdDSA`. */
+  readonly algorithms?: readonly string[];
+  /** Default: the global `fetch`. */
+  readonly fetch?: typeof fetch;
+}
+
+interface JwtBySecret<Env> {
+  /** A secret of 32 bytes or more that the issuer signs with (HS256), from the Worker's bindings. */
+  readonly secret: (env: Env) => string;
+}
+
+/**
+ * For `authorize`: callers by a JSON Web Token in `Authorization: Bearer …`, checked by jose: signature, issuer, audience and expiry, which it
+ * must have. A token that does not pass is nobody's. Throws `CONFIGURATION`.
+ *
+ * @example
+ * authorize: jwt({ jwksUrl: 'https://login.example.com/.well-known/jwks.json', issuer: 'https://login.example.com/', audience: 'chat' })
+ */
+export function jwt<Env extends object = object>(options: JwtOptions<Env>): (request: Request, env: Env) => Promise<Caller | null> {
+  const { issuer, audience, user = ({ sub }) => sub ?? null, clockTolerance = 5 } = options;
+  if (!issuer || !audience) throw new AgentError('CONFIGURATION', 'jwt() needs the `issuer` and the `audience` of its tokens.');
+  const checks: JWTVerifyOptions = { issuer, audience, clockTolerance, requiredClaims: ['exp'] };
+  let keys: JWTVerifyGetKey | undefined;
+
+  const verify = async (token: string, env: Env): Promise<JWTPayload> => {
+    if ('secret' in options) {
+      const key = new TextEncoder().encode(options.secret(env) ?? '');
+      if (key.length < 32) throw new AgentError('CONFIGURATION', 'jwt(): the secret is not set, or has less than 32 bytes.');
+      return (await jwtVerify(token, key, { ...checks, algorithms: ['HS256'] })).payload;
+    }
+    const { jwksUrl, algorithms = ['RS256', 'PS256', 'ES256', 'EdDSA'], fetch: send } = options;
+    // One that is signed with a public key as if it were a secret must not pass.
+    if (algorithms.some((name) => /^(HS|none)/i.test(name))) {
+      throw new AgentError('CONFIGURATION', 'jwt(): with `jwksUrl` the algorithms are those of public keys.');
+    }
+    keys ??= createRemoteJWKSet(new URL(jwksUrl), send && { [customFetch]: send });
+    return (await jwtVerify(token, keys, { ...checks, algorithms: [...algorithms] })).payload;
+  };
+
+  return async (request, env) => {
+    const token = readBearer(request);
+    if (token === undefined) return null;
+    try {
+      const name: unknown = user(await verify(token, env));
+      return typeof name === 'string' && name ? { user: name } : null;
+    } catch (error) {
+      if (error instanceof errors.JOSEError && !(error instanceof errors.JWKSTimeout)) return null;
+      throw error;
+    }
+  };
+}

@@ -1,0 +1,88 @@
+/**
+ * Why a host is none of the public internet; nothing for one that may be. Takes a `URL`'s `hostname`: the URL parser has written IPv4 addresses
+ * in octal, hexadecimal or as one number in the usual way by then. A name is judged by itself: what it resolves to is not known here.
+ */
+export function privateReason(hostname: string): string | undefined {
+  const host = hostname.toLowerCase().replace(/\.$/, '');
+  if (host.startsWith('[')) return privateIpv6(host.slice(1, -1));
+  const octets = /^(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(host);
+  if (octets) return privateIpv4(octets.slice(1).map(Number));
+  if (!host.includes('.')) return 'a name without a domain';
+  const ending = privateEndings.find((name) => host.endsWith(name));
+  if (ending) return `a name in "${ending}"`;
+  // Such names resolve to the address that stands in them.
+  const embedded = /(?:^|[.-])(\d{1,3})[.-](\d{1,3})[.-](\d{1,3})[.-](\d{1,3})(?:[.-]|$)/.exec(host);
+  return embedded ? privateIpv4(embedded.slice(1).map(Number)) : undefined;
+}
+
+const privateEndings: readonly string[] = [
+  '.localhost',
+  '.local',
+  '.internal',
+  '.intranet',
+  '.private',
+  '.corp',
+  '.home',
+  '.lan',
+  '.home.arpa',
+  '.in-addr.arpa',
+  '.ip6.arpa',
+  '.onion',
+  '.test',
+  '.invalid',
+  '.localtest.me',
+  '.lvh.me',
+];
+
+type Range = readonly [first: number, bits: number, what: string];
+
+/** IANA's special-purpose registry, as far as it is not globally reachable. */
+const ipv4Ranges: readonly Range[] = (
+  [
+    ['0.0.0.0', 8, 'this network'],
+    ['10.0.0.0', 8, 'a private network'],
+    ['100.64.0.0', 10, 'a carrier network'],
+    ['127.0.0.0', 8, 'this machine'],
+    ['169.254.0.0', 16, 'link-local, or a metadata service'],
+    ['172.16.0.0', 12, 'a private network'],
+    ['192.0.0.0', 24, 'a protocol assignment'],
+    ['192.0.2.0', 24, 'documentation'],
+    ['192.88.99.0', 24, 'a relay'],
+    ['192.168.0.0', 16, 'a private network'],
+    ['198.18.0.0', 15, 'benchmarking'],
+    ['198.51.100.0', 24, 'documentation'],
+    ['203.0.113.0', 24, 'documentation'],
+    ['168.63.129.16', 32, 'a metadata service'],
+    ['100.100.100.200', 32, 'a metadata service'],
+    ['224.0.0.0', 3, 'multicast or reserved'],
+  ] as const
+).map(([address, bits, what]) => [toNumber(address.split('.').map(Number)), bits, what]);
+
+function toNumber(octets: readonly number[]): number {
+  return octets.reduce((sum, octet) => sum * 256 + octet, 0);
+}
+
+function privateIpv4(octets: readonly number[]): string | undefined {
+  const address = toNumber(octets);
+  return ipv4Ranges.find(([first, bits]) => Math.floor(address / 2 ** (32 - bits)) === Math.floor(first / 2 ** (32 - bits)))?.[2];
+}
+
+/** As the URL parser writes them: no zone, no dotted quad. Only global unicast, `2000::/3`, can be public. */
+function privateIpv6(text: string): string | undefined {
+  const [left = '', right] = text.split('::');
+  const words = (part: string): number[] => (part ? part.split(':').map((word) => Number.parseInt(word, 16)) : []);
+  const head = words(left);
+  const tail = right === undefined ? [] : words(right);
+  const all = [...head, ...Array.from({ length: 8 - head.length - tail.length }, () => 0), ...tail];
+  const [a = 0, b = 0, c = 0] = all;
+  const ipv4At = (index: number): readonly number[] => all.slice(index, index + 2).flatMap((word) => [word >> 8, word & 255]);
+  const zeros = all.slice(0, 5).every((word) => word === 0);
+  // Addresses that carry an IPv4 one: mapped, compatible, translated (RFC 6052, and 6 to 4) are judged by it.
+  if (zeros && (all[5] === 0xffff || all[5] === 0)) return privateIpv4(ipv4At(6)) ?? (all[5] === 0 ? 'an old form of IPv4' : undefined);
+  if (a === 0x64 && b === 0xff9b) return c === 0 ? privateIpv4(ipv4At(6)) : 'a private network';
+  if (a === 0x2002) return privateIpv4(ipv4At(1));
+  if (a >> 13 !== 1) return 'no global address';
+  if (a === 0x2001 && (b < 0x200 || b === 0xdb8)) return 'a protocol assignment or documentation';
+  if (a === 0x3fff && b < 0x1000) return 'documentation';
+  return undefined;
+}

@@ -1,0 +1,74 @@
+import { AgentError } from '@isoloop/core';
+import { privateReason } from './public-address.ts';
+
+export interface PublicFetchOptions {
+  /** What asks; default: the global `fetch`. */
+  readonly fetch?: typeof fetch;
+  /** Hosts that may be asked at all, `example.com` or `*.example.com`; default: every public one. */
+  readonly hosts?: readonly string[];
+  /** Whether `http:` may be asked, too; default false. */
+  readonly http?: boolean;
+  /** Redirects that are followed, each checked like the first address; default 5. */
+  readonly redirects?: number;
+}
+
+/** Headers that say who asks: another origin is not told. */
+const credentials = ['authorization', 'cookie', 'proxy-authorization'];
+
+/**
+ * A `fetch` for addresses that a model or a user has made up: for tools, and as `fetch` of `mcpTools()`. It asks public hosts only, by the
+ * usual ports, and follows redirects itself, with each hop checked. Rejects with `INVALID_INPUT`, before anything is sent, for private,
+ * loopback, link-local and metadata addresses in all their spellings, and for addresses with a user name in them. A public name that resolves
+ * to a private address is not seen: Workers resolves names outside every private network, elsewhere let the network forbid it.
+ */
+export function publicFetch(options: PublicFetchOptions = {}): typeof fetch {
+  const { fetch: given, redirects = 5 } = options;
+  return async (input: RequestInfo | URL, init?: RequestInit) => {
+    let request = new Request(input as RequestInfo, { ...init, redirect: 'manual' });
+    const mode = init?.redirect ?? (input instanceof Request ? input.redirect : 'follow');
+    for (let hop = 0; ; hop++) {
+      const url = checkAddress(request.url, options);
+      // A body that is a stream can be sent but once: kept for a redirect that sends it again.
+      const again = request.body && mode === 'follow' ? request.clone() : request;
+      const response = await (given ?? fetch)(request);
+      const location = response.headers.get('location');
+      if (response.status < 301 || response.status > 308 || response.status === 304 || location === null || mode === 'manual') {
+        if (again !== request) await again.body?.cancel();
+        return response;
+      }
+      await response.body?.cancel();
+      if (mode === 'error' || hop >= redirects) throw refused(url, mode === 'error' ? 'redirects' : `redirects more than ${redirects} times`);
+      if (!URL.canParse(location, url)) throw refused(url, 'redirects to what is no address');
+      request = redirected(again, response.status, new URL(location, url));
+    }
+  };
+}
+
+function checkAddress(address: string, { hosts, http = false }: PublicFetchOptions): URL {
+  const url = new URL(address);
+  if (url.protocol !== 'https:' && !(http && url.protocol === 'http:')) throw refused(url, 'is none of https');
+  if (url.username || url.password) throw refused(url, 'has a user name in it');
+  if (url.port && url.port !== '443' && url.port !== '80' && url.port !== '8443' && url.port !== '8080') throw refused(url, 'has an unusual port');
+  const reason = privateReason(url.hostname);
+  if (reason !== undefined) throw refused(url, `is not public: ${reason}`);
+  if (hosts && !hosts.some((host) => isHost(url.hostname, host))) throw refused(url, 'is of a host that is not on the list');
+  return url;
+}
+
+function isHost(name: string, pattern: string): boolean {
+  return pattern.startsWith('*.') ? name.endsWith(pattern.slice(1)) : name === pattern;
+}
+
+/** The request to the next hop, as browsers make it. */
+function redirected(request: Request, status: number, url: URL): Request {
+  const headers = new Headers(request.headers);
+  if (new URL(request.url).origin !== url.origin) for (const name of credentials) headers.delete(name);
+  const becomesGet = (status === 303 && !/^(GET|HEAD)$/.test(request.method)) || (status < 303 && request.method === 'POST');
+  if (!becomesGet) return new Request(url, new Request(request, { headers }));
+  for (const name of ['content-type', 'content-length', 'content-encoding']) headers.delete(name);
+  return new Request(url, { method: 'GET', headers, redirect: 'manual', signal: request.signal });
+}
+
+function refused({ protocol, host }: URL, problem: string): AgentError {
+  return new AgentError('INVALID_INPUT', `The address ${protocol}//${host} ${problem}.`);
+}

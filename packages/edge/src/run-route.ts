@@ -1,0 +1,98 @@
+import { AgentError, userMessage } from '@isoloop/core';
+import type { AgentEvent, AgentInput, Decision, EventBatch } from '@isoloop/core';
+import { fromUiMessage, toTimelineEvent } from '@isoloop/core/ai-sdk';
+import type { Context } from 'hono';
+import { keepTurn } from './keep-turn.ts';
+import { checkDecisions } from './decisions.ts';
+import { awaitOpening, eventStream, eventStreamHeaders } from './event-stream.ts';
+import type { EdgeEnv, EdgeLimits, HandlerSettings } from './handler-options.ts';
+import { checkModel, invalidField, readJson } from './request-body.ts';
+import type { RequestBody } from './request-body.ts';
+import { onDisconnect } from './request-context.ts';
+import { checkSession, openMemory } from './session.ts';
+
+/**
+ * `POST /api/run`: a turn as the agent's own events, for clients without AI SDK. `{ id, model?, input }` asks, with a text or a UI
+ * message; `{ id, decisions }` decides about calls that wait; `{ id }` alone goes on from the log. The events have no prompts in them.
+ */
+export async function runRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
+  const { limits, models } = settings;
+  const body = await readJson(c.req.raw, limits.bodyBytes);
+  const session = checkSession(body['id']);
+  const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
+  const input = readInput(body, limits);
+  const setup = { env: c.env, session, user: c.get('user') };
+  const memory = await openMemory(settings, setup);
+  const agent = await settings.agent({ ...setup, memory, model });
+  if (Array.isArray(input)) await checkDecisions(agent, input as readonly Decision[]);
+
+  const controller = new AbortController();
+  const stream = agent.stream(input, { detached: true, signal: controller.signal });
+  const leave = keepTurn(c, stream, () => controller.abort(), limits.afterDisconnectMs);
+  onDisconnect(c, leave);
+  const batches = await awaitOpening(stream.batches()[Symbol.asyncIterator]());
+  return new Response(eventStream({ batches, encode: toPublic, keepAliveMs: limits.keepAliveMs, onCancel: leave }), {
+    headers: eventStreamHeaders,
+  });
+}
+
+function readInput({ input, decisions }: RequestBody, limits: EdgeLimits): AgentInput | undefined {
+  if (input !== undefined && decisions !== undefined) throw invalidField('decisions', 'cannot stand beside `input`');
+  if (decisions !== undefined) return readDecisions(decisions, limits);
+  if (input === undefined) return undefined;
+  if (typeof input !== 'string') return fromUiMessage(input);
+  if (!input.trim()) throw invalidField('input', 'must not be empty');
+  return userMessage(input);
+}
+
+function readDecisions(given: unknown, { messages, toolResultChars }: EdgeLimits): readonly Decision[] {
+  if (!Array.isArray(given) || !given.length) throw invalidField('decisions', 'must be a list of decisions');
+  if (given.length > messages) throw new AgentError('PAYLOAD_TOO_LARGE', `The request has more than ${messages} decisions.`);
+  return given.map((item: unknown, index) => {
+    const param = `decisions[${index}]`;
+    const { type, toolUseId, reason, output, state } = Object(item) as Readonly<Record<string, unknown>>;
+    if (typeof toolUseId !== 'string' || !toolUseId) throw invalidField(`${param}.toolUseId`, 'must be the id of a tool call');
+    switch (type) {
+      case 'approve':
+        return { type, toolUseId };
+      case 'reject':
+        if (reason !== undefined && typeof reason !== 'string') throw invalidField(`${param}.reason`, 'must be a text');
+        return { type, toolUseId, ...(reason !== undefined && { reason }) };
+      case 'result':
+        if (typeof output !== 'string') throw invalidField(`${param}.output`, 'must be a text');
+        if (state !== undefined && state !== 'success' && state !== 'error')
+          throw invalidField(`${param}.state`, 'must be "success" or "error"');
+        if (output.length > toolResultChars) {
+          throw new AgentError('PAYLOAD_TOO_LARGE', `${param} is longer than ${toolResultChars} characters.`, { details: { param } });
+        }
+        return { type, toolUseId, output, ...(state !== undefined && { state }) };
+      default:
+        throw invalidField(`${param}.type`, 'must be "approve", "reject" or "result"');
+    }
+  });
+}
+
+/** Events as a client may see them: what the model was asked with stays here. */
+function toPublic(batch: EventBatch): readonly object[] {
+  return batch.map((event) => ({ ...(toTimelineEvent(event) ?? event), ...more(event) }));
+}
+
+/** What a timeline leaves out and a client needs to show the turn. */
+function more(event: AgentEvent): object {
+  switch (event.type) {
+    case 'pre-acting':
+      return { input: event.toolUse.input };
+    case 'post-acting':
+      return { output: event.result.output };
+    case 'post-call':
+      return { message: event.message };
+    case 'suspended':
+      return { pending: event.pending };
+    case 'run-end': {
+      const { text, pending, output } = event.result;
+      return { text, pending, ...(output !== undefined && { output }) };
+    }
+    default:
+      return {};
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * Replies of Workers AI as chat-completion chunks. Its own format has `{ response, tool_calls, usage }` in each event, or in the whole of a
+ * reply that does not stream; what has `choices` is passed on as it is.
+ */
+export function toChunks(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  const decoder = new TextDecoder();
+  const encoder = new TextEncoder();
+  const state: State = { calls: 0 };
+  let rest = '';
+  let isStream = false;
+  const take = (line: string): string => {
+    const data = /^data: ?(.*)$/.exec(line.trimEnd())?.[1];
+    if (data === undefined) return '';
+    isStream = true;
+    return `data: ${data.startsWith('[DONE]') ? data : toChunk(data, state)}\n\n`;
+  };
+  return body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(bytes, controller) {
+        rest += decoder.decode(bytes, { stream: true });
+        const end = rest.lastIndexOf('\n') + 1;
+        if (!end || (!isStream && /^\s*\{/.test(rest))) return;
+        const text = rest.slice(0, end).split('\n').map(take).join('');
+        rest = rest.slice(end);
+        if (text) controller.enqueue(encoder.encode(text));
+      },
+      flush(controller) {
+        rest += decoder.decode();
+        if (isStream || !/^\s*\{/.test(rest)) controller.enqueue(encoder.encode(rest.trim() && (take(rest) || rest)));
+        else controller.enqueue(encoder.encode(`data: ${toChunk(rest, state)}\n\ndata: [DONE]\n\n`));
+      },
+    }),
+  );
+}
+
+interface State {
+  /** Calls so far: those of its own format have no index. */
+  calls: number;
+}
+
+interface OwnChunk {
+  readonly response?: unknown;
+  readonly tool_calls?: readonly (OwnCall | null)[] | null;
+  readonly usage?: object | null;
+  readonly finish_reason?: string | null;
+}
+
+interface OwnCall {
+  readonly id?: string | null;
+  readonly index?: number | null;
+  readonly name?: string | null;
+  readonly arguments?: unknown;
+  readonly function?: { readonly name?: string | null; readonly arguments?: unknown } | null;
+}
+
+/** What is no such chunk stays as it is: the reader tells what is wrong with it. */
+function toChunk(data: string, state: State): string {
+  let chunk: OwnChunk & { readonly choices?: unknown; readonly result?: unknown };
+  try {
+    chunk = Object(JSON.parse(data));
+  } catch {
+    return data;
+  }
+  // The REST API's envelope, which raw responses may have.
+  if (chunk.result && !('response' in chunk) && !('choices' in chunk)) chunk = Object(chunk.result);
+  if ('choices' in chunk) return JSON.stringify(chunk);
+  if (!('response' in chunk) && !('tool_calls' in chunk) && !('usage' in chunk)) return data;
+  const { response, tool_calls: calls, usage, finish_reason: finish } = chunk;
+  const tools = (calls ?? []).flatMap((call) => (call ? toCall(call, state) : []));
+  const delta = { ...(response != null && response !== '' && { content: textOf(response) }), ...(tools.length && { tool_calls: tools }) };
+  const choice = { index: 0, delta, finish_reason: finish ?? null };
+  return JSON.stringify({ choices: [choice], ...(usage && { usage }) });
+}
+
+/** A structured answer comes as a value. */
+function textOf(response: unknown): string {
+  return typeof response === 'string' ? response : JSON.stringify(response);
+}
+
+function toCall(call: OwnCall, state: State): readonly object[] {
+  const name = call.function?.name ?? call.name;
+  const given = call.function?.arguments ?? call.arguments;
+  // A fragment of nothing ends a call.
+  if (!name && !call.id && (given == null || given === '')) return [];
+  if (name) state.calls += 1;
+  const text = given == null ? '' : typeof given === 'string' ? given : JSON.stringify(given);
+  const index = call.index ?? Math.max(0, state.calls - 1);
+  return [{ index, ...(name && { id: call.id ?? `call_${crypto.randomUUID()}` }), function: { ...(name && { name }), arguments: text } }];
+}
