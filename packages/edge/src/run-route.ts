@@ -30,7 +30,7 @@ export async function runRoute(c: Context<EdgeEnv>, settings: HandlerSettings): 
   const stream = agent.stream(input, { detached: true, signal: controller.signal });
   const leave = keepTurn(c, stream, () => controller.abort(), limits.afterDisconnectMs);
   onDisconnect(c, leave);
-  const batches = await awaitOpening(stream.batches()[Symbol.asyncIterator]());
+  const batches = await awaitOpening(stream.batches()[Symbol.asyncIterator](), hasBegun);
   return new Response(eventStream({ batches, encode: toPublic, keepAliveMs: limits.keepAliveMs, onCancel: leave }), {
     headers: eventStreamHeaders,
   });
@@ -70,6 +70,11 @@ function readDecisions(given: unknown, { messages, toolResultChars }: EdgeLimits
         throw invalidField(`${param}.type`, 'must be "approve", "reject" or "result"');
     }
   });
+}
+
+/** Whether the input was taken: until then a refusal can be told by the response's status. */
+function hasBegun(batch: EventBatch): boolean {
+  return batch.some(({ type }) => !/^(run-start|pre-call|error|run-end)$/.test(type));
 }
 
 /** Events as a client may see them: what the model was asked with stays here. */
