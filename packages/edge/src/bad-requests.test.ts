@@ -140,7 +140,9 @@ const rows: readonly Row[] = [
       ['a call of null', { messages: [user, { role: 'assistant', tool_calls: [null] }] }],
       [
         'an approved call',
-        { messages: [user, { role: 'assistant', tool_calls: [{ id: 'c', type: 'function', function: { name: 'pay', arguments: '{}' } }] }] },
+        {
+          messages: [user, { role: 'assistant', tool_calls: [{ id: 'c', type: 'function', function: { name: 'pay', arguments: '{}' } }] }],
+        },
       ],
     ] as const
   ).map(([what, more]): Row => [`/v1: ${what}`, '/v1/chat/completions', v1(more), 400, 'INVALID_INPUT']),
@@ -148,13 +150,33 @@ const rows: readonly Row[] = [
   ['/v1: content of a number', '/v1/chat/completions', part(1), 400, 'INVALID_INPUT'],
   ['/v1: a part of null', '/v1/chat/completions', part([null]), 400, 'INVALID_INPUT'],
   ['/v1: a part of no kind', '/v1/chat/completions', part([{ type: 'hologram' }]), 400, 'INVALID_INPUT'],
-  ['/v1: a local image', '/v1/chat/completions', part([{ type: 'image_url', image_url: { url: 'file:///etc/passwd' } }]), 400, 'INVALID_INPUT'],
-  ['/v1: a result to a session that is new', '/v1/chat/completions', v1({ messages: [toolMessage({})] }), 400, 'INVALID_DECISION', {
-    'x-isoloop-session': 'fresh',
-  }],
-  ['/v1: nothing new to a session', '/v1/chat/completions', v1({ messages: [user, { role: 'assistant', content: 'x' }] }), 400, 'INVALID_INPUT', {
-    'x-isoloop-session': 'fresh',
-  }],
+  [
+    '/v1: a local image',
+    '/v1/chat/completions',
+    part([{ type: 'image_url', image_url: { url: 'file:///etc/passwd' } }]),
+    400,
+    'INVALID_INPUT',
+  ],
+  [
+    '/v1: a result to a session that is new',
+    '/v1/chat/completions',
+    v1({ messages: [toolMessage({})] }),
+    400,
+    'INVALID_DECISION',
+    {
+      'x-isoloop-session': 'fresh',
+    },
+  ],
+  [
+    '/v1: nothing new to a session',
+    '/v1/chat/completions',
+    v1({ messages: [user, { role: 'assistant', content: 'x' }] }),
+    400,
+    'INVALID_INPUT',
+    {
+      'x-isoloop-session': 'fresh',
+    },
+  ],
 
   // The proxy.
   ['/llm: a model that is not here', '/llm/v1/chat/completions', v1(), 404, 'NOT_FOUND'],
@@ -166,9 +188,13 @@ const rows: readonly Row[] = [
 ];
 
 function target(): TestEndpoint {
-  return testEndpoint(['Never said.'], { tools: [pay] }, {
-    llm: { models: ['small'], upstream: () => ({ fetch: () => Promise.reject(new Error('asked')) }) },
-  });
+  return testEndpoint(
+    ['Never said.'],
+    { tools: [pay] },
+    {
+      llm: { models: ['small'], upstream: () => ({ fetch: () => Promise.reject(new Error('asked')) }) },
+    },
+  );
 }
 
 async function checkRefusal(response: Response, path: string, status: number, code: string): Promise<void> {
@@ -177,7 +203,9 @@ async function checkRefusal(response: Response, path: string, status: number, co
   const { error } = JSON.parse(text) as { readonly error: Readonly<Record<string, unknown>> };
   expect([response.status, error['code']]).toEqual([status, code]);
   expect(typeof error['message']).toBe('string');
-  expect(Object.keys(error).toSorted()).toEqual(/v1\//.test(path) ? ['code', 'message', 'param', 'type'] : ['code', 'message', 'requestId']);
+  expect(Object.keys(error).toSorted()).toEqual(
+    /v1\//.test(path) ? ['code', 'message', 'param', 'type'] : ['code', 'message', 'requestId'],
+  );
   expect(response.headers.get('x-request-id')).toMatch(/^[\w-]{36}$/);
   expect(response.headers.get('x-content-type-options')).toBe('nosniff');
   expect(text).not.toMatch(/\.ts:|node_modules|\\n\s+at /);
@@ -185,7 +213,7 @@ async function checkRefusal(response: Response, path: string, status: number, co
 
 test('there are enough of them', () => expect(rows.length).toBeGreaterThan(60));
 
-test.each(rows)('refused, and nothing asked or stored: %s', async (_what, path, body, status, code, headers = {}) => {
+test.each<Row>(rows)('refused, and nothing asked or stored: %s', async (...[, path, body, status, code, headers = {}]: Row) => {
   const endpoint = target();
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const before = (await bindings.CHAT_KV.list()).keys.length;
@@ -199,6 +227,7 @@ test.each(rows)('refused, and nothing asked or stored: %s', async (_what, path, 
 });
 
 test('what is no UTF-8 is refused everywhere', async () => {
+  expect.hasAssertions();
   const headers = { authorization: 'Bearer ann', 'content-type': 'application/json' };
   for (const path of ['/api/chat', '/api/run', '/v1/chat/completions', '/llm/v1/chat/completions']) {
     const body = new Uint8Array([...new TextEncoder().encode('{"id":"'), 0xc3, 0x28, ...new TextEncoder().encode('"}')]);

@@ -83,7 +83,8 @@ export async function readTail(messages: readonly Msg[], agent: ReActAgent): Pro
 }
 
 function checkCallId(id: string, index: number): void {
-  if (!/^[!-~]{1,256}$/.test(id)) throw invalidField(`messages[${index}]`, 'has an id of a tool call that is not 1 to 256 visible characters');
+  if (!/^[!-~]{1,256}$/.test(id))
+    throw invalidField(`messages[${index}]`, 'has an id of a tool call that is not 1 to 256 visible characters');
 }
 
 function list(ids: Iterable<string>): string {

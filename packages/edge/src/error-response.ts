@@ -120,7 +120,7 @@ function isoloopBody({ code, message }: AgentErrorData, requestId: string): obje
 }
 
 function openAiBody({ code, message, details }: AgentErrorData, status: number): object {
-  return { error: { message, type: openAiType(status), code, param: details?.['param'] ?? null } };
+  return { error: { message, type: openAiType(status), code, param: (status < 500 && details?.['param']) || null } };
 }
 
 function openAiType(status: number): string {

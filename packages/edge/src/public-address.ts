@@ -8,7 +8,7 @@ export function privateReason(hostname: string): string | undefined {
   const octets = /^(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(host);
   if (octets) return privateIpv4(octets.slice(1).map(Number));
   if (!host.includes('.')) return 'a name without a domain';
-  const ending = privateEndings.find((name) => host.endsWith(name));
+  const ending = privateEndings.find((name) => `.${host}`.endsWith(name));
   if (ending) return `a name in "${ending}"`;
   // Such names resolve to the address that stands in them.
   const embedded = /(?:^|[.-])(\d{1,3})[.-](\d{1,3})[.-](\d{1,3})[.-](\d{1,3})(?:[.-]|$)/.exec(host);

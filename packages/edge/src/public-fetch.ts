@@ -37,7 +37,8 @@ export function publicFetch(options: PublicFetchOptions = {}): typeof fetch {
         return response;
       }
       await response.body?.cancel();
-      if (mode === 'error' || hop >= redirects) throw refused(url, mode === 'error' ? 'redirects' : `redirects more than ${redirects} times`);
+      if (mode === 'error' || hop >= redirects)
+        throw refused(url, mode === 'error' ? 'redirects' : `redirects more than ${redirects} times`);
       if (!URL.canParse(location, url)) throw refused(url, 'redirects to what is no address');
       request = redirected(again, response.status, new URL(location, url));
     }
@@ -48,7 +49,8 @@ function checkAddress(address: string, { hosts, http = false }: PublicFetchOptio
   const url = new URL(address);
   if (url.protocol !== 'https:' && !(http && url.protocol === 'http:')) throw refused(url, 'is none of https');
   if (url.username || url.password) throw refused(url, 'has a user name in it');
-  if (url.port && url.port !== '443' && url.port !== '80' && url.port !== '8443' && url.port !== '8080') throw refused(url, 'has an unusual port');
+  if (url.port && url.port !== '443' && url.port !== '80' && url.port !== '8443' && url.port !== '8080')
+    throw refused(url, 'has an unusual port');
   const reason = privateReason(url.hostname);
   if (reason !== undefined) throw refused(url, `is not public: ${reason}`);
   if (hosts && !hosts.some((host) => isHost(url.hostname, host))) throw refused(url, 'is of a host that is not on the list');

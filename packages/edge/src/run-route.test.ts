@@ -65,7 +65,10 @@ test('a call that waits is approved, once, by its own user', async () => {
   expect(events.at(-1)).toMatchObject({ reason: 'suspended', pending: [{ toolUseId: 'c1', name: 'pay', kind: 'approval' }] });
   const approve = { id, decisions: [{ type: 'approve', toolUseId: 'c1' }] };
   expect(await refusalOf(target, approve, 'bob')).toEqual([400, 'INVALID_DECISION']);
-  expect(await refusalOf(target, { id, decisions: [{ type: 'result', toolUseId: 'c1', output: 'paid' }] })).toEqual([400, 'INVALID_DECISION']);
+  expect(await refusalOf(target, { id, decisions: [{ type: 'result', toolUseId: 'c1', output: 'paid' }] })).toEqual([
+    400,
+    'INVALID_DECISION',
+  ]);
   expect(await refusalOf(target, { id, decisions: [{ type: 'approve', toolUseId: 'c2' }] })).toEqual([400, 'INVALID_DECISION']);
   expect(await refusalOf(target, { id, input: 'Approved!' })).toEqual([409, 'PENDING_TOOL_CALLS']);
   expect(ran).toEqual([]);

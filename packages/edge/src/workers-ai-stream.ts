@@ -12,7 +12,7 @@ export function toChunks(body: ReadableStream<Uint8Array>): ReadableStream<Uint8
     const data = /^data: ?(.*)$/.exec(line.trimEnd())?.[1];
     if (data === undefined) return '';
     isStream = true;
-    return `data: ${data.startsWith('[DONE]') ? data : toChunk(data, state)}\n\n`;
+    return `data: ${data.startsWith('[DONE]') ? data : (toChunk(data, state) ?? data)}\n\n`;
   };
   return body.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
@@ -26,8 +26,9 @@ export function toChunks(body: ReadableStream<Uint8Array>): ReadableStream<Uint8
       },
       flush(controller) {
         rest += decoder.decode();
-        if (isStream || !/^\s*\{/.test(rest)) controller.enqueue(encoder.encode(rest.trim() && (take(rest) || rest)));
-        else controller.enqueue(encoder.encode(`data: ${toChunk(rest, state)}\n\ndata: [DONE]\n\n`));
+        const whole = isStream ? undefined : toChunk(rest, state);
+        const text = whole === undefined ? take(rest) || rest.trim() : `data: ${whole}\n\ndata: [DONE]\n\n`;
+        if (text) controller.enqueue(encoder.encode(text));
       },
     }),
   );
@@ -53,18 +54,18 @@ interface OwnCall {
   readonly function?: { readonly name?: string | null; readonly arguments?: unknown } | null;
 }
 
-/** What is no such chunk stays as it is: the reader tells what is wrong with it. */
-function toChunk(data: string, state: State): string {
+/** Nothing for what is no such chunk: it is handed on as it is, and the reader tells what is wrong with it. */
+function toChunk(data: string, state: State): string | undefined {
   let chunk: OwnChunk & { readonly choices?: unknown; readonly result?: unknown };
   try {
     chunk = Object(JSON.parse(data));
   } catch {
-    return data;
+    return undefined;
   }
   // The REST API's envelope, which raw responses may have.
   if (chunk.result && !('response' in chunk) && !('choices' in chunk)) chunk = Object(chunk.result);
   if ('choices' in chunk) return JSON.stringify(chunk);
-  if (!('response' in chunk) && !('tool_calls' in chunk) && !('usage' in chunk)) return data;
+  if (!('response' in chunk) && !('tool_calls' in chunk) && !('usage' in chunk)) return undefined;
   const { response, tool_calls: calls, usage, finish_reason: finish } = chunk;
   const tools = (calls ?? []).flatMap((call) => (call ? toCall(call, state) : []));
   const delta = { ...(response != null && response !== '' && { content: textOf(response) }), ...(tools.length && { tool_calls: tools }) };

@@ -1,0 +1,208 @@
+import { mcpTools } from '@isoloop/core/mcp';
+import { expect, test } from 'vitest';
+import { publicFetch } from './public-fetch.ts';
+
+/** Answers by address; keeps what it was asked. */
+function internet(answers: Readonly<Record<string, Response>> = {}) {
+  const seen: Request[] = [];
+  const fetchIt = (async (request: Request) => {
+    seen.push(request);
+    return answers[request.url] ?? new Response('ok');
+  }) as unknown as typeof fetch;
+  return { seen, fetch: fetchIt };
+}
+
+const to = (location: string, status = 302): Response => new Response(null, { status, headers: { location } });
+
+const hidden = [
+  // This machine, in every spelling.
+  'localhost',
+  'LOCALHOST',
+  'localhost.',
+  'a.localhost',
+  '127.0.0.1',
+  '127.1',
+  '127.0.1',
+  '2130706433',
+  '0x7f000001',
+  '0x7f.0.0.1',
+  '0177.0.0.1',
+  '017700000001',
+  '127.0.0.1.',
+  '127.255.255.254',
+  '0.0.0.0',
+  '0',
+  '１２７.０.０.１',
+  '①②⑦.⓪.⓪.①',
+  '%31%32%37.0.0.1',
+  '[::1]',
+  '[::]',
+  '[0:0:0:0:0:0:0:1]',
+  '[0000::0001]',
+  '[::ffff:127.0.0.1]',
+  '[::ffff:7f00:1]',
+  '[0:0:0:0:0:ffff:127.0.0.1]',
+  '[::127.0.0.1]',
+  '[64:ff9b::127.0.0.1]',
+  '[64:ff9b:1::1]',
+  '[2002:7f00:1::]',
+  // Private and shared networks.
+  '10.0.0.1',
+  '10.255.255.255',
+  '172.16.0.1',
+  '172.31.255.255',
+  '192.168.0.1',
+  '3232235521',
+  '100.64.0.1',
+  '198.18.0.1',
+  '192.0.0.8',
+  '[fc00::1]',
+  '[fd12:3456:789a::1]',
+  '[fec0::1]',
+  '[::ffff:10.0.0.1]',
+  '[64:ff9b::a00:1]',
+  '[2002:a00:1::]',
+  // Link-local and metadata.
+  '169.254.169.254',
+  '169.254.0.1',
+  '0xa9fea9fe',
+  '2852039166',
+  '[fe80::1]',
+  '[::ffff:169.254.169.254]',
+  '[fd00:ec2::254]',
+  '100.100.100.200',
+  '168.63.129.16',
+  'metadata.google.internal',
+  'METADATA.GOOGLE.INTERNAL.',
+  'metadata',
+  'kubernetes.default.svc.cluster.local',
+  // Not for hosts.
+  '224.0.0.1',
+  '255.255.255.255',
+  '240.0.0.1',
+  '192.0.2.1',
+  '[ff02::1]',
+  '[2001:db8::1]',
+  '[2001::1]',
+  // Names that are addresses, or of a network of one's own.
+  '127.0.0.1.nip.io',
+  '10-0-0-1.sslip.io',
+  'app.192.168.1.1.nip.io',
+  'localtest.me',
+  'foo.localtest.me',
+  'router.lan',
+  'intranet',
+  'db.corp',
+  'printer.local',
+  'nas.home.arpa',
+];
+
+test.each(hidden)('%s is not asked, neither at once nor by a redirect', async (host) => {
+  const direct = internet();
+  await expect(publicFetch({ fetch: direct.fetch, http: true })(`http://${host}/latest/meta-data`)).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+  });
+  expect(direct.seen).toEqual([]);
+  const hop = internet({ 'https://example.com/': to(`http://${host}/`) });
+  await expect(publicFetch({ fetch: hop.fetch, http: true })('https://example.com/')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  expect(hop.seen.map(({ url }) => url)).toEqual(['https://example.com/']);
+});
+
+test.each([
+  'https://example.com/',
+  'https://1.1.1.1/',
+  'https://8.8.8.8/',
+  'https://172.15.0.1/',
+  'https://172.32.0.1/',
+  'https://100.128.0.1/',
+  'https://192.169.0.1/',
+  'https://[2606:4700:4700::1111]/',
+  'https://[64:ff9b::101:101]/',
+  'https://[::ffff:1.1.1.1]/',
+  'https://localhost.example.com/',
+  'https://internal.example.com/',
+  'https://v1.2.3.example.com/',
+  'https://xn--bcher-kva.example/',
+  'https://example.com:8443/',
+])('%s is', async (url) => {
+  const { seen, fetch } = internet();
+  expect(await (await publicFetch({ fetch })(url)).text()).toBe('ok');
+  expect(seen[0]!.redirect).toBe('manual');
+});
+
+test.each([
+  'http://example.com/',
+  'ftp://example.com/',
+  'file:///etc/passwd',
+  'data:text/plain,x',
+  'https://ann:secret@example.com/',
+  'https://example.com@127.0.0.1/',
+  'https://example.com:22/',
+  'https://example.com:6379/',
+])('%s is refused', async (url) => {
+  const { seen, fetch } = internet();
+  const failure = (await publicFetch({ fetch })(url).catch((error: unknown) => error)) as Error;
+  expect(failure).toBeInstanceOf(Error);
+  expect(failure.message).not.toContain('secret');
+  expect(seen).toEqual([]);
+});
+
+test('redirects are followed, each checked, and not without end', async () => {
+  const { seen, fetch } = internet({
+    'https://a.example/': to('https://b.example/x'),
+    'https://b.example/x': to('/y'),
+    'https://b.example/y': new Response('there'),
+    'https://loop.example/': to('/'),
+  });
+  expect(await (await publicFetch({ fetch })('https://a.example/')).text()).toBe('there');
+  expect(seen.map(({ url }) => url)).toEqual(['https://a.example/', 'https://b.example/x', 'https://b.example/y']);
+  await expect(publicFetch({ fetch, redirects: 3 })('https://loop.example/')).rejects.toThrow('more than 3 times');
+  expect(seen.length).toBe(7);
+  await expect(publicFetch({ fetch })('https://a.example/', { redirect: 'error' })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  expect((await publicFetch({ fetch })('https://a.example/', { redirect: 'manual' })).status).toBe(302);
+});
+
+test('another origin is not told who asks; a POST becomes a GET or is sent again, as browsers do it', async () => {
+  const run = async (status: number, location: string): Promise<Request> => {
+    const { seen, fetch } = internet({ 'https://a.example/': to(location, status) });
+    await publicFetch({ fetch })('https://a.example/', {
+      method: 'POST',
+      headers: { authorization: 'Bearer x', cookie: 'a=b', 'content-type': 'application/json', 'x-kept': '1' },
+      body: '{"a":1}',
+    });
+    return seen[1]!;
+  };
+  const away = await run(307, 'https://b.example/');
+  expect([away.method, await away.text(), away.headers.get('x-kept')]).toEqual(['POST', '{"a":1}', '1']);
+  expect([away.headers.get('authorization'), away.headers.get('cookie')]).toEqual([null, null]);
+  const near = await run(308, '/b');
+  expect([near.method, near.headers.get('authorization')]).toEqual(['POST', 'Bearer x']);
+  for (const status of [301, 302, 303]) {
+    const next = await run(status, '/b');
+    expect([next.method, next.body, next.headers.get('content-type')]).toEqual(['GET', null, null]);
+  }
+});
+
+test('only the listed hosts, where there is a list', async () => {
+  const { seen, fetch } = internet({ 'https://api.example.com/': to('https://evil.example/') });
+  const limited = publicFetch({ fetch, hosts: ['*.example.com', 'one.example'] });
+  await limited('https://a.example.com/');
+  await limited('https://one.example/');
+  for (const url of [
+    'https://example.com.evil.example/',
+    'https://evilexample.com/',
+    'https://two.one.example/',
+    'https://api.example.com/',
+  ]) {
+    await expect(limited(url)).rejects.toThrow('not on the list');
+  }
+  expect(seen.map(({ url }) => url)).toEqual(['https://a.example.com/', 'https://one.example/', 'https://api.example.com/']);
+});
+
+test('a server of MCP tools is asked by it', async () => {
+  const { seen, fetch } = internet({ 'https://tools.example/mcp': to('http://169.254.169.254/', 307) });
+  for (const url of ['https://10.0.0.1/mcp', 'https://tools.example/mcp']) {
+    await expect(mcpTools({ url, fetch: publicFetch({ fetch }) })).rejects.toMatchObject({ message: expect.stringContaining('is not public') });
+  }
+  expect(new Set(seen.map(({ url }) => url))).toEqual(new Set(['https://tools.example/mcp']));
+});

@@ -1,0 +1,289 @@
+import { AgentError } from '@isoloop/core';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import type { JWTPayload } from 'jose';
+import { expect, test, vi } from 'vitest';
+import { bearerToken } from './bearer-token.ts';
+import { bindings, testEndpoint } from './endpoint.fixture.ts';
+import { jwt } from './jwt.ts';
+import type { RateLimiter } from './rate-limit.ts';
+
+const ann = 'ann-0123456789abcdef';
+const ci = 'ci-0123456789abcdef0';
+const old = 'old-0123456789abcdef';
+const asks = (authorization?: string): Request =>
+  new Request('https://edge.test/', { headers: authorization === undefined ? {} : { authorization } });
+
+test('a token is its user, and nothing like it is', async () => {
+  const authorize = bearerToken(() => ({ ann, ci: [ci, old] }));
+  for (const [token, user] of [
+    [ann, 'ann'],
+    [ci, 'ci'],
+    [old, 'ci'],
+  ]) {
+    expect(await authorize(asks(`Bearer ${token}`), {})).toEqual({ user });
+    expect(await authorize(asks(`bearer   ${token} `), {})).toEqual({ user });
+  }
+  const near = [
+    ann.slice(0, -1),
+    `${ann}x`,
+    ann.toUpperCase(),
+    `${ann} ${ann}`,
+    `${ann}, Bearer ${ann}`,
+    '',
+    'undefined',
+    'null',
+    '[object Object]',
+  ];
+  for (const token of near) expect(await authorize(asks(`Bearer ${token}`), {})).toBeNull();
+  for (const header of [undefined, ann, `Basic ${ann}`, `Token ${ann}`, 'Bearer']) expect(await authorize(asks(header), {})).toBeNull();
+  expect(await bearerToken((env: { KEY: string }) => env.KEY)(asks(`Bearer ${ann}`), { KEY: ann })).toEqual({ user: 'token' });
+});
+
+test('every known token is compared, whichever is asked for', async () => {
+  const digest = vi.spyOn(crypto.subtle, 'digest');
+  const authorize = bearerToken(() => ({ ann, ci: [ci, old] }));
+  const counts: number[] = [];
+  for (const token of [ann, old, 'x', 'nobody-0123456789abcdef']) {
+    digest.mockClear();
+    await authorize(asks(`Bearer ${token}`), {});
+    counts.push(digest.mock.calls.length);
+  }
+  expect(counts).toEqual([4, 4, 4, 4]);
+  digest.mockRestore();
+});
+
+test.each([[undefined], [''], ['short'], [{ ann: undefined }], [{ ann: '' }], [{ ann: [ann, undefined] }], [{ ann: 7 }]])(
+  'a secret that is not set lets nobody in: %j',
+  async (tokens) => {
+    const authorize = bearerToken(() => tokens as never);
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+    for (const token of ['undefined', 'short', '7', 'x'.repeat(20)]) {
+      const target = testEndpoint([], {}, { authorize });
+      const response = await target.get('/v1/models', token);
+      expect(response.status).toBe(401);
+      expect(await response.text()).not.toMatch(/bearerToken|"ann"/);
+    }
+    log.mockRestore();
+  },
+);
+
+const issuer = 'https://login.test/';
+const audience = 'chat';
+const secret = 'a secret of thirty-two bytes, or so';
+
+interface Claims extends JWTPayload {
+  readonly alg?: string;
+}
+
+async function signed(key: Parameters<SignJWT['sign']>[0], { alg = 'HS256', ...claims }: Claims = {}): Promise<string> {
+  const now = Math.floor(Date.now() / 1000);
+  return new SignJWT({ sub: 'ann', iss: issuer, aud: audience, iat: now, exp: now + 600, ...claims })
+    .setProtectedHeader({ alg, kid: 'k1' })
+    .sign(key);
+}
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const base64 = (value: object): string => btoa(JSON.stringify(value)).replaceAll('=', '').replaceAll('+', '-').replaceAll('/', '_');
+
+test('a JSON Web Token is its subject, when all of it is right', async () => {
+  const authorize = jwt({ secret: () => secret, issuer, audience });
+  const check = async (token: string): Promise<unknown> => authorize(asks(`Bearer ${token}`), {});
+  expect(await check(await signed(bytes(secret)))).toEqual({ user: 'ann' });
+  const now = Math.floor(Date.now() / 1000);
+  const wrong: Claims[] = [
+    { exp: now - 60 },
+    { exp: undefined as never },
+    { nbf: now + 600 },
+    { iss: 'https://evil.test/' },
+    { iss: undefined as never },
+    { aud: 'other' },
+    { aud: undefined as never },
+    { sub: '' },
+    { sub: undefined as never },
+    { sub: 7 as never },
+    { alg: 'HS512' },
+  ];
+  for (const claims of wrong) expect(await check(await signed(bytes(secret), claims)), JSON.stringify(claims)).toBeNull();
+  expect(await check(await signed(bytes('another secret of thirty-two bytes')))).toBeNull();
+  const [head, payload, signature] = (await signed(bytes(secret))).split('.') as [string, string, string];
+  const admin = base64({ sub: 'admin', iss: issuer, aud: audience, exp: now + 600 });
+  const forged = [
+    `${head}.${admin}.${signature}`,
+    `${base64({ alg: 'none' })}.${admin}.`,
+    `${base64({ alg: 'none' })}.${payload}.${signature}`,
+    `${head}.${payload}.`,
+    `${head}.${payload}`,
+    'x.y.z',
+    'x',
+  ];
+  for (const token of forged) expect(await check(token), token).toBeNull();
+  expect(await authorize(asks(), {})).toBeNull();
+});
+
+test("tokens by the issuer's published keys, which are fetched once; none by a public key taken for a secret", async () => {
+  const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
+  const other = await generateKeyPair('ES256');
+  const jwk = { ...(await exportJWK(publicKey)), kid: 'k1', alg: 'ES256' };
+  let fetched = 0;
+  const send = (async (url: string) => {
+    fetched += 1;
+    expect(url).toBe('https://login.test/keys');
+    return Response.json({ keys: [jwk] });
+  }) as never;
+  const authorize = jwt({
+    jwksUrl: 'https://login.test/keys',
+    issuer,
+    audience,
+    fetch: send,
+    user: ({ sub, tenant }) => `${String(tenant)}:${sub}`,
+  });
+  const check = async (token: string): Promise<unknown> => authorize(asks(`Bearer ${token}`), {});
+  expect(await check(await signed(privateKey, { alg: 'ES256', tenant: 't' }))).toEqual({ user: 't:ann' });
+  expect(await check(await signed(privateKey, { alg: 'ES256', tenant: 't' }))).toEqual({ user: 't:ann' });
+  expect(fetched).toBe(1);
+  expect(await check(await signed(other.privateKey, { alg: 'ES256' }))).toBeNull();
+  expect(await check(await signed(bytes(JSON.stringify(jwk))))).toBeNull();
+});
+
+test('what is set up wrongly lets nobody in and says why in the log', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  expect(() => jwt({ secret: () => secret, issuer: '', audience })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  for (const authorize of [
+    jwt({ secret: () => 'short', issuer, audience }),
+    jwt({ secret: () => undefined as never, issuer, audience }),
+    jwt({ jwksUrl: 'https://login.test/keys', algorithms: ['HS256'], issuer, audience }),
+    jwt({ jwksUrl: 'https://login.test/keys', issuer, audience, fetch: (() => Promise.reject(new Error('down at 10.0.0.1'))) as never }),
+  ]) {
+    const target = testEndpoint([], {}, { authorize });
+    const response = await target.get('/v1/models', await signed(bytes(secret)));
+    expect([response.status, await response.text()]).toEqual([401, expect.not.stringMatching(/10\.0\.0\.1|jwt/)]);
+  }
+  log.mockRestore();
+});
+
+test.each([[{ user: '' }], [{ user: 7 }], [{ user: ['ann'] }], [{}], [true], ['ann'], [undefined]])(
+  'an authorize that answers %j lets nobody in',
+  async (caller) => {
+    const target = testEndpoint([], {}, { authorize: () => caller as never });
+    expect((await target.get('/v1/models')).status).toBe(401);
+  },
+);
+
+/** Counts as the platform's does. */
+function limiter(limit: number): RateLimiter & { readonly keys: string[] } {
+  const keys: string[] = [];
+  return {
+    keys,
+    limit: async ({ key }) => {
+      keys.push(key);
+      return { success: keys.filter((each) => each === key).length <= limit };
+    },
+  };
+}
+
+test("each user's requests are counted, where a limiter is bound or given", async () => {
+  const bound = limiter(2);
+  const given = limiter(2);
+  const targets = [testEndpoint([], {}, {}, { ...bindings, RATE_LIMITER: bound }), testEndpoint([], {}, { rateLimit: () => given })];
+  for (const target of targets) {
+    const statuses: number[] = [];
+    for (const user of ['ann', 'ann', 'ann', 'bob', '']) statuses.push((await target.get('/v1/models', user)).status);
+    expect(statuses).toEqual([200, 200, 429, 200, 401]);
+    const refused = await target.get('/v1/models', 'ann');
+    expect(refused.headers.get('retry-after')).toBe('60');
+    expect(await refused.json()).toMatchObject({ error: { code: 'LIMIT_EXCEEDED', type: 'rate_limit_error' } });
+    expect((await target.get('/healthz', '')).status).toBe(200);
+  }
+  expect(bound.keys).toEqual(['ann', 'ann', 'ann', 'bob', 'ann']);
+});
+
+test("the platform's own limiter counts", async () => {
+  const { RATE_LIMITER_TEST: own } = bindings as { readonly RATE_LIMITER_TEST?: RateLimiter };
+  expect(own).toBeDefined();
+  const target = testEndpoint([], {}, { rateLimit: () => own });
+  const user = crypto.randomUUID();
+  const statuses: number[] = [];
+  for (let index = 0; index < 4; index++) statuses.push((await target.get('/v1/models', user)).status);
+  expect(statuses).toEqual([200, 200, 200, 429]);
+});
+
+test('a limiter that fails lets nobody through', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const target = testEndpoint([], {}, { rateLimit: () => ({ limit: () => Promise.reject(new Error('SECRET')) }) });
+  const response = await target.get('/v1/models');
+  expect([response.status, await response.text()]).toEqual([503, expect.not.stringContaining('SECRET')]);
+  log.mockRestore();
+});
+
+test('every answer has the headers of one that no page may show and nobody keep', async () => {
+  const target = testEndpoint(['Hi.', 'Hi.'], {}, {});
+  const answers = [
+    await target.get('/healthz', ''),
+    await target.get('/v1/models'),
+    await target.get('/v1/models', ''),
+    await target.get('/api/chat/a/messages'),
+    await target.post('/api/run', { id: crypto.randomUUID(), input: 'Hi' }),
+    await target.post('/v1/chat/completions', { model: 'offline', messages: [{ role: 'user', content: 'Hi' }] }),
+  ];
+  for (const { headers } of answers) {
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+    expect(headers.get('referrer-policy')).toBe('no-referrer');
+    expect(headers.get('cache-control')).toMatch(/^no-(store|cache)$/);
+  }
+});
+
+test.each([
+  ['https://app.test', 200],
+  ['https://edge.test', 200],
+  ['http://edge.test', 200],
+  ['https://app.test.evil.test', 403],
+  ['https://evil.test', 403],
+  ['http://localhost:3000', 403],
+  ['null', 403],
+  ['', 403],
+])('a page of %j is answered with %i', async (origin, status) => {
+  const target = testEndpoint([], {}, { cors: ['https://app.test'] });
+  const response = await target.fetch('/v1/models', { headers: { origin, authorization: 'Bearer ann' } });
+  expect(response.status).toBe(status);
+  expect(response.headers.get('access-control-allow-origin')).toBe(origin === 'https://app.test' ? origin : null);
+});
+
+test('on a machine of its own a page of any port may ask, and no other', async () => {
+  const target = testEndpoint([], {}, { authorize: undefined as never });
+  const at = async (url: string, origin: string): Promise<number> => (await target.fetch(new Request(url, { headers: { origin } }))).status;
+  expect(await at('http://localhost:8787/v1/models', 'http://127.0.0.1:5173')).toBe(200);
+  expect(await at('http://localhost:8787/v1/models', 'https://evil.test')).toBe(403);
+  expect(await at('http://localhost:8787/v1/models', 'http://localhost.evil.test')).toBe(403);
+});
+
+test("a user's sessions are its own, whatever the names", async () => {
+  const target = testEndpoint(['One.', 'Two.']);
+  const id = crypto.randomUUID();
+  await (await target.post('/api/run', { id, input: 'I am Ann' }, 'ann')).text();
+  await target.settled();
+  const read = async (path: string, user: string): Promise<unknown> => (await target.get(path, user)).json();
+  expect(await read(`/api/chat/${id}/messages`, 'ann')).toMatchObject({ messages: [{}, {}] });
+  for (const user of ['bob', 'ANN', 'ann/', `ann/${id}`, '../ann']) {
+    expect(await read(`/api/chat/${id}/messages`, user)).toEqual({ messages: [] });
+  }
+  expect((await target.get(`/api/chat/ann%2F${id}/messages`, 'bob')).status).toBe(400);
+});
+
+test('an error of the agent with secrets in all its parts gives none away', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const error = new AgentError('TOOL_ERROR', 'sk-secret', {
+    cause: new Error('sk-secret'),
+    details: { param: 'sk-secret', url: 'sk-secret' },
+  });
+  const target = testEndpoint([{ error }, { error }, { error }]);
+  const v1 = { model: 'offline', messages: [{ role: 'user', content: 'Hi' }] };
+  const answers = [
+    await target.post('/api/run', { id: crypto.randomUUID(), input: 'Hi' }),
+    await target.post('/v1/chat/completions', v1),
+    await target.post('/v1/chat/completions', { ...v1, stream: true }),
+  ];
+  for (const answer of answers) expect((await answer.text()) + JSON.stringify([...answer.headers])).not.toContain('sk-secret');
+  await target.settled();
+  log.mockRestore();
+});
