@@ -62,6 +62,16 @@ const rows: readonly Row[] = [
     'INVALID_MESSAGE',
   ],
   ['a part of no kind', '/api/chat', chat({ messages: [{ ...ui, parts: [{ type: 'text', text: 1 }] }] }), 400, 'INVALID_MESSAGE'],
+  ['a message with an id of blanks', '/api/chat', chat({ messages: [{ ...ui, id: 'a b' }] }), 400, 'INVALID_MESSAGE'],
+  ['a message with an endless id', '/api/chat', chat({ messages: [{ ...ui, id: 'x'.repeat(129) }] }), 400, 'INVALID_MESSAGE'],
+  ['a message with an id of no kind', '/api/chat', chat({ messages: [{ ...ui, id: 7 }] }), 400, 'INVALID_MESSAGE'],
+  [
+    'a local file',
+    '/api/chat',
+    chat({ messages: [{ ...ui, parts: [{ type: 'file', mediaType: 'image/png', url: 'file:///etc/passwd' }] }] }),
+    400,
+    'INVALID_MESSAGE',
+  ],
   ['a trigger', '/api/chat', chat({ trigger: 'resume' }), 400, 'INVALID_INPUT'],
   ['a model that is not here', '/api/chat', chat({ model: 'gpt-9' }), 404, 'NOT_FOUND'],
   ['a model of no kind', '/api/chat', chat({ model: {} }), 400, 'INVALID_INPUT'],
@@ -213,7 +223,8 @@ async function checkRefusal(response: Response, path: string, status: number, co
 
 test('there are enough of them', () => expect(rows.length).toBeGreaterThan(60));
 
-test.each<Row>(rows)('refused, and nothing asked or stored: %s', async (...[, path, body, status, code, headers = {}]: Row) => {
+test.each(rows.map(([what, ...rest]) => ({ what, rest })))('refused, and nothing asked or stored: $what', async ({ rest }) => {
+  const [path, body, status, code, headers = {}] = rest;
   const endpoint = target();
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const before = (await bindings.CHAT_KV.list()).keys.length;

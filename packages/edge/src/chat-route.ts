@@ -1,6 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import type { Memory, Msg } from '@isoloop/core';
-import { createUiMessageEncoder, fromUiMessage } from '@isoloop/core/ai-sdk';
+import { createUiMessageEncoder } from '@isoloop/core/ai-sdk';
 import type { UiChunk } from '@isoloop/core/ai-sdk';
 import type { Context } from 'hono';
 import { awaitOpening, eventStream, eventStreamHeaders } from './event-stream.ts';
@@ -10,6 +10,7 @@ import { checkModel, invalidField, readJson, readMessages } from './request-body
 import type { RequestBody } from './request-body.ts';
 import { onDisconnect } from './request-context.ts';
 import { checkSession, echoHeader, echoOf, openMemory, rewind } from './session.ts';
+import { readUserMessage } from './user-message.ts';
 
 /**
  * `POST /api/chat`: what AI SDK's `useChat` posts, answered with its UI message stream. Of the posted messages only the last counts,
@@ -65,14 +66,18 @@ function readTurn(body: RequestBody, maxMessages: number): Turn {
     throw invalidField('trigger', 'must be "submit-message" or "regenerate-message"');
   }
   const messages = readMessages(body, maxMessages);
-  if (trigger !== 'regenerate-message') return { regenerate: false, message: fromUiMessage(messages.at(-1)) };
+  if (trigger !== 'regenerate-message') return { regenerate: false, message: readUserMessage(messages.at(-1)) };
   const last = messages.findLast((message) => Object(message).role === 'user');
-  return { regenerate: true, message: typeof Object(last).id === 'string' ? fromUiMessage(last) : undefined };
+  return { regenerate: true, message: typeof Object(last).id === 'string' ? readUserMessage(last) : undefined };
 }
 
 /** Takes out of the log what the turn replaces, and gives what to call the agent with; nothing where the log ends with the message. */
 async function takeTurn(memory: Memory, { regenerate, message }: Turn): Promise<Msg | undefined> {
   if (message) {
+    // Two messages of one id could not be told apart: what is done to the one would be done to the other.
+    if ((await memory.read()).some(({ id, role }) => id === message.id && role !== 'user')) {
+      throw new AgentError('INVALID_MESSAGE', "The message has the id of one that is not the user's.");
+    }
     const stored = await rewind(memory, (id, role) => id === message.id && role === 'user', !regenerate);
     // A message that never arrived is a new one, also where the client asks for another answer to it.
     return stored && regenerate ? undefined : message;

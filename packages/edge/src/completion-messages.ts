@@ -4,12 +4,13 @@ import { fromOpenAiMessages } from '@isoloop/core/openai';
 import { checkDecisions } from './decisions.ts';
 import type { EdgeLimits } from './handler-options.ts';
 import { invalidField } from './request-body.ts';
+import { isMediaAddress } from './user-message.ts';
 
 /** The posted messages, checked one by one: kinds, addresses of media, ids and size of tool results. */
 export function readPosted(posted: readonly unknown[], limits: EdgeLimits): readonly Msg[] {
   return fromOpenAiMessages(posted).map((message, index) => {
     for (const block of message.content) {
-      if ('source' in block && block.source.type === 'url' && !/^(https?:|data:)/i.test(block.source.url)) {
+      if ('source' in block && !isMediaAddress(block.source)) {
         throw invalidField(`messages[${index}]`, 'has a medium whose address is none of http, https or data');
       }
     }

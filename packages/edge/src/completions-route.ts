@@ -78,7 +78,9 @@ async function streamed(
   const encode = (batch: EventBatch): readonly object[] => {
     const chunks = encoder.encode(batch);
     const waits = batch.map((event) => event.type === 'run-end' && event.agentPath.length < 2 && waitsHere(event.result)).find(Boolean);
-    return waits ? [toOpenAiError(waits)] : chunks;
+    return waits
+      ? [...chunks.filter((chunk) => !('choices' in chunk) || chunk.choices[0]?.finish_reason === null), toOpenAiError(waits)]
+      : chunks;
   };
   const batches = await awaitOpening(stream.batches()[Symbol.asyncIterator](), hasOutput);
   const requestId = c.get('requestId');

@@ -217,13 +217,15 @@ test("in a session a client's call waits for its result, and takes it once", asy
 test('a call that waits for an approval is told as such, and no client of this API can end it', async () => {
   ran.length = 0;
   const wantsToPay: ScriptedReply = { toolCalls: [{ id: 'call_9', name: 'pay', input: { amount: 1 } }] };
-  const target = testEndpoint([wantsToPay, wantsToPay], { tools: [pay] });
+  const target = testEndpoint([wantsToPay, wantsToPay, wantsToPay], { tools: [pay] });
   const openai = target.client('ann', newSession());
   await expect(openai.chat.completions.create({ model: 'offline', messages: [question] })).rejects.toMatchObject({
     status: 409,
     code: 'PENDING_TOOL_CALLS',
   });
   await target.settled();
+  const again = await target.post('/v1/chat/completions', { model: 'offline', messages: [question] });
+  expect([again.status, again.headers.get('x-should-retry')]).toEqual([409, 'false']);
   for (const content of ['paid', 'approved']) {
     const messages: Message[] = [{ role: 'tool', tool_call_id: 'call_9', content }];
     await expect(openai.chat.completions.create({ model: 'offline', messages })).rejects.toMatchObject({ code: 'INVALID_DECISION' });

@@ -88,8 +88,8 @@ export function errorResponse(thrown: unknown, { requestId, face, headers, statu
     headers: {
       'x-request-id': requestId,
       'cache-control': 'no-store',
-      // OpenAI's clients try a 409 again, which here would say the same.
-      ...(face === 'openai' && status === 409 && { 'x-should-retry': 'false' }),
+      // OpenAI's clients try a 409 again: this one would stay the same.
+      ...(error.code === 'PENDING_TOOL_CALLS' && { 'x-should-retry': 'false' }),
       ...headers,
       ...(typeof retryAfterMs === 'number' ? { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) } : {}),
     },

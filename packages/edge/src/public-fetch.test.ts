@@ -1,3 +1,4 @@
+import { AgentError } from '@isoloop/core';
 import { mcpTools } from '@isoloop/core/mcp';
 import { expect, test } from 'vitest';
 import { publicFetch } from './public-fetch.ts';
@@ -202,7 +203,7 @@ test('only the listed hosts, where there is a list', async () => {
 test('a server of MCP tools is asked by it', async () => {
   const { seen, fetch } = internet({ 'https://tools.example/mcp': to('http://169.254.169.254/', 307) });
   for (const url of ['https://10.0.0.1/mcp', 'https://tools.example/mcp']) {
-    await expect(mcpTools({ url, fetch: publicFetch({ fetch }) })).rejects.toMatchObject({ message: expect.stringContaining('is not public') });
+    await expect(mcpTools({ url, fetch: publicFetch({ fetch }) })).rejects.toBeInstanceOf(AgentError);
   }
   expect(new Set(seen.map(({ url }) => url))).toEqual(new Set(['https://tools.example/mcp']));
 });

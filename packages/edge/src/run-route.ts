@@ -1,6 +1,6 @@
 import { AgentError, userMessage } from '@isoloop/core';
 import type { AgentEvent, AgentInput, Decision, EventBatch } from '@isoloop/core';
-import { fromUiMessage, toTimelineEvent } from '@isoloop/core/ai-sdk';
+import { toTimelineEvent } from '@isoloop/core/ai-sdk';
 import type { Context } from 'hono';
 import { keepTurn } from './keep-turn.ts';
 import { checkDecisions } from './decisions.ts';
@@ -10,6 +10,7 @@ import { checkModel, invalidField, readJson } from './request-body.ts';
 import type { RequestBody } from './request-body.ts';
 import { onDisconnect } from './request-context.ts';
 import { checkSession, openMemory } from './session.ts';
+import { readUserMessage } from './user-message.ts';
 
 /**
  * `POST /api/run`: a turn as the agent's own events, for clients without AI SDK. `{ id, model?, input }` asks, with a text or a UI
@@ -40,7 +41,8 @@ function readInput({ input, decisions }: RequestBody, limits: EdgeLimits): Agent
   if (input !== undefined && decisions !== undefined) throw invalidField('decisions', 'cannot stand beside `input`');
   if (decisions !== undefined) return readDecisions(decisions, limits);
   if (input === undefined) return undefined;
-  if (typeof input !== 'string') return fromUiMessage(input);
+  // An id of our own: one that is in the log already would be two messages there.
+  if (typeof input !== 'string') return { ...readUserMessage(input), id: crypto.randomUUID() };
   if (!input.trim()) throw invalidField('input', 'must not be empty');
   return userMessage(input);
 }
