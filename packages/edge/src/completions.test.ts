@@ -70,6 +70,29 @@ test("a client's tools are called by the client: several at once, streamed", asy
   expect(completion.usage?.total_tokens).toBe(15);
 });
 
+test("OpenAI's client runs its tools by itself", async () => {
+  const target = testEndpoint([asksWeather, 'It rains.'], { tools: [clock] });
+  const asked: unknown[] = [];
+  const runner = target.client().chat.completions.runTools({
+    model: 'offline',
+    messages: [question],
+    stream: true,
+    tools: [
+      {
+        type: 'function',
+        function: {
+          name: 'weather',
+          parameters: weather.type === 'function' ? weather.function.parameters! : {},
+          parse: JSON.parse,
+          function: (input: { readonly city: string }) => (asked.push(input), 'Rain'),
+        },
+      },
+    ],
+  });
+  expect(await runner.finalContent()).toBe('It rains.');
+  expect(asked).toEqual([{ city: '서울' }]);
+});
+
 test("the agent's own tools run on the way to a client's call", async () => {
   ran.length = 0;
   const both: ScriptedReply = {
