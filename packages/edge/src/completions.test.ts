@@ -82,8 +82,9 @@ test("OpenAI's client runs its tools by itself", async () => {
         type: 'function',
         function: {
           name: 'weather',
-          parameters: weather.type === 'function' ? weather.function.parameters! : {},
-          parse: JSON.parse,
+          description: 'Of a city',
+          parameters: { type: 'object', properties: { city: { type: 'string' } } },
+          parse: (text: string) => JSON.parse(text) as { readonly city: string },
           function: (input: { readonly city: string }) => (asked.push(input), 'Rain'),
         },
       },

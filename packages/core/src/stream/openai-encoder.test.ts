@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { AgentError, ReActAgent, textOf, tool, type CallOptions } from '@isoloop/core';
+import { AgentError, jsonMode, ReActAgent, textOf, tool, type CallOptions } from '@isoloop/core';
 import {
   createOpenAiEncoder,
   fromOpenAiMessages,
@@ -96,4 +96,54 @@ test.for([
   expect(() => fromOpenAiMessages(messages)).toThrowError(
     expect.objectContaining({ code: 'INVALID_INPUT', message: expect.stringMatching(problem) }),
   );
+});
+
+const ask = tool({ name: 'ask', description: 'Asks the user', input: { type: 'object' } });
+
+test('external calls end the answer as tool calls, whole and streamed', async () => {
+  const calls = ['a', '서울'].map((city) => ({ id: city, name: 'ask', input: { city } }));
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([{ text: 'Well.', toolCalls: calls }]), tools: [ask] });
+  const encoder = createOpenAiEncoder({ ...about, includeUsage: false });
+  const stream = agent.stream('go');
+  const chunks: (ChatCompletionChunk | OpenAiError)[] = [];
+  for await (const batch of stream.batches()) chunks.push(...encoder.encode(batch));
+  const expected = calls.map(({ id, name, input }) => ({
+    id,
+    type: 'function',
+    function: { name, arguments: JSON.stringify(input) },
+  }));
+  expect(contents(chunks).join('')).toBe('Well.');
+  expect(chunks.at(-2)).toMatchObject({
+    choices: [{ delta: { tool_calls: expected.map((call, index) => ({ index, ...call })) }, finish_reason: null }],
+  });
+  expect(chunks.at(-1)).toMatchObject({ choices: [{ delta: {}, finish_reason: 'tool_calls' }] });
+  expect(toChatCompletion(await stream.result, about).choices[0]).toMatchObject({
+    message: { content: 'Well.', tool_calls: expected },
+    finish_reason: 'tool_calls',
+  });
+});
+
+test('calls that wait for an approval are no tool calls of the client', async () => {
+  const pay = tool({ name: 'pay', description: 'Pays', input: { type: 'object' }, needsApproval: true, execute: () => 'paid' });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'pay', input: {} }] }]);
+  const result = await new ReActAgent({ name: 'a', model, tools: [pay] }).call('go');
+  const [choice] = toChatCompletion(result, about).choices;
+  expect(choice).toMatchObject({ message: { content: '' }, finish_reason: 'stop' });
+  expect(choice!.message.tool_calls).toBeUndefined();
+});
+
+test('an answer whose tries are no part of it comes in one piece', async () => {
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['no', '{"n":1}']) });
+  const encoder = createOpenAiEncoder({ ...about, wholeText: true });
+  const chunks: (ChatCompletionChunk | OpenAiError)[] = [];
+  for await (const batch of agent.stream('go', { output: jsonMode() }).batches()) chunks.push(...encoder.encode(batch));
+  expect(contents(chunks).filter(Boolean)).toEqual(['{"n":1}']);
+  expect(chunks.at(-2)).toMatchObject({ choices: [{ finish_reason: 'stop' }] });
+});
+
+test("a guard's no is a content filter's", async () => {
+  const refuse = { guard: async () => ({ error: new AgentError('GUARD_REJECTED', 'Not this.').toJSON() }) };
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([]), extensions: [refuse] });
+  const result = await agent.call('go', { throwOnError: false });
+  expect(toChatCompletion(result, about).choices[0]).toMatchObject({ message: { content: 'Not this.' }, finish_reason: 'content_filter' });
 });
