@@ -1,20 +1,28 @@
 import { AgentError, messageOf } from '@isoloop/core';
-import type { JsonValue, Memory, ReActAgent } from '@isoloop/core';
+import type { JsonValue, Memory, ReActAgent, SessionMemory } from '@isoloop/core';
 import { IndexedDbMemory } from './indexed-db-memory.ts';
+import type { LiveTurn } from './live-turn.ts';
+import { SessionPages, type PageSide } from './session-pages.ts';
 
 /** What the page said, for the factory. */
-export interface AgentSetup {
+export interface AgentSetup<O extends JsonValue = JsonValue> {
   readonly sessionId: string;
-  /** The session's own memory in IndexedDB, made when it is first asked for. */
-  readonly memory: Memory;
+  /** The session's own memory in IndexedDB, made when it is first asked for; of an agent with a name: under `<name>/<session id>`. */
+  readonly memory: SessionMemory;
   /** `connectAgent`'s; whatever page code sent: check it. */
-  readonly options: JsonValue;
+  readonly options: O;
+  /** What the connected pages do for the agent; their hooks it has without more. */
+  readonly page: PageSide;
 }
 
-export type AgentFactory = (setup: AgentSetup) => ReActAgent | Promise<ReActAgent>;
+export type AgentFactory<O extends JsonValue = JsonValue> = (setup: AgentSetup<O>) => ReActAgent | Promise<ReActAgent>;
+
+/** Several agents of one worker, by name. */
+export type AgentFactories<O extends JsonValue = JsonValue> = Readonly<Record<string, AgentFactory<O>>>;
 
 export interface AgentSessionOptions {
   readonly factory: AgentFactory;
+  readonly agent: string | undefined;
   readonly sessionId: string;
   readonly options: JsonValue;
   /** What has to end before the agent is built. */
@@ -23,6 +31,9 @@ export interface AgentSessionOptions {
 
 /** One conversation's agent, and the runs on it. */
 export class AgentSession {
+  readonly pages: SessionPages = new SessionPages();
+  /** The chat's turn that runs, for readers that come later. */
+  turn: LiveTurn | undefined;
   readonly #options: AgentSessionOptions;
   readonly #runs: Map<AbortController, Promise<unknown>> = new Map();
   #agent: Promise<ReActAgent> | undefined;
@@ -48,11 +59,11 @@ export class AgentSession {
   /** A run that changes the log first. Refused, with the log unchanged, while another one runs. */
   async editAndRun<E, T>(
     controller: AbortController,
-    edit: (memory: Memory) => Promise<E>,
+    edit: (agent: ReActAgent) => Promise<E>,
     job: (agent: ReActAgent, edited: E) => Promise<T>,
   ): Promise<T> {
     const agent = await this.#idle();
-    const editing = edit(agent.memory);
+    const editing = edit(agent);
     this.#editing = editing;
     return this.#track(
       controller,
@@ -95,18 +106,21 @@ export class AgentSession {
   }
 
   async #build(): Promise<ReActAgent> {
-    const { factory, sessionId, options, after } = this.#options;
-    let memory: Memory | undefined;
+    const { factory, agent, sessionId, options, after } = this.#options;
+    let memory: SessionMemory | undefined;
     const setup: AgentSetup = {
       sessionId,
       options,
+      page: this.pages.side,
       get memory() {
-        return (memory ??= new IndexedDbMemory(sessionId));
+        return (memory ??= new IndexedDbMemory(agent === undefined ? sessionId : `${agent}/${sessionId}`));
       },
     };
     try {
       await after;
-      return await factory(setup);
+      const built = await factory(setup);
+      this.pages.attach(built);
+      return built;
     } catch (error) {
       this.#agent = undefined;
       if (AgentError.is(error)) throw error;

@@ -1,18 +1,109 @@
-import type { Memory, Msg } from '@isoloop/core';
-import { fromUiMessage } from '@isoloop/core/ai-sdk';
+import { AgentError } from '@isoloop/core';
+import type { AgentInput, Decision, Memory, PendingCall } from '@isoloop/core';
+import { fromUiMessage, type UiChunk, type UiMessage } from '@isoloop/core/ai-sdk';
 import type { ChatRequest } from './protocol.ts';
 
+/** What to call the agent with, and how the answer's message begins. */
+export interface ChatTurn {
+  /** `undefined`: go on from the log. */
+  readonly input: AgentInput | undefined;
+  /** The id of the message that the answer goes on with; absent: a new one. */
+  readonly messageId?: string;
+  /** What that message has already, for a reader that rebuilds it. */
+  readonly before?: readonly UiChunk[];
+}
+
 /**
- * What to call the agent with for a turn of AI SDK's chat. A message that the log has already was edited, or is to be answered anew:
- * what followed it is forgotten. `undefined`: the log ends with the message.
+ * A turn of AI SDK's chat. A user's message that the log has already was edited, or is to be answered anew: what followed it is
+ * forgotten. An assistant's message answers what its tool calls waited for, and is gone on with.
  */
-export async function takeChatMessage(memory: Memory, { trigger, message }: ChatRequest): Promise<Msg | undefined> {
+export async function takeChatMessage(
+  memory: Memory,
+  { trigger, message }: ChatRequest,
+  pending: () => Promise<readonly PendingCall[]>,
+): Promise<ChatTurn> {
+  if (isAnswer(message) && trigger === 'submit-message') {
+    const waiting = new Map((await pending()).map((call) => [call.toolUseId, call]));
+    const input = message.parts.flatMap((part) => toDecision(part, waiting));
+    if (!input.length) throw new AgentError('INVALID_MESSAGE', 'The message answers no tool call that waits.');
+    return { input, messageId: message.id };
+  }
   const sent = fromUiMessage(message);
   const stored = await memory.read();
   const index = stored.findIndex(({ id }) => id === sent.id);
-  if (index < 0) return sent;
+  if (index < 0) return { input: sent };
   const again = trigger === 'regenerate-message';
   const gone = stored.slice(again ? index + 1 : index).map(({ id }) => id);
   if (gone.length) await memory.delete(gone);
-  return again ? undefined : sent;
+  return { input: again ? undefined : sent };
+}
+
+/** The turn that goes on with what a run left behind that was cut off; its reader may know nothing of it. */
+export function continuedTurn(shown: readonly UiMessage[]): ChatTurn {
+  const last = shown.at(-1);
+  if (last?.role !== 'assistant') return { input: undefined };
+  return { input: undefined, messageId: last.id, before: [...last.parts.flatMap((part, index) => toChunks(part, `${last.id}:${index}`)), { type: 'finish-step' }] };
+}
+
+interface AnswerMessage {
+  readonly id: string;
+  readonly role: 'assistant';
+  readonly parts: readonly AnswerPart[];
+}
+
+interface AnswerPart {
+  readonly toolCallId?: unknown;
+  readonly state?: unknown;
+  readonly approval?: { readonly approved?: unknown; readonly reason?: unknown };
+  readonly output?: unknown;
+  readonly errorText?: unknown;
+}
+
+/** What a client says of an assistant's message counts only where a call waits for it. */
+function isAnswer(message: unknown): message is AnswerMessage {
+  const { id, role, parts } = Object(message) as Partial<AnswerMessage>;
+  return role === 'assistant' && typeof id === 'string' && Array.isArray(parts) && parts.every((part) => Object(part) === part);
+}
+
+function toDecision(
+  { toolCallId, state, approval, output, errorText }: AnswerPart,
+  waiting: ReadonlyMap<string, PendingCall>,
+): readonly Decision[] {
+  const call = waiting.get(String(toolCallId));
+  if (!call) return [];
+  const { toolUseId, name } = call;
+  if (state === 'approval-responded' && typeof approval?.approved === 'boolean') {
+    const { approved, reason } = approval;
+    if (approved) return [{ toolUseId, name, type: 'approve' }];
+    return [{ toolUseId, name, type: 'reject', ...(typeof reason === 'string' && reason && { reason }) }];
+  }
+  // The tool has not run: only somebody who was asked for its result may give one.
+  if (call.kind === 'approval' || call.kind === 'replay') return [];
+  if (state === 'output-available')
+    return [{ toolUseId, name, type: 'result', output: typeof output === 'string' ? output : (JSON.stringify(output) ?? '') }];
+  if (state === 'output-error') return [{ toolUseId, name, type: 'result', output: String(errorText), state: 'error' }];
+  return [];
+}
+
+function toChunks(part: UiMessage['parts'][number], id: string): readonly UiChunk[] {
+  switch (part.type) {
+    case 'step-start':
+      return [{ type: 'start-step' }];
+    case 'text':
+    case 'reasoning':
+      return [
+        { type: `${part.type}-start`, id },
+        { type: `${part.type}-delta`, id, delta: part.text },
+        { type: `${part.type}-end`, id },
+      ];
+    case 'dynamic-tool': {
+      const { toolCallId, toolName, input } = part;
+      const known: UiChunk = { type: 'tool-input-available', toolCallId, toolName, input, dynamic: true };
+      if (part.state === 'output-available') return [known, { type: 'tool-output-available', toolCallId, output: part.output, dynamic: true }];
+      if (part.state === 'output-error') return [known, { type: 'tool-output-error', toolCallId, errorText: part.errorText, dynamic: true }];
+      return [known];
+    }
+    default:
+      return [{ type: 'file', mediaType: part.mediaType, url: part.url }];
+  }
 }

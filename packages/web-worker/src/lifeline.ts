@@ -10,6 +10,11 @@ export class Lifeline {
     return this.#error;
   }
 
+  /** Whether anything waits; the first listener is the connection's own. */
+  get waited(): boolean {
+    return this.#listeners.size > 1;
+  }
+
   cut(error: AgentError): void {
     if (this.#error) return;
     this.#error = error;

@@ -1,4 +1,17 @@
-import type { AgentErrorData, AgentInput, AgentResult, CallOptions, InterruptRequest, JsonValue, Msg } from '@isoloop/core';
+import type {
+  AgentErrorData,
+  AgentEvent,
+  AgentInput,
+  AgentResult,
+  CallOptions,
+  InterruptRequest,
+  JsonValue,
+  ModelFeatures,
+  Msg,
+  PendingCall,
+  ReplayPolicy,
+  ToolSchema,
+} from '@isoloop/core';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
 
 /** Marks our messages among an app's own on the same worker; the number is the version of all that follows. */
@@ -6,11 +19,57 @@ export const protocol = 'isoloop/1';
 
 /**
  * Page to worker, on the worker's global scope. `ping` asks for a `hello`. `connect` carries a port, on which `SessionApi` answers
- * over Comlink.
+ * over Comlink, and one more for each of its `offers`, in their order.
  */
 export type PageMessage =
   | { readonly protocol: typeof protocol; readonly type: 'ping' }
-  | { readonly protocol: typeof protocol; readonly type: 'connect'; readonly sessionId: string; readonly options: JsonValue };
+  | {
+      readonly protocol: typeof protocol;
+      readonly type: 'connect';
+      /** Which of the worker's agents, where it has several. */
+      readonly agent: string | undefined;
+      readonly sessionId: string;
+      readonly options: JsonValue;
+      readonly offers: readonly PageOffer[];
+    };
+
+export type ConnectMessage = Extract<PageMessage, { readonly type: 'connect' }>;
+
+/** A tool that runs on the page, as the worker needs to know it; its input is checked there, too. */
+export interface ToolOffer {
+  readonly schema: ToolSchema;
+  readonly timeoutMs?: number;
+  /** `true`: the page is asked, call by call. */
+  readonly needsApproval?: boolean;
+  readonly replay?: ReplayPolicy;
+  readonly returnDirect?: boolean;
+  readonly takesDecisions?: boolean;
+}
+
+export interface HookOffer {
+  readonly name: string;
+  readonly priority?: number;
+  readonly onError?: 'fail' | 'ignore';
+  /** The events it listens to; `undefined`: all. */
+  readonly events: readonly AgentEvent['type'][] | undefined;
+}
+
+/** What a page does for the agent, each on a port of its own. */
+export type PageOffer =
+  | { readonly kind: 'tools'; readonly tools: readonly ToolOffer[] }
+  | { readonly kind: 'hooks'; readonly hooks: readonly HookOffer[]; readonly timeoutMs: number }
+  | { readonly kind: 'approvals' }
+  | { readonly kind: 'model'; readonly provider: string; readonly modelId: string; readonly features: ModelFeatures };
+
+/** Worker to page, on an offer's port; `id` is unique on it. */
+export type PageQuestion<Q> =
+  | { readonly type: 'ask'; readonly id: number; readonly question: Q }
+  | { readonly type: 'abort'; readonly id: number };
+
+/** Page to worker, on an offer's port: any number of `progress`, then the outcome. */
+export type PageAnswer =
+  | { readonly id: number; readonly progress: unknown }
+  | { readonly id: number; readonly outcome: Outcome<unknown> };
 
 /**
  * Worker to page, when the agent is exposed and after each `ping`: connections are taken from now on. A worker whose modules await at
@@ -39,7 +98,8 @@ export interface RunRequest {
 export interface ChatRequest {
   readonly id: number;
   readonly aborted: boolean;
-  readonly trigger: 'submit-message' | 'regenerate-message';
+  /** `resume-stream`: what runs, from its start, or what was cut off. */
+  readonly trigger: 'submit-message' | 'regenerate-message' | 'resume-stream';
   readonly message: unknown;
   /** Adds the agent's events to the answer as transient `data-isoloop-event` parts. */
   readonly events: boolean;
@@ -53,6 +113,7 @@ export interface SessionApi {
   /** Goes the same way as the calls, so that it can't overtake them; an unknown id is ignored. */
   abort(id: number): void;
   interrupt(request?: string | Msg | InterruptRequest): Promise<Outcome<boolean>>;
+  pending(): Promise<Outcome<readonly PendingCall[]>>;
   messages(): Promise<Outcome<readonly Msg[]>>;
   uiMessages(): Promise<Outcome<readonly UiMessage[]>>;
   clear(): Promise<Outcome<void>>;

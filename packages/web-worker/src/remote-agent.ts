@@ -1,5 +1,15 @@
 import { AgentError, AgentStream, RunDriver } from '@isoloop/core';
-import type { AgentEvent, AgentInput, AgentResult, CallOptions, EventBatch, InterruptRequest, Msg } from '@isoloop/core';
+import type {
+  AgentEvent,
+  AgentInput,
+  AgentResult,
+  CallOptions,
+  Decision,
+  EventBatch,
+  InterruptRequest,
+  Msg,
+  PendingCall,
+} from '@isoloop/core';
 import type { UiChunk, UiMessage } from '@isoloop/core/ai-sdk';
 import { releaseProxy, transfer, wrap, type Remote } from 'comlink';
 import { workerChatTransport, type WorkerChatTransport, type WorkerChatTransportOptions } from './chat-transport.ts';
@@ -32,6 +42,12 @@ export interface RemoteAgent {
   /** As `ReActAgent.call`. The signal crosses as a message; the call then resolves with reason `aborted`. */
   call(input?: AgentInput, options?: RemoteCallOptions): Promise<AgentResult>;
   stream(input?: AgentInput, options?: RemoteCallOptions): RemoteStream;
+  /** Goes on from the log: with tool calls that have no result, or after a pause. */
+  resume(options?: RemoteCallOptions): Promise<AgentResult>;
+  /** Decides about pending tool calls, and goes on. */
+  decide(decisions: Decision | readonly Decision[], options?: RemoteCallOptions): Promise<AgentResult>;
+  /** The tool calls that wait for somebody, also after a reload. */
+  pending(): Promise<readonly PendingCall[]>;
   /** As `ReActAgent.interrupt`; resolves when the agent was told. */
   interrupt(request?: string | Msg | InterruptRequest): Promise<boolean>;
   messages(): Promise<readonly Msg[]>;
@@ -52,7 +68,7 @@ export interface RemoteAgentSetup extends WorkerLink {
   readonly worker: Worker;
 }
 
-export function createRemoteAgent({ sessionId, worker, port, lifeline, connected }: RemoteAgentSetup): RemoteAgent {
+export function createRemoteAgent({ sessionId, worker, port, lifeline, ended, connected }: RemoteAgentSetup): RemoteAgent {
   const remote: Remote<SessionApi> = wrap<SessionApi>(port);
   let lastId = 0;
 
@@ -86,11 +102,14 @@ export function createRemoteAgent({ sessionId, worker, port, lifeline, connected
 
   const end = (reason: string): void => lifeline.cut(new AgentError('WORKER_TERMINATED', reason));
 
-  lifeline.onCut(() => port.close());
+  ended.addEventListener('abort', () => port.close());
   return {
     sessionId,
     call,
     stream,
+    resume: (options) => call(undefined, options),
+    decide: (decisions, options) => call([decisions].flat(), options),
+    pending: () => ask(() => remote.pending()),
     interrupt: (request) => ask(() => remote.interrupt(request)),
     messages: () => ask(() => remote.messages()),
     uiMessages: () => ask(() => remote.uiMessages()),

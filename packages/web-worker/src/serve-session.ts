@@ -1,22 +1,34 @@
 import type { AgentResult, AgentStream, EventBatch, ReActAgent } from '@isoloop/core';
-import { createUiMessageEncoder, toUiMessages, type UiChunk } from '@isoloop/core/ai-sdk';
+import type { UiChunk } from '@isoloop/core/ai-sdk';
 import { finalizer } from 'comlink';
-import { takeChatMessage } from './chat-turn.ts';
+import { ChatEncoder } from './chat-encoder.ts';
+import { continuedTurn, takeChatMessage, type ChatTurn } from './chat-turn.ts';
 import { packEvents } from './delta-runs.ts';
+import { LiveTurn } from './live-turn.ts';
 import { Outbox } from './outbox.ts';
 import { toOutcome } from './outcome.ts';
-import type { PageMessage, RunRequest, SessionApi } from './protocol.ts';
+import { pendingCalls, uiMessages, viewOf } from './pending-calls.ts';
+import type { ChatRequest, ConnectMessage, RunRequest, SessionApi } from './protocol.ts';
 import type { Sessions } from './sessions.ts';
 
-type Connect = Extract<PageMessage, { readonly type: 'connect' }>;
 type Encode<T> = (events: EventBatch) => readonly T[];
 type Later = (task: () => void) => void;
 
+export interface ServeSessionOptions {
+  readonly sessions: Sessions;
+  readonly connect: ConnectMessage;
+  /** One for each of its offers. */
+  readonly pagePorts: readonly MessagePort[];
+  readonly later: Later;
+}
+
 /** What Comlink exposes to one connection; when the page releases it, its runs are aborted and the session is left. */
-export function serveSession(sessions: Sessions, { sessionId, options }: Connect, later: Later): SessionApi {
-  const session = sessions.enter(sessionId, options);
+export function serveSession({ sessions, connect, pagePorts, later }: ServeSessionOptions): SessionApi {
+  const session = sessions.enter(connect);
+  const leavePages = session.pages.enter(connect.offers, pagePorts);
   const controllers = new Map<number, AbortController>();
   const outboxes = new Set<{ close(): void }>();
+  let left = false;
 
   /** A run of this connection: `abort(id)` reaches it as long as `job` lasts. */
   const run = async <T>(
@@ -41,6 +53,27 @@ export function serveSession(sessions: Sessions, { sessionId, options }: Connect
     outboxes.delete(outbox);
   };
 
+  /** A turn that later readers can join, as long as it runs; its first reader is one of them. */
+  const begin = (take: (agent: ReActAgent) => Promise<ChatTurn | undefined>): LiveTurn => {
+    const live: LiveTurn = new LiveTurn(async (controller, forwarded) => {
+      try {
+        return await session.editAndRun(controller, take, (agent, turn) => {
+          session.turn = live;
+          return forwarded(turn, () => agent.stream(turn?.input, { signal: controller.signal }));
+        });
+      } finally {
+        if (session.turn === live) session.turn = undefined;
+      }
+    });
+    return live;
+  };
+
+  const turnOf = (request: ChatRequest): LiveTurn => {
+    if (request.trigger !== 'resume-stream') return begin((agent) => takeChatMessage(agent.memory, request, () => pendingCalls(agent)));
+    // Set at once: a page may ask twice.
+    return (session.turn ??= begin(cutOffTurn));
+  };
+
   const withAgent = <T>(job: (agent: ReActAgent) => Promise<T>): Promise<T> => session.agent().then(job);
 
   const api: SessionApi & { [finalizer](): void } = {
@@ -59,25 +92,31 @@ export function serveSession(sessions: Sessions, { sessionId, options }: Connect
       );
     },
     chat(request, port) {
-      void send(port, toUiChunks(request.events), (outbox) =>
-        run(request, (controller) =>
-          session.editAndRun(
-            controller,
-            (memory) => takeChatMessage(memory, request),
-            (agent, input) => forward(agent.stream(input, { signal: controller.signal }), outbox),
-          ),
-        ),
+      const encoder = new ChatEncoder(request.events);
+      void send(
+        port,
+        (batch) => encoder.encode(batch),
+        (outbox) =>
+          run(request, ({ signal }) => {
+            const turn = turnOf(request);
+            // A connection that is closed leaves a turn that others read; of its own it is the end.
+            const isOwn = request.trigger !== 'resume-stream';
+            return turn.read(outbox, (shown) => encoder.begin(shown), signal, () => isOwn || !left);
+          }),
       );
     },
     abort: (id) => controllers.get(id)?.abort(),
     interrupt: (request) => toOutcome(withAgent(async (agent) => agent.interrupt(request))),
+    pending: () => toOutcome(withAgent(pendingCalls)),
     messages: () => toOutcome(withAgent((agent) => agent.messages())),
-    uiMessages: () => toOutcome(withAgent(async (agent) => toUiMessages(await agent.messages()))),
+    uiMessages: () => toOutcome(withAgent(uiMessages)),
     clear: () => toOutcome(session.edit((memory) => memory.clear())),
     [finalizer]() {
+      left = true;
       for (const outbox of outboxes) outbox.close();
       for (const controller of controllers.values()) controller.abort();
-      sessions.leave(sessionId);
+      leavePages();
+      sessions.leave(connect);
     },
   };
   return api;
@@ -99,8 +138,9 @@ async function forward<T>(stream: AgentStream, outbox: Outbox<T>): Promise<Agent
   return stream.result;
 }
 
-/** Without the `error` chunk: the failure itself ends the stream, with its code. */
-function toUiChunks(events: boolean): Encode<UiChunk> {
-  const { encode } = createUiMessageEncoder({ events });
-  return (batch) => encode(batch).filter((chunk) => chunk.type !== 'error');
+/** What a run left behind that was cut off, as by a reload; `undefined`: nothing. */
+async function cutOffTurn(agent: ReActAgent): Promise<ChatTurn | undefined> {
+  const view = await viewOf(agent.memory);
+  if (!view || view.openRun === undefined || view.ended !== undefined) return undefined;
+  return continuedTurn(await uiMessages(agent));
 }

@@ -1,46 +1,56 @@
-import { AgentError, type JsonValue } from '@isoloop/core';
+import { AgentError } from '@isoloop/core';
+import type { ConnectOptions } from './connect-agent.ts';
 import { boundaryError, Lifeline } from './lifeline.ts';
 import { protocol, type HelloMessage, type PageMessage } from './protocol.ts';
-
-export interface WorkerLinkOptions {
-  readonly sessionId: string;
-  readonly options: JsonValue;
-  /** Milliseconds the worker has to answer. */
-  readonly timeoutMs: number;
-}
 
 /** A connection to the worker: its port, and its life, which ends with the worker's. */
 export interface WorkerLink {
   readonly port: MessagePort;
   readonly lifeline: Lifeline;
+  /** Raised when the lifeline is cut. */
+  readonly ended: AbortSignal;
   /** Whether the worker has the other end of the port. */
   readonly connected: () => boolean;
 }
 
 /**
  * Connects as soon as the worker says hello; what is posted to the port till then waits in it. The lifeline is cut with `WORKER_FAILED`
- * when the script can't be loaded, throws while it is, or doesn't answer in time, and with `WORKER_TERMINATED` when the worker is gone.
+ * when the script can't be loaded, throws while it is, or doesn't answer in time, then or later while something waits for it, and with
+ * `WORKER_TERMINATED` when the worker is gone.
  */
-export function linkWorker(worker: Worker, { sessionId, options, timeoutMs }: WorkerLinkOptions): WorkerLink {
+export function linkWorker(
+  worker: Worker,
+  { agent, sessionId, options = null, timeoutMs = 10_000, page = [] }: ConnectOptions,
+): WorkerLink {
   const { port1, port2 } = new MessageChannel();
   const lifeline = new Lifeline();
   const listening = new AbortController();
   const { signal } = listening;
   let connected = false;
+  let silent = 0;
 
   const fail = (message: string, cause?: unknown): void => lifeline.cut(new AgentError('WORKER_FAILED', message, { cause }));
-  const timer = setTimeout(() => fail(`The worker did not answer within ${timeoutMs} ms. Does its script call exposeAgent()?`), timeoutMs);
+  const ping = (): void => worker.postMessage({ protocol, type: 'ping' } satisfies PageMessage);
+  // In quarters: after a sleep of the machine one tick is late, and the answer to the last ping may still be on its way.
+  const timer = setInterval(() => {
+    if (connected && !lifeline.waited) silent = 0;
+    else if (++silent > 3) fail(`The worker did not answer within ${timeoutMs} ms.${connected ? '' : ' Does its script call exposeAgent()?'}`);
+    else if (connected) ping();
+  }, timeoutMs / 4);
   lifeline.onCut(() => {
-    clearTimeout(timer);
+    clearInterval(timer);
     listening.abort();
   });
 
   const onHello = ({ data }: MessageEvent<unknown>): void => {
-    if (connected || !isHello(data)) return;
+    if (!isHello(data)) return;
+    silent = 0;
+    if (connected) return;
     connected = true;
-    clearTimeout(timer);
     try {
-      worker.postMessage({ protocol, type: 'connect', sessionId, options } satisfies PageMessage, [port2]);
+      const offers = page.map(({ offer }) => offer);
+      const ports = page.map((part) => part.serve(signal));
+      worker.postMessage({ protocol, type: 'connect', agent, sessionId, options, offers } satisfies PageMessage, [port2, ...ports]);
     } catch (error) {
       return lifeline.cut(boundaryError(error));
     }
@@ -54,8 +64,8 @@ export function linkWorker(worker: Worker, { sessionId, options, timeoutMs }: Wo
   worker.addEventListener('error', onError, { signal });
   worker.addEventListener('messageerror', () => fail('What the worker sent could not be read.'), { signal });
   port1.addEventListener('messageerror', () => fail('What the worker sent could not be read.'), { signal });
-  worker.postMessage({ protocol, type: 'ping' } satisfies PageMessage);
-  return { port: port1, lifeline, connected: () => connected };
+  ping();
+  return { port: port1, lifeline, ended: signal, connected: () => connected };
 }
 
 function isHello(data: unknown): data is HelloMessage {

@@ -14,6 +14,7 @@ export type UiChunk =
   | { readonly type: 'error'; readonly errorText: string }
   | { readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; readonly id: string }
   | { readonly type: 'text-delta' | 'reasoning-delta'; readonly id: string; readonly delta: string }
+  | { readonly type: 'file'; readonly mediaType: string; readonly url: string }
   | { readonly type: 'tool-input-start'; readonly toolCallId: string; readonly toolName: string; readonly dynamic: true }
   | { readonly type: 'tool-input-delta'; readonly toolCallId: string; readonly inputTextDelta: string }
   | {
@@ -30,5 +31,6 @@ export type UiChunk =
       readonly dynamic: true;
       readonly preliminary?: boolean;
     }
+  | { readonly type: 'tool-approval-request'; readonly approvalId: string; readonly toolCallId: string; readonly reason?: string }
   | { readonly type: 'tool-output-error'; readonly toolCallId: string; readonly errorText: string; readonly dynamic: true }
   | { readonly type: 'data-isoloop-event'; readonly data: JsonValue; readonly transient: true };

@@ -22,7 +22,8 @@ export interface UiMessageEncoder {
 
 /**
  * Agent events as AI SDK 7's UI message stream: one encoder a run. An error's text is its message with the code in brackets at
- * its end, and ends the stream; tools are dynamic ones; progress (`emit`) is a preliminary output.
+ * its end, and ends the stream; tools are dynamic ones; progress (`emit`) is a preliminary output; a call that waits for approval asks for it
+ * under its own id.
  */
 export function createUiMessageEncoder(options: UiMessageEncoderOptions = {}): UiMessageEncoder {
   const encoder = new Encoder(options);
@@ -92,6 +93,12 @@ class Encoder {
         this.#toolKnown(event.toolUse, chunks);
         this.#open.delete(event.toolUse.id);
         chunks.push(toOutput(event.result));
+        return;
+      case 'suspended':
+        for (const { toolUseId, kind, reason } of event.pending) {
+          if (kind !== 'approval' && kind !== 'replay') continue;
+          chunks.push({ type: 'tool-approval-request', approvalId: toolUseId, toolCallId: toolUseId, ...(reason !== undefined && { reason }) });
+        }
         return;
       case 'step-reset':
         return this.#reset(event, chunks);

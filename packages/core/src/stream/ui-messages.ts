@@ -1,3 +1,4 @@
+import type { PendingCall } from '../agent/pending-call.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { ContentBlock, MediaBlock, ToolResult, ToolUse } from '../message/content-block.ts';
 import { createMessage, type MessageContext } from '../message/create-message.ts';
@@ -15,6 +16,14 @@ export type UiPart =
   | { type: 'file'; mediaType: string; url: string; filename?: string }
   | { type: 'step-start' }
   | { type: 'dynamic-tool'; toolName: string; toolCallId: string; state: 'input-available'; input: JsonValue }
+  | {
+      type: 'dynamic-tool';
+      toolName: string;
+      toolCallId: string;
+      state: 'approval-requested';
+      input: JsonValue;
+      approval: { id: string; requestReason?: string };
+    }
   | { type: 'dynamic-tool'; toolName: string; toolCallId: string; state: 'output-available'; input: JsonValue; output: JsonValue }
   | { type: 'dynamic-tool'; toolName: string; toolCallId: string; state: 'output-error'; input: JsonValue; errorText: string };
 
@@ -28,17 +37,18 @@ export interface UiMessage {
 /**
  * A conversation as `useChat` shows it: all that answers one user message is one assistant message, with a `step-start` for each
  * of the model's replies and the tools' results in the calls they belong to. System messages are left out, and replies that were
- * corrected with their corrections.
+ * corrected with their corrections. Of the `pending` calls those that wait for approval ask for it, under the call's id.
  */
-export function toUiMessages(messages: readonly Msg[]): UiMessage[] {
+export function toUiMessages(messages: readonly Msg[], { pending = [] }: { readonly pending?: readonly PendingCall[] } = {}): UiMessage[] {
+  const asked = new Map(pending.map((call) => [call.toolUseId, call]));
   const results = new Map(messages.flatMap(toolResultsOf).map((result) => [result.toolUseId, result]));
   const shown: UiMessage[] = [];
   for (const message of messages) {
     if (message.metadata?.['correction']) continue;
     if (message.role === 'user')
-      shown.push({ id: message.id, role: 'user', parts: message.content.flatMap((block) => toPart(block, results)) });
+      shown.push({ id: message.id, role: 'user', parts: message.content.flatMap((block) => toPart(block, results, asked)) });
     if (message.role !== 'assistant') continue;
-    const parts: UiPart[] = [{ type: 'step-start' }, ...message.content.flatMap((block) => toPart(block, results))];
+    const parts: UiPart[] = [{ type: 'step-start' }, ...message.content.flatMap((block) => toPart(block, results, asked))];
     const last = shown.at(-1);
     if (last?.role === 'assistant') last.parts.push(...parts);
     else shown.push({ id: message.id, role: 'assistant', parts });
@@ -72,14 +82,18 @@ function fromPart(part: unknown, index: number): ContentBlock {
   throw invalid(`Part ${index} is neither text nor a file with a URL and a media type`);
 }
 
-function toPart(block: ContentBlock, results: ReadonlyMap<string, ToolResult>): UiPart[] {
+function toPart(
+  block: ContentBlock,
+  results: ReadonlyMap<string, ToolResult>,
+  asked: ReadonlyMap<string, PendingCall>,
+): UiPart[] {
   switch (block.type) {
     case 'text':
       return [{ type: 'text', text: block.text, state: 'done' }];
     case 'thinking':
       return [{ type: 'reasoning', text: block.thinking, state: 'done' }];
     case 'tool_use':
-      return [toToolPart(block, results.get(block.id))];
+      return [toToolPart(block, results.get(block.id), asked.get(block.id))];
     case 'tool_result':
       return [];
     default:
@@ -87,8 +101,12 @@ function toPart(block: ContentBlock, results: ReadonlyMap<string, ToolResult>): 
   }
 }
 
-function toToolPart({ id, name, input, raw }: ToolUse, result: ToolResult | undefined): UiPart {
+function toToolPart({ id, name, input, raw }: ToolUse, result: ToolResult | undefined, pending: PendingCall | undefined): UiPart {
   const call = { type: 'dynamic-tool' as const, toolName: name, toolCallId: id, input: input === null && raw !== undefined ? raw : input };
+  if (!result && (pending?.kind === 'approval' || pending?.kind === 'replay')) {
+    const { reason } = pending;
+    return { ...call, state: 'approval-requested', approval: { id, ...(reason !== undefined && { requestReason: reason }) } };
+  }
   if (!result) return { ...call, state: 'input-available' };
   if (result.state !== 'success') return { ...call, state: 'output-error', errorText: outputText(result.output) };
   return { ...call, state: 'output-available', output: result.output as JsonValue };

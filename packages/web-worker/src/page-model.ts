@@ -1,0 +1,50 @@
+import { AgentError } from '@isoloop/core';
+import type { ChatModel, ModelDelta, ModelRequest, RunInfo } from '@isoloop/core';
+import { pagePart, type PagePart } from './page-part.ts';
+
+/** Worker to page: begin a reply, read its next batch, or leave it. */
+export type ModelQuestion =
+  | { readonly type: 'open'; readonly reply: number; readonly request: ModelRequest; readonly run: RunInfo | undefined }
+  | { readonly type: 'next' | 'close'; readonly reply: number };
+
+/** Page to worker: the batch; nothing at the end. */
+export type ModelAnswer = readonly ModelDelta[] | undefined;
+
+interface Reply {
+  readonly batches: AsyncIterator<readonly ModelDelta[]>;
+  readonly controller: AbortController;
+}
+
+/**
+ * A model that lives on the page, such as `browserModel()`, for `connectAgent`'s `page`; the agent has it with `model: page.model`.
+ * A batch is read when the agent asks for it.
+ */
+export function pageModel(model: ChatModel): PagePart {
+  const { provider, modelId, features } = model;
+  const replies = new Map<number, Reply>();
+  return pagePart<ModelQuestion>(
+    { kind: 'model', provider, modelId, features: { ...features } },
+    async (question): Promise<ModelAnswer> => {
+      const { type, reply: id } = question;
+      if (type === 'open') {
+        const controller = new AbortController();
+        const { request, run } = question;
+        const batches = model.stream(request, { signal: controller.signal, run })[Symbol.asyncIterator]();
+        replies.set(id, { batches, controller });
+        return undefined;
+      }
+      const reply = replies.get(id);
+      if (!reply) throw new AgentError('ABORTED', 'The reply was left.');
+      if (type === 'close') {
+        replies.delete(id);
+        reply.controller.abort();
+        await reply.batches.return?.();
+        return undefined;
+      }
+      const { done, value } = await reply.batches.next();
+      if (!done) return value;
+      replies.delete(id);
+      return undefined;
+    },
+  );
+}
