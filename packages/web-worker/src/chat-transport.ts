@@ -16,36 +16,46 @@ interface SentMessage {
 
 /**
  * AI SDK 7's `ChatTransport` over an agent in a worker. Only the last message crosses: the history is the worker's. Sending a message
- * the session already has replaces it and forgets what came after; regenerating answers it anew. Failures error the stream with their
- * `AgentError`, so `useChat`'s `error` has its code. There is nothing to reconnect to: a run ends with its tab.
+ * the session already has replaces it and forgets what came after; regenerating answers it anew; an assistant's message answers the
+ * calls that wait for approval or a result. Failures error the stream with their `AgentError`, so `useChat`'s `error` has its code.
+ * Reconnecting gives the turn that runs, from its start, or goes on with one that the log has as cut off, as by a reload.
  */
 export interface WorkerChatTransport {
+  readonly resumeStreamIsReplay: true;
   sendMessages(options: {
     readonly trigger: 'submit-message' | 'regenerate-message';
     readonly messages: readonly SentMessage[];
     readonly abortSignal: AbortSignal | undefined;
   }): Promise<ReadableStream<UiChunk>>;
-  reconnectToStream(): Promise<null>;
+  reconnectToStream(options?: { readonly abortSignal?: AbortSignal | undefined }): Promise<ReadableStream<UiChunk> | null>;
 }
 
 type OpenChat = (request: Omit<ChatRequest, 'id' | 'aborted'>, signal: AbortSignal | undefined) => RemoteRun<UiChunk>;
 
 export function workerChatTransport({ events = false }: WorkerChatTransportOptions = {}, open: OpenChat): WorkerChatTransport {
   return {
+    resumeStreamIsReplay: true,
     async sendMessages({ trigger, messages, abortSignal }) {
       return chunkStream(open({ trigger, message: messages.at(-1), events }, abortSignal));
     },
-    async reconnectToStream() {
-      return null;
+    async reconnectToStream({ abortSignal } = {}) {
+      const run = open({ trigger: 'resume-stream', message: null, events }, abortSignal);
+      const first = await run.batches.next();
+      return first.done ? null : chunkStream(run, first);
     },
   };
 }
 
-function chunkStream({ batches, abort }: RemoteRun<UiChunk>): ReadableStream<UiChunk> {
+function chunkStream(
+  { batches, abort }: RemoteRun<UiChunk>,
+  first?: IteratorResult<readonly UiChunk[], unknown>,
+): ReadableStream<UiChunk> {
+  let read = first;
   return new ReadableStream<UiChunk>(
     {
       async pull(controller) {
-        const { done, value } = await batches.next();
+        const { done, value } = read ?? (await batches.next());
+        read = undefined;
         if (done) controller.close();
         else for (const chunk of value) controller.enqueue(chunk);
       },

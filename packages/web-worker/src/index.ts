@@ -1,4 +1,16 @@
 export { connectAgent } from './connect-agent.ts';
+export { pageApprovals } from './page-approvals.ts';
+export type { ApprovalContext } from './page-approvals.ts';
+export { pageHooks } from './page-hooks.ts';
+export type { PageHooksOptions } from './page-hooks.ts';
+export { pageModel } from './page-model.ts';
+export type { PagePart } from './page-part.ts';
+export { pageTools } from './page-tools.ts';
+export type { PageToolsOptions } from './page-tools.ts';
 export type { ConnectOptions } from './connect-agent.ts';
 export type { RemoteAgent, RemoteCallOptions, RemoteStream } from './remote-agent.ts';
 export type { WorkerChatTransport, WorkerChatTransportOptions } from './chat-transport.ts';
+export { IndexedDbSessions } from './indexed-db-sessions.ts';
+export type { ImportOptions, IndexedDbSessionsOptions, SessionExport, StorageState } from './indexed-db-sessions.ts';
+export { IndexedDbStore } from './indexed-db-store.ts';
+export type { IndexedDbStoreOptions } from './indexed-db-store.ts';

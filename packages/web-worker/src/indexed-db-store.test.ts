@@ -48,6 +48,7 @@ test('a connection that the browser closed is opened anew', async () => {
   const closed = new Promise((resolve) => opened[0]?.addEventListener('close', resolve));
   await cdp().send('Storage.clearDataForOrigin', { origin: location.origin, storageTypes: 'indexeddb' });
   await closed;
+  await expect(store.get('a')).rejects.toMatchObject({ code: 'STORAGE_FAILED', details: { evicted: true } });
   expect(await store.get('a')).toBeUndefined();
   await store.set('a', '2');
   expect(await store.get('a')).toBe('2');
@@ -122,6 +123,7 @@ test('the database can be deleted while it is open', async () => {
     request.onsuccess = resolve;
     request.onblocked = reject;
   });
+  await expect(store.set('a', '2')).rejects.toMatchObject({ code: 'STORAGE_FAILED', details: { evicted: true } });
   expect(await store.get('a')).toBeUndefined();
 });
 

@@ -1,6 +1,6 @@
 import { AgentError, messageOf } from '@isoloop/core';
 import type { KeyValueStore, StoreFeatures } from '@isoloop/core';
-import { createStore, get, getMany, promisifyRequest } from 'idb-keyval';
+import { get, getMany, promisifyRequest } from 'idb-keyval';
 import type { UseStore } from 'idb-keyval';
 
 export interface IndexedDbStoreOptions {
@@ -11,12 +11,18 @@ export interface IndexedDbStoreOptions {
 /** Times an operation is tried, each on a new connection, when the browser has killed the old one. */
 const maxAttempts = 3;
 
-/** Values in the browser's own database, shared by all tabs and workers of an origin. */
+/**
+ * Values in the browser's own database, shared by all tabs and workers of an origin. Where all of it was deleted meanwhile (evicted for
+ * room, or cleared by the user) the next operation rejects, once, with `STORAGE_FAILED` and `details.evicted`; those after it begin anew.
+ */
 export class IndexedDbStore implements KeyValueStore {
   /** Chromium refuses values of 127 MiB; a text may take two bytes a character there. */
   readonly features: StoreFeatures = { atomic: true, compareAndSet: true, maxValueBytes: 32 * 1024 * 1024 };
   readonly #database: string;
   #use: UseStore | undefined;
+  /** Whether the database was there before. */
+  #known = false;
+  #evicted = false;
 
   constructor({ database = 'isoloop' }: IndexedDbStoreOptions = {}) {
     this.#database = database;
@@ -75,11 +81,37 @@ export class IndexedDbStore implements KeyValueStore {
     );
   }
 
+  /** A connection of its own, opened at its first use, and again when the browser closed it. */
+  #connect(): UseStore {
+    let opening: Promise<IDBDatabase> | undefined;
+    const opened = async (): Promise<IDBDatabase> => {
+      const db = await open(this.#database, () => (this.#evicted = this.#known));
+      this.#known = true;
+      db.addEventListener('close', () => (opening = undefined));
+      // Without this a tab that deletes the database waits for all others to close.
+      db.addEventListener('versionchange', () => db.close());
+      return db;
+    };
+    return async (mode, callback) => {
+      const db = await (opening ??= opened());
+      if (this.#evicted) {
+        this.#evicted = false;
+        throw evicted;
+      }
+      return callback(db.transaction('values', mode).objectStore('values'));
+    };
+  }
+
   async #run<T>(operation: (use: UseStore, attempt: number) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await operation((this.#use ??= connect(this.#database)), attempt);
+        return await operation((this.#use ??= this.#connect()), attempt);
       } catch (error) {
+        if (error === evicted) {
+          throw new AgentError('STORAGE_FAILED', "The site's stored data was deleted, by the browser to make room or by the user.", {
+            details: { evicted: true },
+          });
+        }
         if (attempt === maxAttempts || !isConnectionLost(error)) throw storageError(error);
         this.#use = undefined;
       }
@@ -87,16 +119,16 @@ export class IndexedDbStore implements KeyValueStore {
   }
 }
 
-/** A store on a connection of its own, opened at its first use. */
-function connect(database: string): UseStore {
-  const use = createStore(database, 'values');
-  return (mode, callback) =>
-    use(mode, (store) => {
-      const { db } = store.transaction;
-      // Without this a tab that deletes the database waits for all others to close.
-      db.onversionchange = () => db.close();
-      return callback(store);
-    });
+/** Thrown where the database turned out to be a new one. */
+const evicted: unique symbol = Symbol('evicted');
+
+function open(database: string, onCreated: () => void): Promise<IDBDatabase> {
+  const request = indexedDB.open(database);
+  request.addEventListener('upgradeneeded', () => {
+    request.result.createObjectStore('values');
+    onCreated();
+  });
+  return promisifyRequest(request);
 }
 
 /** The reason stands on the transaction only once it is aborted: at the error of a request it is still `null`. */

@@ -34,11 +34,12 @@ export type ToolProgress = { readonly emitted: JsonValue } | { readonly forwarde
  * for two tools of one name and for what is no tool.
  */
 export function pageTools(tools: readonly Tool[], { context = [] }: PageToolsOptions = {}): PagePart {
+  const offers = tools.map(toOffer);
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   if (byName.size < tools.length) throw new AgentError('CONFIGURATION', 'Two page tools have one name.');
   const provided = new Map<unknown, unknown>([...context].map(([token, value]) => [token, value]));
 
-  return pagePart<ToolQuestion>({ kind: 'tools', tools: tools.map(toOffer) }, async (question, { signal, tell }) => {
+  return pagePart<ToolQuestion>({ kind: 'tools', tools: offers }, async (question, { signal, tell }) => {
     const { name, input } = question;
     const tool = byName.get(name)!;
     if (question.type === 'approval') return needsApproval(tool, await checked(tool, input), question.call);

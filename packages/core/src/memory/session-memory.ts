@@ -1,4 +1,4 @@
-import { AgentError } from '../error/agent-error.ts';
+import { AgentError, messageOf } from '../error/agent-error.ts';
 import type { SummaryStore } from '../context/summary-state.ts';
 import type { AgentStatus } from '../agent/agent-status.ts';
 import type { Msg } from '../message/msg.ts';
@@ -8,7 +8,7 @@ import { KeptState } from './kept-state.ts';
 import type { KeyValueStore } from './key-value-store.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
 import type { Memory, RunEnd } from './memory.ts';
-import type { LogRecord, RunNote } from './log-record.ts';
+import { isLogRecord, type LogRecord, type RunNote } from './log-record.ts';
 import { parseHead, sessionHeads } from './session-format.ts';
 import { SessionLog, type Log, type SessionLogOptions } from './session-log.ts';
 import { LogFold, suspendedNote, type SessionView } from './session-view.ts';
@@ -157,6 +157,31 @@ export class SessionMemory implements Memory {
     },
     delete: () => this.note([{ kind: 'summary', first: '', last: '', count: 0, text: '' }]),
   };
+  /** The shortest log that amounts to the session, for `adopt`. Rejects with `STORAGE_FAILED` where a part of it can't be read. */
+  records(): Promise<readonly LogRecord[]> {
+    return this.run(async () => {
+      const records = (await this.#load()).records();
+      if (!records) throw new AgentError('STORAGE_FAILED', 'A part of the session is damaged.');
+      return structuredClone(records);
+    });
+  }
+
+  /** Takes over another session's `records` in one write, in an empty session. Rejects with `INVALID_STATE`, and takes nothing, for what are none. */
+  adopt(records: readonly LogRecord[]): Promise<void> {
+    return this.run(async () => {
+      const { messages } = await this.#load();
+      if (messages.length) throw new AgentError('INVALID_STATE', 'The session has messages already.');
+      if (!Array.isArray(records) || !records.every(isLogRecord)) throw new AgentError('INVALID_STATE', 'They are no records of a session.');
+      try {
+        new LogFold().add(records);
+      } catch (cause) {
+        throw new AgentError('INVALID_STATE', `A message of the session is none: ${messageOf(cause)}`, { cause });
+      }
+      if (!records.length) return;
+      await this.#take(records);
+      await this.#flush();
+    });
+  }
 
   /** Gives the session a title, for lists. */
   async rename(title: string): Promise<void> {

@@ -1,0 +1,36 @@
+import { joinTools, ReActAgent, tool } from '@isoloop/core';
+import { humanInTheLoop } from '@isoloop/core/middleware';
+import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
+import { textToolCalls } from '@isoloop/core/text-protocol';
+import { exposeAgent, IndexedDbMemory, IndexedDbStore } from '@isoloop/web-worker/worker';
+
+/** What the tests ask of this worker when they connect. */
+export interface PageFixtureOptions {
+  readonly replies?: readonly (string | ScriptedStep)[];
+  /** Asks the page about each call of these tools. */
+  readonly approvalOn?: readonly string[];
+  readonly database?: string;
+}
+
+const here = tool({ name: 'here', description: 'Says where', input: { type: 'object' }, execute: () => 'in the worker' });
+
+exposeAgent<PageFixtureOptions & Record<string, never>>({
+  main: ({ sessionId, options, page }) => {
+    const { replies = ['ok'], approvalOn = [], database } = options as PageFixtureOptions;
+    return new ReActAgent({
+      name: 'main',
+      sessionId,
+      model: new ScriptedModel(replies),
+      tools: joinTools([here], page.tools),
+      ...(database && { memory: new IndexedDbMemory(sessionId, { store: new IndexedDbStore({ database }) }) }),
+      extensions: [humanInTheLoop({ approvalOn: Object.fromEntries(approvalOn.map((name) => [name, true])), decide: page.decide })],
+    });
+  },
+  browser: ({ sessionId, page }) =>
+    new ReActAgent({ name: 'browser', sessionId, model: page.model, tools: joinTools([here], page.tools), extensions: [textToolCalls()] }),
+});
+
+// A script that posts so is in an endless loop from then on.
+addEventListener('message', ({ data }: MessageEvent<{ readonly spin?: true } | null>) => {
+  while (data?.spin);
+});
