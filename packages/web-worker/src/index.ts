@@ -1,3 +1,5 @@
+export { browserModel } from './browser-model.ts';
+export type { BrowserModelOptions } from './browser-model.ts';
 export { connectAgent } from './connect-agent.ts';
 export { pageApprovals } from './page-approvals.ts';
 export type { ApprovalContext } from './page-approvals.ts';

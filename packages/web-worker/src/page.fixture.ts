@@ -16,7 +16,7 @@ const here = tool({ name: 'here', description: 'Says where', input: { type: 'obj
 
 exposeAgent<PageFixtureOptions & Record<string, never>>({
   main: ({ sessionId, options, page }) => {
-    const { replies = ['ok'], approvalOn = [], database } = options as PageFixtureOptions;
+    const { replies = ['ok'], approvalOn = [], database } = (options ?? {}) as PageFixtureOptions;
     return new ReActAgent({
       name: 'main',
       sessionId,

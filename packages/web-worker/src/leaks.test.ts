@@ -1,0 +1,74 @@
+import { tool } from '@isoloop/core';
+import { connectAgent, pageApprovals, pageHooks, pageTools } from '@isoloop/web-worker';
+import { expect, onTestFinished, test } from 'vitest';
+import { cdp } from 'vitest/browser';
+
+const session = cdp();
+
+/** So that the page's frame with the tests is found from its top. */
+const mark = `leaks-${crypto.randomUUID()}`;
+window.name = mark;
+
+/** Live objects of a class on the page, after a garbage collection. */
+async function alive(className: string): Promise<number> {
+  await session.send('HeapProfiler.collectGarbage');
+  const { result: prototype } = await session.send('Runtime.evaluate', {
+    expression: `[...Array(frames.length).keys()].map((index) => frames[index]).find(({ name }) => name === '${mark}').${className}.prototype`,
+    objectGroup: 'leaks',
+  });
+  const { objects } = await session.send('Runtime.queryObjects', { prototypeObjectId: prototype.objectId!, objectGroup: 'leaks' });
+  const { result } = await session.send('Runtime.callFunctionOn', {
+    objectId: objects.objectId!,
+    functionDeclaration: 'function () { return this.length; }',
+    returnByValue: true,
+  });
+  await session.send('Runtime.releaseObjectGroup', { objectGroup: 'leaks' });
+  return result.value as number;
+}
+
+async function heap(): Promise<number> {
+  await session.send('HeapProfiler.collectGarbage');
+  return (await session.send('Runtime.getHeapUsage')).usedSize;
+}
+
+const classes = ['MessagePort', 'AbortController', 'AbortSignal', 'Worker'] as const;
+
+async function count(): Promise<Readonly<Record<string, number>>> {
+  const counts: Record<string, number> = {};
+  for (const name of classes) counts[name] = await alive(name);
+  return counts;
+}
+
+test('1,000 connections that were opened and closed leave no objects and no heap behind', async () => {
+  const worker = new Worker(new URL('./page.fixture.ts', import.meta.url), { type: 'module' });
+  onTestFinished(() => worker.terminate());
+  const title = tool({ name: 'title', description: 'x', input: { type: 'object' }, execute: () => 'x' });
+  const use = async (index: number): Promise<void> => {
+    const page = [pageTools([title]), pageHooks([{ on: { 'run-end': () => {} } }]), pageApprovals(() => undefined)];
+    const agent = connectAgent(worker, { agent: 'main', sessionId: `s${index}`, page });
+    if (index % 10 === 0) for await (const _event of agent.stream('hi')) continue;
+    else await agent.messages();
+    agent.close();
+  };
+  for (let index = 0; index < 100; index++) await use(index);
+  const [before, bytes] = [await count(), await heap()];
+  for (let index = 100; index < 1100; index++) await use(index);
+  // The last one's ports go once the worker has heard of it.
+  await expect
+    .poll(async () => {
+      const after = await count();
+      return classes.filter((name) => after[name]! > before[name]! + 20).map((name) => `${name}: ${before[name]}, ${after[name]}`);
+    }, { timeout: 20_000 })
+    .toEqual([]);
+  expect((await heap()) - bytes).toBeLessThan(1_000_000);
+}, 60_000);
+
+test('a connection that was not closed is seen by these counts', async () => {
+  const worker = new Worker(new URL('./page.fixture.ts', import.meta.url), { type: 'module' });
+  onTestFinished(() => worker.terminate());
+  const before = await alive('MessagePort');
+  const agents = Array.from({ length: 50 }, (_, index) => connectAgent(worker, { agent: 'main', sessionId: `s${index}` }));
+  await Promise.all(agents.map((agent) => agent.messages()));
+  expect((await alive('MessagePort')) - before).toBeGreaterThanOrEqual(50);
+  for (const agent of agents) agent.close();
+});

@@ -1,0 +1,195 @@
+import { useChat } from '@ai-sdk/react';
+import { tool } from '@isoloop/core';
+import { connectAgent, pageTools, type RemoteAgent } from '@isoloop/web-worker';
+import { lastAssistantMessageIsCompleteWithApprovalResponses, type UIMessage } from 'ai';
+import { createElement, type ReactNode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { expect, onTestFinished, test } from 'vitest';
+import type { PageFixtureOptions } from './page.fixture.ts';
+
+/** A worker may take long to load where many are. */
+const poll = <T>(value: () => T) => expect.poll(value, { timeout: 10_000 });
+
+type Chat = ReturnType<typeof useChat>;
+
+interface Mounted {
+  /** The hook's last answer. */
+  readonly chat: () => Chat;
+  unmount(): void;
+}
+
+function startWorker() {
+  const worker = new Worker(new URL('./page.fixture.ts', import.meta.url), { type: 'module' });
+  onTestFinished(() => worker.terminate());
+  const connect = (options: PageFixtureOptions): RemoteAgent =>
+    connectAgent(worker, { agent: 'main', sessionId: 's', options: options as Record<string, never>, page: [pageTools([hold])] });
+  return { worker, connect };
+}
+
+/** Holds its call open until the test lets go. */
+let letGo: () => void = () => {};
+const hold = tool({
+  name: 'hold',
+  description: 'Waits',
+  input: { type: 'object' },
+  execute: (_input, { emit }) => {
+    emit('holding');
+    return new Promise<string>((resolve) => (letGo = () => resolve('held')));
+  },
+});
+
+function mount(agent: RemoteAgent, { resume = false, messages = [] }: { readonly resume?: boolean; readonly messages?: UIMessage[] } = {}): Mounted {
+  let last: Chat | undefined;
+  function View(): ReactNode {
+    last = useChat({
+      transport: agent.chatTransport(),
+      messages,
+      resume,
+      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+    });
+    return null;
+  }
+  const root = createRoot(document.createElement('div'));
+  root.render(createElement(View));
+  onTestFinished(() => root.unmount());
+  return { chat: () => last!, unmount: () => root.unmount() };
+}
+
+const shown = (chat: Chat) => chat.messages.map(({ role, parts }) => `${role}: ${parts.map(partText).filter(Boolean).join(' | ')}`);
+
+function partText(part: UIMessage['parts'][number]): string {
+  if (part.type === 'text') return part.text;
+  if (part.type === 'reasoning') return `(${part.text})`;
+  if (part.type === 'dynamic-tool') return `${part.toolName} ${part.state}${part.state === 'output-available' ? ` ${String(part.output)}` : ''}`;
+  return '';
+}
+
+const ready = async ({ chat }: Mounted): Promise<void> => {
+  await poll(() => chat()?.status).toBe('ready');
+};
+
+test('useChat: reasoning, text, tool input and output, and the history comes back', async () => {
+  const agent = startWorker().connect({ replies: [{ thinking: 'hm', text: 'I look.', toolCalls: [{ name: 'here' }] }, 'There.'] });
+  const view = mount(agent);
+  await ready(view);
+  await view.chat().sendMessage({ text: 'where?' });
+  await ready(view);
+  expect(view.chat().error).toBeUndefined();
+  const whole = ['user: where?', 'assistant: (hm) | I look. | here output-available in the worker | There.'];
+  expect(shown(view.chat())).toEqual(whole);
+  const again = mount(agent, { messages: (await agent.uiMessages()) as UIMessage[] });
+  await ready(again);
+  expect(shown(again.chat())).toEqual(whole);
+});
+
+test.for([
+  ['approved', true, 'assistant: here output-available in the worker | Yes.'],
+  ['denied', false, 'assistant: here output-error | Yes.'],
+] as const)('an approval is asked for in the chat, and %s there', async ([, approved, answer]) => {
+  const agent = startWorker().connect({ replies: [{ toolCalls: [{ name: 'here' }] }, 'Yes.'], approvalOn: ['here'] });
+  const view = mount(agent);
+  await ready(view);
+  await view.chat().sendMessage({ text: 'where?' });
+  await ready(view);
+  expect(shown(view.chat())).toEqual(['user: where?', 'assistant: here approval-requested']);
+  const part = view.chat().messages[1]!.parts.find((each) => each.type === 'dynamic-tool');
+  await view.chat().addToolApprovalResponse({ id: part!.approval!.id, approved, reason: 'because' });
+  await poll(() => shown(view.chat())).toEqual(['user: where?', answer]);
+  expect(view.chat().error).toBeUndefined();
+});
+
+test('an approval that was asked for before a reload is answered after it', async () => {
+  const database = `approval-${crypto.randomUUID()}`;
+  const first = startWorker();
+  const options = { replies: [{ toolCalls: [{ name: 'here' }] }], approvalOn: ['here'], database };
+  const before = mount(first.connect(options));
+  await ready(before);
+  await before.chat().sendMessage({ text: 'where?' });
+  await ready(before);
+  first.worker.terminate();
+  const agent = startWorker().connect({ ...options, replies: ['Yes.'] });
+  const view = mount(agent, { resume: true, messages: (await agent.uiMessages()) as UIMessage[] });
+  await ready(view);
+  expect(shown(view.chat())).toEqual(['user: where?', 'assistant: here approval-requested']);
+  const part = view.chat().messages[1]!.parts.find((each) => each.type === 'dynamic-tool');
+  await view.chat().addToolApprovalResponse({ id: part!.approval!.id, approved: true });
+  await poll(() => shown(view.chat())).toEqual(['user: where?', 'assistant: here output-available in the worker | Yes.']);
+});
+
+test('a view that is mounted anew sees the turn that runs, from its start, and stops it', async () => {
+  const agent = startWorker().connect({ replies: [{ text: 'one two', hang: true }] });
+  const view = mount(agent);
+  await ready(view);
+  void view.chat().sendMessage({ text: 'count' });
+  await poll(() => shown(view.chat())).toEqual(['user: count', 'assistant: one two']);
+  const again = mount(agent, { resume: true, messages: [{ id: 'u', role: 'user', parts: [{ type: 'text', text: 'count' }] }] });
+  await poll(() => shown(again.chat() ?? { messages: [] })).toEqual(['user: count', 'assistant: one two']);
+  expect(again.chat().status).toBe('streaming');
+  await again.chat().stop();
+  await ready(view);
+  expect((await agent.messages()).map(({ role }) => role)).toEqual(['user', 'assistant']);
+});
+
+test('after a reload in mid-run the run is gone on with: what was said stays, the finished tool does not run again', async () => {
+  const database = `reload-${crypto.randomUUID()}`;
+  const first = startWorker();
+  const replies = [{ text: 'I look.', toolCalls: [{ name: 'here' }] }, { hang: true }];
+  const before = mount(first.connect({ replies, database }));
+  await ready(before);
+  void before.chat().sendMessage({ text: 'where?' });
+  await poll(() => shown(before.chat())[1]).toBe('assistant: I look. | here output-available in the worker');
+  first.worker.terminate();
+  before.unmount();
+
+  const agent = startWorker().connect({ replies: ['There.'], database });
+  const messages = (await agent.uiMessages()) as UIMessage[];
+  const view = mount(agent, { resume: true, messages });
+  const whole = ['user: where?', 'assistant: I look. | here output-available in the worker | There.'];
+  await poll(() => (view.chat() ? shown(view.chat()) : [])).toEqual(whole);
+  await ready(view);
+  const ids = (await agent.uiMessages()).map(({ id }) => id);
+  expect(view.chat().messages.map(({ id }) => id)).toEqual(ids);
+});
+
+test('where nothing runs and nothing was cut off there is nothing to reconnect to', async () => {
+  const agent = startWorker().connect({ replies: ['one'] });
+  expect(await agent.chatTransport().reconnectToStream()).toBeNull();
+  const view = mount(agent, { resume: true });
+  await ready(view);
+  await view.chat().sendMessage({ text: 'hi' });
+  await ready(view);
+  expect(shown(view.chat())).toEqual(['user: hi', 'assistant: one']);
+  expect(await agent.chatTransport().reconnectToStream()).toBeNull();
+});
+
+test('two that reconnect at once after a reload share one run', async () => {
+  const database = `twice-${crypto.randomUUID()}`;
+  const first = startWorker();
+  const cut = first.connect({ replies: [{ hang: true }], database });
+  const reading = cut.call('go').catch((error: unknown) => error);
+  await poll(async () => (await cut.messages()).length).toBe(1);
+  first.worker.terminate();
+  expect(await reading).toMatchObject({ code: 'WORKER_TERMINATED' });
+  const agent = startWorker().connect({ replies: ['once'], database });
+  const streams = await Promise.all([agent.chatTransport().reconnectToStream(), agent.chatTransport().reconnectToStream()]);
+  for (const stream of streams) {
+    const types: string[] = [];
+    for await (const chunk of stream!) types.push(chunk.type);
+    expect(types).toEqual(['start', 'start-step', 'text-start', 'text-delta', 'text-end', 'finish-step', 'finish']);
+  }
+  expect((await agent.messages()).map(({ role }) => role)).toEqual(['user', 'assistant']);
+});
+
+test('a tool’s progress is a preliminary output, and an error is the hook’s, with its code', async () => {
+  const agent = startWorker().connect({ replies: [{ toolCalls: [{ name: 'hold' }] }, 'done'] });
+  const view = mount(agent);
+  await ready(view);
+  void view.chat().sendMessage({ text: 'go' });
+  await poll(() => shown(view.chat())[1]).toBe('assistant: hold output-available holding');
+  letGo();
+  await poll(() => shown(view.chat())[1]).toBe('assistant: hold output-available held | done');
+  await ready(view);
+  await view.chat().sendMessage({ text: 'one more' });
+  await poll(() => view.chat().error).toMatchObject({ code: 'MODEL_SERVER' });
+  expect(view.chat().status).toBe('error');
+});
