@@ -4,6 +4,7 @@ import { playwright } from '@vitest/browser-playwright';
 import { defineConfig } from 'vitest/config';
 import { chromiumArgs, chromiumPath } from './scripts/chromium.ts';
 import { sourceAlias } from './scripts/source-alias.ts';
+import { policyPlugin } from './test/policy-plugin.ts';
 
 const resolve = { alias: sourceAlias };
 const core = 'packages/core/src/**/*.test.ts';
@@ -30,6 +31,7 @@ export default defineConfig({
       {
         extends: true,
         resolve,
+        plugins: [policyPlugin()],
         optimizeDeps: {
           include: [
             'comlink',

@@ -378,3 +378,13 @@ test('a worker whose modules await at top level is connected all the same', asyn
   onTestFinished(() => worker.terminate());
   expect((await connectAgent(worker, { sessionId: 's' }).call('hi')).text).toBe('better late');
 });
+
+test('a second exposeAgent fails the script, with its words', async () => {
+  const worker = new Worker(new URL('./second-expose.fixture.ts', import.meta.url), { type: 'module' });
+  onTestFinished(() => worker.terminate());
+  worker.addEventListener('error', (event) => event.preventDefault());
+  await expect(connectAgent(worker, { sessionId: 's' }).call('hi')).rejects.toMatchObject({
+    code: 'WORKER_FAILED',
+    message: expect.stringContaining('exposeAgent() was called before in this worker'),
+  });
+});

@@ -1,5 +1,5 @@
 /// <reference path="../../../test/mcp-server/provided-context.d.ts" />
-import { expect, inject, test } from 'vitest';
+import { expect, inject, onTestFinished, test } from 'vitest';
 
 /** Runs a module in a page whose policy has no `unsafe-eval`; the text it posts. */
 async function runWithPolicy(module: string): Promise<unknown> {
@@ -45,3 +45,24 @@ test('the tools of an MCP server work under a policy without unsafe-eval', async
     return tools.find('add').execute({ a: 1, b: 2 }, { signal, emit() {} });`);
   expect(told).toBe('3');
 });
+
+test('page and worker work under worker-src and script-src self, and write nothing that was not asked for', async () => {
+  const before = await stored();
+  const frame = document.createElement('iframe');
+  const answer = new Promise<unknown>((resolve) => {
+    addEventListener('message', ({ data, source }) => source === frame.contentWindow && resolve(data));
+  });
+  frame.src = '/csp-page?csp';
+  document.body.append(frame);
+  onTestFinished(() => frame.remove());
+  expect(await answer).toEqual({
+    outputs: ['no eval', expect.stringContaining('do not fit its schema'), expect.stringContaining('do not fit its schema'), 'page 1'],
+  });
+  expect(await stored()).toEqual(before);
+});
+
+/** What the site has in the browser. */
+async function stored(): Promise<unknown> {
+  const databases = (await indexedDB.databases()).map(({ name }) => name).toSorted();
+  return { databases, local: { ...localStorage }, session: { ...sessionStorage }, caches: await caches.keys(), cookies: document.cookie };
+}

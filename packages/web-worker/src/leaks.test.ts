@@ -4,17 +4,36 @@ import { expect, onTestFinished, test } from 'vitest';
 import { cdp } from 'vitest/browser';
 
 const session = cdp();
+let contextId: number | undefined;
 
-/** So that the page's frame with the tests is found from its top. */
-const mark = `leaks-${crypto.randomUUID()}`;
-window.name = mark;
+/** The execution context of these tests, a frame of the page: objects are counted by context. */
+async function findContext(): Promise<number> {
+  const ids: number[] = [];
+  const onCreated = ({ context: { id, auxData } }: { readonly context: { readonly id: number; readonly auxData?: object } }): void => {
+    // The test runner has a world of its own in each frame.
+    if ((auxData as { readonly isDefault?: boolean } | undefined)?.isDefault) ids.push(id);
+  };
+  session.on('Runtime.executionContextCreated', onCreated);
+  await session.send('Runtime.enable');
+  session.off('Runtime.executionContextCreated', onCreated);
+  // Its events would outlive the tests.
+  await session.send('Runtime.disable');
+  window.name = `leaks-${crypto.randomUUID()}`;
+  for (const contextId of ids) {
+    const { result } = await session.send('Runtime.evaluate', { expression: 'name', contextId });
+    if (result.value === window.name) return contextId;
+  }
+  throw new Error('The frame of the tests was not found.');
+}
 
-/** Live objects of a class on the page, after a garbage collection. */
+/** Live objects of a class, after a garbage collection. */
 async function alive(className: string): Promise<number> {
+  contextId ??= await findContext();
   await session.send('HeapProfiler.collectGarbage');
   const { result: prototype } = await session.send('Runtime.evaluate', {
-    expression: `[...Array(frames.length).keys()].map((index) => frames[index]).find(({ name }) => name === '${mark}').${className}.prototype`,
+    expression: `${className}.prototype`,
     objectGroup: 'leaks',
+    contextId,
   });
   const { objects } = await session.send('Runtime.queryObjects', { prototypeObjectId: prototype.objectId!, objectGroup: 'leaks' });
   const { result } = await session.send('Runtime.callFunctionOn', {
