@@ -6,10 +6,10 @@ import { runCommand } from '../scripts/run-command.ts';
 const folder = `${root}/node_modules/.cache/readme`;
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** README's TypeScript blocks; the word after `ts` names the file. */
-function codeBlocks(): readonly { readonly file: string; readonly source: string }[] {
-  const readme = readFileSync(`${root}/README.md`, 'utf8');
-  return [...readme.matchAll(/^```ts (\S+)\n([\s\S]*?)^```$/gm)].map(([, file = '', source = '']) => ({ file, source }));
+/** A README's TypeScript blocks; the word after `ts` names the file. */
+function codeBlocks(path = 'README.md'): readonly { readonly file: string; readonly source: string }[] {
+  const readme = readFileSync(`${root}/${path}`, 'utf8');
+  return [...readme.matchAll(/^```tsx? (\S+)\n([\s\S]*?)^```$/gm)].map(([, file = '', source = '']) => ({ file, source }));
 }
 
 /** What a block is compiled with besides the page's and the worker's own types. */
@@ -18,6 +18,21 @@ const typesOf: Readonly<Record<string, readonly string[]>> = { 'agent.ts': ['nod
 test('the code in README compiles against the built packages', { timeout: 60_000 }, async () => {
   const blocks = codeBlocks();
   expect(blocks.map(({ file }) => file)).toEqual(['agent.ts', 'worker.ts', 'page.ts', 'edge.ts']);
+  for (const { file, source } of blocks) {
+    expect(await compile(file, source), file).toEqual({ ok: true, output: '' });
+  }
+});
+
+test('the code in the worker package’s README compiles against the built packages', { timeout: 60_000 }, async () => {
+  const blocks = codeBlocks('packages/web-worker/README.md');
+  expect(blocks.map(({ file }) => file)).toEqual([
+    'worker.ts',
+    'page.ts',
+    'chat.tsx',
+    'page-parts.ts',
+    'page-parts-worker.ts',
+    'sessions.ts',
+  ]);
   for (const { file, source } of blocks) {
     expect(await compile(file, source), file).toEqual({ ok: true, output: '' });
   }
@@ -38,6 +53,7 @@ function compile(file: string, source: string): ReturnType<typeof runCommand> {
     lib: file === 'edge.ts' ? ['es2023'] : ['es2023', 'dom', 'dom.iterable', 'dom.asynciterable'],
     types,
     strict: true,
+    jsx: 'react-jsx',
     exactOptionalPropertyTypes: true,
     skipLibCheck: true,
     noEmit: true,

@@ -13,7 +13,10 @@ interface Scripted {
 }
 
 /** The Prompt API as its documentation has it: a stream of what is new, errors by name, a session that is destroyed. */
-function languageModel(replies: readonly (readonly string[] | Error)[], availability: Awaited<ReturnType<LanguageModelApi['availability']>> = 'available'): Scripted {
+function languageModel(
+  replies: readonly (readonly string[] | Error)[],
+  availability: Awaited<ReturnType<LanguageModelApi['availability']>> = 'available',
+): Scripted {
   const [prompts, created, constraints]: [Scripted['prompts'], LanguageModelCreateOptions[], (object | undefined)[]] = [[], [], []];
   let [destroyed, next] = [0, 0];
   const api: LanguageModelApi = {
@@ -75,8 +78,14 @@ test('languages, the download and a response schema reach the browser', async ()
   const { api, created, constraints } = languageModel([['{}']]);
   const loaded: number[] = [];
   const deltas = await ask({ api, languages: ['ja'], onDownload: (share) => loaded.push(share) }, { responseSchema: { type: 'object' } });
-  expect(deltas).toEqual([{ type: 'text', id: 'text', delta: '{}' }, { type: 'finish', reason: 'stop' }]);
-  expect(created[0]).toMatchObject({ expectedInputs: [{ type: 'text', languages: ['ja'] }], expectedOutputs: [{ type: 'text', languages: ['ja'] }] });
+  expect(deltas).toEqual([
+    { type: 'text', id: 'text', delta: '{}' },
+    { type: 'finish', reason: 'stop' },
+  ]);
+  expect(created[0]).toMatchObject({
+    expectedInputs: [{ type: 'text', languages: ['ja'] }],
+    expectedOutputs: [{ type: 'text', languages: ['ja'] }],
+  });
   expect(loaded).toEqual([0, 0.5, 1]);
   expect(constraints).toEqual([{ type: 'object' }]);
 });
@@ -96,7 +105,8 @@ test('media are told as placeholders, and a conversation that ends with the assi
 test('an abort ends the reply and destroys the session', async () => {
   const { api, destroyed } = languageModel([['one ', '…']]);
   const controller = new AbortController();
-  const reply = browserModel({ api }).stream({ messages: [userMessage('hi')], tools: [] }, { signal: controller.signal })[Symbol.asyncIterator]();
+  const stream = browserModel({ api }).stream({ messages: [userMessage('hi')], tools: [] }, { signal: controller.signal });
+  const reply = stream[Symbol.asyncIterator]();
   await reply.next();
   controller.abort();
   await expect(reply.next()).rejects.toBe(controller.signal.reason);

@@ -63,12 +63,14 @@ export function browserModel({ languages, onDownload, api }: BrowserModelOptions
           signal,
           initialPrompts: prompts.slice(0, -1),
           ...(onDownload && {
-            monitor: (monitor) =>
-              monitor.addEventListener('downloadprogress', (event) => onDownload((event as ProgressEvent).loaded)),
+            monitor: (monitor) => monitor.addEventListener('downloadprogress', (event) => onDownload((event as ProgressEvent).loaded)),
           }),
         });
         const { responseSchema } = request;
-        const stream = session.promptStreaming(prompts.slice(-1), { signal, ...(responseSchema && { responseConstraint: responseSchema }) });
+        const stream = session.promptStreaming(prompts.slice(-1), {
+          signal,
+          ...(responseSchema && { responseConstraint: responseSchema }),
+        });
         yield* toDeltas(stream);
       } catch (error) {
         throw toModelError(error, signal);

@@ -46,10 +46,7 @@ export function workerChatTransport({ events = false }: WorkerChatTransportOptio
   };
 }
 
-function chunkStream(
-  { batches, abort }: RemoteRun<UiChunk>,
-  first?: IteratorResult<readonly UiChunk[], unknown>,
-): ReadableStream<UiChunk> {
+function chunkStream({ batches, abort }: RemoteRun<UiChunk>, first?: IteratorResult<readonly UiChunk[], unknown>): ReadableStream<UiChunk> {
   let read = first;
   return new ReadableStream<UiChunk>(
     {

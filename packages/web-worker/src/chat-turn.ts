@@ -42,7 +42,11 @@ export async function takeChatMessage(
 export function continuedTurn(shown: readonly UiMessage[]): ChatTurn {
   const last = shown.at(-1);
   if (last?.role !== 'assistant') return { input: undefined };
-  return { input: undefined, messageId: last.id, before: [...last.parts.flatMap((part, index) => toChunks(part, `${last.id}:${index}`)), { type: 'finish-step' }] };
+  return {
+    input: undefined,
+    messageId: last.id,
+    before: [...last.parts.flatMap((part, index) => toChunks(part, `${last.id}:${index}`)), { type: 'finish-step' }],
+  };
 }
 
 interface AnswerMessage {
@@ -99,8 +103,10 @@ function toChunks(part: UiMessage['parts'][number], id: string): readonly UiChun
     case 'dynamic-tool': {
       const { toolCallId, toolName, input } = part;
       const known: UiChunk = { type: 'tool-input-available', toolCallId, toolName, input, dynamic: true };
-      if (part.state === 'output-available') return [known, { type: 'tool-output-available', toolCallId, output: part.output, dynamic: true }];
-      if (part.state === 'output-error') return [known, { type: 'tool-output-error', toolCallId, errorText: part.errorText, dynamic: true }];
+      if (part.state === 'output-available')
+        return [known, { type: 'tool-output-available', toolCallId, output: part.output, dynamic: true }];
+      if (part.state === 'output-error')
+        return [known, { type: 'tool-output-error', toolCallId, errorText: part.errorText, dynamic: true }];
       return [known];
     }
     default:

@@ -50,7 +50,7 @@ test('page and worker work under worker-src and script-src self, and write nothi
   const before = await stored();
   const frame = document.createElement('iframe');
   const answer = new Promise<unknown>((resolve) => {
-    addEventListener('message', ({ data, source }) => source === frame.contentWindow && resolve(data));
+    addEventListener('message', (event: MessageEvent) => event.source === frame.contentWindow && resolve(event.data));
   });
   frame.src = '/csp-page?csp';
   document.body.append(frame);

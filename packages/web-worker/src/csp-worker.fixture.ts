@@ -6,7 +6,6 @@ import * as z from 'zod';
 
 const canEval = (): boolean => {
   try {
-    // oxlint-disable-next-line no-new-func
     return new Function('return true')() as boolean;
   } catch {
     return false;

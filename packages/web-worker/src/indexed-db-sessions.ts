@@ -79,7 +79,8 @@ export class IndexedDbSessions {
   async import(exported: unknown, { sessionId, replace = false }: ImportOptions = {}): Promise<string> {
     const { format: given, version: written, sessionId: ownId, records } = Object(exported) as Partial<SessionExport>;
     if (given !== format) throw new AgentError('INVALID_STATE', 'It is no exported session.');
-    if (written !== version) throw new AgentError('INVALID_STATE', `The session's format is ${String(written)}; this library reads ${version}.`);
+    if (written !== version)
+      throw new AgentError('INVALID_STATE', `The session's format is ${String(written)}; this library reads ${version}.`);
     const id = sessionId ?? ownId;
     if (typeof id !== 'string') throw new AgentError('INVALID_STATE', 'The exported session has no id.');
     const taken = await this.#find(id);

@@ -19,9 +19,9 @@ async function findContext(): Promise<number> {
   // Its events would outlive the tests.
   await session.send('Runtime.disable');
   window.name = `leaks-${crypto.randomUUID()}`;
-  for (const contextId of ids) {
-    const { result } = await session.send('Runtime.evaluate', { expression: 'name', contextId });
-    if (result.value === window.name) return contextId;
+  for (const id of ids) {
+    const { result } = await session.send('Runtime.evaluate', { expression: 'name', contextId: id });
+    if (result.value === window.name) return id;
   }
   throw new Error('The frame of the tests was not found.');
 }
@@ -74,10 +74,13 @@ test('1,000 connections that were opened and closed leave no objects and no heap
   for (let index = 100; index < 1100; index++) await use(index);
   // The last one's ports go once the worker has heard of it.
   await expect
-    .poll(async () => {
-      const after = await count();
-      return classes.filter((name) => after[name]! > before[name]! + 20).map((name) => `${name}: ${before[name]}, ${after[name]}`);
-    }, { timeout: 20_000 })
+    .poll(
+      async () => {
+        const after = await count();
+        return classes.filter((name) => after[name]! > before[name]! + 20).map((name) => `${name}: ${before[name]}, ${after[name]}`);
+      },
+      { timeout: 20_000 },
+    )
     .toEqual([]);
   expect((await heap()) - bytes).toBeLessThan(1_000_000);
 }, 60_000);

@@ -1,4 +1,15 @@
-import { AgentError, contextToken, provide, textOf, tool, toolResultsOf, type AgentEvent, type JsonValue, type Msg, type PendingCall } from '@isoloop/core';
+import {
+  AgentError,
+  contextToken,
+  provide,
+  textOf,
+  tool,
+  toolResultsOf,
+  type AgentEvent,
+  type JsonValue,
+  type Msg,
+  type PendingCall,
+} from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { connectAgent, pageApprovals, pageHooks, pageModel, pageTools, type ConnectOptions, type RemoteAgent } from '@isoloop/web-worker';
 import * as z from 'zod';
@@ -18,14 +29,21 @@ function startWorker(): { readonly worker: Worker; readonly connect: Connect } {
   };
 }
 
-const results = (messages: readonly Msg[]): readonly JsonValue[] => messages.flatMap(toolResultsOf).map(({ output }) => output as JsonValue);
+const results = (messages: readonly Msg[]): readonly JsonValue[] =>
+  messages.flatMap(toolResultsOf).map(({ output }) => output as JsonValue);
 const calls = (name: string, input: JsonValue = {}, then = 'done') => [{ toolCalls: [{ name, input }] }, then];
 const forever = (): Promise<never> => new Promise(() => {});
 
 const title = tool({
   name: 'title',
   description: 'Sets the title',
-  input: z.object({ text: z.string().max(5), at: z.iso.date().transform((text) => new Date(text)).optional() }),
+  input: z.object({
+    text: z.string().max(5),
+    at: z.iso
+      .date()
+      .transform((text) => new Date(text))
+      .optional(),
+  }),
   execute: ({ text, at }, { emit }) => {
     emit({ setting: text });
     document.title = text;
@@ -38,7 +56,9 @@ test('a tool runs on the page: its schema crosses, input is validated and transf
   const events: AgentEvent[] = [];
   for await (const event of agent.stream('go')) events.push(event);
   const [asked] = events.filter((event) => event.type === 'pre-reasoning');
-  expect(asked?.tools.find(({ name }) => name === 'title')?.parameters).toMatchObject({ properties: { text: { type: 'string', maxLength: 5 } } });
+  expect(asked?.tools.find(({ name }) => name === 'title')?.parameters).toMatchObject({
+    properties: { text: { type: 'string', maxLength: 5 } },
+  });
   expect(events.filter((event) => event.type === 'acting-chunk').map(({ chunk }) => chunk)).toEqual([{ setting: 'five' }]);
   expect(document.title).toBe('five');
   expect(results(await agent.messages())).toEqual([`${location.protocol} 2026`]);
@@ -57,8 +77,20 @@ const odd = (execute: () => unknown, more = {}) =>
   tool({ name: 'odd', description: 'x', input: { type: 'object' }, execute: execute as () => string, ...more });
 
 test.for([
-  ['throws', odd(() => { throw new RangeError('too far'); }), 'Error: too far'],
-  ['throws no error', odd(() => { throw 'nothing'; }), 'Error: nothing'],
+  [
+    'throws',
+    odd(() => {
+      throw new RangeError('too far');
+    }),
+    'Error: too far',
+  ],
+  [
+    'throws no error',
+    odd(() => {
+      throw 'nothing';
+    }),
+    'Error: nothing',
+  ],
   ['returns what cannot be cloned', odd(() => () => {}), /The page tool "odd" gave back what cannot be cloned/],
   ['never returns', odd(forever, { timeoutMs: 20 }), 'Error: Tool "odd" timed out after 20 ms'],
 ] as const)('a page tool that %s is an error the model sees', async ([, given, text]) => {
@@ -136,13 +168,13 @@ test('several pages: the first runs its tool, the next one does when it has left
 
 test('a page that leaves while its tool runs suspends the call; hooks and approvals of it are gone with it', async () => {
   const { connect } = startWorker();
-  let leave: (() => void) | undefined;
+  const leaver: { leave?: () => void } = {};
   const page = [
-    pageTools([odd(() => (leave!(), forever()))]),
+    pageTools([odd(() => (leaver.leave!(), forever()))]),
     pageHooks([{ on: { 'post-reasoning': ({ message, ...event }) => ({ ...event, message: { ...message, id: 'hooked' } }) } }]),
   ];
   const leaving = connect({ replies: calls('odd') }, { page });
-  leave = () => leaving.close();
+  leaver.leave = () => leaving.close();
   const agent = connect();
   expect(await agent.call('go')).toMatchObject({ reason: 'suspended', pending: [{ name: 'odd', kind: 'suspended' }] });
   expect((await agent.messages()).at(-1)?.id).toBe('hooked');
@@ -158,7 +190,10 @@ test('page hooks: notifications are told, modifiable events take what the page m
     {
       name: 'edit',
       on: {
-        'post-reasoning': (event) => ({ ...event, message: { ...event.message, content: [{ type: 'text', text: textOf(event.message).toUpperCase() }] } }),
+        'post-reasoning': (event) => ({
+          ...event,
+          message: { ...event.message, content: [{ type: 'text', text: textOf(event.message).toUpperCase() }] },
+        }),
       },
     },
   ]);
@@ -172,8 +207,20 @@ test('page hooks: notifications are told, modifiable events take what the page m
 });
 
 test.for([
-  ['throws', () => { throw new Error('boom'); }, /Hook "bad" failed on the page at pre-reasoning: boom/],
-  ['writes to its event', (event: object) => { (event as { seq: number }).seq = 0; }, /failed on the page at pre-reasoning/],
+  [
+    'throws',
+    () => {
+      throw new Error('boom');
+    },
+    /Hook "bad" failed on the page at pre-reasoning: boom/,
+  ],
+  [
+    'writes to its event',
+    (event: object) => {
+      (event as { seq: number }).seq = 0;
+    },
+    /failed on the page at pre-reasoning/,
+  ],
   ['gives back what cannot be cloned', (event: object) => ({ ...event, f: () => {} }), /could not be cloned/],
   ['never answers', forever, /did not answer within 20 ms/],
 ] as const)('a page hook that %s fails the call, or nothing where it says so', async ([, handler, message]) => {
@@ -181,11 +228,27 @@ test.for([
   const agent = startWorker().connect({ replies: ['fine'] }, { page: [pageHooks([bad], { timeoutMs: 20 })] });
   await expect(agent.call('go')).rejects.toMatchObject({ message: expect.stringMatching(message) });
   const ignored = pageHooks([{ ...bad, onError: 'ignore' }], { timeoutMs: 20 });
-  expect((await startWorker().connect({ replies: ['fine'] }, { page: [ignored] }).call('go')).text).toBe('fine');
+  expect(
+    (
+      await startWorker()
+        .connect({ replies: ['fine'] }, { page: [ignored] })
+        .call('go')
+    ).text,
+  ).toBe('fine');
 });
 
 test('a failure over a chunk shows at the hook’s next event', async () => {
-  const part = pageHooks([{ name: 'bad', on: { 'reasoning-chunk': () => { throw new Error('boom'); }, 'post-reasoning': () => {} } }]);
+  const part = pageHooks([
+    {
+      name: 'bad',
+      on: {
+        'reasoning-chunk': () => {
+          throw new Error('boom');
+        },
+        'post-reasoning': () => {},
+      },
+    },
+  ]);
   const agent = startWorker().connect({ replies: ['fine'] }, { page: [part] });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR', details: { hook: 'bad', event: 'reasoning-chunk' } });
 });
@@ -205,7 +268,10 @@ test('approvals: the page approves, edits and rejects; without an answer, and wi
   });
   const { connect } = startWorker();
   const call = { toolCalls: [{ name: 'title', input: { text: 'one' } }] };
-  const agent = connect({ replies: [call, 'a', call, 'b', call, 'c', call, 'd'], approvalOn: ['title'] }, { page: [pageTools([title]), decide] });
+  const agent = connect(
+    { replies: [call, 'a', call, 'b', call, 'c', call, 'd'], approvalOn: ['title'] },
+    { page: [pageTools([title]), decide] },
+  );
   await agent.call('1');
   expect(document.title).toBe('one');
   await agent.call('2');
@@ -225,9 +291,12 @@ test('a page that leaves while it decides suspends the call, which another page 
   const database = `approval-${crypto.randomUUID()}`;
   const first = startWorker();
   const replies = calls('title', { text: 'x' });
-  let leave: (() => void) | undefined;
-  const leaving = first.connect({ replies, approvalOn: ['title'], database }, { page: [pageTools([title]), pageApprovals(() => (leave!(), forever()))] });
-  leave = () => leaving.close();
+  const leaver: { leave?: () => void } = {};
+  const leaving = first.connect(
+    { replies, approvalOn: ['title'], database },
+    { page: [pageTools([title]), pageApprovals(() => (leaver.leave!(), forever()))] },
+  );
+  leaver.leave = () => leaving.close();
   const stays = first.connect();
   expect(await stays.call('go')).toMatchObject({ reason: 'suspended', pending: [{ kind: 'approval' }] });
   first.worker.terminate();
@@ -240,7 +309,17 @@ test('a page that leaves while it decides suspends the call, which another page 
 test('a tool’s own needsApproval is asked on the page', async () => {
   const careful = { ...title, needsApproval: (input: unknown) => (input as { text: string }).text === 'bad' };
   const agent = startWorker().connect(
-    { replies: [{ toolCalls: [{ name: 'title', input: { text: 'good' } }, { name: 'title', input: { text: 'bad' } }] }, 'done'] },
+    {
+      replies: [
+        {
+          toolCalls: [
+            { name: 'title', input: { text: 'good' } },
+            { name: 'title', input: { text: 'bad' } },
+          ],
+        },
+        'done',
+      ],
+    },
     { page: [pageTools([careful])] },
   );
   expect(await agent.call('go')).toMatchObject({ reason: 'suspended', pending: [{ input: { text: 'bad' } }] });
@@ -256,7 +335,13 @@ test('resume goes on from the log after a pause', async () => {
 
 test('a model of the page, with the text protocol for tools: an abort reaches it, errors keep their code, and a page that leaves is told', async () => {
   const rateLimited = new AgentError('MODEL_RATE_LIMITED', 'slow down', { details: { retryAfterMs: 9 } });
-  const replies = ['{"think": "", "tool_name": "here", "arguments": {}}', 'In the worker.', { text: 'one ', error: rateLimited }, { text: 'one two', hang: true }, { hang: true }];
+  const replies = [
+    '{"think": "", "tool_name": "here", "arguments": {}}',
+    'In the worker.',
+    { text: 'one ', error: rateLimited },
+    { text: 'one two', hang: true },
+    { hang: true },
+  ];
   const model = new ScriptedModel(replies, { features: { tools: false } });
   const { connect } = startWorker();
   await expect(connect({}, { agent: 'browser', sessionId: 'none' }).call('go')).rejects.toMatchObject({ code: 'CONFIGURATION' });
@@ -285,7 +370,10 @@ test('a reader that stops stops the reading of a page’s model', async () => {
 
 test('names: an agent that is not there, and none where there are several', async () => {
   const { connect } = startWorker();
-  await expect(connect({}, { agent: 'nobody' }).call('go')).rejects.toMatchObject({ code: 'CONFIGURATION', message: 'The worker has no agent "nobody": main, browser.' });
+  await expect(connect({}, { agent: 'nobody' }).call('go')).rejects.toMatchObject({
+    code: 'CONFIGURATION',
+    message: 'The worker has no agent "nobody": main, browser.',
+  });
   await expect(connect({}, { agent: 'toString' }).messages()).rejects.toMatchObject({ code: 'CONFIGURATION' });
 });
 

@@ -67,9 +67,7 @@ export type PageQuestion<Q> =
   | { readonly type: 'abort'; readonly id: number };
 
 /** Page to worker, on an offer's port: any number of `progress`, then the outcome. */
-export type PageAnswer =
-  | { readonly id: number; readonly progress: unknown }
-  | { readonly id: number; readonly outcome: Outcome<unknown> };
+export type PageAnswer = { readonly id: number; readonly progress: unknown } | { readonly id: number; readonly outcome: Outcome<unknown> };
 
 /**
  * Worker to page, when the agent is exposed and after each `ping`: connections are taken from now on. A worker whose modules await at

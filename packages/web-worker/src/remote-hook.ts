@@ -7,7 +7,9 @@ type HooksOffer = Extract<PageOffer, { readonly kind: 'hooks' }>;
 
 /** A page's hooks as the agent's. What a page that leaves had to say is nothing: its hooks are gone with it. */
 export function remoteHooks({ hooks, timeoutMs }: HooksOffer, link: PageLink): readonly Hook[] {
-  return hooks.map((hook, index) => remoteHook(hook, (event) => link.ask<HookAnswer>({ index, event } satisfies HookQuestion, { timeoutMs })));
+  return hooks.map((hook, index) =>
+    remoteHook(hook, (event) => link.ask<HookAnswer>({ index, event } satisfies HookQuestion, { timeoutMs })),
+  );
 }
 
 function remoteHook({ events, ...hook }: HookOffer, ask: (event: AgentEvent) => Promise<HookAnswer>): Hook {

@@ -11,7 +11,8 @@ export type ModelPages = () => readonly { readonly link: PageLink; readonly offe
 /** The model of the first of the pages that has one. Throws `CONFIGURATION` where none has. */
 export function remoteModel(pages: ModelPages): ChatModel {
   const [first] = pages();
-  if (!first) throw new AgentError('CONFIGURATION', 'No connected page offers a model: `connectAgent(worker, { page: [pageModel(model)] })`.');
+  if (!first)
+    throw new AgentError('CONFIGURATION', 'No connected page offers a model: `connectAgent(worker, { page: [pageModel(model)] })`.');
   const { provider, modelId, features } = first.offer;
   let lastReply = 0;
 

@@ -22,7 +22,8 @@ export class RemoteTools implements ToolSet {
   /** To be called when a page came or went. */
   update(): void {
     const offers = new Map<string, ToolOffer>();
-    for (const { offer } of this.#pages()) for (const tool of offer.tools) if (!offers.has(tool.schema.name)) offers.set(tool.schema.name, tool);
+    for (const { offer } of this.#pages())
+      for (const tool of offer.tools) if (!offers.has(tool.schema.name)) offers.set(tool.schema.name, tool);
     for (const [name, offer] of offers) this.#known.set(name, this.#tool(offer));
     this.#schemas = [...offers.values()].map(({ schema }) => schema);
   }

@@ -1,5 +1,4 @@
 import type { AgentResult, AgentStream, EventBatch, ReActAgent } from '@isoloop/core';
-import type { UiChunk } from '@isoloop/core/ai-sdk';
 import { finalizer } from 'comlink';
 import { ChatEncoder } from './chat-encoder.ts';
 import { continuedTurn, takeChatMessage, type ChatTurn } from './chat-turn.ts';
@@ -101,7 +100,12 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
             const turn = turnOf(request);
             // A connection that is closed leaves a turn that others read; of its own it is the end.
             const isOwn = request.trigger !== 'resume-stream';
-            return turn.read(outbox, (shown) => encoder.begin(shown), signal, () => isOwn || !left);
+            return turn.read(
+              outbox,
+              (shown) => encoder.begin(shown),
+              signal,
+              () => isOwn || !left,
+            );
           }),
       );
     },

@@ -2,13 +2,13 @@ import { useChat } from '@ai-sdk/react';
 import { tool } from '@isoloop/core';
 import { connectAgent, pageTools, type RemoteAgent } from '@isoloop/web-worker';
 import { lastAssistantMessageIsCompleteWithApprovalResponses, type UIMessage } from 'ai';
-import { createElement, type ReactNode } from 'react';
+import { createElement, useEffect, type ReactNode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { expect, onTestFinished, test } from 'vitest';
 import type { PageFixtureOptions } from './page.fixture.ts';
 
 /** A worker may take long to load where many are. */
-const poll = <T>(value: () => T) => expect.poll(value, { timeout: 10_000 });
+const patient = { timeout: 10_000 };
 
 type Chat = ReturnType<typeof useChat>;
 
@@ -38,21 +38,25 @@ const hold = tool({
   },
 });
 
-function mount(agent: RemoteAgent, { resume = false, messages = [] }: { readonly resume?: boolean; readonly messages?: UIMessage[] } = {}): Mounted {
-  let last: Chat | undefined;
-  function View(): ReactNode {
-    last = useChat({
+function mount(
+  agent: RemoteAgent,
+  { resume = false, messages = [] }: { readonly resume?: boolean; readonly messages?: UIMessage[] } = {},
+): Mounted {
+  const shownBy: { chat?: Chat } = {};
+  function View({ onChat }: { readonly onChat: (chat: Chat) => void }): ReactNode {
+    const chat = useChat({
       transport: agent.chatTransport(),
       messages,
       resume,
       sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
     });
+    useEffect(() => onChat(chat));
     return null;
   }
   const root = createRoot(document.createElement('div'));
-  root.render(createElement(View));
+  root.render(createElement(View, { onChat: (chat) => void (shownBy.chat = chat) }));
   onTestFinished(() => root.unmount());
-  return { chat: () => last!, unmount: () => root.unmount() };
+  return { chat: () => shownBy.chat!, unmount: () => root.unmount() };
 }
 
 const shown = (chat: Chat) => chat.messages.map(({ role, parts }) => `${role}: ${parts.map(partText).filter(Boolean).join(' | ')}`);
@@ -60,12 +64,13 @@ const shown = (chat: Chat) => chat.messages.map(({ role, parts }) => `${role}: $
 function partText(part: UIMessage['parts'][number]): string {
   if (part.type === 'text') return part.text;
   if (part.type === 'reasoning') return `(${part.text})`;
-  if (part.type === 'dynamic-tool') return `${part.toolName} ${part.state}${part.state === 'output-available' ? ` ${String(part.output)}` : ''}`;
+  if (part.type === 'dynamic-tool')
+    return `${part.toolName} ${part.state}${part.state === 'output-available' ? ` ${String(part.output)}` : ''}`;
   return '';
 }
 
 const ready = async ({ chat }: Mounted): Promise<void> => {
-  await poll(() => chat()?.status).toBe('ready');
+  await expect.poll(() => chat()?.status, patient).toBe('ready');
 };
 
 test('useChat: reasoning, text, tool input and output, and the history comes back', async () => {
@@ -94,7 +99,7 @@ test.for([
   expect(shown(view.chat())).toEqual(['user: where?', 'assistant: here approval-requested']);
   const part = view.chat().messages[1]!.parts.find((each) => each.type === 'dynamic-tool');
   await view.chat().addToolApprovalResponse({ id: part!.approval!.id, approved, reason: 'because' });
-  await poll(() => shown(view.chat())).toEqual(['user: where?', answer]);
+  await expect.poll(() => shown(view.chat()), patient).toEqual(['user: where?', answer]);
   expect(view.chat().error).toBeUndefined();
 });
 
@@ -113,7 +118,7 @@ test('an approval that was asked for before a reload is answered after it', asyn
   expect(shown(view.chat())).toEqual(['user: where?', 'assistant: here approval-requested']);
   const part = view.chat().messages[1]!.parts.find((each) => each.type === 'dynamic-tool');
   await view.chat().addToolApprovalResponse({ id: part!.approval!.id, approved: true });
-  await poll(() => shown(view.chat())).toEqual(['user: where?', 'assistant: here output-available in the worker | Yes.']);
+  await expect.poll(() => shown(view.chat()), patient).toEqual(['user: where?', 'assistant: here output-available in the worker | Yes.']);
 });
 
 test('a view that is mounted anew sees the turn that runs, from its start, and stops it', async () => {
@@ -121,9 +126,9 @@ test('a view that is mounted anew sees the turn that runs, from its start, and s
   const view = mount(agent);
   await ready(view);
   void view.chat().sendMessage({ text: 'count' });
-  await poll(() => shown(view.chat())).toEqual(['user: count', 'assistant: one two']);
+  await expect.poll(() => shown(view.chat()), patient).toEqual(['user: count', 'assistant: one two']);
   const again = mount(agent, { resume: true, messages: [{ id: 'u', role: 'user', parts: [{ type: 'text', text: 'count' }] }] });
-  await poll(() => shown(again.chat() ?? { messages: [] })).toEqual(['user: count', 'assistant: one two']);
+  await expect.poll(() => shown(again.chat() ?? { messages: [] }), patient).toEqual(['user: count', 'assistant: one two']);
   expect(again.chat().status).toBe('streaming');
   await again.chat().stop();
   await ready(view);
@@ -137,7 +142,7 @@ test('after a reload in mid-run the run is gone on with: what was said stays, th
   const before = mount(first.connect({ replies, database }));
   await ready(before);
   void before.chat().sendMessage({ text: 'where?' });
-  await poll(() => shown(before.chat())[1]).toBe('assistant: I look. | here output-available in the worker');
+  await expect.poll(() => shown(before.chat())[1], patient).toBe('assistant: I look. | here output-available in the worker');
   first.worker.terminate();
   before.unmount();
 
@@ -145,7 +150,7 @@ test('after a reload in mid-run the run is gone on with: what was said stays, th
   const messages = (await agent.uiMessages()) as UIMessage[];
   const view = mount(agent, { resume: true, messages });
   const whole = ['user: where?', 'assistant: I look. | here output-available in the worker | There.'];
-  await poll(() => (view.chat() ? shown(view.chat()) : [])).toEqual(whole);
+  await expect.poll(() => (view.chat() ? shown(view.chat()) : []), patient).toEqual(whole);
   await ready(view);
   const ids = (await agent.uiMessages()).map(({ id }) => id);
   expect(view.chat().messages.map(({ id }) => id)).toEqual(ids);
@@ -167,7 +172,7 @@ test('two that reconnect at once after a reload share one run', async () => {
   const first = startWorker();
   const cut = first.connect({ replies: [{ hang: true }], database });
   const reading = cut.call('go').catch((error: unknown) => error);
-  await poll(async () => (await cut.messages()).length).toBe(1);
+  await expect.poll(async () => (await cut.messages()).length, patient).toBe(1);
   first.worker.terminate();
   expect(await reading).toMatchObject({ code: 'WORKER_TERMINATED' });
   const agent = startWorker().connect({ replies: ['once'], database });
@@ -185,11 +190,11 @@ test('a tool’s progress is a preliminary output, and an error is the hook’s,
   const view = mount(agent);
   await ready(view);
   void view.chat().sendMessage({ text: 'go' });
-  await poll(() => shown(view.chat())[1]).toBe('assistant: hold output-available holding');
+  await expect.poll(() => shown(view.chat())[1], patient).toBe('assistant: hold output-available holding');
   letGo();
-  await poll(() => shown(view.chat())[1]).toBe('assistant: hold output-available held | done');
+  await expect.poll(() => shown(view.chat())[1], patient).toBe('assistant: hold output-available held | done');
   await ready(view);
   await view.chat().sendMessage({ text: 'one more' });
-  await poll(() => view.chat().error).toMatchObject({ code: 'MODEL_SERVER' });
+  await expect.poll(() => view.chat().error, patient).toMatchObject({ code: 'MODEL_SERVER' });
   expect(view.chat().status).toBe('error');
 });

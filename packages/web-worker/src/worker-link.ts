@@ -34,7 +34,8 @@ export function linkWorker(
   // In quarters: after a sleep of the machine one tick is late, and the answer to the last ping may still be on its way.
   const timer = setInterval(() => {
     if (connected && !lifeline.waited) silent = 0;
-    else if (++silent > 3) fail(`The worker did not answer within ${timeoutMs} ms.${connected ? '' : ' Does its script call exposeAgent()?'}`);
+    else if (++silent > 3)
+      fail(`The worker did not answer within ${timeoutMs} ms.${connected ? '' : ' Does its script call exposeAgent()?'}`);
     else if (connected) ping();
   }, timeoutMs / 4);
   lifeline.onCut(() => {

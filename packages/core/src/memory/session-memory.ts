@@ -171,7 +171,8 @@ export class SessionMemory implements Memory {
     return this.run(async () => {
       const { messages } = await this.#load();
       if (messages.length) throw new AgentError('INVALID_STATE', 'The session has messages already.');
-      if (!Array.isArray(records) || !records.every(isLogRecord)) throw new AgentError('INVALID_STATE', 'They are no records of a session.');
+      if (!Array.isArray(records) || !records.every(isLogRecord))
+        throw new AgentError('INVALID_STATE', 'They are no records of a session.');
       try {
         new LogFold().add(records);
       } catch (cause) {

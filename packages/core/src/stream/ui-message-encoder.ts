@@ -97,7 +97,12 @@ class Encoder {
       case 'suspended':
         for (const { toolUseId, kind, reason } of event.pending) {
           if (kind !== 'approval' && kind !== 'replay') continue;
-          chunks.push({ type: 'tool-approval-request', approvalId: toolUseId, toolCallId: toolUseId, ...(reason !== undefined && { reason }) });
+          chunks.push({
+            type: 'tool-approval-request',
+            approvalId: toolUseId,
+            toolCallId: toolUseId,
+            ...(reason !== undefined && { reason }),
+          });
         }
         return;
       case 'step-reset':

@@ -82,11 +82,7 @@ function fromPart(part: unknown, index: number): ContentBlock {
   throw invalid(`Part ${index} is neither text nor a file with a URL and a media type`);
 }
 
-function toPart(
-  block: ContentBlock,
-  results: ReadonlyMap<string, ToolResult>,
-  asked: ReadonlyMap<string, PendingCall>,
-): UiPart[] {
+function toPart(block: ContentBlock, results: ReadonlyMap<string, ToolResult>, asked: ReadonlyMap<string, PendingCall>): UiPart[] {
   switch (block.type) {
     case 'text':
       return [{ type: 'text', text: block.text, state: 'done' }];
