@@ -31,7 +31,9 @@ import type { JsonObject } from '../message/json.ts';
  * - `ABORTED`: the caller's signal was raised.
  * - `STORAGE_QUOTA`: the store is full. `STORAGE_FAILED`: any other failure of the store.
  * - `SESSION_STALE`: the store still shows an older state of the session than its client has seen; `retryAfterMs` in `details`.
- * - `SESSION_CONFLICT`: two clients went on from the same state of a session; both branches can be read.
+ * - `SESSION_CONFLICT`: two clients went on from the same state of a session, and both branches can be read; or another writer has
+ *   taken the session over, and what this one still writes is refused.
+ * - `CREDENTIALS_REQUIRED`: there is no key to go on with; for factories to throw.
  * - `WORKER_TERMINATED`: the worker is gone. `WORKER_FAILED`: its script could not be loaded or crashed.
  * - `UNAUTHORIZED`, `NOT_FOUND`, `PAYLOAD_TOO_LARGE`: the edge endpoint's refusals; the last one also an attachment that is too large.
  * - `CONFIGURATION`: the library is put together wrongly: an option of the wrong kind, two tools of one name, no value for a token.
@@ -70,6 +72,7 @@ export type AgentErrorCode =
   | 'STORAGE_FAILED'
   | 'SESSION_STALE'
   | 'SESSION_CONFLICT'
+  | 'CREDENTIALS_REQUIRED'
   | 'WORKER_TERMINATED'
   | 'WORKER_FAILED'
   | 'UNAUTHORIZED'

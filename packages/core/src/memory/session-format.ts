@@ -35,6 +35,8 @@ export interface Head {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly title?: string;
+  /** The writer that has claimed the session; others carry it on. */
+  readonly leader?: string;
 }
 
 /** 1 had messages and cuts only, no hashes and no times. */
@@ -129,10 +131,10 @@ export function parseBatch(values: readonly string[]): Batch {
 /** What a head of format 1 does not say. */
 const headDefaults = { hash: '', createdAt: 0, updatedAt: 0 };
 
-function isHead({ version, writer, chain, refs, hash, createdAt, updatedAt, title }: Readonly<Record<string, unknown>>): boolean {
+function isHead({ version, writer, chain, refs, hash, createdAt, updatedAt, title, leader }: Readonly<Record<string, unknown>>): boolean {
   return (
     Number.isSafeInteger(version) &&
-    [writer, chain, hash, title ?? ''].every((field) => typeof field === 'string') &&
+    [writer, chain, hash, title ?? '', leader ?? ''].every((field) => typeof field === 'string') &&
     [createdAt, updatedAt].every((field) => typeof field === 'number') &&
     Array.isArray(refs) &&
     refs.every(isRefs)

@@ -55,6 +55,8 @@ export class SessionLog {
   #unsure: { readonly ref: string; readonly records: number } | undefined;
   /** The log was long when it was read, and whole. */
   #wantsSnapshot = false;
+  /** Whether this writer leads the session: then another one that claims it ends its writing. */
+  #lead: 'none' | 'claiming' | 'held' | 'lost' = 'none';
 
   constructor(store: KeyValueStore, sessionId: string, options: SessionLogOptions) {
     this.#store = store;
@@ -71,8 +73,20 @@ export class SessionLog {
     return this.#head;
   }
 
+  /** Has the next flush say in the head that this writer leads, also where nothing waits. What another leader refused is forgotten. */
+  claim(): void {
+    if (this.#lead === 'lost') this.#pending.length = 0;
+    this.#lead = 'claiming';
+  }
+
+  /** Gives the lead up: nothing is written any more. */
+  release(): void {
+    this.#lead = 'lost';
+  }
+
   /** Takes records in; the next flush writes them. */
   add(records: readonly LogRecord[]): void {
+    this.#checkLead();
     this.#pending.push(...records);
   }
 
@@ -93,16 +107,21 @@ export class SessionLog {
 
   /** Writes what waits. */
   async flush(context: FlushContext): Promise<void> {
+    this.#checkLead();
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      if (this.#pending.length === 0) return;
-      if (attempt > 0 || (await this.#isOutdated())) context.onReread(await this.load());
-      if (this.#pending.length === 0 || (await this.#write(context))) return;
+      if (!this.#hasToWrite) return;
+      if (attempt > 0 || (await this.#isOutdated())) {
+        context.onReread(await this.load());
+        this.#checkLead();
+      }
+      if (!this.#hasToWrite || (await this.#write(context))) return;
     }
     throw new AgentError('STORAGE_FAILED', 'Other writers kept changing the session', { retryable: true });
   }
 
   /** Deletes every key of the session; the head first, so that an interrupted clear leaves an empty session. */
   async clear(): Promise<void> {
+    this.#checkLead();
     await this.load().catch(() => {});
     const batches = [...this.#batches.keys()].flatMap((ref) => this.#keys.batch(ref));
     const found = await this.#store.keys(this.#keys.prefix);
@@ -114,6 +133,16 @@ export class SessionLog {
     this.#pending.length = 0;
     this.#unsure = undefined;
     this.#wantsSnapshot = false;
+  }
+
+  get #hasToWrite(): boolean {
+    return this.#pending.length > 0 || this.#lead === 'claiming';
+  }
+
+  #checkLead(): void {
+    const { leader } = this.#head ?? {};
+    if (this.#lead === 'held' && leader !== undefined && leader !== this.#writer) this.#lead = 'lost';
+    if (this.#lead === 'lost') throw new AgentError('SESSION_CONFLICT', 'Another writer has taken the session over.', { retryable: true });
   }
 
   async #read(): Promise<{
@@ -179,6 +208,7 @@ export class SessionLog {
     const ref = makeRef(version, generateId(), values.length);
     const title = context.title();
     const at = now();
+    const leader = this.#lead === 'none' ? this.#head?.leader : this.#writer;
     const head: Head = {
       v: formatVersion,
       version,
@@ -190,6 +220,7 @@ export class SessionLog {
       // A clock that was set back does not make a session older than it is.
       updatedAt: Math.max(at, this.#head?.updatedAt ?? 0),
       ...(title !== undefined && { title }),
+      ...(leader !== undefined && { leader }),
     };
     const text = JSON.stringify(head);
     const keys = this.#keys.batch(ref);
@@ -210,6 +241,7 @@ export class SessionLog {
     this.#unsure = undefined;
     this.#head = head;
     this.#seen = text;
+    if (this.#lead === 'claiming') this.#lead = 'held';
     this.#pending.splice(0, count);
     if (replaces) await this.#forget(replaces);
     this.#batches.set(ref, batch);

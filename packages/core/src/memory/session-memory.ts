@@ -191,6 +191,24 @@ export class SessionMemory implements Memory {
     await this.flush();
   }
 
+  /**
+   * Makes this memory the session's leader, and reads the log anew: from now on what an earlier leader still writes is refused there, with
+   * `SESSION_CONFLICT`; memories that never claimed the session write as before. What this memory was refused is forgotten. Certain in
+   * stores with `compareAndSet`.
+   */
+  claim(): Promise<void> {
+    return this.#run(async () => {
+      this.#log.claim();
+      this.#show(await this.#log.load());
+      await this.#flush();
+    });
+  }
+
+  /** Gives the lead up, once all that was asked for before is in the store: later writes are refused with `SESSION_CONFLICT`. */
+  release(): Promise<void> {
+    return this.#run(async () => this.#log.release());
+  }
+
   flush(end?: RunEnd): Promise<void> {
     return this.run(async () => {
       if (end) await this.#end(end);

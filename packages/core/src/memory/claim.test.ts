@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { userMessage } from '../message/create-message.ts';
+import { textOf } from '../message/message-text.ts';
+import { listSessions, SessionMemory } from './session-memory.ts';
+import { MemoryStore } from './memory-store.ts';
+
+const conflict = { code: 'SESSION_CONFLICT', retryable: true };
+
+test('what a leader writes after another one has claimed the session is refused, and never stored', async () => {
+  const store = new MemoryStore();
+  const [old, next] = [new SessionMemory(store, 's'), new SessionMemory(store, 's')];
+  await old.claim();
+  await old.append([userMessage('one')]);
+  await next.claim();
+  await expect(old.append([userMessage('two')])).rejects.toMatchObject(conflict);
+  await expect(old.flush()).rejects.toMatchObject(conflict);
+  await expect(old.clear()).rejects.toMatchObject(conflict);
+  await next.append([userMessage('three')]);
+  expect((await new SessionMemory(store, 's').read()).map(textOf)).toEqual(['one', 'three']);
+});
+
+test('an empty session can be claimed; a claim writes once', async () => {
+  const store = new MemoryStore();
+  const [old, next] = [new SessionMemory(store, 's'), new SessionMemory(store, 's')];
+  await old.read();
+  await next.claim();
+  expect(next.sessionVersion).toBe(1);
+  await next.flush();
+  expect(next.sessionVersion).toBe(1);
+  await old.claim();
+  await expect(next.append([userMessage('late')])).rejects.toMatchObject(conflict);
+  expect(await old.read()).toEqual([]);
+});
+
+test('who never claimed the session writes beside its leader, and does not take the lead away', async () => {
+  const store = new MemoryStore();
+  const [leader, other] = [new SessionMemory(store, 's'), new SessionMemory(store, 's')];
+  await leader.claim();
+  await other.rename('Trip');
+  await leader.append([userMessage('one')]);
+  await other.append([userMessage('two')]);
+  await leader.append([userMessage('three')]);
+  expect((await leader.read()).map(textOf)).toEqual(['one', 'two', 'three']);
+  expect(await listSessions(store)).toMatchObject([{ sessionId: 's', title: 'Trip' }]);
+});
+
+test('release refuses what comes after it, not what was asked for before; a new claim forgets what was refused', async () => {
+  const store = new MemoryStore();
+  const memory = new SessionMemory(store, 's', { durability: 'turn' });
+  await memory.claim();
+  const writing = memory.append([userMessage('one')]).then(() => memory.flush());
+  await writing;
+  const released = memory.release();
+  const refused = memory.append([userMessage('two')]);
+  await released;
+  await expect(refused).rejects.toMatchObject(conflict);
+  await memory.claim();
+  await memory.append([userMessage('three')]);
+  await memory.flush();
+  expect((await new SessionMemory(store, 's').read()).map(textOf)).toEqual(['one', 'three']);
+});
