@@ -38,7 +38,7 @@ export async function completionsRoute(c: Context<EdgeEnv>, settings: HandlerSet
   const id = `chatcmpl-${crypto.randomUUID()}`;
   const session = c.req.header(sessionHeader);
   const setup = { env: c.env, user: c.get('user'), session: session === undefined ? id : checkSession(session) };
-  const memory = session === undefined ? new InMemoryMemory(said) : await openMemory(settings, setup);
+  const memory = session === undefined ? new InMemoryMemory(said) : await openMemory(settings, { ...setup, withoutEcho: 'latest' });
   const agent = await settings.agent({ ...setup, memory, model });
   refuseOwnNames(
     agent,

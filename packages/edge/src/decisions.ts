@@ -7,7 +7,7 @@ import type { Decision, ReActAgent } from '@isoloop/core';
  */
 export async function checkDecisions({ memory, tools, status }: ReActAgent, decisions: readonly Decision[]): Promise<void> {
   const history = await memory.read();
-  await memory.restore?.(status);
+  await memory.restore?.(status, tools);
   const over = new Set(history.flatMap(toolResultsOf).map(({ toolUseId }) => toolUseId));
   const names = new Map(history.flatMap(toolUsesOf).map(({ id, name }) => [id, name]));
   for (const { toolUseId, type } of decisions) {

@@ -23,7 +23,7 @@ export async function runRoute(c: Context<EdgeEnv>, settings: HandlerSettings): 
   const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
   const input = readInput(body, limits);
   const setup = { env: c.env, session, user: c.get('user') };
-  const memory = await openMemory(settings, setup);
+  const memory = await openMemory(settings, { ...setup, withoutEcho: 'latest' });
   const agent = await settings.agent({ ...setup, memory, model });
   if (Array.isArray(input)) await checkDecisions(agent, input as readonly Decision[]);
 
