@@ -15,6 +15,7 @@ import { knownOrigins } from './origin-check.ts';
 import { rateLimited } from './rate-limit.ts';
 import { runRoute } from './run-route.ts';
 import { securityHeaders } from './security-headers.ts';
+import { echoHeader } from './session.ts';
 
 /**
  * An agent as a chat endpoint: a Worker's default export, or mounted into another Hono app by `app.route('/', handler)`.
@@ -111,7 +112,7 @@ function crossOrigin(origins: readonly string[]): MiddlewareHandler {
   return cors({
     origin: [...origins],
     allowMethods: ['GET', 'POST'],
-    exposeHeaders: ['x-request-id', 'x-vercel-ai-ui-message-stream', 'retry-after'],
+    exposeHeaders: ['x-request-id', 'x-vercel-ai-ui-message-stream', 'retry-after', echoHeader],
     maxAge: 3600,
   });
 }

@@ -248,7 +248,7 @@ test('what is no UTF-8 is refused everywhere', async () => {
 
 test('another method is a 405 that names the right one', async () => {
   const posts = ['/api/chat', '/api/run', '/v1/chat/completions', '/llm/v1/chat/completions'];
-  const gets = ['/api/chat/a/messages', '/v1/models', '/llm/v1/models', '/healthz'];
+  const gets = ['/api/chat/a/messages', '/api/chat/a/branches', '/v1/models', '/llm/v1/models', '/healthz'];
   for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
     for (const path of [...posts, ...gets]) {
       const right = posts.includes(path) ? 'POST' : 'GET';

@@ -12,7 +12,7 @@ import { checkModel, invalidField, readJson, readMessages } from './request-body
 import type { RequestBody } from './request-body.ts';
 import { onDisconnect, waitUntil } from './request-context.ts';
 import { readResponseFormat } from './response-format.ts';
-import { checkSession, openMemory } from './session.ts';
+import { checkSession, echoHeader, echoOf, openMemory, readEcho } from './session.ts';
 
 /** Names a stored session; without it a request to `/v1` is all the conversation there is. */
 export const sessionHeader = 'x-isoloop-session';
@@ -38,7 +38,7 @@ export async function completionsRoute(c: Context<EdgeEnv>, settings: HandlerSet
   const id = `chatcmpl-${crypto.randomUUID()}`;
   const session = c.req.header(sessionHeader);
   const setup = { env: c.env, user: c.get('user'), session: session === undefined ? id : checkSession(session) };
-  const memory = session === undefined ? new InMemoryMemory(said) : await openMemory(settings, { ...setup, withoutEcho: 'latest' });
+  const memory = session === undefined ? new InMemoryMemory(said) : await openMemory(settings, { ...setup, ...readEcho(c) });
   const agent = await settings.agent({ ...setup, memory, model });
   refuseOwnNames(
     agent,
@@ -57,7 +57,10 @@ export async function completionsRoute(c: Context<EdgeEnv>, settings: HandlerSet
   const result = await run.result;
   const waits = waitsHere(result);
   if (waits) throw waits;
-  return Response.json(toChatCompletion(result, completion), { headers: { 'cache-control': 'no-store' } });
+  const echo = echoOf(memory);
+  return Response.json(toChatCompletion(result, completion), {
+    headers: { 'cache-control': 'no-store', ...(echo !== undefined && { [echoHeader]: echo }) },
+  });
 }
 
 async function newInput(agent: ReActAgent, posted: HandlerInput, settings: HandlerSettings): Promise<AgentInput> {

@@ -4,7 +4,7 @@ import { jsonSchema } from '@isoloop/core/json-schema';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import type OpenAI from 'openai';
 import { expect, test } from 'vitest';
-import { testEndpoint } from './endpoint.fixture.ts';
+import { bindings, testEndpoint } from './endpoint.fixture.ts';
 
 type Params = OpenAI.ChatCompletionCreateParamsNonStreaming;
 type Message = OpenAI.ChatCompletionMessageParam;
@@ -215,6 +215,22 @@ test('a session by header keeps the history here, whatever the client says of it
   await target.settled();
   const { messages } = (await (await target.get(`/api/chat/${headers['x-isoloop-session']}/messages`)).json()) as { messages: unknown[] };
   expect(messages.length).toBe(5);
+});
+
+test('the echo of a session goes in the header, and out in it', async () => {
+  const target = testEndpoint(['One.', 'Two.', 'Never.'], {}, {}, { ...bindings, SESSION_SECRET: 'x'.repeat(32) });
+  const headers = newSession();
+  const ask = (content: string, echo?: string): Promise<Response> =>
+    target.post('/v1/chat/completions', { model: 'offline', messages: [{ role: 'user', content }] }, 'ann', {
+      ...headers,
+      ...(echo !== undefined && { 'x-isoloop-echo': echo }),
+    });
+  const first = (await ask('One?')).headers.get('x-isoloop-echo')!;
+  const second = (await ask('Two?', first)).headers.get('x-isoloop-echo')!;
+  expect([typeof first, typeof second, first === second]).toEqual(['string', 'string', false]);
+  expect(rolesOf(target.model.requests[1]!.messages)).toEqual(['user', 'assistant', 'user']);
+  const forged = await ask('Three?', `${second.slice(0, -4)}AAAA`);
+  expect([forged.status, await forged.json()]).toMatchObject([400, { error: { code: 'INVALID_INPUT' } }]);
 });
 
 test("in a session a client's call waits for its result, and takes it once", async () => {

@@ -2,7 +2,7 @@ import { AgentError, tool } from '@isoloop/core';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { expect, test, vi } from 'vitest';
-import { testEndpoint } from './endpoint.fixture.ts';
+import { bindings, testEndpoint } from './endpoint.fixture.ts';
 import type { TestEndpoint } from './endpoint.fixture.ts';
 
 const ran: string[] = [];
@@ -95,6 +95,16 @@ test('an external call takes its result, and no approval', async () => {
   expect(await refusalOf(target, { id, decisions: [{ type: 'approve', toolUseId: 'c1' }] })).toEqual([400, 'INVALID_DECISION']);
   const events = await eventsOf(target, { id, decisions: [{ type: 'result', toolUseId: 'c1', output: 'blue' }] });
   expect(events.at(-1)).toMatchObject({ reason: 'stop', text: 'Blue.' });
+});
+
+test('the first and the last event have the echo, and the header takes it', async () => {
+  const target = testEndpoint(['One.', 'Two.'], {}, {}, { ...bindings, SESSION_SECRET: 'x'.repeat(32) });
+  const id = newSession();
+  const events = await eventsOf(target, { id, input: 'One?' });
+  const echo = events.at(-1)!['echo'] as string;
+  expect([typeof events[0]!['echo'], typeof echo]).toEqual(['string', 'string']);
+  await (await target.post('/api/run', { id, input: 'Two?' }, 'ann', { 'x-isoloop-echo': echo })).text();
+  expect(target.model.requests[1]!.messages.length).toBe(3);
 });
 
 test('a failure is told without its words', async () => {

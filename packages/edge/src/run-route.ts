@@ -1,5 +1,5 @@
 import { AgentError, userMessage } from '@isoloop/core';
-import type { AgentEvent, AgentInput, Decision, EventBatch } from '@isoloop/core';
+import type { AgentEvent, AgentInput, Decision, EventBatch, Memory } from '@isoloop/core';
 import { toTimelineEvent } from '@isoloop/core/ai-sdk';
 import type { Context } from 'hono';
 import { keepTurn } from './keep-turn.ts';
@@ -9,7 +9,7 @@ import type { EdgeEnv, EdgeLimits, HandlerSettings } from './handler-options.ts'
 import { checkModel, invalidField, readJson } from './request-body.ts';
 import type { RequestBody } from './request-body.ts';
 import { onDisconnect } from './request-context.ts';
-import { checkSession, openMemory } from './session.ts';
+import { checkSession, echoOf, openMemory, readEcho } from './session.ts';
 import { readUserMessage } from './user-message.ts';
 
 /**
@@ -23,7 +23,7 @@ export async function runRoute(c: Context<EdgeEnv>, settings: HandlerSettings): 
   const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
   const input = readInput(body, limits);
   const setup = { env: c.env, session, user: c.get('user') };
-  const memory = await openMemory(settings, { ...setup, withoutEcho: 'latest' });
+  const memory = await openMemory(settings, { ...setup, ...readEcho(c) });
   const agent = await settings.agent({ ...setup, memory, model });
   if (Array.isArray(input)) await checkDecisions(agent, input as readonly Decision[]);
 
@@ -32,9 +32,12 @@ export async function runRoute(c: Context<EdgeEnv>, settings: HandlerSettings): 
   const leave = keepTurn(c, stream, () => controller.abort(), limits.afterDisconnectMs);
   onDisconnect(c, leave);
   const batches = await awaitOpening(stream.batches()[Symbol.asyncIterator](), hasBegun);
-  return new Response(eventStream({ batches, encode: toPublic, keepAliveMs: limits.keepAliveMs, onCancel: leave }), {
-    headers: eventStreamHeaders,
-  });
+  return new Response(
+    eventStream({ batches, encode: (batch) => toPublic(batch, memory), keepAliveMs: limits.keepAliveMs, onCancel: leave }),
+    {
+      headers: eventStreamHeaders,
+    },
+  );
 }
 
 function readInput({ input, decisions }: RequestBody, limits: EdgeLimits): AgentInput | undefined {
@@ -80,8 +83,11 @@ function hasBegun(batch: EventBatch): boolean {
 }
 
 /** Events as a client may see them: what the model was asked with stays here. */
-function toPublic(batch: EventBatch): readonly object[] {
-  return batch.map((event) => ({ ...(toTimelineEvent(event) ?? event), ...more(event) }));
+function toPublic(batch: EventBatch, memory: Memory): readonly object[] {
+  return batch.map((event) => {
+    const echo = /^run-(start|end)$/.test(event.type) && event.agentPath.length < 2 ? echoOf(memory) : undefined;
+    return { ...(toTimelineEvent(event) ?? event), ...more(event), ...(echo !== undefined && { echo }) };
+  });
 }
 
 /** What a timeline leaves out and a client needs to show the turn. */

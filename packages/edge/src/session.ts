@@ -1,6 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import type { Memory } from '@isoloop/core';
-import type { HandlerSettings, MemorySetup } from './handler-options.ts';
+import type { Context } from 'hono';
+import type { EdgeEnv, HandlerSettings, MemorySetup } from './handler-options.ts';
 import { KvMemory } from './kv-memory.ts';
 
 /** A session id a client posted; `INVALID_INPUT` unless it is 1 to 128 letters, digits, `_`, `-`, `.` and `:`. */
@@ -36,6 +37,12 @@ export async function openMemory(settings: HandlerSettings, setup: MemorySetup):
 
 /** The header that carries an echo where no message does. */
 export const echoHeader = 'x-isoloop-echo';
+
+/** What a client sends in the header alone: without an echo it goes on from the latest state. */
+export function readEcho(c: Context<EdgeEnv>): Pick<MemorySetup, 'echo' | 'withoutEcho'> {
+  const echo = c.req.header(echoHeader);
+  return { ...(echo !== undefined && { echo }), withoutEcho: 'latest' };
+}
 
 /** What the client is to send with its next request, where the memory has such a thing. */
 export function echoOf(memory: Memory): string | undefined {
