@@ -34,7 +34,7 @@ export interface FlushContext {
 }
 
 /** A session's records, as `SessionMemory` keeps them. */
-export type Log = Pick<SessionLog, 'version' | 'add' | 'load' | 'flush' | 'clear'>;
+export type Log = Pick<SessionLog, 'version' | 'add' | 'load' | 'flush' | 'clear'> & Partial<Pick<SessionLog, 'claim' | 'release'>>;
 
 /**
  * A session's records in a store: append-only, one batch a flush under a key of its own, then the head. It does not queue: its

@@ -197,7 +197,8 @@ export class SessionMemory implements Memory {
    * stores with `compareAndSet`.
    */
   claim(): Promise<void> {
-    return this.#run(async () => {
+    return this.run(async () => {
+      if (!this.#log.claim) throw new AgentError('CONFIGURATION', 'A session in a store that reads late has no leader.');
       this.#log.claim();
       this.#show(await this.#log.load());
       await this.#flush();
@@ -206,7 +207,7 @@ export class SessionMemory implements Memory {
 
   /** Gives the lead up, once all that was asked for before is in the store: later writes are refused with `SESSION_CONFLICT`. */
   release(): Promise<void> {
-    return this.#run(async () => this.#log.release());
+    return this.run(async () => this.#log.release?.());
   }
 
   flush(end?: RunEnd): Promise<void> {
