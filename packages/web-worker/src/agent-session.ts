@@ -53,7 +53,9 @@ export class AgentSession {
   }
 
   async run<T>(controller: AbortController, job: (agent: ReActAgent) => Promise<T>): Promise<T> {
-    return this.#track(controller, job(await this.#open()));
+    const run = job(await this.#open());
+    this.#hold(run);
+    return this.#track(controller, run);
   }
 
   /** A run that changes the log first. Refused, with the log unchanged, while another one runs. */
@@ -65,10 +67,18 @@ export class AgentSession {
     const agent = await this.#idle();
     const editing = edit(agent);
     this.#editing = editing;
-    return this.#track(
-      controller,
-      editing.then((edited) => job(agent, edited)),
-    );
+    const run = editing.then((edited) => job(agent, edited));
+    this.#hold(run);
+    return this.#track(controller, run);
+  }
+
+  /** A run that nobody else may have under way, in no tab; `undefined` where somebody has, or there is nothing to do. */
+  async runAlone<T>(controller: AbortController, job: (agent: ReActAgent) => Promise<T | undefined>): Promise<T | undefined> {
+    const agent = await this.#open();
+    if (this.#runs.size) return undefined;
+    const run = async (): Promise<T | undefined> => job(agent);
+    const { locks } = navigator;
+    return this.#track(controller, locks ? locks.request(this.#lock, { ifAvailable: true }, (lock) => (lock ? run() : undefined)) : run());
   }
 
   async edit(job: (memory: Memory) => Promise<void>): Promise<void> {
@@ -82,6 +92,24 @@ export class AgentSession {
     this.#closed = true;
     for (const controller of this.#runs.keys()) controller.abort();
     await Promise.allSettled([...this.#runs.values(), this.#editing]);
+  }
+
+  get #lock(): string {
+    const { agent, sessionId } = this.#options;
+    return `isoloop:run:${JSON.stringify([agent, sessionId])}`;
+  }
+
+  /** Shows other tabs that the session has a run, as long as it lasts; its log looks the same where it was cut off. */
+  #hold(run: Promise<unknown>): void {
+    const ended = run.then(
+      () => {},
+      () => {},
+    );
+    navigator.locks
+      ?.request(this.#lock, { mode: 'shared' }, () => ended)
+      .catch(() => {
+        // Refused, as in an opaque origin.
+      });
   }
 
   async #open(): Promise<ReActAgent> {

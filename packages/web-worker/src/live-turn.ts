@@ -9,7 +9,7 @@ export interface TurnReader {
   onFailure: (() => void) | undefined;
 }
 
-type Forward = (turn: ChatTurn | undefined, open: () => AgentStream) => Promise<AgentResult | undefined>;
+type Forward = (turn: ChatTurn, open: () => AgentStream) => Promise<AgentResult>;
 
 /** A chat's turn while it runs: each reader gets it from its start, and the fastest sets the pace. */
 export class LiveTurn {
@@ -20,13 +20,13 @@ export class LiveTurn {
   readonly #done: Promise<AgentResult | undefined>;
   #joined: (() => void) | undefined;
 
-  /** Runs the turn at once. `undefined` instead of one: there is none, and its readers get nothing. */
+  /** Runs the turn at once. A job that gives `undefined` and forwards nothing: there is none, and its readers get nothing. */
   constructor(job: (controller: AbortController, forward: Forward) => Promise<AgentResult | undefined>) {
-    let begin: (turn: ChatTurn | undefined) => void;
-    const begun = new Promise<ChatTurn | undefined>((resolve) => (begin = resolve));
+    let begin: (turn: ChatTurn) => void;
+    const begun = new Promise<ChatTurn>((resolve) => (begin = resolve));
     this.#done = job(this.#controller, async (turn, open) => {
       begin(turn);
-      return turn && this.#forward(open());
+      return this.#forward(open());
     });
     // A turn that fails before it begins.
     this.#begun = Promise.race([begun, this.#done.then(() => undefined)]);

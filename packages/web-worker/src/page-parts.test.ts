@@ -225,9 +225,10 @@ test.for([
   ['never answers', forever, /did not answer within 20 ms/],
 ] as const)('a page hook that %s fails the call, or nothing where it says so', async ([, handler, message]) => {
   const bad = { name: 'bad', on: { 'pre-reasoning': handler as () => undefined } };
-  const agent = startWorker().connect({ replies: ['fine'] }, { page: [pageHooks([bad], { timeoutMs: 20 })] });
+  const options = handler === forever ? { timeoutMs: 20 } : {};
+  const agent = startWorker().connect({ replies: ['fine'] }, { page: [pageHooks([bad], options)] });
   await expect(agent.call('go')).rejects.toMatchObject({ message: expect.stringMatching(message) });
-  const ignored = pageHooks([{ ...bad, onError: 'ignore' }], { timeoutMs: 20 });
+  const ignored = pageHooks([{ ...bad, onError: 'ignore' }], options);
   expect(
     (
       await startWorker()

@@ -13,18 +13,18 @@ export function remoteHooks({ hooks, timeoutMs }: HooksOffer, link: PageLink): r
 }
 
 function remoteHook({ events, ...hook }: HookOffer, ask: (event: AgentEvent) => Promise<HookAnswer>): Hook {
-  let failure: { readonly error: unknown } | undefined;
+  let failure: { readonly error: unknown; readonly runId: string } | undefined;
 
   const told = (event: AgentEvent): void => {
     ask(event).catch((error: unknown) => {
-      if (!isPageGone(error)) failure ??= { error };
+      if (!isPageGone(error) && hook.onError !== 'ignore') failure = { error, runId: event.runId };
     });
   };
   const handle = async (event: AgentEvent, control: HookControl): Promise<AgentEvent | void> => {
     if (event.type.endsWith('-chunk')) return told(event);
     try {
       const answer = await ask(event);
-      if (failure) throw failure.error;
+      if (failure?.runId === event.runId) throw failure.error;
       for (const { name, args } of answer.asked) (control[name] as (...given: readonly unknown[]) => void)(...args);
       return answer.event;
     } catch (error) {

@@ -53,12 +53,19 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
   };
 
   /** A turn that later readers can join, as long as it runs; its first reader is one of them. */
-  const begin = (take: (agent: ReActAgent) => Promise<ChatTurn | undefined>): LiveTurn => {
-    const live: LiveTurn = new LiveTurn(async (controller, forwarded) => {
+  const begin = (request: ChatRequest): LiveTurn => {
+    const live: LiveTurn = new LiveTurn(async (controller, forward) => {
+      const go = (agent: ReActAgent, turn: ChatTurn): Promise<AgentResult> => {
+        session.turn = live;
+        return forward(turn, () => agent.stream(turn.input, { signal: controller.signal }));
+      };
       try {
-        return await session.editAndRun(controller, take, (agent, turn) => {
-          session.turn = live;
-          return forwarded(turn, () => agent.stream(turn?.input, { signal: controller.signal }));
+        if (request.trigger !== 'resume-stream') {
+          return await session.editAndRun(controller, (agent) => takeChatMessage(agent.memory, request, () => pendingCalls(agent)), go);
+        }
+        return await session.runAlone(controller, async (agent) => {
+          const turn = await cutOffTurn(agent);
+          return turn && go(agent, turn);
         });
       } finally {
         if (session.turn === live) session.turn = undefined;
@@ -67,11 +74,9 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
     return live;
   };
 
-  const turnOf = (request: ChatRequest): LiveTurn => {
-    if (request.trigger !== 'resume-stream') return begin((agent) => takeChatMessage(agent.memory, request, () => pendingCalls(agent)));
-    // Set at once: a page may ask twice.
-    return (session.turn ??= begin(cutOffTurn));
-  };
+  /** Set at once where it is to be resumed: a page may ask twice. */
+  const turnOf = (request: ChatRequest): LiveTurn =>
+    request.trigger === 'resume-stream' ? (session.turn ??= begin(request)) : begin(request);
 
   const withAgent = <T>(job: (agent: ReActAgent) => Promise<T>): Promise<T> => session.agent().then(job);
 

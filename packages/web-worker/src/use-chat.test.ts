@@ -198,3 +198,16 @@ test('a tool’s progress is a preliminary output, and an error is the hook’s,
   await expect.poll(() => view.chat().error, patient).toMatchObject({ code: 'MODEL_SERVER' });
   expect(view.chat().status).toBe('error');
 });
+
+test('what another tab runs is not taken for cut off', async () => {
+  const database = `tabs-${crypto.randomUUID()}`;
+  const runs = startWorker().connect({ replies: [{ text: 'one ', hang: true }], database });
+  const stream = runs.stream('go');
+  for await (const event of stream) {
+    if (event.type !== 'reasoning-chunk') continue;
+    const other = startWorker().connect({ replies: ['twice'], database });
+    expect(await other.chatTransport().reconnectToStream()).toBeNull();
+    break;
+  }
+  expect((await stream.result).reason).toBe('aborted');
+});
