@@ -239,3 +239,32 @@ function message(id: string): Msg {
 function idsOf(messages: readonly Msg[]): readonly string[] {
   return messages.map(({ id }) => id);
 }
+
+test('another session takes over the records: messages, open calls, summary and title', async () => {
+  const store = new MemoryStore();
+  const memory = new SessionMemory(store, 'one');
+  await memory.append([userMessage('hi', { id: 'u' }), asks('a')]);
+  await memory.note([
+    { kind: 'run-begin', runId: 'r' },
+    { kind: 'suspended', calls: [{ pending: { toolUseId: 'a', name: 'pay', input: {}, kind: 'approval' } }] },
+    { kind: 'summary', first: 'u', last: 'u', count: 1, text: 'greeting' },
+  ]);
+  await memory.rename('Greeting');
+  const records = await memory.records();
+  await new SessionMemory(store, 'two').adopt(JSON.parse(JSON.stringify(records)));
+  const [one, two] = [await new SessionMemory(store, 'one').view(), await new SessionMemory(store, 'two').view()];
+  expect({ ...two, writer: undefined }).toEqual({ ...one, writer: undefined });
+  expect((await listSessions(store)).map(({ title }) => title)).toEqual(['Greeting', 'Greeting']);
+});
+
+test.for([
+  ['a record that is none', [{ kind: 'spell' }]],
+  ['a message that is none', [{ kind: 'message', message: {} }]],
+  ['no array', {}],
+] as const)('adopt refuses %s, and a session with messages', async ([, records]) => {
+  const memory = new SessionMemory(new MemoryStore(), 's');
+  await expect(memory.adopt(records as never)).rejects.toMatchObject({ code: 'INVALID_STATE' });
+  await memory.append([userMessage('hi')]);
+  await expect(memory.adopt([])).rejects.toMatchObject({ code: 'INVALID_STATE' });
+  expect(await memory.records()).toHaveLength(1);
+});

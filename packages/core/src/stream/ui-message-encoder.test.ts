@@ -289,3 +289,31 @@ test.for([
     expect.objectContaining({ code: 'INVALID_MESSAGE', message: expect.stringMatching(problem) }),
   );
 });
+
+test('a call that waits for approval asks for it, live and from the log, under its own id', async () => {
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }, { name: 'elsewhere' }] }]),
+    tools: [{ ...weather, needsApproval: true }, tool({ name: 'elsewhere', description: 'x', input: { type: 'object' } })],
+  });
+  const { encode } = createUiMessageEncoder();
+  const chunks: UiChunk[] = [];
+  const stream = agent.stream('Weather?');
+  for await (const batch of stream.batches()) chunks.push(...encode(batch));
+  const approval = { id: 'call_1' };
+  expect(chunks.filter(({ type }) => type === 'tool-approval-request')).toEqual([
+    { type: 'tool-approval-request', approvalId: 'call_1', toolCallId: 'call_1' },
+  ]);
+  const parts = (await read(chunks)).parts.filter((part) => part.type === 'dynamic-tool');
+  expect(parts).toMatchObject([
+    { toolName: 'weather', state: 'approval-requested', approval },
+    { toolName: 'elsewhere', state: 'input-available' },
+  ]);
+  const { pending = [] } = await stream.result;
+  const shown = toUiMessages(await agent.messages(), { pending });
+  await validateUIMessages({ messages: structuredClone(shown) });
+  expect(shown[1]!.parts.filter((part) => part.type === 'dynamic-tool')).toMatchObject([
+    { toolName: 'weather', state: 'approval-requested', approval },
+    { toolName: 'elsewhere', state: 'input-available' },
+  ]);
+});
