@@ -2,8 +2,8 @@ import { AgentError } from '@isoloop/core';
 import type { Awaitable } from '@isoloop/core';
 import type { Caller } from './handler-options.ts';
 
-/** A user's token, or several while one is replaced by another. */
-export type UserTokens = Readonly<Record<string, string | readonly string[]>>;
+/** A user's token, or several while one is replaced by another; of those some may be missing. */
+export type UserTokens = Readonly<Record<string, string | readonly (string | undefined)[]>>;
 
 /** Shorter ones can be guessed. */
 const shortest = 16;
@@ -27,7 +27,9 @@ export function bearerToken<Env extends object = object>(
     const digest = await digestOf(given);
     let caller: Caller | null = null;
     for (const [user, list] of Object.entries(users)) {
-      for (const token of [list].flat()) {
+      const all = [list].flat();
+      const set = all.filter((token) => token !== undefined);
+      for (const token of set.length ? set : all) {
         checkToken(user, token);
         if (isSame(digest, await digestOf(token))) caller ??= { user };
       }

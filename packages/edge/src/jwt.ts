@@ -66,7 +66,8 @@ export function jwt<Env extends object = object>(options: JwtOptions<Env>): (req
       const name: unknown = user(await verify(token, env));
       return typeof name === 'string' && name ? { user: name } : null;
     } catch (error) {
-      if (error instanceof errors.JOSEError && !(error instanceof errors.JWKSTimeout)) return null;
+      // The token's fault; what is wrong with the issuer's keys is for the log.
+      if (error instanceof errors.JOSEError && !/^ERR_(JWKS_INVALID|JWKS_TIMEOUT|JWK_INVALID|JOSE_GENERIC)$/.test(error.code)) return null;
       throw error;
     }
   };

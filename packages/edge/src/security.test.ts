@@ -39,6 +39,13 @@ test('a token is its user, and nothing like it is', async () => {
   expect(await bearerToken((env: { KEY: string }) => env.KEY)(asks(`Bearer ${ann}`), { KEY: ann })).toEqual({ user: 'token' });
 });
 
+test('an old token that is not set keeps nobody out', async () => {
+  const authorize = bearerToken(() => ({ ann, ci: [ci, undefined] }));
+  expect(await authorize(asks(`Bearer ${ann}`), {})).toEqual({ user: 'ann' });
+  expect(await authorize(asks(`Bearer ${ci}`), {})).toEqual({ user: 'ci' });
+  expect(await authorize(asks('Bearer undefined'), {})).toBeNull();
+});
+
 test('every known token is compared, whichever is asked for', async () => {
   const digest = vi.spyOn(crypto.subtle, 'digest');
   const authorize = bearerToken(() => ({ ann, ci: [ci, old] }));
@@ -52,7 +59,7 @@ test('every known token is compared, whichever is asked for', async () => {
   digest.mockRestore();
 });
 
-test.each([[undefined], [''], ['short'], [{ ann: undefined }], [{ ann: '' }], [{ ann: [ann, undefined] }], [{ ann: 7 }]])(
+test.each([[undefined], [''], ['short'], [{ ann: undefined }], [{ ann: '' }], [{ ann: [undefined] }], [{ ann: [ann, ''] }], [{ ann: 7 }]])(
   'a secret that is not set lets nobody in: %j',
   async (tokens) => {
     const authorize = bearerToken(() => tokens as never);
@@ -147,16 +154,21 @@ test("tokens by the issuer's published keys, which are fetched once; none by a p
 
 test('what is set up wrongly lets nobody in and says why in the log', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const token = await signed((await generateKeyPair('ES256')).privateKey, { alg: 'ES256' });
   expect(() => jwt({ secret: () => secret, issuer: '', audience })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
   for (const authorize of [
     jwt({ secret: () => 'short', issuer, audience }),
     jwt({ secret: () => undefined as never, issuer, audience }),
     jwt({ jwksUrl: 'https://login.test/keys', algorithms: ['HS256'], issuer, audience }),
     jwt({ jwksUrl: 'https://login.test/keys', issuer, audience, fetch: (() => Promise.reject(new Error('down at 10.0.0.1'))) as never }),
+    jwt({ jwksUrl: 'https://login.test/keys', issuer, audience, fetch: (async () => new Response('', { status: 500 })) as never }),
+    jwt({ jwksUrl: 'https://login.test/keys', issuer, audience, fetch: (async () => Response.json({ keys: 'none' })) as never }),
   ]) {
     const target = testEndpoint([], {}, { authorize });
-    const response = await target.get('/v1/models', await signed(bytes(secret)));
+    log.mockClear();
+    const response = await target.get('/v1/models', token);
     expect([response.status, await response.text()]).toEqual([401, expect.not.stringMatching(/10\.0\.0\.1|jwt/)]);
+    expect(log).toHaveBeenCalledOnce();
   }
   log.mockRestore();
 });
