@@ -54,10 +54,10 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
 
   /** A turn that later readers can join, as long as it runs; its first reader is one of them. */
   const begin = (request: ChatRequest): LiveTurn => {
-    const live: LiveTurn = new LiveTurn(async (controller, forward) => {
+    const live: LiveTurn = new LiveTurn(async (controller, give) => {
       const go = (agent: ReActAgent, turn: ChatTurn): Promise<AgentResult> => {
         session.turn = live;
-        return forward(turn, () => agent.stream(turn.input, { signal: controller.signal }));
+        return give(turn, () => agent.stream(turn.input, { signal: controller.signal }));
       };
       try {
         if (request.trigger !== 'resume-stream') {
