@@ -59,3 +59,20 @@ test('release refuses what comes after it, not what was asked for before; a new 
   await memory.flush();
   expect((await new SessionMemory(store, 's').read()).map(textOf)).toEqual(['one', 'three']);
 });
+
+test('a lead that was claimed for later holds from the first write on, and ends with another one before it', async () => {
+  const store = new MemoryStore();
+  const open = (): SessionMemory => new SessionMemory(store, 's');
+  const [first, second, third, fourth] = [open(), open(), open(), open()];
+  await first.claim({ now: false });
+  expect(first.sessionVersion).toBe(0);
+  await first.append([userMessage('one')]);
+  await second.claim({ now: false });
+  await first.append([userMessage('two')]);
+  await second.append([userMessage('three')]);
+  await expect(first.append([userMessage('four')])).rejects.toMatchObject(conflict);
+  await third.claim({ now: false });
+  await fourth.claim();
+  await expect(third.append([userMessage('five')])).rejects.toMatchObject(conflict);
+  expect((await fourth.read()).map(textOf)).toEqual(['one', 'two', 'three']);
+});

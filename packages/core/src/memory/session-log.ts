@@ -56,7 +56,9 @@ export class SessionLog {
   /** The log was long when it was read, and whole. */
   #wantsSnapshot = false;
   /** Whether this writer leads the session: then another one that claims it ends its writing. */
-  #lead: 'none' | 'claiming' | 'held' | 'lost' = 'none';
+  #lead: 'none' | 'claimed' | 'lost' = 'none';
+  /** The leader before, as long as this one has not written. */
+  #before: string | undefined;
 
   constructor(store: KeyValueStore, sessionId: string, options: SessionLogOptions) {
     this.#store = store;
@@ -73,10 +75,13 @@ export class SessionLog {
     return this.#head;
   }
 
-  /** Has the next flush say in the head that this writer leads, also where nothing waits. What another leader refused is forgotten. */
-  claim(): void {
+  /** Makes this writer the leader: its next flush says so in the head. What it was refused before is forgotten. */
+  async claim(): Promise<readonly LogRecord[]> {
     if (this.#lead === 'lost') this.#pending.length = 0;
-    this.#lead = 'claiming';
+    this.#lead = 'claimed';
+    const records = await this.load();
+    this.#before = this.#head?.leader;
+    return records;
   }
 
   /** Gives the lead up: nothing is written any more. */
@@ -105,16 +110,17 @@ export class SessionLog {
     return [...this.#records(), ...this.#pending];
   }
 
-  /** Writes what waits. */
-  async flush(context: FlushContext): Promise<void> {
+  /** Writes what waits; `takesLead`: also where nothing does, and whoever led till now. */
+  async flush(context: FlushContext, takesLead = false): Promise<void> {
     this.#checkLead();
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      if (!this.#hasToWrite) return;
+      if (this.#pending.length === 0 && !takesLead) return;
       if (attempt > 0 || (await this.#isOutdated())) {
         context.onReread(await this.load());
+        if (takesLead) this.#before = this.#head?.leader;
         this.#checkLead();
       }
-      if (!this.#hasToWrite || (await this.#write(context))) return;
+      if ((this.#pending.length === 0 && !takesLead) || (await this.#write(context))) return;
     }
     throw new AgentError('STORAGE_FAILED', 'Other writers kept changing the session', { retryable: true });
   }
@@ -135,13 +141,9 @@ export class SessionLog {
     this.#wantsSnapshot = false;
   }
 
-  get #hasToWrite(): boolean {
-    return this.#pending.length > 0 || this.#lead === 'claiming';
-  }
-
   #checkLead(): void {
     const { leader } = this.#head ?? {};
-    if (this.#lead === 'held' && leader !== undefined && leader !== this.#writer) this.#lead = 'lost';
+    if (this.#lead === 'claimed' && leader !== undefined && leader !== this.#writer && leader !== this.#before) this.#lead = 'lost';
     if (this.#lead === 'lost') throw new AgentError('SESSION_CONFLICT', 'Another writer has taken the session over.', { retryable: true });
   }
 
@@ -241,7 +243,7 @@ export class SessionLog {
     this.#unsure = undefined;
     this.#head = head;
     this.#seen = text;
-    if (this.#lead === 'claiming') this.#lead = 'held';
+    this.#before = undefined;
     this.#pending.splice(0, count);
     if (replaces) await this.#forget(replaces);
     this.#batches.set(ref, batch);

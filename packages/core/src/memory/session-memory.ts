@@ -10,7 +10,7 @@ import type { ToolSet } from '../tool/tool-set.ts';
 import type { Memory, RunEnd } from './memory.ts';
 import { isLogRecord, type LogRecord, type RunNote } from './log-record.ts';
 import { parseHead, sessionHeads } from './session-format.ts';
-import { SessionLog, type Log, type SessionLogOptions } from './session-log.ts';
+import { SessionLog, type FlushContext, type Log, type SessionLogOptions } from './session-log.ts';
 import { LogFold, suspendedNote, type SessionView } from './session-view.ts';
 
 export interface SessionMemoryOptions {
@@ -192,16 +192,15 @@ export class SessionMemory implements Memory {
   }
 
   /**
-   * Makes this memory the session's leader, and reads the log anew: from now on what an earlier leader still writes is refused there, with
-   * `SESSION_CONFLICT`; memories that never claimed the session write as before. What this memory was refused is forgotten. Certain in
-   * stores with `compareAndSet`.
+   * Makes this memory the session's leader, and reads the log anew: what an earlier leader writes from now on is refused there, with
+   * `SESSION_CONFLICT`; memories that never claimed the session write as before. `now: false`: from this memory's first write on; for
+   * where no earlier leader can be left. What this memory was refused before is forgotten. Certain in stores with `compareAndSet`.
    */
-  claim(): Promise<void> {
+  claim({ now = true }: { readonly now?: boolean } = {}): Promise<void> {
     return this.run(async () => {
       if (!this.#log.claim) throw new AgentError('CONFIGURATION', 'A session in a store that reads late has no leader.');
-      this.#log.claim();
-      this.#show(await this.#log.load());
-      await this.#flush();
+      this.#show(await this.#log.claim());
+      if (now) await this.#flush(true);
     });
   }
 
@@ -242,14 +241,15 @@ export class SessionMemory implements Memory {
     else await this.#load();
   }
 
-  async #flush(): Promise<void> {
+  async #flush(takesLead = false): Promise<void> {
     const state = this.#kept?.changes();
     if (state) await this.#take([{ kind: 'state', state }]);
-    await this.#log.flush({
+    const context: FlushContext = {
       onReread: (records) => void this.#show(records),
       compacted: () => this.#view?.records(),
       title: () => this.#view?.state[titleKey] as string | undefined,
-    });
+    };
+    await this.#log.flush(context, takesLead);
   }
 
   async #load(): Promise<LogFold> {
