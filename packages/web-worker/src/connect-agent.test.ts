@@ -388,3 +388,25 @@ test('a second exposeAgent fails the script, with its words', async () => {
     message: expect.stringContaining('exposeAgent() was called before in this worker'),
   });
 });
+
+test('without Web Locks the silence of a terminated worker tells, and a cut-off run is gone on with all the same', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const options = `no-locks-${crypto.randomUUID()}`;
+  const start = () => {
+    const worker = new Worker(new URL('./no-locks.fixture.ts', import.meta.url), { type: 'module' });
+    onTestFinished(() => worker.terminate());
+    return { worker, agent: connectAgent(worker, { sessionId: 's', options }) };
+  };
+  const { worker, agent } = start();
+  const stream = agent.stream('go');
+  const events = stream[Symbol.asyncIterator]();
+  while ((await events.next()).value?.type !== 'reasoning-chunk');
+  const rest = collect({ [Symbol.asyncIterator]: () => events });
+  worker.terminate();
+  vi.advanceTimersByTime(10_000);
+  await expect(rest).rejects.toMatchObject({ code: 'WORKER_FAILED', message: 'The worker did not answer within 10000 ms.' });
+  const resumed = await start().agent.chatTransport().reconnectToStream();
+  const { value } = await resumed!.getReader().read();
+  expect(value).toMatchObject({ type: 'start' });
+});

@@ -1,0 +1,11 @@
+import { IndexedDbMemory, exposeAgent, IndexedDbStore } from '@isoloop/web-worker/worker';
+import { ReActAgent } from '@isoloop/core';
+import { ScriptedModel } from '@isoloop/core/testing';
+
+// As on a page that is not secure.
+Object.defineProperty(navigator, 'locks', { value: undefined });
+
+exposeAgent<string>(({ sessionId, options }) => {
+  const memory = new IndexedDbMemory(sessionId, { store: new IndexedDbStore({ database: options }) });
+  return new ReActAgent({ name: 'a', model: new ScriptedModel([{ text: 'one ', hang: true }]), memory });
+});
