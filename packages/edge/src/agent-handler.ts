@@ -3,11 +3,14 @@ import { Hono } from 'hono';
 import type { Context, MiddlewareHandler } from 'hono';
 import { cors } from 'hono/cors';
 import { access } from './access.ts';
+import { agentSession } from './agent-session.ts';
 import { chatRoute } from './chat-route.ts';
+import { chatsRoute, deleteRoute } from './chats-route.ts';
 import { completionsRoute } from './completions-route.ts';
 import { errorResponse, logError } from './error-response.ts';
-import { defaultLimits } from './handler-options.ts';
-import type { AgentHandler, AgentHandlerOptions, EdgeEnv, HandlerSettings, RequestVariables } from './handler-options.ts';
+import { defaultLimits, defaultSessions } from './handler-options.ts';
+import type { AgentHandler, AgentHandlerOptions, EdgeEnv, HandlerSettings, RequestVariables, SessionOptions } from './handler-options.ts';
+import { interruptRoute } from './interrupt-route.ts';
 import { llmRoute } from './llm-route.ts';
 import { branchesRoute, messagesRoute } from './messages-route.ts';
 import { modelsRoute } from './models-route.ts';
@@ -16,14 +19,16 @@ import { rateLimited } from './rate-limit.ts';
 import { runRoute } from './run-route.ts';
 import { securityHeaders } from './security-headers.ts';
 import { echoHeader } from './session.ts';
+import { streamRoute } from './stream-route.ts';
 
 /**
  * An agent as a chat endpoint: a Worker's default export, or mounted into another Hono app by `app.route('/', handler)`.
  *
- * `POST /api/chat` and `GET /api/chat/:id/messages` speak with AI SDK's `useChat`, `POST /v1/chat/completions` and `GET /v1/models`
+ * `/api/chat` speaks with AI SDK's `useChat`, `POST /v1/chat/completions` and `GET /v1/models`
  * with OpenAI's clients, `POST /api/run` with any other; `/llm/v1` hands requests of agents in pages on to a model. `GET /healthz` asks
  * nobody who they are. An error is `{ error: { code, message, requestId } }`, under `/v1`
- * OpenAI's `{ error: { message, type, code, param } }`. Throws `CONFIGURATION` where `models` is empty.
+ * OpenAI's `{ error: { message, type, code, param } }`. Where its class `Session` is bound as `CHAT_SESSION`, each conversation is a
+ * Durable Object; else it is kept in KV. Throws `CONFIGURATION` where `models` is empty, and for an option of `sessions`.
  *
  * @example
  * export default createAgentHandler<Env>({
@@ -37,7 +42,9 @@ export function createAgentHandler<Env extends object>(options: AgentHandlerOpti
     ...(options as AgentHandlerOptions),
     models: options.models ?? ['default'],
     limits: { ...defaultLimits, ...options.limits },
+    sessions: { ...defaultSessions, ...options.sessions },
   };
+  checkSessions(settings.sessions);
   if (!settings.models.length) throw new AgentError('CONFIGURATION', '`models` is empty: name at least one model.');
   const app = new Hono<EdgeEnv>();
   const identified = access(settings);
@@ -47,9 +54,13 @@ export function createAgentHandler<Env extends object>(options: AgentHandlerOpti
   for (const [path, face] of paths) app.use(path, begin(face), crossOrigin(options.cors ?? []), knownOrigins(options.cors ?? []));
 
   app.post('/api/chat', allowed, (c) => chatRoute(c, settings));
+  app.delete('/api/chat/:id', allowed, (c) => deleteRoute(c, settings));
   app.get('/api/chat/:id/messages', allowed, (c) => messagesRoute(c, settings));
   app.get('/api/chat/:id/branches', allowed, (c) => branchesRoute(c, settings));
   app.post('/api/run', allowed, (c) => runRoute(c, settings));
+  app.get('/api/chat/:id/stream', allowed, (c) => streamRoute(c, settings));
+  app.post('/api/chat/:id/interrupt', allowed, (c) => interruptRoute(c, settings));
+  app.get('/api/chats', allowed, (c) => chatsRoute(c, settings));
   app.post('/v1/chat/completions', allowed, (c) => completionsRoute(c, settings));
   app.get('/v1/models', allowed, () => modelsRoute(settings));
   const { llm } = settings;
@@ -75,13 +86,17 @@ export function createAgentHandler<Env extends object>(options: AgentHandlerOpti
       face,
     });
   });
-  return app as unknown as AgentHandler<Env>;
+  return Object.assign(app, { Session: agentSession(settings) }) as unknown as AgentHandler<Env>;
 }
 
-const paths: readonly (readonly [path: string, face: RequestVariables['face'], method: 'GET' | 'POST'])[] = [
+const paths: readonly (readonly [path: string, face: RequestVariables['face'], method: 'GET' | 'POST' | 'DELETE'])[] = [
   ['/api/chat', 'isoloop', 'POST'],
   ['/api/chat/:id/messages', 'isoloop', 'GET'],
   ['/api/chat/:id/branches', 'isoloop', 'GET'],
+  ['/api/chat/:id', 'isoloop', 'DELETE'],
+  ['/api/chat/:id/stream', 'isoloop', 'GET'],
+  ['/api/chat/:id/interrupt', 'isoloop', 'POST'],
+  ['/api/chats', 'isoloop', 'GET'],
   ['/api/run', 'isoloop', 'POST'],
   ['/v1/chat/completions', 'openai', 'POST'],
   ['/v1/models', 'openai', 'GET'],
@@ -107,11 +122,21 @@ function wrongMethod(c: Context<EdgeEnv>, face: RequestVariables['face'], method
   return errorResponse(error, { requestId: c.get('requestId'), face, status: 405, headers: { allow: method } });
 }
 
+function checkSessions({ resumeAttempts, expireAfterMs, heartbeatMs }: SessionOptions): void {
+  const wrong = (what: string): AgentError => new AgentError('CONFIGURATION', `createAgentHandler: sessions.${what}`);
+  if (!(Number.isInteger(resumeAttempts) && resumeAttempts >= 0)) throw wrong('resumeAttempts must be a whole number, or 0');
+  if (!(expireAfterMs > 0)) throw wrong('expireAfterMs must be a number above 0');
+  if (!(heartbeatMs > 0 && heartbeatMs <= maxHeartbeatMs)) throw wrong(`heartbeatMs must be a number above 0, at most ${maxHeartbeatMs}`);
+}
+
+/** An object without events is put to sleep after about a minute. */
+const maxHeartbeatMs = 60_000;
+
 function crossOrigin(origins: readonly string[]): MiddlewareHandler {
   if (!origins.length) return (_c, next) => next();
   return cors({
     origin: [...origins],
-    allowMethods: ['GET', 'POST'],
+    allowMethods: ['GET', 'POST', 'DELETE'],
     exposeHeaders: ['x-request-id', 'x-vercel-ai-ui-message-stream', 'retry-after', echoHeader],
     maxAge: 3600,
   });

@@ -12,6 +12,7 @@ import { checkModel, invalidField, readJson, readMessages } from './request-body
 import type { RequestBody } from './request-body.ts';
 import { onDisconnect, waitUntil } from './request-context.ts';
 import { readResponseFormat } from './response-format.ts';
+import { makeAgent } from './session-agent.ts';
 import { checkSession, echoHeader, echoOf, openMemory, readEcho } from './session.ts';
 
 /** Names a stored session; without it a request to `/v1` is all the conversation there is. */
@@ -39,7 +40,7 @@ export async function completionsRoute(c: Context<EdgeEnv>, settings: HandlerSet
   const session = c.req.header(sessionHeader);
   const setup = { env: c.env, user: c.get('user'), session: session === undefined ? id : checkSession(session) };
   const memory = session === undefined ? new InMemoryMemory(said) : await openMemory(settings, { ...setup, ...readEcho(c) });
-  const agent = await settings.agent({ ...setup, memory, model });
+  const { agent } = await makeAgent(settings, { ...setup, memory, model });
   refuseOwnNames(
     agent,
     clientTools.tools.map(({ name }) => name),

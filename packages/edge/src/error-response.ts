@@ -26,6 +26,7 @@ const statusOf: Readonly<Record<AgentErrorCode, number>> = {
   WORKER_FAILED: 500,
   WORKER_TERMINATED: 500,
   INTERNAL: 500,
+  NEEDS_DURABLE_OBJECT: 501,
   MCP_AUTH: 502,
   MCP_BAD_RESPONSE: 502,
   MCP_UNREACHABLE: 502,
@@ -106,7 +107,8 @@ export function withPublicErrors(batch: EventBatch): EventBatch {
 /** Into the Worker's log: failures that are not the client's doing. */
 export function logError(thrown: unknown, requestId: string): void {
   const error = AgentError.from(thrown);
-  if (statusOf[publicError(error.toJSON()).code] >= 500)
+  const { code } = publicError(error.toJSON());
+  if (statusOf[code] >= 500 && statusOf[code] !== 501)
     console.error(`[${requestId}] ${error.code}: ${error.message}`, error.cause ?? error);
 }
 

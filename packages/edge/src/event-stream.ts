@@ -5,6 +5,8 @@ export interface EventStreamOptions {
   readonly batches: AsyncIterator<EventBatch>;
   /** What a batch says on the wire; nothing is a silent batch. */
   readonly encode: (batch: EventBatch) => readonly object[];
+  /** Names the place behind a batch, for a reader that comes back with it as `Last-Event-ID`. */
+  readonly place?: (batch: EventBatch) => string | undefined;
   /** Longest silence in milliseconds. */
   readonly keepAliveMs: number;
   /** The client has gone. */
@@ -18,7 +20,7 @@ export interface EventStreamOptions {
  * run ends it the same way: its `error` event has been told.
  */
 export function eventStream(options: EventStreamOptions): ReadableStream<Uint8Array> {
-  const { batches, encode, keepAliveMs, onCancel, onError } = options;
+  const { batches, encode, place, keepAliveMs, onCancel, onError } = options;
   const encoder = new TextEncoder();
   let timer: ReturnType<typeof setInterval> | null = null;
   let waiting = false;
@@ -28,7 +30,8 @@ export function eventStream(options: EventStreamOptions): ReadableStream<Uint8Ar
     try {
       for (let read = await batches.next(); !read.done; read = await batches.next()) {
         const text = encode(withPublicErrors(read.value)).map(toEvent).join('');
-        if (text) return text;
+        const id = text && place?.(read.value);
+        if (text) return id ? `${text.slice(0, -1)}id: ${id}\n\n` : text;
       }
     } catch (error) {
       onError?.(error);

@@ -30,9 +30,24 @@ export interface AgentSetup<Env = object> extends SessionSetup<Env> {
   readonly model: string;
 }
 
+/** An agent with what it keeps elsewhere than in its session's memory. */
+export interface SessionAgent {
+  readonly agent: ReActAgent;
+  /** Resolves when nothing is being written any more, as `longTermMemory().settled`; awaited behind each turn and before `forget`. */
+  readonly settled?: () => Promise<void>;
+  /**
+   * Deletes what is kept of the session elsewhere: `LongTermMemory.deleteSession`, `summarizeHistory().forget`. Called when the session is
+   * deleted or expires, before its memory is; where it rejects nothing else is deleted.
+   */
+  readonly forget?: (sessionId: string) => Promise<unknown>;
+}
+
 export interface AgentHandlerOptions<Env extends object = object> {
-  /** Makes the agent of a session, anew for each request: what two requests must not share is made in here. */
-  readonly agent: (setup: AgentSetup<Env>) => Awaitable<ReActAgent>;
+  /**
+   * Makes the agent of a session, anew for each turn: what two turns must not share is made in here. It is given what is stored, never
+   * a request: a Durable Object goes on with a turn when no client is there.
+   */
+  readonly agent: (setup: AgentSetup<Env>) => Awaitable<ReActAgent | SessionAgent>;
   /**
    * Who asks; `null` or a failure: 401. Without it only requests to `localhost`, `127.0.0.1` and `[::1]` are answered, all as one
    * user.
@@ -61,6 +76,20 @@ export interface AgentHandlerOptions<Env extends object = object> {
   readonly rateLimit?: (env: Env) => RateLimiter | undefined;
   /** The model proxy at `/llm/v1`; default: there is none. */
   readonly llm?: LlmOptions<Env>;
+  /** For sessions in Durable Objects. */
+  readonly sessions?: Partial<SessionOptions>;
+}
+
+export interface SessionOptions {
+  /**
+   * How often a turn is gone on with whose isolate died, each time with new requests to the model; default 3. After that, and with 0, its open
+   * tool calls are closed and what there is of its answer stays.
+   */
+  readonly resumeAttempts: number;
+  /** Milliseconds without a turn until a session is deleted; default: never. */
+  readonly expireAfterMs: number;
+  /** Milliseconds between the alarms that keep a running turn's object awake, and find a turn whose isolate died; default 30,000. */
+  readonly heartbeatMs: number;
 }
 
 export interface EdgeLimits {
@@ -80,7 +109,16 @@ export interface EdgeLimits {
 }
 
 /** The endpoint: a Worker's default export, or `route()`d into another Hono app. */
-export type AgentHandler<Env extends object = object> = Hono<EdgeEnv<Env>>;
+export type AgentHandler<Env extends object = object> = Hono<EdgeEnv<Env>> & {
+  /** The class of the Durable Objects that sessions are, to be exported by the Worker; used where it is bound as `CHAT_SESSION`. */
+  readonly Session: AgentSessionClass<Env>;
+};
+
+/** A class for `wrangler.toml`, under `new_sqlite_classes`. */
+export type AgentSessionClass<Env extends object = object> = new (
+  ctx: DurableObjectState,
+  env: Env,
+) => DurableObject & { alarm(): Promise<void> };
 
 export interface EdgeEnv<Env extends object = object> {
   Bindings: Env;
@@ -99,6 +137,7 @@ export interface RequestVariables {
 export interface HandlerSettings<Env extends object = object> extends AgentHandlerOptions<Env> {
   readonly models: readonly string[];
   readonly limits: EdgeLimits;
+  readonly sessions: SessionOptions;
 }
 
 export const defaultLimits: EdgeLimits = {
@@ -108,3 +147,4 @@ export const defaultLimits: EdgeLimits = {
   afterDisconnectMs: 25_000,
   keepAliveMs: 15_000,
 };
+export const defaultSessions: SessionOptions = { resumeAttempts: 3, expireAfterMs: Infinity, heartbeatMs: 30_000 };

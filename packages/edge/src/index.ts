@@ -2,12 +2,15 @@ export { createAgentHandler } from './agent-handler.ts';
 export type {
   AgentHandler,
   AgentHandlerOptions,
+  AgentSessionClass,
   AgentSetup,
   Caller,
   EdgeEnv,
   EdgeLimits,
   MemorySetup,
   RequestVariables,
+  SessionAgent,
+  SessionOptions,
   SessionSetup,
 } from './handler-options.ts';
 export { DurableStore } from './durable-store.ts';

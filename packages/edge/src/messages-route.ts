@@ -1,9 +1,11 @@
 import { AgentError, EchoMemory } from '@isoloop/core';
-import type { Memory, Msg, SessionBranch } from '@isoloop/core';
+import type { Memory, Msg, PendingCall, SessionBranch } from '@isoloop/core';
 import { toUiMessages } from '@isoloop/core/ai-sdk';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
 import type { Context } from 'hono';
+import { waitingCalls } from './chat-turn.ts';
 import type { EdgeEnv, HandlerSettings } from './handler-options.ts';
+import { askSession, sessionObject } from './session-command.ts';
 import { checkSession, echoHeader, echoOf, openMemory } from './session.ts';
 
 interface Conversation {
@@ -16,9 +18,13 @@ interface Conversation {
  * metadata have the echo, too, so that `useChat` sends it back.
  */
 export async function messagesRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
+  const session = checkSession(c.req.param('id'));
+  const user = c.get('user');
+  const object = sessionObject(c.env, user, session);
+  if (object) return askSession(object, { user, session, requestId: c.get('requestId'), command: { type: 'messages' } });
   const memory = await open(c, settings);
   const messages = await memory.read();
-  return answer(toConversation(messages, echoOf(memory)));
+  return answer(toConversation(messages, echoOf(memory), await waitingCalls(memory)));
 }
 
 /**
@@ -39,8 +45,8 @@ function open(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Memory> {
   return openMemory(settings, { env: c.env, session, user: c.get('user'), ...(echo !== undefined && { echo }), withoutEcho: 'latest' });
 }
 
-function toConversation(stored: readonly Msg[], echo: string | undefined): Conversation {
-  const messages = toUiMessages(stored);
+function toConversation(stored: readonly Msg[], echo: string | undefined, pending: readonly PendingCall[] = []): Conversation {
+  const messages = toUiMessages(stored, { pending });
   const last = messages.at(-1);
   if (last && echo !== undefined) last.metadata = { ...last.metadata, echo };
   return { messages, ...(echo !== undefined && { echo }) };

@@ -9,6 +9,7 @@ import type { EdgeEnv, EdgeLimits, HandlerSettings } from './handler-options.ts'
 import { checkModel, invalidField, readJson } from './request-body.ts';
 import type { RequestBody } from './request-body.ts';
 import { onDisconnect } from './request-context.ts';
+import { makeAgent } from './session-agent.ts';
 import { checkSession, echoOf, openMemory, readEcho } from './session.ts';
 import { readUserMessage } from './user-message.ts';
 
@@ -24,7 +25,7 @@ export async function runRoute(c: Context<EdgeEnv>, settings: HandlerSettings): 
   const input = readInput(body, limits);
   const setup = { env: c.env, session, user: c.get('user') };
   const memory = await openMemory(settings, { ...setup, ...readEcho(c) });
-  const agent = await settings.agent({ ...setup, memory, model });
+  const { agent } = await makeAgent(settings, { ...setup, memory, model });
   if (Array.isArray(input)) await checkDecisions(agent, input as readonly Decision[]);
 
   const controller = new AbortController();

@@ -1,4 +1,5 @@
 import { DurableObject } from 'cloudflare:workers';
+export { BriefSession, TestSession } from './agent-session.fixture.ts';
 export { FaultRunner } from './fault-runner.fixture.ts';
 import { DurableStore } from './durable-store.ts';
 

@@ -36,6 +36,7 @@ import type { JsonObject } from '../message/json.ts';
  * - `CREDENTIALS_REQUIRED`: there is no key to go on with; for factories to throw.
  * - `WORKER_TERMINATED`: the worker is gone. `WORKER_FAILED`: its script could not be loaded or crashed.
  * - `UNAUTHORIZED`, `NOT_FOUND`, `PAYLOAD_TOO_LARGE`: the edge endpoint's refusals; the last one also an attachment that is too large.
+ * - `NEEDS_DURABLE_OBJECT`: the edge endpoint can do this only where sessions are Durable Objects.
  * - `CONFIGURATION`: the library is put together wrongly: an option of the wrong kind, two tools of one name, no value for a token.
  * - `INTERNAL`: anything else; a defect, or an error of a part we do not know.
  */
@@ -78,6 +79,7 @@ export type AgentErrorCode =
   | 'UNAUTHORIZED'
   | 'NOT_FOUND'
   | 'PAYLOAD_TOO_LARGE'
+  | 'NEEDS_DURABLE_OBJECT'
   | 'CONFIGURATION'
   | 'INTERNAL';
 

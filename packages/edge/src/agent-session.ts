@@ -1,0 +1,62 @@
+import { ChatIndex } from './chat-index.ts';
+import { errorResponse, logError } from './error-response.ts';
+import type { AgentSessionClass, HandlerSettings } from './handler-options.ts';
+import type { SessionRequest } from './session-command.ts';
+import { SessionHost } from './session-host.ts';
+
+/** The Durable Object that one session is; of an empty session id, the list of its user's sessions. */
+export function agentSession(settings: HandlerSettings): AgentSessionClass {
+  // Not of `cloudflare:workers`: what imports the endpoint can be tested anywhere.
+  return class AgentSession {
+    readonly #host: SessionHost;
+    readonly #index: ChatIndex;
+
+    constructor(ctx: DurableObjectState, env: object) {
+      this.#host = new SessionHost(ctx.storage, env, settings);
+      this.#index = new ChatIndex(ctx.storage);
+    }
+
+    async fetch(request: Request): Promise<Response> {
+      const asked = await request.json<SessionRequest>();
+      try {
+        return await this.#answer(asked);
+      } catch (error) {
+        logError(error, asked.requestId);
+        return errorResponse(error, { requestId: asked.requestId, face: 'isoloop' });
+      }
+    }
+
+    alarm(): Promise<void> {
+      return this.#host.alarm();
+    }
+
+    async #answer(request: SessionRequest): Promise<Response> {
+      const { command } = request;
+      switch (command.type) {
+        case 'chat':
+          return this.#host.chat(request, command);
+        case 'stream':
+          return this.#host.stream(command);
+        case 'interrupt':
+          return json({ interrupted: await this.#host.interrupt(command) });
+        case 'messages':
+          return json({ messages: await this.#host.messages() });
+        case 'delete':
+          await this.#host.delete();
+          return new Response(null, { status: 204 });
+        case 'list':
+          return json({ chats: this.#index.list(command) });
+        case 'put-in-list':
+          this.#index.put(command.chat);
+          return new Response(null, { status: 204 });
+        case 'take-from-list':
+          this.#index.remove(command.id);
+          return new Response(null, { status: 204 });
+      }
+    }
+  };
+}
+
+function json(body: object): Response {
+  return Response.json(body, { headers: { 'cache-control': 'no-store' } });
+}

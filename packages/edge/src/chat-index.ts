@@ -1,0 +1,56 @@
+/** A conversation as a list shows it; times in milliseconds since 1970. */
+export interface ChatInfo {
+  readonly id: string;
+  readonly title?: string;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export interface ChatListOptions {
+  readonly limit: number;
+  /** Only what was last written before this time. */
+  readonly before?: number;
+}
+
+/** The conversations of one user, in the database of an object of their own; a conversation's object tells it of each turn. */
+export class ChatIndex {
+  readonly #storage: DurableObjectStorage;
+
+  constructor(storage: DurableObjectStorage) {
+    this.#storage = storage;
+  }
+
+  /** The newest first. */
+  list({ limit, before = Number.MAX_SAFE_INTEGER }: ChatListOptions): readonly ChatInfo[] {
+    if (!this.#exists) return [];
+    const query = 'SELECT * FROM isoloop_chats WHERE updated_at < ? ORDER BY updated_at DESC, id LIMIT ?';
+    return [...this.#storage.sql.exec<Row>(query, before, limit)].map(({ id, title, created_at, updated_at }) => ({
+      id,
+      ...(title !== null && { title }),
+      createdAt: created_at,
+      updatedAt: updated_at,
+    }));
+  }
+
+  put({ id, title, createdAt, updatedAt }: ChatInfo): void {
+    const columns = 'id TEXT PRIMARY KEY, title TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL';
+    this.#storage.sql.exec(`CREATE TABLE IF NOT EXISTS isoloop_chats (${columns}) WITHOUT ROWID`);
+    this.#storage.sql.exec('CREATE INDEX IF NOT EXISTS isoloop_chats_by_time ON isoloop_chats (updated_at)');
+    this.#storage.sql.exec('INSERT OR REPLACE INTO isoloop_chats VALUES (?, ?, ?, ?)', id, title ?? null, createdAt, updatedAt);
+  }
+
+  remove(id: string): void {
+    if (this.#exists) this.#storage.sql.exec('DELETE FROM isoloop_chats WHERE id = ?', id);
+  }
+
+  get #exists(): boolean {
+    return [...this.#storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'isoloop_chats'")].length > 0;
+  }
+}
+
+interface Row extends Record<string, SqlStorageValue> {
+  readonly id: string;
+  readonly title: string | null;
+  readonly created_at: number;
+  readonly updated_at: number;
+}
