@@ -6,6 +6,7 @@ import { offlineModel } from '../src/offline-model.ts';
 import type { Note, NotesStore } from '../src/tools/notes.ts';
 
 export interface Env {
+  /** The notes; and the conversations, where CHAT_SESSION is not bound. */
   readonly CHAT_KV: KVNamespace;
   /** With it there is also `model: 'edge'`. */
   readonly OPENAI_MODEL?: string;
@@ -18,6 +19,9 @@ export interface Env {
 const offlineOnly = demoHandler(['offline']);
 const withModel = demoHandler(['offline', 'edge']);
 
+/** A conversation's object: the turns it is given are checked already, by one of the two. */
+export const ChatSession: typeof withModel.Session = withModel.Session;
+
 export default {
   fetch: (request, env, context) => (env.OPENAI_MODEL ? withModel : offlineOnly).fetch(request, env, context),
 } satisfies ExportedHandler<Env>;
@@ -28,7 +32,7 @@ function demoHandler(models: readonly string[]): AgentHandler<Env> {
     models,
     agent: ({ env, session, user, memory, model }) =>
       demoAgent({ sessionId: session, memory, model: chooseModel(model, env), notes: notesInKv(env.CHAT_KV, user) }),
-    // Leaving is how the page's Stop reaches the edge. A run that went on would write its answer behind the next question's.
+    // In KV leaving is how the page's Stop reaches the edge. A run that went on would write its answer behind the next question's.
     limits: { afterDisconnectMs: 0 },
   });
 }

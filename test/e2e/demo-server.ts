@@ -119,7 +119,7 @@ function ends(page: Page): Locator {
   return timeline(page).getByText(/^Ended: /);
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

@@ -8,6 +8,10 @@ export interface Connection {
   readonly transport: ChatTransport<UIMessage>;
   /** What was said before. */
   readonly messages: UIMessage[];
+  /** Whether a turn may still run there that this page has left. */
+  readonly resume: boolean;
+  /** Ends the turn where it runs; the page has stopped reading it. */
+  stop(): void;
   close(): void;
 }
 
@@ -41,6 +45,8 @@ async function connectWorker({ sessionId, model }: ConnectionOptions): Promise<C
       sessionId,
       transport: agent.chatTransport({ events: true }),
       messages,
+      resume: false,
+      stop: () => {},
       close: () => agent.terminate(),
     };
   } catch (error) {
@@ -50,7 +56,8 @@ async function connectWorker({ sessionId, model }: ConnectionOptions): Promise<C
 }
 
 async function connectEdge({ sessionId, model }: ConnectionOptions): Promise<Connection> {
-  const response = await fetch(`/api/chat/${encodeURIComponent(sessionId)}/messages`);
+  const path = `/api/chat/${encodeURIComponent(sessionId)}`;
+  const response = await fetch(`${path}/messages`);
   if (!response.ok) throw new Error(await response.text());
   const { messages } = (await response.json()) as { messages: UIMessage[] };
   const transport = new DefaultChatTransport<UIMessage>({
@@ -60,6 +67,20 @@ async function connectEdge({ sessionId, model }: ConnectionOptions): Promise<Con
     prepareSendMessagesRequest: ({ id, messages: all, trigger, messageId, body }) => ({
       body: { ...body, id, trigger, messageId, messages: all.slice(-1) },
     }),
+    prepareReconnectToStreamRequest: () => ({ api: `${path}/stream?events=true` }),
   });
-  return { sessionId, transport, messages, close: () => {} };
+  return {
+    sessionId,
+    transport,
+    messages,
+    resume: true,
+    stop: () => void interrupt(path),
+    close: () => {},
+  };
+}
+
+/** Where the edge keeps conversations in KV it has nothing to interrupt: there leaving was enough. */
+async function interrupt(path: string): Promise<void> {
+  const headers = { 'content-type': 'application/json' };
+  await fetch(`${path}/interrupt`, { method: 'POST', headers, body: JSON.stringify({ mode: 'abort' }) }).catch(() => {});
 }

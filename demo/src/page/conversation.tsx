@@ -30,6 +30,7 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
     id: connection.sessionId,
     transport: connection.transport,
     messages: connection.messages,
+    resume: connection.resume,
     experimental_throttle: 40,
     onData: (part) => {
       const event = timelineEvent.safeParse(part.data);
@@ -40,11 +41,15 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
       if (isAbort) setEvents(stopped);
     },
   });
-  const { messages, status, error, sendMessage, stop } = chat;
+  const { messages, status, error, sendMessage, stop: leave } = chat;
   const busy = status === 'submitted' || status === 'streaming';
   useThemeTool(messages, connection.messages, onTheme);
 
   const send = useCallback((text: string) => void sendMessage({ text }), [sendMessage]);
+  const stop = useCallback(() => {
+    connection.stop();
+    void leave();
+  }, [connection, leave]);
   const retry = (): void => {
     const asked = messages.findLast(({ role }) => role === 'user');
     // Sent under its own id, not regenerated: where it never arrived there is nothing to answer anew.
@@ -52,7 +57,7 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
   };
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
-      if (event.key === 'Escape' && busy && !event.isComposing) void stop();
+      if (event.key === 'Escape' && busy && !event.isComposing) stop();
     };
     document.addEventListener('keydown', onKey);
     return () => document.removeEventListener('keydown', onKey);
@@ -72,7 +77,7 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
           <Messages home={home} messages={messages} busy={busy} waiting={status === 'submitted'} onExample={send}>
             {error && <ErrorNotice error={error} onRetry={retry} />}
           </Messages>
-          <Composer busy={busy} draft={draft} onSend={send} onStop={() => void stop()}>
+          <Composer busy={busy} draft={draft} onSend={send} onStop={stop}>
             <TokenGauge messages={messages} />
           </Composer>
         </section>

@@ -1,0 +1,110 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DefaultChatTransport, readUIMessageStream, type UIMessage } from 'ai';
+import type { Browser } from 'playwright';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startLocalEdge, untilHealthy, type LocalEdge } from '../../scripts/local-edge.ts';
+import { answers, ask, atRest, freePort, goHome, launchBrowser, openDemo, questions, timeline } from './demo-server.ts';
+
+let edge: LocalEdge;
+let browser: Browser;
+let folder: string;
+let port: number;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'isoloop-e2e-'));
+  port = await freePort();
+  await Promise.all([start(), launchBrowser().then((launched) => (browser = launched))]);
+}, 90_000);
+afterAll(async () => {
+  await browser?.close();
+  await edge?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function start(): Promise<void> {
+  edge = startLocalEdge({ port, persistTo: folder });
+  await untilHealthy(edge);
+}
+
+const story = 'Tell me about the history of tea';
+const lastWords = 'top of the page';
+
+/** Posts a question and goes away when the answer has begun. */
+async function leave(id: string, text: string): Promise<void> {
+  const messages = [{ id: crypto.randomUUID(), role: 'user', parts: [{ type: 'text', text }] }];
+  const response = await fetch(`${edge.url}/api/chat`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ id, messages }),
+  });
+  const reader = response.body!.getReader();
+  const decoder = new TextDecoder();
+  for (let seen = ''; !seen.includes('text-delta');) seen += decoder.decode((await reader.read()).value);
+  await reader.cancel();
+}
+
+const textOf = ({ parts }: UIMessage): string => parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+
+async function stored(id: string): Promise<readonly string[]> {
+  const response = await fetch(`${edge.url}/api/chat/${id}/messages`);
+  return ((await response.json()) as { messages: UIMessage[] }).messages.map(textOf);
+}
+
+test('a client that left comes back to its turn, by AI SDK’s transport', async () => {
+  const id = crypto.randomUUID();
+  await leave(id, story);
+  const transport = new DefaultChatTransport<UIMessage>({ api: `${edge.url}/api/chat` });
+  const stream = await transport.reconnectToStream({ chatId: id });
+  let last: UIMessage | undefined;
+  for await (const read of readUIMessageStream({ stream: stream!, terminateOnError: true })) last = read;
+  expect(textOf(last!)).toMatch(/^I am the offline[\s\S]*top of the page/);
+  await expect.poll(() => transport.reconnectToStream({ chatId: id })).toBeNull();
+  expect(await stored(id)).toEqual([story, textOf(last!)]);
+});
+
+test('another connection stops a turn; the list has its session until it is deleted', async () => {
+  const id = crypto.randomUUID();
+  await leave(id, story);
+  const interrupted = await fetch(`${edge.url}/api/chat/${id}/interrupt`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ message: 'Stopped from elsewhere.' }),
+  });
+  expect(await interrupted.json()).toEqual({ interrupted: true });
+  await expect.poll(async () => (await stored(id)).at(-1)).toContain('Stopped from elsewhere.');
+  expect((await stored(id)).at(-1)).not.toContain(lastWords);
+  const chats = async (): Promise<readonly { id: string; title: string }[]> =>
+    ((await (await fetch(`${edge.url}/api/chats`)).json()) as { chats: { id: string; title: string }[] }).chats;
+  await expect.poll(chats).toContainEqual(expect.objectContaining({ id, title: story }));
+  expect((await fetch(`${edge.url}/api/chat/${id}`, { method: 'DELETE' })).status).toBe(204);
+  expect(await stored(id)).toEqual([]);
+  expect(await chats()).not.toContainEqual(expect.objectContaining({ id }));
+});
+
+test('a server that is killed in the middle of a turn goes on with it when it is back', async () => {
+  const id = crypto.randomUUID();
+  await leave(id, story);
+  expect(await stored(id)).toEqual([story]);
+  await edge.stop();
+  await start();
+  await expect.poll(async () => (await stored(id)).at(-1)).toContain(lastWords);
+  expect(await stored(id)).toHaveLength(2);
+});
+
+test('a page that is reloaded in the middle of an answer shows the rest of it as it comes', async () => {
+  const { page, problems } = await openDemo(browser, edge.url);
+  await goHome(page, 'At the edge');
+  await page.getByLabel('Your message').fill(story);
+  await page.keyboard.press('Enter');
+  await page.getByText('I am the offline').first().waitFor();
+  await page.reload();
+  await expect.poll(() => answers(page).last().innerText()).toContain(lastWords);
+  await timeline(page).getByText('Ended: stop').waitFor();
+  await atRest(page);
+  expect(await questions(page).allInnerTexts()).toEqual([story]);
+  expect(await answers(page).count()).toBe(1);
+  await ask(page, 'What is 2 + 2?');
+  expect(await answers(page).last().innerText()).toContain('2 + 2 = 4.');
+  expect(problems).toEqual([]);
+});
