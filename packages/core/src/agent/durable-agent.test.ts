@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { MemoryStore } from '../memory/memory-store.ts';
+import { textOf } from '../message/message-text.ts';
 import { listSessions, SessionMemory } from '../memory/session-memory.ts';
 import { historyFaults } from '../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
@@ -113,4 +114,15 @@ test('a state that cannot be loaded leaves the log as it was', async () => {
   await expect(loadState(first.agent, { version: 99 })).rejects.toMatchObject({ code: 'INVALID_STATE' });
   const second = open(store, ['Done.']);
   expect((await second.agent.call()).pending).toHaveLength(1);
+});
+
+test('an agent whose session another one has gone on with knows what was said there', async () => {
+  const store = new MemoryStore();
+  const one = open(store, ['One.', 'Three.']);
+  const two = open(store, ['Two.']);
+  await one.agent.call('First.');
+  await two.agent.call('Second.');
+  await one.agent.call('Third.');
+  expect((await one.memory.read()).map(textOf)).toEqual(['First.', 'One.', 'Second.', 'Two.', 'Third.', 'Three.']);
+  expect(one.model.requests.at(-1)?.messages.map(textOf)).toEqual(['First.', 'One.', 'Second.', 'Two.', 'Third.']);
 });

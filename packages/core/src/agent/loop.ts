@@ -81,8 +81,8 @@ async function* settle(run: Run, input: CallInput): Step {
     if ('error' in verdict) throw AgentError.fromJSON(verdict.error);
     given = verdict;
   }
-  run.show(await memory.read());
   await memory.restore?.(status, tools);
+  run.show(await memory.read());
   const messages = yield* preCall(run, given);
   const decisions = decisionsIn({ ...input, messages });
   const open = run.openCalls();

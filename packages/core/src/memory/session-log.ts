@@ -34,7 +34,8 @@ export interface FlushContext {
 }
 
 /** A session's records, as `SessionMemory` keeps them. */
-export type Log = Pick<SessionLog, 'version' | 'add' | 'load' | 'flush' | 'clear'> & Partial<Pick<SessionLog, 'claim' | 'release'>>;
+export type Log = Pick<SessionLog, 'version' | 'add' | 'load' | 'flush' | 'clear'> &
+  Partial<Pick<SessionLog, 'claim' | 'release' | 'hasChanged'>>;
 
 /**
  * A session's records in a store: append-only, one batch a flush under a key of its own, then the head. It does not queue: its
@@ -183,11 +184,16 @@ export class SessionLog {
     return batches.flatMap(([, batch]) => batch.records);
   }
 
+  /** Whether another writer has written since this one last read or wrote. */
+  async hasChanged(): Promise<boolean> {
+    return (await this.#store.get(this.#keys.head)) !== this.#seen;
+  }
+
   /** A store with compare-and-set finds out itself, while it writes. */
   async #isOutdated(): Promise<boolean> {
     if (this.#unsure) return true;
     if (this.#store.compareAndSet) return false;
-    return (await this.#store.get(this.#keys.head)) !== this.#seen;
+    return this.hasChanged();
   }
 
   /** One batch, then the head. False: another writer had changed the head, and the log is as it was. */

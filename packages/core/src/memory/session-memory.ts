@@ -127,7 +127,9 @@ export class SessionMemory implements Memory {
 
   restore(status: AgentStatus, tools: ToolSet): Promise<void> {
     return this.run(async () => {
-      const view = await this.#load();
+      // Another host may have gone on with the session, as another tab's worker does.
+      const isOld = this.#view && (await this.#log.hasChanged?.());
+      const view = isOld ? this.#show(await this.#log.load()) : await this.#load();
       status.calls.clear();
       for (const [id, state] of view.calls) status.calls.set(id, { ...state });
       status.suspendedRun = view.openRun;
