@@ -4,18 +4,9 @@ import { assistantMessage, toolMessage, userMessage } from '../message/create-me
 import type { Msg } from '../message/msg.ts';
 import type { KeyValueStore } from './key-value-store.ts';
 import type { RunNote } from './log-record.ts';
+import { weakStore } from '../testing/weak-store.ts';
 import { MemoryStore } from './memory-store.ts';
 import { listSessions, SessionMemory } from './session-memory.ts';
-
-const weaker = (store: MemoryStore): KeyValueStore => ({
-  features: { ...store.features, atomic: false, compareAndSet: false },
-  get: (key) => store.get(key),
-  getMany: (keys) => store.getMany(keys),
-  set: (key, value) => store.set(key, value),
-  setMany: (entries) => store.setMany(entries),
-  delete: (keys) => store.delete(keys),
-  keys: (prefix) => store.keys(prefix),
-});
 
 const asks = (...ids: readonly string[]): Msg =>
   assistantMessage(
@@ -98,7 +89,7 @@ test.for([
   ['a store without', true],
 ] as const)('%s: a long log becomes a snapshot at the first flush after it was read', async ([, weak]) => {
   const inner = new MemoryStore({ maxValueBytes: 500 });
-  const store = weak ? weaker(inner) : inner;
+  const store = weak ? weakStore(inner) : inner;
   const open = (): SessionMemory => new SessionMemory(store, 's', { compactAfter: 40 });
   const expected: string[] = [];
   let writer = open();

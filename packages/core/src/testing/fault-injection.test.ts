@@ -1,7 +1,6 @@
 /// <reference path="../../../../test/faults/provided-context.d.ts" />
 import { expect, inject, test } from 'vitest';
 import { ReActAgent } from '../agent/react-agent.ts';
-import type { KeyValueStore } from '../memory/key-value-store.ts';
 import type { RunNote } from '../memory/log-record.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
@@ -10,20 +9,7 @@ import { injectFaults, localHost, spreadPoints, type FaultScenario } from './fau
 import { faultScenarios } from './fault-scenarios.ts';
 import type { MortalProcess } from './mortal-process.ts';
 import { randomOf } from './random-of.ts';
-
-/** Without compare-and-set, and one value at a time. */
-function weakStore(): KeyValueStore {
-  const store = new MemoryStore();
-  return {
-    features: { ...store.features, atomic: false, compareAndSet: false },
-    get: (key) => store.get(key),
-    getMany: (keys) => store.getMany(keys),
-    set: (key, value) => store.set(key, value),
-    setMany: (entries) => store.setMany(entries),
-    delete: (keys) => store.delete(keys),
-    keys: (prefix) => store.keys(prefix),
-  };
-}
+import { weakStore } from './weak-store.ts';
 
 const scenarios = faultScenarios().map((scenario) => [scenario.name, scenario] as const);
 

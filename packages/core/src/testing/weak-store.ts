@@ -1,0 +1,15 @@
+import type { KeyValueStore } from '../memory/key-value-store.ts';
+import { MemoryStore } from '../memory/memory-store.ts';
+
+/** A store without compare-and-set that writes one value at a time, as Cloudflare's KV does. */
+export function weakStore(store: MemoryStore = new MemoryStore()): KeyValueStore {
+  return {
+    features: { ...store.features, atomic: false, compareAndSet: false },
+    get: (key) => store.get(key),
+    getMany: (keys) => store.getMany(keys),
+    set: (key, value) => store.set(key, value),
+    setMany: (entries) => store.setMany(entries),
+    delete: (keys) => store.delete(keys),
+    keys: (prefix) => store.keys(prefix),
+  };
+}
