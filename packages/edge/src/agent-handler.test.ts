@@ -1,6 +1,4 @@
 /// <reference path="../../../test/provider-server/provided-context.d.ts" />
-import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
-import { env } from 'cloudflare:workers';
 import { AgentError, ReActAgent, tool } from '@isoloop/core';
 import type { ChatModel } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
@@ -14,14 +12,9 @@ import type { APIError } from 'openai';
 import { expect, inject, test, vi } from 'vitest';
 import * as z from 'zod';
 import { createAgentHandler } from './agent-handler.ts';
+import { bindings, testEndpoint, type TestEndpoint, type TestEnv } from './endpoint.fixture.ts';
 import type { AgentHandlerOptions } from './handler-options.ts';
 import { KvMemory } from './kv-memory.ts';
-
-interface TestEnv {
-  readonly CHAT_KV: KVNamespace;
-}
-
-const bindings = env as unknown as TestEnv;
 
 const clock = tool({
   name: 'clock',
@@ -36,37 +29,9 @@ const sum = tool({
   execute: ({ a, b }) => String(a + b),
 });
 
-/** An endpoint whose agent says what the script says; callers name themselves in the Authorization header. */
-function endpoint(replies: readonly ScriptedReply[] | ChatModel, options: Partial<AgentHandlerOptions<TestEnv>> = {}) {
-  const model = Array.isArray(replies) ? new ScriptedModel(replies as readonly ScriptedReply[]) : (replies as ChatModel);
-  const handler = createAgentHandler<TestEnv>({
-    agent: ({ memory, session }) => new ReActAgent({ name: 'assistant', model, memory, sessionId: session, tools: [clock, sum] }),
-    authorize: (request) => {
-      const user = request.headers.get('authorization')?.replace('Bearer ', '');
-      return user ? { user } : null;
-    },
-    models: ['offline', 'other'],
-    ...options,
-  });
-  const pending: Promise<unknown>[] = [];
-  const fetchIt = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
-    const context = createExecutionContext();
-    const response = await handler.fetch(new Request(new URL(String(input), 'https://edge.test'), init), bindings, context);
-    pending.push(waitOnExecutionContext(context));
-    return response;
-  };
-  const post = (path: string, body: unknown, user = 'ann', headers: Record<string, string> = {}): Promise<Response> =>
-    fetchIt(path, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...(user ? { authorization: `Bearer ${user}` } : {}), ...headers },
-      body: typeof body === 'string' ? body : JSON.stringify(body),
-    });
-  const get = (path: string, user = 'ann'): Promise<Response> =>
-    fetchIt(path, { headers: user ? { authorization: `Bearer ${user}` } : {} });
-  return { handler, model: model as ScriptedModel, fetch: fetchIt, post, get, settled: () => Promise.all(pending) };
+function endpoint(replies: readonly ScriptedReply[] | ChatModel, options: Partial<AgentHandlerOptions<TestEnv>> = {}): TestEndpoint {
+  return testEndpoint(replies, { tools: [clock, sum] }, options);
 }
-
-type Endpoint = ReturnType<typeof endpoint>;
 
 let chats = 0;
 const newChat = (): string => `chat-${++chats}.${crypto.randomUUID()}`;
@@ -76,7 +41,7 @@ function ask(text: string, id: string = crypto.randomUUID()): UIMessage {
 }
 
 /** What `useChat` does with a turn: its transport posts, its reader puts the message together. */
-async function chat(target: Endpoint, chatId: string, messages: UIMessage[], init: Partial<ChatInit> = {}): Promise<UIMessage> {
+async function chat(target: TestEndpoint, chatId: string, messages: UIMessage[], init: Partial<ChatInit> = {}): Promise<UIMessage> {
   const transport = new DefaultChatTransport({
     api: 'https://edge.test/api/chat',
     headers: { authorization: `Bearer ${init.user ?? 'ann'}` },
@@ -105,7 +70,7 @@ interface ChatInit {
   readonly body: object;
 }
 
-function client(target: Endpoint): OpenAI {
+function client(target: TestEndpoint): OpenAI {
   return new OpenAI({ baseURL: 'https://edge.test/v1', apiKey: 'ann', fetch: target.fetch as typeof fetch, maxRetries: 0 });
 }
 
@@ -568,7 +533,7 @@ test('a client of /v1 that goes away ends its run', async () => {
 test("OpenAI's client sees a failure as the error it is", async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const limited = new AgentError('MODEL_RATE_LIMITED', 'Slow down', { retryable: true, details: { retryAfterMs: 1500 } });
-  const complete = (target: Endpoint, stream: boolean, body: object = {}): Promise<unknown> =>
+  const complete = (target: TestEndpoint, stream: boolean, body: object = {}): Promise<unknown> =>
     client(target).chat.completions.create({ model: 'offline', messages: [{ role: 'user', content: 'Hi' }], stream, ...body } as never);
   for (const stream of [true, false]) {
     const failure = (await complete(endpoint([{ error: limited }]), stream).catch((error: unknown) => error)) as APIError;

@@ -6,7 +6,7 @@ import { ScriptedModel } from '@isoloop/core/testing';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import OpenAI from 'openai';
 import { createAgentHandler } from './agent-handler.ts';
-import type { AgentHandlerOptions } from './handler-options.ts';
+import type { AgentHandler, AgentHandlerOptions } from './handler-options.ts';
 
 export interface TestEnv {
   readonly CHAT_KV: KVNamespace;
@@ -15,6 +15,7 @@ export interface TestEnv {
 export const bindings = env as unknown as TestEnv;
 
 export interface TestEndpoint {
+  readonly handler: AgentHandler<TestEnv>;
   readonly model: ScriptedModel;
   readonly fetch: (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>;
   /** JSON, or a text as it is; an empty user is nobody. */
@@ -51,6 +52,7 @@ export function testEndpoint(
   };
   const bearer = (user: string): Record<string, string> => (user ? { authorization: `Bearer ${user}` } : {});
   return {
+    handler,
     model: model as ScriptedModel,
     fetch: fetchIt,
     post: (path, body, user = 'ann', headers = {}) =>
