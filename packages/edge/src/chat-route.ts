@@ -3,7 +3,7 @@ import type { UiChunk } from '@isoloop/core/ai-sdk';
 import type { Context } from 'hono';
 import { entitle, readTurn, takeTurn } from './chat-turn.ts';
 import type { Turn } from './chat-turn.ts';
-import { awaitOpening, eventStream, eventStreamHeaders } from './event-stream.ts';
+import { awaitOpening, eventStream, eventStreamHeaders, hasBegun } from './event-stream.ts';
 import type { EdgeEnv, HandlerSettings, MemorySetup } from './handler-options.ts';
 import { keepTurn } from './keep-turn.ts';
 import { checkModel, invalidField, readJson } from './request-body.ts';
@@ -24,7 +24,7 @@ export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings):
   const body = await readJson(c.req.raw, limits.bodyBytes);
   const session = checkSession(body['id']);
   const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
-  const turn = readTurn(body, limits.messages);
+  const turn = readTurn(body, limits);
   const events = settings.events === true || body['events'] === true;
   const user = c.get('user');
   const messageId = turn.kind === 'decisions' ? turn.messageId : crypto.randomUUID();
@@ -37,7 +37,7 @@ export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings):
   const setup = { env: c.env, session, user };
   const memory = await openMemory(settings, { ...setup, ...readEcho(c, body, turn) });
   const { agent, settled } = await makeAgent(settings, { ...setup, memory, model });
-  const input = await takeTurn(agent.memory, turn);
+  const input = await takeTurn(agent, turn);
   entitle(agent);
 
   const controller = new AbortController();
@@ -47,7 +47,7 @@ export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings):
   if (settled) waitUntil(c, stream.result.finally(settled));
   const encoder = createUiMessageEncoder({ events, messageId });
   const withEcho = (chunk: UiChunk): UiChunk => addEcho(chunk, echoOf(memory));
-  const batches = await awaitOpening(stream.batches()[Symbol.asyncIterator]());
+  const batches = await awaitOpening(stream.batches()[Symbol.asyncIterator](), hasBegun);
   return new Response(
     eventStream({ batches, encode: (batch) => encoder.encode(batch).map(withEcho), keepAliveMs: limits.keepAliveMs, onCancel: leave }),
     { headers: { ...eventStreamHeaders, 'x-vercel-ai-ui-message-stream': 'v1' } },

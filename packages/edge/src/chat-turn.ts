@@ -1,67 +1,85 @@
 import { AgentError, SessionMemory, textOf } from '@isoloop/core';
 import type { AgentInput, Decision, Memory, Msg, PendingCall, ReActAgent } from '@isoloop/core';
-import { readDecisions } from './posted-decisions.ts';
+import { fromUiDecisions } from '@isoloop/core/ai-sdk';
+import { acceptDecisions, checkSizes, type Deciding } from './decisions.ts';
+import type { EdgeLimits } from './handler-options.ts';
 import { invalidField, readMessages } from './request-body.ts';
 import type { RequestBody } from './request-body.ts';
-import { rewind } from './session.ts';
-import { readUserMessage } from './user-message.ts';
+import { isMessageId, readUserMessage } from './user-message.ts';
 
 /**
- * What a client wants of a conversation, plain JSON: a new message, or an old one in new words; another answer, to the message it names or
- * else to the last that is stored; or to go on with what it decided about tool calls.
+ * What a client wants of a conversation, plain JSON: a new message, or an old one in new words; another answer, to the message it posts or
+ * names, or else to the last that is stored; or to go on with what it decided about tool calls.
  */
 export type Turn =
   | { readonly kind: 'message'; readonly message: Msg }
-  | { readonly kind: 'regenerate'; readonly message?: Msg }
+  | { readonly kind: 'regenerate'; readonly message?: Msg; readonly place?: string }
   | { readonly kind: 'decisions'; readonly decisions: readonly Decision[]; readonly messageId: string };
 
-/** What `useChat` posted: only its last message counts. */
-export function readTurn(body: RequestBody, maxMessages: number): Turn {
-  const { trigger } = body;
+/** What `useChat` posted: only its last message counts, or the one of the assistant's that `messageId` names for its decisions. */
+export function readTurn(body: RequestBody, limits: EdgeLimits): Turn {
+  const { trigger, messageId } = body;
   if (trigger !== undefined && trigger !== 'submit-message' && trigger !== 'regenerate-message') {
     throw invalidField('trigger', 'must be "submit-message" or "regenerate-message"');
   }
-  const messages = readMessages(body, maxMessages);
+  if (messageId !== undefined && !isMessageId(messageId)) throw invalidField('messageId', 'must be 1 to 128 visible characters');
+  const messages = readMessages(body, limits.messages);
   if (trigger === 'regenerate-message') {
     const last = messages.findLast((message) => Object(message).role === 'user');
-    return { kind: 'regenerate', ...(typeof Object(last).id === 'string' && { message: readUserMessage(last) }) };
+    if (typeof Object(last).id === 'string') return { kind: 'regenerate', message: readUserMessage(last) };
+    return { kind: 'regenerate', ...(messageId !== undefined && { place: messageId }) };
   }
-  const last = messages.at(-1);
-  const decisions = readDecisions(last);
-  if (decisions.length) return { kind: 'decisions', decisions, messageId: String(Object(last).id) };
-  return { kind: 'message', message: readUserMessage(last) };
+  // A message that was refused for the calls that wait may stand behind them.
+  const told = messages.findLast((message) => Object(message).role === 'assistant' && Object(message).id === messageId) ?? messages.at(-1);
+  const decisions = fromUiDecisions(told);
+  if (!decisions.length) return { kind: 'message', message: readUserMessage(messages.at(-1)) };
+  const { id } = told as { readonly id?: unknown };
+  if (!isMessageId(id)) throw new AgentError('INVALID_MESSAGE', 'The message has an id that is not 1 to 128 visible characters.');
+  checkSizes(decisions, limits, () => 'messages');
+  return { kind: 'decisions', decisions, messageId: id };
+}
+
+/** Throws for what cannot be the first turn of a session: it would go on from nothing. */
+export function checkFirstTurn(turn: Turn): void {
+  if (turn.kind === 'decisions') throw new AgentError('INVALID_DECISION', 'No tool call waits for what was decided.');
+  if (!turn.message) throw noQuestion();
 }
 
 /** Takes out of the log what the turn replaces, and gives what to call the agent with; nothing where it goes on from the log. */
-export async function takeTurn(memory: Memory, turn: Turn): Promise<AgentInput | undefined> {
-  if (turn.kind === 'decisions') return decide(memory, turn.decisions);
+export async function takeTurn(agent: Deciding, turn: Turn): Promise<AgentInput | undefined> {
+  if (turn.kind === 'decisions') return acceptDecisions(agent, turn.decisions, { isHistory: true });
+  const { memory } = agent;
+  const stored = await memory.read();
   const { message } = turn;
-  const regenerates = turn.kind === 'regenerate';
-  if (message) {
-    // Two messages of one id could not be told apart: what is done to the one would be done to the other.
-    if ((await memory.read()).some(({ id, role }) => id === message.id && role !== 'user')) {
-      throw new AgentError('INVALID_MESSAGE', "The message has the id of one that is not the user's.");
-    }
-    const stored = await rewind(memory, (id, role) => id === message.id && role === 'user', !regenerates);
-    // A message that never arrived is a new one, also where the client asks for another answer to it.
-    return stored && regenerates ? undefined : message;
+  if (!message) {
+    const place = turn.kind === 'regenerate' ? turn.place : undefined;
+    const at = place === undefined ? stored.length - 1 : stored.findIndex(({ id }) => id === place);
+    const question = stored.slice(0, at + 1).findLastIndex(isQuestion);
+    if (question < 0) throw noQuestion();
+    await cut(memory, stored.slice(question + 1));
+    return undefined;
   }
-  if (await rewind(memory, (_id, role) => role === 'user', false)) return undefined;
-  throw new AgentError('INVALID_INPUT', 'There is no message whose answer could be given again.');
+  const index = stored.findIndex(({ id }) => id === message.id);
+  // A message that never arrived is a new one, also where the client asks for another answer to it.
+  if (index < 0) return message;
+  // Two messages of one id could not be told apart: what is done to the one would be done to the other.
+  if (!isQuestion(stored[index]!)) throw new AgentError('INVALID_MESSAGE', "The message has the id of one that is not the user's.");
+  const regenerates = turn.kind === 'regenerate';
+  await cut(memory, stored.slice(regenerates ? index + 1 : index));
+  return regenerates ? undefined : message;
 }
 
-/** What was decided about calls that wait for it. A call that waits for a result takes no approval, and the other way round. */
-async function decide(memory: Memory, given: readonly Decision[]): Promise<readonly Decision[]> {
-  const waiting = await waitingCalls(memory);
-  const decisions = given.filter(({ toolUseId, type }) => {
-    const kind = waiting.find((call) => call.toolUseId === toolUseId)?.kind;
-    if (kind) return (type === 'result') === (kind === 'external');
-    // The message has the results of finished calls, too.
-    if (type === 'result') return false;
-    throw new AgentError('INVALID_DECISION', `Tool call "${toolUseId}" waits for no decision.`);
-  });
-  if (decisions.length) return decisions;
-  throw new AgentError('INVALID_DECISION', 'No tool call waits for what was decided.');
+/** What a user said: what the agent told the model in their stead, to have a reply mended, is none of theirs. */
+export function isQuestion({ role, metadata }: Msg): boolean {
+  return role === 'user' && !metadata?.['correction'];
+}
+
+async function cut(memory: Memory, messages: readonly Msg[]): Promise<void> {
+  if (messages.length) await memory.delete(messages.map(({ id }) => id));
+}
+
+function noQuestion(): AgentError {
+  return new AgentError('INVALID_INPUT', 'There is no message whose answer could be given again.');
 }
 
 /** The calls that wait for somebody; none where the memory has no log of them. */
@@ -96,7 +114,7 @@ export function entitle(agent: ReActAgent, onTitle?: () => void): void {
 
 /** The beginning of the first text a user said; empty where there is none. */
 export function titleOf(messages: readonly Msg[]): string {
-  const first = messages.find(({ role }) => role === 'user');
+  const first = messages.find(isQuestion);
   const characters = [...(first ? textOf(first) : '').replace(/\s+/g, ' ').trim()];
   return characters.length > maxTitle ? `${characters.slice(0, maxTitle - 1).join('')}…` : characters.join('');
 }

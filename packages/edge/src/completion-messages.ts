@@ -1,7 +1,7 @@
 import { AgentError, toolResultsOf, toolUsesOf } from '@isoloop/core';
 import type { Decision, Msg, ReActAgent } from '@isoloop/core';
 import { fromOpenAiMessages } from '@isoloop/core/openai';
-import { checkDecisions } from './decisions.ts';
+import { acceptDecisions, isCallId } from './decisions.ts';
 import type { EdgeLimits } from './handler-options.ts';
 import { invalidField } from './request-body.ts';
 import { isMediaAddress } from './user-message.ts';
@@ -79,13 +79,11 @@ export async function readTail(messages: readonly Msg[], agent: ReActAgent): Pro
     const name = names.get(toolUseId);
     return { type: 'result', toolUseId, output, ...(name !== undefined && { name }) };
   });
-  await checkDecisions(agent, decisions);
-  return decisions;
+  return acceptDecisions(agent, decisions);
 }
 
 function checkCallId(id: string, index: number): void {
-  if (!/^[!-~]{1,256}$/.test(id))
-    throw invalidField(`messages[${index}]`, 'has an id of a tool call that is not 1 to 256 visible characters');
+  if (!isCallId(id)) throw invalidField(`messages[${index}]`, 'has an id of a tool call that is not 1 to 256 visible characters');
 }
 
 function list(ids: Iterable<string>): string {

@@ -87,10 +87,15 @@ export function hasOutput(batch: EventBatch): boolean {
   return batch.some(({ type }) => !preludes.has(type));
 }
 
+/** Whether a batch tells that the input was taken: until then a refusal of it can be told by the response's status. */
+export function hasBegun(batch: EventBatch): boolean {
+  return batch.some(({ type }) => !/^(run-start|pre-call|error|run-end)$/.test(type));
+}
+
 /** Waits for the first batch that `opens` the stream, and gives them all; rejects as a run does that fails before it. */
 export async function awaitOpening(
   batches: AsyncIterator<EventBatch>,
-  opens: (batch: EventBatch) => boolean = () => true,
+  opens: (batch: EventBatch) => boolean,
 ): Promise<AsyncIterator<EventBatch>> {
   const first: EventBatch[] = [];
   for (let read = await batches.next(); !read.done; read = await batches.next()) {

@@ -3,7 +3,8 @@ import type { AgentEvent, AgentStream, EventBatch, Msg, ReActAgent } from '@isol
 import { createUiMessageEncoder } from '@isoloop/core/ai-sdk';
 import type { UiChunk } from '@isoloop/core/ai-sdk';
 import { batchesAfter } from './batches-after.ts';
-import { awaitOpening, eventStream, eventStreamHeaders } from './event-stream.ts';
+import { isQuestion } from './chat-turn.ts';
+import { awaitOpening, eventStream, eventStreamHeaders, hasBegun } from './event-stream.ts';
 import type { HandlerSettings } from './handler-options.ts';
 import type { QueuedTurn } from './turn-queue.ts';
 
@@ -49,7 +50,7 @@ export async function liveResponse(given: LiveTurn | Promise<LiveTurn>, options:
   return new Response(
     eventStream({
       // Who comes back may have seen all there is.
-      batches: waits || options.replay ? batches : await awaitOpening(batches),
+      batches: waits || options.replay ? batches : await awaitOpening(batches, hasBegun),
       encode: (batch) => encode(batch),
       place: (batch) => `${batch.at(-1)!.runId}:${batch.at(-1)!.seq}`,
       keepAliveMs: options.settings.limits.keepAliveMs,
@@ -62,7 +63,7 @@ export async function liveResponse(given: LiveTurn | Promise<LiveTurn>, options:
 
 /** What answers the last user message so far. */
 export function answerSoFar(messages: readonly Msg[]): readonly Msg[] {
-  return messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1);
+  return messages.slice(messages.findLastIndex(isQuestion) + 1);
 }
 
 function encoderFor({ turn, stream, before }: LiveTurn, { events, replay }: LiveResponseOptions): Encode {

@@ -3,8 +3,8 @@ import type { AgentEvent, AgentInput, Decision, EventBatch, Memory } from '@isol
 import { toTimelineEvent } from '@isoloop/core/ai-sdk';
 import type { Context } from 'hono';
 import { keepTurn } from './keep-turn.ts';
-import { checkDecisions } from './decisions.ts';
-import { awaitOpening, eventStream, eventStreamHeaders } from './event-stream.ts';
+import { acceptDecisions, checkSizes } from './decisions.ts';
+import { awaitOpening, eventStream, eventStreamHeaders, hasBegun } from './event-stream.ts';
 import type { EdgeEnv, EdgeLimits, HandlerSettings } from './handler-options.ts';
 import { checkModel, invalidField, readJson } from './request-body.ts';
 import type { RequestBody } from './request-body.ts';
@@ -26,7 +26,7 @@ export async function runRoute(c: Context<EdgeEnv>, settings: HandlerSettings): 
   const setup = { env: c.env, session, user: c.get('user') };
   const memory = await openMemory(settings, { ...setup, ...readEcho(c) });
   const { agent } = await makeAgent(settings, { ...setup, memory, model });
-  if (Array.isArray(input)) await checkDecisions(agent, input as readonly Decision[]);
+  if (Array.isArray(input)) await acceptDecisions(agent, input as readonly Decision[]);
 
   const controller = new AbortController();
   const stream = agent.stream(input, { detached: true, signal: controller.signal });
@@ -51,10 +51,11 @@ function readInput({ input, decisions }: RequestBody, limits: EdgeLimits): Agent
   return userMessage(input);
 }
 
-function readDecisions(given: unknown, { messages, toolResultChars }: EdgeLimits): readonly Decision[] {
+function readDecisions(given: unknown, limits: EdgeLimits): readonly Decision[] {
+  const { messages } = limits;
   if (!Array.isArray(given) || !given.length) throw invalidField('decisions', 'must be a list of decisions');
   if (given.length > messages) throw new AgentError('PAYLOAD_TOO_LARGE', `The request has more than ${messages} decisions.`);
-  return given.map((item: unknown, index) => {
+  const decisions = given.map((item: unknown, index): Decision => {
     const param = `decisions[${index}]`;
     const { type, toolUseId, reason, output, state } = Object(item) as Readonly<Record<string, unknown>>;
     if (typeof toolUseId !== 'string' || !toolUseId) throw invalidField(`${param}.toolUseId`, 'must be the id of a tool call');
@@ -68,19 +69,13 @@ function readDecisions(given: unknown, { messages, toolResultChars }: EdgeLimits
         if (typeof output !== 'string') throw invalidField(`${param}.output`, 'must be a text');
         if (state !== undefined && state !== 'success' && state !== 'error')
           throw invalidField(`${param}.state`, 'must be "success" or "error"');
-        if (output.length > toolResultChars) {
-          throw new AgentError('PAYLOAD_TOO_LARGE', `${param} is longer than ${toolResultChars} characters.`, { details: { param } });
-        }
         return { type, toolUseId, output, ...(state !== undefined && { state }) };
       default:
         throw invalidField(`${param}.type`, 'must be "approve", "reject" or "result"');
     }
   });
-}
-
-/** Whether the input was taken: until then a refusal can be told by the response's status. */
-function hasBegun(batch: EventBatch): boolean {
-  return batch.some(({ type }) => !/^(run-start|pre-call|error|run-end)$/.test(type));
+  checkSizes(decisions, limits, (index) => `decisions[${index}]`);
+  return decisions;
 }
 
 /** Events as a client may see them: what the model was asked with stays here. */

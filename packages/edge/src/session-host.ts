@@ -1,8 +1,8 @@
-import { AgentError, InMemoryMemory, SessionMemory } from '@isoloop/core';
+import { AgentError, SessionMemory } from '@isoloop/core';
 import type { AgentInput, Memory } from '@isoloop/core';
 import { toUiMessages } from '@isoloop/core/ai-sdk';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
-import { entitle, takeTurn, titleOf, waitingCalls } from './chat-turn.ts';
+import { checkFirstTurn, entitle, takeTurn, titleOf, waitingCalls } from './chat-turn.ts';
 import type { Turn } from './chat-turn.ts';
 import { deferred, type Deferred } from './deferred.ts';
 import { DurableStore } from './durable-store.ts';
@@ -129,7 +129,7 @@ export class SessionHost {
   /** Whose session it is; throws where a turn would go on from nothing, which then leaves nothing behind. */
   async #identify(user: string, session: string, turn: Turn): Promise<Identity> {
     await this.#deleting?.catch(() => {});
-    if (!this.#identity) await takeTurn(new InMemoryMemory(), turn);
+    if (!this.#identity) checkFirstTurn(turn);
     return this.#identity ?? { user, session, createdAt: Date.now() };
   }
 
@@ -191,7 +191,7 @@ export class SessionHost {
     const abort = new AbortController();
     this.#abort = abort;
     const { agent, settled } = await makeAgent(this.#settings, { ...this.#setup(identity), memory, model: turn.model });
-    const start = turn.begun ? await this.#goOn(turn, agent.memory) : { input: await takeTurn(agent.memory, turn.turn) };
+    const start = turn.begun ? await this.#goOn(turn, agent.memory) : { input: await takeTurn(agent, turn.turn) };
     if (!start) return;
     entitle(agent, () => {
       this.#touch();

@@ -49,12 +49,3 @@ export function echoOf(memory: Memory): string | undefined {
   const { echo } = memory as { readonly echo?: unknown };
   return typeof echo === 'string' ? echo : undefined;
 }
-
-/** Takes everything behind the message with this id out of the conversation, and the message itself if `inclusive`. */
-export async function rewind(memory: Memory, isPlace: (id: string, role: string) => boolean, inclusive: boolean): Promise<boolean> {
-  const messages = await memory.read();
-  const place = messages.findLastIndex(({ id, role }) => isPlace(id, role));
-  if (place < 0) return false;
-  await memory.delete(messages.slice(inclusive ? place : place + 1).map(({ id }) => id));
-  return true;
-}

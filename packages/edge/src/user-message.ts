@@ -8,7 +8,7 @@ import { fromUiMessage } from '@isoloop/core/ai-sdk';
  */
 export function readUserMessage(value: unknown): Msg {
   const { id } = Object(value) as { readonly id?: unknown };
-  if (id !== undefined && !(typeof id === 'string' && /^[!-~]{0,128}$/.test(id))) {
+  if (id !== undefined && id !== '' && !isMessageId(id)) {
     throw new AgentError('INVALID_MESSAGE', 'The message has an id that is not 1 to 128 visible characters.');
   }
   const message = fromUiMessage(value);
@@ -18,6 +18,11 @@ export function readUserMessage(value: unknown): Msg {
     }
   }
   return message;
+}
+
+/** What a message may be called by: 1 to 128 visible characters. */
+export function isMessageId(id: unknown): id is string {
+  return typeof id === 'string' && /^[!-~]{1,128}$/.test(id);
 }
 
 /** Whether a model may be given the address: none of a machine's own files. */
