@@ -59,6 +59,7 @@ export type {
   ChatCompletionChunk,
   ChatCompletionFinish,
   ChatCompletionToolCall,
+  ChatCompletionToolCallDelta,
   ChatCompletionUsage,
   OpenAiEncoder,
   OpenAiEncoderOptions,

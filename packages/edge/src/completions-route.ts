@@ -41,11 +41,8 @@ export async function completionsRoute(c: Context<EdgeEnv>, settings: HandlerSet
   const setup = { env: c.env, user: c.get('user'), session: session === undefined ? id : checkSession(session) };
   const memory = session === undefined ? new InMemoryMemory(said) : await openMemory(settings, { ...setup, ...readEcho(c) });
   const { agent } = await makeAgent(settings, { ...setup, memory, model });
-  refuseOwnNames(
-    agent,
-    clientTools.tools.map(({ name }) => name),
-    'tools',
-  );
+  const names = clientTools.tools.map(({ name }) => name);
+  refuseOwnNames(agent, names, 'tools');
   if (session === undefined) checkConversation(posted, agent);
   const input = session === undefined ? undefined : await newInput(agent, posted, settings);
 
@@ -54,7 +51,13 @@ export async function completionsRoute(c: Context<EdgeEnv>, settings: HandlerSet
   const options: CallOptions = { ...generate, ...(output && { output }), signal: controller.signal };
   const run = agent.stream(input, options);
   const completion = { model, id, created: Math.floor(Date.now() / 1000) };
-  if (streams) return streamed(c, settings, run, { ...completion, includeUsage, wholeText: format !== undefined });
+  if (streams)
+    return streamed(c, settings, run, {
+      ...completion,
+      includeUsage,
+      wholeText: format !== undefined,
+      isExternal: (name) => names.includes(name),
+    });
   const result = await run.result;
   const waits = waitsHere(result);
   if (waits) throw waits;
@@ -83,7 +86,7 @@ async function streamed(
     const chunks = encoder.encode(batch);
     const waits = batch.map((event) => event.type === 'run-end' && event.agentPath.length < 2 && waitsHere(event.result)).find(Boolean);
     return waits
-      ? [...chunks.filter((chunk) => !('choices' in chunk) || chunk.choices[0]?.finish_reason === null), toOpenAiError(waits)]
+      ? [...chunks.filter((chunk) => 'choices' in chunk && chunk.choices[0]?.finish_reason === null), toOpenAiError(waits)]
       : chunks;
   };
   const batches = await awaitOpening(stream.batches()[Symbol.asyncIterator](), hasOutput);

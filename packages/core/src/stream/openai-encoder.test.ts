@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { AgentError, jsonMode, ReActAgent, textOf, tool, type CallOptions } from '@isoloop/core';
+import { AgentError, jsonMode, ReActAgent, textOf, tool, type CallOptions, type Hook } from '@isoloop/core';
 import {
   createOpenAiEncoder,
   fromOpenAiMessages,
@@ -146,4 +146,90 @@ test("a guard's no is a content filter's", async () => {
   const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([]), extensions: [refuse] });
   const result = await agent.call('go', { throwOnError: false });
   expect(toChatCompletion(result, about).choices[0]).toMatchObject({ message: { content: 'Not this.' }, finish_reason: 'content_filter' });
+});
+
+/** What a client of the API puts together of the chunks. */
+function assembled(chunks: readonly (ChatCompletionChunk | OpenAiError)[]): readonly object[] {
+  const calls: { id: string; name: string; text: string; parts: number }[] = [];
+  for (const { index, id, function: part } of chunks.flatMap((chunk) =>
+    'choices' in chunk ? (chunk.choices[0]?.delta.tool_calls ?? []) : [],
+  )) {
+    if (id !== undefined) calls[index] = { id, name: part.name!, text: '', parts: 0 };
+    calls[index]!.text += part.arguments;
+    calls[index]!.parts += 1;
+  }
+  return calls;
+}
+
+async function streamed(replies: readonly ScriptedReply[], hooks: Hook[] = []): Promise<readonly (ChatCompletionChunk | OpenAiError)[]> {
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(replies), tools: [ask, echo], hooks });
+  const encoder = createOpenAiEncoder({ ...about, includeUsage: false, isExternal: (name) => name === 'ask' });
+  const chunks: (ChatCompletionChunk | OpenAiError)[] = [];
+  for await (const batch of agent.stream('go', { throwOnError: false }).batches()) chunks.push(...encoder.encode(batch));
+  return chunks;
+}
+
+const input = (index: number, delta: string, name?: string) =>
+  ({ type: 'tool-input', index, delta, ...(name && { name, id: `c${index}` }) }) as const;
+const ended = { type: 'finish', reason: 'tool_calls' } as const;
+
+test('the arguments of external calls go out as they are written, those of others never', async () => {
+  const deltas = [
+    [input(0, '', 'ask')],
+    [input(1, '{}', 'echo')],
+    [input(0, '{"city":'), input(0, '"서')],
+    [input(2, '', 'ask')],
+    [input(0, '울"}')],
+    [ended],
+  ];
+  const chunks = await streamed([{ deltas }]);
+  expect(assembled(chunks)).toEqual([
+    { id: 'c0', name: 'ask', text: '{"city":"서울"}', parts: 3 },
+    { id: 'c2', name: 'ask', text: '{}', parts: 2 },
+  ]);
+  expect(JSON.stringify(chunks)).not.toContain('echo');
+  expect(chunks.at(-1)).toMatchObject({ choices: [{ finish_reason: 'tool_calls' }] });
+});
+
+test.for<[string, readonly ScriptedReply[], Hook[]]>([
+  ['that are no JSON', [{ toolCalls: [{ name: 'ask', input: '{"a":' }] }, 'Never mind.'], []],
+  [
+    'that a hook changed',
+    [{ toolCalls: [{ name: 'ask', input: { a: 1 } }] }],
+    [{ name: 'h', on: { 'pre-acting': (event) => ({ ...event, toolUse: { ...event.toolUse, input: { a: 2 } } }) } }],
+  ],
+  [
+    'that a hook refused',
+    [{ toolCalls: [{ name: 'ask', input: { a: 1 } }] }, 'Then not.'],
+    [{ name: 'h', on: { 'pre-acting': (_event, control) => control.reject('No.') } }],
+  ],
+  [
+    'that the model took back',
+    [
+      {
+        deltas: [
+          [input(0, '{}', 'ask')],
+          [{ type: 'reset', reason: 'retry' }],
+          [{ type: 'text', id: 't', delta: 'Hm.' }],
+          [{ type: 'finish', reason: 'stop' }],
+        ],
+      },
+    ],
+    [],
+  ],
+])('calls %s end the stream in an error: a client must not run them', async ([, replies, hooks]) => {
+  const chunks = await streamed(replies, hooks);
+  expect(chunks.at(-1)).toMatchObject({ error: { code: 'MODEL_BAD_RESPONSE', type: 'api_error' } });
+  expect(JSON.stringify(chunks)).not.toMatch(/"finish_reason":"/);
+});
+
+test.for([
+  ['INTERNAL', 'api_error'],
+  ['MODEL_AUTH', 'api_error'],
+  ['MODEL_RATE_LIMITED', 'rate_limit_error'],
+  ['MODEL_CONTEXT_LENGTH', 'invalid_request_error'],
+  ['INVALID_INPUT', 'invalid_request_error'],
+] as const)('%s in mid-stream is an error of the type %s', async ([code, type]) => {
+  const { chunks } = await chunksOf([{ text: 'half', error: new AgentError(code, 'It broke.') }]);
+  expect(chunks.at(-1)).toMatchObject({ error: { code, type } });
 });

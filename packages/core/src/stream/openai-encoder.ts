@@ -1,5 +1,6 @@
 import type { AgentResult } from '../agent/agent-result.ts';
 import type { AgentEvent, EventBatch } from '../hook/agent-event.ts';
+import { parseJson } from '../message/parse-json.ts';
 import type { Usage } from '../model/usage.ts';
 
 export interface OpenAiEncoderOptions {
@@ -13,6 +14,11 @@ export interface OpenAiEncoderOptions {
   readonly includeUsage?: boolean;
   /** The text goes out in one piece at the end: for answers whose tries are no part of them, such as JSON. Default false. */
   readonly wholeText?: boolean;
+  /**
+   * Names the external tools: the arguments of their calls go out as the model writes them, and cannot be taken back. A stream whose calls
+   * do not hold, as one that a hook changed or a limit refused, ends in an error. Default: calls go out whole, at the end.
+   */
+  readonly isExternal?: (name: string) => boolean;
 }
 
 /** A call of one of the client's own tools. */
@@ -20,6 +26,14 @@ export interface ChatCompletionToolCall {
   readonly id: string;
   readonly type: 'function';
   readonly function: { readonly name: string; readonly arguments: string };
+}
+
+/** A part of a call: its first one has the id and the name. */
+export interface ChatCompletionToolCallDelta {
+  readonly index: number;
+  readonly id?: string;
+  readonly type?: 'function';
+  readonly function: { readonly name?: string; readonly arguments: string };
 }
 
 export type ChatCompletionFinish = 'stop' | 'length' | 'tool_calls' | 'content_filter';
@@ -41,7 +55,7 @@ export interface ChatCompletionChunk {
       readonly role?: 'assistant';
       readonly content?: string;
       readonly reasoning_content?: string;
-      readonly tool_calls?: readonly (ChatCompletionToolCall & { readonly index: number })[];
+      readonly tool_calls?: readonly ChatCompletionToolCallDelta[];
     };
     readonly finish_reason: ChatCompletionFinish | null;
     readonly logprobs: null;
@@ -79,7 +93,7 @@ export interface OpenAiEncoder {
 
 /**
  * Agent events as chat-completion chunks, adjacent deltas joined: one encoder a run. Tools that run here do not show; calls of external
- * ones, which the run ends with, come at its end as `tool_calls`. The texts of several replies are set apart by a blank line. What a
+ * ones, which the run ends with, come as `tool_calls`. The texts of several replies are set apart by a blank line. What a
  * hook takes back by `step-reset` has gone out already.
  */
 export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncoder {
@@ -92,6 +106,16 @@ export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncode
     choices: [{ index: 0, delta, finish_reason: finish, logprobs: null }],
   });
   let wrote: { readonly iteration: number } | undefined;
+  /** The calls that are going out, by their ids: the arguments so far. */
+  const told = new Map<string, string>();
+
+  const toolInput = (id: string, name: string, delta: string): ChatCompletionChunk => {
+    const before = told.get(id);
+    told.set(id, (before ?? '') + delta);
+    const index = [...told.keys()].indexOf(id);
+    const first = { index, id, type: 'function', function: { name, arguments: delta } } as const;
+    return chunk({ tool_calls: [before === undefined ? first : { index, function: { arguments: delta } }] });
+  };
 
   const encode = (event: AgentEvent): readonly (ChatCompletionChunk | OpenAiError)[] => {
     switch (event.type) {
@@ -102,14 +126,22 @@ export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncode
         break;
       case 'summary-chunk':
         break;
+      case 'tool-input-chunk':
+        return options.isExternal?.(event.name) ? [toolInput(event.toolUseId, event.name, event.delta)] : [];
       case 'error':
         return [toOpenAiError(event.error)];
       case 'run-end': {
         if (event.result.reason === 'error') return [];
         const { result } = event;
         const calls = externalCalls(result);
+        if (![...told].every(([id, text]) => calls.some((call) => call.id === id && isSame(call, text)))) {
+          return [toOpenAiError({ code: 'MODEL_BAD_RESPONSE', message: 'A tool call was taken back after it had been sent.' })];
+        }
         const chunks = options.wholeText && result.text ? [chunk({ content: result.text })] : [];
-        if (calls.length) chunks.push(chunk({ tool_calls: calls.map((call, index) => ({ index, ...call })) }));
+        // A model may write none for a call without arguments.
+        for (const [id, text] of told) if (!text.trim()) chunks.push(toolInput(id, '', '{}'));
+        const rest = calls.filter(({ id }) => !told.has(id));
+        if (rest.length) chunks.push(chunk({ tool_calls: rest.map((call, index) => ({ index: told.size + index, ...call })) }));
         chunks.push(chunk({}, finishReason(result)));
         return options.includeUsage ? [...chunks, { ...chunk({}), choices: [], usage: toWireUsage(result.usage) }] : chunks;
       }
@@ -161,22 +193,39 @@ export function toChatCompletion(result: AgentResult, options: OpenAiEncoderOpti
 
 export function toOpenAiError(error: { readonly code: string; readonly message: string }): OpenAiError {
   const { code, message } = error;
-  return { error: { message, type: code.startsWith('MODEL_') ? 'api_error' : 'invalid_request_error', code, param: null } };
+  return { error: { message, type: typeOf(code), code, param: null } };
+}
+
+function typeOf(code: string): string {
+  if (/^(MODEL_RATE_LIMITED|LIMIT_EXCEEDED)$/.test(code)) return 'rate_limit_error';
+  const isTheirs = /^(INVALID_(INPUT|MESSAGE|DECISION)|MODEL_CONTEXT_LENGTH|PENDING_TOOL_CALLS|GUARD_REJECTED|NOT_FOUND|SESSION_CONFLICT)$/;
+  return isTheirs.test(code) ? 'invalid_request_error' : 'api_error';
 }
 
 type Delta = ChatCompletionChunk['choices'][number]['delta'];
 
-function pushJoined(chunks: (ChatCompletionChunk | OpenAiError)[], chunk: ChatCompletionChunk | OpenAiError): void {
-  const last = contentOf(chunks.at(-1));
-  const next = contentOf(chunk);
-  if (last === undefined || next === undefined || !('choices' in chunk)) chunks.push(chunk);
-  else chunks[chunks.length - 1] = { ...chunk, choices: [{ ...chunk.choices[0]!, delta: { content: last + next } }] };
+/** Whether the arguments that went out are those of the call; none at all are an object without any. */
+function isSame(call: ChatCompletionToolCall, text: string): boolean {
+  const input = text.trim() ? parseJson(text) : {};
+  return input !== undefined && JSON.stringify(input) === call.function.arguments;
 }
 
-/** The content of a chunk that has nothing else. */
-function contentOf(chunk: ChatCompletionChunk | OpenAiError | undefined): string | undefined {
-  const delta = chunk && 'choices' in chunk ? chunk.choices[0]?.delta : undefined;
-  return delta?.role === undefined ? delta?.content : undefined;
+function pushJoined(chunks: (ChatCompletionChunk | OpenAiError)[], chunk: ChatCompletionChunk | OpenAiError): void {
+  const delta = joined(deltaOf(chunks.at(-1)), deltaOf(chunk));
+  if (delta && 'choices' in chunk) chunks[chunks.length - 1] = { ...chunk, choices: [{ ...chunk.choices[0]!, delta }] };
+  else chunks.push(chunk);
+}
+
+function joined(last: Delta | undefined, next: Delta | undefined): Delta | undefined {
+  if (!last || !next || last.role !== undefined) return undefined;
+  if (last.content !== undefined && next.content !== undefined) return { content: last.content + next.content };
+  const [call, more] = [last.tool_calls?.[0], next.tool_calls?.[0]];
+  if (!call || !more || call.index !== more.index || more.id !== undefined) return undefined;
+  return { tool_calls: [{ ...call, function: { ...call.function, arguments: call.function.arguments + more.function.arguments } }] };
+}
+
+function deltaOf(chunk: ChatCompletionChunk | OpenAiError | undefined): Delta | undefined {
+  return chunk && 'choices' in chunk && chunk.choices[0]?.finish_reason === null ? chunk.choices[0].delta : undefined;
 }
 
 /** Calls that wait for a result from outside. */
