@@ -6,10 +6,11 @@ import { access } from './access.ts';
 import { agentSession } from './agent-session.ts';
 import { chatRoute } from './chat-route.ts';
 import { chatsRoute, deleteRoute } from './chats-route.ts';
+import { checkOptions } from './check-options.ts';
 import { completionsRoute } from './completions-route.ts';
 import { errorResponse, logError } from './error-response.ts';
 import { defaultLimits, defaultSessions } from './handler-options.ts';
-import type { AgentHandler, AgentHandlerOptions, EdgeEnv, HandlerSettings, RequestVariables, SessionOptions } from './handler-options.ts';
+import type { AgentHandler, AgentHandlerOptions, EdgeEnv, HandlerSettings, RequestVariables } from './handler-options.ts';
 import { interruptRoute } from './interrupt-route.ts';
 import { llmRoute } from './llm-route.ts';
 import { branchesRoute, messagesRoute } from './messages-route.ts';
@@ -28,7 +29,8 @@ import { streamRoute } from './stream-route.ts';
  * with OpenAI's clients, `POST /api/run` with any other; `/llm/v1` hands requests of agents in pages on to a model. `GET /healthz` asks
  * nobody who they are. An error is `{ error: { code, message, requestId } }`, under `/v1`
  * OpenAI's `{ error: { message, type, code, param } }`. Where its class `Session` is bound as `CHAT_SESSION`, each conversation is a
- * Durable Object; else it is kept in KV. Throws `CONFIGURATION` where `models` is empty, and for an option of `sessions`.
+ * Durable Object; else it is kept in KV. Throws `CONFIGURATION` where `models` is empty, for an option of
+ * `sessions` or `limits`, for one of `cors` that is no origin, and for `llm.maxTokens`.
  *
  * @example
  * export default createAgentHandler<Env>({
@@ -44,8 +46,7 @@ export function createAgentHandler<Env extends object>(options: AgentHandlerOpti
     limits: { ...defaultLimits, ...options.limits },
     sessions: { ...defaultSessions, ...options.sessions },
   };
-  checkSessions(settings.sessions);
-  if (!settings.models.length) throw new AgentError('CONFIGURATION', '`models` is empty: name at least one model.');
+  checkOptions(settings);
   const app = new Hono<EdgeEnv>();
   const identified = access(settings);
   const counted = rateLimited(settings);
@@ -81,9 +82,10 @@ export function createAgentHandler<Env extends object>(options: AgentHandlerOpti
   app.notFound((c) => {
     const face = /^\/(llm\/)?v1\//.test(c.req.path) ? 'openai' : 'isoloop';
     return errorResponse(new AgentError('NOT_FOUND', `There is no ${c.req.method} ${c.req.path} here.`), {
-      // Set where the path is ours and only the method is not.
+      // Set where the path is ours and only the proxy is not.
       requestId: (c.get('requestId') as string | undefined) ?? crypto.randomUUID(),
       face,
+      headers: Object.fromEntries(securityHeaders),
     });
   });
   return Object.assign(app, { Session: agentSession(settings) }) as unknown as AgentHandler<Env>;
@@ -121,16 +123,6 @@ function wrongMethod(c: Context<EdgeEnv>, face: RequestVariables['face'], method
   const error = new AgentError('NOT_FOUND', `${c.req.path} is not asked by ${c.req.method}, but by ${method}.`);
   return errorResponse(error, { requestId: c.get('requestId'), face, status: 405, headers: { allow: method } });
 }
-
-function checkSessions({ resumeAttempts, expireAfterMs, heartbeatMs }: SessionOptions): void {
-  const wrong = (what: string): AgentError => new AgentError('CONFIGURATION', `createAgentHandler: sessions.${what}`);
-  if (!(Number.isInteger(resumeAttempts) && resumeAttempts >= 0)) throw wrong('resumeAttempts must be a whole number, or 0');
-  if (!(expireAfterMs > 0)) throw wrong('expireAfterMs must be a number above 0');
-  if (!(heartbeatMs > 0 && heartbeatMs <= maxHeartbeatMs)) throw wrong(`heartbeatMs must be a number above 0, at most ${maxHeartbeatMs}`);
-}
-
-/** An object without events is put to sleep after about a minute. */
-const maxHeartbeatMs = 60_000;
 
 function crossOrigin(origins: readonly string[]): MiddlewareHandler {
   if (!origins.length) return (_c, next) => next();

@@ -7,7 +7,7 @@ import { readClientTools, refuseOwnNames, withClientTools } from './client-tools
 import { checkConversation, readPosted, readTail, withoutSystem } from './completion-messages.ts';
 import { logError } from './error-response.ts';
 import { awaitOpening, eventStream, eventStreamHeaders, hasOutput } from './event-stream.ts';
-import type { EdgeEnv, HandlerSettings } from './handler-options.ts';
+import type { EdgeEnv, EdgeLimits, HandlerSettings } from './handler-options.ts';
 import { checkModel, invalidField, readJson, readMessages } from './request-body.ts';
 import type { RequestBody } from './request-body.ts';
 import { onDisconnect, waitUntil } from './request-context.ts';
@@ -31,7 +31,7 @@ export async function completionsRoute(c: Context<EdgeEnv>, settings: HandlerSet
   const clientTools = readClientTools(body);
   const format = readResponseFormat(body, settings.jsonSchema);
   const output = withClientTools(clientTools, format);
-  const generate = generateOptions(body);
+  const generate = generateOptions(body, limits);
   const { stream: streams, includeUsage } = readStreaming(body);
   const posted = readPosted(readMessages(body, limits.messages), limits);
   const said = settings.systemMessages === 'keep' ? posted : withoutSystem(posted);
@@ -134,12 +134,15 @@ function readStreaming({ stream, stream_options: options }: RequestBody): { read
   return { stream: stream === true, includeUsage: includeUsage === true };
 }
 
-function generateOptions(body: RequestBody): GenerateOptions {
+function generateOptions(body: RequestBody, { outputTokens }: EdgeLimits): GenerateOptions {
   const temperature = number(body, 'temperature', (value) => value >= 0 && value <= 2, 'a number from 0 to 2');
   const isCount = (value: number): boolean => Number.isInteger(value) && value > 0;
   const maxTokens =
     number(body, 'max_completion_tokens', isCount, 'a positive integer') ?? number(body, 'max_tokens', isCount, 'a positive integer');
-  return { ...(temperature === undefined ? {} : { temperature }), ...(maxTokens === undefined ? {} : { maxTokens }) };
+  return {
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(maxTokens === undefined ? {} : { maxTokens: Math.min(maxTokens, outputTokens) }),
+  };
 }
 
 function number(body: RequestBody, field: string, isValid: (value: number) => boolean, expected: string): number | undefined {

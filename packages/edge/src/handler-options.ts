@@ -6,7 +6,7 @@ import type { SchemaChecker } from './response-format.ts';
 
 /** Whose conversation it is. */
 export interface Caller {
-  /** Identifies the caller; never empty. Nobody reads another user's sessions. */
+  /** Identifies the caller: well-formed text of 1 to 256 characters, percent-encoded. Nobody reads another user's sessions. */
   readonly user: string;
 }
 
@@ -49,8 +49,8 @@ export interface AgentHandlerOptions<Env extends object = object> {
    */
   readonly agent: (setup: AgentSetup<Env>) => Awaitable<ReActAgent | SessionAgent>;
   /**
-   * Who asks; `null` or a failure: 401. Without it only requests to `localhost`, `127.0.0.1` and `[::1]` are answered, all as one
-   * user.
+   * Who asks; `null` or a failure: 401. Reads the body, if it must, from a `clone()`. Without it only requests to `localhost`, `127.0.0.1`
+   * and `[::1]` are answered, all as one user, and none that a proxy or Cloudflare says is from elsewhere.
    */
   readonly authorize?: (request: Request, env: Env) => Awaitable<Caller | null>;
   /** Origins whose pages may call the endpoint, as `https://example.com`. Default: none but its own. */
@@ -97,8 +97,10 @@ export interface EdgeLimits {
   readonly bodyBytes: number;
   /** Messages one request may hold; default 1000. More: 413 `PAYLOAD_TOO_LARGE`. */
   readonly messages: number;
-  /** Characters of one tool's result that a client sends; default 200,000. More: 413 `PAYLOAD_TOO_LARGE`. */
+  /** Characters of one tool's result that a client sends, and of its reason for a refusal; default 200,000. More: 413 `PAYLOAD_TOO_LARGE`. */
   readonly toolResultChars: number;
+  /** Tokens a client of `/v1` may ask a reply to have at most; one that asks for more gets these. Default: what it asks for. */
+  readonly outputTokens: number;
   /**
    * Milliseconds a turn goes on without its client, before it is stopped and what there is of the answer is kept; default 25,000.
    * Workers ends a request's work 30 seconds after its client has gone.
@@ -144,6 +146,7 @@ export const defaultLimits: EdgeLimits = {
   bodyBytes: 1024 * 1024,
   messages: 1000,
   toolResultChars: 200_000,
+  outputTokens: Infinity,
   afterDisconnectMs: 25_000,
   keepAliveMs: 15_000,
 };

@@ -1,6 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import { createRemoteJWKSet, customFetch, errors, jwtVerify } from 'jose';
 import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose';
+import { isLocalHost } from './access.ts';
 import { readBearer } from './bearer-token.ts';
 import type { Caller } from './handler-options.ts';
 
@@ -55,7 +56,10 @@ export function jwt<Env extends object = object>(options: JwtOptions<Env>): (req
     if (algorithms.some((name) => /^(HS|none)/i.test(name))) {
       throw new AgentError('CONFIGURATION', 'jwt(): with `jwksUrl` the algorithms are those of public keys.');
     }
-    keys ??= createRemoteJWKSet(new URL(jwksUrl), send && { [customFetch]: send });
+    const url = new URL(jwksUrl);
+    // Whoever stands between could put their own keys in.
+    if (url.protocol !== 'https:' && !isLocalHost(url.hostname)) throw new AgentError('CONFIGURATION', 'jwt(): `jwksUrl` must be https.');
+    keys ??= createRemoteJWKSet(url, send && { [customFetch]: send });
     return (await jwtVerify(token, keys, { ...checks, algorithms: [...algorithms] })).payload;
   };
 

@@ -58,6 +58,11 @@ function toWire(body: RequestBody, { url, upstream, model, maxTokens = 4096, fie
   const unknown = Object.keys(body).find((field) => !fields.has(field) && !more.includes(field));
   if (unknown !== undefined) throw invalidField(unknown, 'is not passed on here');
   if (body['n'] != null && body['n'] !== 1) throw invalidField('n', 'must be 1');
+  // A server's own tools would search and run at your cost.
+  const { tools } = body;
+  if (tools != null && !(Array.isArray(tools) && tools.every(isClientTool))) {
+    throw invalidField('tools', 'must be functions of the client');
+  }
   if (body['stream'] != null && typeof body['stream'] !== 'boolean') throw invalidField('stream', 'must be a boolean');
   const { max_tokens: tokens, max_completion_tokens: completionTokens, ...rest } = body;
   const asked = Object.entries({ max_tokens: tokens, max_completion_tokens: completionTokens }).map(([field, value]) => {
@@ -66,6 +71,11 @@ function toWire(body: RequestBody, { url, upstream, model, maxTokens = 4096, fie
   });
   const cap = upstream.maxTokensField ?? (/\b(openai|azure)\.com\//.test(url) ? 'max_completion_tokens' : 'max_tokens');
   return { ...rest, model: upstream.model ?? model, [cap]: Math.min(maxTokens, ...asked) };
+}
+
+function isClientTool(tool: unknown): boolean {
+  const { type } = Object(tool) as { readonly type?: unknown };
+  return type === 'function' || type === 'custom';
 }
 
 /** Ends the request when the client goes away; that of an answer under way ends with its body. */

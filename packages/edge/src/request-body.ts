@@ -38,7 +38,7 @@ export function readMessages({ messages }: RequestBody, max: number): readonly u
 export function checkModel(model: unknown, models: readonly string[]): string {
   if (typeof model !== 'string') throw invalidField('model', 'must be the name of a model');
   if (!models.includes(model)) {
-    throw new AgentError('NOT_FOUND', `There is no model ${JSON.stringify(model)} here; there is ${models.join(', ')}.`, {
+    throw new AgentError('NOT_FOUND', `There is no model ${JSON.stringify(model.slice(0, 100))} here; there is ${models.join(', ')}.`, {
       details: { param: 'model' },
     });
   }
