@@ -1,7 +1,6 @@
 import { tool } from '@isoloop/core';
-import { expect, test, vi } from 'vitest';
-import { bindings, testEndpoint } from './endpoint.fixture.ts';
-import type { TestEndpoint } from './endpoint.fixture.ts';
+import { describe, expect, test, vi } from 'vitest';
+import { boundEndpoint, type Bound, type Place } from './both-bindings.fixture.ts';
 
 type Body = object | string;
 type Row = readonly [what: string, path: string, body: Body, status: number, code: string, headers?: Record<string, string>];
@@ -14,6 +13,8 @@ const run = (more: object = {}): object => ({ id: 'a', input: 'Hi', ...more });
 const v1 = (more: object = {}): object => ({ model: 'offline', messages: [user], ...more });
 const fn = (more: object = {}): object => ({ tools: [{ type: 'function', function: { name: 'f', ...more } }] });
 const part = (content: unknown): object => v1({ messages: [{ role: 'user', content }] });
+const decided = (more: object): object =>
+  chat({ messages: [{ id: 'a1', role: 'assistant', parts: [{ type: 'tool-pay', toolCallId: 'c1', ...more }] }] });
 const deep = (levels: number): string => `{"id":"a","messages":${'['.repeat(levels)}${']'.repeat(levels)}}`;
 const toolMessage = (more: object): object => ({ role: 'tool', tool_call_id: 'c', content: 'x', ...more });
 
@@ -76,6 +77,64 @@ const rows: readonly Row[] = [
   ['a model that is not here', '/api/chat', chat({ model: 'gpt-9' }), 404, 'NOT_FOUND'],
   ['a model of no kind', '/api/chat', chat({ model: {} }), 400, 'INVALID_INPUT'],
   ['many messages', '/api/chat', chat({ messages: Array.from({ length: 1001 }, () => 0) }), 413, 'PAYLOAD_TOO_LARGE'],
+
+  ['messages that are missing', '/api/chat', { id: 'a' }, 400, 'INVALID_INPUT'],
+  ['a trigger of no kind', '/api/chat', chat({ trigger: {} }), 400, 'INVALID_INPUT'],
+  ['a model of many', '/api/chat', chat({ model: ['offline'] }), 400, 'INVALID_INPUT'],
+  ['a model of every object', '/api/chat', chat({ model: 'constructor' }), 404, 'NOT_FOUND'],
+  ['a message id of no kind', '/api/chat', chat({ messageId: { toString: 1 } }), 400, 'INVALID_INPUT'],
+  ['a message id of blanks', '/api/chat', chat({ messageId: 'a b' }), 400, 'INVALID_INPUT'],
+  ['an endless message id', '/api/chat', chat({ messageId: 'x'.repeat(129) }), 400, 'INVALID_INPUT'],
+  ['an echo of no kind', '/api/chat', chat({ messages: [{ ...ui, metadata: { echo: 7 } }] }), 400, 'INVALID_INPUT'],
+  ['an answer to nothing', '/api/chat', chat({ messages: [], trigger: 'regenerate-message' }), 400, 'INVALID_INPUT'],
+  ['an answer to nobody', '/api/chat', chat({ messages: [], trigger: 'regenerate-message', messageId: 'm9' }), 400, 'INVALID_INPUT'],
+  [
+    'an answer to an empty message',
+    '/api/chat',
+    chat({ messages: [{ ...ui, parts: [] }], trigger: 'regenerate-message' }),
+    400,
+    'INVALID_MESSAGE',
+  ],
+  [
+    'an approval in a session that is new',
+    '/api/chat',
+    decided({ state: 'approval-responded', approval: { approved: true } }),
+    400,
+    'INVALID_DECISION',
+  ],
+  ['a result in a session that is new', '/api/chat', decided({ state: 'output-available', output: 'paid' }), 400, 'INVALID_DECISION'],
+  ['a failure of no words', '/api/chat', decided({ state: 'output-error', errorText: { toString: 1 } }), 400, 'INVALID_DECISION'],
+  [
+    'an endless result of a call',
+    '/api/chat',
+    decided({ state: 'output-available', output: 'x'.repeat(200_001) }),
+    413,
+    'PAYLOAD_TOO_LARGE',
+  ],
+  ['an approval of no kind', '/api/chat', decided({ state: 'approval-responded', approval: 'yes' }), 400, 'INVALID_MESSAGE'],
+  ['a call by an id of no kind', '/api/chat', decided({ state: 'output-available', output: 'x', toolCallId: 7 }), 400, 'INVALID_MESSAGE'],
+  [
+    'a message of fields of every object',
+    '/api/chat',
+    '{"id":"a","messages":[{"__proto__":{"role":"user","parts":[]}}]}',
+    400,
+    'INVALID_MESSAGE',
+  ],
+  [
+    'a body of fields of every object',
+    '/api/chat',
+    '{"__proto__":{"id":"a"},"constructor":{"prototype":{"id":"a"}}}',
+    400,
+    'INVALID_INPUT',
+  ],
+
+  // A stop.
+  ['a stop of no session', '/api/chat/a%20b/interrupt', {}, 400, 'INVALID_INPUT'],
+  ['a stop of no kind', '/api/chat/a/interrupt', { mode: 'kill' }, 400, 'INVALID_INPUT'],
+  ['a stop by a list', '/api/chat/a/interrupt', '[]', 400, 'INVALID_INPUT'],
+  ['a stop in other words than a text', '/api/chat/a/interrupt', { message: {} }, 400, 'INVALID_INPUT'],
+  ['an abort in words', '/api/chat/a/interrupt', { mode: 'abort', message: 'Stop' }, 400, 'INVALID_INPUT'],
+  ['a stop in endless words', '/api/chat/a/interrupt', { message: 'x'.repeat(10_001) }, 400, 'INVALID_INPUT'],
 
   // A run.
   ['an empty input', '/api/run', run({ input: ' ' }), 400, 'INVALID_INPUT'],
@@ -193,18 +252,17 @@ const rows: readonly Row[] = [
   ['/llm: messages of a text', '/llm/v1/chat/completions', v1({ model: 'small', messages: 'x' }), 400, 'INVALID_INPUT'],
   ['/llm: another field', '/llm/v1/chat/completions', v1({ model: 'small', store: true }), 400, 'INVALID_INPUT'],
   ['/llm: a field of every object', '/llm/v1/chat/completions', '{"model":"small","messages":[],"__proto__":{}}', 400, 'INVALID_INPUT'],
+  ["/llm: a server's own tool", '/llm/v1/chat/completions', v1({ model: 'small', tools: [{ type: 'web_search' }] }), 400, 'INVALID_INPUT'],
+  ['/llm: tools of an object', '/llm/v1/chat/completions', v1({ model: 'small', tools: { type: 'function' } }), 400, 'INVALID_INPUT'],
+  ['/llm: a tool of null', '/llm/v1/chat/completions', v1({ model: 'small', tools: [null] }), 400, 'INVALID_INPUT'],
+  ['/llm: no tokens', '/llm/v1/chat/completions', v1({ model: 'small', max_completion_tokens: 0 }), 400, 'INVALID_INPUT'],
   ['/llm: two answers', '/llm/v1/chat/completions', v1({ model: 'small', n: 2 }), 400, 'INVALID_INPUT'],
   ['/llm: tokens of a text', '/llm/v1/chat/completions', v1({ model: 'small', max_tokens: '9' }), 400, 'INVALID_INPUT'],
 ];
 
-function target(): TestEndpoint {
-  return testEndpoint(
-    ['Never said.'],
-    { tools: [pay] },
-    {
-      llm: { models: ['small'], upstream: () => ({ fetch: () => Promise.reject(new Error('asked')) }) },
-    },
-  );
+function target(place: Place = 'KV'): Bound {
+  const llm = { models: ['small'], upstream: () => ({ fetch: () => Promise.reject(new Error('asked')) }) };
+  return boundEndpoint(place, ['Never said.'], { tools: [pay] }, { llm }, { id: 'a', user: 'ann' });
 }
 
 async function checkRefusal(response: Response, path: string, status: number, code: string): Promise<void> {
@@ -221,20 +279,50 @@ async function checkRefusal(response: Response, path: string, status: number, co
   expect(text).not.toMatch(/\.ts:|node_modules|\\n\s+at /);
 }
 
-test('there are enough of them', () => expect(rows.length).toBeGreaterThan(60));
+test('there are enough of them', () => expect(rows.length).toBeGreaterThan(180));
 
-test.each(rows.map(([what, ...rest]) => ({ what, rest })))('refused, and nothing asked or stored: $what', async ({ rest }) => {
-  const [path, body, status, code, headers = {}] = rest;
-  const endpoint = target();
-  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
-  const before = (await bindings.CHAT_KV.list()).keys.length;
-  const response = await endpoint.post(path, body, 'ann', headers);
-  await checkRefusal(response, path, status, code);
-  await endpoint.settled();
-  expect(endpoint.model.requests).toEqual([]);
-  expect((await bindings.CHAT_KV.list()).keys.length).toBe(before);
-  expect(log).not.toHaveBeenCalled();
-  log.mockRestore();
+describe.each(['KV', 'Durable Object'] as const)('%s', (place) => {
+  const empty = target(place).stored();
+
+  test.each(rows.map(([what, ...rest]) => ({ what, rest })))('refused, and nothing asked or stored: $what', async ({ rest }) => {
+    const [path, body, status, code, headers = {}] = rest;
+    const endpoint = target(place);
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+    const response = await endpoint.post(path, body, 'ann', headers);
+    await checkRefusal(response, path, status, code);
+    expect(await endpoint.stored()).toEqual(await empty);
+    expect(endpoint.model.requests).toEqual([]);
+    expect(log).not.toHaveBeenCalled();
+    log.mockRestore();
+  });
+
+  test('what would be stored is seen', async () => {
+    const endpoint = target(place);
+    await (await endpoint.post('/api/chat', chat(), 'ann')).text();
+    expect(await endpoint.stored()).not.toEqual(await empty);
+    await endpoint.fetch('/api/chat/a', { method: 'DELETE', headers: { authorization: 'Bearer ann' } });
+  });
+});
+
+test.each([
+  ['GET', '/api/chat/a%20b/messages'],
+  ['GET', '/api/chat/%E0%A4%A/messages'],
+  ['GET', `/api/chat/${'x'.repeat(129)}/messages`],
+  ['GET', '/api/chat/a%2Fb/stream'],
+  ['GET', '/api/chat/a%00b/branches'],
+  ['DELETE', '/api/chat/..%2Fbob'],
+  ['GET', '/api/chats?limit=0'],
+  ['GET', '/api/chats?limit=1001'],
+  ['GET', '/api/chats?limit=-1'],
+  ['GET', '/api/chats?limit=1e3'],
+  ['GET', '/api/chats?limit='],
+  ['GET', '/api/chats?before=now'],
+  ['GET', `/api/chats?before=${'9'.repeat(400)}`],
+])('what is asked for in an address is checked: %s %s', async (method, path) => {
+  for (const place of ['KV', 'Durable Object'] as const) {
+    const response = await target(place).fetch(path, { method, headers: { authorization: 'Bearer ann' } });
+    await checkRefusal(response, path, 400, 'INVALID_INPUT');
+  }
 });
 
 test('what is no UTF-8 is refused everywhere', async () => {

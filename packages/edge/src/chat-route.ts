@@ -25,6 +25,7 @@ export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings):
   const session = checkSession(body['id']);
   const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
   const turn = readTurn(body, limits);
+  const echo = readEcho(c, body, turn);
   const events = settings.events === true || body['events'] === true;
   const user = c.get('user');
   const messageId = turn.kind === 'decisions' ? turn.messageId : crypto.randomUUID();
@@ -35,7 +36,7 @@ export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings):
     return askSession(object, { user, session, requestId, command });
   }
   const setup = { env: c.env, session, user };
-  const memory = await openMemory(settings, { ...setup, ...readEcho(c, body, turn) });
+  const memory = await openMemory(settings, { ...setup, ...echo });
   const { agent, settled } = await makeAgent(settings, { ...setup, memory, model });
   const input = await takeTurn(agent, turn);
   entitle(agent);
