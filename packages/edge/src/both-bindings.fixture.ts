@@ -40,22 +40,24 @@ export function boundEndpoint(
   const isObject = place === 'Durable Object';
   const bindings = isObject ? boundTo(given, given.TEST_SESSIONS) : { ...given, ...(place !== 'KV' && { SESSION_SECRET: 'x'.repeat(32) }) };
   const target = testEndpoint(model as never, agentOptions, options, bindings);
-  const headers = { authorization: `Bearer ${user}` };
+  // A header takes less than a name may have; `authorize` may say whose it is.
+  const caller = encodeURIComponent(user);
+  const headers = { authorization: `Bearer ${caller}` };
   return {
     id,
     user,
     model,
     fetch: target.fetch,
-    post: (path, body, from = user, more = {}) => target.post(path, body, from, more),
-    get: (path, from = user) => target.get(path, from),
-    client: (from = user, more = {}) => target.client(from, more),
+    post: (path, body, from = caller, more = {}) => target.post(path, body, from, more),
+    get: (path, from = caller) => target.get(path, from),
+    client: (from = caller, more = {}) => target.client(from, more),
     stored: async () => {
       await target.settled();
       return [await storedInKv(), ...(isObject ? await Promise.all([`${user}/${id}`, `${user}/`].map(storedInObject)) : [])];
     },
     messages: async () => {
       await target.settled();
-      return ((await (await target.get(`/api/chat/${id}/messages`, user)).json()) as { messages: UIMessage[] }).messages;
+      return ((await (await target.get(`/api/chat/${id}/messages`, caller)).json()) as { messages: UIMessage[] }).messages;
     },
     chat: (init = {}) => {
       const transport = new DefaultChatTransport({ api: 'https://edge.test/api/chat', headers, fetch: target.fetch as typeof fetch });

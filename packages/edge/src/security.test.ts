@@ -3,6 +3,7 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import type { JWTPayload } from 'jose';
 import { expect, test, vi } from 'vitest';
 import { bearerToken } from './bearer-token.ts';
+import { boundEndpoint, places, textOf } from './both-bindings.fixture.ts';
 import { bindings, testEndpoint } from './endpoint.fixture.ts';
 import { jwt } from './jwt.ts';
 import type { RateLimiter } from './rate-limit.ts';
@@ -313,5 +314,182 @@ test('an error of the agent with secrets in all its parts gives none away', asyn
   ];
   for (const answer of answers) expect((await answer.text()) + JSON.stringify([...answer.headers])).not.toContain('sk-secret');
   await target.settled();
+  log.mockRestore();
+});
+
+test.each([
+  ['half a character', 'ann\ud800'],
+  ['the other half', '\udc00'],
+  ['an endless name', 'x'.repeat(257)],
+  ['a name that is endless when encoded', '旅'.repeat(29)],
+])("a user of %s is nobody: its sessions could be another's", async (_what, user) => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  for (const place of places) {
+    const target = boundEndpoint(place, [], {}, { authorize: () => ({ user }) });
+    const response = await target.get(`/api/chat/${target.id}/messages`);
+    expect([response.status, await response.json()]).toMatchObject([401, { error: { code: 'UNAUTHORIZED' } }]);
+  }
+  expect(log).toHaveBeenCalledTimes(places.length);
+  log.mockRestore();
+});
+
+const hostile = [
+  'x'.repeat(256),
+  '旅'.repeat(28),
+  'e\u0301',
+  '\u00e9',
+  'a/b',
+  '../ann',
+  '%2e%2e',
+  '\u0000',
+  '__proto__',
+  'a:b',
+  ' ',
+  '{}',
+  "'; DROP TABLE",
+];
+
+test.each(places)('%s: users of strange names have sessions of their own', async (place) => {
+  const id = places.indexOf(place) + 'x'.repeat(127);
+  const speak = (user: string) => boundEndpoint(place, ['Hello.'], {}, { authorize: () => ({ user }) }, { id, user });
+  for (const user of hostile) {
+    const bound = speak(user);
+    expect(await bound.messages(), user).toEqual([]);
+    await bound.chat().sendMessage({ text: `I am ${user}` });
+    expect((await bound.messages()).map(textOf)).toEqual([`I am ${user}`, 'Hello.']);
+  }
+  for (const user of hostile) {
+    const bound = speak(user);
+    expect((await bound.messages()).map(textOf)).toEqual([`I am ${user}`, 'Hello.']);
+    const { chats } = (await (await bound.get('/api/chats')).json()) as { readonly chats: readonly object[] };
+    expect(chats, user).toHaveLength(1);
+    expect((await bound.fetch(`/api/chat/${id}`, { method: 'DELETE' })).status).toBe(204);
+  }
+});
+
+test.each([
+  ['cf-connecting-ip', '203.0.113.7', 401],
+  ['cf-connecting-ip', '127.0.0.1', 200],
+  ['cf-connecting-ip', '::1', 200],
+  ['x-forwarded-for', '203.0.113.7', 401],
+  ['x-forwarded-for', '127.0.0.1, 203.0.113.7', 401],
+  ['x-forwarded-for', '127.0.0.1, ::ffff:127.0.0.1', 200],
+  ['x-forwarded-for', '127.0.0.1.evil.test', 401],
+  ['x-real-ip', '10.0.0.1', 401],
+  ['forwarded', 'for=127.0.0.1', 401],
+])('without authorize a host header of localhost is not believed where %s says %s', async (name, value, status) => {
+  const target = testEndpoint([], {}, { authorize: undefined as never });
+  const response = await target.fetch(new Request('http://localhost:8787/v1/models', { headers: { [name]: value } }));
+  expect(response.status).toBe(status);
+});
+
+test.each([
+  ['*'],
+  ['null'],
+  ['app.test'],
+  ['https://app.test/'],
+  ['https://app.test/page'],
+  ['https://APP.test'],
+  ['https://app.test:443'],
+  ['https://*.app.test'],
+  [''],
+])('%j is no origin to be let in', (origin) => {
+  expect(() => testEndpoint([], {}, { cors: ['https://ok.test', origin] })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+});
+
+test.each([
+  [{ limits: { bodyBytes: NaN } }],
+  [{ limits: { bodyBytes: undefined } }],
+  [{ limits: { messages: 0 } }],
+  [{ limits: { toolResultChars: '1' } }],
+  [{ limits: { outputTokens: -1 } }],
+  [{ limits: { keepAliveMs: 0 } }],
+  [{ llm: { models: [], upstream: () => ({}), maxTokens: NaN } }],
+  [{ llm: { models: [], upstream: () => ({}), maxTokens: 0 } }],
+])('a limit that limits nothing is refused: %j', (options) => {
+  expect(() => testEndpoint([], {}, options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+});
+
+test('a preflight lets listed origins in, by their whole names and without credentials', async () => {
+  const target = testEndpoint([], {}, { cors: ['https://app.test', 'https://two.test:8443'] });
+  const preflight = (origin: string): Promise<Response> =>
+    target.fetch('/api/chat', { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST' } });
+  for (const origin of ['https://app.test', 'https://two.test:8443']) {
+    const { headers } = await preflight(origin);
+    expect(headers.get('access-control-allow-origin')).toBe(origin);
+    expect(headers.get('vary')).toMatch(/origin/i);
+  }
+  const strange = [
+    'http://app.test',
+    'https://sub.app.test',
+    'https://app.test:444',
+    'https://app.test.evil.test',
+    'https://evilapp.test',
+    'null',
+    'https://two.test',
+  ];
+  for (const origin of strange) {
+    const preflighted = await preflight(origin);
+    expect(preflighted.headers.get('access-control-allow-origin')).toBeNull();
+    expect((await target.post('/api/run', {}, 'ann', { origin })).status).toBe(403);
+  }
+  expect([...(await preflight('https://app.test')).headers.keys()]).not.toContain('access-control-allow-credentials');
+});
+
+test.each(places)('%s: streams, errors, and what is not here have the security headers, too', async (place) => {
+  const bound = boundEndpoint(place, ['Hi.'], {}, { cors: ['https://app.test'] });
+  const ui = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] };
+  const answers = [
+    await bound.post('/api/chat', { id: bound.id, messages: [ui] }),
+    await bound.post('/api/chat', { id: bound.id, messages: [] }),
+    await bound.get(`/api/chat/${bound.id}/stream`),
+    await bound.get('/api/chats'),
+    await bound.post(`/api/chat/${bound.id}/interrupt`, {}),
+    await bound.fetch('/api/chat', { method: 'OPTIONS', headers: { origin: 'https://app.test', 'access-control-request-method': 'POST' } }),
+    await bound.fetch('/api/chat', { method: 'PUT' }),
+    await bound.get('/nowhere'),
+    await bound.get('/v1/nowhere'),
+    await bound.post('/llm/v1/chat/completions', {}),
+    await bound.post('/api/chat', {}, ''),
+    await bound.post('/api/chat', {}, 'ann', { origin: 'https://evil.test' }),
+    await bound.fetch(`/api/chat/${bound.id}`, { method: 'DELETE', headers: { authorization: `Bearer ${bound.user}` } }),
+  ];
+  for (const answer of answers) {
+    const { headers } = answer;
+    expect(headers.get('x-content-type-options'), answer.url).toBe('nosniff');
+    expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+    expect(headers.get('referrer-policy')).toBe('no-referrer');
+    expect(headers.get('cache-control')).toMatch(/^no-(store|cache)$/);
+    expect([...headers.keys()]).not.toContain('x-powered-by');
+    await answer.text();
+  }
+});
+
+test.each(['/api/chat', '/api/run', '/v1/chat/completions', '/llm/v1/chat/completions', '/api/chat/a/interrupt'])(
+  '%s: a body that comes in pieces, without a length, is cut off at the limit',
+  async (path) => {
+    const llm = { models: ['small'], upstream: () => ({ fetch: () => Promise.reject(new Error('asked')) }) };
+    const target = testEndpoint([], {}, { limits: { bodyBytes: 1000 }, llm });
+    let pulls = 0;
+    const body = new ReadableStream<Uint8Array>({ pull: (controller) => (pulls++, controller.enqueue(new Uint8Array(300).fill(32))) });
+    const headers = { authorization: 'Bearer ann', 'content-type': 'application/json' };
+    const response = await target.fetch(path, { method: 'POST', headers, body });
+    expect([response.status, await response.json()]).toMatchObject([413, { error: { code: 'PAYLOAD_TOO_LARGE' } }]);
+    expect(pulls).toBeLessThan(12);
+  },
+);
+
+test("a JSON Web Token by a key that is not published is nobody's, and keys are fetched by https only", async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
+  const jwk = { ...(await exportJWK(publicKey)), kid: 'other', alg: 'ES256' };
+  const send = (async () => Response.json({ keys: [jwk] })) as never;
+  const token = await signed(privateKey, { alg: 'ES256' });
+  const authorize = jwt({ jwksUrl: 'https://login.test/keys', issuer, audience, fetch: send });
+  expect(await authorize(asks(`Bearer ${token}`), {})).toBeNull();
+  expect(log).not.toHaveBeenCalled();
+  const target = testEndpoint([], {}, { authorize: jwt({ jwksUrl: 'http://login.test/keys', issuer, audience, fetch: send }) });
+  expect((await target.get('/v1/models', token)).status).toBe(401);
+  expect(String(log.mock.calls[0])).toContain('https');
   log.mockRestore();
 });
