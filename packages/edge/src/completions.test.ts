@@ -354,3 +354,134 @@ test('a client that aborts ends the run, also one that waits for a whole answer'
   await answer;
   expect(seen?.aborted).toBe(true);
 });
+
+const toolInput = (delta: string, first = false) =>
+  ({ type: 'tool-input', index: 0, delta, ...(first && { id: 'call_1', name: 'weather' }) }) as const;
+const toolCalls = { type: 'finish', reason: 'tool_calls' } as const;
+
+test("the arguments of a client's tool are read while the model still writes them", async () => {
+  let write!: () => void;
+  const rest = new Promise<void>((resolve) => (write = resolve));
+  const target = testEndpoint([
+    [
+      { deltas: [[toolInput('', true)], [toolInput('{"city":')], [toolInput('"서')]] },
+      { wait: rest, deltas: [[toolInput('울"}')], [toolCalls]] },
+    ],
+    'It rains.',
+  ]);
+  const params = { model: 'offline', messages: [question], tools: [weather] };
+  const runner = target.client().chat.completions.stream(params);
+  const deltas: string[] = [];
+  runner.on('tool_calls.function.arguments.delta', ({ name, arguments_delta: delta }) => {
+    expect(name).toBe('weather');
+    deltas.push(delta);
+    if (deltas.join('').endsWith('서')) write();
+  });
+  const completion = await runner.finalChatCompletion();
+  expect(deltas.filter(Boolean)).toEqual(['{"city":', '"서', '울"}']);
+  expect(completion.choices[0]).toMatchObject({
+    finish_reason: 'tool_calls',
+    message: { tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{"city":"서울"}' } }] },
+  });
+});
+
+test('a tool that takes no arguments, and of which the model writes none, is called with an object', async () => {
+  const target = testEndpoint([{ deltas: [[toolInput('', true)], [toolCalls]] }, 'Sunny.']);
+  const asked: string[] = [];
+  const runner = target.client().chat.completions.runTools({
+    model: 'offline',
+    messages: [question],
+    stream: true,
+    tools: [
+      {
+        type: 'function',
+        function: {
+          name: 'weather',
+          description: 'Here',
+          parameters: { type: 'object', properties: {} },
+          function: (text: string) => (asked.push(text), 'Sun'),
+        },
+      },
+    ],
+  });
+  expect(await runner.finalContent()).toBe('Sunny.');
+  expect(asked).toEqual(['{}']);
+});
+
+test('a call that was sent and does not hold is run by no client', async () => {
+  const refuses = {
+    name: 'h',
+    on: { 'pre-acting': (_event: unknown, control: { reject(reason: string): void }) => control.reject('No.') },
+  };
+  const target = testEndpoint([asksWeather, 'Then not.'], { hooks: [refuses] });
+  const asked: unknown[] = [];
+  const runner = target.client().chat.completions.runTools({
+    model: 'offline',
+    messages: [question],
+    stream: true,
+    tools: [
+      {
+        type: 'function',
+        function: {
+          name: 'weather',
+          description: 'Of a city',
+          parameters: { type: 'object' },
+          function: (text: string) => (asked.push(text), 'Rain'),
+        },
+      },
+    ],
+  });
+  await expect(runner.finalContent()).rejects.toMatchObject({ code: 'MODEL_BAD_RESPONSE', type: 'api_error' });
+  expect(asked).toEqual([]);
+});
+
+test.each([
+  [{ max_tokens: 99 }, 50],
+  [{ max_completion_tokens: 99 }, 50],
+  [{ max_completion_tokens: 9, max_tokens: 99 }, 9],
+  [{ max_tokens: 7 }, 7],
+  [{}, undefined],
+])("a client's wish for tokens is granted up to the limit: %j", async (asked, expected) => {
+  const target = testEndpoint(['ok'], {}, { limits: { outputTokens: 50 } });
+  await target.client().chat.completions.create({ model: 'offline', messages: [question], ...asked });
+  expect(target.model.requests[0]!.maxTokens).toBe(expected);
+});
+
+test('what has no effect here is taken, of any kind, and reaches no model', async () => {
+  const target = testEndpoint(['ok']);
+  const more = {
+    seed: 1,
+    top_p: 0.5,
+    frequency_penalty: 1,
+    presence_penalty: -1,
+    logit_bias: { 50256: -100 },
+    logprobs: false,
+    n: 1,
+    stop: null,
+    user: 'bob',
+    store: true,
+    metadata: { a: 'b' },
+    reasoning_effort: 'high',
+    service_tier: 'flex',
+    parallel_tool_calls: true,
+    functions: [],
+    modalities: ['text'],
+    tool_choice: 'auto',
+    response_format: { type: 'text' },
+  } as Partial<Params>;
+  const { choices } = await target.client().chat.completions.create({ model: 'offline', messages: [question], ...more });
+  expect(choices[0]!.message.content).toBe('ok');
+  const { messages, tools, ...options } = target.model.requests[0]!;
+  expect([messages.length, tools, options]).toEqual([1, [], {}]);
+});
+
+test('a tool may have the name of what every object has', async () => {
+  for (const name of ['constructor', '__proto__', 'toString']) {
+    const target = testEndpoint([{ toolCalls: [{ id: 'call_1', name, input: {} }] }]);
+    const tools = [
+      { type: 'function', function: { name, parameters: JSON.parse('{"type":"object","properties":{"__proto__":{"type":"string"}}}') } },
+    ];
+    const { choices } = await target.client().chat.completions.create({ model: 'offline', messages: [question], tools } as Params);
+    expect(choices[0]!.message.tool_calls).toMatchObject([{ function: { name } }]);
+  }
+});

@@ -211,3 +211,66 @@ test("a page's agent and OpenAI's client work through it, over HTTP", async () =
   expect(echoed).toContain('***');
   expect(echoed).not.toContain(key);
 });
+
+test("of the server's headers none comes through but the kind of the answer, and of the client's none goes there", async () => {
+  const hidden = {
+    'set-cookie': 'session=1',
+    'transfer-encoding': 'chunked',
+    'keep-alive': 'timeout=5',
+    'proxy-authenticate': 'Basic',
+    server: 'models/1',
+    'openai-organization': 'acme-inc',
+    'access-control-allow-origin': '*',
+    'x-request-id': 'theirs',
+    'x-key': key,
+  };
+  const upstream = server(() => new Response('data: [DONE]\n\n', { headers: { 'content-type': 'text/event-stream', ...hidden } }));
+  const response = await proxy({ fetch: upstream.fetch, baseURL: 'https://models.test/v1' }).post(path, { ...body, stream: true }, 'ann', {
+    cookie: 'theirs=1',
+    'x-forwarded-for': '203.0.113.7',
+    'proxy-authorization': 'Basic x',
+    'openai-organization': 'another',
+    te: 'trailers',
+  });
+  const passed = Object.fromEntries(response.headers);
+  for (const [name, value] of Object.entries(hidden)) expect(passed[name], name).not.toBe(value);
+  expect(passed['content-type']).toBe('text/event-stream');
+  expect(JSON.stringify(passed)).not.toMatch(/acme|session=1|sk-very/);
+  expect(upstream.seen[0]!.init.headers).toEqual({ 'content-type': 'application/json', authorization: `Bearer ${key}` });
+});
+
+test("a client that goes away before the answer begins ends the server's work, too", async () => {
+  let asked!: (signal: AbortSignal) => void;
+  const begun = new Promise<AbortSignal>((resolve) => (asked = resolve));
+  const hangs = server(
+    ({ signal }) =>
+      new Promise((_resolve, reject) => {
+        asked(signal!);
+        signal!.addEventListener('abort', () => reject(signal!.reason));
+      }),
+  );
+  const controller = new AbortController();
+  const headers = { authorization: 'Bearer ann', 'content-type': 'application/json' };
+  const request = new Request(`https://edge.test${path}`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+    signal: controller.signal,
+  });
+  const answer = proxy({ fetch: hangs.fetch }).fetch(request);
+  const signal = await begun;
+  controller.abort();
+  expect((await answer).status).toBe(499);
+  expect(signal.aborted).toBe(true);
+});
+
+test("a client's functions are handed on, and no tool that the server would run", async () => {
+  const upstream = server(ok);
+  const tools = [{ type: 'function', function: { name: 'f' } }];
+  await proxy({ fetch: upstream.fetch, baseURL: 'https://models.test/v1' }).post(path, { ...body, tools });
+  expect(upstream.sent()['tools']).toEqual(tools);
+  for (const type of ['web_search', 'code_interpreter', 'mcp', undefined]) {
+    expect((await proxy({ fetch: upstream.fetch }).post(path, { ...body, tools: [...tools, { type }] })).status).toBe(400);
+  }
+  expect(upstream.seen.length).toBe(1);
+});
