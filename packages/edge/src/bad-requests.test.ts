@@ -319,6 +319,7 @@ test.each([
   ['GET', '/api/chats?before=now'],
   ['GET', `/api/chats?before=${'9'.repeat(400)}`],
 ])('what is asked for in an address is checked: %s %s', async (method, path) => {
+  expect.hasAssertions();
   for (const place of ['KV', 'Durable Object'] as const) {
     const response = await target(place).fetch(path, { method, headers: { authorization: 'Bearer ann' } });
     await checkRefusal(response, path, 400, 'INVALID_INPUT');

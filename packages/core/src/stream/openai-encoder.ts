@@ -109,11 +109,11 @@ export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncode
   /** The calls that are going out, by their ids: the arguments so far. */
   const told = new Map<string, string>();
 
-  const toolInput = (id: string, name: string, delta: string): ChatCompletionChunk => {
-    const before = told.get(id);
-    told.set(id, (before ?? '') + delta);
-    const index = [...told.keys()].indexOf(id);
-    const first = { index, id, type: 'function', function: { name, arguments: delta } } as const;
+  const toolInput = (toolUseId: string, name: string, delta: string): ChatCompletionChunk => {
+    const before = told.get(toolUseId);
+    told.set(toolUseId, (before ?? '') + delta);
+    const index = [...told.keys()].indexOf(toolUseId);
+    const first = { index, id: toolUseId, type: 'function', function: { name, arguments: delta } } as const;
     return chunk({ tool_calls: [before === undefined ? first : { index, function: { arguments: delta } }] });
   };
 
@@ -134,13 +134,13 @@ export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncode
         if (event.result.reason === 'error') return [];
         const { result } = event;
         const calls = externalCalls(result);
-        if (![...told].every(([id, text]) => calls.some((call) => call.id === id && isSame(call, text)))) {
+        if (![...told].every(([toolUseId, text]) => calls.some((call) => call.id === toolUseId && isSame(call, text)))) {
           return [toOpenAiError({ code: 'MODEL_BAD_RESPONSE', message: 'A tool call was taken back after it had been sent.' })];
         }
         const chunks = options.wholeText && result.text ? [chunk({ content: result.text })] : [];
         // A model may write none for a call without arguments.
-        for (const [id, text] of told) if (!text.trim()) chunks.push(toolInput(id, '', '{}'));
-        const rest = calls.filter(({ id }) => !told.has(id));
+        for (const [toolUseId, text] of told) if (!text.trim()) chunks.push(toolInput(toolUseId, '', '{}'));
+        const rest = calls.filter((call) => !told.has(call.id));
         if (rest.length) chunks.push(chunk({ tool_calls: rest.map((call, index) => ({ index: told.size + index, ...call })) }));
         chunks.push(chunk({}, finishReason(result)));
         return options.includeUsage ? [...chunks, { ...chunk({}), choices: [], usage: toWireUsage(result.usage) }] : chunks;
