@@ -61,7 +61,7 @@ function readEcho(c: Context<EdgeEnv>, body: RequestBody, turn: Turn): Pick<Memo
   const told = (messages as readonly unknown[]).map((message): unknown => Object(Object(message).metadata).echo);
   const echo = c.req.header(echoHeader) ?? told.findLast((each) => each !== undefined);
   if (echo !== undefined && typeof echo !== 'string') throw invalidField('echo', 'must be a text');
-  const isFirst = told.length === 1 && messageId === undefined && turn.kind === 'message';
+  const isFirst = told.length === 1 && messageId == null && turn.kind === 'message';
   return { ...(echo !== undefined && { echo }), withoutEcho: isFirst ? 'start' : 'latest' };
 }
 

@@ -18,10 +18,11 @@ export type Turn =
 
 /** What `useChat` posted: only its last message counts, or the one of the assistant's that `messageId` names for its decisions. */
 export function readTurn(body: RequestBody, limits: EdgeLimits): Turn {
-  const { trigger, messageId } = body;
+  const { trigger } = body;
   if (trigger !== undefined && trigger !== 'submit-message' && trigger !== 'regenerate-message') {
     throw invalidField('trigger', 'must be "submit-message" or "regenerate-message"');
   }
+  const messageId = body['messageId'] ?? undefined;
   if (messageId !== undefined && !isMessageId(messageId)) throw invalidField('messageId', 'must be 1 to 128 visible characters');
   const messages = readMessages(body, limits.messages);
   if (trigger === 'regenerate-message') {
