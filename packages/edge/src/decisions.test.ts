@@ -9,12 +9,12 @@ const tools = [
   tool({ name: 'pay', description: 'Pays', input: { type: 'object' }, needsApproval: true, execute: () => 'paid' }),
   tool({ name: 'color', description: 'Asks for one', input: { type: 'object' } }),
 ];
-const use = (id: string, name: string) => ({ type: 'tool_use', id, name, input: {} }) as const;
+const called = (id: string, name: string) => ({ type: 'tool_use', id, name, input: {} }) as const;
 const log = [
   userMessage('Pay'),
-  assistantMessage([use('c0', 'pay')]),
+  assistantMessage([called('c0', 'pay')]),
   toolMessage({ type: 'tool_result', toolUseId: 'c0', name: 'pay', output: 'paid', state: 'success' }),
-  assistantMessage([use('c1', 'pay'), use('c2', 'color')]),
+  assistantMessage([called('c1', 'pay'), called('c2', 'color')]),
 ];
 const approve = (toolUseId: string): Decision => ({ type: 'approve', toolUseId });
 const result = (toolUseId: string, output = 'x'): Decision => ({ type: 'result', toolUseId, output });
