@@ -1,6 +1,7 @@
 // npm run bench -- tokens: the token estimators (tokens.mjs).
 // npm run bench -- context: what fitting a request costs (context.mjs).
 // npm run bench -- log: what appending to a session's log asks of a store (log.mjs).
+// npm run bench -- worker: what it costs to bring an agent's events from a worker to the page (worker.mjs).
 // npm run bench -- guards: what the guards take for 1 MB and for 10 MB (guards.mjs).
 // npm run bench [-- --runtimes node,workerd,chromium] [--scenarios s1,s2] [--contenders floor,isoloop] [--reps N] [--write]
 // The same work by every contender in one run, repetitions interleaved; prints CPU and its ratio to the floor.
@@ -11,29 +12,34 @@ import { benchContext } from './context.mjs';
 import { benchGuards } from './guards.mjs';
 import { benchLog } from './log.mjs';
 import { measure } from './lib/measure.mjs';
-import { resultsMarkdown, scenarioTable } from './lib/report.mjs';
+import { resultSections, scenarioTable } from './lib/report.mjs';
+import { writeSections } from './lib/results-file.mjs';
 import { startServer } from './lib/start-server.mjs';
 import { benchTokens } from './tokens.mjs';
+import { benchWorker } from './worker.mjs';
 
-const others = { context: benchContext, guards: benchGuards, log: benchLog, tokens: benchTokens };
+const others = { context: benchContext, guards: benchGuards, log: benchLog, tokens: benchTokens, worker: benchWorker };
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     runtimes: { type: 'string', default: 'node' },
-    scenarios: { type: 'string', default: 's1,s2,s3,s4-100' },
-    contenders: { type: 'string', default: 'floor,floor-gen,isoloop,isoloop-batches,openai-raw,ai-sdk' },
+    scenarios: { type: 'string' },
+    contenders: { type: 'string' },
     reps: { type: 'string' },
     write: { type: 'boolean', default: false },
   },
 });
 const [other] = positionals;
+const reps = options.reps && Number(options.reps);
 if (other !== undefined) {
   if (!(other in others)) throw new Error(`There is no benchmark "${other}"; there is ${Object.keys(others).join(', ')}.`);
-  await others[other]();
+  const { scenarios, contenders, write } = options;
+  await others[other]({ reps, scenarios: scenarios?.split(','), contenders: contenders?.split(','), write });
   process.exit();
 }
 const folder = import.meta.dirname;
-const names = options.contenders.split(',');
+const { scenarios = 's1,s2,s3,s4-100', contenders = 'floor,floor-gen,isoloop,isoloop-batches,openai-raw,ai-sdk' } = options;
+const names = contenders.split(',');
 if (!names.includes('floor')) throw new Error('Without the contender "floor" there is nothing to compare with.');
 
 const results = {
@@ -52,8 +58,8 @@ try {
     const runtime = await openRuntime({ names, origin: server.origin, bundles });
     results.runtimes[name] = { version: runtime.version, scenarios: {} };
     try {
-      for (const scenario of options.scenarios.split(',')) {
-        const measured = await measure({ runtime, names, scenario, reps: options.reps && Number(options.reps) });
+      for (const scenario of scenarios.split(',')) {
+        const measured = await measure({ runtime, names, scenario, reps });
         results.runtimes[name].scenarios[scenario] = measured;
         console.log(`\n${name}  ${scenario}\n${scenarioTable(scenario, measured, name)}`);
       }
@@ -65,4 +71,4 @@ try {
   server.close();
 }
 writeFileSync(`${folder}/results/last.json`, JSON.stringify(results, null, 1));
-if (options.write) writeFileSync(`${folder}/RESULTS.md`, resultsMarkdown(results));
+if (options.write) writeSections(resultSections(results.runtimes));

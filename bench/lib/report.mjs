@@ -33,23 +33,16 @@ export function scenarioTable(scenario, measured, runtime) {
   return [...lines, ...(budget ? [`budget of isoloop: ${budget} x floor`] : [])].join('\n');
 }
 
-export function resultsMarkdown({ node, cpu, cpus, date, runtimes }) {
-  const sections = Object.entries(runtimes).flatMap(([runtime, { version, scenarios }]) =>
+export function resultSections(runtimes) {
+  return Object.entries(runtimes).flatMap(([runtime, { version, scenarios }]) =>
     Object.entries(scenarios).map(([scenario, measured]) => {
       const budget = budgets[runtime]?.[scenario];
       const rows = rowsOf(measured).map((row) => `| \`${row.name}\` | ${row.cpu} | ${row.range} | ${row.wall} | ${row.ratio.toFixed(2)} |`);
-      return `## ${runtime} ${version}: ${scenario}, ${titleOf(scenario)}
-
-| contender | CPU ms a run, median | range | wall ms, median | CPU over the floor |
+      const body = `| contender | CPU ms a run, median | range | wall ms, median | CPU over the floor |
 | :-- | --: | --: | --: | --: |
 ${rows.join('\n')}
 ${budget ? `\nBudget of \`isoloop\`: ${budget} × the floor.\n` : ''}`;
+      return { heading: `${runtime} ${version}: ${scenario}, ${titleOf(scenario)}`, body };
     }),
   );
-  return `# Results of ${date}
-
-Written by \`npm run bench -- --write\`; method in [README.md](README.md). ${cpus} × ${cpu}, Node ${node.slice(1)}. One interleaved run a runtime; compare within a
-table, and read ratios rather than milliseconds.
-
-${sections.join('\n')}`;
 }

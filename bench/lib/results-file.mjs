@@ -1,0 +1,17 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+
+const file = `${import.meta.dirname}/../RESULTS.md`;
+
+/** Puts sections into RESULTS.md in the place of those with the same heading but for versions; the others stay as they were. */
+export function writeSections(sections) {
+  const [preamble, ...old] = readFileSync(file, 'utf8')
+    .trimEnd()
+    .split(/\n+(?=## )/);
+  const all = new Map(old.map((section) => [keyOf(section.slice(3, section.indexOf('\n'))), section]));
+  const run = `${new Date().toISOString().slice(0, 10)}, ${os.cpus().length} × ${os.cpus()[0].model}, Node ${process.versions.node}.`;
+  for (const { heading, body } of sections) all.set(keyOf(heading), `## ${heading}\n\n${run}\n\n${body.trim()}`);
+  writeFileSync(file, `${[preamble, ...all.values()].join('\n\n')}\n`);
+}
+
+const keyOf = (heading) => heading.replace(/ [\d.]+:/, ':');

@@ -1,0 +1,62 @@
+// What a run brings across: 2,000 deltas, as the events of an agent whose model is a local one, or as they are.
+import { ReActAgent } from '@isoloop/core';
+import { words } from '../lib/scenarios.mjs';
+
+const texts = words(2000);
+export const chars = texts.join('').length;
+
+/** How many deltas are in one read of the model, and whether the reads come a macrotask apart, as from a network. */
+const reads = {
+  reads: { size: 80, apart: true },
+  'at once': { size: texts.length, apart: false },
+  single: { size: 1, apart: false },
+};
+
+const hop = macrotasks();
+
+async function* readsOf(kind, toDelta) {
+  const { size, apart } = reads[kind];
+  for (let at = 0; at < texts.length; at += size) {
+    if (apart) await hop();
+    yield texts.slice(at, at + size).map(toDelta);
+  }
+}
+
+export function makeAgent(kind) {
+  const model = {
+    provider: 'bench',
+    modelId: 'bench',
+    features: { tools: true, media: [] },
+    async *stream() {
+      yield* readsOf(kind, (delta) => ({ type: 'text', id: 't', delta }));
+      yield [{ type: 'finish', reason: 'stop', usage: { inputTokens: 10, outputTokens: texts.length } }];
+    },
+  };
+  return new ReActAgent({ name: 'bench', model });
+}
+
+const agents = new Map();
+
+/** The batches of one run, to be sent somehow: of an agent in this thread, or bare. */
+export function batchesOf({ source, kind }) {
+  if (source === 'bare') return readsOf(kind, (delta) => ({ type: 'text-delta', id: 'msg_1', delta }));
+  if (!agents.has(kind)) agents.set(kind, makeAgent(kind));
+  return agents.get(kind).stream('go').batches();
+}
+
+/** So that each repetition finds conversations of the same length. */
+export async function forget() {
+  for (const agent of agents.values()) await agent.memory.clear();
+}
+
+function macrotasks() {
+  const { port1, port2 } = new MessageChannel();
+  const waiting = [];
+  port1.addEventListener('message', () => waiting.shift()());
+  port1.start();
+  return () =>
+    new Promise((resolve) => {
+      waiting.push(resolve);
+      port2.postMessage(null);
+    });
+}
