@@ -78,7 +78,10 @@ async function measure({ browser, url, job, ways, reps }) {
     }
   }
   const rows = [];
-  for (const way of ways) rows.push(rowOf(way, samples[way], messages[way], await retained({ page, session, way, job })));
+  for (const way of ways) {
+    const bytes = await retained({ page, session, way, job });
+    rows.push(rowOf({ way, samples: samples[way], messages: messages[way], bytes, none: samples.none }));
+  }
   await page.context().close();
   return rows;
 }
@@ -125,32 +128,29 @@ async function costMeter(browser, session) {
   };
 }
 
-/** Bytes of the page's heap that are still in use after runs, a run; within some hundred it is noise. */
+/** By how many bytes each run makes the page's heap grow: code that is compiled meanwhile makes single passes grow, hence the median. */
 async function retained({ page, session, way, job }) {
-  const times = runsOf(way) * 10;
-  const used = async () => {
-    await session.send('HeapProfiler.collectGarbage');
-    return (await session.send('Runtime.getHeapUsage')).usedSize;
-  };
-  const pass = async () => {
+  const times = runsOf(way) * 4;
+  const sizes = [];
+  for (let pass = 0; pass < 7; pass++) {
     await page.evaluate((args) => bench.run(...args), [way, job, times]);
     await page.evaluate(() => bench.forget());
-  };
-  await pass();
-  const before = await used();
-  await pass();
-  return ((await used()) - before) / times;
+    await session.send('HeapProfiler.collectGarbage');
+    sizes.push((await session.send('Runtime.getHeapUsage')).usedSize);
+  }
+  return median(sizes.slice(1).map((size, index) => size - sizes[index])) / times;
 }
 
-function rowOf(way, samples, { received, sent }, bytes) {
-  const of = (key) => median(samples.map((sample) => sample[key]));
+function rowOf({ way, samples, messages: { received, sent }, bytes, none }) {
+  const of = (key, from = samples) => median(from.map((sample) => sample[key]));
   const walls = samples.map(({ wall }) => wall);
   const isStream = way.startsWith('stream');
   return {
     way,
     'wall ms': of('wall').toFixed(2),
     range: `${Math.min(...walls).toFixed(2)} to ${Math.max(...walls).toFixed(2)}`,
-    'events/s': Math.round((deltas / of('wall')) * 1000).toLocaleString('en'),
+    'over none ms': none ? (of('wall') - of('wall', none)).toFixed(2) : '',
+    'deltas/s': Math.round((deltas / of('wall')) * 1000).toLocaleString('en'),
     'page busy ms': of('busy').toFixed(2),
     'page CPU ms': of('page').toFixed(2),
     'worker CPU ms': of('worker').toFixed(2),
