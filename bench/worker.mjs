@@ -27,6 +27,8 @@ const tables = {
 };
 
 export async function benchWorker({ scenarios = Object.keys(tables), contenders = all, reps = 21, write }) {
+  check('scenario', scenarios, Object.keys(tables));
+  check('contender', contenders, all);
   const folder = `${import.meta.dirname}/results/bundles`;
   mkdirSync(folder, { recursive: true });
   const conditions = ['browser', 'module', 'import'];
@@ -55,6 +57,11 @@ export async function benchWorker({ scenarios = Object.keys(tables), contenders 
     await browser.close();
     server.close();
   }
+}
+
+function check(what, given, known) {
+  const unknown = given.find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new Error(`There is no ${what} "${unknown}"; there is ${known.join(', ')}.`);
 }
 
 /** All ways of a table in one page, and the page's process. */
