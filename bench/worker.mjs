@@ -44,15 +44,14 @@ export async function benchWorker({ scenarios = Object.keys(tables), contenders 
   });
   try {
     const url = `${server.origin}/static/worker.html`;
-    const sections = [];
     for (const scenario of scenarios) {
       const { title, job, ways } = tables[scenario];
       const rows = await measure({ browser, url, job, ways: ways.filter((way) => contenders.includes(way)), reps });
       console.log(`\nchromium ${browser.version()}  worker to page, ${title}`);
       console.table(Object.fromEntries(rows.map(({ way, ...cells }) => [way, cells])));
-      sections.push({ heading: `worker to page, chromium ${browser.version()}: ${title}`, body: markdown(rows) });
+      // At once, so that a run which is cut short leaves what it has.
+      if (write) writeSections([{ heading: `worker to page, chromium ${browser.version()}: ${title}`, body: markdown(rows) }]);
     }
-    if (write) writeSections(sections);
   } finally {
     await browser.close();
     server.close();
@@ -139,7 +138,7 @@ async function costMeter(browser, session) {
 async function retained({ page, session, way, job }) {
   const times = runsOf(way) * 4;
   const sizes = [];
-  for (let pass = 0; pass < 7; pass++) {
+  for (let pass = 0; pass < 5; pass++) {
     await page.evaluate((args) => bench.run(...args), [way, job, times]);
     await page.evaluate(() => bench.forget());
     await session.send('HeapProfiler.collectGarbage');
@@ -149,18 +148,20 @@ async function retained({ page, session, way, job }) {
 }
 
 function rowOf({ way, samples, messages: { received, sent }, bytes, none }) {
-  const of = (key, from = samples) => median(from.map((sample) => sample[key]));
+  const of = (key) => median(samples.map((sample) => sample[key]));
+  const overNone = (cost) => (none ? (median(samples.map(cost)) - median(none.map(cost))).toFixed(2) : '');
   const walls = samples.map(({ wall }) => wall);
   const isStream = way.startsWith('stream');
   return {
     way,
     'wall ms': of('wall').toFixed(2),
     range: `${Math.min(...walls).toFixed(2)} to ${Math.max(...walls).toFixed(2)}`,
-    'over none ms': none ? (of('wall') - of('wall', none)).toFixed(2) : '',
+    'over none': overNone((sample) => sample.wall),
     'deltas/s': Math.round((deltas / of('wall')) * 1000).toLocaleString('en'),
     'page busy ms': of('busy').toFixed(2),
     'page CPU ms': of('page').toFixed(2),
     'worker CPU ms': of('worker').toFixed(2),
+    'CPU over none': overNone(({ page, worker }) => page + worker),
     messages: isStream ? '' : `${received} / ${sent}`,
     'kept bytes': bytes.toFixed(0),
   };

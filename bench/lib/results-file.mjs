@@ -9,7 +9,9 @@ export function writeSections(sections) {
     .trimEnd()
     .split(/\n+(?=## )/);
   const all = new Map(old.map((section) => [keyOf(section.slice(3, section.indexOf('\n'))), section]));
-  const run = `${new Date().toISOString().slice(0, 10)}, ${os.cpus().length} × ${os.cpus()[0].model}, Node ${process.versions.node}.`;
+  const load = os.loadavg().map((value) => value.toFixed(1));
+  const machine = `${os.cpus().length} × ${os.cpus()[0].model}, load averages at the end ${load.join(', ')}`;
+  const run = `${new Date().toISOString().slice(0, 10)}, Node ${process.versions.node}, ${machine}.`;
   for (const { heading, body } of sections) all.set(keyOf(heading), `## ${heading}\n\n${run}\n\n${body.trim()}`);
   writeFileSync(file, `${[preamble, ...all.values()].join('\n\n')}\n`);
 }
