@@ -2,6 +2,7 @@
 // npm run bench -- context: what fitting a request costs (context.mjs).
 // npm run bench -- log: what appending to a session's log asks of a store (log.mjs).
 // npm run bench -- worker: what it costs to bring an agent's events from a worker to the page (worker.mjs).
+// npm run bench -- edge [--parts load,answer,memory,cold] [--reps N] [--write]: the chat endpoint in workerd (edge.mjs).
 // npm run bench -- guards: what the guards take for 1 MB and for 10 MB (guards.mjs).
 // npm run bench [-- --runtimes node,workerd,chromium] [--scenarios s1,s2] [--contenders floor,isoloop] [--reps N] [--write]
 // The same work by every contender in one run, repetitions interleaved; prints CPU and its ratio to the floor.
@@ -9,6 +10,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import { parseArgs } from 'node:util';
 import { benchContext } from './context.mjs';
+import { benchEdge } from './edge.mjs';
 import { benchGuards } from './guards.mjs';
 import { benchLog } from './log.mjs';
 import { measure } from './lib/measure.mjs';
@@ -18,7 +20,7 @@ import { startServer } from './lib/start-server.mjs';
 import { benchTokens } from './tokens.mjs';
 import { benchWorker } from './worker.mjs';
 
-const others = { context: benchContext, guards: benchGuards, log: benchLog, tokens: benchTokens, worker: benchWorker };
+const others = { context: benchContext, edge: benchEdge, guards: benchGuards, log: benchLog, tokens: benchTokens, worker: benchWorker };
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -26,6 +28,7 @@ const { values: options, positionals } = parseArgs({
     scenarios: { type: 'string' },
     contenders: { type: 'string' },
     reps: { type: 'string' },
+    parts: { type: 'string' },
     write: { type: 'boolean', default: false },
   },
 });
@@ -33,8 +36,8 @@ const [other] = positionals;
 const reps = options.reps && Number(options.reps);
 if (other !== undefined) {
   if (!(other in others)) throw new Error(`There is no benchmark "${other}"; there is ${Object.keys(others).join(', ')}.`);
-  const { scenarios, contenders, write } = options;
-  await others[other]({ reps, scenarios: scenarios?.split(','), contenders: contenders?.split(','), write });
+  const { scenarios, contenders, parts, write } = options;
+  await others[other]({ reps, scenarios: scenarios?.split(','), contenders: contenders?.split(','), parts, write });
   process.exit();
 }
 const folder = import.meta.dirname;

@@ -11,6 +11,13 @@ const titles = {
 const titleOf = (scenario) => titles[scenario] ?? `${scenario.slice(3)} model turns with tool results of 4 KB`;
 
 export const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
+export const quantile = (values, share) => values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))];
+
+/** A Markdown table: the first column names, the others are numbers. */
+export function table(head, rows) {
+  const marks = head.map((_, column) => (column ? '--:' : ':--'));
+  return [head, marks, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
 
 /** One row a contender: median CPU, its range, median wall time, and CPU over the floor's. */
 function rowsOf(measured) {

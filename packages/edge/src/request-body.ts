@@ -46,20 +46,21 @@ export function checkModel(model: unknown, models: readonly string[]): string {
 }
 
 async function readText(request: Request, maxBytes: number): Promise<string> {
-  const tooLarge = new AgentError('PAYLOAD_TOO_LARGE', `The body is larger than ${maxBytes} bytes.`);
-  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge;
+  // Not made ahead: an error costs its stack, for each request that needs none.
+  const tooLarge = (): AgentError => new AgentError('PAYLOAD_TOO_LARGE', `The body is larger than ${maxBytes} bytes.`);
+  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge();
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
   let text = '';
   let bytes = 0;
   try {
     for await (const chunk of request.body ?? []) {
       bytes += chunk.byteLength;
-      if (bytes > maxBytes) throw tooLarge;
+      if (bytes > maxBytes) throw tooLarge();
       text += decoder.decode(chunk, { stream: true });
     }
     return text + decoder.decode();
   } catch (cause) {
-    if (cause === tooLarge) throw cause;
+    if (AgentError.is(cause)) throw cause;
     throw new AgentError('INVALID_INPUT', 'The body could not be read as UTF-8.', { cause });
   }
 }

@@ -4,6 +4,7 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
     const onAbort = (): void => reject(signal.reason);
     if (signal.aborted) onAbort();
     signal.addEventListener('abort', onAbort);
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+    // It cannot reject, and `finally` would cost two promises more.
+    promise.then(resolve, reject).then(() => signal.removeEventListener('abort', onAbort));
   });
 }

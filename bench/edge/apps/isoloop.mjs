@@ -1,0 +1,22 @@
+// The endpoint as its README has it, with a token and, in KV, with echoes; one token for all users, told apart by a header.
+import { lastTurns, ReActAgent } from '@isoloop/core';
+import { openai } from '@isoloop/core/openai';
+import { bearerToken, createAgentHandler } from '@isoloop/edge';
+import { models, seenTurns, system } from '../plan.mjs';
+
+const knowsToken = bearerToken((env) => env.TOKEN);
+export const app = createAgentHandler({
+  models,
+  agent: ({ env, session, memory, model }) =>
+    new ReActAgent({
+      name: 'assistant',
+      sessionId: session,
+      systemPrompt: system,
+      memory,
+      context: lastTurns(seenTurns),
+      model: openai({ model, baseURL: `${env.WORLD}/${model}/v1`, apiKey: 'x' }),
+    }),
+  authorize: async (request, env) => (await knowsToken(request, env)) && { user: request.headers.get('x-user') },
+});
+
+export const ChatSession = app.Session;

@@ -1,0 +1,32 @@
+import { cpuTimeOf } from '../lib/cpu-time.mjs';
+import { median, table } from '../lib/report.mjs';
+import { startApp } from './contenders.mjs';
+
+const apps = {
+  empty: 'no more than an answer',
+  floor: '',
+  loop: '`ReActAgent`, `openai` and `tool` alone',
+  isoloop: 'the endpoint',
+  'ai-sdk': '',
+};
+
+/** A workerd from its start to its first answer, which is read; fresh processes, in turns. */
+export async function measureCold({ bundles, world, reps = 15 }) {
+  const samples = Object.fromEntries(Object.keys(apps).map((app) => [app, []]));
+  for (let round = -1; round < reps; round++) {
+    for (const app of Object.keys(apps)) {
+      const { pid, stop } = await startApp(bundles, { app, binds: app === 'isoloop' ? ['kv'] : [] }, world);
+      if (round >= 0) samples[app].push(cpuTimeOf(pid));
+      stop();
+    }
+  }
+  const empty = median(samples.empty);
+  const rows = Object.entries(apps).map(([app, what]) => [
+    what ? `${app}: ${what}` : app,
+    median(samples[app]).toFixed(1),
+    `${Math.min(...samples[app]).toFixed(1)} to ${Math.max(...samples[app]).toFixed(1)}`,
+    (median(samples[app]) - empty).toFixed(1),
+  ]);
+  const head = ['', 'CPU ms until the first answer, median', 'range', 'over the empty Worker'];
+  return `${table(head, rows)}\n\nBudget of the loop: 3 ms over the floor.`;
+}

@@ -1,0 +1,85 @@
+import { cpuTimeOf } from '../lib/cpu-time.mjs';
+import { median, quantile, table } from '../lib/report.mjs';
+import { converse } from './client.mjs';
+import { contenders, startApp } from './contenders.mjs';
+
+const load = { concurrency: 50, turns: 10 };
+const requests = 300;
+const titles = {
+  '100-burst': '100 deltas that come at once behind the first: how much one isolate can do',
+  '100-paced': '100 deltas, one each 5 ms: 50 streams open at any time',
+};
+
+/** 50 users at once, each in conversations of 10 turns; rounds of 300 requests, the order of the contenders rotated. */
+export async function measureLoad({ bundles, world, reps = 3 }) {
+  const running = [];
+  for (const [name, contender] of Object.entries(contenders)) {
+    const { port, pid, stop } = contender.app ? await startApp(bundles, contender, world) : { port: world, stop: () => undefined };
+    running.push({ name, face: contender.face, share: contender.share ?? 1, port, pid, stop });
+  }
+  const sections = [];
+  try {
+    for (const [model, title] of Object.entries(titles)) {
+      for (const each of running) each.samples = [];
+      for (let round = -1; round < reps; round++) {
+        for (let i = 0; i < running.length; i++) {
+          const each = running[(i + round + 1) % running.length];
+          const sample = await drive(each, { ...load, model, count: requests * each.share });
+          if (round >= 0) each.samples.push(sample);
+        }
+      }
+      sections.push(`### ${title}\n\n${loadTable(running)}`);
+    }
+  } finally {
+    for (const { stop } of running) stop();
+  }
+  return sections.join('\n\n');
+}
+
+/** `count` requests by `concurrency` users, a new conversation each `turns`, or going on with the one given; gives what one request took. */
+export async function drive({ port, pid, face }, { model, count, concurrency, turns, conversation }) {
+  const times = [];
+  let left = count;
+  const [cpu, begin] = [pid && cpuTimeOf(pid), performance.now()];
+  const user = async (_, number) => {
+    while (left > 0) {
+      const ask = conversation ?? converse({ port, face, user: `user-${number}` });
+      for (let turn = 0; turn < turns && left > 0; turn++) {
+        left -= 1;
+        times.push(await ask(model));
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, user));
+  const seconds = (performance.now() - begin) / 1000;
+  return { times, perSecond: count / seconds, cpu: pid && (cpuTimeOf(pid) - cpu) / count };
+}
+
+function loadTable(running) {
+  const cpuOf = ({ samples }) => median(samples.map(({ cpu }) => cpu));
+  const floor = cpuOf(running.find(({ name }) => name === 'floor'));
+  const rows = running.map((each) => {
+    const added = each.samples.flatMap(({ times }) => times.map((time) => time.added));
+    const first = each.samples.flatMap(({ times }) => times.map((time) => time.firstByte));
+    const cpu = each.pid && cpuOf(each);
+    return [
+      each.name,
+      median(each.samples.map(({ perSecond }) => perSecond)).toFixed(0),
+      quantile(first, 0.5).toFixed(1),
+      quantile(added, 0.5).toFixed(1),
+      quantile(added, 0.95).toFixed(1),
+      cpu ? cpu.toFixed(2) : '',
+      cpu ? (cpu / floor).toFixed(2) : '',
+    ];
+  });
+  const head = [
+    '',
+    'requests a second',
+    'first byte ms, p50',
+    'first text ms over the model’s, p50',
+    'p95',
+    'CPU ms a request',
+    'CPU over the floor',
+  ];
+  return table(head, rows);
+}

@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs';
+import { table } from '../lib/report.mjs';
+import { converse } from './client.mjs';
+import { contenders, startApp } from './contenders.mjs';
+import { drive } from './load.mjs';
+
+const steps = 4;
+const stepTurns = 500;
+const plans = {
+  '200 sessions, 50 at once, of 10 turns each': {
+    names: ['floor', 'isoloop, KV', 'isoloop, Durable Object', 'isoloop, /v1'],
+    concurrency: 50,
+    turns: 10,
+  },
+  'One session': { names: ['isoloop, KV', 'isoloop, Durable Object'], concurrency: 1, turns: Infinity, posts: 2 },
+};
+
+/** 2,000 turns in a fresh workerd: what it has in memory before and after each 500, and what a turn of them took. */
+export async function measureMemory({ bundles, world }) {
+  const sections = [];
+  for (const [title, { names, ...plan }] of Object.entries(plans)) {
+    const rows = [];
+    for (const name of names) {
+      rows.push([name, ...(await grow(contenders[name], plan, { bundles, world }))]);
+    }
+    const head = ['', '0', ...Array.from({ length: steps }, (_, step) => `${(step + 1) * stepTurns}`)];
+    sections.push(`### ${title}: MB in memory · CPU ms a turn of the last 500\n\n${table(head, rows)}`);
+  }
+  return sections.join('\n\n');
+}
+
+async function grow(contender, { concurrency, turns, posts }, { bundles, world }) {
+  const { port, pid, stop } = await startApp(bundles, contender, world);
+  try {
+    const cells = [`${residentMb(pid)}`];
+    const target = { port, pid, face: contender.face };
+    const plan = { model: '20-burst', count: stepTurns, concurrency, turns };
+    const conversation = turns === Infinity ? converse({ ...target, posts }) : undefined;
+    for (let step = 0; step < steps; step++) {
+      const { cpu } = await drive(target, { ...plan, conversation });
+      cells.push(`${residentMb(pid)} · ${cpu.toFixed(2)}`);
+    }
+    return cells;
+  } finally {
+    stop();
+  }
+}
+
+function residentMb(pid) {
+  return Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024);
+}

@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { dirname } from 'node:path';
+
+const packageFolder = dirname(createRequire(import.meta.url).resolve('workerd/package.json'));
+
+/** Of the workerd that wrangler ships. */
+export const workerdVersion = JSON.parse(readFileSync(`${packageFolder}/package.json`, 'utf8')).version;
+
+/** How Workers' code is bundled. */
+export const workerConditions = ['workerd', 'worker', 'browser', 'module', 'import'];
+
+/**
+ * Starts workerd on `folder/worker.js`, without Node's modules and without the platform's limits, and waits until `GET /ready` answers.
+ * `worker` are further lines of its configuration (bindings with them), `services` further services.
+ */
+export async function startWorkerd({ folder, worker, services = '' }) {
+  const port = await freePort();
+  const file = `${folder}/config-${port}.capnp`;
+  writeFileSync(
+    file,
+    `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [(name = "main", worker = .main), (name = "internet", network = (allow = ["private", "local"]))${services}],
+  sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")]);
+const main :Workerd.Worker = (
+  modules = [(name = "worker.js", esModule = embed "worker.js")],
+  compatibilityDate = "2026-06-01",
+  globalOutbound = "internet",
+  ${worker});
+`,
+  );
+  const child = spawn(
+    `${packageFolder}/bin/workerd`,
+    ['serve', '--experimental', ...(process.env.BENCH_INSPECT ? ['--inspector-addr=127.0.0.1:' + process.env.BENCH_INSPECT] : []), file],
+    {
+      stdio: ['ignore', 'inherit', 'inherit'],
+    },
+  );
+  await untilAnswering(port, child);
+  return { port, pid: child.pid, stop: () => child.kill('SIGKILL') };
+}
+
+async function untilAnswering(port, child) {
+  for (let tries = 0; tries < 2000; tries++) {
+    if (child.exitCode !== null) throw new Error(`workerd ended with ${child.exitCode}`);
+    const response = await fetch(`http://127.0.0.1:${port}/ready`).catch(() => undefined);
+    // Whatever it says: it is there.
+    if (response) return response.text();
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error('workerd does not answer');
+}
+
+function freePort() {
+  return new Promise((resolve) => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = probe.address();
+      probe.close(() => resolve(port));
+    });
+  });
+}
