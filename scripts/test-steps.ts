@@ -35,6 +35,7 @@ export const steps: readonly Step[] = [
   { name: 'workerd', run: () => vitest('workerd') },
   { name: 'browser', needs: ['chromium'], run: () => vitest('chromium') },
   { name: 'e2e', needs: ['chromium', 'types', 'build'], run: () => vitest('e2e') },
+  { name: 'deploy', needs: ['types', 'build'], run: () => command('wrangler', 'deploy', '--dry-run') },
   { name: 'size', needs: ['types'], run: () => command('node', 'scripts/size.ts') },
   ...packageFolders.flatMap((folder): Step[] => [
     { name: `publint ${folder}`, needs: ['types'], run: () => command('publint', '--strict', `packages/${folder}`) },
