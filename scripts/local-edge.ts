@@ -7,6 +7,8 @@ export interface LocalEdgeOptions {
   readonly port: number;
   /** Folder of the simulated KV and Durable Objects; default `.wrangler/state`. */
   readonly persistTo?: string;
+  /** Its configuration; default `wrangler.toml`. */
+  readonly config?: string;
   /** Variables of the Worker beside those of its configuration. */
   readonly vars?: Readonly<Record<string, string>>;
 }
@@ -21,8 +23,21 @@ export interface LocalEdge {
 }
 
 /** Starts `wrangler dev` on loopback, with everything simulated on this machine. It answers once `untilHealthy` resolves. */
-export function startLocalEdge({ port, persistTo = '.wrangler/state', vars = {} }: LocalEdgeOptions): LocalEdge {
-  const args = ['dev', '--local', '--ip', '127.0.0.1', '--port', String(port), '--inspector-port', '0', '--persist-to', persistTo];
+export function startLocalEdge({ port, persistTo = '.wrangler/state', config = 'wrangler.toml', vars = {} }: LocalEdgeOptions): LocalEdge {
+  const args = [
+    'dev',
+    '--config',
+    config,
+    '--local',
+    '--ip',
+    '127.0.0.1',
+    '--port',
+    String(port),
+    '--inspector-port',
+    '0',
+    '--persist-to',
+    persistTo,
+  ];
   const given = Object.entries(vars).flatMap(([name, value]) => ['--var', `${name}:${value}`]);
   const child = spawn('wrangler', [...args, ...given, '--show-interactive-dev-session=false', '--log-level', 'warn'], {
     cwd: root,

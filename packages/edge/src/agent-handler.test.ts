@@ -13,7 +13,7 @@ import { expect, inject, test, vi } from 'vitest';
 import * as z from 'zod';
 import { createAgentHandler } from './agent-handler.ts';
 import { bindings, testEndpoint, type TestEndpoint, type TestEnv } from './endpoint.fixture.ts';
-import type { AgentHandlerOptions } from './handler-options.ts';
+import type { AgentHandler, AgentHandlerOptions } from './handler-options.ts';
 import { KvMemory } from './kv-memory.ts';
 
 const clock = tool({
@@ -446,13 +446,32 @@ test('only the listed origins get an answer they can read', async () => {
   );
 });
 
-test('mounted in another app, it leaves the other routes alone', async () => {
-  const { handler } = endpoint([]);
-  const app = new Hono<{ Bindings: TestEnv }>().route('/agent', handler).get('/agent/api/other', (c) => c.text('mine'));
-  expect(await (await app.request('/agent/api/other', {}, bindings)).text()).toBe('mine');
-  expect((await app.request('/agent/healthz', {}, bindings)).status).toBe(200);
-  const refused = await app.request('/agent/v1/models', {}, bindings);
+test.each([
+  ['route', (handler: AgentHandler<TestEnv>) => new Hono<{ Bindings: TestEnv }>().route('/agent', handler)],
+  ['basePath', (handler: AgentHandler<TestEnv>) => new Hono<{ Bindings: TestEnv }>().basePath('/agent').route('/', handler)],
+])('mounted in another app by %s, all its routes are there, and the other routes are left alone', async (_by, mount) => {
+  const { handler } = endpoint(['Hi.']);
+  const app = new Hono<{ Bindings: TestEnv }>().use(async (c, next) => {
+    await next();
+    c.header('x-mine', 'yes');
+  });
+  app.route('/', mount(handler)).get('/agent/api/other', (c) => c.text('mine'));
+  const ask = (path: string, init: RequestInit = {}) =>
+    app.request(path, { headers: { authorization: 'Bearer ann', 'content-type': 'application/json' }, ...init }, bindings);
+  const other = await ask('/agent/api/other');
+  expect([await other.text(), other.headers.has('x-request-id')]).toEqual(['mine', false]);
+  expect((await ask('/agent/healthz')).headers.get('x-mine')).toBe('yes');
+  const id = crypto.randomUUID();
+  const messages = [{ id: 'u', role: 'user', parts: [{ type: 'text', text: 'Hello?' }] }];
+  const turn = await ask('/agent/api/chat', { method: 'POST', body: JSON.stringify({ id, messages }) });
+  expect(await turn.text()).toContain('"delta":"Hi."');
+  expect(JSON.stringify(await (await ask(`/agent/api/chat/${id}/messages`)).json())).toContain('"Hi."');
+  expect(await (await ask('/agent/api/chats')).json()).toMatchObject({
+    chats: expect.arrayContaining([expect.objectContaining({ id, title: 'Hello?' })]),
+  });
+  const refused = await ask('/agent/v1/models', { headers: {} });
   expect([refused.status, await refused.json()]).toMatchObject([401, { error: { type: 'authentication_error', code: 'UNAUTHORIZED' } }]);
+  expect([(await ask('/agent/api/chat')).status, (await ask('/api/chats')).status]).toEqual([405, 404]);
 });
 
 test("OpenAI's client gets a whole answer, and its options reach the model", async () => {

@@ -1,0 +1,69 @@
+import { textOf, toolResultsOf, type ChatModel, type JsonObject, type ModelDelta, type ModelRequest } from '@isoloop/core';
+
+interface Reply {
+  readonly thinking?: string;
+  readonly text?: string;
+  readonly call?: { readonly name: string; readonly input: JsonObject };
+  /** Milliseconds between words. */
+  readonly paceMs?: number;
+  readonly fails?: boolean;
+}
+
+/** A model that knows a few words, and answers the same to the same. */
+export const ruledModel: ChatModel = {
+  provider: 'ruled',
+  modelId: 'ruled',
+  features: { tools: true, media: [] },
+  async *stream(request, { signal }) {
+    const { thinking, text, call, paceMs, fails } = reply(request);
+    for (const [type, said] of [
+      ['thinking', thinking],
+      ['text', text],
+    ] as const) {
+      for (const delta of said?.match(/\S+\s*/g) ?? []) {
+        if (paceMs) await pause(paceMs, signal);
+        yield [{ type, id: type, delta }];
+      }
+    }
+    if (fails) throw new TypeError('sk-secret-0123456789 is what the server would not say');
+    yield [...(call ? callOf(call.name, call.input) : []), { type: 'finish', reason: call ? 'tool_calls' : 'stop' }];
+  },
+};
+
+function callOf(name: string, input: JsonObject): readonly ModelDelta[] {
+  const [first = '', rest = ''] = JSON.stringify(input).match(/^.{3}|.+/g) ?? ['{}'];
+  return [
+    { type: 'tool-input', index: 0, id: `call_${crypto.randomUUID()}`, name, delta: first },
+    { type: 'tool-input', index: 0, delta: rest },
+  ];
+}
+
+function reply({ messages }: ModelRequest): Reply {
+  const users = messages.filter(({ role }) => role === 'user');
+  const question = textOf(users.at(-1)!);
+  const results = messages.slice(messages.findLastIndex(({ role }) => role === 'user')).flatMap(toolResultsOf);
+  const result = results.at(-1);
+  const answers = messages.filter(({ role }) => role === 'assistant').length;
+  if (result) return { text: `It is ${typeof result.output === 'string' ? result.output : ''}.` };
+  if (question.includes('weather'))
+    return { thinking: 'I have to look.', text: 'I look. ', call: { name: 'weather', input: { place: 'Seoul' } } };
+  if (question.includes('remove')) return { call: { name: 'remove', input: { place: 'Seoul' } } };
+  if (question.includes('where')) return { call: { name: 'location', input: {} } };
+  if (question.includes('fail')) return { text: 'Half an ', fails: true };
+  if (question.includes('count')) return { text: Array.from({ length: 40 }, (_, index) => `${index + 1} `).join(''), paceMs: 50 };
+  return { text: `“${question}”, message ${users.length}, after ${answers}.` };
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', onAbort);
+      resolve();
+    }, ms);
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+}

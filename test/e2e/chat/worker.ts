@@ -1,0 +1,46 @@
+import { ReActAgent, tool } from '@isoloop/core';
+import { createAgentHandler, type AgentHandlerOptions } from '@isoloop/edge';
+import { Hono } from 'hono';
+import { ruledModel } from './ruled-model.ts';
+
+export interface Env {
+  readonly CHAT_KV: KVNamespace;
+  readonly CHAT_SESSION?: DurableObjectNamespace;
+  readonly SESSION_SECRET: string;
+}
+
+const place = { type: 'object', properties: { place: { type: 'string' } }, required: ['place'] } as const;
+
+const options: AgentHandlerOptions<Env> = {
+  agent: ({ session, memory }) =>
+    new ReActAgent({
+      name: 'assistant',
+      sessionId: session,
+      memory,
+      model: ruledModel,
+      tools: [
+        tool({ name: 'weather', description: 'The weather', input: place, execute: () => 'rain' }),
+        tool({ name: 'remove', description: 'Removes all', input: place, needsApproval: true, execute: () => 'removed' }),
+        tool({ name: 'location', description: 'Where the user is; told by the page', input: { type: 'object' } }),
+      ],
+    }),
+};
+const handler = createAgentHandler<Env>(options);
+const brief = createAgentHandler<Env>({ ...options, limits: { afterDisconnectMs: 0 } });
+
+export const ChatSession: typeof handler.Session = handler.Session;
+
+const app = new Hono<{ Bindings: Env }>()
+  .get('/healthz', (c) => c.json({ ok: true }))
+  .get('/kv/api/mine', (c) => c.text('mine'))
+  .route('/kv', handler)
+  .route('/kv-brief', brief)
+  .route('/do', handler);
+
+export default {
+  fetch: (request, env, context) => {
+    const { CHAT_SESSION, ...inKv } = env;
+    const inObjects = new URL(request.url).pathname.startsWith('/do/');
+    return app.fetch(request, { ...inKv, ...(inObjects && CHAT_SESSION && { CHAT_SESSION }) }, context);
+  },
+} satisfies ExportedHandler<Env>;
