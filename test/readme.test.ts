@@ -12,8 +12,9 @@ function codeBlocks(path = 'README.md'): readonly { readonly file: string; reado
   return [...readme.matchAll(/^```tsx? (\S+)\n([\s\S]*?)^```$/gm)].map(([, file = '', source = '']) => ({ file, source }));
 }
 
-/** What a block is compiled with besides the page's and the worker's own types. */
+/** What a block is compiled with: the page's and the worker's own types, or Node's, or Workers'. */
 const typesOf: Readonly<Record<string, readonly string[]>> = { 'agent.ts': ['node'], 'edge.ts': ['@cloudflare/workers-types'] };
+const workers = { lib: ['es2023'], types: ['@cloudflare/workers-types'] };
 
 test('the code in README compiles against the built packages', { timeout: 60_000 }, async () => {
   const blocks = codeBlocks();
@@ -38,25 +39,41 @@ test('the code in the worker package’s README compiles against the built packa
   }
 });
 
+test('the code in the edge package’s README compiles against the built packages', { timeout: 60_000 }, async () => {
+  const blocks = codeBlocks('packages/edge/README.md');
+  expect(blocks.map(({ file }) => file)).toEqual([
+    'worker.ts',
+    'page.tsx',
+    'agent-with-facts.ts',
+    'last-messages.ts',
+    'client.ts',
+    'page-model-worker.ts',
+  ]);
+  for (const { file, source } of blocks) {
+    const options = file.endsWith('worker.ts') || file === 'agent-with-facts.ts' ? workers : {};
+    expect(await compile(file, source, options), file).toEqual({ ok: true, output: '' });
+  }
+});
+
 test('a mistake in a block is found', { timeout: 60_000 }, async () => {
   const { ok, output } = await compile('agent.ts', `import { ReActAgent } from '@isoloop/core';\nnew ReActAgent({ name: 7 });`);
   expect(ok).toBe(false);
   expect(output).toContain("Type 'number' is not assignable to type 'string'");
 });
 
-function compile(file: string, source: string): ReturnType<typeof runCommand> {
-  const types = typesOf[file] ?? [];
+function compile(file: string, source: string, options: Partial<typeof workers> = {}): ReturnType<typeof runCommand> {
   const compilerOptions = {
     target: 'es2023',
     module: 'esnext',
     moduleResolution: 'bundler',
-    lib: file === 'edge.ts' ? ['es2023'] : ['es2023', 'dom', 'dom.iterable', 'dom.asynciterable'],
-    types,
+    lib: file === 'edge.ts' ? workers.lib : ['es2023', 'dom', 'dom.iterable', 'dom.asynciterable'],
+    types: typesOf[file] ?? [],
     strict: true,
     jsx: 'react-jsx',
     exactOptionalPropertyTypes: true,
     skipLibCheck: true,
     noEmit: true,
+    ...options,
   };
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });

@@ -456,22 +456,22 @@ test.each([
     c.header('x-mine', 'yes');
   });
   app.route('/', mount(handler)).get('/agent/api/other', (c) => c.text('mine'));
-  const ask = (path: string, init: RequestInit = {}) =>
+  const request = (path: string, init: RequestInit = {}) =>
     app.request(path, { headers: { authorization: 'Bearer ann', 'content-type': 'application/json' }, ...init }, bindings);
-  const other = await ask('/agent/api/other');
+  const other = await request('/agent/api/other');
   expect([await other.text(), other.headers.has('x-request-id')]).toEqual(['mine', false]);
-  expect((await ask('/agent/healthz')).headers.get('x-mine')).toBe('yes');
+  expect((await request('/agent/healthz')).headers.get('x-mine')).toBe('yes');
   const id = crypto.randomUUID();
   const messages = [{ id: 'u', role: 'user', parts: [{ type: 'text', text: 'Hello?' }] }];
-  const turn = await ask('/agent/api/chat', { method: 'POST', body: JSON.stringify({ id, messages }) });
+  const turn = await request('/agent/api/chat', { method: 'POST', body: JSON.stringify({ id, messages }) });
   expect(await turn.text()).toContain('"delta":"Hi."');
-  expect(JSON.stringify(await (await ask(`/agent/api/chat/${id}/messages`)).json())).toContain('"Hi."');
-  expect(await (await ask('/agent/api/chats')).json()).toMatchObject({
+  expect(JSON.stringify(await (await request(`/agent/api/chat/${id}/messages`)).json())).toContain('"Hi."');
+  expect(await (await request('/agent/api/chats')).json()).toMatchObject({
     chats: expect.arrayContaining([expect.objectContaining({ id, title: 'Hello?' })]),
   });
-  const refused = await ask('/agent/v1/models', { headers: {} });
+  const refused = await request('/agent/v1/models', { headers: {} });
   expect([refused.status, await refused.json()]).toMatchObject([401, { error: { type: 'authentication_error', code: 'UNAUTHORIZED' } }]);
-  expect([(await ask('/agent/api/chat')).status, (await ask('/api/chats')).status]).toEqual([405, 404]);
+  expect([(await request('/agent/api/chat')).status, (await request('/api/chats')).status]).toEqual([405, 404]);
 });
 
 test("OpenAI's client gets a whole answer, and its options reach the model", async () => {

@@ -1,0 +1,122 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import type { Browser, Page } from 'playwright';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startLocalEdge, untilHealthy, type LocalEdge } from '../../scripts/local-edge.ts';
+import { root } from '../../scripts/root.ts';
+import { runCommand } from '../../scripts/run-command.ts';
+import { listenOnLoopback, type LoopbackServer } from '../listen-on-loopback.ts';
+import { chunk, done, event } from '../provider-server/event-stream.ts';
+import { freePort, launchBrowser } from './demo-server.ts';
+
+/** README's project, its files as they stand there, on this machine in place of Cloudflare and with a model of rules. */
+const folder = `${root}/node_modules/.cache/edge-readme`;
+const token = 'a-token-of-ann-long-enough';
+
+let edge: LocalEdge;
+let browser: Browser;
+let model: LoopbackServer;
+beforeAll(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const readme = readFileSync(`${root}/packages/edge/README.md`, 'utf8');
+  for (const [, file = '', source = ''] of readme.matchAll(/^```\w+ (\S+)\n([\s\S]*?)^```$/gm)) writeFileSync(`${folder}/${file}`, source);
+  model = await listenOnLoopback(
+    createServer((request, response) => void answer(request, response)),
+    0,
+  );
+  writeFileSync(`${folder}/.dev.vars`, `OPENAI_API_KEY="sk-test"\nANN_TOKEN="${token}"\nOPENAI_BASE_URL="${model.url}/v1"\n`);
+  expect(await runCommand('vite', ['build'], { cwd: folder })).toMatchObject({ ok: true });
+  edge = startLocalEdge({ port: await freePort(), persistTo: `${folder}/state`, config: `${folder}/wrangler.toml` });
+  await Promise.all([untilHealthy(edge), launchBrowser().then((launched) => (browser = launched))]);
+}, 90_000);
+afterAll(async () => {
+  await browser?.close();
+  await edge?.stop();
+  await model?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Asked {
+  readonly model: string;
+  readonly messages: readonly { readonly role: string; readonly content: string }[];
+}
+
+/** Calls a tool where it is asked for what the tool does, and tells a long story slowly, where it waits for the page to go on. */
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { model: name, messages } = JSON.parse(await text(request)) as Asked;
+  const last = messages.at(-1)!;
+  const send = (delta: object, finish?: string): void => void response.write(event(chunk(name, delta, finish)));
+  const call = (tool: string, input: object): void => {
+    const calls = [
+      { index: 0, id: `call_${messages.length}`, type: 'function', function: { name: tool, arguments: JSON.stringify(input) } },
+    ];
+    send({ role: 'assistant', content: null, tool_calls: calls });
+  };
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  const asksFor = (word: string): boolean => last.role === 'user' && last.content.includes(word);
+  if (asksFor('time')) call('now', {});
+  else if (asksFor('mail')) call('send_mail', { to: 'bob@example.com', text: '회의는 내일입니다' });
+  else send({ content: last.role === 'tool' ? `The tool says: ${last.content}` : 'Once upon a time' });
+  if (asksFor('story')) return void stories.push(() => (send({ content: ' there was an end.' }), finish()));
+  finish();
+
+  function finish(): void {
+    send({}, asksFor('time') || asksFor('mail') ? 'tool_calls' : 'stop');
+    response.end(done);
+  }
+}
+
+/** What goes on with each story that was begun. */
+const stories: (() => void)[] = [];
+
+test('README’s page: a tool, an approval, a reload in mid-answer, Stop, and another try', async () => {
+  const page = await (await browser.newContext()).newPage();
+  const problems: string[] = [];
+  page.on('pageerror', (error) => problems.push(error.message));
+  page.on('console', (message) => void (message.type() === 'error' && problems.push(message.text())));
+  page.on('dialog', (dialog) => dialog.accept(token));
+  await page.goto(edge.url);
+  await ask(page, 'What time is it?');
+  await page.getByText(/^The tool says: 20\d\d-/).waitFor();
+  await ask(page, 'Send a mail to Bob');
+  await page.getByText('send_mail {"to":"bob@example.com","text":"회의는 내일입니다"}').waitFor();
+  await page.reload();
+  await page.getByRole('button', { name: 'Allow' }).click();
+  await page.getByText('The tool says: The mail to bob@example.com is sent.').waitFor();
+
+  await ask(page, 'Tell a story');
+  await page.getByText('Once upon a time').waitFor();
+  await page.reload();
+  await page.getByText('Once upon a time').waitFor();
+  stories.shift()!();
+  await page.getByText('Once upon a time there was an end.').waitFor();
+  await page.getByRole('button', { name: 'Again' }).click();
+  await page.getByText('Once upon a time', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await page.getByRole('button', { name: 'Stop', disabled: true }).waitFor();
+  await ask(page, 'Send a mail to Bob');
+  await page.getByRole('button', { name: 'Deny' }).click();
+  await page.getByText('The tool says: ').nth(2).waitFor();
+  expect(await page.locator('section').count()).toBe(8);
+  expect(problems).toEqual([]);
+});
+
+async function ask(page: Page, question: string): Promise<void> {
+  await page.getByLabel('Your message').fill(question);
+  await page.getByRole('button', { name: 'Send' }).click();
+}
+
+test('README’s client: OpenAI’s, with the token as its key', async () => {
+  const file = `${folder}/client.mjs`;
+  writeFileSync(file, readFileSync(file, 'utf8').replace('http://localhost:8787', edge.url));
+  const { ok, output } = await runCommand('node', [`--env-file=${folder}/.dev.vars`, file]);
+  expect({ ok, output }).toEqual({ ok: true, output: expect.stringMatching(/^The tool says: 20\d\d-/) });
+});
+
+test('README’s project is one that can be deployed', async () => {
+  const { ok, output } = await runCommand('wrangler', ['deploy', '--dry-run', '--config', `${folder}/wrangler.toml`]);
+  expect(ok, output).toBe(true);
+  for (const binding of ['CHAT_SESSION', 'RATE_LIMITER', 'OPENAI_BASE_URL']) expect(output).toContain(`env.${binding}`);
+});
