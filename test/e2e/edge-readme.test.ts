@@ -27,7 +27,8 @@ beforeAll(async () => {
     0,
   );
   writeFileSync(`${folder}/.dev.vars`, `OPENAI_API_KEY="sk-test"\nANN_TOKEN="${token}"\nOPENAI_BASE_URL="${model.url}/v1"\n`);
-  expect(await runCommand('vite', ['build'], { cwd: folder })).toMatchObject({ ok: true });
+  const { ok, output } = await runCommand('vite', ['build'], { cwd: folder });
+  if (!ok) throw new Error(output);
   edge = startLocalEdge({ port: await freePort(), persistTo: `${folder}/state`, config: `${folder}/wrangler.toml` });
   await Promise.all([untilHealthy(edge), launchBrowser().then((launched) => (browser = launched))]);
 }, 90_000);
@@ -47,7 +48,7 @@ interface Asked {
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { model: name, messages } = JSON.parse(await text(request)) as Asked;
   const last = messages.at(-1)!;
-  const send = (delta: object, finish?: string): void => void response.write(event(chunk(name, delta, finish)));
+  const send = (delta: object, reason?: string): void => void response.write(event(chunk(name, delta, reason)));
   const call = (tool: string, input: object): void => {
     const calls = [
       { index: 0, id: `call_${messages.length}`, type: 'function', function: { name: tool, arguments: JSON.stringify(input) } },
