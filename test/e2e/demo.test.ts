@@ -83,6 +83,31 @@ test('Japanese, Chinese and Korean questions are answered in their language, and
   expect(await answers(page).last().innerText()).toContain('1. 明天给妈妈打电话');
 });
 
+test.for(homes)('%s: what is deleted is asked for first, also after a reload, and the question can be asked again', async (home) => {
+  const { page, problems } = await openDemo(browser, server.url);
+  const call = page.getByRole('group', { name: /^Tool notes/ }).last();
+  const decide = (word: 'Allow' | 'Deny') => call.getByRole('button', { name: word });
+  await goHome(page, home);
+  await ask(page, 'Note: oolong');
+  await ask(page, 'Delete my notes about oolong');
+  await page.reload();
+  await decide('Deny').click();
+  await expect.poll(() => answers(page).last().innerText()).toContain('All right, it stays as it is.');
+  await atRest(page);
+  await page.getByRole('button', { name: 'Answer again' }).click();
+  await decide('Allow').click();
+  await expect.poll(() => answers(page).last().innerText()).toContain('Deleted: “oolong”.');
+  await atRest(page);
+  // Somebody who asks something else has not said yes.
+  await ask(page, 'Note: sencha');
+  await ask(page, 'Delete my notes about sencha');
+  await ask(page, 'Show my notes');
+  expect(await answers(page).last().innerText()).toContain('. sencha');
+  expect(await questions(page).count()).toBe(5);
+  expect(await page.getByRole('button', { name: 'Allow' }).count()).toBe(0);
+  expect(problems).toEqual([]);
+});
+
 test('the theme tool changes the page, and a reload keeps it without applying history again', async () => {
   const { page } = await openDemo(browser, server.url, { colorScheme: 'light' });
   const theme = () => page.evaluate(() => document.documentElement.dataset['theme']);

@@ -10,6 +10,7 @@ interface Words {
   readonly notes: string;
   readonly noNotes: string;
   readonly theme: Readonly<Record<'light' | 'dark', string>>;
+  readonly denied: string;
   readonly failed: (reason: string) => string;
 }
 
@@ -23,6 +24,7 @@ const words: Readonly<Record<Language, Words>> = {
     notes: 'Your notes:',
     noNotes: 'You have no notes yet.',
     theme: { light: 'The page is light now.', dark: 'The page is dark now.' },
+    denied: 'All right, it stays as it is.',
     failed: (reason) => `That did not work: ${reason}`,
   },
   ja: {
@@ -34,6 +36,7 @@ const words: Readonly<Record<Language, Words>> = {
     notes: 'メモの一覧：',
     noNotes: 'メモはまだありません。',
     theme: { light: 'ページを明るくしました。', dark: 'ページを暗くしました。' },
+    denied: 'わかりました。そのままにしておきます。',
     failed: (reason) => `うまくいきませんでした：${reason}`,
   },
   zh: {
@@ -45,6 +48,7 @@ const words: Readonly<Record<Language, Words>> = {
     notes: '您的笔记：',
     noNotes: '还没有笔记。',
     theme: { light: '页面已切换为浅色。', dark: '页面已切换为深色。' },
+    denied: '好的，保持不变。',
     failed: (reason) => `没有成功：${reason}`,
   },
   ko: {
@@ -56,6 +60,7 @@ const words: Readonly<Record<Language, Words>> = {
     notes: '메모 목록:',
     noNotes: '아직 메모가 없습니다.',
     theme: { light: '페이지를 밝게 바꾸었습니다.', dark: '페이지를 어둡게 바꾸었습니다.' },
+    denied: '알겠습니다. 그대로 두겠습니다.',
     failed: (reason) => `실패했습니다: ${reason}`,
   },
 };
@@ -67,11 +72,14 @@ export function helpText(language: Language): string {
 
 /** The tools' results as an answer, a line each, in the question's language. */
 export function wordAnswer(results: readonly ToolResult[], language: Language): string {
-  return results.map((result) => wordResult(result, words[language])).join('\n');
+  const said = results.map((result) => wordResult(result, words[language]));
+  // Several that were denied are one answer.
+  return [...new Set(said)].join('\n');
 }
 
 function wordResult({ name, output, state }: ToolResult, say: Words): string {
   const text = outputText(output);
+  if (state === 'denied') return say.denied;
   if (state !== 'success') return say.failed(text.replace(/^Error: /, ''));
   const fields = JSON.parse(text) as Readonly<Record<string, unknown>>;
   if (name === 'calculator') return say.calculated(String(fields['expression']), String(fields['result']));

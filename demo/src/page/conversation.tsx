@@ -1,4 +1,5 @@
 import { useChat } from '@ai-sdk/react';
+import { lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { Composer } from './composer.tsx';
 import type { Draft } from './draft.ts';
@@ -32,6 +33,7 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
     messages: connection.messages,
     resume: connection.resume,
     experimental_throttle: 40,
+    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
     onData: (part) => {
       const event = timelineEvent.safeParse(part.data);
       if (event.success) setEvents((known) => [...known, event.data].slice(-maxEvents));
@@ -41,7 +43,7 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
       if (isAbort) setEvents(stopped);
     },
   });
-  const { messages, status, error, sendMessage, stop: leave } = chat;
+  const { messages, status, error, sendMessage, regenerate, addToolApprovalResponse, stop: leave } = chat;
   const busy = status === 'submitted' || status === 'streaming';
   useThemeTool(messages, connection.messages, onTheme);
 
@@ -74,7 +76,15 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
       </div>
       <main className={`columns show-${view}`}>
         <section className="chat" aria-label="Conversation">
-          <Messages home={home} messages={messages} busy={busy} waiting={status === 'submitted'} onExample={send}>
+          <Messages
+            home={home}
+            messages={messages}
+            busy={busy}
+            waiting={status === 'submitted'}
+            onExample={send}
+            onAgain={error ? undefined : () => void regenerate()}
+            onDecide={(id, approved) => void addToolApprovalResponse({ id, approved, ...(!approved && { reason: 'the user said no' }) })}
+          >
             {error && <ErrorNotice error={error} onRetry={retry} />}
           </Messages>
           <Composer busy={busy} draft={draft} onSend={send} onStop={stop}>

@@ -16,7 +16,7 @@ const examples = [
 
 const places: Readonly<Record<Home, string>> = {
   worker: 'The agent runs in a Web Worker of this tab. What you say and note is kept in this browser.',
-  edge: 'The agent runs in a Cloudflare Worker. What you say and note is kept there, in Workers KV.',
+  edge: 'The agent runs in a Cloudflare Worker. What you say is kept there in a Durable Object, your notes in Workers KV.',
 };
 
 export function Examples({ home, onExample }: ExamplesProps) {

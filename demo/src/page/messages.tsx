@@ -12,10 +12,13 @@ export interface MessagesProps {
   readonly busy: boolean;
   readonly waiting: boolean;
   readonly onExample: (text: string) => void;
+  /** Asks for another answer; absent where there is none, or the last one failed. */
+  readonly onAgain: (() => void) | undefined;
+  readonly onDecide: (approvalId: string, approved: boolean) => void;
   readonly children: ReactNode;
 }
 
-export function Messages({ home, messages, busy, waiting, onExample, children }: MessagesProps) {
+export function Messages({ home, messages, busy, waiting, onExample, onAgain, onDecide, children }: MessagesProps) {
   const region = useRef<HTMLDivElement>(null);
   const following = useRef(true);
   const last = messages.at(-1);
@@ -26,11 +29,13 @@ export function Messages({ home, messages, busy, waiting, onExample, children }:
     if (list && last && following.current) list.scrollTop = list.scrollHeight;
   });
   const isShown = (message: UIMessage): boolean => isVisible(message) || (busy && message === last);
-  const chooseExample = (text: string): void => {
-    onExample(text);
-    // The chosen button is about to go; the keyboard's place must not go with it.
-    region.current?.focus();
-  };
+  // The pressed button is about to go; the keyboard's place must not go with it.
+  const leaving =
+    <Args extends readonly unknown[]>(act: (...args: Args) => void) =>
+    (...args: Args): void => {
+      act(...args);
+      region.current?.focus();
+    };
 
   return (
     <div
@@ -45,12 +50,14 @@ export function Messages({ home, messages, busy, waiting, onExample, children }:
         following.current = list.scrollHeight - list.scrollTop - list.clientHeight < 80;
       }}
     >
-      {messages.length === 0 && <Examples home={home} onExample={chooseExample} />}
+      {messages.length === 0 && <Examples home={home} onExample={leaving(onExample)} />}
       {messages.filter(isShown).map((message) => (
         <article key={message.id} className={`message ${message.role}`} aria-label={message.role === 'user' ? 'You' : 'Assistant'}>
           {message.parts.map((part, index) => {
             if (part.type === 'text') return <Text key={index} text={part.text} />;
-            if (part.type === 'dynamic-tool') return <ToolCard key={part.toolCallId} part={part} />;
+            if (part.type === 'dynamic-tool') {
+              return <ToolCard key={part.toolCallId} part={part} onDecide={!busy && message === last ? leaving(onDecide) : undefined} />;
+            }
             if (part.type !== 'reasoning' || !part.text) return null;
             return (
               <details key={index} className="thinking">
@@ -66,6 +73,11 @@ export function Messages({ home, messages, busy, waiting, onExample, children }:
         <article className="message assistant" aria-hidden="true">
           <span className="writing" />
         </article>
+      )}
+      {onAgain && !busy && last?.role === 'assistant' && (
+        <button type="button" className="again" onClick={leaving(onAgain)}>
+          Answer again
+        </button>
       )}
       {children}
     </div>

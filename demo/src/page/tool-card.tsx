@@ -5,13 +5,21 @@ const states: Partial<Record<DynamicToolUIPart['state'], string>> = {
   'input-available': 'running',
   'output-available': 'done',
   'output-error': 'failed',
+  'approval-requested': 'waits for you',
+  'approval-responded': 'running',
 };
 
-export function ToolCard({ part }: { readonly part: DynamicToolUIPart }) {
+export interface ToolCardProps {
+  readonly part: DynamicToolUIPart;
+  /** Allows or denies a call that waits for it. Absent: nobody is asked any more. */
+  readonly onDecide: ((approvalId: string, approved: boolean) => void) | undefined;
+}
+
+export function ToolCard({ part, onDecide }: ToolCardProps) {
   const { toolName, state } = part;
   const input = tryParse(part.input);
   const output = outputOf(part);
-  const word = states[state] ?? state;
+  const word = state === 'approval-requested' && !onDecide ? 'not decided' : (states[state] ?? state);
   return (
     <dl className={`tool ${state}`} role="group" aria-label={`Tool ${toolName}, ${word}`}>
       <div>
@@ -22,6 +30,16 @@ export function ToolCard({ part }: { readonly part: DynamicToolUIPart }) {
         <dd>{readable(input)}</dd>
         {state !== 'output-available' && <dd className="tool-state">{word}</dd>}
       </div>
+      {part.state === 'approval-requested' && onDecide && (
+        <div className="decision">
+          <button type="button" onClick={() => onDecide(part.approval.id, true)}>
+            Allow
+          </button>
+          <button type="button" onClick={() => onDecide(part.approval.id, false)}>
+            Deny
+          </button>
+        </div>
+      )}
       {output !== undefined && (
         <div>
           <dt>

@@ -29,6 +29,8 @@ export function notesTool(store: NotesStore): Tool {
       text: z.string().max(1_000).optional().describe('For add: what to note'),
       id: z.number().int().optional().describe('For delete: the note’s id'),
     }),
+    // What is deleted is gone: the user is asked.
+    needsApproval: ({ action }) => action === 'delete',
     execute: (input) =>
       inTurn(async () => {
         const notes = await store.read();
