@@ -109,8 +109,26 @@ test.for([
   let notes = kept;
   const store = { read: async () => notes, write: async (changed: readonly Note[]) => void (notes = changed) };
   const agent = demoAgent({ model: offlineModel({ delayMs: 0 }), memory: new InMemoryMemory(), sessionId: 's', notes: store });
-  expect((await agent.call(question)).text).toBe(answer);
-  expect(notes.map(({ text }) => text)).toEqual(left);
+  const { text, pending } = await agent.call(question);
+  // Deleting is asked for first.
+  const allowed = pending.map(({ toolUseId, name }) => ({ type: 'approve', toolUseId, name }) as const);
+  expect(allowed.length ? (await agent.call(allowed)).text : text).toBe(answer);
+  expect(notes.map(({ text: note }) => note)).toEqual(left);
+});
+
+test.for([
+  ['Delete all my notes', 'All right, it stays as it is.'],
+  ['メモを全部消して', 'わかりました。そのままにしておきます。'],
+  ['删除所有笔记', '好的，保持不变。'],
+  ['모든 메모를 삭제해 줘', '알겠습니다. 그대로 두겠습니다.'],
+] as const)('what is denied is not done: %s', async ([question, answer]) => {
+  let written = 0;
+  const store = { read: async () => kept, write: async () => void (written += 1) };
+  const agent = demoAgent({ model: offlineModel({ delayMs: 0 }), memory: new InMemoryMemory(), sessionId: 's', notes: store });
+  const { pending } = await agent.call(question);
+  expect(pending).toHaveLength(2);
+  const denied = await agent.call(pending.map(({ toolUseId, name }) => ({ type: 'reject', toolUseId, name }) as const));
+  expect([denied.text, written]).toEqual([answer, 0]);
 });
 
 test('an abort ends the wait between deltas', async () => {
