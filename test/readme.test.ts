@@ -48,6 +48,7 @@ test('the code in the edge package’s README compiles against the built package
     'last-messages.ts',
     'client.ts',
     'page-model-worker.ts',
+    'fetching-worker.ts',
   ]);
   for (const { file, source } of blocks) {
     const options = file.endsWith('worker.ts') || file === 'agent-with-facts.ts' ? workers : {};

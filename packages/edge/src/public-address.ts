@@ -3,7 +3,7 @@
  * in octal, hexadecimal or as one number in the usual way by then. A name is judged by itself: what it resolves to is not known here.
  */
 export function privateReason(hostname: string): string | undefined {
-  const host = hostname.toLowerCase().replace(/\.$/, '');
+  const host = hostname.toLowerCase().replace(/\.+$/, '');
   if (host.startsWith('[')) return privateIpv6(host.slice(1, -1));
   const octets = /^(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(host);
   if (octets) return privateIpv4(octets.slice(1).map(Number));
@@ -32,6 +32,9 @@ const privateEndings: readonly string[] = [
   '.invalid',
   '.localtest.me',
   '.lvh.me',
+  '.nip.io',
+  '.sslip.io',
+  '.xip.io',
 ];
 
 type Range = readonly [first: number, bits: number, what: string];
