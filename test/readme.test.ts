@@ -44,6 +44,7 @@ test('the code in the edge package’s README compiles against the built package
   expect(blocks.map(({ file }) => file)).toEqual([
     'worker.ts',
     'page.tsx',
+    'mounted-worker.ts',
     'agent-with-facts.ts',
     'last-messages.ts',
     'client.ts',

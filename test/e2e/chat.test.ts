@@ -276,6 +276,7 @@ test.for(places)('%s: beside the app’s own routes: the list of conversations, 
 
 test('each kind of chunk was read by AI SDK’s own schema', () => {
   expect([...chunks].toSorted()).toEqual([
+    '(comment)',
     'abort',
     'error',
     'finish',

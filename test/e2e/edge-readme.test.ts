@@ -119,5 +119,7 @@ test('README’s client: OpenAI’s, with the token as its key', async () => {
 test('README’s project is one that can be deployed', async () => {
   const { ok, output } = await runCommand('wrangler', ['deploy', '--dry-run', '--config', `${folder}/wrangler.toml`]);
   expect(ok, output).toBe(true);
+  // Nothing of Node's: no module is asked for, and none warned of.
+  expect(output).not.toMatch(/node:|WARNING/);
   for (const binding of ['CHAT_SESSION', 'RATE_LIMITER', 'OPENAI_BASE_URL']) expect(output).toContain(`env.${binding}`);
 });

@@ -34,7 +34,9 @@ window.fetch = async (input, init) => {
   window.requests.push({ path, body: typeof init?.body === 'string' ? JSON.parse(init.body) : undefined, status: response.status });
   if (response.headers.get('content-type') !== 'text/event-stream') return response;
   const [read, kept] = response.body!.tee();
-  void check(kept).catch(() => {});
+  const [parsed, raw] = kept.tee();
+  void check(parsed).catch(() => {});
+  void countComments(raw).catch(() => {});
   return new Response(read, response);
 };
 
@@ -43,6 +45,13 @@ async function check(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<v
   for (let read = await reader.read(); !read.done; read = await reader.read()) {
     if (read.value.success) window.chunks.push(read.value.value.type);
     else window.invalid.push(read.value.error.message);
+  }
+}
+
+async function countComments(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<void> {
+  const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    if (read.value.startsWith(': keep-alive')) window.chunks.push('(comment)');
   }
 }
 

@@ -12,6 +12,8 @@ export interface Env {
 const place = { type: 'object', properties: { place: { type: 'string' } }, required: ['place'] } as const;
 
 const options: AgentHandlerOptions<Env> = {
+  // Shorter than the model's pauses: its words come with comments between them.
+  limits: { keepAliveMs: 20 },
   agent: ({ session, memory }) =>
     new ReActAgent({
       name: 'assistant',
@@ -26,7 +28,7 @@ const options: AgentHandlerOptions<Env> = {
     }),
 };
 const handler = createAgentHandler<Env>(options);
-const brief = createAgentHandler<Env>({ ...options, limits: { afterDisconnectMs: 0 } });
+const brief = createAgentHandler<Env>({ ...options, limits: { keepAliveMs: 20, afterDisconnectMs: 0 } });
 
 export const ChatSession: typeof handler.Session = handler.Session;
 
