@@ -5,104 +5,14 @@ import {
   runDurableObjectAlarm,
   runInDurableObject,
 } from 'cloudflare:test';
-import { env } from 'cloudflare:workers';
-import { AgentError, ReActAgent, textOf as textOfMessage, tool } from '@isoloop/core';
-import type { AgentOptions } from '@isoloop/core';
-import { ScriptedModel } from '@isoloop/core/testing';
-import type { ScriptedReply } from '@isoloop/core/testing';
-import { DefaultChatTransport, readUIMessageStream } from 'ai';
+import { AgentError, textOf as textOfMessage, tool } from '@isoloop/core';
 import type { UIMessage, UIMessageChunk } from 'ai';
 import { expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { createAgentHandler } from './agent-handler.ts';
-import { boundTo, briefSessions, factories, sessions, type SessionEnv } from './agent-session.fixture.ts';
+import { boundTo, factories, sessions } from './agent-session.fixture.ts';
 import type { SessionAgent } from './handler-options.ts';
-
-const given = env as unknown as SessionEnv;
-
-const clock = tool({ name: 'clock', description: 'The time', input: z.object({}), execute: () => '12:00' });
-
-interface Options extends Partial<AgentOptions> {
-  readonly brief?: boolean;
-  readonly user?: string;
-  readonly parts?: Partial<SessionAgent>;
-}
-
-/** A session whose agents say what the script says, one reply after the other; and its client. */
-function open(replies: readonly ScriptedReply[], { brief, user = `ann-${crypto.randomUUID()}`, parts, ...options }: Options = {}) {
-  const id = crypto.randomUUID();
-  const objects = brief ? given.BRIEF_SESSIONS : given.TEST_SESSIONS;
-  const script = { model: new ScriptedModel(replies), models: [] as string[] };
-  factories.set(id, ({ memory, session, model }) => {
-    script.models.push(model);
-    return {
-      agent: new ReActAgent({ name: 'assistant', memory, sessionId: session, tools: [clock], ...options, model: script.model }),
-      ...parts,
-    };
-  });
-  const send = (input: RequestInfo | URL, init: RequestInit = {}, from = user): Promise<Response> => {
-    const headers = new Headers(init.headers);
-    headers.set('authorization', `Bearer ${from}`);
-    const request = new Request(new URL(String(input), 'https://edge.test'), { ...init, headers });
-    const handler = brief ? briefSessions : sessions;
-    return Promise.resolve(handler.fetch(request, boundTo(given, objects), createExecutionContext()));
-  };
-  const post = (path: string, body?: unknown): Promise<Response> =>
-    send(path, {
-      method: 'POST',
-      ...(body !== undefined && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
-    });
-  const transport = new DefaultChatTransport({ api: 'https://edge.test/api/chat', fetch: send as typeof fetch });
-  const chat = async (messages: UIMessage[], trigger: 'submit-message' | 'regenerate-message' = 'submit-message'): Promise<UIMessage> => {
-    const stream = await transport.sendMessages({ chatId: id, messages, trigger, messageId: undefined, abortSignal: undefined });
-    return read(stream, trigger === 'submit-message' ? messages.at(-1) : undefined);
-  };
-  const messages = async (): Promise<UIMessage[]> =>
-    ((await (await send(`/api/chat/${id}/messages`)).json()) as { messages: UIMessage[] }).messages;
-  const list = async (query = ''): Promise<readonly { id: string; title?: string; updatedAt: number; createdAt: number }[]> =>
-    ((await (await send(`/api/chats${query}`)).json()) as { chats: [] }).chats;
-  const stub = objects.get(objects.idFromName(`${user}/${id}`));
-  return { id, user, script, send, post, chat, messages, list, stub, transport };
-}
-
-type Session = ReturnType<typeof open>;
-
-async function read(stream: ReadableStream<UIMessageChunk>, last?: UIMessage): Promise<UIMessage> {
-  let message: UIMessage | undefined;
-  let failure: unknown;
-  const onError = (error: unknown): void => void (failure = error);
-  const of = last?.role === 'assistant' ? { message: last } : {};
-  for await (const each of readUIMessageStream({ ...of, stream, onError, terminateOnError: true })) message = each;
-  if (failure) throw failure;
-  return message!;
-}
-
-function ask(text: string, id: string = crypto.randomUUID()): UIMessage {
-  return { id, role: 'user', parts: [{ type: 'text', text }] };
-}
-
-const textOf = (message: UIMessage | undefined): string =>
-  (message?.parts ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('');
-
-function gate(): { readonly passed: Promise<void>; open(): void } {
-  let release!: () => void;
-  const passed = new Promise<void>((resolve) => (release = resolve));
-  return { passed, open: () => release() };
-}
-
-const codeOf = async (response: Response): Promise<unknown[]> => [
-  response.status,
-  ((await response.json()) as { error: { code: string } }).error.code,
-];
-
-/** Posts, and goes away when the text has come so far. */
-async function leaveAt(session: Session, message: UIMessage, text: string): Promise<void> {
-  const response = await session.post('/api/chat', { id: session.id, messages: [message] });
-  const reader = response.body!.getReader();
-  const decoder = new TextDecoder();
-  for (let seen = ''; !seen.includes(text);) seen += decoder.decode((await reader.read()).value);
-  await reader.cancel();
-}
+import { ask, codeOf, gate, given, leaveAt, open, read, textOf } from './session-client.fixture.ts';
 
 test('turns are streamed, remembered across evictions, and shown to their user only', async () => {
   const session = open([{ toolCalls: [{ name: 'clock' }] }, 'It is noon.', 'You asked for the time.']);

@@ -1,7 +1,7 @@
 import { ChatIndex } from './chat-index.ts';
 import { errorResponse, logError } from './error-response.ts';
-import type { AgentSessionClass, HandlerSettings } from './handler-options.ts';
-import type { SessionRequest } from './session-command.ts';
+import type { AgentSessionClass, HandlerSettings, RequestVariables } from './handler-options.ts';
+import type { SessionCommand, SessionRequest } from './session-command.ts';
 import { SessionHost } from './session-host.ts';
 
 /** The Durable Object that one session is; of an empty session id, the list of its user's sessions. */
@@ -22,7 +22,7 @@ export function agentSession(settings: HandlerSettings): AgentSessionClass {
         return await this.#answer(asked);
       } catch (error) {
         logError(error, asked.requestId);
-        return errorResponse(error, { requestId: asked.requestId, face: 'isoloop' });
+        return errorResponse(error, { requestId: asked.requestId, face: faceOf(asked.command) });
       }
     }
 
@@ -33,8 +33,8 @@ export function agentSession(settings: HandlerSettings): AgentSessionClass {
     async #answer(request: SessionRequest): Promise<Response> {
       const { command } = request;
       switch (command.type) {
-        case 'chat':
-          return this.#host.chat(request, command);
+        case 'turn':
+          return this.#host.turn(request, command);
         case 'stream':
           return this.#host.stream(command);
         case 'interrupt':
@@ -55,6 +55,10 @@ export function agentSession(settings: HandlerSettings): AgentSessionClass {
       }
     }
   };
+}
+
+function faceOf(command: SessionCommand): RequestVariables['face'] {
+  return command.type === 'turn' && command.face.kind === 'completion' ? 'openai' : 'isoloop';
 }
 
 function json(body: object): Response {

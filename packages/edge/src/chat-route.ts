@@ -1,14 +1,13 @@
 import { createUiMessageEncoder } from '@isoloop/core/ai-sdk';
 import type { UiChunk } from '@isoloop/core/ai-sdk';
 import type { Context } from 'hono';
-import { entitle, readTurn, takeTurn } from './chat-turn.ts';
+import { readTurn, takeTurn } from './chat-turn.ts';
 import type { Turn } from './chat-turn.ts';
-import { awaitOpening, eventStream, eventStreamHeaders, hasBegun } from './event-stream.ts';
+import { awaitOpening, eventStream, hasBegun, uiStreamHeaders } from './event-stream.ts';
 import type { EdgeEnv, HandlerSettings, MemorySetup } from './handler-options.ts';
 import { keepTurn } from './keep-turn.ts';
 import { checkModel, invalidField, readJson } from './request-body.ts';
 import type { RequestBody } from './request-body.ts';
-import { onDisconnect, waitUntil } from './request-context.ts';
 import { makeAgent } from './session-agent.ts';
 import { askSession, sessionObject } from './session-command.ts';
 import { checkSession, echoHeader, echoOf, openMemory } from './session.ts';
@@ -32,26 +31,20 @@ export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings):
   const object = sessionObject(c.env, user, session);
   if (object) {
     const requestId = c.get('requestId');
-    const command = { type: 'chat', turn: { turn, model, messageId, requestId }, events } as const;
+    const command = { type: 'turn', turn: { turn, model, messageId, requestId }, face: { kind: 'ui', events } } as const;
     return askSession(object, { user, session, requestId, command });
   }
   const setup = { env: c.env, session, user };
   const memory = await openMemory(settings, { ...setup, ...echo });
-  const { agent, settled } = await makeAgent(settings, { ...setup, memory, model });
-  const input = await takeTurn(agent, turn);
-  entitle(agent);
-
-  const controller = new AbortController();
-  const stream = agent.stream(input, { detached: true, signal: controller.signal });
-  const leave = keepTurn(c, stream, () => controller.abort(), limits.afterDisconnectMs);
-  onDisconnect(c, leave);
-  if (settled) waitUntil(c, stream.result.finally(settled));
+  const made = await makeAgent(settings, { ...setup, memory, model });
+  const input = await takeTurn(made.agent, turn);
+  const { stream, leave } = keepTurn(c, { ...made, input, settings });
   const encoder = createUiMessageEncoder({ events, messageId });
   const withEcho = (chunk: UiChunk): UiChunk => addEcho(chunk, echoOf(memory));
   const batches = await awaitOpening(stream.batches()[Symbol.asyncIterator](), hasBegun);
   return new Response(
     eventStream({ batches, encode: (batch) => encoder.encode(batch).map(withEcho), keepAliveMs: limits.keepAliveMs, onCancel: leave }),
-    { headers: { ...eventStreamHeaders, 'x-vercel-ai-ui-message-stream': 'v1' } },
+    { headers: uiStreamHeaders },
   );
 }
 

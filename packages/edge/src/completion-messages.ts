@@ -1,9 +1,10 @@
 import { AgentError, toolResultsOf, toolUsesOf } from '@isoloop/core';
-import type { Decision, Msg, ReActAgent } from '@isoloop/core';
+import type { Msg, ReActAgent } from '@isoloop/core';
 import { fromOpenAiMessages } from '@isoloop/core/openai';
-import { acceptDecisions, isCallId } from './decisions.ts';
+import { isCallId } from './decisions.ts';
 import type { EdgeLimits } from './handler-options.ts';
 import { invalidField } from './request-body.ts';
+import type { SessionTurn } from './session-turn.ts';
 import { isMediaAddress } from './user-message.ts';
 
 /** The posted messages, checked one by one: kinds, addresses of media, ids and size of tool results. */
@@ -61,25 +62,17 @@ export function withoutSystem(messages: readonly Msg[]): readonly Msg[] {
 
 /**
  * What is new in the posted messages, where the history is the server's: what stands behind the client's last assistant message. Either
- * results of external calls that the session waits for, or messages of the user; a system message counts in an empty session only.
+ * results of external calls that the session waits for, or messages of the user. Throws `INVALID_INPUT` where it is nothing or both.
  */
-export async function readTail(messages: readonly Msg[], agent: ReActAgent): Promise<readonly Msg[] | readonly Decision[]> {
-  const history = await agent.memory.read();
-  const tail = messages
-    .slice(messages.findLastIndex(({ role }) => role === 'assistant') + 1)
-    .filter(({ role }) => !history.length || role !== 'system');
+export function readTail(messages: readonly Msg[]): Extract<SessionTurn, { kind: 'messages' | 'decide' }> {
+  const tail = messages.slice(messages.findLastIndex(({ role }) => role === 'assistant') + 1);
   const results = tail.flatMap(toolResultsOf);
   if (!tail.length) throw invalidField('messages', 'has nothing new behind the last message of the assistant');
-  if (!results.length) return tail;
-  if (tail.some(({ role }) => role !== 'tool')) {
+  if (!results.length) return { kind: 'messages', messages: tail };
+  if (tail.some(({ role }) => role !== 'tool' && role !== 'system')) {
     throw invalidField('messages', 'must have either results of tools or messages of the user behind the last one of the assistant');
   }
-  const names = new Map(history.flatMap(toolUsesOf).map(({ id, name }) => [id, name]));
-  const decisions = results.map(({ toolUseId, output }): Decision => {
-    const name = names.get(toolUseId);
-    return { type: 'result', toolUseId, output, ...(name !== undefined && { name }) };
-  });
-  return acceptDecisions(agent, decisions);
+  return { kind: 'decide', decisions: results.map(({ toolUseId, output }) => ({ type: 'result', toolUseId, output })) };
 }
 
 function checkCallId(id: string, index: number): void {

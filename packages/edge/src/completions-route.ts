@@ -1,113 +1,118 @@
-import { AgentError, InMemoryMemory } from '@isoloop/core';
-import type { AgentInput, AgentResult, AgentStream, CallOptions, EventBatch, GenerateOptions, ReActAgent } from '@isoloop/core';
-import { createOpenAiEncoder, toChatCompletion, toOpenAiError } from '@isoloop/core/openai';
-import type { OpenAiEncoderOptions } from '@isoloop/core/openai';
+import { InMemoryMemory } from '@isoloop/core';
+import type { AgentStream, Msg } from '@isoloop/core';
 import type { Context } from 'hono';
-import { readClientTools, refuseOwnNames, withClientTools } from './client-tools.ts';
+import { callFields, readCall, type CompletionCall } from './completion-call.ts';
+import { completionEncoder, wholeCompletion } from './completion-answer.ts';
 import { checkConversation, readPosted, readTail, withoutSystem } from './completion-messages.ts';
 import { logError } from './error-response.ts';
 import { awaitOpening, eventStream, eventStreamHeaders, hasOutput } from './event-stream.ts';
-import type { EdgeEnv, EdgeLimits, HandlerSettings } from './handler-options.ts';
+import type { AgentSetup, EdgeEnv, HandlerSettings } from './handler-options.ts';
+import { keepTurn } from './keep-turn.ts';
 import { checkModel, invalidField, readJson, readMessages } from './request-body.ts';
 import type { RequestBody } from './request-body.ts';
 import { onDisconnect, waitUntil } from './request-context.ts';
-import { readResponseFormat } from './response-format.ts';
 import { makeAgent } from './session-agent.ts';
+import { askSession, sessionObject } from './session-command.ts';
+import { beginTurn } from './session-turn.ts';
 import { checkSession, echoHeader, echoOf, openMemory, readEcho } from './session.ts';
+import type { TurnFace } from './turn-face.ts';
 
 /** Names a stored session; without it a request to `/v1` is all the conversation there is. */
 export const sessionHeader = 'x-isoloop-session';
 
+/** A checked request. */
+interface Asked {
+  readonly body: RequestBody;
+  readonly model: string;
+  readonly posted: readonly Msg[];
+  readonly face: Extract<TurnFace, { kind: 'completion' }>;
+}
+
 /**
- * `POST /v1/chat/completions`: the agent as an OpenAI model. Stateless: the posted messages are the whole history; with
- * `x-isoloop-session` the history is the server's, and of the posted messages those behind the last of the assistant count. The agent's
- * tools run here and do not show; calls of the client's own end the run and go out as `tool_calls`. A client that goes away ends the run.
+ * `POST /v1/chat/completions`: the agent as an OpenAI model. Stateless: the posted messages are the whole history, and a client that goes
+ * away ends the run. With `x-isoloop-session` it is a turn of that session as any other: the history is the server's, of the posted
+ * messages those behind the last of the assistant count, and a client that goes away does not lose it. The agent's tools run here and do
+ * not show; calls of the client's own end the run and go out as `tool_calls`.
  */
 export async function completionsRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
   const { limits } = settings;
   const body = await readJson(c.req.raw, limits.bodyBytes);
   const model = checkModel(body['model'], settings.models);
   refuseUnsupported(body);
-  const clientTools = readClientTools(body);
-  const format = readResponseFormat(body, settings.jsonSchema);
-  const output = withClientTools(clientTools, format);
-  const generate = generateOptions(body, limits);
-  const { stream: streams, includeUsage } = readStreaming(body);
+  const { wholeText } = readCall(body, settings);
+  const { stream, includeUsage } = readStreaming(body);
   const posted = readPosted(readMessages(body, limits.messages), limits);
-  const said = settings.systemMessages === 'keep' ? posted : withoutSystem(posted);
-
   const id = `chatcmpl-${crypto.randomUUID()}`;
+  const completion = { model, id, created: Math.floor(Date.now() / 1000), includeUsage, wholeText };
+  const asked: Asked = { body, model, posted, face: { kind: 'completion', stream, completion } };
   const session = c.req.header(sessionHeader);
-  const setup = { env: c.env, user: c.get('user'), session: session === undefined ? id : checkSession(session) };
-  const memory = session === undefined ? new InMemoryMemory(said) : await openMemory(settings, { ...setup, ...readEcho(c) });
-  const { agent } = await makeAgent(settings, { ...setup, memory, model });
-  const names = clientTools.tools.map(({ name }) => name);
-  refuseOwnNames(agent, names, 'tools');
-  if (session === undefined) checkConversation(posted, agent);
-  const input = session === undefined ? undefined : await newInput(agent, posted, settings);
+  return session === undefined ? answerOnce(c, settings, asked) : answerInSession(c, settings, asked, checkSession(session));
+}
 
+async function answerOnce(c: Context<EdgeEnv>, settings: HandlerSettings, { body, model, posted, face }: Asked): Promise<Response> {
+  const memory = new InMemoryMemory(settings.systemMessages === 'keep' ? posted : withoutSystem(posted));
+  const { agent } = await makeAgent(settings, { env: c.env, user: c.get('user'), session: face.completion.id, memory, model });
+  const { check, options, isExternal } = readCall(body, settings);
+  check(agent);
+  checkConversation(posted, agent);
   const controller = new AbortController();
   onDisconnect(c, () => controller.abort());
-  const options: CallOptions = { ...generate, ...(output && { output }), signal: controller.signal };
-  const run = agent.stream(input, options);
-  const completion = { model, id, created: Math.floor(Date.now() / 1000) };
-  if (streams)
-    return streamed(c, settings, run, {
-      ...completion,
-      includeUsage,
-      wholeText: format !== undefined,
-      isExternal: (name) => names.includes(name),
-    });
-  const result = await run.result;
-  const waits = waitsHere(result);
-  if (waits) throw waits;
-  const echo = echoOf(memory);
-  return Response.json(toChatCompletion(result, completion), {
-    headers: { 'cache-control': 'no-store', ...(echo !== undefined && { [echoHeader]: echo }) },
+  const stream = agent.stream(undefined, { ...options, signal: controller.signal });
+  if (!face.stream) return wholeCompletion(await stream.result, face.completion);
+  const requestId = c.get('requestId');
+  return streamed(stream, face, settings, {
+    isExternal,
+    onCancel: () => waitUntil(c, stream.cancel()),
+    onError: (error) => logError(error, requestId),
   });
 }
 
-async function newInput(agent: ReActAgent, posted: HandlerInput, settings: HandlerSettings): Promise<AgentInput> {
-  const tail = await readTail(posted, agent);
-  const isMessages = tail.every((item) => 'role' in item);
-  return isMessages && settings.systemMessages !== 'keep' ? withoutSystem(tail) : tail;
+async function answerInSession(
+  c: Context<EdgeEnv>,
+  settings: HandlerSettings,
+  { body, model, posted, face }: Asked,
+  session: string,
+): Promise<Response> {
+  const user = c.get('user');
+  const setup: Omit<AgentSetup, 'memory'> = { env: c.env, user, session, model };
+  const turn = readTail(posted);
+  const { check, options, isExternal } = readCall(body, settings);
+  const object = sessionObject(c.env, user, session);
+  if (object) {
+    // Here already: what is refused then leaves no session behind.
+    if (body['tools'] != null) check((await makeAgent(settings, { ...setup, memory: new InMemoryMemory() })).agent);
+    const requestId = c.get('requestId');
+    const queued = { turn, model, messageId: crypto.randomUUID(), requestId, call: callFields(body) };
+    return askSession(object, { user, session, requestId, command: { type: 'turn', turn: queued, face } });
+  }
+  const memory = await openMemory(settings, { ...setup, ...readEcho(c) });
+  const made = await makeAgent(settings, { ...setup, memory });
+  check(made.agent);
+  const input = await beginTurn(made.agent, turn, settings);
+  const { stream, leave } = keepTurn(c, { ...made, input, settings, call: options });
+  if (face.stream) return streamed(stream, face, settings, { isExternal, onCancel: leave });
+  const result = await stream.result;
+  const echo = echoOf(memory);
+  return wholeCompletion(result, face.completion, echo === undefined ? {} : { [echoHeader]: echo });
 }
-
-type HandlerInput = Parameters<typeof readTail>[0];
 
 async function streamed(
-  c: Context<EdgeEnv>,
-  { limits }: HandlerSettings,
   stream: AgentStream,
-  completion: OpenAiEncoderOptions,
+  { completion }: Asked['face'],
+  { limits }: HandlerSettings,
+  {
+    isExternal,
+    ...listeners
+  }: { readonly onCancel: () => void; readonly onError?: (error: unknown) => void } & Pick<CompletionCall, 'isExternal'>,
 ): Promise<Response> {
-  const encoder = createOpenAiEncoder(completion);
-  const encode = (batch: EventBatch): readonly object[] => {
-    const chunks = encoder.encode(batch);
-    const waits = batch.map((event) => event.type === 'run-end' && event.agentPath.length < 2 && waitsHere(event.result)).find(Boolean);
-    return waits
-      ? [...chunks.filter((chunk) => 'choices' in chunk && chunk.choices[0]?.finish_reason === null), toOpenAiError(waits)]
-      : chunks;
-  };
   const batches = await awaitOpening(stream.batches()[Symbol.asyncIterator](), hasOutput);
-  const requestId = c.get('requestId');
-  return new Response(
-    eventStream({
-      batches,
-      encode,
-      keepAliveMs: limits.keepAliveMs,
-      onCancel: () => waitUntil(c, stream.cancel()),
-      onError: (error) => logError(error, requestId),
-    }),
-    { headers: eventStreamHeaders },
-  );
-}
-
-/** A run that waits for what no client of this API can give, such as an approval. */
-function waitsHere({ pending }: AgentResult): AgentError | undefined {
-  if (!pending.length || pending.some(({ kind }) => kind === 'external')) return undefined;
-  const names = [...new Set(pending.map(({ name }) => name))].join(', ');
-  return new AgentError('PENDING_TOOL_CALLS', `The agent waits for a decision that cannot be given here, about: ${names}.`);
+  const body = eventStream({
+    batches,
+    encode: completionEncoder({ ...completion, isExternal }),
+    keepAliveMs: limits.keepAliveMs,
+    ...listeners,
+  });
+  return new Response(body, { headers: eventStreamHeaders });
 }
 
 /** What would change the answer's meaning if it were passed over. */
@@ -132,22 +137,4 @@ function readStreaming({ stream, stream_options: options }: RequestBody): { read
   const { include_usage: includeUsage } = Object(options) as { readonly include_usage?: unknown };
   if (includeUsage != null && typeof includeUsage !== 'boolean') throw invalidField('stream_options.include_usage', 'must be a boolean');
   return { stream: stream === true, includeUsage: includeUsage === true };
-}
-
-function generateOptions(body: RequestBody, { outputTokens }: EdgeLimits): GenerateOptions {
-  const temperature = number(body, 'temperature', (value) => value >= 0 && value <= 2, 'a number from 0 to 2');
-  const isCount = (value: number): boolean => Number.isInteger(value) && value > 0;
-  const maxTokens =
-    number(body, 'max_completion_tokens', isCount, 'a positive integer') ?? number(body, 'max_tokens', isCount, 'a positive integer');
-  return {
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(maxTokens === undefined ? {} : { maxTokens: Math.min(maxTokens, outputTokens) }),
-  };
-}
-
-function number(body: RequestBody, field: string, isValid: (value: number) => boolean, expected: string): number | undefined {
-  const value = body[field];
-  if (value == null) return undefined;
-  if (typeof value !== 'number' || !isValid(value)) throw invalidField(field, `must be ${expected}`);
-  return value;
 }

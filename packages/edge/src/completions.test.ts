@@ -3,7 +3,7 @@ import type { Msg } from '@isoloop/core';
 import { jsonSchema } from '@isoloop/core/json-schema';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import type OpenAI from 'openai';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { bindings, testEndpoint } from './endpoint.fixture.ts';
 
 type Params = OpenAI.ChatCompletionCreateParamsNonStreaming;
@@ -231,6 +231,31 @@ test('the echo of a session goes in the header, and out in it', async () => {
   expect(rolesOf(target.model.requests[1]!.messages)).toEqual(['user', 'assistant', 'user']);
   const forged = await ask('Three?', `${second.slice(0, -4)}AAAA`);
   expect([forged.status, await forged.json()]).toMatchObject([400, { error: { code: 'INVALID_INPUT' } }]);
+});
+
+test.each([true, false])('a client of a session that goes away keeps its turn (streamed: %s)', async (stream) => {
+  let release!: () => void;
+  const rest = new Promise<void>((resolve) => (release = resolve));
+  const target = testEndpoint([[{ text: 'The begin' }, { wait: rest, text: 'ning and the end.' }]]);
+  const headers = newSession();
+  const controller = new AbortController();
+  const asked = target.fetch('/v1/chat/completions', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: 'Bearer ann', ...headers },
+    body: JSON.stringify({ model: 'offline', messages: [question], stream }),
+    signal: controller.signal,
+  });
+  asked.catch(() => {});
+  await vi.waitFor(() => expect(target.model.reads).toBeGreaterThan(0));
+  if (stream) await (await asked).body!.cancel();
+  controller.abort();
+  release();
+  await asked.catch(() => {});
+  await target.settled();
+  const { messages } = (await (await target.get(`/api/chat/${headers['x-isoloop-session']}/messages`)).json()) as { messages: unknown[] };
+  expect(JSON.stringify(messages)).toContain('The beginning and the end.');
+  const { chats } = (await (await target.get('/api/chats')).json()) as { chats: { id: string; title?: string }[] };
+  expect(chats.find(({ id }) => id === headers['x-isoloop-session'])?.title).toBe('Is it raining in 서울?');
 });
 
 test("in a session a client's call waits for its result, and takes it once", async () => {

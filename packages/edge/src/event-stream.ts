@@ -80,6 +80,9 @@ export const eventStreamHeaders: Readonly<Record<string, string>> = {
   'x-accel-buffering': 'no',
 };
 
+/** Of a stream that AI SDK reads. */
+export const uiStreamHeaders: Readonly<Record<string, string>> = { ...eventStreamHeaders, 'x-vercel-ai-ui-message-stream': 'v1' };
+
 const preludes: ReadonlySet<string> = new Set(['run-start', 'pre-call', 'pre-reasoning', 'context-fitted', 'error', 'run-end']);
 
 /** Whether a batch tells of output: until then a failure can still be told by the response's status. */

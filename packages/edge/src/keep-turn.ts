@@ -1,22 +1,40 @@
-import type { AgentStream } from '@isoloop/core';
+import type { AgentInput, AgentStream, CallOptions } from '@isoloop/core';
 import type { Context } from 'hono';
+import { entitle } from './chat-turn.ts';
 import { logError } from './error-response.ts';
-import type { EdgeEnv } from './handler-options.ts';
-import { waitUntil } from './request-context.ts';
+import type { EdgeEnv, HandlerSettings, SessionAgent } from './handler-options.ts';
+import { onDisconnect, waitUntil } from './request-context.ts';
 
-/** Lets the run end, also without its client; what it gives back is to be called when the client has gone. */
-export function keepTurn(c: Context<EdgeEnv>, { result }: AgentStream, abort: () => void, afterMs: number): () => void {
+export interface KeptTurn {
+  readonly stream: AgentStream;
+  /** To be called when the client has gone; then the run has some time left. */
+  readonly leave: () => void;
+}
+
+export interface KeepTurnOptions extends SessionAgent {
+  readonly input: AgentInput | undefined;
+  readonly settings: HandlerSettings;
+  readonly call?: CallOptions | undefined;
+}
+
+/** A turn of a session that no object has, in the request that brings it: it ends also without its client. The log was read before. */
+export function keepTurn(c: Context<EdgeEnv>, { agent, settled, input, settings, call }: KeepTurnOptions): KeptTurn {
+  entitle(agent);
+  const controller = new AbortController();
+  const stream = agent.stream(input, { ...call, detached: true, signal: controller.signal });
   let timer: ReturnType<typeof setTimeout> | null = null;
   let ended = false;
   const requestId = c.get('requestId');
-  const settled = result
+  const done = stream.result
     .catch((error: unknown) => logError(error, requestId))
     .finally(() => {
       ended = true;
       clearTimeout(timer);
     });
-  waitUntil(c, settled);
-  return () => {
-    if (!ended) timer ??= setTimeout(abort, afterMs);
+  waitUntil(c, settled ? done.then(settled) : done);
+  const leave = (): void => {
+    if (!ended) timer ??= setTimeout(() => controller.abort(), settings.limits.afterDisconnectMs);
   };
+  onDisconnect(c, leave);
+  return { stream, leave };
 }

@@ -29,9 +29,11 @@ export async function messagesRoute(c: Context<EdgeEnv>, settings: HandlerSettin
 
 /**
  * `GET /api/chat/:id/branches`, with the client's echo in the header `x-isoloop-echo`: after a `SESSION_CONFLICT` the client's branch and the one
- * that won, `{ yours, theirs }`, each as `GET …/messages` gives it. What is posted with a branch's echo goes on with that branch.
+ * that won, `{ yours, theirs }`, each as `GET …/messages` gives it. What is posted with a branch's echo goes on with that branch. A session
+ * in a Durable Object has none: `{}`.
  */
 export async function branchesRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
+  if (sessionObject(c.env, c.get('user'), checkSession(c.req.param('id')))) return answer({});
   const memory = await open(c, settings);
   if (!(memory instanceof EchoMemory)) throw new AgentError('NOT_FOUND', 'Sessions have no branches here.');
   const { yours, theirs } = await memory.branches();

@@ -1,9 +1,11 @@
-import { AgentError, tool } from '@isoloop/core';
+import { AgentError, ReActAgent, tool } from '@isoloop/core';
+import { ScriptedModel } from '@isoloop/core/testing';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { expect, test, vi } from 'vitest';
 import { bindings, testEndpoint } from './endpoint.fixture.ts';
 import type { TestEndpoint } from './endpoint.fixture.ts';
+import { KvMemory } from './kv-memory.ts';
 
 const ran: string[] = [];
 const clock = tool({ name: 'clock', description: 'The time', input: { type: 'object' }, execute: () => '12:00' });
@@ -115,5 +117,48 @@ test('a failure is told without its words', async () => {
   expect(events.map(({ type }) => type).slice(-2)).toEqual(['error', 'run-end']);
   expect(events.at(-2)).toMatchObject({ code: 'MODEL_AUTH' });
   expect(JSON.stringify(events)).not.toContain('sk-secret');
+  log.mockRestore();
+});
+
+test('in KV a run is titled and awaited like a chat, and who comes back to it asks nothing twice', async () => {
+  let settled = 0;
+  const model = new ScriptedModel(['One.', 'Never.']);
+  const target = testEndpoint(
+    model,
+    {},
+    {
+      agent: ({ memory, session }) => ({
+        agent: new ReActAgent({ name: 'assistant', model, memory, sessionId: session }),
+        settled: async () => void (settled += 1),
+      }),
+    },
+  );
+  const id = newSession();
+  const user = `ann-${id}`;
+  const text = await (await target.post('/api/run', { id, input: 'What is one?' }, user)).text();
+  await target.settled();
+  expect(settled).toBe(1);
+  const { chats } = (await (await target.get('/api/chats', user)).json()) as { chats: object[] };
+  expect(chats).toMatchObject([{ id, title: 'What is one?' }]);
+  const places = [...text.matchAll(/^id: (.+)$/gm)].map(([, place]) => place!);
+  const [, run] = /"runId":"([^"]+)"/.exec(text)!;
+  expect(places.at(-1)).toMatch(new RegExp(`^${run}:\\d+$`));
+  const again = await target.post('/api/run', { id, input: 'What is one?' }, user, { 'last-event-id': places[0]! });
+  expect([again.status, await again.text(), model.requests.length]).toEqual([204, '', 1]);
+});
+
+test('a session that was renamed keeps its title when a run goes on from its log', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const target = testEndpoint([{ text: 'Half ', error: new AgentError('MODEL_SERVER', 'down') }, 'Whole.']);
+  const id = newSession();
+  const user = `ann-${id}`;
+  await (await target.post('/api/run', { id, input: 'Hi' }, user)).text();
+  await target.settled();
+  await new KvMemory(bindings.CHAT_KV, `${user}/${id}`).rename('My own');
+  await (await target.post('/api/run', { id }, user)).text();
+  await target.settled();
+  expect(target.model.requests.length).toBe(2);
+  const { chats } = (await (await target.get('/api/chats', user)).json()) as { chats: object[] };
+  expect(chats).toMatchObject([{ id, title: 'My own' }]);
   log.mockRestore();
 });

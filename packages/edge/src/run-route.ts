@@ -1,54 +1,65 @@
 import { AgentError, userMessage } from '@isoloop/core';
-import type { AgentEvent, AgentInput, Decision, EventBatch, Memory } from '@isoloop/core';
-import { toTimelineEvent } from '@isoloop/core/ai-sdk';
+import type { Decision } from '@isoloop/core';
 import type { Context } from 'hono';
-import { keepTurn } from './keep-turn.ts';
-import { acceptDecisions, checkSizes } from './decisions.ts';
+import { checkSizes } from './decisions.ts';
 import { awaitOpening, eventStream, eventStreamHeaders, hasBegun } from './event-stream.ts';
 import type { EdgeEnv, EdgeLimits, HandlerSettings } from './handler-options.ts';
+import { keepTurn } from './keep-turn.ts';
+import { toPublicEvents } from './public-events.ts';
 import { checkModel, invalidField, readJson } from './request-body.ts';
 import type { RequestBody } from './request-body.ts';
-import { onDisconnect } from './request-context.ts';
 import { makeAgent } from './session-agent.ts';
-import { checkSession, echoOf, openMemory, readEcho } from './session.ts';
+import { askSession, sessionObject } from './session-command.ts';
+import { beginTurn, type SessionTurn } from './session-turn.ts';
+import { checkSession, openMemory, readEcho } from './session.ts';
+import { reconnect } from './stream-route.ts';
 import { readUserMessage } from './user-message.ts';
 
 /**
  * `POST /api/run`: a turn as the agent's own events, for clients without AI SDK. `{ id, model?, input }` asks, with a text or a UI
  * message; `{ id, decisions }` decides about calls that wait; `{ id }` alone goes on from the log. The events have no prompts in them.
+ * With `Last-Event-ID`, as clients of event streams post again after their connection was lost, it begins nothing: it is
+ * `GET /api/chat/:id/stream?events=only`.
  */
 export async function runRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
   const { limits, models } = settings;
   const body = await readJson(c.req.raw, limits.bodyBytes);
   const session = checkSession(body['id']);
+  if (c.req.header('last-event-id') !== undefined) return reconnect(c, session, { kind: 'events' });
   const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
-  const input = readInput(body, limits);
-  const setup = { env: c.env, session, user: c.get('user') };
+  const turn = readRun(body, limits);
+  const user = c.get('user');
+  const object = sessionObject(c.env, user, session);
+  if (object) {
+    const requestId = c.get('requestId');
+    const queued = { turn, model, messageId: crypto.randomUUID(), requestId };
+    return askSession(object, { user, session, requestId, command: { type: 'turn', turn: queued, face: { kind: 'events' } } });
+  }
+  const setup = { env: c.env, session, user };
   const memory = await openMemory(settings, { ...setup, ...readEcho(c) });
-  const { agent } = await makeAgent(settings, { ...setup, memory, model });
-  if (Array.isArray(input)) await acceptDecisions(agent, input as readonly Decision[]);
-
-  const controller = new AbortController();
-  const stream = agent.stream(input, { detached: true, signal: controller.signal });
-  const leave = keepTurn(c, stream, () => controller.abort(), limits.afterDisconnectMs);
-  onDisconnect(c, leave);
+  const made = await makeAgent(settings, { ...setup, memory, model });
+  const input = await beginTurn(made.agent, turn, settings);
+  const { stream, leave } = keepTurn(c, { ...made, input, settings });
   const batches = await awaitOpening(stream.batches()[Symbol.asyncIterator](), hasBegun);
-  return new Response(
-    eventStream({ batches, encode: (batch) => toPublic(batch, memory), keepAliveMs: limits.keepAliveMs, onCancel: leave }),
-    {
-      headers: eventStreamHeaders,
-    },
-  );
+  const events = eventStream({
+    batches,
+    encode: (batch) => toPublicEvents(batch, memory),
+    // Nothing can be replayed, but who comes back with it does not ask twice.
+    place: (batch) => `${stream.runId}:${batch.at(-1)!.seq}`,
+    keepAliveMs: limits.keepAliveMs,
+    onCancel: leave,
+  });
+  return new Response(events, { headers: eventStreamHeaders });
 }
 
-function readInput({ input, decisions }: RequestBody, limits: EdgeLimits): AgentInput | undefined {
+function readRun({ input, decisions }: RequestBody, limits: EdgeLimits): SessionTurn {
   if (input !== undefined && decisions !== undefined) throw invalidField('decisions', 'cannot stand beside `input`');
-  if (decisions !== undefined) return readDecisions(decisions, limits);
-  if (input === undefined) return undefined;
+  if (decisions !== undefined) return { kind: 'decide', decisions: readDecisions(decisions, limits) };
+  if (input === undefined) return { kind: 'continue' };
+  if (typeof input === 'string' && !input.trim()) throw invalidField('input', 'must not be empty');
   // An id of our own: one that is in the log already would be two messages there.
-  if (typeof input !== 'string') return { ...readUserMessage(input), id: crypto.randomUUID() };
-  if (!input.trim()) throw invalidField('input', 'must not be empty');
-  return userMessage(input);
+  const message = typeof input === 'string' ? userMessage(input) : { ...readUserMessage(input), id: crypto.randomUUID() };
+  return { kind: 'messages', messages: [message] };
 }
 
 function readDecisions(given: unknown, limits: EdgeLimits): readonly Decision[] {
@@ -76,32 +87,4 @@ function readDecisions(given: unknown, limits: EdgeLimits): readonly Decision[] 
   });
   checkSizes(decisions, limits, (index) => `decisions[${index}]`);
   return decisions;
-}
-
-/** Events as a client may see them: what the model was asked with stays here. */
-function toPublic(batch: EventBatch, memory: Memory): readonly object[] {
-  return batch.map((event) => {
-    const echo = /^run-(start|end)$/.test(event.type) && event.agentPath.length < 2 ? echoOf(memory) : undefined;
-    return { ...(toTimelineEvent(event) ?? event), ...more(event), ...(echo !== undefined && { echo }) };
-  });
-}
-
-/** What a timeline leaves out and a client needs to show the turn. */
-function more(event: AgentEvent): object {
-  switch (event.type) {
-    case 'pre-acting':
-      return { input: event.toolUse.input };
-    case 'post-acting':
-      return { output: event.result.output };
-    case 'post-call':
-      return { message: event.message };
-    case 'suspended':
-      return { pending: event.pending };
-    case 'run-end': {
-      const { text, pending, output } = event.result;
-      return { text, pending, ...(output !== undefined && { output }) };
-    }
-    default:
-      return {};
-  }
 }

@@ -1,6 +1,7 @@
 import { AgentError, messageOf } from '@isoloop/core';
 import type { InterruptMode } from './interrupt-route.ts';
 import type { ChatInfo, ChatListOptions } from './chat-index.ts';
+import type { StreamFace, TurnFace } from './turn-face.ts';
 import type { NewTurn } from './turn-queue.ts';
 
 /** What the Worker asks of a session's object, checked and in the name of a known user; JSON, posted to it. */
@@ -13,8 +14,8 @@ export interface SessionRequest {
 }
 
 export type SessionCommand =
-  | { readonly type: 'chat'; readonly turn: NewTurn; readonly events: boolean }
-  | { readonly type: 'stream'; readonly lastEventId?: string; readonly events: boolean }
+  | { readonly type: 'turn'; readonly turn: NewTurn; readonly face: TurnFace }
+  | { readonly type: 'stream'; readonly lastEventId?: string; readonly face: StreamFace }
   | { readonly type: 'interrupt'; readonly mode: InterruptMode; readonly message?: string }
   | { readonly type: 'messages' }
   | { readonly type: 'delete' }

@@ -1,8 +1,11 @@
-import type { Turn } from './chat-turn.ts';
+import type { RequestBody } from './request-body.ts';
+import type { SessionTurn } from './session-turn.ts';
 
 export interface NewTurn {
-  readonly turn: Turn;
+  readonly turn: SessionTurn;
   readonly model: string;
+  /** What a chat-completions request says of how it is to be answered, as it was posted. */
+  readonly call?: RequestBody;
   /** The id under which clients know the answer, also where another run goes on with it. */
   readonly messageId: string;
   /** Of the request that brought it, for the log. */

@@ -1,0 +1,33 @@
+import { toolResultsOf, toolUsesOf } from '@isoloop/core';
+import type { AgentEvent, EventBatch, Msg } from '@isoloop/core';
+import { isQuestion } from './chat-turn.ts';
+
+/** What answers the last user message so far. */
+export function answerSoFar(messages: readonly Msg[]): readonly Msg[] {
+  return messages.slice(messages.findLastIndex(isQuestion) + 1);
+}
+
+/** What the log has of an answer, as it was told when it came. */
+export function toEvents(messages: readonly Msg[]): EventBatch {
+  const toolUses = new Map(messages.flatMap(toolUsesOf).map((toolUse) => [toolUse.id, toolUse]));
+  return messages.flatMap((message) => {
+    if (message.metadata?.['correction']) return [];
+    const results = toolResultsOf(message).flatMap((result) => {
+      const toolUse = toolUses.get(result.toolUseId);
+      return toolUse ? [eventOf({ type: 'post-acting', toolUse, result })] : [];
+    });
+    if (message.role !== 'assistant') return results;
+    const said = message.content.flatMap((block, index) => {
+      const kind = block.type === 'thinking' ? 'thinking' : 'text';
+      const delta = block.type === 'thinking' ? block.thinking : block.type === 'text' ? block.text : '';
+      return delta ? [eventOf({ type: 'reasoning-chunk', kind, blockId: `${message.id}:${index}`, delta })] : [];
+    });
+    const asked = { messages: [], tools: [], options: {} };
+    return [eventOf({ type: 'pre-reasoning', ...asked }), ...said, eventOf({ type: 'post-reasoning', message })];
+  });
+}
+
+/** An event of no run. */
+export function eventOf(fields: object): AgentEvent {
+  return { runId: '', sessionId: '', agentPath: [''], seq: 0, iteration: 0, at: 0, ...fields } as unknown as AgentEvent;
+}

@@ -1,0 +1,31 @@
+import type { AgentEvent, EventBatch, Memory } from '@isoloop/core';
+import { toTimelineEvent } from '@isoloop/core/ai-sdk';
+import { echoOf } from './session.ts';
+
+/** Events as a client may see them: what the model was asked with stays here. The first and the last have the echo of a memory with one. */
+export function toPublicEvents(batch: EventBatch, memory?: Memory): readonly object[] {
+  return batch.map((event) => {
+    const echo = memory && /^run-(start|end)$/.test(event.type) && event.agentPath.length < 2 ? echoOf(memory) : undefined;
+    return { ...(toTimelineEvent(event) ?? event), ...more(event), ...(echo !== undefined && { echo }) };
+  });
+}
+
+/** What a timeline leaves out and a client needs to show the turn. */
+function more(event: AgentEvent): object {
+  switch (event.type) {
+    case 'pre-acting':
+      return { input: event.toolUse.input };
+    case 'post-acting':
+      return { output: event.result.output };
+    case 'post-call':
+      return { message: event.message };
+    case 'suspended':
+      return { pending: event.pending };
+    case 'run-end': {
+      const { text, pending, output } = event.result;
+      return { text, pending, ...(output !== undefined && { output }) };
+    }
+    default:
+      return {};
+  }
+}
