@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DefaultChatTransport, readUIMessageStream, type UIMessage } from 'ai';
+import OpenAI from 'openai';
 import type { Browser } from 'playwright';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startLocalEdge, untilHealthy, type LocalEdge } from '../../scripts/local-edge.ts';
@@ -90,6 +91,30 @@ test('a server that is killed in the middle of a turn goes on with it when it is
   await start();
   await expect.poll(async () => (await stored(id)).at(-1)).toContain(lastWords);
   expect(await stored(id)).toHaveLength(2);
+});
+
+test('a run outlives its client and the server, and is watched to its end; a completion goes on with it', async () => {
+  const id = crypto.randomUUID();
+  const response = await fetch(`${edge.url}/api/run`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ id, input: story }),
+  });
+  const reader = response.body!.getReader();
+  const decoder = new TextDecoder();
+  let seen = '';
+  while (!seen.includes('"reasoning-chunk"')) seen += decoder.decode((await reader.read()).value);
+  await reader.cancel();
+  await edge.stop();
+  await start();
+  const place = [...seen.matchAll(/^id: (.+)$/gm)].at(-1)![1]!;
+  const watched = await fetch(`${edge.url}/api/chat/${id}/stream?events=only`, { headers: { 'last-event-id': place } });
+  expect((await watched.text()).split('\n\n').at(-3)).toMatch(new RegExp(`"type":"run-end".*${lastWords}`));
+  const client = new OpenAI({ baseURL: `${edge.url}/v1`, apiKey: 'unused', defaultHeaders: { 'x-isoloop-session': id } });
+  const { choices } = await client.chat.completions.create({ model: 'offline', messages: [{ role: 'user', content: 'What is 2 + 2?' }] });
+  expect(choices[0]!.message.content).toContain('4');
+  const texts = await stored(id);
+  expect([texts[0], texts[2], texts.length]).toEqual([story, 'What is 2 + 2?', 4]);
 });
 
 test('a page that is reloaded in the middle of an answer shows the rest of it as it comes', async () => {

@@ -25,7 +25,7 @@ export async function runRoute(c: Context<EdgeEnv>, settings: HandlerSettings): 
   const { limits, models } = settings;
   const body = await readJson(c.req.raw, limits.bodyBytes);
   const session = checkSession(body['id']);
-  if (c.req.header('last-event-id') !== undefined) return reconnect(c, session, { kind: 'events' });
+  if (c.req.header('last-event-id')) return reconnect(c, session, { kind: 'events' });
   const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
   const turn = readRun(body, limits);
   const user = c.get('user');

@@ -22,6 +22,6 @@ export async function reconnect(c: Context<EdgeEnv>, session: string, face: Stre
   const object = sessionObject(c.env, user, session);
   if (!object) return new Response(null, { status: 204, headers: { 'cache-control': 'no-store' } });
   const lastEventId = c.req.header('last-event-id');
-  const command = { type: 'stream', face, ...(lastEventId !== undefined && { lastEventId }) } as const;
+  const command = { type: 'stream', face, ...(lastEventId && { lastEventId }) } as const;
   return askSession(object, { user, session, requestId: c.get('requestId'), command });
 }
