@@ -6,6 +6,7 @@ import { completionEncoder, wholeCompletion } from './completion-answer.ts';
 import { checkConversation, readPosted, readTail, withoutSystem } from './completion-messages.ts';
 import { logError } from './error-response.ts';
 import { awaitOpening, eventStream, eventStreamHeaders, hasOutput } from './event-stream.ts';
+import type { EventStreamOptions } from './event-stream.ts';
 import type { AgentSetup, EdgeEnv, HandlerSettings } from './handler-options.ts';
 import { keepTurn } from './keep-turn.ts';
 import { checkModel, invalidField, readJson, readMessages } from './request-body.ts';
@@ -15,7 +16,7 @@ import { makeAgent } from './session-agent.ts';
 import { askSession, sessionObject } from './session-command.ts';
 import { beginTurn } from './session-turn.ts';
 import { checkSession, echoHeader, echoOf, openMemory, readEcho } from './session.ts';
-import type { TurnFace } from './turn-face.ts';
+import type { Completion } from './turn-face.ts';
 
 /** Names a stored session; without it a request to `/v1` is all the conversation there is. */
 export const sessionHeader = 'x-isoloop-session';
@@ -25,7 +26,9 @@ interface Asked {
   readonly body: RequestBody;
   readonly model: string;
   readonly posted: readonly Msg[];
-  readonly face: Extract<TurnFace, { kind: 'completion' }>;
+  readonly call: CompletionCall;
+  readonly stream: boolean;
+  readonly completion: Completion;
 }
 
 /**
@@ -39,79 +42,66 @@ export async function completionsRoute(c: Context<EdgeEnv>, settings: HandlerSet
   const body = await readJson(c.req.raw, limits.bodyBytes);
   const model = checkModel(body['model'], settings.models);
   refuseUnsupported(body);
-  const { wholeText } = readCall(body, settings);
+  const call = readCall(body, settings);
   const { stream, includeUsage } = readStreaming(body);
   const posted = readPosted(readMessages(body, limits.messages), limits);
   const id = `chatcmpl-${crypto.randomUUID()}`;
-  const completion = { model, id, created: Math.floor(Date.now() / 1000), includeUsage, wholeText };
-  const asked: Asked = { body, model, posted, face: { kind: 'completion', stream, completion } };
+  const completion = { model, id, created: Math.floor(Date.now() / 1000), includeUsage, wholeText: call.wholeText };
+  const asked: Asked = { body, model, posted, call, stream, completion };
   const session = c.req.header(sessionHeader);
   return session === undefined ? answerOnce(c, settings, asked) : answerInSession(c, settings, asked, checkSession(session));
 }
 
-async function answerOnce(c: Context<EdgeEnv>, settings: HandlerSettings, { body, model, posted, face }: Asked): Promise<Response> {
+async function answerOnce(c: Context<EdgeEnv>, settings: HandlerSettings, asked: Asked): Promise<Response> {
+  const { model, posted, call, completion } = asked;
   const memory = new InMemoryMemory(settings.systemMessages === 'keep' ? posted : withoutSystem(posted));
-  const { agent } = await makeAgent(settings, { env: c.env, user: c.get('user'), session: face.completion.id, memory, model });
-  const { check, options, isExternal } = readCall(body, settings);
-  check(agent);
+  const { agent } = await makeAgent(settings, { env: c.env, user: c.get('user'), session: completion.id, memory, model });
+  call.check(agent);
   checkConversation(posted, agent);
   const controller = new AbortController();
   onDisconnect(c, () => controller.abort());
-  const stream = agent.stream(undefined, { ...options, signal: controller.signal });
-  if (!face.stream) return wholeCompletion(await stream.result, face.completion);
+  const run = agent.stream(undefined, { ...call.options, signal: controller.signal });
+  if (!asked.stream) return wholeCompletion(await run.result, completion);
   const requestId = c.get('requestId');
-  return streamed(stream, face, settings, {
-    isExternal,
-    onCancel: () => waitUntil(c, stream.cancel()),
+  return streamed(run, asked, {
+    keepAliveMs: settings.limits.keepAliveMs,
+    onCancel: () => waitUntil(c, run.cancel()),
     onError: (error) => logError(error, requestId),
   });
 }
 
-async function answerInSession(
-  c: Context<EdgeEnv>,
-  settings: HandlerSettings,
-  { body, model, posted, face }: Asked,
-  session: string,
-): Promise<Response> {
+async function answerInSession(c: Context<EdgeEnv>, settings: HandlerSettings, asked: Asked, session: string): Promise<Response> {
+  const { body, model, posted, call, completion } = asked;
   const user = c.get('user');
   const setup: Omit<AgentSetup, 'memory'> = { env: c.env, user, session, model };
   const turn = readTail(posted);
-  const { check, options, isExternal } = readCall(body, settings);
   const object = sessionObject(c.env, user, session);
   if (object) {
     // Here already: what is refused then leaves no session behind.
-    if (body['tools'] != null) check((await makeAgent(settings, { ...setup, memory: new InMemoryMemory() })).agent);
+    if (body['tools'] != null) call.check((await makeAgent(settings, { ...setup, memory: new InMemoryMemory() })).agent);
     const requestId = c.get('requestId');
     const queued = { turn, model, messageId: crypto.randomUUID(), requestId, call: callFields(body) };
+    const face = { kind: 'completion', stream: asked.stream, completion } as const;
     return askSession(object, { user, session, requestId, command: { type: 'turn', turn: queued, face } });
   }
   const memory = await openMemory(settings, { ...setup, ...readEcho(c) });
   const made = await makeAgent(settings, { ...setup, memory });
-  check(made.agent);
+  call.check(made.agent);
   const input = await beginTurn(made.agent, turn, settings);
-  const { stream, leave } = keepTurn(c, { ...made, input, settings, call: options });
-  if (face.stream) return streamed(stream, face, settings, { isExternal, onCancel: leave });
+  const { stream, leave } = keepTurn(c, { ...made, input, settings, call: call.options });
+  if (asked.stream) return streamed(stream, asked, { keepAliveMs: settings.limits.keepAliveMs, onCancel: leave });
   const result = await stream.result;
   const echo = echoOf(memory);
-  return wholeCompletion(result, face.completion, echo === undefined ? {} : { [echoHeader]: echo });
+  return wholeCompletion(result, completion, echo === undefined ? {} : { [echoHeader]: echo });
 }
 
 async function streamed(
-  stream: AgentStream,
-  { completion }: Asked['face'],
-  { limits }: HandlerSettings,
-  {
-    isExternal,
-    ...listeners
-  }: { readonly onCancel: () => void; readonly onError?: (error: unknown) => void } & Pick<CompletionCall, 'isExternal'>,
+  run: AgentStream,
+  { completion, call: { isExternal } }: Asked,
+  options: Pick<EventStreamOptions, 'keepAliveMs' | 'onCancel' | 'onError'>,
 ): Promise<Response> {
-  const batches = await awaitOpening(stream.batches()[Symbol.asyncIterator](), hasOutput);
-  const body = eventStream({
-    batches,
-    encode: completionEncoder({ ...completion, isExternal }),
-    keepAliveMs: limits.keepAliveMs,
-    ...listeners,
-  });
+  const batches = await awaitOpening(run.batches()[Symbol.asyncIterator](), hasOutput);
+  const body = eventStream({ ...options, batches, encode: completionEncoder({ ...completion, isExternal }) });
   return new Response(body, { headers: eventStreamHeaders });
 }
 

@@ -62,7 +62,7 @@ export async function liveResponse(given: LiveTurn | Promise<LiveTurn>, options:
       batches: waits || replay ? batches : await awaitOpening(batches, (batch) => opens(face, batch)),
       encode: (batch) => encode(batch),
       // Events of agents that are called as tools have another run's name, and this one's number.
-      place: (batch) => live && face.kind !== 'completion' ? `${live.stream.runId}:${batch.at(-1)!.seq}` : undefined,
+      place: (batch) => (live && face.kind !== 'completion' ? `${live.stream.runId}:${batch.at(-1)!.seq}` : undefined),
       keepAliveMs: settings.limits.keepAliveMs,
       // Others may read on, and without any the turn goes on as well.
       onCancel: () => {},

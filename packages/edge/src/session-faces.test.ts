@@ -75,7 +75,7 @@ test('a completion is streamed, with usage, and its system messages count at the
   ).rejects.toMatchObject({ status: 400, code: 'INVALID_INPUT', param: 'messages' });
 });
 
-test("a client's tools are offered, called, and answered once, in whatever way the result comes", async () => {
+test("a client's tools are offered and called, and their results taken once", async () => {
   const calls = { toolCalls: [{ id: 'call_1', name: 'weather', input: { city: 'Seoul' } }] };
   const session = open([calls, 'It rains.']);
   const create = (messages: OpenAI.ChatCompletionMessageParam[]): Promise<OpenAI.ChatCompletion> =>

@@ -6,7 +6,7 @@ import { hasBegun, hasOutput } from './event-stream.ts';
 export type TurnFace = StreamFace | { readonly kind: 'completion'; readonly stream: boolean; readonly completion: Completion };
 
 /** Plain JSON: a turn that is queued is told of by another isolate. */
-type Completion = Omit<OpenAiEncoderOptions, 'isExternal'>;
+export type Completion = Omit<OpenAiEncoderOptions, 'isExternal'>;
 
 /** How one that comes back reads it. */
 export type StreamFace = { readonly kind: 'ui'; readonly events: boolean } | { readonly kind: 'events' };

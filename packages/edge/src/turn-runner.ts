@@ -71,6 +71,7 @@ export class TurnRunner {
         // The storage failed: the next alarm or request tries again.
         this.#working = undefined;
         this.#live = undefined;
+        this.#abort = undefined;
         for (const { reject } of this.#opened.values()) reject(error);
         this.#opened.clear();
         logError(error, 'turns');
