@@ -5,26 +5,26 @@ import type { LiveTurn } from './live-turn.ts';
 import { SessionPages, type PageSide } from './session-pages.ts';
 
 /** What the page said, for the factory. */
-export interface AgentSetup<O extends JsonValue = JsonValue> {
+export interface AgentSetup<O = JsonValue> {
   readonly sessionId: string;
   /** The session's own memory in IndexedDB, made when it is first asked for; of an agent with a name: under `<name>/<session id>`. */
   readonly memory: SessionMemory;
-  /** `connectAgent`'s; whatever page code sent: check it. */
+  /** `connectAgent`'s, `null` where it gave none; whatever page code sent: check it. */
   readonly options: O;
   /** What the connected pages do for the agent; their hooks it has without more. */
   readonly page: PageSide;
 }
 
-export type AgentFactory<O extends JsonValue = JsonValue> = (setup: AgentSetup<O>) => ReActAgent | Promise<ReActAgent>;
+export type AgentFactory<O = JsonValue> = (setup: AgentSetup<O>) => ReActAgent | Promise<ReActAgent>;
 
 /** Several agents of one worker, by name. */
-export type AgentFactories<O extends JsonValue = JsonValue> = Readonly<Record<string, AgentFactory<O>>>;
+export type AgentFactories<O = JsonValue> = Readonly<Record<string, AgentFactory<O>>>;
 
 export interface AgentSessionOptions {
   readonly factory: AgentFactory;
   readonly agent: string | undefined;
   readonly sessionId: string;
-  readonly options: JsonValue;
+  readonly options: unknown;
   /** What has to end before the agent is built. */
   readonly after: Promise<void> | undefined;
 }
@@ -138,7 +138,7 @@ export class AgentSession {
     let memory: SessionMemory | undefined;
     const setup: AgentSetup = {
       sessionId,
-      options,
+      options: options as JsonValue,
       page: this.pages.side,
       get memory() {
         return (memory ??= new IndexedDbMemory(agent === undefined ? sessionId : `${agent}/${sessionId}`));

@@ -1,6 +1,6 @@
 import { AgentError, InMemoryMemory, ReActAgent, tool } from '@isoloop/core';
 import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
-import { exposeAgent, IndexedDbMemory, IndexedDbStore } from '@isoloop/web-worker/worker';
+import { exposeAgent, IndexedDbMemory, IndexedDbStore, type AgentSetup } from '@isoloop/web-worker/worker';
 import * as z from 'zod';
 
 /** What the tests ask of this worker when they connect. */
@@ -69,8 +69,8 @@ const odd = tool({
   execute: () => ({ content: [{ type: 'text', text: 'done', providerMetadata: { f: (() => {}) as unknown as string } }] }),
 });
 
-exposeAgent(async ({ sessionId, options }) => {
-  const { replies = ['ok'], database, gated, failures = 0, coded, rateLimited } = (options ?? {}) as FixtureOptions;
+exposeAgent(async ({ sessionId, options }: AgentSetup<FixtureOptions | null>) => {
+  const { replies = ['ok'], database, gated, failures = 0, coded, rateLimited } = options ?? {};
   const count = (built.get(sessionId) ?? 0) + 1;
   built.set(sessionId, count);
   if (count <= failures)

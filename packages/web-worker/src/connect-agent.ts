@@ -1,25 +1,48 @@
-import type { JsonValue } from '@isoloop/core';
+import { AgentError } from '@isoloop/core';
+import type { ExposedAgent, OptionsOf, OutputsOf } from './exposed-agent.ts';
 import type { PagePart } from './page-part.ts';
 import { createRemoteAgent, type RemoteAgent } from './remote-agent.ts';
 import { linkWorker } from './worker-link.ts';
 
-export interface ConnectOptions<O extends JsonValue = JsonValue> {
+export interface ConnectOptions {
   /** Which of the agents, where the worker exposes several by name. */
-  readonly agent?: string;
+  readonly agent?: string | undefined;
   /** Names the conversation. */
   readonly sessionId: string;
-  /** For the worker's factory, as `options`; default `null`. */
-  readonly options?: O;
+  /** For the worker's factory, as `options`: anything that can be cloned; default `null`. */
+  readonly options?: unknown;
   /** Milliseconds the worker has to load, and to answer whether it is alive while something waits for it; default 10,000. */
   readonly timeoutMs?: number;
   /** What this page does for the agent: `pageTools()`, `pageHooks()`, `pageApprovals()`, `pageModel()`. */
   readonly page?: readonly PagePart[];
 }
 
+/** Typed by what the worker exposes: `agent` by its names, `options` by what its factory takes. */
+export type ConnectOptionsFor<E extends ExposedAgent> = Omit<ConnectOptions, 'agent' | 'options'> & OptionsOf<E>;
+
 /**
  * Connects to the agent that a worker exposes for a session. Several connections to one session share its agent; the `options` of the
- * first one count. A worker that can't be reached shows in the calls, as `WORKER_FAILED`.
+ * first one count. A worker that can't be reached shows in the calls, as `WORKER_FAILED`. Throws `CONFIGURATION` for what is no worker
+ * and for options that are none.
+ *
+ * With the type of what the worker exposes, `connectAgent<typeof assistant>`, the agent's name, its options and the outputs of calls
+ * are checked.
  */
-export function connectAgent<O extends JsonValue = JsonValue>(worker: Worker, options: ConnectOptions<O>): RemoteAgent {
-  return createRemoteAgent({ sessionId: options.sessionId, worker, ...linkWorker(worker, options) });
+export function connectAgent<E extends ExposedAgent = ExposedAgent>(worker: Worker, options: ConnectOptionsFor<E>): RemoteAgent<OutputsOf<E>> {
+  checkOptions(worker, options);
+  return createRemoteAgent({ sessionId: options.sessionId, worker, ...linkWorker(worker, options) }) as RemoteAgent<OutputsOf<E>>;
+}
+
+function checkOptions(worker: unknown, options: Partial<ConnectOptions>): void {
+  const { sessionId, timeoutMs = 1, page = [] } = Object(options) as Partial<ConnectOptions>;
+  const wrong = !Object(worker).addEventListener
+    ? 'a worker'
+    : typeof sessionId !== 'string' || !sessionId
+      ? 'a sessionId'
+      : !(timeoutMs > 0)
+        ? 'a timeoutMs above 0'
+        : !Array.isArray(page) || !page.every((part) => part?.serve)
+          ? 'as page an array of pageTools(), pageHooks(), …'
+          : undefined;
+  if (wrong) throw new AgentError('CONFIGURATION', `connectAgent() needs ${wrong}.`);
 }

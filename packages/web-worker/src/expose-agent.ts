@@ -1,6 +1,7 @@
 import { AgentError, type JsonValue } from '@isoloop/core';
 import { expose } from 'comlink';
 import type { AgentFactories, AgentFactory } from './agent-session.ts';
+import type { ExposedAgent, Outputs } from './exposed-agent.ts';
 import { createMacrotasks } from './macrotask.ts';
 import { protocol, type HelloMessage, type PageMessage } from './protocol.ts';
 import { serveSession } from './serve-session.ts';
@@ -12,14 +13,37 @@ interface WorkerScope {
   postMessage(message: HelloMessage): void;
 }
 
+export interface ExposeOptions<T extends Outputs = Outputs> {
+  /**
+   * The typed values that calls may end with, such as `{ invoice: structured(schema) }`: a page asks for one by its name,
+   * `agent.call(text, { output: 'invoice' })`. What a schema makes of a value has to be cloneable.
+   */
+  readonly outputs?: T;
+}
+
 /**
  * Serves agents to the page that started this worker; call it once, in the worker's script. The factory is asked for an agent at the
  * first call of a session, and again when a session is connected to anew after its last connection was closed. What it throws rejects
  * the calls that needed the agent, with `WORKER_FAILED` where it isn't an `AgentError`; the next call asks it again. Several agents:
- * their factories by name, of which a page names one (`connectAgent(worker, { agent })`). Throws `CONFIGURATION` when called again.
+ * their factories by name, of which a page names one (`connectAgent(worker, { agent })`). Throws `CONFIGURATION` when called again, and for
+ * what is no factory.
+ *
+ * What it gives back is for the pages' types: `export type Assistant = typeof assistant`. The factory's options are typed by its
+ * parameter: `({ options }: AgentSetup<MyOptions>) => …`.
  */
-export function exposeAgent<O extends JsonValue = JsonValue>(factory: AgentFactory<O> | AgentFactories<O>): void {
+export function exposeAgent<O = JsonValue, T extends Outputs = {}>(
+  factory: AgentFactory<O>,
+  options?: ExposeOptions<T>,
+): ExposedAgent<O, never, T>;
+export function exposeAgent<O = JsonValue, N extends string = string, T extends Outputs = {}>(
+  factories: Readonly<Record<N, AgentFactory<O>>>,
+  options?: ExposeOptions<T>,
+): ExposedAgent<O, N, T>;
+export function exposeAgent(factory: AgentFactory<never> | AgentFactories<never>, { outputs = {} }: ExposeOptions = {}): ExposedAgent {
   if (exposed) throw new AgentError('CONFIGURATION', 'exposeAgent() was called before in this worker; give it several factories by name.');
+  const factories = typeof factory === 'function' ? [factory] : Object.values(Object(factory));
+  if (!factories.length || factories.some((each) => typeof each !== 'function'))
+    throw new AgentError('CONFIGURATION', 'exposeAgent() takes a function that makes an agent, or several by name.');
   exposed = true;
   const scope = globalThis as unknown as WorkerScope;
   const sessions = new Sessions(factory as AgentFactory | AgentFactories);
@@ -30,9 +54,10 @@ export function exposeAgent<O extends JsonValue = JsonValue>(factory: AgentFacto
   scope.addEventListener('message', ({ data, ports: [port, ...pagePorts] }) => {
     if (!isPageMessage(data)) return;
     if (data.type === 'ping') void sayHello();
-    else if (port) expose(serveSession({ sessions, connect: data, pagePorts, later }), port);
+    else if (port) expose(serveSession({ sessions, connect: data, pagePorts, outputs, later }), port);
   });
   void sayHello();
+  return {};
 }
 
 let exposed = false;

@@ -1,6 +1,7 @@
 export { browserModel } from './browser-model.ts';
 export type { BrowserModelOptions } from './browser-model.ts';
 export { connectAgent } from './connect-agent.ts';
+export type { ExposedAgent, Outputs, OutputsOf } from './exposed-agent.ts';
 export { pageApprovals } from './page-approvals.ts';
 export type { ApprovalContext } from './page-approvals.ts';
 export { pageHooks } from './page-hooks.ts';
@@ -9,7 +10,7 @@ export { pageModel } from './page-model.ts';
 export type { PagePart } from './page-part.ts';
 export { pageTools } from './page-tools.ts';
 export type { PageToolsOptions } from './page-tools.ts';
-export type { ConnectOptions } from './connect-agent.ts';
+export type { ConnectOptions, ConnectOptionsFor } from './connect-agent.ts';
 export type { RemoteAgent, RemoteCallOptions, RemoteStream } from './remote-agent.ts';
 export type { WorkerChatTransport, WorkerChatTransportOptions } from './chat-transport.ts';
 export { IndexedDbSessions } from './indexed-db-sessions.ts';

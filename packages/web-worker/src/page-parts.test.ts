@@ -24,8 +24,7 @@ function startWorker(): { readonly worker: Worker; readonly connect: Connect } {
   onTestFinished(() => worker.terminate());
   return {
     worker,
-    connect: (options = {}, more = {}) =>
-      connectAgent(worker, { agent: 'main', sessionId: 's', options: options as unknown as JsonValue, ...more }),
+    connect: (options = {}, more = {}) => connectAgent(worker, { agent: 'main', sessionId: 's', options, ...more }),
   };
 }
 

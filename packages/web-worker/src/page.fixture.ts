@@ -2,7 +2,7 @@ import { joinTools, ReActAgent, tool } from '@isoloop/core';
 import { humanInTheLoop } from '@isoloop/core/middleware';
 import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
 import { textToolCalls } from '@isoloop/core/text-protocol';
-import { exposeAgent, IndexedDbMemory, IndexedDbStore } from '@isoloop/web-worker/worker';
+import { exposeAgent, IndexedDbMemory, IndexedDbStore, type AgentSetup } from '@isoloop/web-worker/worker';
 
 /** What the tests ask of this worker when they connect. */
 export interface PageFixtureOptions {
@@ -14,9 +14,9 @@ export interface PageFixtureOptions {
 
 const here = tool({ name: 'here', description: 'Says where', input: { type: 'object' }, execute: () => 'in the worker' });
 
-exposeAgent<PageFixtureOptions & Record<string, never>>({
-  main: ({ sessionId, options, page }) => {
-    const { replies = ['ok'], approvalOn = [], database } = (options ?? {}) as PageFixtureOptions;
+exposeAgent({
+  main: ({ sessionId, options, page }: AgentSetup<PageFixtureOptions | null>) => {
+    const { replies = ['ok'], approvalOn = [], database } = options ?? {};
     return new ReActAgent({
       name: 'main',
       sessionId,

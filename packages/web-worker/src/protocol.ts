@@ -5,7 +5,6 @@ import type {
   AgentResult,
   CallOptions,
   InterruptRequest,
-  JsonValue,
   ModelFeatures,
   Msg,
   PendingCall,
@@ -29,7 +28,7 @@ export type PageMessage =
       /** Which of the worker's agents, where it has several. */
       readonly agent: string | undefined;
       readonly sessionId: string;
-      readonly options: JsonValue;
+      readonly options: unknown;
       readonly offers: readonly PageOffer[];
     };
 
@@ -83,13 +82,18 @@ export interface HelloMessage {
 /** Errors cross as data: Comlink keeps only the name, message and stack of a thrown one. */
 export type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: AgentErrorData };
 
+/** What of a call's options crosses; an output by its name. */
+export interface SentOptions extends Omit<CallOptions, 'signal' | 'detached' | 'context' | 'output'> {
+  readonly output?: string;
+}
+
 /** A signal cannot be cloned: its state crosses with the request, its event as `abort(id)`. */
 export interface RunRequest {
   /** Unique within the connection. */
   readonly id: number;
   readonly aborted: boolean;
   readonly input?: AgentInput;
-  readonly options: Omit<CallOptions, 'signal' | 'detached'>;
+  readonly options: SentOptions;
 }
 
 /** A turn of AI SDK's chat; of its messages only the last is sent, the history is the worker's. */
@@ -108,8 +112,8 @@ export interface SessionApi {
   call(request: RunRequest): Promise<Outcome<AgentResult>>;
   stream(request: RunRequest, port: MessagePort): void;
   chat(request: ChatRequest, port: MessagePort): void;
-  /** Goes the same way as the calls, so that it can't overtake them; an unknown id is ignored. */
-  abort(id: number): void;
+  /** Goes the same way as the calls, so that it can't overtake them; an unknown id is ignored. Without one: all of the connection. */
+  abort(id?: number): void;
   interrupt(request?: string | Msg | InterruptRequest): Promise<Outcome<boolean>>;
   pending(): Promise<Outcome<readonly PendingCall[]>>;
   messages(): Promise<Outcome<readonly Msg[]>>;

@@ -20,36 +20,48 @@ import { remoteRun } from './remote-run.ts';
 import type { WorkerLink } from './worker-link.ts';
 
 /** A run in the worker, with the face and the laws of core's `AgentStream`: it starts at the first read, or with `result`. */
-export interface RemoteStream extends AsyncIterable<AgentEvent> {
+export interface RemoteStream<T = unknown> extends AsyncIterable<AgentEvent> {
   /** The batches as they came: one message of the worker each. Never empty. */
   batches(): AsyncIterable<EventBatch>;
   readable(): ReadableStream<EventBatch>;
   /** Aborts the run and waits until its log is in order; does nothing to a detached run, or one that ended. */
   cancel(): Promise<void>;
   /** Rejects with the call's `AgentError`. */
-  readonly result: Promise<AgentResult>;
+  readonly result: Promise<AgentResult<T>>;
 }
 
 /** What of a call's options can cross to a worker. */
-export type RemoteCallOptions = Omit<CallOptions, 'context' | 'output'>;
+export interface RemoteCallOptions<N extends string = string> extends Omit<CallOptions, 'context' | 'output'> {
+  /** Has the call end with a typed value: the name of one of the outputs that the worker's `exposeAgent` was given. */
+  readonly output?: N;
+}
+
+/** The names of a worker's outputs. */
+type Name<T> = keyof T & string;
 
 /**
  * The page's side of an agent in a worker. Whatever waits for the worker rejects at once with `WORKER_FAILED` or `WORKER_TERMINATED`
- * when the worker is gone or the connection closed; other errors arrive as the `AgentError` they were.
+ * when the worker is gone or the connection closed; other errors arrive as the `AgentError` they were. `T` has the values of the
+ * worker's outputs, by name.
  */
-export interface RemoteAgent {
+export interface RemoteAgent<T = Readonly<Record<string, unknown>>> {
   readonly sessionId: string;
   /** As `ReActAgent.call`. The signal crosses as a message; the call then resolves with reason `aborted`. */
-  call(input?: AgentInput, options?: RemoteCallOptions): Promise<AgentResult>;
-  stream(input?: AgentInput, options?: RemoteCallOptions): RemoteStream;
+  call<N extends Name<T> = never>(input?: AgentInput, options?: RemoteCallOptions<N>): Promise<AgentResult<T[N]>>;
+  stream<N extends Name<T> = never>(input?: AgentInput, options?: RemoteCallOptions<N>): RemoteStream<T[N]>;
   /** Goes on from the log: with tool calls that have no result, or after a pause. */
-  resume(options?: RemoteCallOptions): Promise<AgentResult>;
+  resume<N extends Name<T> = never>(options?: RemoteCallOptions<N>): Promise<AgentResult<T[N]>>;
   /** Decides about pending tool calls, and goes on. */
-  decide(decisions: Decision | readonly Decision[], options?: RemoteCallOptions): Promise<AgentResult>;
+  decide<N extends Name<T> = never>(
+    decisions: Decision | readonly Decision[],
+    options?: RemoteCallOptions<N>,
+  ): Promise<AgentResult<T[N]>>;
   /** The tool calls that wait for somebody, also after a reload. */
   pending(): Promise<readonly PendingCall[]>;
   /** As `ReActAgent.interrupt`; resolves when the agent was told. */
   interrupt(request?: string | Msg | InterruptRequest): Promise<boolean>;
+  /** Aborts what runs for this connection, as a signal of its calls would: they resolve with reason `aborted`. */
+  abort(): void;
   messages(): Promise<readonly Msg[]>;
   /** The conversation for `useChat({ messages })`. */
   uiMessages(): Promise<readonly UiMessage[]>;
@@ -73,7 +85,7 @@ export function createRemoteAgent({ sessionId, worker, port, lifeline, ended, co
   let lastId = 0;
 
   const ask = async <T>(call: () => Promise<Outcome<T>>): Promise<T> => fromOutcome(await lifeline.guard(call));
-  const abort = (id: number): void => {
+  const abort = (id?: number): void => {
     if (!lifeline.error) remote.abort(id).catch(() => {});
   };
 
@@ -110,6 +122,7 @@ export function createRemoteAgent({ sessionId, worker, port, lifeline, ended, co
     resume: (options) => call(undefined, options),
     decide: (decisions, options) => call([decisions].flat(), options),
     pending: () => ask(() => remote.pending()),
+    abort: () => abort(),
     interrupt: (request) => ask(() => remote.interrupt(request)),
     messages: () => ask(() => remote.messages()),
     uiMessages: () => ask(() => remote.uiMessages()),

@@ -1,13 +1,15 @@
-import type { AgentResult, AgentStream, EventBatch, ReActAgent } from '@isoloop/core';
+import { AgentError } from '@isoloop/core';
+import type { AgentResult, AgentStream, CallOptions, EventBatch, ReActAgent } from '@isoloop/core';
 import { finalizer } from 'comlink';
 import { ChatEncoder } from './chat-encoder.ts';
 import { continuedTurn, takeChatMessage, type ChatTurn } from './chat-turn.ts';
 import { packEvents } from './delta-runs.ts';
+import type { Outputs } from './exposed-agent.ts';
 import { LiveTurn } from './live-turn.ts';
 import { Outbox } from './outbox.ts';
 import { toOutcome } from './outcome.ts';
 import { pendingCalls, uiMessages, viewOf } from './pending-calls.ts';
-import type { ChatRequest, ConnectMessage, RunRequest, SessionApi } from './protocol.ts';
+import type { ChatRequest, ConnectMessage, RunRequest, SentOptions, SessionApi } from './protocol.ts';
 import type { Sessions } from './sessions.ts';
 
 type Encode<T> = (events: EventBatch) => readonly T[];
@@ -18,11 +20,13 @@ export interface ServeSessionOptions {
   readonly connect: ConnectMessage;
   /** One for each of its offers. */
   readonly pagePorts: readonly MessagePort[];
+  /** The worker's, by name. */
+  readonly outputs: Outputs;
   readonly later: Later;
 }
 
 /** What Comlink exposes to one connection; when the page releases it, its runs are aborted and the session is left. */
-export function serveSession({ sessions, connect, pagePorts, later }: ServeSessionOptions): SessionApi {
+export function serveSession({ sessions, connect, pagePorts, outputs, later }: ServeSessionOptions): SessionApi {
   const session = sessions.enter(connect);
   const leavePages = session.pages.enter(connect.offers, pagePorts);
   const controllers = new Map<number, AbortController>();
@@ -84,14 +88,17 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
     call(request) {
       const { input, options: given } = request;
       return toOutcome(
-        run(request, (controller) => session.run(controller, (agent) => agent.call(input, { ...given, signal: controller.signal }))),
+        run(request, (controller) =>
+          // Cloned here, too: Comlink has but three words for what can't be.
+          session.run(controller, async (agent) => structuredClone(await agent.call(input, taken(given, controller, outputs)))),
+        ),
       );
     },
     stream(request, port) {
       const { input, options: given } = request;
       void send(port, packEvents, (outbox) =>
         run(request, (controller) =>
-          session.run(controller, (agent) => forward(agent.stream(input, { ...given, signal: controller.signal }), outbox)),
+          session.run(controller, async (agent) => forward(agent.stream(input, taken(given, controller, outputs)), outbox)),
         ),
       );
     },
@@ -114,7 +121,9 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
           }),
       );
     },
-    abort: (id) => controllers.get(id)?.abort(),
+    abort(id) {
+      for (const [key, controller] of controllers) if (id === undefined || id === key) controller.abort();
+    },
     interrupt: (request) => toOutcome(withAgent(async (agent) => agent.interrupt(request))),
     pending: () => toOutcome(withAgent(pendingCalls)),
     messages: () => toOutcome(withAgent((agent) => agent.messages())),
@@ -123,12 +132,20 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
     [finalizer]() {
       left = true;
       for (const outbox of outboxes) outbox.close();
-      for (const controller of controllers.values()) controller.abort();
+      api.abort();
       leavePages();
       sessions.leave(connect);
     },
   };
   return api;
+}
+
+/** A call's options as the agent takes them. */
+function taken({ output, ...given }: SentOptions, { signal }: AbortController, outputs: Outputs): CallOptions {
+  if (output === undefined) return { ...given, signal };
+  if (Object.hasOwn(outputs, output)) return { ...given, signal, output: outputs[output]! };
+  const names = Object.keys(outputs).join(', ') || 'none';
+  throw new AgentError('INVALID_INPUT', `The worker has no output ${JSON.stringify(output)}; exposeAgent() was given ${names}.`);
 }
 
 /** Pulls the run as far as the page's credits go. */

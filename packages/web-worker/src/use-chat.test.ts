@@ -22,7 +22,7 @@ function startWorker() {
   const worker = new Worker(new URL('./page.fixture.ts', import.meta.url), { type: 'module' });
   onTestFinished(() => worker.terminate());
   const connect = (options: PageFixtureOptions): RemoteAgent =>
-    connectAgent(worker, { agent: 'main', sessionId: 's', options: options as Record<string, never>, page: [pageTools([hold])] });
+    connectAgent(worker, { agent: 'main', sessionId: 's', options, page: [pageTools([hold])] });
   return { worker, connect };
 }
 

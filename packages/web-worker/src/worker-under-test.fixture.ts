@@ -1,5 +1,4 @@
 import { connectAgent, type ConnectOptions, type RemoteAgent } from '@isoloop/web-worker';
-import type { JsonValue } from '@isoloop/core';
 import { onTestFinished } from 'vitest';
 import type { FixtureOptions, FixtureReport } from './agent.fixture.ts';
 
@@ -16,7 +15,7 @@ export function startWorker(): WorkerUnderTest {
   onTestFinished(() => worker.terminate());
   return {
     worker,
-    connect: (sessionId, options = {}, more = {}) => connectAgent(worker, { sessionId, options: options as unknown as JsonValue, ...more }),
+    connect: (sessionId, options = {}, more = {}) => connectAgent(worker, { sessionId, options, ...more }),
     report: (sessionId) =>
       new Promise((resolve) => {
         const listen = ({ data }: MessageEvent<Partial<FixtureReport>>): void => {

@@ -1,0 +1,31 @@
+import { ReActAgent, structured } from '@isoloop/core';
+import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
+import { exposeAgent, type AgentSetup } from '@isoloop/web-worker/worker';
+import * as z from 'zod';
+
+export interface TypedOptions {
+  readonly replies: readonly (string | ScriptedStep)[];
+}
+
+const invoice = z.object({
+  total: z.number(),
+  due: z.iso.date().transform((text) => new Date(text)),
+});
+
+const makeAgent = ({ sessionId, options }: AgentSetup<TypedOptions>): ReActAgent =>
+  new ReActAgent({ name: 'typed', sessionId, model: new ScriptedModel(options.replies) });
+
+/** Its type is what pages import. */
+const agents = exposeAgent(
+  { clerk: makeAgent, auditor: makeAgent },
+  {
+    outputs: {
+      invoice: structured(invoice),
+      names: structured(z.array(z.string())),
+      // Nothing that could be cloned.
+      check: structured(z.object({ n: z.number() }).transform(({ n }) => () => n)),
+    },
+  },
+);
+
+export type TypedAgents = typeof agents;
