@@ -1,6 +1,6 @@
 import { AgentError, textOf, userMessage, type AgentEvent } from '@isoloop/core';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { connectAgent } from '@isoloop/web-worker';
+import { connectAgent, type RemoteAgent } from '@isoloop/web-worker';
 import { unpackEvents, type WireEvent } from './delta-runs.ts';
 import { initialCredits } from './protocol.ts';
 import { startWorker } from './worker-under-test.fixture.ts';
@@ -409,4 +409,62 @@ test('without Web Locks the silence of a terminated worker tells, and a cut-off 
   const resumed = await start().agent.chatTransport().reconnectToStream();
   const { value } = await resumed!.getReader().read();
   expect(value).toMatchObject({ type: 'start' });
+});
+
+test('abort() ends what runs for this connection, and nothing of another; the next call is not refused', async () => {
+  const { connect, report } = startWorker();
+  const agent = connect('mine', { replies: [{ text: 'one two', toolCalls: [{ name: 'wait' }] }, 'fresh', { text: 'four', hang: true }] });
+  const other = connect('other', { replies: [{ text: 'three', hang: true }] });
+  agent.abort();
+  const [call, theirs] = [agent.call('go'), other.call('go')];
+  while ((await report('mine')).reads < 3);
+  agent.abort();
+  const next = agent.call('on');
+  expect(await call).toMatchObject({ reason: 'aborted' });
+  expect((await next).text).toBe('fresh');
+  expect((await agent.messages()).map(textOf)).toEqual(['go', 'one two', '', 'on', 'fresh']);
+  expect((await report('mine')).aborted).toBe(1);
+  const stream = agent.stream('over');
+  for await (const event of stream) if (event.type === 'reasoning-chunk') agent.abort();
+  expect((await stream.result).reason).toBe('aborted');
+  await other.interrupt('Enough.');
+  expect((await theirs).text).toBe('Enough.');
+  agent.close();
+  agent.abort();
+});
+
+const anything = undefined as never;
+test.for([
+  ['no worker', () => connectAgent(anything, { sessionId: 's' }), 'a worker'],
+  ['a script’s address for a worker', () => connectAgent('/worker.js' as never, { sessionId: 's' }), 'a worker'],
+  ['no options', () => connectAgent(startWorker().worker, anything), 'a sessionId'],
+  ['no session', () => connectAgent(startWorker().worker, {} as never), 'a sessionId'],
+  ['an empty session', () => connectAgent(startWorker().worker, { sessionId: '' }), 'a sessionId'],
+  ['a time-out that is none', () => connectAgent(startWorker().worker, { sessionId: 's', timeoutMs: NaN }), 'a timeoutMs above 0'],
+  ['tools for parts', () => connectAgent(startWorker().worker, { sessionId: 's', page: [{ name: 'x' } as never] }), 'as page an array'],
+  ['no array of parts', () => connectAgent(startWorker().worker, { sessionId: 's', page: {} as never }), 'as page an array'],
+] as const)('connectAgent with %s is refused at once', ([, connect, what]) => {
+  expect(connect).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(`connectAgent() needs ${what}`) }),
+  );
+});
+
+test.for([
+  ['null for options', (agent: RemoteAgent) => agent.call('hi', null as never)],
+  ['text for options', (agent: RemoteAgent) => agent.call('hi', 'fast' as never)],
+  ['a signal that is none', (agent: RemoteAgent) => agent.call('hi', { signal: {} as never })],
+  ['null for a stream’s options', (agent: RemoteAgent) => agent.stream('hi', null as never).result],
+  ['a stream’s signal that is none', (agent: RemoteAgent) => agent.stream('hi', { signal: {} as never }).result],
+  ['a number for input', (agent: RemoteAgent) => agent.call(7 as never)],
+  ['a number for a stream’s input', (agent: RemoteAgent) => agent.stream(7 as never).result],
+  ['options of the wrong kind', (agent: RemoteAgent) => agent.call('hi', { allowTools: 'all' as never })],
+  ['an interrupt of an unknown mode', (agent: RemoteAgent) => agent.interrupt({ mode: 'hard' } as never)],
+  ['an interrupt by null', (agent: RemoteAgent) => agent.interrupt(null as never)],
+  ['a decision that is none', (agent: RemoteAgent) => agent.decide({ type: 'perhaps' } as never)],
+] as const)('%s is INVALID_INPUT, and the agent goes on', async ([, misuse]) => {
+  const agent = startWorker().connect('misused');
+  const error = await (async () => misuse(agent))().catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(AgentError);
+  expect(error).toMatchObject({ code: 'INVALID_INPUT' });
+  expect((await agent.call('hi')).text).toBe('ok');
 });

@@ -28,21 +28,20 @@ export type ConnectOptionsFor<E extends ExposedAgent> = Omit<ConnectOptions, 'ag
  * With the type of what the worker exposes, `connectAgent<typeof assistant>`, the agent's name, its options and the outputs of calls
  * are checked.
  */
-export function connectAgent<E extends ExposedAgent = ExposedAgent>(worker: Worker, options: ConnectOptionsFor<E>): RemoteAgent<OutputsOf<E>> {
+export function connectAgent<E extends ExposedAgent = ExposedAgent>(
+  worker: Worker,
+  options: ConnectOptionsFor<E>,
+): RemoteAgent<OutputsOf<E>> {
   checkOptions(worker, options);
   return createRemoteAgent({ sessionId: options.sessionId, worker, ...linkWorker(worker, options) }) as RemoteAgent<OutputsOf<E>>;
 }
 
-function checkOptions(worker: unknown, options: Partial<ConnectOptions>): void {
+function checkOptions(worker: unknown, options: unknown): void {
   const { sessionId, timeoutMs = 1, page = [] } = Object(options) as Partial<ConnectOptions>;
-  const wrong = !Object(worker).addEventListener
-    ? 'a worker'
-    : typeof sessionId !== 'string' || !sessionId
-      ? 'a sessionId'
-      : !(timeoutMs > 0)
-        ? 'a timeoutMs above 0'
-        : !Array.isArray(page) || !page.every((part) => part?.serve)
-          ? 'as page an array of pageTools(), pageHooks(), …'
-          : undefined;
-  if (wrong) throw new AgentError('CONFIGURATION', `connectAgent() needs ${wrong}.`);
+  const isPage = Array.isArray(page) && page.every((part) => part?.serve);
+  if (!Object(worker).addEventListener || typeof sessionId !== 'string' || !sessionId || !(timeoutMs > 0) || !isPage)
+    throw new AgentError(
+      'CONFIGURATION',
+      'connectAgent() takes a worker, a sessionId, a timeoutMs above 0, a page of pageTools() and the like.',
+    );
 }

@@ -92,7 +92,7 @@ export interface RunRequest {
   /** Unique within the connection. */
   readonly id: number;
   readonly aborted: boolean;
-  readonly input?: AgentInput;
+  readonly input: AgentInput | undefined;
   readonly options: SentOptions;
 }
 

@@ -15,8 +15,8 @@ import { releaseProxy, transfer, wrap, type Remote } from 'comlink';
 import { workerChatTransport, type WorkerChatTransport, type WorkerChatTransportOptions } from './chat-transport.ts';
 import { unpackEvents } from './delta-runs.ts';
 import { fromOutcome } from './outcome.ts';
-import type { Outcome, SessionApi } from './protocol.ts';
-import { remoteRun } from './remote-run.ts';
+import type { Outcome, RunRequest, SessionApi } from './protocol.ts';
+import { remoteRun, type RemoteRun } from './remote-run.ts';
 import type { WorkerLink } from './worker-link.ts';
 
 /** A run in the worker, with the face and the laws of core's `AgentStream`: it starts at the first read, or with `result`. */
@@ -52,10 +52,7 @@ export interface RemoteAgent<T = Readonly<Record<string, unknown>>> {
   /** Goes on from the log: with tool calls that have no result, or after a pause. */
   resume<N extends Name<T> = never>(options?: RemoteCallOptions<N>): Promise<AgentResult<T[N]>>;
   /** Decides about pending tool calls, and goes on. */
-  decide<N extends Name<T> = never>(
-    decisions: Decision | readonly Decision[],
-    options?: RemoteCallOptions<N>,
-  ): Promise<AgentResult<T[N]>>;
+  decide<N extends Name<T> = never>(decisions: Decision | readonly Decision[], options?: RemoteCallOptions<N>): Promise<AgentResult<T[N]>>;
   /** The tool calls that wait for somebody, also after a reload. */
   pending(): Promise<readonly PendingCall[]>;
   /** As `ReActAgent.interrupt`; resolves when the agent was told. */
@@ -89,27 +86,35 @@ export function createRemoteAgent({ sessionId, worker, port, lifeline, ended, co
     if (!lifeline.error) remote.abort(id).catch(() => {});
   };
 
-  const call: RemoteAgent['call'] = async (input, { signal, detached: _detached, ...options } = {}) => {
+  /** A run that comes on a port of its own. */
+  const begin = <W, T>(
+    signal: AbortSignal | undefined,
+    ask: (request: Pick<RunRequest, 'id' | 'aborted'>, port: MessagePort) => Promise<void>,
+    decode: (items: readonly W[]) => readonly T[],
+  ): RemoteRun<T> => {
+    const id = ++lastId;
+    const open = (aborted: boolean, port: MessagePort): Promise<void> => ask({ id, aborted }, transfer(port, [port]));
+    return remoteRun({ lifeline, signal, open, abort: () => abort(id), decode });
+  };
+
+  const call = async (input?: AgentInput, given?: RemoteCallOptions): Promise<AgentResult<never>> => {
+    const { signal, detached: _detached, ...options } = checked(given);
     const id = ++lastId;
     const onAbort = (): void => abort(id);
-    signal?.addEventListener('abort', onAbort, { once: true });
+    signal?.addEventListener('abort', onAbort);
     try {
-      return await ask(() => remote.call({ id, aborted: signal?.aborted ?? false, ...given(input), options }));
+      return (await ask(() => remote.call({ id, aborted: !!signal?.aborted, input, options }))) as AgentResult<never>;
     } finally {
       signal?.removeEventListener('abort', onAbort);
     }
   };
 
-  const stream: RemoteAgent['stream'] = (input, { signal, detached = false, ...options } = {}) => {
-    const id = ++lastId;
-    const run = remoteRun({
-      lifeline,
-      signal,
-      open: ({ aborted, port: runPort }) => remote.stream({ id, aborted, ...given(input), options }, transfer(runPort, [runPort])),
-      abort: () => abort(id),
-      decode: unpackEvents,
-    });
-    return new AgentStream(new RunDriver({ runId: String(id), events: run.batches, abort: run.abort, detached }));
+  const stream = (input?: AgentInput, given?: RemoteCallOptions): RemoteStream<never> => {
+    const { signal, detached = false, ...options } = checked(given);
+    const run = begin(signal, (request, port) => remote.stream({ ...request, input, options }, port), unpackEvents);
+    return new AgentStream(
+      new RunDriver({ runId: String(lastId), events: run.batches, abort: run.abort, detached }),
+    ) as RemoteStream as RemoteStream<never>;
   };
 
   const end = (reason: string): void => lifeline.cut(new AgentError('WORKER_TERMINATED', reason));
@@ -128,16 +133,13 @@ export function createRemoteAgent({ sessionId, worker, port, lifeline, ended, co
     uiMessages: () => ask(() => remote.uiMessages()),
     clear: () => ask(() => remote.clear()),
     chatTransport: (options) =>
-      workerChatTransport(options, (request, signal) => {
-        const id = ++lastId;
-        return remoteRun({
-          lifeline,
+      workerChatTransport(options, (asked, signal) =>
+        begin(
           signal,
-          open: ({ aborted, port: runPort }) => remote.chat({ ...request, id, aborted }, transfer(runPort, [runPort])),
-          abort: () => abort(id),
-          decode: (chunks: readonly UiChunk[]) => chunks,
-        });
-      }),
+          (request, port) => remote.chat({ ...asked, ...request }, port),
+          (chunks: readonly UiChunk[]) => chunks,
+        ),
+      ),
     close() {
       if (lifeline.error) return;
       if (connected()) remote[releaseProxy]();
@@ -150,6 +152,9 @@ export function createRemoteAgent({ sessionId, worker, port, lifeline, ended, co
   };
 }
 
-function given(input: AgentInput | undefined): { readonly input?: AgentInput } {
-  return input === undefined ? {} : { input };
+/** The rest of them the agent checks. */
+function checked(options: RemoteCallOptions = {}): RemoteCallOptions {
+  if (Object(options) !== options || (options.signal && !options.signal.addEventListener))
+    throw new AgentError('INVALID_INPUT', 'The options of a call must be an object, and its signal an AbortSignal.');
+  return options;
 }

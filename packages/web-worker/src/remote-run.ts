@@ -8,8 +8,8 @@ import { initialCredits, type CreditMessage, type RunMessage } from './protocol.
 export interface RemoteRunOptions<W, T> {
   readonly lifeline: Lifeline;
   readonly signal: AbortSignal | undefined;
-  /** Asks the worker for the run; rejects only where the request can't be sent. */
-  readonly open: (request: { readonly aborted: boolean; readonly port: MessagePort }) => Promise<void>;
+  /** Asks the worker for the run, which comes on the port; rejects only where the request can't be sent. */
+  readonly open: (aborted: boolean, port: MessagePort) => Promise<void>;
   /** Tells the worker to abort the run. */
   readonly abort: () => void;
   /** What the items of a message stand for. */
@@ -24,34 +24,36 @@ export interface RemoteRun<T> {
 
 /** A run in the worker. What is not read is not asked for: the worker goes on only as far as its credits. */
 export function remoteRun<W, T>({ lifeline, signal, open, abort, decode }: RemoteRunOptions<W, T>): RemoteRun<T> {
-  const state = { opened: false, aborted: false, ended: false };
+  let opened = false;
+  let aborted = false;
+  let ended = false;
   const stop = (): void => {
-    if (state.aborted) return;
-    state.aborted = true;
-    if (state.opened) abort();
+    if (aborted) return;
+    aborted = true;
+    if (opened) abort();
   };
 
   async function* read(): AsyncGenerator<readonly T[], AgentResult> {
     if (lifeline.error) throw lifeline.error;
     const { port1, port2 } = new MessageChannel();
-    const inbox = new Inbox<W>(port1);
+    const inbox = createInbox<W>(port1);
     const off = lifeline.onCut((error) => inbox.fail(error));
     if (signal?.aborted) stop();
-    signal?.addEventListener('abort', stop, { once: true });
+    signal?.addEventListener('abort', stop);
     try {
-      state.opened = true;
-      open({ aborted: state.aborted, port: port2 }).catch((error: unknown) => inbox.fail(boundaryError(error)));
+      opened = true;
+      open(aborted, port2).catch((error: unknown) => inbox.fail(boundaryError(error)));
       for (;;) {
         const message = await inbox.next();
         if (message.type === 'end') {
-          state.ended = true;
+          ended = true;
           return fromOutcome(message.outcome);
         }
         if (message.items.length) yield decode(message.items);
         inbox.grant(message.reads);
       }
     } finally {
-      if (!state.ended) stop();
+      if (!ended) stop();
       off();
       signal?.removeEventListener('abort', stop);
       port1.close();
@@ -61,43 +63,45 @@ export function remoteRun<W, T>({ lifeline, signal, open, abort, decode }: Remot
   return { batches: read(), abort: stop };
 }
 
+interface Inbox<T> {
+  fail(error: AgentError): void;
+  next(): Promise<RunMessage<T>>;
+  /** Grants half of the credits at a time, so that the worker seldom waits for the next. */
+  grant(reads: number): void;
+}
+
 /** A run's port: messages wait here until they are read. */
-class Inbox<T> {
-  readonly #port: MessagePort;
-  readonly #messages: RunMessage<T>[] = [];
-  #failure: AgentError | undefined;
-  #wake: (() => void) | undefined;
-  #read = 0;
+function createInbox<T>(port: MessagePort): Inbox<T> {
+  const messages: RunMessage<T>[] = [];
+  let failure: AgentError | undefined;
+  let wake: (() => void) | undefined;
+  let read = 0;
 
-  constructor(port: MessagePort) {
-    this.#port = port;
-    port.addEventListener('message', ({ data }: MessageEvent<RunMessage<T>>) => {
-      this.#messages.push(data);
-      this.#wake?.();
-    });
-    port.addEventListener('messageerror', () => this.fail(new AgentError('WORKER_FAILED', 'What the worker sent could not be read.')));
-    port.start();
-  }
-
-  fail(error: AgentError): void {
-    this.#failure ??= error;
-    this.#wake?.();
-  }
-
-  async next(): Promise<RunMessage<T>> {
-    for (;;) {
-      const message = this.#messages.shift();
-      if (message) return message;
-      if (this.#failure) throw this.#failure;
-      await new Promise<void>((resolve) => (this.#wake = resolve));
-    }
-  }
-
-  /** Half of the credits at a time, so that the worker seldom waits for the next. */
-  grant(reads: number): void {
-    this.#read += reads;
-    if (this.#read < initialCredits / 2) return;
-    this.#port.postMessage({ credits: this.#read } satisfies CreditMessage);
-    this.#read = 0;
-  }
+  const fail = (error: AgentError): void => {
+    failure ??= error;
+    wake?.();
+  };
+  port.addEventListener('message', ({ data }: MessageEvent<RunMessage<T>>) => {
+    messages.push(data);
+    wake?.();
+  });
+  port.addEventListener('messageerror', () => fail(new AgentError('WORKER_FAILED', 'What the worker sent could not be read.')));
+  port.start();
+  return {
+    fail,
+    async next() {
+      for (;;) {
+        const message = messages.shift();
+        if (message) return message;
+        if (failure) throw failure;
+        await new Promise<void>((resolve) => (wake = resolve));
+      }
+    },
+    grant(reads) {
+      read += reads;
+      if (read < initialCredits / 2) return;
+      port.postMessage({ credits: read } satisfies CreditMessage);
+      read = 0;
+    },
+  };
 }

@@ -23,7 +23,13 @@ const agents = exposeAgent(
       invoice: structured(invoice),
       names: structured(z.array(z.string())),
       // Nothing that could be cloned.
-      check: structured(z.object({ n: z.number() }).transform(({ n }) => () => n)),
+      check: structured(
+        z.object({ n: z.number() }).transform(
+          ({ n }) =>
+            () =>
+              n,
+        ),
+      ),
     },
   },
 );
