@@ -433,20 +433,18 @@ test('abort() ends what runs for this connection, and nothing of another; the ne
   agent.abort();
 });
 
-const anything = undefined as never;
 test.for([
-  ['no worker', () => connectAgent(anything, { sessionId: 's' }), 'a worker'],
-  ['a script’s address for a worker', () => connectAgent('/worker.js' as never, { sessionId: 's' }), 'a worker'],
-  ['no options', () => connectAgent(startWorker().worker, anything), 'a sessionId'],
-  ['no session', () => connectAgent(startWorker().worker, {} as never), 'a sessionId'],
-  ['an empty session', () => connectAgent(startWorker().worker, { sessionId: '' }), 'a sessionId'],
-  ['a time-out that is none', () => connectAgent(startWorker().worker, { sessionId: 's', timeoutMs: NaN }), 'a timeoutMs above 0'],
-  ['tools for parts', () => connectAgent(startWorker().worker, { sessionId: 's', page: [{ name: 'x' } as never] }), 'as page an array'],
-  ['no array of parts', () => connectAgent(startWorker().worker, { sessionId: 's', page: {} as never }), 'as page an array'],
-] as const)('connectAgent with %s is refused at once', ([, connect, what]) => {
-  expect(connect).toThrow(
-    expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(`connectAgent() needs ${what}`) }),
-  );
+  ['no worker', () => connectAgent(undefined as never, { sessionId: 's' })],
+  ['a script’s address for a worker', () => connectAgent('/worker.js' as never, { sessionId: 's' })],
+  ['no options', () => connectAgent(startWorker().worker, undefined as never)],
+  ['no session', () => connectAgent(startWorker().worker, {} as never)],
+  ['an empty session', () => connectAgent(startWorker().worker, { sessionId: '' })],
+  ['a number for a session', () => connectAgent(startWorker().worker, { sessionId: 7 as never })],
+  ['a tool in place of pageTools()', () => connectAgent(startWorker().worker, { sessionId: 's', page: [{ name: 'x' } as never] })],
+  ['no array of parts', () => connectAgent(startWorker().worker, { sessionId: 's', page: {} as never })],
+] as const)('connectAgent with %s is refused at once', ([, connect]) => {
+  const message = expect.stringContaining('connectAgent() takes a worker, a sessionId');
+  expect(connect).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message }));
 });
 
 test.for([

@@ -22,8 +22,8 @@ export type ConnectOptionsFor<E extends ExposedAgent> = Omit<ConnectOptions, 'ag
 
 /**
  * Connects to the agent that a worker exposes for a session. Several connections to one session share its agent; the `options` of the
- * first one count. A worker that can't be reached shows in the calls, as `WORKER_FAILED`. Throws `CONFIGURATION` for what is no worker
- * and for options that are none.
+ * first one count. A worker that can't be reached shows in the calls, as `WORKER_FAILED`. Throws `CONFIGURATION` for what is no worker,
+ * and where the `sessionId` is missing.
  *
  * With the type of what the worker exposes, `connectAgent<typeof assistant>`, the agent's name, its options and the outputs of calls
  * are checked.
@@ -37,11 +37,7 @@ export function connectAgent<E extends ExposedAgent = ExposedAgent>(
 }
 
 function checkOptions(worker: unknown, options: unknown): void {
-  const { sessionId, timeoutMs = 1, page = [] } = Object(options) as Partial<ConnectOptions>;
-  const isPage = Array.isArray(page) && page.every((part) => part?.serve);
-  if (!Object(worker).addEventListener || typeof sessionId !== 'string' || !sessionId || !(timeoutMs > 0) || !isPage)
-    throw new AgentError(
-      'CONFIGURATION',
-      'connectAgent() takes a worker, a sessionId, a timeoutMs above 0, a page of pageTools() and the like.',
-    );
+  const { sessionId, page = [] } = Object(options) as Partial<ConnectOptions>;
+  if (!Object(worker).addEventListener || !sessionId || !sessionId.trim || !page.every?.((part) => part?.serve))
+    throw new AgentError('CONFIGURATION', 'connectAgent() takes a worker, a sessionId, and as page an array of pageTools() and the like.');
 }

@@ -28,18 +28,13 @@ export function packEvents(events: EventBatch): readonly WireEvent[] {
   return packed;
 }
 
-export function unpackEvents(packed: readonly WireEvent[]): AgentEvent[] {
-  const events: AgentEvent[] = [];
-  for (const item of packed) {
-    if (!('first' in item)) {
-      events.push(item);
-      continue;
-    }
-    let { seq } = item.first;
-    events.push(item.first);
-    for (const delta of item.deltas) events.push({ ...item.first, seq: ++seq, delta });
-  }
-  return events;
+/** The events again; what else is sent, such as a chat's chunks, is given back as it is. */
+export function unpackEvents<T = AgentEvent>(packed: readonly (WireEvent | T)[]): T[] {
+  return packed.flatMap((item) => {
+    const { first, deltas = [] } = item as Partial<DeltaRun>;
+    if (!first) return item as T;
+    return [first, ...deltas.map((delta, index) => ({ ...first, seq: first.seq + index + 1, delta }))] as T[];
+  });
 }
 
 /** Whether all but `seq` and `delta` is the same; a run and its session and agents are, within one port. */

@@ -43,6 +43,5 @@ export class Lifeline {
 
 /** What a call throws before it leaves the page. */
 export function boundaryError(error: unknown): AgentError {
-  const uncloneable = error instanceof DOMException && error.name === 'DataCloneError';
-  return AgentError.from(error, uncloneable ? 'INVALID_INPUT' : 'INTERNAL');
+  return AgentError.from(error, (error as Error)?.name === 'DataCloneError' ? 'INVALID_INPUT' : 'INTERNAL');
 }

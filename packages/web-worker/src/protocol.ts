@@ -107,9 +107,9 @@ export interface ChatRequest {
   readonly events: boolean;
 }
 
-/** What the worker does for one connection. A run's batches and its end come on the port that was given with it. */
+/** What the worker does for one connection. A run's batches and its end come on the port that was given with it; of a call the end alone. */
 export interface SessionApi {
-  call(request: RunRequest): Promise<Outcome<AgentResult>>;
+  call(request: RunRequest, port: MessagePort): void;
   stream(request: RunRequest, port: MessagePort): void;
   chat(request: ChatRequest, port: MessagePort): void;
   /** Goes the same way as the calls, so that it can't overtake them; an unknown id is ignored. Without one: all of the connection. */

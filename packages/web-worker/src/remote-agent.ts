@@ -13,7 +13,6 @@ import type {
 import type { UiChunk, UiMessage } from '@isoloop/core/ai-sdk';
 import { releaseProxy, transfer, wrap, type Remote } from 'comlink';
 import { workerChatTransport, type WorkerChatTransport, type WorkerChatTransportOptions } from './chat-transport.ts';
-import { unpackEvents } from './delta-runs.ts';
 import { fromOutcome } from './outcome.ts';
 import type { Outcome, RunRequest, SessionApi } from './protocol.ts';
 import { remoteRun, type RemoteRun } from './remote-run.ts';
@@ -77,7 +76,7 @@ export interface RemoteAgentSetup extends WorkerLink {
   readonly worker: Worker;
 }
 
-export function createRemoteAgent({ sessionId, worker, port, lifeline, ended, connected }: RemoteAgentSetup): RemoteAgent {
+export function createRemoteAgent({ sessionId, worker, port, lifeline }: RemoteAgentSetup): RemoteAgent {
   const remote: Remote<SessionApi> = wrap<SessionApi>(port);
   let lastId = 0;
 
@@ -87,39 +86,32 @@ export function createRemoteAgent({ sessionId, worker, port, lifeline, ended, co
   };
 
   /** A run that comes on a port of its own. */
-  const begin = <W, T>(
+  const begin = <T>(
     signal: AbortSignal | undefined,
     ask: (request: Pick<RunRequest, 'id' | 'aborted'>, port: MessagePort) => Promise<void>,
-    decode: (items: readonly W[]) => readonly T[],
   ): RemoteRun<T> => {
     const id = ++lastId;
     const open = (aborted: boolean, port: MessagePort): Promise<void> => ask({ id, aborted }, transfer(port, [port]));
-    return remoteRun({ lifeline, signal, open, abort: () => abort(id), decode });
+    return remoteRun({ lifeline, signal, open, abort: () => abort(id) });
   };
 
   const call = async (input?: AgentInput, given?: RemoteCallOptions): Promise<AgentResult<never>> => {
     const { signal, detached: _detached, ...options } = checked(given);
-    const id = ++lastId;
-    const onAbort = (): void => abort(id);
-    signal?.addEventListener('abort', onAbort);
-    try {
-      return (await ask(() => remote.call({ id, aborted: !!signal?.aborted, input, options }))) as AgentResult<never>;
-    } finally {
-      signal?.removeEventListener('abort', onAbort);
-    }
+    const { batches } = begin(signal, (request, port) => remote.call({ ...request, input, options }, port));
+    return (await batches.next()).value as AgentResult<never>;
   };
 
   const stream = (input?: AgentInput, given?: RemoteCallOptions): RemoteStream<never> => {
     const { signal, detached = false, ...options } = checked(given);
-    const run = begin(signal, (request, port) => remote.stream({ ...request, input, options }, port), unpackEvents);
-    return new AgentStream(
-      new RunDriver({ runId: String(lastId), events: run.batches, abort: run.abort, detached }),
-    ) as RemoteStream as RemoteStream<never>;
+    const { batches: events, abort: stop } = begin<AgentEvent>(signal, (request, port) =>
+      remote.stream({ ...request, input, options }, port),
+    );
+    const driver = new RunDriver({ runId: String(lastId), events, abort: stop, detached });
+    return new AgentStream(driver) as RemoteStream as RemoteStream<never>;
   };
 
   const end = (reason: string): void => lifeline.cut(new AgentError('WORKER_TERMINATED', reason));
 
-  ended.addEventListener('abort', () => port.close());
   return {
     sessionId,
     call,
@@ -134,15 +126,11 @@ export function createRemoteAgent({ sessionId, worker, port, lifeline, ended, co
     clear: () => ask(() => remote.clear()),
     chatTransport: (options) =>
       workerChatTransport(options, (asked, signal) =>
-        begin(
-          signal,
-          (request, port) => remote.chat({ ...asked, ...request }, port),
-          (chunks: readonly UiChunk[]) => chunks,
-        ),
+        begin<UiChunk>(signal, (request, port) => remote.chat({ ...asked, ...request }, port)),
       ),
     close() {
       if (lifeline.error) return;
-      if (connected()) remote[releaseProxy]();
+      remote[releaseProxy]();
       end('The connection to the worker was closed.');
     },
     terminate() {
@@ -155,6 +143,6 @@ export function createRemoteAgent({ sessionId, worker, port, lifeline, ended, co
 /** The rest of them the agent checks. */
 function checked(options: RemoteCallOptions = {}): RemoteCallOptions {
   if (Object(options) !== options || (options.signal && !options.signal.addEventListener))
-    throw new AgentError('INVALID_INPUT', 'The options of a call must be an object, and its signal an AbortSignal.');
+    throw new AgentError('INVALID_INPUT', 'The options of a call, or their signal, are none.');
   return options;
 }

@@ -1,19 +1,18 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentResult } from '@isoloop/core';
+import { unpackEvents } from './delta-runs.ts';
 import type { Lifeline } from './lifeline.ts';
 import { boundaryError } from './lifeline.ts';
 import { fromOutcome } from './outcome.ts';
 import { initialCredits, type CreditMessage, type RunMessage } from './protocol.ts';
 
-export interface RemoteRunOptions<W, T> {
+export interface RemoteRunOptions {
   readonly lifeline: Lifeline;
   readonly signal: AbortSignal | undefined;
   /** Asks the worker for the run, which comes on the port; rejects only where the request can't be sent. */
   readonly open: (aborted: boolean, port: MessagePort) => Promise<void>;
-  /** Tells the worker to abort the run. */
+  /** Tells the worker to abort the run; it may not know of it yet. */
   readonly abort: () => void;
-  /** What the items of a message stand for. */
-  readonly decode: (items: readonly W[]) => readonly T[];
 }
 
 export interface RemoteRun<T> {
@@ -23,37 +22,34 @@ export interface RemoteRun<T> {
 }
 
 /** A run in the worker. What is not read is not asked for: the worker goes on only as far as its credits. */
-export function remoteRun<W, T>({ lifeline, signal, open, abort, decode }: RemoteRunOptions<W, T>): RemoteRun<T> {
-  let opened = false;
-  let aborted = false;
-  let ended = false;
+export function remoteRun<T>({ lifeline, signal, open, abort }: RemoteRunOptions): RemoteRun<T> {
+  let over = false;
   const stop = (): void => {
-    if (aborted) return;
-    aborted = true;
-    if (opened) abort();
+    if (over) return;
+    over = true;
+    abort();
   };
 
   async function* read(): AsyncGenerator<readonly T[], AgentResult> {
     if (lifeline.error) throw lifeline.error;
     const { port1, port2 } = new MessageChannel();
-    const inbox = createInbox<W>(port1);
+    const inbox = createInbox<T>(port1);
     const off = lifeline.onCut((error) => inbox.fail(error));
-    if (signal?.aborted) stop();
     signal?.addEventListener('abort', stop);
     try {
-      opened = true;
-      open(aborted, port2).catch((error: unknown) => inbox.fail(boundaryError(error)));
+      over ||= !!signal?.aborted;
+      open(over, port2).catch((error: unknown) => inbox.fail(boundaryError(error)));
       for (;;) {
         const message = await inbox.next();
         if (message.type === 'end') {
-          ended = true;
+          over = true;
           return fromOutcome(message.outcome);
         }
-        if (message.items.length) yield decode(message.items);
+        if (message.items.length) yield unpackEvents(message.items);
         inbox.grant(message.reads);
       }
     } finally {
-      if (!ended) stop();
+      stop();
       off();
       signal?.removeEventListener('abort', stop);
       port1.close();

@@ -85,13 +85,12 @@ export function serveSession({ sessions, connect, pagePorts, outputs, later }: S
   const withAgent = <T>(job: (agent: ReActAgent) => Promise<T>): Promise<T> => session.agent().then(job);
 
   const api: SessionApi & { [finalizer](): void } = {
-    call(request) {
+    call(request, port) {
       const { input, options: given } = request;
-      return toOutcome(
-        run(request, (controller) =>
-          // Cloned here, too: Comlink has but three words for what can't be.
-          session.run(controller, async (agent) => structuredClone(await agent.call(input, taken(given, controller, outputs)))),
-        ),
+      void send(
+        port,
+        () => [],
+        () => run(request, (controller) => session.run(controller, async (agent) => agent.call(input, taken(given, controller, outputs)))),
       );
     },
     stream(request, port) {

@@ -7,10 +7,6 @@ import { protocol, type HelloMessage, type PageMessage } from './protocol.ts';
 export interface WorkerLink {
   readonly port: MessagePort;
   readonly lifeline: Lifeline;
-  /** Raised when the lifeline is cut. */
-  readonly ended: AbortSignal;
-  /** Whether the worker has the other end of the port. */
-  readonly connected: () => boolean;
 }
 
 /**
@@ -41,6 +37,7 @@ export function linkWorker(
   lifeline.onCut(() => {
     clearInterval(timer);
     listening.abort();
+    port1.close();
   });
 
   const onHello = ({ data }: MessageEvent<unknown>): void => {
@@ -66,7 +63,7 @@ export function linkWorker(
   worker.addEventListener('messageerror', () => fail('What the worker sent could not be read.'), { signal });
   port1.addEventListener('messageerror', () => fail('What the worker sent could not be read.'), { signal });
   ping();
-  return { port: port1, lifeline, ended: signal, connected: () => connected };
+  return { port: port1, lifeline };
 }
 
 function isHello(data: unknown): data is HelloMessage {
