@@ -1,96 +1,135 @@
 import { tool } from '@isoloop/core';
-import { connectAgent, pageApprovals, pageHooks, pageTools } from '@isoloop/web-worker';
+import { connectAgent, pageApprovals, pageHooks, pageModel, pageTools } from '@isoloop/web-worker';
+import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, onTestFinished, test } from 'vitest';
-import { cdp } from 'vitest/browser';
+import { inspectFrame, inspectWorker, type Inspected } from './inspected.fixture.ts';
+import type { PageFixtureOptions } from './page.fixture.ts';
 
-const session = cdp();
-let contextId: number | undefined;
+const pageClasses = ['MessagePort', 'AbortController', 'AbortSignal', 'Worker', 'ReadableStream'];
+const workerClasses = ['MessagePort', 'AbortController', 'AbortSignal', 'ReActAgent', 'PageLink', 'Outbox'];
 
-/** The execution context of these tests, a frame of the page: objects are counted by context. */
-async function findContext(): Promise<number> {
-  const ids: number[] = [];
-  const onCreated = ({ context: { id, auxData } }: { readonly context: { readonly id: number; readonly auxData?: object } }): void => {
-    // The test runner has a world of its own in each frame.
-    if ((auxData as { readonly isDefault?: boolean } | undefined)?.isDefault) ids.push(id);
+/** Never more than this many stay of each class, and a megabyte of heap: what is on its way at that moment. */
+const slack = { objects: 20, bytes: 1_000_000 };
+
+/** What a target has now; `grown()` tells the classes of which there came to be more. */
+async function measure(target: Inspected, classes: readonly string[]) {
+  const before = await target.count(classes);
+  const bytes = await target.heap();
+  return {
+    async grown(): Promise<readonly string[]> {
+      const after = await target.count(classes);
+      return classes
+        .filter((name) => after[name]! > before[name]! + slack.objects)
+        .map((name) => `${name}: ${before[name]}, ${after[name]}`);
+    },
+    heap: async (): Promise<number> => (await target.heap()) - bytes,
   };
-  session.on('Runtime.executionContextCreated', onCreated);
-  await session.send('Runtime.enable');
-  session.off('Runtime.executionContextCreated', onCreated);
-  // Its events would outlive the tests.
-  await session.send('Runtime.disable');
-  window.name = `leaks-${crypto.randomUUID()}`;
-  for (const id of ids) {
-    const { result } = await session.send('Runtime.evaluate', { expression: 'name', contextId: id });
-    if (result.value === window.name) return id;
-  }
-  throw new Error('The frame of the tests was not found.');
 }
 
-/** Live objects of a class, after a garbage collection. */
-async function alive(className: string): Promise<number> {
-  contextId ??= await findContext();
-  await session.send('HeapProfiler.collectGarbage');
-  const { result: prototype } = await session.send('Runtime.evaluate', {
-    expression: `${className}.prototype`,
-    objectGroup: 'leaks',
-    contextId,
-  });
-  const { objects } = await session.send('Runtime.queryObjects', { prototypeObjectId: prototype.objectId!, objectGroup: 'leaks' });
-  const { result } = await session.send('Runtime.callFunctionOn', {
-    objectId: objects.objectId!,
-    functionDeclaration: 'function () { return this.length; }',
-    returnByValue: true,
-  });
-  await session.send('Runtime.releaseObjectGroup', { objectGroup: 'leaks' });
-  return result.value as number;
+const startWorker = (): Worker => new Worker(new URL('./leaks.fixture.ts', import.meta.url), { type: 'module' });
+const patient = { timeout: 20_000 };
+
+const title = tool({ name: 'title', description: 'x', input: { type: 'object' }, execute: () => 'x' });
+const never = tool({ name: 'never', description: 'x', input: { type: 'object' }, execute: () => new Promise<string>(() => {}) });
+
+/** A connection with everything a page can do for an agent. */
+function connect(worker: Worker, index: number, replies: PageFixtureOptions['replies'] = ['ok']) {
+  const page = [
+    pageTools([title, never]),
+    pageHooks([{ on: { 'run-end': () => {}, 'pre-acting': () => {} } }]),
+    pageApprovals(() => ({ type: 'approve' })),
+    pageModel(new ScriptedModel([])),
+  ];
+  return connectAgent(worker, { agent: 'main', sessionId: `s${index}`, options: { replies, approvalOn: ['title'] }, page });
 }
 
-async function heap(): Promise<number> {
-  await session.send('HeapProfiler.collectGarbage');
-  return (await session.send('Runtime.getHeapUsage')).usedSize;
-}
-
-const classes = ['MessagePort', 'AbortController', 'AbortSignal', 'Worker'] as const;
-
-async function count(): Promise<Readonly<Record<string, number>>> {
-  const counts: Record<string, number> = {};
-  for (const name of classes) counts[name] = await alive(name);
-  return counts;
-}
-
-test('1,000 connections that were opened and closed leave no objects and no heap behind', async () => {
-  const worker = new Worker(new URL('./page.fixture.ts', import.meta.url), { type: 'module' });
-  onTestFinished(() => worker.terminate());
-  const title = tool({ name: 'title', description: 'x', input: { type: 'object' }, execute: () => 'x' });
-  const use = async (index: number): Promise<void> => {
-    const page = [pageTools([title]), pageHooks([{ on: { 'run-end': () => {} } }]), pageApprovals(() => undefined)];
-    const agent = connectAgent(worker, { agent: 'main', sessionId: `s${index}`, page });
-    if (index % 10 === 0) for await (const _event of agent.stream('hi')) continue;
-    else await agent.messages();
+/** The ways a connection is used and left, one after the other. */
+const uses: readonly ((worker: Worker, index: number) => Promise<void>)[] = [
+  async (worker, index) => {
+    const agent = connect(worker, index);
+    await agent.messages();
     agent.close();
-  };
-  for (let index = 0; index < 100; index++) await use(index);
-  const [before, bytes] = [await count(), await heap()];
-  for (let index = 100; index < 1100; index++) await use(index);
-  // The last one's ports go once the worker has heard of it.
-  await expect
-    .poll(
-      async () => {
-        const after = await count();
-        return classes.filter((name) => after[name]! > before[name]! + 20).map((name) => `${name}: ${before[name]}, ${after[name]}`);
-      },
-      { timeout: 20_000 },
-    )
-    .toEqual([]);
-  expect((await heap()) - bytes).toBeLessThan(1_000_000);
-}, 60_000);
+  },
+  async (worker, index) => {
+    const agent = connect(worker, index, [{ toolCalls: [{ name: 'title' }] }, 'done']);
+    for await (const _event of agent.stream('hi')) continue;
+    agent.close();
+  },
+  async (worker, index) => {
+    const agent = connect(worker, index, ['ok', 'ok']);
+    const { signal } = new AbortController();
+    await agent.call('hi', { signal });
+    const transport = agent.chatTransport();
+    const messages = [{ id: 'u', role: 'user', parts: [{ type: 'text', text: 'hi' }] }];
+    const chunks = await transport.sendMessages({ trigger: 'submit-message', messages, abortSignal: signal });
+    for await (const _chunk of chunks) continue;
+    await transport.reconnectToStream();
+    agent.close();
+  },
+  // Left in the middle of an answer that the page reads,
+  async (worker, index) => {
+    const agent = connect(worker, index, [{ text: 'one two', hang: true }]);
+    for await (const event of agent.stream('hi')) if (event.type === 'reasoning-chunk') break;
+    agent.close();
+  },
+  // of one it reads no more,
+  async (worker, index) => {
+    const agent = connect(worker, index, [{ text: 'one two', hang: true }]);
+    await agent.stream('hi').batches()[Symbol.asyncIterator]().next();
+    agent.close();
+  },
+  // and of a tool that runs on it.
+  async (worker, index) => {
+    const agent = connect(worker, index, [{ toolCalls: [{ name: 'never' }] }]);
+    const call = agent.call('hi').catch(() => {});
+    for (let running = false; !running; running = (await agent.messages()).length > 1);
+    agent.close();
+    await call;
+  },
+];
 
-test('a connection that was not closed is seen by these counts', async () => {
-  const worker = new Worker(new URL('./page.fixture.ts', import.meta.url), { type: 'module' });
+test('1,000 connections that were used and closed leave no objects and no heap, on the page and in the worker', async () => {
+  const frame = await inspectFrame();
+  const { worker, inspected } = await inspectWorker(startWorker);
   onTestFinished(() => worker.terminate());
-  const before = await alive('MessagePort');
-  const agents = Array.from({ length: 50 }, (_, index) => connectAgent(worker, { agent: 'main', sessionId: `s${index}` }));
+  const use = (index: number): Promise<void> => uses[index % uses.length]!(worker, index);
+  for (let index = 0; index < 120; index++) await use(index);
+  const [onPage, inWorker] = [await measure(frame, pageClasses), await measure(inspected, workerClasses)];
+  for (let index = 120; index < 1120; index++) await use(index);
+  // The last one's ports go once the worker has heard of it.
+  await expect.poll(() => onPage.grown(), patient).toEqual([]);
+  await expect.poll(() => inWorker.grown(), patient).toEqual([]);
+  expect(await onPage.heap()).toBeLessThan(slack.bytes);
+  expect(await inWorker.heap()).toBeLessThan(slack.bytes);
+}, 120_000);
+
+test('1,000 connections whose workers were terminated leave nothing on the page', async () => {
+  const frame = await inspectFrame();
+  const lose = async (count: number): Promise<void> => {
+    const worker = startWorker();
+    const agents = Array.from({ length: count }, (_, index) => connect(worker, index, [{ text: 'one two', hang: true }]));
+    await Promise.all(agents.map((agent) => agent.messages()));
+    const calls = agents.map((agent) => agent.call('hi').catch((error: unknown) => error));
+    worker.terminate();
+    expect(new Set((await Promise.all(calls)).map((error) => (error as { code: string }).code))).toEqual(new Set(['WORKER_TERMINATED']));
+  };
+  await lose(100);
+  const onPage = await measure(frame, pageClasses);
+  for (let round = 0; round < 10; round++) await lose(100);
+  await expect.poll(() => onPage.grown(), patient).toEqual([]);
+  expect(await onPage.heap()).toBeLessThan(slack.bytes);
+}, 120_000);
+
+test('connections that were not closed are seen by these counts, on both sides', async () => {
+  const frame = await inspectFrame();
+  const { worker, inspected } = await inspectWorker(startWorker);
+  onTestFinished(() => worker.terminate());
+  await connect(worker, -1).messages();
+  const [onPage, inWorker] = [await measure(frame, pageClasses), await measure(inspected, workerClasses)];
+  const agents = Array.from({ length: 50 }, (_, index) => connect(worker, index));
   await Promise.all(agents.map((agent) => agent.messages()));
-  expect((await alive('MessagePort')) - before).toBeGreaterThanOrEqual(50);
+  expect(await onPage.grown()).toContainEqual(expect.stringContaining('MessagePort'));
+  for (const name of ['MessagePort', 'ReActAgent', 'PageLink'])
+    expect(await inWorker.grown()).toContainEqual(expect.stringContaining(name));
   for (const agent of agents) agent.close();
 });

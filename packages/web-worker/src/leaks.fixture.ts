@@ -1,0 +1,7 @@
+import { ReActAgent } from '@isoloop/core';
+import { Outbox } from './outbox.ts';
+import './page.fixture.ts';
+import { PageLink } from './page-link.ts';
+
+/** For the debugging protocol, which knows classes by global names. */
+Object.assign(globalThis, { ReActAgent, Outbox, PageLink });
