@@ -1,5 +1,6 @@
 /// <reference path="../../../test/mcp-server/provided-context.d.ts" />
 import { expect, inject, onTestFinished, test } from 'vitest';
+import { readStored } from './stored.fixture.ts';
 
 /** Runs a module in a page whose policy has no `unsafe-eval`; the text it posts. */
 async function runWithPolicy(module: string): Promise<unknown> {
@@ -47,7 +48,7 @@ test('the tools of an MCP server work under a policy without unsafe-eval', async
 });
 
 test('page and worker work under worker-src and script-src self, and write nothing that was not asked for', async () => {
-  const before = await stored();
+  const before = await readStored();
   const frame = document.createElement('iframe');
   const answer = new Promise<unknown>((resolve) => {
     addEventListener('message', (event: MessageEvent) => event.source === frame.contentWindow && resolve(event.data));
@@ -58,11 +59,5 @@ test('page and worker work under worker-src and script-src self, and write nothi
   expect(await answer).toEqual({
     outputs: ['no eval', expect.stringContaining('do not fit its schema'), expect.stringContaining('do not fit its schema'), 'page 1'],
   });
-  expect(await stored()).toEqual(before);
+  expect(await readStored()).toEqual(before);
 });
-
-/** What the site has in the browser. */
-async function stored(): Promise<unknown> {
-  const databases = (await indexedDB.databases()).map(({ name }) => name).toSorted();
-  return { databases, local: { ...localStorage }, session: { ...sessionStorage }, caches: await caches.keys(), cookies: document.cookie };
-}

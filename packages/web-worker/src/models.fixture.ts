@@ -2,10 +2,26 @@ import { createOpenAI } from '@ai-sdk/openai';
 import { ReActAgent } from '@isoloop/core';
 import { fromAiSdk } from '@isoloop/core/ai-sdk';
 import { openai } from '@isoloop/core/openai';
-import { exposeAgent } from '@isoloop/web-worker/worker';
+import { exposeAgent, type AgentSetup } from '@isoloop/web-worker/worker';
+
+export interface ModelOptions {
+  readonly baseURL: string;
+  /** Default: one that only this worker knows. */
+  readonly apiKey?: string;
+}
+
+type Setup = AgentSetup<ModelOptions>;
+
+const own = { apiKey: 'sk-of-the-worker-alone' };
 
 /** Agents with models over the network. */
-exposeAgent<{ readonly baseURL: string; readonly apiKey: string }>({
-  openai: ({ options, memory }) => new ReActAgent({ name: 'a', model: openai({ ...options, model: 'm' }), memory }),
-  'ai-sdk': ({ options, memory }) => new ReActAgent({ name: 'a', model: fromAiSdk(createOpenAI(options).chat('m')), memory }),
+const agents = exposeAgent({
+  openai: ({ options, memory }: Setup) => new ReActAgent({ name: 'a', model: openai({ ...own, ...options, model: 'm' }), memory }),
+  'ai-sdk': ({ options, memory }: Setup) =>
+    new ReActAgent({ name: 'a', model: fromAiSdk(createOpenAI({ ...own, ...options }).chat('m')), memory }),
+  'no-memory': ({ options }: Setup) => new ReActAgent({ name: 'a', model: openai({ ...own, ...options, model: 'm' }) }),
+  'ai-sdk-no-memory': ({ options }: Setup) =>
+    new ReActAgent({ name: 'a', model: fromAiSdk(createOpenAI({ ...own, ...options }).chat('m')) }),
 });
+
+export type ModelAgents = typeof agents;
