@@ -147,6 +147,7 @@ export class AgentSession {
     try {
       await after;
       const built = await factory(setup);
+      if (!built?.addHook) throw new AgentError('CONFIGURATION', 'The factory that exposeAgent() was given made no agent.');
       this.pages.attach(built);
       return built;
     } catch (error) {

@@ -13,6 +13,8 @@ export interface FixtureOptions {
   /** How often the factory fails before it succeeds; `coded`: with an `AgentError`. */
   readonly failures?: number;
   readonly coded?: boolean;
+  /** The factory makes nothing. */
+  readonly noAgent?: boolean;
   /** Replies that fail, with a coded error that has details. */
   readonly rateLimited?: boolean;
 }
@@ -70,7 +72,8 @@ const odd = tool({
 });
 
 exposeAgent(async ({ sessionId, options }: AgentSetup<FixtureOptions | null>) => {
-  const { replies = ['ok'], database, gated, failures = 0, coded, rateLimited } = options ?? {};
+  const { replies = ['ok'], database, gated, failures = 0, coded, noAgent, rateLimited } = options ?? {};
+  if (noAgent) return undefined as never;
   const count = (built.get(sessionId) ?? 0) + 1;
   built.set(sessionId, count);
   if (count <= failures)

@@ -1,6 +1,7 @@
 import { AgentError, textOf, userMessage, type AgentEvent } from '@isoloop/core';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { connectAgent, type RemoteAgent } from '@isoloop/web-worker';
+import { exposeAgent } from '@isoloop/web-worker/worker';
 import { unpackEvents, type WireEvent } from './delta-runs.ts';
 import { initialCredits } from './protocol.ts';
 import { startWorker } from './worker-under-test.fixture.ts';
@@ -349,6 +350,41 @@ test('a script that throws while it is loaded is told at once, with its error', 
     code: 'WORKER_FAILED',
     message: expect.stringContaining('no wasm here'),
   });
+});
+
+const script = (source: string, options?: WorkerOptions) => (): Worker =>
+  new Worker(URL.createObjectURL(new Blob([source], { type: 'text/javascript' })), options);
+const module = { type: 'module' } as const;
+
+test.for([
+  ['has a mistake', script('const = 1;', module), 'could not be loaded; the console says why'],
+  ['has a mistake, and is no module', script('const = 1;'), 'SyntaxError'],
+  ['imports what is not there', script(`import '${location.origin}/no-such-module.js';`, module), 'could not be loaded'],
+  ['throws nothing in particular', script('throw undefined;', module), 'undefined'],
+  ['fails while it waits at top level', script(`await 0; throw new Error('late');`, module), 'late'],
+  ['answers as a page does, not as a script', () => new Worker('/', module), 'could not be loaded'],
+] as const)('a script that %s is told at once', async ([, start, text]) => {
+  const worker = start();
+  worker.addEventListener('error', (event) => event.preventDefault());
+  onTestFinished(() => worker.terminate());
+  await expect(connectAgent(worker, { sessionId: 's' }).call('hi')).rejects.toMatchObject({
+    code: 'WORKER_FAILED',
+    message: expect.stringContaining(text),
+  });
+});
+
+test('a factory that makes no agent is told', async () => {
+  const agent = startWorker().connect('none', { noAgent: true });
+  await expect(agent.call('hi')).rejects.toMatchObject({ code: 'CONFIGURATION', message: expect.stringContaining('made no agent') });
+});
+
+test.for([
+  ['an agent', { name: 'a', sessionId: 's', memory: {} }],
+  ['nothing', undefined],
+  ['no names', {}],
+  ['a number', 7],
+] as const)('exposeAgent with %s for a factory is refused', ([, given]) => {
+  expect(() => exposeAgent(given as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
 });
 
 test('an error outside of the agent, once the worker runs, breaks nothing', async () => {

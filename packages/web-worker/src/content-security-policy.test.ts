@@ -58,6 +58,7 @@ test('page and worker work under worker-src and script-src self, and write nothi
   onTestFinished(() => frame.remove());
   expect(await answer).toEqual({
     outputs: ['no eval', expect.stringContaining('do not fit its schema'), expect.stringContaining('do not fit its schema'), 'page 1'],
+    blocked: 'WORKER_FAILED',
   });
   expect(await readStored()).toEqual(before);
 });

@@ -13,7 +13,16 @@ async function run(): Promise<unknown> {
   const results = (await agent.messages()).flatMap(toolResultsOf).toSorted((a, b) => a.toolUseId.localeCompare(b.toolUseId));
   const outputs = results.map(({ output }) => output);
   agent.terminate();
-  return { outputs };
+  return { outputs, blocked: await codeOf(new Worker(URL.createObjectURL(new Blob([])))) };
+}
+
+/** What a call of a worker is refused with that the policy keeps from being started. */
+async function codeOf(worker: Worker): Promise<unknown> {
+  try {
+    return await connectAgent(worker, { sessionId: 's' }).call('go');
+  } catch (error) {
+    return (error as { readonly code?: unknown }).code;
+  }
 }
 
 run().then(

@@ -71,9 +71,9 @@ function isHello(data: unknown): data is HelloMessage {
   return spoken === protocol && type === 'hello';
 }
 
-/** A script that can't be loaded gives a plain event, without a message. */
+/** A script that can't be loaded, or a module that can't be parsed, gives a plain event, without a message. */
 function loadError({ message, filename, lineno }: ErrorEvent): string {
-  if (!message) return 'The script of the worker could not be loaded.';
+  if (!message) return 'The script of the worker could not be loaded; the console says why.';
   return `The script of the worker failed: ${message}${filename ? ` (${filename}:${lineno})` : ''}`;
 }
 
