@@ -1,16 +1,11 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
+import { codeBlocks, type Block } from '../scripts/code-blocks.ts';
 import { root } from '../scripts/root.ts';
 import { runCommand } from '../scripts/run-command.ts';
 
 const folder = `${root}/node_modules/.cache/readme`;
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
-
-/** A README's TypeScript blocks; the word after `ts` names the file. */
-function codeBlocks(path = 'README.md'): readonly { readonly file: string; readonly source: string }[] {
-  const readme = readFileSync(`${root}/${path}`, 'utf8');
-  return [...readme.matchAll(/^```tsx? (\S+)\n([\s\S]*?)^```$/gm)].map(([, file = '', source = '']) => ({ file, source }));
-}
 
 /** What a block is compiled with: the page's and the worker's own types, or Node's, or Workers'. */
 const typesOf: Readonly<Record<string, readonly string[]>> = { 'agent.ts': ['node'], 'edge.ts': ['@cloudflare/workers-types'] };
@@ -19,9 +14,7 @@ const workers = { lib: ['es2023'], types: ['@cloudflare/workers-types'] };
 test('the code in README compiles against the built packages', { timeout: 60_000 }, async () => {
   const blocks = codeBlocks();
   expect(blocks.map(({ file }) => file)).toEqual(['agent.ts', 'worker.ts', 'page.ts', 'edge.ts']);
-  for (const { file, source } of blocks) {
-    expect(await compile(file, source), file).toEqual({ ok: true, output: '' });
-  }
+  for (const { file } of blocks) expect(await compile(file, blocks), file).toEqual({ ok: true, output: '' });
 });
 
 test('the code in the worker package’s README compiles against the built packages', { timeout: 60_000 }, async () => {
@@ -32,11 +25,11 @@ test('the code in the worker package’s README compiles against the built packa
     'chat.tsx',
     'page-parts.ts',
     'page-parts-worker.ts',
+    'invoice-worker.ts',
+    'invoice-page.ts',
     'sessions.ts',
   ]);
-  for (const { file, source } of blocks) {
-    expect(await compile(file, source), file).toEqual({ ok: true, output: '' });
-  }
+  for (const { file } of blocks) expect(await compile(file, blocks), file).toEqual({ ok: true, output: '' });
 });
 
 test('the code in the edge package’s README compiles against the built packages', { timeout: 60_000 }, async () => {
@@ -51,19 +44,22 @@ test('the code in the edge package’s README compiles against the built package
     'page-model-worker.ts',
     'fetching-worker.ts',
   ]);
-  for (const { file, source } of blocks) {
+  for (const { file } of blocks) {
     const options = file.endsWith('worker.ts') || file === 'agent-with-facts.ts' ? workers : {};
-    expect(await compile(file, source, options), file).toEqual({ ok: true, output: '' });
+    expect(await compile(file, blocks, options), file).toEqual({ ok: true, output: '' });
   }
 });
 
 test('a mistake in a block is found', { timeout: 60_000 }, async () => {
-  const { ok, output } = await compile('agent.ts', `import { ReActAgent } from '@isoloop/core';\nnew ReActAgent({ name: 7 });`);
+  const { ok, output } = await compile('agent.ts', [
+    { file: 'agent.ts', source: `import { ReActAgent } from '@isoloop/core';\nnew ReActAgent({ name: 7 });` },
+  ]);
   expect(ok).toBe(false);
   expect(output).toContain("Type 'number' is not assignable to type 'string'");
 });
 
-function compile(file: string, source: string, options: Partial<typeof workers> = {}): ReturnType<typeof runCommand> {
+/** Compiles one block; the others are there to be imported. */
+function compile(file: string, blocks: readonly Block[], options: Partial<typeof workers> = {}): ReturnType<typeof runCommand> {
   const compilerOptions = {
     target: 'es2023',
     module: 'esnext',
@@ -75,11 +71,12 @@ function compile(file: string, source: string, options: Partial<typeof workers> 
     exactOptionalPropertyTypes: true,
     skipLibCheck: true,
     noEmit: true,
+    allowImportingTsExtensions: true,
     ...options,
   };
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  writeFileSync(`${folder}/${file}`, source);
+  for (const block of blocks) writeFileSync(`${folder}/${block.file}`, block.source);
   writeFileSync(`${folder}/tsconfig.json`, JSON.stringify({ compilerOptions, files: [file] }));
   return runCommand('tsc', ['-p', folder]);
 }
