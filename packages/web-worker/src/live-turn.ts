@@ -19,6 +19,8 @@ export class LiveTurn {
   readonly #begun: Promise<ChatTurn | undefined>;
   readonly #done: Promise<AgentResult | undefined>;
   #joined: (() => void) | undefined;
+  /** Readers that have not left, also those that wait for the turn to begin. */
+  #count = 0;
 
   /** Runs the turn at once. A job that gives `undefined` and forwards nothing: there is none, and its readers get nothing. */
   constructor(job: (controller: AbortController, forward: Forward) => Promise<AgentResult | undefined>) {
@@ -34,22 +36,41 @@ export class LiveTurn {
     this.#done.catch(() => {});
   }
 
-  /** Settles with the turn. A signal aborts it, unless `aborts` says that just its reader is gone. */
+  /** Settles with the turn, or at once where its reader leaves: a signal aborts the turn, unless `aborts` says that just its reader is gone. */
   async read(reader: TurnReader, begin: (turn: ChatTurn) => void, signal: AbortSignal, aborts: () => boolean): Promise<AgentResult> {
+    let isHere = true;
+    let letGo: (() => void) | undefined;
+    const gone = new Promise<undefined>((resolve) => (letGo = () => resolve(undefined)));
+    this.#count += 1;
+    const leave = (): void => {
+      if (isHere) this.#count -= 1;
+      isHere = false;
+      this.#readers.delete(reader);
+      letGo?.();
+    };
     const onAbort = (): void => {
       if (aborts()) this.#controller.abort(signal.reason);
-      else this.#readers.delete(reader);
+      else leave();
     };
     if (signal.aborted) onAbort();
     signal.addEventListener('abort', onAbort);
     try {
-      const turn = await this.#begun;
-      if (turn) this.#join(reader, begin, turn);
-      return (await this.#done) as AgentResult;
+      const turn = await Promise.race([this.#begun, gone]);
+      if (turn && isHere) this.#join(reader, begin, turn);
+      return (await Promise.race([this.#done, gone])) as AgentResult;
     } finally {
       signal.removeEventListener('abort', onAbort);
-      this.#readers.delete(reader);
+      leave();
     }
+  }
+
+  /** Whether nobody reads it any more: it waits then. */
+  get isLeft(): boolean {
+    return !this.#count;
+  }
+
+  abort(): void {
+    this.#controller.abort();
   }
 
   #join(reader: TurnReader, begin: (turn: ChatTurn) => void, turn: ChatTurn): void {

@@ -112,8 +112,11 @@ export interface SessionApi {
   call(request: RunRequest, port: MessagePort): void;
   stream(request: RunRequest, port: MessagePort): void;
   chat(request: ChatRequest, port: MessagePort): void;
-  /** Goes the same way as the calls, so that it can't overtake them; an unknown id is ignored. Without one: all of the connection. */
-  abort(id?: number): void;
+  /**
+   * Goes the same way as the calls, so that it can't overtake them; an unknown id is ignored. Without one: all of the connection.
+   * `unread`: nothing of the run has come, so that who wanted to read a resumed one leaves it to others.
+   */
+  abort(id?: number, unread?: boolean): void;
   interrupt(request?: string | Msg | InterruptRequest): Promise<Outcome<boolean>>;
   pending(): Promise<Outcome<readonly PendingCall[]>>;
   messages(): Promise<Outcome<readonly Msg[]>>;

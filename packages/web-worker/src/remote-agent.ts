@@ -81,8 +81,8 @@ export function createRemoteAgent({ sessionId, worker, port, lifeline }: RemoteA
   let lastId = 0;
 
   const ask = async <T>(call: () => Promise<Outcome<T>>): Promise<T> => fromOutcome(await lifeline.guard(call));
-  const abort = (id?: number): void => {
-    if (!lifeline.error) remote.abort(id).catch(() => {});
+  const abort = (id?: number, unread?: boolean): void => {
+    if (!lifeline.error) remote.abort(id, unread).catch(() => {});
   };
 
   /** A run that comes on a port of its own. */
@@ -92,7 +92,7 @@ export function createRemoteAgent({ sessionId, worker, port, lifeline }: RemoteA
   ): RemoteRun<T> => {
     const id = ++lastId;
     const open = (aborted: boolean, port: MessagePort): Promise<void> => ask({ id, aborted }, transfer(port, [port]));
-    return remoteRun({ lifeline, signal, open, abort: () => abort(id) });
+    return remoteRun({ lifeline, signal, open, abort: (unread) => abort(id, unread) });
   };
 
   const call = async (input?: AgentInput, given?: RemoteCallOptions): Promise<AgentResult<never>> => {

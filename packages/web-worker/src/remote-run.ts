@@ -11,8 +11,8 @@ export interface RemoteRunOptions {
   readonly signal: AbortSignal | undefined;
   /** Asks the worker for the run, which comes on the port; rejects only where the request can't be sent. */
   readonly open: (aborted: boolean, port: MessagePort) => Promise<void>;
-  /** Tells the worker to abort the run; it may not know of it yet. */
-  readonly abort: () => void;
+  /** Tells the worker to abort the run; it may not know of it yet. `unread`: nothing of it has come. */
+  readonly abort: (unread: boolean) => void;
 }
 
 export interface RemoteRun<T> {
@@ -24,10 +24,11 @@ export interface RemoteRun<T> {
 /** A run in the worker. What is not read is not asked for: the worker goes on only as far as its credits. */
 export function remoteRun<T>({ lifeline, signal, open, abort }: RemoteRunOptions): RemoteRun<T> {
   let over = false;
+  let unread = true;
   const stop = (): void => {
     if (over) return;
     over = true;
-    abort();
+    abort(unread);
   };
 
   async function* read(): AsyncGenerator<readonly T[], AgentResult> {
@@ -45,6 +46,7 @@ export function remoteRun<T>({ lifeline, signal, open, abort }: RemoteRunOptions
           over = true;
           return fromOutcome(message.outcome);
         }
+        unread = false;
         if (message.items.length) yield unpackEvents(message.items);
         inbox.grant(message.reads);
       }

@@ -31,6 +31,8 @@ export function serveSession({ sessions, connect, pagePorts, outputs, later }: S
   const leavePages = session.pages.enter(connect.offers, pagePorts);
   const controllers = new Map<number, AbortController>();
   const outboxes = new Set<{ close(): void }>();
+  /** Runs that are aborted before anything of them has come. */
+  const unread = new WeakSet<AbortSignal>();
   let left = false;
 
   /** A run of this connection: `abort(id)` reaches it as long as `job` lasts. */
@@ -79,14 +81,23 @@ export function serveSession({ sessions, connect, pagePorts, outputs, later }: S
   };
 
   /** Set at once where it is to be resumed: a page may ask twice. */
-  const turnOf = (request: ChatRequest): LiveTurn =>
-    request.trigger === 'resume-stream' ? (session.turn ??= begin(request)) : begin(request);
+  const turnOf = (request: ChatRequest): LiveTurn => {
+    if (request.trigger === 'resume-stream') return (session.turn ??= begin(request));
+    endUnread();
+    return begin(request);
+  };
+
+  /** A turn whose readers have all left gives way to what is asked next, instead of refusing it. */
+  const endUnread = (): void => {
+    if (session.turn?.isLeft) session.turn.abort();
+  };
 
   const withAgent = <T>(job: (agent: ReActAgent) => Promise<T>): Promise<T> => session.agent().then(job);
 
   const api: SessionApi & { [finalizer](): void } = {
     call(request, port) {
       const { input, options: given } = request;
+      endUnread();
       void send(
         port,
         () => [],
@@ -95,6 +106,7 @@ export function serveSession({ sessions, connect, pagePorts, outputs, later }: S
     },
     stream(request, port) {
       const { input, options: given } = request;
+      endUnread();
       void send(port, packEvents, (outbox) =>
         run(request, (controller) =>
           session.run(controller, async (agent) => forward(agent.stream(input, taken(given, controller, outputs)), outbox)),
@@ -109,19 +121,24 @@ export function serveSession({ sessions, connect, pagePorts, outputs, later }: S
         (outbox) =>
           run(request, ({ signal }) => {
             const turn = turnOf(request);
-            // A connection that is closed leaves a turn that others read; of its own it is the end.
+            // A connection that is closed leaves a turn that others read; of its own it is the end. React mounts twice in its strict
+            // mode: the first view resumes the turn and leaves at once.
             const isOwn = request.trigger !== 'resume-stream';
             return turn.read(
               outbox,
               (shown) => encoder.begin(shown),
               signal,
-              () => isOwn || !left,
+              () => isOwn || !(left || request.aborted || unread.has(signal)),
             );
           }),
       );
     },
-    abort(id) {
-      for (const [key, controller] of controllers) if (id === undefined || id === key) controller.abort();
+    abort(id, isUnread) {
+      for (const [key, controller] of controllers) {
+        if (id !== undefined && id !== key) continue;
+        if (isUnread) unread.add(controller.signal);
+        controller.abort();
+      }
     },
     interrupt: (request) => toOutcome(withAgent(async (agent) => agent.interrupt(request))),
     pending: () => toOutcome(withAgent(pendingCalls)),

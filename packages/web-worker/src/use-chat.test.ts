@@ -2,7 +2,7 @@ import { useChat } from '@ai-sdk/react';
 import { tool } from '@isoloop/core';
 import { connectAgent, pageTools, type RemoteAgent } from '@isoloop/web-worker';
 import { lastAssistantMessageIsCompleteWithApprovalResponses, type UIMessage } from 'ai';
-import { createElement, useEffect, type ReactNode } from 'react';
+import { createElement, StrictMode, useEffect, type ReactNode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { expect, onTestFinished, test } from 'vitest';
 import type { PageFixtureOptions } from './page.fixture.ts';
@@ -38,10 +38,14 @@ const hold = tool({
   },
 });
 
-function mount(
-  agent: RemoteAgent,
-  { resume = false, messages = [] }: { readonly resume?: boolean; readonly messages?: UIMessage[] } = {},
-): Mounted {
+interface MountOptions {
+  readonly resume?: boolean;
+  readonly messages?: UIMessage[];
+  /** React mounts, unmounts and mounts again. */
+  readonly strict?: boolean;
+}
+
+function mount(agent: RemoteAgent, { resume = false, messages = [], strict = false }: MountOptions = {}): Mounted {
   const shownBy: { chat?: Chat } = {};
   function View({ onChat }: { readonly onChat: (chat: Chat) => void }): ReactNode {
     const chat = useChat({
@@ -54,7 +58,8 @@ function mount(
     return null;
   }
   const root = createRoot(document.createElement('div'));
-  root.render(createElement(View, { onChat: (chat) => void (shownBy.chat = chat) }));
+  const view = createElement(View, { onChat: (chat) => void (shownBy.chat = chat) });
+  root.render(strict ? createElement(StrictMode, null, view) : view);
   onTestFinished(() => root.unmount());
   return { chat: () => shownBy.chat!, unmount: () => root.unmount() };
 }
@@ -135,25 +140,59 @@ test('a view that is mounted anew sees the turn that runs, from its start, and s
   expect((await agent.messages()).map(({ role }) => role)).toEqual(['user', 'assistant']);
 });
 
-test('after a reload in mid-run the run is gone on with: what was said stays, the finished tool does not run again', async () => {
-  const database = `reload-${crypto.randomUUID()}`;
-  const first = startWorker();
-  const replies = [{ text: 'I look.', toolCalls: [{ name: 'here' }] }, { hang: true }];
-  const before = mount(first.connect({ replies, database }));
-  await ready(before);
-  void before.chat().sendMessage({ text: 'where?' });
-  await expect.poll(() => shown(before.chat())[1], patient).toBe('assistant: I look. | here output-available in the worker');
-  first.worker.terminate();
-  before.unmount();
+test.for([false, true])(
+  'after a reload in mid-run the run is gone on with, strict mode %s: what was said stays, the finished tool does not run again',
+  async (strict) => {
+    const database = `reload-${crypto.randomUUID()}`;
+    const first = startWorker();
+    const replies = [{ text: 'I look.', toolCalls: [{ name: 'here' }] }, { hang: true }];
+    const before = mount(first.connect({ replies, database }));
+    await ready(before);
+    void before.chat().sendMessage({ text: 'where?' });
+    await expect.poll(() => shown(before.chat())[1], patient).toBe('assistant: I look. | here output-available in the worker');
+    first.worker.terminate();
+    before.unmount();
 
-  const agent = startWorker().connect({ replies: ['There.'], database });
-  const messages = (await agent.uiMessages()) as UIMessage[];
-  const view = mount(agent, { resume: true, messages });
-  const whole = ['user: where?', 'assistant: I look. | here output-available in the worker | There.'];
-  await expect.poll(() => (view.chat() ? shown(view.chat()) : []), patient).toEqual(whole);
+    const agent = startWorker().connect({ replies: ['There.'], database });
+    const messages = (await agent.uiMessages()) as UIMessage[];
+    const view = mount(agent, { resume: true, messages, strict });
+    const whole = ['user: where?', 'assistant: I look. | here output-available in the worker | There.'];
+    await expect.poll(() => (view.chat() ? shown(view.chat()) : []), patient).toEqual(whole);
+    await ready(view);
+    const ids = (await agent.uiMessages()).map(({ id }) => id);
+    expect(view.chat().messages.map(({ id }) => id)).toEqual(ids);
+  },
+);
+
+test('in strict mode a view that is mounted anew sees the turn that runs, and stops it', async () => {
+  const agent = startWorker().connect({ replies: [{ text: 'one two', hang: true }, 'three'] });
+  const view = mount(agent);
   await ready(view);
-  const ids = (await agent.uiMessages()).map(({ id }) => id);
-  expect(view.chat().messages.map(({ id }) => id)).toEqual(ids);
+  void view.chat().sendMessage({ text: 'count' });
+  await expect.poll(() => shown(view.chat()), patient).toEqual(['user: count', 'assistant: one two']);
+  const [asked] = view.chat().messages;
+  const again = mount(agent, { resume: true, messages: [asked!], strict: true });
+  await expect.poll(() => shown(again.chat() ?? { messages: [] }), patient).toEqual(['user: count', 'assistant: one two']);
+  expect([view.chat().status, again.chat().status]).toEqual(['streaming', 'streaming']);
+  await again.chat().stop();
+  await ready(view);
+  expect((await agent.call('and now?')).text).toBe('three');
+});
+
+test('a cut-off turn that a view left before it saw it gives way to the next message', async () => {
+  const database = `left-${crypto.randomUUID()}`;
+  const first = startWorker();
+  const cut = first.connect({ replies: [{ hang: true }], database });
+  const call = cut.call('count').catch(() => {});
+  await expect.poll(async () => (await cut.messages()).length, patient).toBe(1);
+  first.worker.terminate();
+  await call;
+  const agent = startWorker().connect({ replies: ['three', 'three'], database });
+  const controller = new AbortController();
+  const left = agent.chatTransport().reconnectToStream({ abortSignal: controller.signal });
+  controller.abort();
+  expect(await left).toBeNull();
+  expect((await agent.call('and now?')).text).toBe('three');
 });
 
 test('where nothing runs and nothing was cut off there is nothing to reconnect to', async () => {

@@ -1,0 +1,176 @@
+/// <reference path="../provider-server/provided-context.d.ts" />
+import type { Browser, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import { codeBlocks } from '../../scripts/code-blocks.ts';
+import { launchBrowser } from './demo-server.ts';
+import { startSite, type Site } from './site.ts';
+
+/** What a reader adds to the README's code. */
+const added = {
+  'chat-main.tsx': `import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { Chat } from './chat.tsx';
+createRoot(document.getElementById('root')!).render(<StrictMode><Chat /></StrictMode>);`,
+  'page-parts-main.ts': `import { agent } from './page-parts.ts';
+void agent.call('Call it Example 2.').then(({ text }) => document.body.append(text));`,
+};
+
+let site: Site;
+let browser: Browser;
+beforeAll(async () => {
+  const blocks = codeBlocks('packages/web-worker/README.md').map(({ file, source }) => [file, source] as const);
+  const pages = {
+    page: 'page.ts',
+    chat: 'chat-main.tsx',
+    invoice: 'invoice-page.ts',
+    'page-parts': 'page-parts-main.ts',
+    sessions: 'sessions.ts',
+  };
+  const files = { name: 'readme-pages', sources: { ...Object.fromEntries(blocks), ...added }, pages };
+  [site, browser] = await Promise.all([startSite(files), launchBrowser()]);
+}, 90_000);
+afterAll(async () => {
+  await browser?.close();
+  await site?.stop();
+});
+
+interface OpenedPage {
+  readonly page: Page;
+  /** The model's server of the examples, from now on: a path of the provider server, or the steps of the scripted one. */
+  answer(by: string | readonly unknown[]): void;
+  /** What the page's console reported as errors, and what it threw. */
+  readonly problems: readonly string[];
+}
+
+async function newPage(by: string | readonly unknown[]): Promise<OpenedPage> {
+  const context = await browser.newContext();
+  onTestFinished(() => context.close());
+  let answer = by;
+  await context.route('http://127.0.0.1:11434/v1/**', async (route) => {
+    const model = typeof answer === 'string' ? answer : 'scripted';
+    const script = typeof answer === 'string' ? {} : { script: answer };
+    const postData = JSON.stringify({ ...(route.request().postDataJSON() as object), ...script });
+    await route.continue({ url: `${inject('providerUrl')}/${model}/v1/chat/completions`, postData });
+  });
+  const page = await context.newPage();
+  const problems: string[] = [];
+  page.on('pageerror', (error) => problems.push(error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error') problems.push(message.text());
+  });
+  return { page, problems, answer: (next) => void (answer = next) };
+}
+
+const open = (page: Page, path: string) => page.goto(`${site.origin}/${path}.html`);
+const text = (page: Page) => page.locator('body').innerText();
+const sections = (page: Page) => page.locator('section').allInnerTexts();
+
+test('the vanilla page: the answer streams in', async () => {
+  const { page, problems } = await newPage(['A worker runs scripts beside the page.']);
+  await open(page, 'page');
+  await expect.poll(() => text(page)).toBe('A worker runs scripts beside the page.');
+  expect(problems).toEqual([]);
+});
+
+test('the React page, in StrictMode: two turns, and the history after a reload', async () => {
+  const { page, problems } = await newPage(['Good morning.']);
+  await open(page, 'chat');
+  const hello = page.getByRole('button', { name: 'Say hello' });
+  await hello.click();
+  await expect.poll(() => sections(page)).toEqual(['Hello!', 'Good morning.']);
+  await hello.click();
+  const both = ['Hello!', 'Good morning.', 'Hello!', 'Good morning.'];
+  await expect.poll(() => sections(page)).toEqual(both);
+  await page.reload();
+  await expect.poll(() => sections(page)).toEqual(both);
+  expect(problems).toEqual([]);
+});
+
+test('the React page: stop keeps what was said, and the next message is answered', async () => {
+  const { page, answer, problems } = await newPage('fault/hang-mid');
+  await open(page, 'chat');
+  await page.getByRole('button', { name: 'Say hello' }).click();
+  await expect.poll(async () => (await sections(page))[1]).toMatch(/\S/);
+  const [, said] = await sections(page);
+  await page.getByRole('button', { name: 'Stop' }).click();
+  answer(['Here again.']);
+  await page.getByRole('button', { name: 'Say hello' }).click();
+  await expect.poll(() => sections(page)).toEqual(['Hello!', said, 'Hello!', 'Here again.']);
+  expect(problems).toEqual([]);
+});
+
+test('the React page, reloaded in the middle of an answer: the answer is asked for again, and ends', async () => {
+  const { page, answer, problems } = await newPage('fault/hang-mid');
+  await open(page, 'chat');
+  await page.getByRole('button', { name: 'Say hello' }).click();
+  await expect.poll(async () => (await sections(page))[1]).toMatch(/\S/);
+  answer(['Here again.']);
+  await page.reload();
+  await expect.poll(() => sections(page)).toEqual(['Hello!', 'Here again.']);
+  await expect.poll(() => page.getByRole('button', { name: 'Say hello' }).isEnabled()).toBe(true);
+  expect(problems).toEqual([]);
+});
+
+test('the React page shows an error, and goes on after it', async () => {
+  const { page, answer } = await newPage('fault/401');
+  await open(page, 'chat');
+  await page.getByRole('button', { name: 'Say hello' }).click();
+  await page.getByRole('alert').waitFor();
+  expect(await page.getByRole('alert').innerText()).toContain('401');
+  answer(['Good morning.']);
+  await page.reload();
+  await expect.poll(() => sections(page)).toContain('Hello!');
+});
+
+test('the page with typed answers: the value crosses', async () => {
+  const call = { name: 'generate_response', arguments: { total: 42, due: '2027-03-01' } };
+  const { page, problems } = await newPage([[call], 'done']);
+  await open(page, 'invoice');
+  await expect.poll(() => text(page)).toMatch(/^42 until .*2027/);
+  expect(problems).toEqual([]);
+});
+
+test('the page of sessions: what the first page said is renamed, copied and deleted', async () => {
+  const { page, problems } = await newPage(['Noted.']);
+  await open(page, 'page');
+  await expect.poll(() => text(page)).toBe('Noted.');
+  await open(page, 'sessions');
+  const keys = (): Promise<readonly string[]> =>
+    page.evaluate(
+      () =>
+        new Promise((resolve) => {
+          const opening = indexedDB.open('isoloop');
+          opening.addEventListener('success', () => {
+            const reading = opening.result.transaction('values').objectStore('values').getAllKeys();
+            reading.addEventListener('success', () => resolve(reading.result as string[]));
+          });
+        }),
+    );
+  await expect.poll(async () => (await keys()).every((key) => key.includes('notes-copy'))).toBe(true);
+  expect((await keys()).length).toBeGreaterThan(0);
+  expect(problems).toEqual([]);
+});
+
+test('the page with parts: its model calls its tool, the user is asked, the hook is told', async () => {
+  const { page, problems } = await newPage([]);
+  const logged: string[] = [];
+  const asked: string[] = [];
+  page.on('console', (message) => logged.push(message.text()));
+  page.on('dialog', (dialog) => {
+    asked.push(dialog.message());
+    void dialog.accept();
+  });
+  // No Chromium has the model itself.
+  await page.addInitScript(() => {
+    const replies = ['{"tool_name": "set_title", "arguments": {"title": "Example 2"}}', 'It is called so.'];
+    const promptStreaming = () => new Blob([replies.shift()!]).stream().pipeThrough(new TextDecoderStream());
+    const create = async () => ({ promptStreaming, destroy: () => {} });
+    Object.assign(globalThis, { LanguageModel: { availability: async () => 'available', create } });
+  });
+  await open(page, 'page-parts');
+  await expect.poll(() => text(page)).toBe('It is called so.');
+  expect(await page.title()).toBe('Example 2');
+  expect(asked).toEqual(['Run set_title?']);
+  expect(logged).toEqual(['set_title success']);
+  expect(problems).toEqual([]);
+});

@@ -1,0 +1,42 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { build, preview, type InlineConfig } from 'vite';
+import { root } from '../../scripts/root.ts';
+
+export interface Site {
+  /** `http://localhost:PORT`. */
+  readonly origin: string;
+  stop(): Promise<void>;
+}
+
+export interface SiteFiles {
+  /** Names the folder it is built in. */
+  readonly name: string;
+  /** Scripts by file name. */
+  readonly sources: Readonly<Record<string, string>>;
+  /** The script of each page, by its path without `.html`. */
+  readonly pages: Readonly<Record<string, string>>;
+}
+
+/** Pages with nothing but a script, built by Vite as it comes, with the built packages; on loopback. */
+export async function startSite({ name, sources, pages }: SiteFiles): Promise<Site> {
+  // Here, so that the packages are found.
+  const folder = `${root}/node_modules/.cache/${name}`;
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  for (const [file, source] of Object.entries(sources)) writeFileSync(`${folder}/${file}`, source);
+  for (const [page, script] of Object.entries(pages)) writeFileSync(`${folder}/${page}.html`, htmlOf(script));
+  const config: InlineConfig = {
+    root: folder,
+    configFile: false,
+    logLevel: 'error',
+    build: { rolldownOptions: { input: Object.keys(pages).map((page) => `${folder}/${page}.html`) } },
+    preview: { host: 'localhost', port: 0 },
+  };
+  await build(config);
+  const server = await preview(config);
+  return { origin: new URL(server.resolvedUrls!.local[0]!).origin, stop: () => server.close() };
+}
+
+function htmlOf(script: string): string {
+  return `<!doctype html><html lang="en"><head><title>Example</title></head><body><div id="root"></div><script type="module" src="/${script}"></script></body></html>`;
+}
