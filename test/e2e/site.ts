@@ -30,11 +30,12 @@ export async function startSite({ name, sources, pages }: SiteFiles): Promise<Si
     configFile: false,
     logLevel: 'error',
     build: { rolldownOptions: { input: Object.keys(pages).map((page) => `${folder}/${page}.html`) } },
-    preview: { host: 'localhost', port: 0 },
+    preview: { host: '127.0.0.1', port: 0 },
   };
   await build(config);
   const server = await preview(config);
-  return { origin: new URL(server.resolvedUrls!.local[0]!).origin, stop: () => server.close() };
+  const { port } = new URL(server.resolvedUrls!.local[0]!);
+  return { origin: `http://localhost:${port}`, stop: () => server.close() };
 }
 
 function htmlOf(script: string): string {

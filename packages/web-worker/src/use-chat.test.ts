@@ -92,6 +92,34 @@ test('useChat: reasoning, text, tool input and output, and the history comes bac
   expect(shown(again.chat())).toEqual(whole);
 });
 
+test('useChat: thinking, text and a tool’s input show as they stream in; stop keeps what was said, regenerate answers anew', async () => {
+  const deltas = [
+    [{ type: 'thinking', id: 'r', delta: 'hm' }],
+    [{ type: 'text', id: 't', delta: 'I look' }],
+    [{ type: 'tool-input', index: 0, id: 'c', name: 'here', delta: '{"room":"kit' }],
+  ] as const;
+  const agent = startWorker().connect({ replies: [{ deltas, hang: true }, 'Anew.'] });
+  const view = mount(agent);
+  await ready(view);
+  const sending = view.chat().sendMessage({ text: 'where?' });
+  await expect
+    .poll(() => view.chat().messages[1]?.parts.filter(({ type }) => type !== 'step-start'), patient)
+    .toMatchObject([
+      { type: 'reasoning', text: 'hm' },
+      { type: 'text', text: 'I look', state: 'streaming' },
+      { type: 'dynamic-tool', toolName: 'here', state: 'input-streaming', input: { room: 'kit' } },
+    ]);
+  expect(view.chat().status).toBe('streaming');
+  await view.chat().stop();
+  await sending;
+  await ready(view);
+  expect(shown(view.chat())[1]).toMatch(/^assistant: \(hm\) \| I look/);
+  await view.chat().regenerate();
+  await ready(view);
+  expect(view.chat().error).toBeUndefined();
+  expect(shown(view.chat())).toEqual(['user: where?', 'assistant: Anew.']);
+});
+
 test.for([
   ['approved', true, 'assistant: here output-available in the worker | Yes.'],
   ['denied', false, 'assistant: here output-error | Yes.'],

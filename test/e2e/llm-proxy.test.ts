@@ -1,0 +1,85 @@
+/// <reference path="../provider-server/provided-context.d.ts" />
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright';
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import { startLocalEdge, untilHealthy, type LocalEdge } from '../../scripts/local-edge.ts';
+import { root } from '../../scripts/root.ts';
+import { freePort, launchBrowser } from './demo-server.ts';
+import type { ProxyOptions } from './llm-proxy/agent.worker.ts';
+import type { Answer } from './llm-proxy/page.ts';
+import { startSite, type Site } from './site.ts';
+
+const modelKey = 'sk-of-the-edge-alone';
+const token = 'token-of-ann-0123456789';
+
+let site: Site;
+let edge: LocalEdge;
+let browser: Browser;
+let folder: string;
+beforeAll(async () => {
+  const sources: Record<string, string> = {};
+  for (const file of ['page.ts', 'agent.worker.ts']) sources[file] = await readFile(`${root}/test/e2e/llm-proxy/${file}`, 'utf8');
+  folder = await mkdtemp(join(tmpdir(), 'isoloop-e2e-'));
+  [site, browser] = await Promise.all([startSite({ name: 'llm-proxy-page', sources, pages: { page: 'page.ts' } }), launchBrowser()]);
+  const vars = { PAGE_ORIGIN: site.origin, USER_TOKEN: token, MODEL_KEY: modelKey, MODEL_SERVER: inject('providerUrl') };
+  edge = startLocalEdge({ port: await freePort(), config: 'test/e2e/llm-proxy/wrangler.toml', persistTo: folder, vars });
+  await untilHealthy(edge);
+}, 120_000);
+afterAll(async () => {
+  await browser?.close();
+  await site?.stop();
+  await edge?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+interface Visit {
+  readonly ask: (model: string, more?: Partial<ProxyOptions>) => Promise<Answer>;
+  /** Every body that came from the edge, and the heads of what was sent to it. */
+  readonly seen: () => string;
+}
+
+async function visit(origin: string = site.origin): Promise<Visit> {
+  const context = await browser.newContext();
+  onTestFinished(() => context.close());
+  const page: Page = await context.newPage();
+  const seen: string[] = [];
+  context.on('request', (request) => void seen.push(JSON.stringify(request.headers())));
+  context.on('response', async (response) => void seen.push(await response.text().catch(() => '')));
+  await page.goto(`${origin}/page.html`);
+  return {
+    ask: (model, more) =>
+      page.evaluate(
+        ([input, options]) => (globalThis as unknown as { ask(text: string, given: object): Promise<Answer> }).ask(input, options),
+        ['What is 1 + 2?', { baseURL: `${edge.url}/llm/v1`, token, model, ...more }] as const,
+      ),
+    seen: () => seen.join(),
+  };
+}
+
+test('an agent in a worker streams and calls tools by the edge’s model, across origins, and never gets its key', async () => {
+  const { ask, seen } = await visit();
+  const { text } = await ask('scripted');
+  expect(text).toMatch(/^The tools say: sum \d/);
+  expect((await ask('deltas/500')).deltas).toBeGreaterThan(100);
+  // What the model's server was sent: the edge's key, which is hidden even where the server quotes it.
+  const echoed = JSON.parse((await ask('echo')).text!) as { readonly headers: { readonly authorization: string } };
+  expect(echoed.headers.authorization).not.toContain(token);
+  expect(echoed.headers.authorization).not.toContain(modelKey);
+  expect(seen()).toContain(token);
+  expect(seen()).not.toContain(modelKey);
+});
+
+test('its refusals are errors with their codes', async () => {
+  const { ask, seen } = await visit();
+  expect(await ask('scripted', { token: 'token-of-nobody-012345' })).toEqual({ code: 'MODEL_AUTH' });
+  expect(await ask('not-on-the-list')).toEqual({ code: 'MODEL_REQUEST' });
+  expect((await ask('fault/401')).code).toMatch(/^MODEL_/);
+  expect(seen()).not.toContain(modelKey);
+});
+
+test('a page of an origin that is not on the list gets nothing', async () => {
+  const { ask } = await visit(site.origin.replace('localhost', '127.0.0.1'));
+  expect(await ask('scripted')).toEqual({ code: 'MODEL_UNREACHABLE' });
+});
