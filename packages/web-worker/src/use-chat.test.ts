@@ -106,7 +106,7 @@ test('useChat: thinking, text and a tool’s input show as they stream in; stop 
     .poll(() => view.chat().messages[1]?.parts.filter(({ type }) => type !== 'step-start'), patient)
     .toMatchObject([
       { type: 'reasoning', text: 'hm' },
-      { type: 'text', text: 'I look', state: 'streaming' },
+      { type: 'text', text: 'I look' },
       { type: 'dynamic-tool', toolName: 'here', state: 'input-streaming', input: { room: 'kit' } },
     ]);
   expect(view.chat().status).toBe('streaming');
