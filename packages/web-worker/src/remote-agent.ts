@@ -88,23 +88,23 @@ export function createRemoteAgent({ sessionId, worker, port, lifeline }: RemoteA
   /** A run that comes on a port of its own. */
   const begin = <T>(
     signal: AbortSignal | undefined,
-    ask: (request: Pick<RunRequest, 'id' | 'aborted'>, port: MessagePort) => Promise<void>,
+    request: (about: Pick<RunRequest, 'id' | 'aborted'>, runPort: MessagePort) => Promise<void>,
   ): RemoteRun<T> => {
     const id = ++lastId;
-    const open = (aborted: boolean, port: MessagePort): Promise<void> => ask({ id, aborted }, transfer(port, [port]));
+    const open = (aborted: boolean, runPort: MessagePort): Promise<void> => request({ id, aborted }, transfer(runPort, [runPort]));
     return remoteRun({ lifeline, signal, open, abort: (unread) => abort(id, unread) });
   };
 
   const call = async (input?: AgentInput, given?: RemoteCallOptions): Promise<AgentResult<never>> => {
     const { signal, detached: _detached, ...options } = checked(given);
-    const { batches } = begin(signal, (request, port) => remote.call({ ...request, input, options }, port));
+    const { batches } = begin(signal, (about, runPort) => remote.call({ ...about, input, options }, runPort));
     return (await batches.next()).value as AgentResult<never>;
   };
 
   const stream = (input?: AgentInput, given?: RemoteCallOptions): RemoteStream<never> => {
     const { signal, detached = false, ...options } = checked(given);
-    const { batches: events, abort: stop } = begin<AgentEvent>(signal, (request, port) =>
-      remote.stream({ ...request, input, options }, port),
+    const { batches: events, abort: stop } = begin<AgentEvent>(signal, (about, runPort) =>
+      remote.stream({ ...about, input, options }, runPort),
     );
     const driver = new RunDriver({ runId: String(lastId), events, abort: stop, detached });
     return new AgentStream(driver) as RemoteStream as RemoteStream<never>;
@@ -126,7 +126,7 @@ export function createRemoteAgent({ sessionId, worker, port, lifeline }: RemoteA
     clear: () => ask(() => remote.clear()),
     chatTransport: (options) =>
       workerChatTransport(options, (asked, signal) =>
-        begin<UiChunk>(signal, (request, port) => remote.chat({ ...asked, ...request }, port)),
+        begin<UiChunk>(signal, (about, runPort) => remote.chat({ ...asked, ...about }, runPort)),
       ),
     close() {
       if (lifeline.error) return;

@@ -1,6 +1,6 @@
-import { AgentError } from '@isoloop/core';
-import type { AgentResult, AgentStream, CallOptions, EventBatch, ReActAgent } from '@isoloop/core';
+import type { AgentResult, AgentStream, EventBatch, ReActAgent } from '@isoloop/core';
 import { finalizer } from 'comlink';
+import { callOptions } from './call-options.ts';
 import { ChatEncoder } from './chat-encoder.ts';
 import { continuedTurn, takeChatMessage, type ChatTurn } from './chat-turn.ts';
 import { packEvents } from './delta-runs.ts';
@@ -9,7 +9,7 @@ import { LiveTurn } from './live-turn.ts';
 import { Outbox } from './outbox.ts';
 import { toOutcome } from './outcome.ts';
 import { pendingCalls, uiMessages, viewOf } from './pending-calls.ts';
-import type { ChatRequest, ConnectMessage, RunRequest, SentOptions, SessionApi } from './protocol.ts';
+import type { ChatRequest, ConnectMessage, RunRequest, SessionApi } from './protocol.ts';
 import type { Sessions } from './sessions.ts';
 
 type Encode<T> = (events: EventBatch) => readonly T[];
@@ -101,7 +101,10 @@ export function serveSession({ sessions, connect, pagePorts, outputs, later }: S
       void send(
         port,
         () => [],
-        () => run(request, (controller) => session.run(controller, async (agent) => agent.call(input, taken(given, controller, outputs)))),
+        () =>
+          run(request, (controller) =>
+            session.run(controller, async (agent) => agent.call(input, callOptions(given, controller, outputs))),
+          ),
       );
     },
     stream(request, port) {
@@ -109,7 +112,7 @@ export function serveSession({ sessions, connect, pagePorts, outputs, later }: S
       endUnread();
       void send(port, packEvents, (outbox) =>
         run(request, (controller) =>
-          session.run(controller, async (agent) => forward(agent.stream(input, taken(given, controller, outputs)), outbox)),
+          session.run(controller, async (agent) => forward(agent.stream(input, callOptions(given, controller, outputs)), outbox)),
         ),
       );
     },
@@ -154,14 +157,6 @@ export function serveSession({ sessions, connect, pagePorts, outputs, later }: S
     },
   };
   return api;
-}
-
-/** A call's options as the agent takes them. */
-function taken({ output, ...given }: SentOptions, { signal }: AbortController, outputs: Outputs): CallOptions {
-  if (output === undefined) return { ...given, signal };
-  if (Object.hasOwn(outputs, output)) return { ...given, signal, output: outputs[output]! };
-  const names = Object.keys(outputs).join(', ') || 'none';
-  throw new AgentError('INVALID_INPUT', `The worker has no output ${JSON.stringify(output)}; exposeAgent() was given ${names}.`);
 }
 
 /** Pulls the run as far as the page's credits go. */
