@@ -45,6 +45,13 @@ function connect(worker: Worker, index: number, replies: PageFixtureOptions['rep
 
 /** The ways a connection is used and left, one after the other. */
 const uses: readonly ((worker: Worker, index: number) => Promise<void>)[] = [
+  // Before the worker has heard of it.
+  async (worker, index) => {
+    const agent = connect(worker, index);
+    const messages = agent.messages().catch(() => {});
+    agent.close();
+    await messages;
+  },
   async (worker, index) => {
     const agent = connect(worker, index);
     await agent.messages();
