@@ -30,11 +30,14 @@ export function packEvents(events: EventBatch): readonly WireEvent[] {
 
 /** The events again; what else is sent, such as a chat's chunks, is given back as it is. */
 export function unpackEvents<T = AgentEvent>(packed: readonly (WireEvent | T)[]): T[] {
-  return packed.flatMap((item) => {
-    const { first, deltas = [] } = item as Partial<DeltaRun>;
-    if (!first) return item as T;
-    return [first, ...deltas.map((delta, index) => ({ ...first, seq: first.seq + index + 1, delta }))] as T[];
-  });
+  const events: unknown[] = [];
+  for (const item of packed) {
+    const { first, deltas } = item as DeltaRun;
+    events.push(first ?? item);
+    let seq = first?.seq;
+    if (first) for (const delta of deltas) events.push({ ...first, seq: ++seq, delta });
+  }
+  return events as T[];
 }
 
 /** Whether all but `seq` and `delta` is the same; a run and its session and agents are, within one port. */
