@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
 import { codeBlocks, type Block } from '../scripts/code-blocks.ts';
 import { root } from '../scripts/root.ts';
@@ -27,6 +27,9 @@ test('the code in the worker package’s README compiles against the built packa
     'page-parts-worker.ts',
     'invoice-worker.ts',
     'invoice-page.ts',
+    'watch.ts',
+    'other-tabs.ts',
+    'shared-worker.ts',
     'sessions.ts',
   ]);
   for (const { file } of blocks) expect(await compile(file, blocks), file).toEqual({ ok: true, output: '' });
@@ -48,6 +51,11 @@ test('the code in the edge package’s README compiles against the built package
     const options = file.endsWith('worker.ts') || file === 'agent-with-facts.ts' ? workers : {};
     expect(await compile(file, blocks, options), file).toEqual({ ok: true, output: '' });
   }
+});
+
+test('the hook that follows other tabs is the one that is tried in a browser', () => {
+  const block = codeBlocks('packages/web-worker/README.md').find(({ file }) => file === 'other-tabs.ts');
+  expect(block?.source).toBe(readFileSync(`${root}/packages/web-worker/src/other-tabs.fixture.ts`, 'utf8'));
 });
 
 test('a mistake in a block is found', { timeout: 60_000 }, async () => {

@@ -1,8 +1,7 @@
 import { AgentError, messageOf } from '@isoloop/core';
 import type { JsonValue, Memory, ReActAgent, SessionMemory } from '@isoloop/core';
 import { IndexedDbMemory } from './indexed-db-memory.ts';
-import type { LiveTurn } from './live-turn.ts';
-import { SessionPages, type PageSide } from './session-pages.ts';
+import type { PageSide, SessionPages } from './session-pages.ts';
 
 /** What the page said, for the factory. */
 export interface AgentSetup<O = JsonValue> {
@@ -25,15 +24,17 @@ export interface AgentSessionOptions {
   readonly agent: string | undefined;
   readonly sessionId: string;
   readonly options: unknown;
+  readonly pages: SessionPages;
   /** What has to end before the agent is built. */
   readonly after: Promise<void> | undefined;
+  /** Other tabs know nothing of this one: what runs is shown to them by a lock. */
+  readonly alone: boolean;
+  /** Called with the agent before anything is asked of it. */
+  readonly onBuilt: (agent: ReActAgent) => Promise<void>;
 }
 
 /** One conversation's agent, and the runs on it. */
 export class AgentSession {
-  readonly pages: SessionPages = new SessionPages();
-  /** The chat's turn that runs, for readers that come later. */
-  turn: LiveTurn | undefined;
   readonly #options: AgentSessionOptions;
   readonly #runs: Map<AbortController, Promise<unknown>> = new Map();
   #agent: Promise<ReActAgent> | undefined;
@@ -72,12 +73,12 @@ export class AgentSession {
     return this.#track(controller, run);
   }
 
-  /** A run that nobody else may have under way, in no tab; `undefined` where somebody has, or there is nothing to do. */
+  /** A run that nobody else may have under way, in no tab that is alone; `undefined` where somebody has, or there is nothing to do. */
   async runAlone<T>(controller: AbortController, job: (agent: ReActAgent) => Promise<T | undefined>): Promise<T | undefined> {
     const agent = await this.#open();
     if (this.#runs.size) return undefined;
     const run = async (): Promise<T | undefined> => job(agent);
-    const { locks } = navigator;
+    const locks = this.#options.alone ? navigator.locks : undefined;
     return this.#track(controller, locks ? locks.request(this.#lock, { ifAvailable: true }, (lock) => (lock ? run() : undefined)) : run());
   }
 
@@ -101,6 +102,7 @@ export class AgentSession {
 
   /** Shows other tabs that the session has a run, as long as it lasts; its log looks the same where it was cut off. */
   #hold(run: Promise<unknown>): void {
+    if (!this.#options.alone) return;
     const ended = run.then(
       () => {},
       () => {},
@@ -134,12 +136,12 @@ export class AgentSession {
   }
 
   async #build(): Promise<ReActAgent> {
-    const { factory, agent, sessionId, options, after } = this.#options;
+    const { factory, agent, sessionId, options, pages, after, onBuilt } = this.#options;
     let memory: SessionMemory | undefined;
     const setup: AgentSetup = {
       sessionId,
       options: options as JsonValue,
-      page: this.pages.side,
+      page: pages.side,
       get memory() {
         return (memory ??= new IndexedDbMemory(agent === undefined ? sessionId : `${agent}/${sessionId}`));
       },
@@ -148,7 +150,8 @@ export class AgentSession {
       await after;
       const built = await factory(setup);
       if (!built?.addHook) throw new AgentError('CONFIGURATION', 'The factory that exposeAgent() was given made no agent.');
-      this.pages.attach(built);
+      await onBuilt(built);
+      pages.attach(built);
       return built;
     } catch (error) {
       this.#agent = undefined;

@@ -1,20 +1,28 @@
 import type { EventBatch } from '@isoloop/core';
 import { createUiMessageEncoder, type UiChunk, type UiMessageEncoder } from '@isoloop/core/ai-sdk';
-import type { ChatTurn } from './chat-turn.ts';
+import type { ShownTurn } from './chat-turn.ts';
+
+export interface ChatEncoderOptions {
+  /** Adds the agent's events as data parts. */
+  readonly events: boolean;
+  /** The reader builds the whole message, also what stood in it before the run. */
+  readonly replays: boolean;
+}
 
 /** A turn's events as one reader of it gets them. Without the `error` chunk: the failure itself ends the stream, with its code. */
 export class ChatEncoder {
-  readonly #events: boolean;
+  readonly #options: ChatEncoderOptions;
   #encoder: UiMessageEncoder | undefined;
   #before: readonly UiChunk[] = [];
 
-  constructor(events: boolean) {
-    this.#events = events;
+  constructor(options: ChatEncoderOptions) {
+    this.#options = options;
   }
 
-  begin({ messageId, before = [] }: ChatTurn): void {
-    this.#encoder = createUiMessageEncoder({ events: this.#events, ...(messageId !== undefined && { messageId }) });
-    this.#before = before;
+  begin({ messageId, before = [] }: ShownTurn): void {
+    const { events, replays } = this.#options;
+    this.#encoder = createUiMessageEncoder({ events, ...(messageId !== undefined && { messageId }) });
+    this.#before = replays ? before : [];
   }
 
   encode(batch: EventBatch): readonly UiChunk[] {

@@ -1,16 +1,21 @@
 import { AgentError } from '@isoloop/core';
-import type { AgentInput, Decision, Memory, PendingCall } from '@isoloop/core';
+import type { AgentInput, Decision, PendingCall, ReActAgent } from '@isoloop/core';
 import { fromUiMessage, type UiChunk, type UiMessage } from '@isoloop/core/ai-sdk';
+import { pendingCalls, uiMessages, viewOf } from './pending-calls.ts';
 import type { ChatRequest } from './protocol.ts';
 
-/** What to call the agent with, and how the answer's message begins. */
-export interface ChatTurn {
-  /** `undefined`: go on from the log. */
-  readonly input: AgentInput | undefined;
+/** How the message begins that shows a run. */
+export interface ShownTurn {
   /** The id of the message that the answer goes on with; absent: a new one. */
   readonly messageId?: string;
   /** What that message has already, for a reader that rebuilds it. */
   readonly before?: readonly UiChunk[];
+}
+
+/** What to call the agent with, and what shows it. */
+export interface ChatTurn extends ShownTurn {
+  /** `undefined`: go on from the log. */
+  readonly input: AgentInput | undefined;
 }
 
 /**
@@ -18,15 +23,15 @@ export interface ChatTurn {
  * forgotten. An assistant's message answers what its tool calls waited for, and is gone on with.
  */
 export async function takeChatMessage(
-  memory: Memory,
-  { trigger, message }: ChatRequest,
-  pending: () => Promise<readonly PendingCall[]>,
+  agent: ReActAgent,
+  { trigger, message }: Pick<ChatRequest, 'trigger' | 'message'>,
 ): Promise<ChatTurn> {
+  const { memory } = agent;
   if (isAnswer(message) && trigger === 'submit-message') {
-    const waiting = new Map((await pending()).map((call) => [call.toolUseId, call]));
+    const waiting = new Map((await pendingCalls(agent)).map((call) => [call.toolUseId, call]));
     const input = message.parts.flatMap((part) => toDecision(part, waiting));
     if (!input.length) throw new AgentError('INVALID_MESSAGE', 'The message answers no tool call that waits.');
-    return { input, messageId: message.id };
+    return { input, ...(await shownSoFar(agent)), messageId: message.id };
   }
   const sent = fromUiMessage(message);
   const stored = await memory.read();
@@ -38,15 +43,19 @@ export async function takeChatMessage(
   return { input: again ? undefined : sent };
 }
 
-/** The turn that goes on with what a run left behind that was cut off; its reader may know nothing of it. */
-export function continuedTurn(shown: readonly UiMessage[]): ChatTurn {
-  const last = shown.at(-1);
-  if (last?.role !== 'assistant') return { input: undefined };
-  return {
-    input: undefined,
-    messageId: last.id,
-    before: [...last.parts.flatMap((part, index) => toChunks(part, `${last.id}:${index}`)), { type: 'finish-step' }],
-  };
+/** What a run left behind that was cut off, as by a reload; `undefined`: nothing. */
+export async function cutOffTurn(agent: ReActAgent): Promise<ShownTurn | undefined> {
+  const view = await viewOf(agent.memory);
+  if (!view || view.openRun === undefined || view.ended !== undefined) return undefined;
+  return shownSoFar(agent);
+}
+
+/** The turn that goes on with what the log has; its reader may know nothing of it. */
+export async function shownSoFar(agent: ReActAgent): Promise<ShownTurn> {
+  const last = (await uiMessages(agent)).at(-1);
+  if (last?.role !== 'assistant') return {};
+  const chunks = last.parts.flatMap((part, index) => toChunks(part, `${last.id}:${index}`));
+  return { messageId: last.id, before: [...chunks, { type: 'finish-step' }] };
 }
 
 interface AnswerMessage {

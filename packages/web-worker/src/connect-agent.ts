@@ -22,14 +22,14 @@ export type ConnectOptionsFor<E extends ExposedAgent> = Omit<ConnectOptions, 'ag
 
 /**
  * Connects to the agent that a worker exposes for a session. Several connections to one session share its agent; the `options` of the
- * first one count. A worker that can't be reached shows in the calls, as `WORKER_FAILED`. Throws `CONFIGURATION` for what is no worker,
+ * first one count. Tabs of one session share an agent, too. A worker that can't be reached shows in the calls, as `WORKER_FAILED`. Throws `CONFIGURATION` for what is no worker,
  * and where the `sessionId` is missing.
  *
  * With the type of what the worker exposes, `connectAgent<typeof assistant>`, the agent's name, its options and the outputs of calls
  * are checked.
  */
 export function connectAgent<E extends ExposedAgent = ExposedAgent>(
-  worker: Worker,
+  worker: Worker | SharedWorker,
   options: ConnectOptionsFor<E>,
 ): RemoteAgent<OutputsOf<E>> {
   checkOptions(worker, options);

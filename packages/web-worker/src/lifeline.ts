@@ -45,3 +45,7 @@ export class Lifeline {
 export function boundaryError(error: unknown): AgentError {
   return AgentError.from(error, (error as Error)?.name === 'DataCloneError' ? 'INVALID_INPUT' : 'INTERNAL');
 }
+
+export function unreadable(): AgentError {
+  return new AgentError('WORKER_FAILED', 'What the worker sent could not be read.');
+}

@@ -9,3 +9,16 @@ export function createMacrotasks(): (task: () => void) => void {
     port2.postMessage(null);
   };
 }
+
+/** Resolves when all that is ready now has been done. */
+export function nextMacrotask(): Promise<void> {
+  const { port1, port2 } = new MessageChannel();
+  return new Promise((resolve) => {
+    port1.addEventListener('message', () => {
+      port1.close();
+      resolve();
+    });
+    port1.start();
+    port2.postMessage(null);
+  });
+}

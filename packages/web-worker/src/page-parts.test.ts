@@ -22,9 +22,14 @@ type Connect = (options?: PageFixtureOptions, more?: Partial<ConnectOptions>) =>
 function startWorker(): { readonly worker: Worker; readonly connect: Connect } {
   const worker = new Worker(new URL('./page.fixture.ts', import.meta.url), { type: 'module' });
   onTestFinished(() => worker.terminate());
+  // Workers of one session are tabs, and share its agent.
+  let sessionId: string = crypto.randomUUID();
   return {
     worker,
-    connect: (options = {}, more = {}) => connectAgent(worker, { agent: 'main', sessionId: 's', options, ...more }),
+    connect: (options = {}, more = {}) => {
+      sessionId = options.database ?? sessionId;
+      return connectAgent(worker, { agent: 'main', sessionId, options, ...more });
+    },
   };
 }
 

@@ -18,10 +18,13 @@ export const protocol = 'isoloop/1';
 
 /**
  * Page to worker, on the worker's global scope. `ping` asks for a `hello`. `connect` carries a port, on which `SessionApi` answers
- * over Comlink, and one more for each of its `offers`, in their order.
+ * over Comlink, and one more for each of its `offers`, in their order; its `lock` is a Web Lock that the page of a SharedWorker holds
+ * as long as it lives.
  */
 export type PageMessage =
   | { readonly protocol: typeof protocol; readonly type: 'ping' }
+  /** What the page is told of its life. */
+  | { readonly protocol: typeof protocol; readonly type: 'pagehide' | 'freeze' | 'pageshow' | 'resume' }
   | {
       readonly protocol: typeof protocol;
       readonly type: 'connect';
@@ -30,6 +33,7 @@ export type PageMessage =
       readonly sessionId: string;
       readonly options: unknown;
       readonly offers: readonly PageOffer[];
+      readonly lock: string | undefined;
     };
 
 export type ConnectMessage = Extract<PageMessage, { readonly type: 'connect' }>;
@@ -112,6 +116,8 @@ export interface SessionApi {
   call(request: RunRequest, port: MessagePort): void;
   stream(request: RunRequest, port: MessagePort): void;
   chat(request: ChatRequest, port: MessagePort): void;
+  /** All runs of the session, whichever tab asked for them, from the start of the one that is under way. Ends when it is aborted. */
+  watch(request: Pick<RunRequest, 'id' | 'aborted'>, port: MessagePort): void;
   /**
    * Goes the same way as the calls, so that it can't overtake them; an unknown id is ignored. Without one: all of the connection.
    * `unread`: nothing of the run has come, so that who wanted to read a resumed one leaves it to others.

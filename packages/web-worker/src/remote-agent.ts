@@ -48,6 +48,11 @@ export interface RemoteAgent<T = Readonly<Record<string, unknown>>> {
   /** As `ReActAgent.call`. The signal crosses as a message; the call then resolves with reason `aborted`. */
   call<N extends Name<T> = never>(input?: AgentInput, options?: RemoteCallOptions<N>): Promise<AgentResult<T[N]>>;
   stream<N extends Name<T> = never>(input?: AgentInput, options?: RemoteCallOptions<N>): RemoteStream<T[N]>;
+  /**
+   * All runs of the session, whichever tab asked for them, from the start of the one that is under way: events of one run after the
+   * other, until the loop is left, `cancel()` or the end of the connection. Their reader does not pace them.
+   */
+  watch(): Omit<RemoteStream, 'result'>;
   /** Goes on from the log: with tool calls that have no result, or after a pause. */
   resume<N extends Name<T> = never>(options?: RemoteCallOptions<N>): Promise<AgentResult<T[N]>>;
   /** Decides about pending tool calls, and goes on. */
@@ -67,13 +72,13 @@ export interface RemoteAgent<T = Readonly<Record<string, unknown>>> {
   chatTransport(options?: WorkerChatTransportOptions): WorkerChatTransport;
   /** Ends the connection and aborts its calls. The worker goes on: it is the page's. */
   close(): void;
-  /** Ends the worker itself, and with it all connections to it. */
+  /** Ends the worker itself, and with it all connections to it; of a SharedWorker only the connection. */
   terminate(): void;
 }
 
 export interface RemoteAgentSetup extends WorkerLink {
   readonly sessionId: string;
-  readonly worker: Worker;
+  readonly worker: Worker | SharedWorker;
 }
 
 export function createRemoteAgent({ sessionId, worker, port, lifeline }: RemoteAgentSetup): RemoteAgent {
@@ -103,19 +108,31 @@ export function createRemoteAgent({ sessionId, worker, port, lifeline }: RemoteA
 
   const stream = (input?: AgentInput, given?: RemoteCallOptions): RemoteStream<never> => {
     const { signal, detached = false, ...options } = checked(given);
-    const { batches: events, abort: stop } = begin<AgentEvent>(signal, (about, runPort) =>
-      remote.stream({ ...about, input, options }, runPort),
+    return streamOf(
+      begin(signal, (about, runPort) => remote.stream({ ...about, input, options }, runPort)),
+      detached,
     );
+  };
+
+  const streamOf = ({ batches: events, abort: stop }: RemoteRun<AgentEvent>, detached: boolean): RemoteStream<never> => {
     const driver = new RunDriver({ runId: String(lastId), events, abort: stop, detached });
     return new AgentStream(driver) as RemoteStream as RemoteStream<never>;
   };
 
-  const end = (reason: string): void => lifeline.cut(new AgentError('WORKER_TERMINATED', reason));
+  const end = (reason: string): void => {
+    if (!lifeline.error) remote[releaseProxy]();
+    lifeline.cut(new AgentError('WORKER_TERMINATED', reason));
+  };
 
   return {
     sessionId,
     call,
     stream,
+    watch: () =>
+      streamOf(
+        begin(undefined, (about, runPort) => remote.watch(about, runPort)),
+        false,
+      ),
     resume: (options) => call(undefined, options),
     decide: (decisions, options) => call([decisions].flat(), options),
     pending: () => ask(() => remote.pending()),
@@ -128,14 +145,10 @@ export function createRemoteAgent({ sessionId, worker, port, lifeline }: RemoteA
       workerChatTransport(options, (asked, signal) =>
         begin<UiChunk>(signal, (about, runPort) => remote.chat({ ...asked, ...about }, runPort)),
       ),
-    close() {
-      if (lifeline.error) return;
-      remote[releaseProxy]();
-      end('The connection to the worker was closed.');
-    },
+    close: () => end('The connection to the worker was closed.'),
     terminate() {
-      worker.terminate();
       end('The worker was terminated.');
+      (worker as Partial<Worker>).terminate?.();
     },
   };
 }

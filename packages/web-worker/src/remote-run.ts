@@ -1,8 +1,7 @@
-import { AgentError } from '@isoloop/core';
-import type { AgentResult } from '@isoloop/core';
+import type { AgentError, AgentResult } from '@isoloop/core';
 import { unpackEvents } from './delta-runs.ts';
 import type { Lifeline } from './lifeline.ts';
-import { boundaryError } from './lifeline.ts';
+import { boundaryError, unreadable } from './lifeline.ts';
 import { fromOutcome } from './outcome.ts';
 import { initialCredits, type CreditMessage, type RunMessage } from './protocol.ts';
 
@@ -83,7 +82,7 @@ function createInbox<T>(port: MessagePort): Inbox<T> {
     messages.push(data);
     wake?.();
   });
-  port.addEventListener('messageerror', () => fail(new AgentError('WORKER_FAILED', 'What the worker sent could not be read.')));
+  port.addEventListener('messageerror', () => fail(unreadable()));
   port.start();
   return {
     fail,

@@ -70,7 +70,10 @@ export class SessionPages {
 
   #hook(part: Part): void {
     const { offer, link } = part;
-    if (this.#agent && offer.kind === 'hooks') part.off = remoteHooks(offer, link).map((hook) => this.#agent!.addHook(hook));
+    if (!this.#agent || offer.kind !== 'hooks') return;
+    for (const off of part.off) off();
+    const agent = this.#agent;
+    part.off = remoteHooks(offer, link).map((hook) => agent.addHook(hook));
   }
 
   #of<K extends PageOffer['kind']>(kind: K): readonly { readonly link: PageLink; readonly offer: Extract<PageOffer, { kind: K }> }[] {

@@ -1,22 +1,42 @@
 import { AgentError } from '@isoloop/core';
-import { AgentSession, type AgentFactories, type AgentFactory } from './agent-session.ts';
+import type { AgentFactories, AgentFactory } from './agent-session.ts';
+import type { Outputs } from './exposed-agent.ts';
 import type { ConnectMessage } from './protocol.ts';
+import type { Tabs } from './tab-options.ts';
+import { TabSession } from './tab-session.ts';
+
+export interface SessionsOptions {
+  readonly factory: AgentFactory | AgentFactories;
+  readonly outputs: Outputs;
+  /** Nothing: the worker is alone. */
+  readonly tabs: Tabs | undefined;
+}
 
 /** The sessions of a worker: one agent each, as long as somebody is connected. */
 export class Sessions {
-  readonly #factory: AgentFactory | AgentFactories;
-  readonly #open: Map<string, { readonly session: AgentSession; connections: number }> = new Map();
+  readonly #options: SessionsOptions;
+  readonly #open: Map<string, { readonly session: TabSession; connections: number }> = new Map();
   /** Sessions that were left and whose last run has not ended: their successor must not read the log before. */
   readonly #ending: Map<string, Promise<void>> = new Map();
 
-  constructor(factory: AgentFactory | AgentFactories) {
-    this.#factory = factory;
+  constructor(options: SessionsOptions) {
+    this.#options = options;
   }
 
-  enter({ agent, sessionId, options }: ConnectMessage): AgentSession {
+  /** The page may be frozen at any moment, or is back. */
+  setAwake(awake: boolean): void {
+    for (const { session } of this.#open.values()) {
+      if (awake) session.wake();
+      else session.sleep();
+    }
+  }
+
+  enter({ agent, sessionId, options }: ConnectMessage): TabSession {
     const key = keyOf(agent, sessionId);
+    const { outputs, tabs } = this.#options;
+    const [factory, after] = [this.#factoryOf(agent), this.#ending.get(key)];
     const entry = this.#open.get(key) ?? {
-      session: new AgentSession({ factory: this.#factoryOf(agent), agent, sessionId, options, after: this.#ending.get(key) }),
+      session: new TabSession({ factory, key, agent, sessionId, options, outputs, after, tabs }),
       connections: 0,
     };
     entry.connections += 1;
@@ -24,12 +44,13 @@ export class Sessions {
     return entry.session;
   }
 
-  leave({ agent, sessionId }: ConnectMessage): void {
+  /** `gone`: the page is, without a word. */
+  leave({ agent, sessionId }: ConnectMessage, gone: boolean): void {
     const key = keyOf(agent, sessionId);
     const entry = this.#open.get(key);
     if (!entry || --entry.connections > 0) return;
     this.#open.delete(key);
-    const ending = entry.session.close().then(() => {
+    const ending = entry.session.close({ gone }).then(() => {
       if (this.#ending.get(key) === ending) this.#ending.delete(key);
     });
     this.#ending.set(key, ending);
@@ -37,7 +58,7 @@ export class Sessions {
 
   /** One that is not there shows in the calls. */
   #factoryOf(agent: string | undefined): AgentFactory {
-    const factories = this.#factory;
+    const { factory: factories } = this.#options;
     if (typeof factories === 'function') return factories;
     const factory = agent !== undefined && Object.hasOwn(factories, agent) ? factories[agent] : undefined;
     const names = Object.keys(factories).join(', ');

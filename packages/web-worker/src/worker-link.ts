@@ -1,6 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import type { ConnectOptions } from './connect-agent.ts';
-import { boundaryError, Lifeline } from './lifeline.ts';
+import { boundaryError, Lifeline, unreadable } from './lifeline.ts';
 import { protocol, type HelloMessage, type PageMessage } from './protocol.ts';
 
 /** A connection to the worker: its port, and its life, which ends with the worker's. */
@@ -15,18 +15,21 @@ export interface WorkerLink {
  * `WORKER_TERMINATED` when the worker is gone.
  */
 export function linkWorker(
-  worker: Worker,
+  worker: Worker | SharedWorker,
   { agent, sessionId, options = null, timeoutMs = 10_000, page = [] }: ConnectOptions,
 ): WorkerLink {
   const { port1, port2 } = new MessageChannel();
   const lifeline = new Lifeline();
   const listening = new AbortController();
   const { signal } = listening;
+  const shared = 'port' in worker;
+  const endpoint = shared ? worker.port : worker;
   let connected = false;
   let silent = 0;
 
   const fail = (message: string, cause?: unknown): void => lifeline.cut(new AgentError('WORKER_FAILED', message, { cause }));
-  const ping = (): void => worker.postMessage({ protocol, type: 'ping' } satisfies PageMessage);
+  const post = (message: PageMessage, ports: MessagePort[] = []): void => endpoint.postMessage(message, ports);
+  const ping = (): void => post({ protocol, type: 'ping' });
   // In quarters: after a sleep of the machine one tick is late, and the answer to the last ping may still be on its way.
   const timer = setInterval(() => {
     if (connected && !lifeline.waited) silent = 0;
@@ -40,41 +43,59 @@ export function linkWorker(
     port1.close();
   });
 
-  const onHello = ({ data }: MessageEvent<unknown>): void => {
-    if (!isHello(data)) return;
-    silent = 0;
-    if (connected) return;
-    connected = true;
+  const connect = (lock?: string): void => {
     try {
       const offers = page.map(({ offer }) => offer);
       const ports = page.map((part) => part.serve(signal));
-      worker.postMessage({ protocol, type: 'connect', agent, sessionId, options, offers } satisfies PageMessage, [port2, ...ports]);
+      post({ protocol, type: 'connect', agent, sessionId, options, offers, lock }, [port2, ...ports]);
     } catch (error) {
-      return lifeline.cut(boundaryError(error));
+      lifeline.cut(boundaryError(error));
     }
+  };
+  const onHello = ({ data }: MessageEvent<Partial<HelloMessage> | null>): void => {
+    if (data?.protocol !== protocol || data.type !== 'hello') return;
+    silent = 0;
+    if (connected) return;
+    connected = true;
+    if (shared && navigator.locks) holdLock(connect, signal);
+    else connect();
     if (data.lock !== undefined) watchLock(data.lock, lifeline, signal);
   };
   // Of an error after the start nothing is known to have failed: a worker outlives it, and its end shows in the lock.
   const onError = (event: ErrorEvent): void => {
     if (!connected) fail(loadError(event), event.error);
   };
-  worker.addEventListener('message', onHello, { signal });
-  worker.addEventListener('error', onError, { signal });
-  worker.addEventListener('messageerror', () => fail('What the worker sent could not be read.'), { signal });
-  port1.addEventListener('messageerror', () => fail('What the worker sent could not be read.'), { signal });
+  const onUnreadable = (): void => lifeline.cut(unreadable());
+  // A frozen page freezes its worker: another tab has to lead then.
+  const onPage = ({ type }: Event): void => post({ protocol, type } as PageMessage);
+  // What is told to the document passes the window first.
+  const listen = (target: EventTarget, type: string, listener: (event: never) => void): void =>
+    target.addEventListener(type, listener as EventListener, { signal, capture: true });
+  listen(endpoint, 'message', onHello);
+  listen(worker, 'error', onError);
+  for (const target of [endpoint, port1]) listen(target, 'messageerror', onUnreadable);
+  for (const type of ['pagehide', 'pageshow', 'freeze', 'resume']) listen(globalThis, type, onPage);
+  if (shared) worker.port.start();
   ping();
   return { port: port1, lifeline };
-}
-
-function isHello(data: unknown): data is HelloMessage {
-  const { protocol: spoken, type } = (data ?? {}) as Partial<HelloMessage>;
-  return spoken === protocol && type === 'hello';
 }
 
 /** A script that can't be loaded, or a module that can't be parsed, gives a plain event, without a message. */
 function loadError({ message, filename, lineno }: ErrorEvent): string {
   if (!message) return 'The script of the worker could not be loaded; the console says why.';
   return `The script of the worker failed: ${message}${filename ? ` (${filename}:${lineno})` : ''}`;
+}
+
+/** Holds a lock as long as the connection lasts: nothing else tells a SharedWorker that a page is gone. */
+function holdLock(connect: (lock?: string) => void, signal: AbortSignal): void {
+  const lock = `isoloop:page:${crypto.randomUUID()}`;
+  const hold = (): Promise<void> | undefined => {
+    if (signal.aborted) return undefined;
+    connect(lock);
+    return new Promise((resolve) => signal.addEventListener('abort', resolve as () => void));
+  };
+  // Refused, as in an opaque origin.
+  navigator.locks.request(lock, hold).catch(() => connect());
 }
 
 /** Waits for the worker's lock: no event tells of a worker that was terminated, but its locks fall free. */

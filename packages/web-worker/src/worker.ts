@@ -1,5 +1,6 @@
 export { exposeAgent } from './expose-agent.ts';
 export type { ExposeOptions } from './expose-agent.ts';
+export type { TabsOptions } from './tab-options.ts';
 export type { ExposedAgent, Outputs } from './exposed-agent.ts';
 export type { AgentFactories, AgentFactory, AgentSetup } from './agent-session.ts';
 export type { PageSide } from './session-pages.ts';

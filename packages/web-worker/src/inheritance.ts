@@ -1,0 +1,39 @@
+import type { AgentResult, Msg } from '@isoloop/core';
+import { notedRun, type Journal } from './journal.ts';
+import { resultOf } from './mend.ts';
+
+/** What an earlier leader has left in the log. */
+export type Inheritance = {
+  /** The work that its last run was; nothing where no tab asked for it. */
+  readonly work: string | undefined;
+  readonly messages: readonly Msg[];
+} & (
+  | { readonly type: 'ended'; readonly result: AgentResult }
+  /** `attempts`: how often the run was gone on with. */
+  | { readonly type: 'cut-off'; readonly run: string; readonly attempts: number; readonly output: string | undefined }
+);
+
+/** What is left of a run that had its answer is its end: that is written here. */
+export async function inheritanceOf(journal: Journal): Promise<Inheritance> {
+  const view = await journal.view();
+  const noted = notedRun(view);
+  const { openRun, ended, messages, calls } = view;
+  if (openRun === undefined || ended !== undefined) {
+    return { type: 'ended', work: noted?.work, messages, result: resultOf(view, journal.sessionVersion) };
+  }
+  const isNoted = noted?.run === openRun;
+  const work = isNoted ? noted.work : undefined;
+  const last = messages.at(-1);
+  const hasAnswer = calls.size === 0 && last?.role === 'assistant' && last.metadata?.['partial'] === undefined;
+  if (!hasAnswer)
+    return {
+      type: 'cut-off',
+      work,
+      messages,
+      run: openRun,
+      attempts: isNoted ? noted.attempts : 0,
+      output: isNoted ? noted.output : undefined,
+    };
+  await journal.flush({ runId: openRun, reason: 'stop', calls });
+  return { type: 'ended', work, messages, result: resultOf(await journal.view(), journal.sessionVersion) };
+}

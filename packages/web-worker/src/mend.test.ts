@@ -1,0 +1,47 @@
+import { assistantMessage, toolMessage, userMessage, type AgentEvent, type Msg } from '@isoloop/core';
+import { expect, test } from 'vitest';
+import { mend } from './mend.ts';
+
+let seq = 0;
+const event = (fields: object): AgentEvent =>
+  ({ runId: 'r', sessionId: 's', seq: ++seq, iteration: 1, agentPath: ['a'], at: 0, ...fields }) as unknown as AgentEvent;
+const begin = event({ type: 'pre-reasoning', messages: [], tools: [], options: {} });
+const chunk = event({ type: 'reasoning-chunk', blockId: 'm1:0', kind: 'text', delta: 'Hal' });
+const asked = userMessage('go');
+const answer = assistantMessage('Half of it.', { id: 'm1' });
+const toolUse = { type: 'tool_use', id: 't1', name: 'note', input: {} } as const;
+const call: Msg = { ...assistantMessage([toolUse]), id: 'm1' };
+const result = { type: 'tool_result', toolUseId: 't1', name: 'note', output: [{ type: 'text', text: 'noted' }], state: 'success' } as const;
+
+test('what was said and is not in the log is void', () => {
+  expect(mend([begin, chunk], [asked])).toMatchObject([{ type: 'step-reset', reason: 'takeover', runId: 'r' }]);
+  const told = event({ type: 'post-reasoning', message: answer });
+  expect(mend([begin, chunk, told], [asked])).toMatchObject([{ type: 'step-reset' }]);
+  expect(mend([begin, chunk, told], [asked, answer])).toEqual([]);
+});
+
+test('what was said by half and is in the log stands whole', () => {
+  expect(mend([begin, chunk], [asked, answer])).toMatchObject([
+    { type: 'step-reset', replacement: answer },
+    { type: 'post-reasoning', message: answer },
+  ]);
+});
+
+test('an answer of an earlier turn is no replacement', () => {
+  const [reset] = mend([begin, chunk], [answer, asked]);
+  expect(reset).toMatchObject({ type: 'step-reset' });
+  expect(reset).not.toHaveProperty('replacement');
+});
+
+test('results that nobody has been told of are told, with numbers behind all that were seen', () => {
+  const told = event({ type: 'post-reasoning', message: call });
+  const missing = mend([begin, told], [asked, call, toolMessage(result)]);
+  expect(missing).toMatchObject([{ type: 'post-acting', toolUse, result }]);
+  expect(missing[0]!.seq).toBeGreaterThan(told.seq);
+  const done = event({ type: 'post-acting', toolUse, result });
+  expect(mend([begin, told, done], [asked, call, toolMessage(result)])).toEqual([]);
+});
+
+test('nothing was seen: there is nothing to mend', () => {
+  expect(mend([], [asked, answer])).toEqual([]);
+});

@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { toTabs, type TabsOptions } from './tab-options.ts';
+
+test('defaults, given values, and none', () => {
+  expect(toTabs()).toEqual({ scope: 'isoloop', attempts: 3, stalledAfterMs: 10_000 });
+  expect(toTabs({ scope: 'app', attempts: 0, stalledAfterMs: 1 })).toEqual({ scope: 'app', attempts: 0, stalledAfterMs: 1 });
+  expect(toTabs(false)).toBeUndefined();
+});
+
+test.for([
+  true,
+  null,
+  'app',
+  { scope: 7 },
+  { attempts: -1 },
+  { attempts: 1.5 },
+  { stalledAfterMs: 0 },
+  { stalledAfterMs: Number.NaN },
+  { stalledAfterMs: Infinity },
+])('%o is refused', (options) => {
+  expect(() => toTabs(options as TabsOptions)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+});

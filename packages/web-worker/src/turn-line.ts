@@ -1,0 +1,37 @@
+import { AgentError } from '@isoloop/core';
+
+/** One tab's runs at a time; those of the same tab pass, the agent's `whenBusy` says what becomes of them. */
+export class TurnLine {
+  #owner: string | undefined;
+  #count = 0;
+  #free: Promise<void> = Promise.resolve();
+  #release: () => void = () => {};
+
+  /** Whose runs are under way. */
+  get owner(): string | undefined {
+    return this.#owner;
+  }
+
+  /** Rejects with `ABORTED` when the signal is raised while it waits. */
+  async enter(owner: string, signal: AbortSignal): Promise<void> {
+    while (this.#owner !== undefined && this.#owner !== owner) await Promise.race([this.#free, aborted(signal)]);
+    if (this.#owner === undefined) this.#free = new Promise((resolve) => (this.#release = resolve));
+    this.#owner = owner;
+    this.#count += 1;
+  }
+
+  leave(): void {
+    this.#count -= 1;
+    if (this.#count > 0) return;
+    this.#owner = undefined;
+    this.#release();
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const fail = (): void => reject(new AgentError('ABORTED', "The call was aborted while another tab's call ran."));
+    if (signal.aborted) fail();
+    else signal.addEventListener('abort', fail, { once: true });
+  });
+}
