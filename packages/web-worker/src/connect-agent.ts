@@ -39,5 +39,5 @@ export function connectAgent<E extends ExposedAgent = ExposedAgent>(
 function checkOptions(worker: unknown, options: unknown): void {
   const { sessionId, page = [] } = Object(options) as Partial<ConnectOptions>;
   if (!Object(worker).addEventListener || !sessionId || !sessionId.trim || !page.every?.((part) => part?.serve))
-    throw new AgentError('CONFIGURATION', 'connectAgent() takes a worker, a sessionId, and as page an array of pageTools() and the like.');
+    throw new AgentError('CONFIGURATION', 'connectAgent() takes a worker, a sessionId, and as page an array of parts.');
 }

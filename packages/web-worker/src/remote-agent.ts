@@ -107,17 +107,15 @@ export function createRemoteAgent({ sessionId, worker, port, lifeline }: RemoteA
   };
 
   const stream = (input?: AgentInput, given?: RemoteCallOptions): RemoteStream<never> => {
-    const { signal, detached = false, ...options } = checked(given);
+    const { signal, detached, ...options } = checked(given);
     return streamOf(
       begin(signal, (about, runPort) => remote.stream({ ...about, input, options }, runPort)),
       detached,
     );
   };
 
-  const streamOf = ({ batches: events, abort: stop }: RemoteRun<AgentEvent>, detached: boolean): RemoteStream<never> => {
-    const driver = new RunDriver({ runId: String(lastId), events, abort: stop, detached });
-    return new AgentStream(driver) as RemoteStream as RemoteStream<never>;
-  };
+  const streamOf = ({ batches: events, abort: stop }: RemoteRun<AgentEvent>, detached = false): RemoteStream<never> =>
+    new AgentStream(new RunDriver({ runId: String(lastId), events, abort: stop, detached })) as RemoteStream as RemoteStream<never>;
 
   const end = (reason: string): void => {
     if (!lifeline.error) remote[releaseProxy]();
@@ -128,11 +126,7 @@ export function createRemoteAgent({ sessionId, worker, port, lifeline }: RemoteA
     sessionId,
     call,
     stream,
-    watch: () =>
-      streamOf(
-        begin(undefined, (about, runPort) => remote.watch(about, runPort)),
-        false,
-      ),
+    watch: () => streamOf(begin(undefined, (about, runPort) => remote.watch(about, runPort))),
     resume: (options) => call(undefined, options),
     decide: (decisions, options) => call([decisions].flat(), options),
     pending: () => ask(() => remote.pending()),

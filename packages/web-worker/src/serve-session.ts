@@ -77,7 +77,7 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
     outboxes.delete(outbox);
   };
 
-  const leave = (isGone: boolean): void => {
+  const leaveAll = (isGone: boolean): void => {
     if (gone.signal.aborted) return;
     gone.abort();
     for (const outbox of outboxes) outbox.close();
@@ -133,9 +133,9 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
     messages: () => toOutcome(session.ask<readonly Msg[]>({ type: 'messages' })),
     uiMessages: () => toOutcome(session.ask<readonly UiMessage[]>({ type: 'uiMessages' })),
     clear: () => toOutcome(session.ask<void>({ type: 'clear' })),
-    [finalizer]: () => leave(false),
+    [finalizer]: () => leaveAll(false),
   };
-  return { api, lose: () => leave(true) };
+  return { api, lose: () => leaveAll(true) };
 }
 
 /** Until it is aborted; what is watched does not wait for its watchers. */

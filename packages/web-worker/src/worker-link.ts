@@ -9,6 +9,8 @@ export interface WorkerLink {
   readonly lifeline: Lifeline;
 }
 
+type Told = PageMessage extends infer M ? (M extends PageMessage ? Omit<M, 'protocol'> : never) : never;
+
 /**
  * Connects as soon as the worker says hello; what is posted to the port till then waits in it. The lifeline is cut with `WORKER_FAILED`
  * when the script can't be loaded, throws while it is, or doesn't answer in time, then or later while something waits for it, and with
@@ -22,14 +24,14 @@ export function linkWorker(
   const lifeline = new Lifeline();
   const listening = new AbortController();
   const { signal } = listening;
-  const shared = 'port' in worker;
-  const endpoint = shared ? worker.port : worker;
+  const { port: shared } = worker as Partial<SharedWorker>;
+  const endpoint = shared ?? (worker as Worker);
   let connected = false;
   let silent = 0;
 
   const fail = (message: string, cause?: unknown): void => lifeline.cut(new AgentError('WORKER_FAILED', message, { cause }));
-  const post = (message: PageMessage, ports: MessagePort[] = []): void => endpoint.postMessage(message, ports);
-  const ping = (): void => post({ protocol, type: 'ping' });
+  const post = (message: Told, ports: MessagePort[] = []): void => endpoint.postMessage({ protocol, ...message }, ports);
+  const ping = (): void => post({ type: 'ping' });
   // In quarters: after a sleep of the machine one tick is late, and the answer to the last ping may still be on its way.
   const timer = setInterval(() => {
     if (connected && !lifeline.waited) silent = 0;
@@ -47,19 +49,19 @@ export function linkWorker(
     try {
       const offers = page.map(({ offer }) => offer);
       const ports = page.map((part) => part.serve(signal));
-      post({ protocol, type: 'connect', agent, sessionId, options, offers, lock }, [port2, ...ports]);
+      post({ type: 'connect', agent, sessionId, options, offers, lock }, [port2, ...ports]);
     } catch (error) {
       lifeline.cut(boundaryError(error));
     }
   };
   const onHello = ({ data }: MessageEvent<Partial<HelloMessage> | null>): void => {
-    if (data?.protocol !== protocol || data.type !== 'hello') return;
+    if (data?.protocol !== protocol) return;
     silent = 0;
     if (connected) return;
     connected = true;
     if (shared && navigator.locks) holdLock(connect, signal);
     else connect();
-    if (data.lock !== undefined) watchLock(data.lock, lifeline, signal);
+    if (data.lock) watchLock(data.lock, lifeline, signal);
   };
   // Of an error after the start nothing is known to have failed: a worker outlives it, and its end shows in the lock.
   const onError = (event: ErrorEvent): void => {
@@ -67,7 +69,7 @@ export function linkWorker(
   };
   const onUnreadable = (): void => lifeline.cut(unreadable());
   // A frozen page freezes its worker: another tab has to lead then.
-  const onPage = ({ type }: Event): void => post({ protocol, type } as PageMessage);
+  const onPage = ({ type }: Event): void => post({ type } as Told);
   // What is told to the document passes the window first.
   const listen = (target: EventTarget, type: string, listener: (event: never) => void): void =>
     target.addEventListener(type, listener as EventListener, { signal, capture: true });
@@ -75,7 +77,7 @@ export function linkWorker(
   listen(worker, 'error', onError);
   for (const target of [endpoint, port1]) listen(target, 'messageerror', onUnreadable);
   for (const type of ['pagehide', 'pageshow', 'freeze', 'resume']) listen(globalThis, type, onPage);
-  if (shared) worker.port.start();
+  shared?.start();
   ping();
   return { port: port1, lifeline };
 }
