@@ -1,3 +1,4 @@
+import { boundaryError } from './lifeline.ts';
 import type { TabMessage, TabPost } from './tab-protocol.ts';
 
 /** The channel on which the workers of one session hear each other. */
@@ -17,7 +18,8 @@ export class TabChannel {
     const whole = { ...message, from: this.#from } as TabMessage;
     try {
       this.#channel.postMessage(whole);
-    } catch {
+    } catch (error) {
+      if (message.type === 'done') return this.post({ ...message, outcome: { ok: false, error: boundaryError(error).toJSON() } });
       // What a tool gave cannot be cloned: the other tabs get what of it is JSON.
       this.#channel.postMessage(JSON.parse(JSON.stringify(whole)));
     }

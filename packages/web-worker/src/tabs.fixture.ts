@@ -1,7 +1,8 @@
-import { AgentError, joinTools, ReActAgent, tool } from '@isoloop/core';
+import { AgentError, joinTools, ReActAgent, structured, tool } from '@isoloop/core';
 import { humanInTheLoop } from '@isoloop/core/middleware';
 import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
 import { exposeAgent, IndexedDbMemory, IndexedDbStore, type AgentFactory, type ExposeOptions } from '@isoloop/web-worker/worker';
+import * as z from 'zod';
 
 /** A worker's name, as JSON. */
 export interface TabsFixtureName {
@@ -80,7 +81,13 @@ const factory: AgentFactory = ({ sessionId, options, page }) => {
 const inMemory: AgentFactory = ({ sessionId, options }) =>
   new ReActAgent({ name: 'other', sessionId, model: new ScriptedModel((options as unknown as TabsFixtureOptions).replies as string[]) });
 
-const exposeOptions = tabs === undefined ? {} : { tabs };
+const word = z.object({ word: z.string() });
+const outputs = {
+  word: structured(word),
+  // Nothing that could be cloned.
+  odd: structured(word.transform((value) => () => value)),
+};
+const exposeOptions = { outputs, ...(tabs !== undefined && { tabs }) };
 if (several) exposeAgent({ main: factory, other: inMemory }, exposeOptions);
 else exposeAgent(factory, exposeOptions);
 

@@ -154,6 +154,22 @@ test('the agents of one worker are led apart, also in one session', async () => 
   expect((await late.call('c')).text).toBe('anew');
 });
 
+test('a follower’s call ends with the output it names, also where its leader crashes; one that cannot be sent is told', async () => {
+  const { open } = startTabs();
+  const [first, second] = [open(), open()];
+  const gives = [{ toolCalls: [{ name: 'generate_response', input: { word: 'yes' } }] }];
+  const leader = first.connect([gives, gives, ...cutOff]);
+  await leader.messages();
+  const follower = second.connect([gives]);
+  expect((await follower.call('say', { output: 'word' })).output).toEqual({ word: 'yes' });
+  await expect(follower.call('say', { output: 'odd' })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  await expect(follower.call('say', { output: 'none' })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  const answer = follower.call('go', { output: 'word' });
+  await first.heard({ reached: 'middle' });
+  first.worker.terminate();
+  expect((await answer).output).toEqual({ word: 'yes' });
+});
+
 test('a follower decides about a call of the leader’s run', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
