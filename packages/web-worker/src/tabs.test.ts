@@ -98,7 +98,8 @@ test.for(['while it runs', 'when it has ended'] as const)(
   'a follower that hears from an earlier leader %s finds out who leads, and its call runs once',
   async (when) => {
     const { open, sessionId } = startTabs();
-    const tabs = { stalledAfterMs: 200 };
+    // Long enough for a busy machine: the lead is not to be taken.
+    const tabs = { stalledAfterMs: 6000 };
     const [first, second] = [open({ tabs }), open({ tabs })];
     const leader = first.connect([[{ gate: 'middle', text: 'fine' }], 'again']);
     await leader.messages();
@@ -112,8 +113,8 @@ test.for(['while it runs', 'when it has ended'] as const)(
       if (data.type === 'work') asked.push(data.reign);
     });
     channel.postMessage({ from: 'nobody', type: 'lead', reign: 'long over', run: undefined } satisfies TabMessage);
-    await expect.poll(() => asked[0]).toBe('long over');
-    if (when === 'while it runs') await expect.poll(() => asked.length).toBe(2);
+    await expect.poll(() => asked[0], { timeout: 10_000 }).toBe('long over');
+    if (when === 'while it runs') await expect.poll(() => asked.length, { timeout: 10_000 }).toBe(2);
     else second.worker.postMessage({ blockMs: 1000 });
     first.open('middle');
     expect((await answer).text).toBe('fine');
@@ -272,7 +273,7 @@ test('a leader whose page is hidden steps down, follows, and leads again when it
 
 test('a leader that is frozen without a word is deposed; when it wakes its writes are refused, and it follows', async () => {
   const { open } = startTabs();
-  const tabs = { stalledAfterMs: 200 };
+  const tabs = { stalledAfterMs: 1500 };
   const [first, second] = [open({ tabs }), open({ tabs })];
   const leader = first.connect(cutOff);
   await leader.messages();
@@ -281,7 +282,7 @@ test('a leader that is frozen without a word is deposed; when it wakes its write
   await follower.messages();
   const own = await leadHalfWay(first, leader);
   await watching.until(says('of'));
-  first.worker.postMessage({ blockMs: 4000 });
+  first.worker.postMessage({ blockMs: 6000 });
   // What it does first when it wakes: it goes on with the run.
   first.open('middle');
   await second.heard({ reached: 'new' });
