@@ -218,7 +218,7 @@ test('a key that the server quotes is not in the error', async () => {
   const body = `event:error\ndata:{"code":"InvalidApiKey","message":"Wrong key ${apiKey} given"}\n\n`;
   const { error } = await run(at('-', { apiKey, fetch: async () => new Response(body) }));
   expect([error?.code, error?.message]).toEqual(['MODEL_AUTH', 'The model server reported an error: Wrong key *** given']);
-  expect((await run(at('-', { apiKey: `${apiKey}\n東京` }))).error).toMatchObject({ code: 'INVALID_INPUT' });
+  expect((await run(at('-', { apiKey: `${apiKey}\n東京` }))).error).toMatchObject({ code: 'CONFIGURATION' });
 });
 
 test.each<[problem: string, options: Partial<DashScopeOptions>]>([

@@ -43,8 +43,9 @@ const hearing = /-audio|-omni|-asr/i;
 /**
  * A model behind DashScope's own protocol: thinking, incremental output, multimodal messages. `providerOptions` of a request are
  * merged into `parameters`. Thinking is not sent back; the tool choice `required`, and while the model thinks a certain tool too,
- * is sent as `auto`. Its stream rejects with the `MODEL_…` codes of `AgentErrorCode`, or `ABORTED`; with `INVALID_INPUT` where the
- * key cannot be sent or a provider option contradicts the protocol. Throws `CONFIGURATION` on options that contradict themselves.
+ * is sent as `auto`. Its stream rejects with the `MODEL_…` codes of `AgentErrorCode`, or `ABORTED`; with `INVALID_INPUT` where a
+ * provider option contradicts the protocol; with `CONFIGURATION` where the key cannot be sent. Throws `CONFIGURATION` on options that
+ * contradict themselves.
  */
 export function dashscope(options: DashScopeOptions): ChatModel {
   checkFields(

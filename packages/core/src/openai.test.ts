@@ -193,7 +193,7 @@ test('a key that a server quotes is not in the error', async () => {
     await errorOf(served(() => expect.unreachable(`Invalid header Bearer ${apiKey}`), { apiKey })),
     await errorOf(openai({ model: 'm', apiKey: `${apiKey}\n東京` })),
   ];
-  expect(errors.map((error) => error.code)).toEqual(['MODEL_AUTH', 'MODEL_BAD_RESPONSE', 'MODEL_UNREACHABLE', 'INVALID_INPUT']);
+  expect(errors.map((error) => error.code)).toEqual(['MODEL_AUTH', 'MODEL_BAD_RESPONSE', 'MODEL_UNREACHABLE', 'CONFIGURATION']);
   expect(JSON.stringify(errors)).not.toContain(apiKey);
   expect(errors[0]?.message).toContain('Wrong key *** given');
 });

@@ -30,7 +30,7 @@ export interface OpenAiOptions {
 
 /**
  * A model behind a chat-completions endpoint. Its stream rejects with the `MODEL_…` codes of `AgentErrorCode`, or `ABORTED`; with
- * `INVALID_INPUT` where the key cannot be sent.
+ * `CONFIGURATION` where the key cannot be sent.
  */
 export function openai(options: OpenAiOptions): ChatModel {
   checkFields('CONFIGURATION', 'openai()', options, 'model:string baseURL:string|? fetch:function|? timeoutMs:count|?');
