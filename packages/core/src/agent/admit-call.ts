@@ -30,7 +30,7 @@ export async function* admitCall(run: Run, toolUse: ToolUse, given?: Decision): 
   const told = typeof asked === 'object' && asked.takesDecisions && state.pending?.kind === 'suspended';
   if (!told && decision?.type === 'result') return over(toolResult(toolUse, decision.output, decision.state ?? 'success'));
   if (!told && decision?.type === 'reject') return over(deniedResult(toolUse, decision.reason));
-  if (run.signal.aborted) return over(interruptedResult(toolUse));
+  if (run.signal.aborted) return over(interruptedResult(toolUse, known));
   if (!decision && state.pending && !(asks && state.pending.kind === 'approval')) return { type: 'pending', pending: state.pending };
 
   const prepare = async (edited: ToolUse) => {

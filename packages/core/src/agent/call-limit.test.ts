@@ -103,7 +103,7 @@ test('a call that is interrupted for another reason keeps the usual words', asyn
   agent.addHook({ on: { 'post-reasoning': (_event, { jumpTo }) => jumpTo('end', 'Enough.') } });
   await run(agent);
   const [closed] = (await agent.messages()).flatMap(toolResultsOf);
-  expect(closed).toMatchObject({ state: 'interrupted', output: 'Interrupted before it finished; its effect is unknown.' });
+  expect(closed).toMatchObject({ state: 'interrupted', output: 'Interrupted before it ran.' });
 });
 
 test('just as many as may be run, side by side', async () => {

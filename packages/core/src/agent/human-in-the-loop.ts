@@ -78,7 +78,7 @@ export function humanInTheLoop(options: HumanInTheLoopOptions): Extension {
       try {
         verdict = checked(await deadline.wait(async () => decide(pending, { sessionId, messages, signal: deadline.signal })));
       } catch (error) {
-        if (context.signal.aborted) return interruptedResult(call.toolUse);
+        if (context.signal.aborted) return interruptedResult(call.toolUse, {});
         if (error === late) return deniedResult(call.toolUse, 'nobody decided in time');
         reportFailure(`Nobody could decide about "${name}".`, options.onError, error);
       } finally {

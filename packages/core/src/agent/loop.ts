@@ -232,10 +232,9 @@ async function* act(run: Run, decisions?: readonly Decision[]): Step {
       const { id } = call.toolUse;
       queue.start(call.toolUse, async (sink) => {
         const { signal } = run;
-        if (!signal.aborted) {
-          status.calls.get(id)!.started = true;
-          await memory.note?.([{ kind: 'call-started', toolUseId: id, toolUse: call.toolUse }], { now: true });
-        }
+        if (signal.aborted) return interruptedResult(call.toolUse, {});
+        status.calls.get(id)!.started = true;
+        await memory.note?.([{ kind: 'call-started', toolUseId: id, toolUse: call.toolUse }], { now: true });
         return runTool(call, {
           ...run.about,
           messages,
@@ -299,7 +298,9 @@ async function* answer(run: Run, why: StopReason, given: string | Msg, extras?: 
 
 /** Law 3: gives each open tool call an `interrupted` result and puts all results where the model wants them. */
 async function* closeCalls(run: Run): AsyncGenerator<EventBatch, void> {
-  for (const toolUse of run.openCalls()) yield await conclude(run, toolUse, interruptedResult(toolUse), []);
+  for (const toolUse of run.openCalls()) {
+    yield await conclude(run, toolUse, interruptedResult(toolUse, run.setup.status.calls.get(toolUse.id)), []);
+  }
   run.view = inRequestOrder(run.view) as Msg[];
 }
 

@@ -2,7 +2,7 @@ import { checkFields } from '../error/check-fields.ts';
 import type { EventOf } from '../hook/agent-event.ts';
 import type { ToolUse } from '../message/content-block.ts';
 import { toolResultsOf } from '../message/message-text.ts';
-import type { CallState } from './call-state.ts';
+import { mayHaveStarted } from '../tool/tool-result.ts';
 import type { Extension } from './extension.ts';
 import { perRun } from './per-run.ts';
 import type { Run } from './run.ts';
@@ -56,11 +56,6 @@ interface Patching {
   readonly decides: boolean;
   /** Whether they may have had effects, by id. */
   cancelled?: ReadonlyMap<string, boolean>;
-}
-
-/** Without a state the call was another host's. What waits for anything but an approval has begun, or was begun elsewhere. */
-function mayHaveStarted(state: CallState | undefined): boolean {
-  return !state || Boolean(state.started) || (state.pending !== undefined && state.pending.kind !== 'approval');
 }
 
 function usual({ name }: ToolUse, { started }: { readonly started: boolean }): string {

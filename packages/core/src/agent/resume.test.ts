@@ -200,8 +200,24 @@ test('other input is refused with the ids, unless pendingToolRecovery is on', as
   await lenient.agent.call('go');
   expect((await lenient.agent.call('next')).text).toBe('done');
   expect(lenient.ran).toEqual([]);
-  expect(lenient.model.requests[1]!.messages.flatMap(toolResultsOf).map(({ state }) => state)).toEqual(['interrupted', 'interrupted']);
+  expect(lenient.model.requests[1]!.messages.flatMap(toolResultsOf)).toMatchObject([
+    { state: 'interrupted', output: 'Interrupted before it ran.' },
+    // Where it was to run somebody may have begun.
+    { state: 'interrupted', output: 'Interrupted before it finished; its effect is unknown.' },
+  ]);
   await expectWhole(lenient.agent, lenient.model);
+});
+
+test('of calls that an abort closes only those that began may have had effects', async () => {
+  const controller = new AbortController();
+  const hang = tool({ name: 'hang', description: '', input, execute: () => (controller.abort(), new Promise(() => {})) });
+  const model = new ScriptedModel([calls('hang', 'hang')]);
+  const agent = new ReActAgent({ name: 'a', model, tools: [hang], limits: { parallelTools: 1 } });
+  await agent.call('go', { signal: controller.signal });
+  expect(outputs(await agent.messages())).toEqual([
+    'call_1 Interrupted before it finished; its effect is unknown.',
+    'call_2 Interrupted before it ran.',
+  ]);
 });
 
 test.for([

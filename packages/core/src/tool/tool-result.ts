@@ -1,3 +1,4 @@
+import type { CallState } from '../agent/call-state.ts';
 import type { ContentBlock, ToolResult, ToolResultState, ToolUse } from '../message/content-block.ts';
 import { isBlock } from '../message/is-block.ts';
 import { isRecord } from '../message/is-record.ts';
@@ -16,8 +17,14 @@ export function deniedResult(toolUse: ToolUse, reason = 'no reason given'): Tool
   return toolResult(toolUse, `Tool call rejected: ${reason}`, 'denied');
 }
 
-export function interruptedResult(toolUse: ToolUse): ToolResult {
-  return toolResult(toolUse, 'Interrupted before it finished; its effect is unknown.', 'interrupted');
+/** Of a call without a `state` nobody knows how far it came. */
+export function interruptedResult(toolUse: ToolUse, state?: CallState): ToolResult {
+  return toolResult(toolUse, `Interrupted before it ${mayHaveStarted(state) ? 'finished; its effect is unknown' : 'ran'}.`, 'interrupted');
+}
+
+/** Without a state the call was another host's. What waits for anything but an approval has begun, or was begun elsewhere. */
+export function mayHaveStarted(state: CallState | undefined): boolean {
+  return !state || !!state.started || (state.pending?.kind ?? 'approval') !== 'approval';
 }
 
 /** What a tool returned, as the model gets it. Throws where it has no JSON form (a cycle, a bigint). */
