@@ -49,6 +49,9 @@ export class BranchLog implements Log {
   /** What it goes on from. */
   #branch: Branch | undefined;
   #isLoaded = false;
+  /** From then on another writer may have begun the session as well; never, where this one has cleared it. */
+  #begun: number;
+  #isLeft = false;
   /** The head's text as last seen in the store. */
   #seen: string | undefined;
   /** The store's head is another branch's: what is written here leaves it alone. */
@@ -72,6 +75,7 @@ export class BranchLog implements Log {
     this.#given = options.echo;
     this.#writer = options.generateId();
     this.#turnId = options.generateId();
+    this.#begun = options.now();
   }
 
   get version(): number {
@@ -81,6 +85,11 @@ export class BranchLog implements Log {
   /** What the client is to send with its next request; absent before the first load. */
   get echo(): string | undefined {
     return this.#echo;
+  }
+
+  /** The client has gone, and may have begun another turn. */
+  leave(): void {
+    this.#isLeft = true;
   }
 
   add(records: readonly LogRecord[]): void {
@@ -98,7 +107,7 @@ export class BranchLog implements Log {
   async flush(context: FlushContext): Promise<void> {
     if (this.#pending.length === 0) return;
     await this.load();
-    if (this.#branch && (await this.#catchUp())) context.onReread(this.#records());
+    if (this.#looks && (await this.#catchUp())) context.onReread(this.#records());
     if (this.#unsure.length > 0) await this.#options.sleep(rewriteDelayMs);
     if (this.#pending.length === 0) return;
     if (this.#unsure.length === maxAttempts) throw new AgentError('STORAGE_FAILED', `The turn could not be written ${maxAttempts} times`);
@@ -120,6 +129,7 @@ export class BranchLog implements Log {
     this.#refusal = undefined;
     this.#given = undefined;
     this.#isLoaded = true;
+    this.#begun = Infinity;
     this.#left = [];
     this.#over = [];
     await this.#continue(undefined, undefined);
@@ -140,6 +150,11 @@ export class BranchLog implements Log {
       ...(yours && { yours: await choose(yours, theirs) }),
       ...(theirs && { theirs: await choose(theirs, yours) }),
     };
+  }
+
+  /** A turn without an echo that begins a session reads no key before it writes it: a location may then show for a minute that it is not there. */
+  get #looks(): boolean {
+    return this.#branch !== undefined || this.#isLeft || this.#given !== undefined || this.#options.withoutEcho === 'latest';
   }
 
   #records(): readonly LogRecord[] {
@@ -213,18 +228,21 @@ export class BranchLog implements Log {
   }
 
   /**
-   * Looks whether another writer was there since. One that went on from where this one does: this turn goes behind it, true. One that did
-   * not: the head is left to it, and the client told at its next request.
+   * Looks whether another writer was there since. One that went on from where this one does, or began the session as this one did: this
+   * turn goes behind it, true. One that did not: the head is left to it, and the client told at its next request; a session of before this
+   * one began is left behind.
    */
   async #catchUp(): Promise<boolean> {
     if ((await this.#store.get(this.#keys.head)) === this.#seen && this.#unsure.length === 0) return false;
-    const { text, branch: shown } = await this.#reader.head(this.#branch?.batches);
+    const base = this.#branch;
+    const { text, branch: shown } = await this.#reader.head(base?.batches);
+    if (!base && !this.#isBegunWith(shown)) return false;
     // A head that this writer wrote can't be gone already.
-    this.#isAside = shown !== undefined || this.#branch?.head.writer !== this.#writer;
+    this.#isAside = shown !== undefined || base?.head.writer !== this.#writer;
     if (!shown || shown.missing) return false;
     const wrote = this.#unsure.findLast(({ ref }) => shown.names.has(nameOf(ref)));
-    if (!wrote && !has(shown, this.#branch!.tip)) {
-      this.#isAside = !(has(this.#branch, shown.tip) || (await isOverruled(this.#reader, shown, this.#over)));
+    if (!wrote && base && !has(shown, base.tip)) {
+      this.#isAside = !(has(base, shown.tip) || (await isOverruled(this.#reader, shown, this.#over)));
       return false;
     }
     this.#isAside = false;
@@ -235,6 +253,11 @@ export class BranchLog implements Log {
       await this.#settle(shown);
     }
     return true;
+  }
+
+  /** Whether a branch is what came of the session since this turn, which began it too, or one that its client had left before. */
+  #isBegunWith(shown: Branch | undefined): boolean {
+    return shown !== undefined && (shown.head.createdAt > this.#begun || this.#left.some(([id]) => shown.names.has(id)));
   }
 
   async #write(context: FlushContext): Promise<void> {

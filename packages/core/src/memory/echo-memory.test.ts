@@ -208,6 +208,58 @@ test('a client that left finds its turn: done, without its head, or not there; t
   expect(await idsOf(open(store, third))).toEqual(['1', '2', '3', '4', '6', '5']);
 });
 
+test.for([
+  [false, ['2', '1']],
+  [true, ['1', '2']],
+] as const)('a first turn that was left and the next one are one log, whichever ends first: %s', async ([isFirst, order]) => {
+  const store = new LateStore();
+  const left = open(store);
+  await left.append([message('1')]);
+  const begun = left.echo!;
+  left.leave();
+  store.time += 1000;
+  const next = open(store, begun);
+  await next.append([message('2')]);
+  for (const memory of isFirst ? [left, next] : [next, left]) {
+    store.time += 1000;
+    await memory.flush();
+  }
+  for (const echo of [begun, next.echo, left.echo]) expect(await idsOf(open(store, echo))).toEqual(order);
+  expect(await idsOf(open(store, undefined, { withoutEcho: 'latest' }))).toEqual(order);
+  const [, last] = await turn(store, '3', next.echo);
+  expect(await idsOf(open(store, last))).toEqual([...order, '3']);
+});
+
+test('a first turn that was left begins a session anew all the same, also after it was cleared', async () => {
+  const store = new LateStore();
+  await turn(store, '1');
+  store.time += 1000;
+  const left = open(store);
+  await left.append([message('2')]);
+  left.leave();
+  store.time += 1000;
+  await left.flush();
+  expect(await idsOf(open(store, left.echo))).toEqual(['2']);
+  await store.freeze('s:s:head');
+  await left.clear();
+  store.time += 1000;
+  await left.append([message('3')]);
+  await left.flush();
+  store.frozen.clear();
+  expect(await idsOf(open(store, left.echo))).toEqual(['3']);
+});
+
+test('of first turns whose clients have no echo the later one goes behind, where they go on from the latest state', async () => {
+  const store = new LateStore();
+  const both = [open(store, undefined, { withoutEcho: 'latest' }), open(store, undefined, { withoutEcho: 'latest' })];
+  for (const [index, memory] of both.entries()) await memory.append([message(String(index))]);
+  for (const memory of both) {
+    store.time += 1000;
+    await memory.flush();
+  }
+  expect(await idsOf(open(store, both[0]!.echo))).toEqual(['0', '1']);
+});
+
 test('a turn that was left and not seen when its client went on is told as the other branch', async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');

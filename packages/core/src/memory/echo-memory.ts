@@ -66,6 +66,14 @@ export class EchoMemory extends SessionMemory {
   }
 
   /**
+   * Tells that the client of the turn has gone, and may be back with another one before this one is written. A turn that begins a session
+   * then reads, before it writes, whether that one has begun it too, and goes behind it.
+   */
+  leave(): void {
+    this.#log?.leave();
+  }
+
+  /**
    * After a `SESSION_CONFLICT` the client's branch and the one that won, each as far as it can be read; else `yours` alone, if there is
    * one. Neither without secrets. Rejects as `read` does.
    */
