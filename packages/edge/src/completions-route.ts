@@ -88,7 +88,7 @@ async function answerInSession(c: Context<EdgeEnv>, settings: HandlerSettings, a
   const made = await makeAgent(settings, { ...setup, memory });
   call.check(made.agent);
   const input = await beginTurn(made.agent, turn, settings);
-  const { stream, leave } = keepTurn(c, { ...made, input, settings, call: call.options });
+  const { stream, leave } = keepTurn(c, { ...made, memory, input, settings, call: call.options });
   if (asked.stream) return streamed(stream, asked, { keepAliveMs: settings.limits.keepAliveMs, onCancel: leave });
   const result = await stream.result;
   const echo = echoOf(memory);

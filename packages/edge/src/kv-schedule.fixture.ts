@@ -111,9 +111,10 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
     readonly #earlier: Known[] = [];
     #owed: LeftTurn[] = [];
 
-    constructor(name: string, known: Known) {
+    constructor(name: string, known: Known, owed: readonly LeftTurn[]) {
       this.#name = name;
       this.#known = known;
+      this.#owed = [...owed];
     }
 
     async live(): Promise<void> {
@@ -165,6 +166,7 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
       this.#owed.push(left);
       this.#know({ echo: midTurn, ids: this.#known.ids });
       if (stays) return;
+      memory.leave();
       clock.start(async () => {
         if (await answer()) left.storedAt = clock.time;
       });
@@ -263,12 +265,25 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
   let clients: readonly Client[] = [];
   clock.start(async () => {
     let first: KvMemory;
+    const owed: LeftTurn[] = [];
+    // In every third schedule the clients leave the very first turn, which then is stored while they go on.
+    const isLeft = seed % 3 === 0;
     do {
       first = open(undefined);
-      await first.append([userMessage('hello', { id: 'first' })]);
+      await first.append([userMessage('hello', { id: 'first-q' })]);
+      if (isLeft) break;
     } while (!(await store(first)));
-    const known: Known = { echo: first.echo, ids: new Set(['first']) };
-    clients = [new Client('ann', known), new Client('bea', known)];
+    const known: Known = { echo: first.echo, ids: new Set(isLeft ? [] : ['first-q']) };
+    if (isLeft) {
+      const left: LeftTurn = { id: 'first', at: clock.time };
+      owed.push(left);
+      first.leave();
+      clock.start(async () => {
+        await clock.sleep((seed % 25) * 1000);
+        if (await store(first)) left.storedAt = clock.time;
+      });
+    }
+    clients = [new Client('ann', known, owed), new Client('bea', known, owed)];
     for (const client of clients) clock.start(() => client.live());
   });
   await clock.run();

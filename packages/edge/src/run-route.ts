@@ -39,7 +39,7 @@ export async function runRoute(c: Context<EdgeEnv>, settings: HandlerSettings): 
   const memory = await openMemory(settings, { ...setup, ...readEcho(c) });
   const made = await makeAgent(settings, { ...setup, memory, model });
   const input = await beginTurn(made.agent, turn, settings);
-  const { stream, leave } = keepTurn(c, { ...made, input, settings });
+  const { stream, leave } = keepTurn(c, { ...made, memory, input, settings });
   const batches = await awaitOpening(stream.batches()[Symbol.asyncIterator](), hasBegun);
   const events = eventStream({
     batches,

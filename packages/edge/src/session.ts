@@ -44,6 +44,11 @@ export function readEcho(c: Context<EdgeEnv>): Pick<MemorySetup, 'echo' | 'witho
   return { ...(echo !== undefined && { echo }), withoutEcho: 'latest' };
 }
 
+/** Tells the memory that its turn's client has gone, where it wants to know. */
+export function leaveMemory(memory: Memory): void {
+  (memory as { readonly leave?: () => void }).leave?.();
+}
+
 /** What the client is to send with its next request, where the memory has such a thing. */
 export function echoOf(memory: Memory): string | undefined {
   const { echo } = memory as { readonly echo?: unknown };
