@@ -2,6 +2,7 @@ import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers';
 import { ReActAgent } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
+import type { ScriptedReply } from '@isoloop/core/testing';
 import { DefaultChatTransport, readUIMessageStream } from 'ai';
 import type { UIMessage } from 'ai';
 import { expect, test } from 'vitest';
@@ -16,9 +17,9 @@ interface Answer {
 }
 
 /** An endpoint that says what it was asked, and how many messages it knows of. */
-function endpoint(secrets: object = { SESSION_SECRET: secret }) {
+function endpoint(secrets: object = { SESSION_SECRET: secret }, reply: ScriptedReply = 'An answer.') {
   const handler = createAgentHandler<{ readonly CHAT_KV: KVNamespace }>({
-    agent: ({ memory }) => new ReActAgent({ name: 'assistant', model: new ScriptedModel(['An answer.']), memory }),
+    agent: ({ memory }) => new ReActAgent({ name: 'assistant', model: new ScriptedModel([reply]), memory }),
     authorize: (request) => ({ user: request.headers.get('authorization') ?? 'ann' }),
   });
   const pending: Promise<unknown>[] = [];
@@ -46,7 +47,7 @@ function endpoint(secrets: object = { SESSION_SECRET: secret }) {
     return last!;
   };
   const get = async (path: string, headers: Record<string, string> = {}): Promise<Answer> => (await fetchIt(path, { headers })).json();
-  return { fetch: fetchIt, chat, get };
+  return { fetch: fetchIt, chat, get, settled: () => Promise.all(pending) };
 }
 
 let chats = 0;
@@ -93,6 +94,38 @@ test('a client that left in the middle of a turn goes on with its outcome', asyn
   await chat(id, [first, partial, ask('two')]);
   expect(questions((await get(`/api/chat/${id}/messages`)).messages)).toEqual(['one', 'two']);
 });
+
+test.for([true, false])(
+  'Stop in the first turn, and a question before it has ended: one conversation, none of it lost (the start has come: %s)',
+  async (hasCome) => {
+    const id = newChat();
+    const first = ask('one');
+    let open!: () => void;
+    const wait = new Promise<void>((resolve) => (open = resolve));
+    const slow = endpoint(undefined, [{ text: 'So far ' }, { wait, text: 'and on.' }]);
+    const response = await slow.fetch('/api/chat', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ id, messages: [first] }),
+    });
+    const reader = response.body!.getReader();
+    const [start] = new TextDecoder().decode((await reader.read()).value).matchAll(/^data: (\{.*\})$/gm);
+    await reader.cancel();
+    const { messageMetadata: metadata, messageId } = JSON.parse(start![1]!) as { messageMetadata: object; messageId: string };
+    const partial: UIMessage = { id: messageId, role: 'assistant', metadata, parts: [{ type: 'text', text: 'So far ' }] };
+
+    const { chat, get } = endpoint();
+    const before = hasCome ? [first, partial] : [first];
+    const answer = await chat(id, [...before, ask('two')]);
+    open();
+    await slow.settled();
+
+    await chat(id, [...before, answer, ask('three')]);
+    const { messages } = await get(`/api/chat/${id}/messages`);
+    expect(questions(messages)).toEqual(['two', 'one', 'three']);
+    expect(JSON.stringify(messages)).toContain('So far and on.');
+  },
+);
 
 test('an answer can be asked for again, also the first one, for which no message has an echo', async () => {
   const { chat, get } = endpoint();

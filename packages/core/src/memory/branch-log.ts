@@ -257,7 +257,7 @@ export class BranchLog implements Log {
 
   /** Whether a branch is what came of the session since this turn, which began it too, or one that its client had left before. */
   #isBegunWith(shown: Branch | undefined): boolean {
-    return shown !== undefined && (shown.head.createdAt > this.#begun || this.#left.some(([id]) => shown.names.has(id)));
+    return shown !== undefined && (shown.head.createdAt >= this.#begun || this.#left.some(([id]) => shown.names.has(id)));
   }
 
   async #write(context: FlushContext): Promise<void> {

@@ -42,7 +42,7 @@ export interface SessionBranch {
  * - A client that has `{ base, turnId }` only finds its turn's outcome, or goes on from the base.
  * - An echo that is altered, or of another session: `INVALID_INPUT`.
  *
- * Of two turns at a time the one that ends last goes behind the other if it sees it. No record is overwritten, and none deleted but by
+ * Of two turns at a time the one that ends last goes behind the other if it sees it; a session's first looks once it is told to `leave`. No record is overwritten, and none deleted but by
  * `clear`.
  */
 export class EchoMemory extends SessionMemory {
