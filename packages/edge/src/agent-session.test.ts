@@ -397,6 +397,25 @@ test('an idle session expires, one that is used does not', async () => {
   expect(await alarm()).toBeNull();
 });
 
+test('a decision that is refused leaves a session in its place, and lets it expire no later', async () => {
+  const pay = tool({ name: 'pay', description: 'Pays', input: z.object({}), needsApproval: true, execute: () => 'paid' });
+  const session = open([{ toolCalls: [{ name: 'pay', id: 'c1' }] }], { brief: true, tools: [pay] });
+  await session.chat([ask('Pay')]);
+  const touched = (): Promise<unknown> => runInDurableObject(session.stub, (_, { storage }) => storage.kv.get('touched'));
+  await vi.waitFor(async () => expect((await session.list())[0]).toMatchObject({ title: 'Pay' }));
+  const [before, listed] = [await touched(), await session.list()];
+  const began = Date.now();
+  const now = vi.spyOn(Date, 'now').mockReturnValue(began + 1_800_000);
+  const refused = await session.run({ decisions: [{ type: 'approve', toolUseId: 'x' }] });
+  expect(await codeOf(refused)).toEqual([400, 'INVALID_DECISION']);
+  expect(await touched()).toEqual(before);
+  expect(await session.list()).toEqual(listed);
+  now.mockReturnValue(began + 3_700_000);
+  await runDurableObjectAlarm(session.stub);
+  now.mockRestore();
+  expect(await session.list()).toEqual([]);
+});
+
 test('the alarm keeps a running turn going, and does not begin it again', async () => {
   const rest = gate();
   const session = open([[{ text: 'Half an ' }, { wait: rest.passed, text: 'answer.' }]]);

@@ -50,10 +50,11 @@ export class SessionHost {
     const { turns, entry } = await this.#open(identity);
     // Opening takes its time, and a session may be deleted meanwhile.
     if (this.#deleting) return this.turn(request, command);
-    this.#record.begin(identity);
+    if (this.#record.begin(identity)) {
+      this.#record.touch();
+      entry.update();
+    }
     const { waits, opened } = turns.add(turn);
-    this.#record.touch();
-    entry.update();
     await this.#storage.setAlarm(Date.now() + this.#settings.sessions.heartbeatMs);
     turns.work();
     return liveResponse(waits ? opened : await opened, { face, settings: this.#settings });

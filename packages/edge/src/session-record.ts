@@ -27,8 +27,11 @@ export class SessionRecord {
     return this.#storage.kv.get<Identity>('identity');
   }
 
-  begin(identity: Identity): void {
-    if (!this.identity) this.#storage.kv.put('identity', identity);
+  /** Whether the session began with that. */
+  begin(identity: Identity): boolean {
+    if (this.identity) return false;
+    this.#storage.kv.put('identity', identity);
+    return true;
   }
 
   /** Notes a change. */

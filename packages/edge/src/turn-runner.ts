@@ -16,7 +16,7 @@ export interface TurnRunnerOptions {
   readonly setup: SessionSetup;
   readonly queue: TurnQueue;
   readonly memory: Memory;
-  /** A turn has ended, or the session was given its title. */
+  /** A turn has begun or ended, or the session was given its title; none of one that was refused before it could begin. */
   readonly onChange: () => void;
   /** No turn is left. */
   readonly onRest: () => void;
@@ -106,7 +106,7 @@ export class TurnRunner {
   }
 
   async #workOff(): Promise<void> {
-    const { queue, onChange } = this.#options;
+    const { queue } = this.#options;
     for (let next; !this.#isClosed && (next = queue.first());) {
       try {
         await this.#run(next);
@@ -119,7 +119,6 @@ export class TurnRunner {
       this.#opened.get(next.id)?.reject(new AgentError('ABORTED', 'The turn has ended.'));
       this.#opened.delete(next.id);
       queue.remove(next.id);
-      onChange();
     }
   }
 
@@ -140,6 +139,7 @@ export class TurnRunner {
     if (!start) return;
     entitle(agent, onChange);
     queue.begin(turn.id);
+    onChange();
     if (turn.begun && turn.attempts > resumeAttempts) abort.abort();
     const isAsked = Array.isArray(start.input) ? start.input.some((item) => 'role' in item) : start.input !== undefined;
     const before = isAsked ? [] : answerSoFar(await agent.memory.read());
@@ -149,6 +149,7 @@ export class TurnRunner {
     try {
       await stream.result;
     } finally {
+      onChange();
       if (settled) this.#settle(settled());
     }
   }
