@@ -402,7 +402,13 @@ test('a decision that is refused leaves a session in its place, and lets it expi
   const session = open([{ toolCalls: [{ name: 'pay', id: 'c1' }] }], { brief: true, tools: [pay] });
   await session.chat([ask('Pay')]);
   const touched = (): Promise<unknown> => runInDurableObject(session.stub, (_, { storage }) => storage.kv.get('touched'));
-  await vi.waitFor(async () => expect((await session.list())[0]).toMatchObject({ title: 'Pay' }));
+  // Until the turn has ended, and the list was told.
+  const rest = (): Promise<unknown> =>
+    runInDurableObject(session.stub, (_, { storage: { kv, sql } }) => [
+      kv.get('listed') === kv.get<{ count: number }>('touched')?.count,
+      [...sql.exec('SELECT id FROM isoloop_turns')],
+    ]);
+  await vi.waitFor(async () => expect(await rest()).toEqual([true, []]));
   const [before, listed] = [await touched(), await session.list()];
   const began = Date.now();
   const now = vi.spyOn(Date, 'now').mockReturnValue(began + 1_800_000);
