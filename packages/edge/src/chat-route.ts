@@ -1,6 +1,7 @@
 import { createUiMessageEncoder } from '@isoloop/core/ai-sdk';
 import type { UiChunk } from '@isoloop/core/ai-sdk';
 import type { Context } from 'hono';
+import { readKey } from './asked-again.ts';
 import { readTurn, takeTurn } from './chat-turn.ts';
 import type { Turn } from './chat-turn.ts';
 import { awaitOpening, eventStream, hasBegun, uiStreamHeaders } from './event-stream.ts';
@@ -31,7 +32,7 @@ export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings):
   const object = sessionObject(c.env, user, session);
   if (object) {
     const requestId = c.get('requestId');
-    const command = { type: 'turn', turn: { turn, model, messageId, requestId }, face: { kind: 'ui', events } } as const;
+    const command = { type: 'turn', turn: { turn, model, messageId, requestId, ...readKey(c) }, face: { kind: 'ui', events } } as const;
     return askSession(object, { user, session, requestId, command });
   }
   const setup = { env: c.env, session, user };

@@ -1,6 +1,7 @@
 import { InMemoryMemory } from '@isoloop/core';
 import type { AgentStream, Msg } from '@isoloop/core';
 import type { Context } from 'hono';
+import { readKey } from './asked-again.ts';
 import { callFields, readCall, type CompletionCall } from './completion-call.ts';
 import { completionEncoder, wholeCompletion } from './completion-answer.ts';
 import { checkConversation, readPosted, readTail, withoutSystem } from './completion-messages.ts';
@@ -80,7 +81,7 @@ async function answerInSession(c: Context<EdgeEnv>, settings: HandlerSettings, a
     // Here already: what is refused then leaves no session behind.
     if (body['tools'] != null) call.check((await makeAgent(settings, { ...setup, memory: new InMemoryMemory() })).agent);
     const requestId = c.get('requestId');
-    const queued = { turn, model, messageId: crypto.randomUUID(), requestId, call: callFields(body) };
+    const queued = { turn, model, messageId: crypto.randomUUID(), requestId, call: callFields(body), ...readKey(c) };
     const face = { kind: 'completion', stream: asked.stream, completion } as const;
     return askSession(object, { user, session, requestId, command: { type: 'turn', turn: queued, face } });
   }

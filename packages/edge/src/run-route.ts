@@ -1,6 +1,7 @@
 import { AgentError, userMessage } from '@isoloop/core';
 import type { Decision } from '@isoloop/core';
 import type { Context } from 'hono';
+import { readKey } from './asked-again.ts';
 import { checkSizes } from './decisions.ts';
 import { awaitOpening, eventStream, eventStreamHeaders, hasBegun } from './event-stream.ts';
 import type { EdgeEnv, EdgeLimits, HandlerSettings } from './handler-options.ts';
@@ -32,7 +33,7 @@ export async function runRoute(c: Context<EdgeEnv>, settings: HandlerSettings): 
   const object = sessionObject(c.env, user, session);
   if (object) {
     const requestId = c.get('requestId');
-    const queued = { turn, model, messageId: crypto.randomUUID(), requestId };
+    const queued = { turn, model, messageId: crypto.randomUUID(), requestId, ...readKey(c) };
     return askSession(object, { user, session, requestId, command: { type: 'turn', turn: queued, face: { kind: 'events' } } });
   }
   const setup = { env: c.env, session, user };

@@ -50,6 +50,8 @@ export class SessionHost {
     const { turns, entry } = await this.#open(identity);
     // Opening takes its time, and a session may be deleted meanwhile.
     if (this.#deleting) return this.turn(request, command);
+    const again = turns.find(turn);
+    if (again) return liveResponse(again.opened, { face, settings: this.#settings, replay: {} });
     if (this.#record.begin(identity)) {
       this.#record.touch();
       entry.update();

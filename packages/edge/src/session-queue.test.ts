@@ -1,4 +1,5 @@
 import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
+import { AgentError } from '@isoloop/core';
 import { expect, test, vi } from 'vitest';
 import { ask, codeOf, deltasIn, gate, leave, open, textOf, type Session } from './session-client.fixture.ts';
 
@@ -16,9 +17,9 @@ type Way = keyof typeof ways;
 const names = Object.keys(ways) as Way[];
 const streams = names.filter((way) => way !== 'whole completion');
 
-function complete(session: Session, content: string, stream: boolean): Promise<Response> {
+function complete(session: Session, content: string, stream: boolean, headers: Record<string, string> = {}): Promise<Response> {
   const body = { model: 'offline', messages: [{ role: 'user', content }], stream };
-  return session.post('/v1/chat/completions', body, header(session.id));
+  return session.post('/v1/chat/completions', body, { ...header(session.id), ...headers });
 }
 
 const alarmed = (session: Session): Promise<boolean> => runDurableObjectAlarm(session.stub);
@@ -184,4 +185,121 @@ test('a session that expires does so also when its object was put to sleep meanw
   await alarmed(session);
   now.mockRestore();
   expect([await session.messages(), await session.list(), await alarm()]).toEqual([[], [], null]);
+});
+
+const one = (session: Session, text: string, id: string): Promise<Response> =>
+  session.post('/api/chat', { id: session.id, messages: [ask(text, id)] });
+
+const answerIn = (text: string): string => /"messageId":"([^"]+)"/.exec(text)![1]!;
+
+test('a message that is posted again while its turn runs, or waits, is not asked twice: the page gets the turn', async () => {
+  const held = gate();
+  const session = open([{ wait: held.passed, text: 'One.' }, 'Two.']);
+  const running = one(session, 'A', 'm1');
+  await untilWaiting(session, 1);
+  const queued = one(session, 'B', 'm2');
+  await untilWaiting(session, 2);
+  const again = [one(session, 'A', 'm1'), one(session, 'B', 'm2')];
+  held.open();
+  const [first, second, firstAgain, secondAgain] = await Promise.all([running, queued, ...again].map(async (each) => (await each).text()));
+  expect(first).toContain('One.');
+  expect(answerIn(firstAgain!)).toBe(answerIn(first!));
+  expect(second).toContain('Two.');
+  expect(answerIn(secondAgain!)).toBe(answerIn(second!));
+  expect(await texts(session)).toEqual(['A', 'One.', 'B', 'Two.']);
+});
+
+test('a message in new words, and one that was answered, is asked again', async () => {
+  const held = gate();
+  const session = open([{ wait: held.passed, text: 'One.' }, 'Two.', 'Three.']);
+  const running = one(session, 'A', 'm1');
+  await untilWaiting(session, 1);
+  const edited = one(session, 'B', 'm1');
+  await untilWaiting(session, 2);
+  held.open();
+  expect(await (await running).text()).toContain('One.');
+  expect(await (await edited).text()).toContain('Two.');
+  expect(await texts(session)).toEqual(['B', 'Two.']);
+  expect(await (await one(session, 'B', 'm1')).text()).toContain('Three.');
+});
+
+const keyed = {
+  run: (session: Session, text: string, key: string) => session.run({ input: text }, { 'idempotency-key': key }),
+  'streamed completion': (session: Session, text: string, key: string) => complete(session, text, true, { 'idempotency-key': key }),
+  'whole completion': (session: Session, text: string, key: string) => complete(session, text, false, { 'idempotency-key': key }),
+} satisfies Partial<Record<Way, (session: Session, text: string, key: string) => Promise<Response>>>;
+
+test.each(Object.entries(keyed))(
+  'a %s with a key that was given before is the turn of that key: running, waiting or the last',
+  async (_way, post) => {
+    const held = gate();
+    const session = open([{ wait: held.passed, text: 'One.' }, 'Two.', 'Three.']);
+    const running = post(session, 'A', 'k1');
+    await untilWaiting(session, 1);
+    const queued = post(session, 'B', 'k2');
+    await untilWaiting(session, 2);
+    const again = [post(session, 'A', 'k1'), post(session, 'B', 'k2')];
+    held.open();
+    const told = await Promise.all([running, ...again, queued].map(async (each) => (await each).text()));
+    expect(told.map((text) => [text.includes('One.'), text.includes('Two.')])).toEqual([
+      [true, false],
+      [true, false],
+      [false, true],
+      [false, true],
+    ]);
+    await untilWaiting(session, 0);
+    expect(await (await post(session, 'B', 'k2')).text()).toContain('Two.');
+    expect(await texts(session)).toEqual(['A', 'One.', 'B', 'Two.']);
+    expect(await (await post(session, 'C', 'k3')).text()).toContain('Three.');
+  },
+);
+
+test('a turn that failed is asked again under its key, and one without a key always', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const session = open([{ error: new AgentError('MODEL_SERVER', 'busy', { retryable: true }) }, 'One.', 'Two.', 'Three.']);
+  expect(await codeOf(await keyed['whole completion'](session, 'A', 'k1'))).toEqual([502, 'MODEL_SERVER']);
+  expect(await (await keyed['whole completion'](session, 'A', 'k1')).text()).toContain('One.');
+  expect(await (await complete(session, 'A', false)).text()).toContain('Two.');
+  expect(await (await complete(session, 'A', false)).text()).toContain('Three.');
+  log.mockRestore();
+});
+
+test.each(['a b', 'x'.repeat(256)])('the key %j is refused', async (key) => {
+  expect(await codeOf(await keyed.run(open([]), 'A', key))).toEqual([400, 'INVALID_INPUT']);
+});
+
+test("OpenAI's client, which tries again by itself, asks once with a key", async () => {
+  const session = open(['One.', 'Two.']);
+  let requests = 0;
+  const client = session.openai.withOptions({
+    maxRetries: 2,
+    fetch: (async (input: RequestInfo, init?: RequestInit) => {
+      requests += 1;
+      const response = await session.send(input, init);
+      if (requests > 1) return response;
+      await response.text();
+      throw new TypeError('Network connection lost.');
+    }) as typeof fetch,
+  });
+  const messages = [{ role: 'user', content: 'A' }] as const;
+  const answer = await client.chat.completions.create(
+    { model: 'offline', messages: [...messages] },
+    { headers: { 'idempotency-key': crypto.randomUUID() } },
+  );
+  expect([requests, answer.choices[0]!.message.content]).toEqual([2, 'One.']);
+  expect(await texts(session)).toEqual(['A', 'One.']);
+});
+
+test('an isolate that dies takes no key with it', async () => {
+  const held = gate();
+  const session = open([
+    { text: 'So far ', hang: true },
+    { wait: held.passed, text: 'One.' },
+  ]);
+  await leave(await keyed.run(session, 'A', 'k1'), 'far ');
+  await abortAllDurableObjects();
+  const again = keyed.run(session, 'A', 'k1');
+  held.open();
+  expect(deltasIn(await (await again).text())).toContain('One.');
+  expect((await texts(session)).length).toBe(2);
 });

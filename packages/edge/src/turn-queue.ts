@@ -10,6 +10,8 @@ export interface NewTurn {
   readonly messageId: string;
   /** Of the request that brought it, for the log. */
   readonly requestId: string;
+  /** What its client calls it, to be given it again where it asks with that once more. */
+  readonly key?: string;
 }
 
 export interface QueuedTurn extends NewTurn {
@@ -18,6 +20,12 @@ export interface QueuedTurn extends NewTurn {
   /** Whether the log has been cut for it: from then on its input is in the log, or is to be. */
   readonly begun: boolean;
   /** Runs so far. */
+  readonly attempts: number;
+}
+
+interface Row extends Record<string, SqlStorageValue> {
+  readonly id: number;
+  readonly begun: number;
   readonly attempts: number;
 }
 
@@ -51,13 +59,13 @@ export class TurnQueue {
   }
 
   first(): QueuedTurn | undefined {
-    const { sql } = this.#storage;
-    const [row] = sql.exec<{ id: number; begun: number; attempts: number }>('SELECT * FROM isoloop_turns ORDER BY id LIMIT 1');
-    if (!row) return undefined;
-    const pieces = [...sql.exec<{ bytes: ArrayBuffer }>('SELECT bytes FROM isoloop_turn_pieces WHERE turn = ? ORDER BY piece', row.id)];
-    const decoder = new TextDecoder();
-    const text = pieces.map(({ bytes }) => decoder.decode(bytes, { stream: true })).join('') + decoder.decode();
-    return { ...(JSON.parse(text) as NewTurn), ...row, begun: row.begun > 0 };
+    const [row] = this.#storage.sql.exec<Row>('SELECT * FROM isoloop_turns ORDER BY id LIMIT 1');
+    return row && this.#read(row);
+  }
+
+  /** In the order in which they run. */
+  all(): readonly QueuedTurn[] {
+    return [...this.#storage.sql.exec<Row>('SELECT * FROM isoloop_turns ORDER BY id')].map((row) => this.#read(row));
   }
 
   get size(): number {
@@ -79,5 +87,13 @@ export class TurnQueue {
       this.#storage.sql.exec('DELETE FROM isoloop_turns WHERE id = ?', id);
       this.#storage.sql.exec('DELETE FROM isoloop_turn_pieces WHERE turn = ?', id);
     });
+  }
+
+  #read(row: Row): QueuedTurn {
+    const { sql } = this.#storage;
+    const pieces = [...sql.exec<{ bytes: ArrayBuffer }>('SELECT bytes FROM isoloop_turn_pieces WHERE turn = ? ORDER BY piece', row.id)];
+    const decoder = new TextDecoder();
+    const text = pieces.map(({ bytes }) => decoder.decode(bytes, { stream: true })).join('') + decoder.decode();
+    return { ...(JSON.parse(text) as NewTurn), ...row, begun: row.begun > 0 };
   }
 }

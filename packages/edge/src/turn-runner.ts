@@ -1,6 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import type { Memory } from '@isoloop/core';
 import { answerSoFar } from './answer-so-far.ts';
+import { isAskedAgain } from './asked-again.ts';
 import { entitle } from './chat-turn.ts';
 import { readCall } from './completion-call.ts';
 import { deferred, type Deferred } from './deferred.ts';
@@ -29,6 +30,8 @@ export class TurnRunner {
   readonly #opened: Map<number, Deferred<LiveTurn>> = new Map();
   readonly #settling: Set<Promise<void>> = new Set();
   #live: LiveTurn | undefined;
+  /** The last one, if it has a key and an answer: its client may not have had it. */
+  #ended: LiveTurn | undefined;
   #abort: AbortController | undefined;
   #working: Promise<void> | undefined;
   #isClosed = false;
@@ -52,6 +55,17 @@ export class TurnRunner {
     const { queue } = this.#options;
     const waits = queue.size > 0;
     return { waits, opened: this.#whenOpened(queue.add(turn).id) };
+  }
+
+  /** The turn that a client asks for again, if that is what it does. */
+  find(asked: NewTurn): { readonly opened: Promise<LiveTurn> } | undefined {
+    const again = this.#options.queue.all().find((turn) => isAskedAgain(asked, turn));
+    if (again) {
+      this.work();
+      return { opened: this.#whenOpened(again.id) };
+    }
+    const ended = this.#ended;
+    return ended && ended.turn.key === asked.key ? { opened: Promise.resolve(ended) } : undefined;
   }
 
   /** Goes on with what is queued; gives the turn that runs now. */
@@ -148,6 +162,7 @@ export class TurnRunner {
     this.#opened.get(turn.id)?.resolve(this.#live);
     try {
       await stream.result;
+      this.#ended = turn.key === undefined ? undefined : this.#live;
     } finally {
       onChange();
       if (settled) this.#settle(settled());
