@@ -228,6 +228,20 @@ test('a turn that outlives its client for too long is stopped, and what there wa
   expect(messages.map(textOf)).toEqual(['Tell me', 'So far ']);
 });
 
+test('a key that cannot be sent is a fault of the endpoint, not of its client, and stays unknown', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const target = endpoint(openai({ model: 'm', apiKey: 'sk-secret\nkey' }));
+  const streamed = await target.post('/api/chat', { id: newChat(), messages: [ask('Hi')] });
+  const completion = await target.post('/v1/chat/completions', { model: 'offline', messages: [{ role: 'user', content: 'Hi' }] });
+  const told = (await streamed.text()) + (await completion.clone().text());
+  expect(told).toContain('This endpoint is set up wrongly.');
+  expect(told).not.toContain('sk-secret');
+  expect([completion.status, await completion.json()]).toMatchObject([500, { error: { code: 'CONFIGURATION', type: 'api_error' } }]);
+  expect(JSON.stringify(log.mock.calls)).not.toContain('sk-secret');
+  await target.settled();
+  log.mockRestore();
+});
+
 test('a silent stream is kept alive', async () => {
   const target = endpoint([{ hang: true }], { limits: { keepAliveMs: 2, afterDisconnectMs: 0 } });
   const response = await target.post('/api/chat', { id: newChat(), messages: [ask('Hi')] });
