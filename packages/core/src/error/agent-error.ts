@@ -37,7 +37,8 @@ import type { JsonObject } from '../message/json.ts';
  * - `WORKER_TERMINATED`: the worker is gone. `WORKER_FAILED`: its script could not be loaded or crashed.
  * - `UNAUTHORIZED`, `NOT_FOUND`, `PAYLOAD_TOO_LARGE`: the edge endpoint's refusals; the last one also an attachment that is too large.
  * - `NEEDS_DURABLE_OBJECT`: the edge endpoint can do this only where sessions are Durable Objects.
- * - `CONFIGURATION`: the library is put together wrongly: an option of the wrong kind, two tools of one name, no value for a token.
+ * - `CONFIGURATION`: the library is put together wrongly: an option of the wrong kind, two tools of one name, no value for a token, a key
+ *   that cannot be sent.
  * - `INTERNAL`: anything else; a defect, or an error of a part we do not know.
  */
 export type AgentErrorCode =
