@@ -38,8 +38,7 @@ export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings):
   const setup = { env: c.env, session, user };
   const memory = await openMemory(settings, { ...setup, ...echo });
   const made = await makeAgent(settings, { ...setup, memory, model });
-  const input = await takeTurn(made.agent, turn);
-  const { stream, leave } = keepTurn(c, { ...made, memory, input, settings });
+  const { stream, leave } = await keepTurn(c, { ...made, memory, begin: () => takeTurn(made.agent, turn), settings });
   const encoder = createUiMessageEncoder({ events, messageId });
   const withEcho = (chunk: UiChunk): UiChunk => addEcho(chunk, echoOf(memory));
   const batches = await awaitOpening(stream.batches()[Symbol.asyncIterator](), hasBegun);

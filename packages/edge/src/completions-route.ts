@@ -1,5 +1,5 @@
 import { InMemoryMemory } from '@isoloop/core';
-import type { AgentStream, Msg } from '@isoloop/core';
+import type { AgentInput, AgentStream, Msg } from '@isoloop/core';
 import type { Context } from 'hono';
 import { readKey } from './asked-again.ts';
 import { callFields, readCall, type CompletionCall } from './completion-call.ts';
@@ -12,7 +12,7 @@ import type { AgentSetup, EdgeEnv, HandlerSettings } from './handler-options.ts'
 import { keepTurn } from './keep-turn.ts';
 import { checkModel, invalidField, readJson, readMessages } from './request-body.ts';
 import type { RequestBody } from './request-body.ts';
-import { onDisconnect, waitUntil } from './request-context.ts';
+import { onDisconnect, settleBehind, waitUntil } from './request-context.ts';
 import { makeAgent } from './session-agent.ts';
 import { askSession, sessionObject } from './session-command.ts';
 import { beginTurn } from './session-turn.ts';
@@ -56,19 +56,28 @@ export async function completionsRoute(c: Context<EdgeEnv>, settings: HandlerSet
 async function answerOnce(c: Context<EdgeEnv>, settings: HandlerSettings, asked: Asked): Promise<Response> {
   const { model, posted, call, completion } = asked;
   const memory = new InMemoryMemory(settings.systemMessages === 'keep' ? posted : withoutSystem(posted));
-  const { agent } = await makeAgent(settings, { env: c.env, user: c.get('user'), session: completion.id, memory, model });
-  call.check(agent);
-  checkConversation(posted, agent);
-  const controller = new AbortController();
-  onDisconnect(c, () => controller.abort());
-  const run = agent.stream(undefined, { ...call.options, signal: controller.signal });
-  if (!asked.stream) return wholeCompletion(await run.result, completion);
-  const requestId = c.get('requestId');
-  return streamed(run, asked, {
-    keepAliveMs: settings.limits.keepAliveMs,
-    onCancel: () => waitUntil(c, run.cancel()),
-    onError: (error) => logError(error, requestId),
-  });
+  const made = await makeAgent(settings, { env: c.env, user: c.get('user'), session: completion.id, memory, model });
+  const { agent } = made;
+  let ended: Promise<unknown> | undefined;
+  try {
+    call.check(agent);
+    checkConversation(posted, agent);
+    const controller = new AbortController();
+    onDisconnect(c, () => controller.abort());
+    const run = agent.stream(undefined, { ...call.options, signal: controller.signal });
+    if (!asked.stream) return wholeCompletion(await run.result, completion);
+    const requestId = c.get('requestId');
+    const answer = await streamed(run, asked, {
+      keepAliveMs: settings.limits.keepAliveMs,
+      onCancel: () => waitUntil(c, run.cancel()),
+      onError: (error) => logError(error, requestId),
+    });
+    // Not before it is read: it would go on without its reader.
+    ended = run.result;
+    return answer;
+  } finally {
+    settleBehind(c, made, ended);
+  }
 }
 
 async function answerInSession(c: Context<EdgeEnv>, settings: HandlerSettings, asked: Asked, session: string): Promise<Response> {
@@ -79,7 +88,11 @@ async function answerInSession(c: Context<EdgeEnv>, settings: HandlerSettings, a
   const object = sessionObject(c.env, user, session);
   if (object) {
     // Here already: what is refused then leaves no session behind.
-    if (body['tools'] != null) call.check((await makeAgent(settings, { ...setup, memory: new InMemoryMemory() })).agent);
+    if (body['tools'] != null) {
+      const made = await makeAgent(settings, { ...setup, memory: new InMemoryMemory() });
+      settleBehind(c, made);
+      call.check(made.agent);
+    }
     const requestId = c.get('requestId');
     const queued = { turn, model, messageId: crypto.randomUUID(), requestId, call: callFields(body), ...readKey(c) };
     const face = { kind: 'completion', stream: asked.stream, completion } as const;
@@ -87,9 +100,11 @@ async function answerInSession(c: Context<EdgeEnv>, settings: HandlerSettings, a
   }
   const memory = await openMemory(settings, { ...setup, ...readEcho(c) });
   const made = await makeAgent(settings, { ...setup, memory });
-  call.check(made.agent);
-  const input = await beginTurn(made.agent, turn, settings);
-  const { stream, leave } = keepTurn(c, { ...made, memory, input, settings, call: call.options });
+  const begin = async (): Promise<AgentInput | undefined> => {
+    call.check(made.agent);
+    return beginTurn(made.agent, turn, settings);
+  };
+  const { stream, leave } = await keepTurn(c, { ...made, memory, begin, settings, call: call.options });
   if (asked.stream) return streamed(stream, asked, { keepAliveMs: settings.limits.keepAliveMs, onCancel: leave });
   const result = await stream.result;
   const echo = echoOf(memory);

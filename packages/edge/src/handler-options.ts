@@ -33,7 +33,10 @@ export interface AgentSetup<Env = object> extends SessionSetup<Env> {
 /** An agent with what it keeps elsewhere than in its session's memory. */
 export interface SessionAgent {
   readonly agent: ReActAgent;
-  /** Resolves when nothing is being written any more, as `longTermMemory().settled`; awaited behind each turn and before `forget`. */
+  /**
+   * Resolves when nothing is being written any more, as `longTermMemory().settled`; awaited behind each turn and before `forget`.
+   * The place to close what the factory opened, such as `mcpTools()`.
+   */
   readonly settled?: () => Promise<void>;
   /**
    * Deletes what is kept of the session elsewhere: `LongTermMemory.deleteSession`, `summarizeHistory().forget`. Called when the session is

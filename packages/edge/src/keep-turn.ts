@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import { entitle } from './chat-turn.ts';
 import { logError } from './error-response.ts';
 import type { EdgeEnv, HandlerSettings, SessionAgent } from './handler-options.ts';
-import { onDisconnect, waitUntil } from './request-context.ts';
+import { onDisconnect, settleBehind, waitUntil } from './request-context.ts';
 import { leaveMemory } from './session.ts';
 
 export interface KeptTurn {
@@ -15,13 +15,19 @@ export interface KeptTurn {
 export interface KeepTurnOptions extends SessionAgent {
   /** The session's, whatever the agent makes of it. */
   readonly memory: Memory;
-  readonly input: AgentInput | undefined;
+  /** Gives what to call the agent with, or throws where the turn is refused. */
+  readonly begin: () => Promise<AgentInput | undefined>;
   readonly settings: HandlerSettings;
   readonly call?: CallOptions | undefined;
 }
 
-/** A turn of a session that no object has, in the request that brings it: it ends also without its client. The log was read before. */
-export function keepTurn(c: Context<EdgeEnv>, { agent, settled, memory, input, settings, call }: KeepTurnOptions): KeptTurn {
+/** A turn of a session that no object has, in the request that brings it: it ends also without its client. Rejects as `begin`. */
+export async function keepTurn(c: Context<EdgeEnv>, { memory, begin, settings, call, ...made }: KeepTurnOptions): Promise<KeptTurn> {
+  const { agent } = made;
+  const input = await begin().catch((error: unknown) => {
+    settleBehind(c, made);
+    throw error;
+  });
   entitle(agent);
   const controller = new AbortController();
   const stream = agent.stream(input, { ...call, detached: true, signal: controller.signal });
@@ -34,7 +40,8 @@ export function keepTurn(c: Context<EdgeEnv>, { agent, settled, memory, input, s
       ended = true;
       clearTimeout(timer);
     });
-  waitUntil(c, settled ? done.then(settled) : done);
+  waitUntil(c, done);
+  settleBehind(c, made, done);
   const leave = (): void => {
     if (ended) return;
     leaveMemory(memory);

@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
-import type { EdgeEnv } from './handler-options.ts';
+import { logError } from './error-response.ts';
+import type { EdgeEnv, SessionAgent } from './handler-options.ts';
 
 /** Keeps the Worker alive until `promise` has settled; where there is no Worker it settles anyway. */
 export function waitUntil(c: Context<EdgeEnv>, promise: Promise<unknown>): void {
@@ -16,4 +17,17 @@ export function onDisconnect(c: Context<EdgeEnv>, listener: () => void): void {
   const { signal } = c.req.raw;
   if (signal.aborted) listener();
   else signal.addEventListener('abort', listener, { once: true });
+}
+
+/** Has the Worker wait until what belongs to an agent is written and closed, behind its run if it has one. */
+export function settleBehind(c: Context<EdgeEnv>, { settled }: Pick<SessionAgent, 'settled'>, run?: Promise<unknown>): void {
+  if (!settled) return;
+  const requestId = c.get('requestId');
+  const settling = Promise.resolve(run)
+    .catch(() => {})
+    .then(settled);
+  waitUntil(
+    c,
+    settling.catch((error: unknown) => logError(error, requestId)),
+  );
 }

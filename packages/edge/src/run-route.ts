@@ -39,8 +39,7 @@ export async function runRoute(c: Context<EdgeEnv>, settings: HandlerSettings): 
   const setup = { env: c.env, session, user };
   const memory = await openMemory(settings, { ...setup, ...readEcho(c) });
   const made = await makeAgent(settings, { ...setup, memory, model });
-  const input = await beginTurn(made.agent, turn, settings);
-  const { stream, leave } = keepTurn(c, { ...made, memory, input, settings });
+  const { stream, leave } = await keepTurn(c, { ...made, memory, begin: () => beginTurn(made.agent, turn, settings), settings });
   const batches = await awaitOpening(stream.batches()[Symbol.asyncIterator](), hasBegun);
   const events = eventStream({
     batches,
