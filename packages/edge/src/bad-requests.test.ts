@@ -48,6 +48,7 @@ const rows: readonly Row[] = [
   ['an empty session by header', '/v1/chat/completions', v1(), 400, 'INVALID_INPUT', { 'x-isoloop-session': '' }],
 
   // The chat.
+  ['events of a text', '/api/chat', chat({ events: 'yes' }), 400, 'INVALID_INPUT'],
   ['messages of a text', '/api/chat', chat({ messages: 'Hi' }), 400, 'INVALID_INPUT'],
   ['no messages', '/api/chat', chat({ messages: [] }), 400, 'INVALID_MESSAGE'],
   ['a message that is null', '/api/chat', chat({ messages: [null] }), 400, 'INVALID_MESSAGE'],
@@ -140,6 +141,7 @@ const rows: readonly Row[] = [
   ['an empty input', '/api/run', run({ input: ' ' }), 400, 'INVALID_INPUT'],
   ['an input of no kind', '/api/run', run({ input: 1 }), 400, 'INVALID_MESSAGE'],
   ['an input of the assistant', '/api/run', run({ input: { ...ui, role: 'assistant' } }), 400, 'INVALID_MESSAGE'],
+  ['an input by another name', '/api/run', { id: 'a', message: 'Hi' }, 400, 'INVALID_INPUT'],
   ['nothing to go on with', '/api/run', { id: 'empty' }, 400, 'INVALID_INPUT'],
   ['an input and decisions', '/api/run', run({ decisions: [] }), 400, 'INVALID_INPUT'],
   ['no decisions', '/api/run', { id: 'a', decisions: [] }, 400, 'INVALID_INPUT'],
@@ -310,6 +312,8 @@ test.each([
   ['GET', `/api/chat/${'x'.repeat(129)}/messages`],
   ['GET', '/api/chat/a%2Fb/stream'],
   ['GET', '/api/chat/a%00b/branches'],
+  ['GET', '/api/chat/a/stream?events=yes'],
+  ['GET', '/api/chat/a/stream?events='],
   ['DELETE', '/api/chat/..%2Fbob'],
   ['GET', '/api/chats?limit=0'],
   ['GET', '/api/chats?limit=1001'],

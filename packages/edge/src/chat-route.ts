@@ -26,7 +26,7 @@ export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings):
   const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
   const turn = readTurn(body, limits);
   const echo = readEcho(c, body, turn);
-  const events = settings.events === true || body['events'] === true;
+  const events = readEvents(body) || settings.events === true;
   const user = c.get('user');
   const messageId = turn.kind === 'decisions' ? turn.messageId : crypto.randomUUID();
   const object = sessionObject(c.env, user, session);
@@ -46,6 +46,12 @@ export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings):
     eventStream({ batches, encode: (batch) => encoder.encode(batch).map(withEcho), keepAliveMs: limits.keepAliveMs, onCancel: leave }),
     { headers: uiStreamHeaders },
   );
+}
+
+/** Whether the client wants the agent's events as well. */
+function readEvents({ events = false }: RequestBody): boolean {
+  if (typeof events === 'boolean') return events;
+  throw invalidField('events', 'must be a boolean');
 }
 
 /** The echo in the header, or else in the last message that has one; a client that posts more than a first message has seen the session. */

@@ -52,7 +52,13 @@ export async function runRoute(c: Context<EdgeEnv>, settings: HandlerSettings): 
   return new Response(events, { headers: eventStreamHeaders });
 }
 
-function readRun({ input, decisions }: RequestBody, limits: EdgeLimits): SessionTurn {
+const fields: readonly string[] = ['id', 'model', 'input', 'decisions'];
+
+function readRun(body: RequestBody, limits: EdgeLimits): SessionTurn {
+  const unknown = Object.keys(body).find((field) => !fields.includes(field));
+  // An input by another name would go on from the log, without it.
+  if (unknown !== undefined) throw invalidField(unknown, `is no field of a run: there is ${fields.join(', ')}`);
+  const { input, decisions } = body;
   if (input !== undefined && decisions !== undefined) throw invalidField('decisions', 'cannot stand beside `input`');
   if (decisions !== undefined) return { kind: 'decide', decisions: readDecisions(decisions, limits) };
   if (input === undefined) return { kind: 'continue' };

@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from './handler-options.ts';
+import { invalidField } from './request-body.ts';
 import { askSession, sessionObject } from './session-command.ts';
 import { checkSession } from './session.ts';
 import type { StreamFace } from './turn-face.ts';
@@ -11,7 +12,8 @@ import type { StreamFace } from './turn-face.ts';
  */
 export async function streamRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
   const session = checkSession(c.req.param('id'));
-  const events = c.req.query('events');
+  const events = c.req.query('events') ?? 'false';
+  if (!/^(true|false|only)$/.test(events)) throw invalidField('events', 'must be "true", "false" or "only"');
   const face: StreamFace = events === 'only' ? { kind: 'events' } : { kind: 'ui', events: settings.events === true || events === 'true' };
   return reconnect(c, session, face);
 }
