@@ -22,6 +22,9 @@ interface Parts {
   readonly entry: ListEntry;
 }
 
+/** Until an expiry that failed is tried again: what fails each time must not keep an object awake. */
+const expiryRetryMs = 10 * 60_000;
+
 type Command<K extends SessionCommand['type']> = Extract<SessionCommand, { type: K }>;
 
 /**
@@ -173,9 +176,11 @@ export class SessionHost {
     if (!this.#record.identity || this.#deleting) return;
     const { sessions } = this.#settings;
     const isBusy = this.#parts?.turns.isBusy || !this.#record.isListed;
-    // Not before that: an expiry that failed is due already.
-    const next = Date.now() + sessions.heartbeatMs;
-    const at = isBusy ? next : Math.max(next, this.#record.expiresAt(sessions));
+    const now = Date.now();
+    const expiresAt = this.#record.expiresAt(sessions);
+    // An expiry that failed is due already.
+    const next = expiresAt > now ? expiresAt : now + expiryRetryMs;
+    const at = isBusy ? now + sessions.heartbeatMs : next;
     await (Number.isFinite(at) ? this.#storage.setAlarm(at) : this.#storage.deleteAlarm());
   }
 
