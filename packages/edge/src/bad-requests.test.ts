@@ -40,9 +40,24 @@ const rows: readonly Row[] = [
   ]),
 
   // Ids.
-  ...[1, null, '', '../ann', 'a/b', 'a\u0000b', 'a b', 'é', 'x'.repeat(129), ['a'], { a: 1 }, '__proto__/x', 'a\nb', '%2e%2e'].map(
-    (id): Row => [`a session ${JSON.stringify(id).slice(0, 20)}`, '/api/chat', chat({ id }), 400, 'INVALID_INPUT'],
-  ),
+  ...[
+    1,
+    null,
+    '',
+    '../ann',
+    'a/b',
+    'a\u0000b',
+    'a b',
+    'é',
+    'x'.repeat(129),
+    ['a'],
+    { a: 1 },
+    '__proto__/x',
+    'a\nb',
+    '%2e%2e',
+    '.',
+    '..',
+  ].map((id): Row => [`a session ${JSON.stringify(id).slice(0, 20)}`, '/api/chat', chat({ id }), 400, 'INVALID_INPUT']),
   ['a session of a run', '/api/run', run({ id: '../x' }), 400, 'INVALID_INPUT'],
   ['a session by header', '/v1/chat/completions', v1(), 400, 'INVALID_INPUT', { 'x-isoloop-session': '../x' }],
   ['an empty session by header', '/v1/chat/completions', v1(), 400, 'INVALID_INPUT', { 'x-isoloop-session': '' }],

@@ -4,10 +4,11 @@ import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings, MemorySetup } from './handler-options.ts';
 import { KvMemory } from './kv-memory.ts';
 
-/** A session id a client posted; `INVALID_INPUT` unless it is 1 to 128 letters, digits, `_`, `-`, `.` and `:`. */
+/** A session id a client posted; `INVALID_INPUT` unless it is 1 to 128 letters, digits, `_`, `-`, `.` and `:`, and neither `.` nor `..`. */
 export function checkSession(id: unknown): string {
-  if (typeof id === 'string' && /^[\w.:-]{1,128}$/.test(id)) return id;
-  throw new AgentError('INVALID_INPUT', 'The session id must be 1 to 128 letters, digits, "_", "-", "." and ":".', {
+  // In an address those two are taken for folders: nobody could read, stop or delete such a session.
+  if (typeof id === 'string' && /^(?!\.\.?$)[\w.:-]{1,128}$/.test(id)) return id;
+  throw new AgentError('INVALID_INPUT', 'The session id must be 1 to 128 letters, digits, "_", "-", "." and ":", and not "." or "..".', {
     details: { param: 'id' },
   });
 }
