@@ -440,14 +440,14 @@ test('the alarm keeps a running turn going, and does not begin it again', async 
 test('an object that cannot be reached is a coded error', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   for (const [failure, expected] of [
-    [Object.assign(new Error('busy at 10.0.0.1'), { overloaded: true }), [503, 'OVERLOADED']],
-    [new Error('reset at 10.0.0.1'), [503, 'STORAGE_FAILED']],
+    [Object.assign(new Error('busy at 10.0.0.1'), { overloaded: true }), [503, 'OVERLOADED', '10']],
+    [new Error('reset at 10.0.0.1'), [503, 'STORAGE_FAILED', null]],
   ] as const) {
     const objects = { idFromName: (name: string) => name, get: () => ({ fetch: () => Promise.reject(failure) }) };
     const request = new Request('https://edge.test/api/chat/a/messages', { headers: { authorization: 'Bearer ann' } });
     const response = await sessions.fetch(request, boundTo(given, objects as never), createExecutionContext());
     expect(await response.clone().text()).not.toContain('10.0.0.1');
-    expect(await codeOf(response)).toEqual(expected);
+    expect([...(await codeOf(response)), response.headers.get('retry-after')]).toEqual(expected);
   }
   log.mockRestore();
 });

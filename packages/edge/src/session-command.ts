@@ -41,7 +41,10 @@ export async function askSession(object: DurableObjectStub, request: SessionRequ
     return new Response(response.body, response);
   } catch (cause) {
     const { overloaded } = Object(cause) as { readonly overloaded?: boolean };
-    if (overloaded) throw new AgentError('OVERLOADED', 'The session has too many requests; try again later.', { cause, retryable: true });
+    if (overloaded) {
+      const details = { retryAfterMs: 10_000 };
+      throw new AgentError('OVERLOADED', 'The session has too many requests; try again later.', { cause, retryable: true, details });
+    }
     throw new AgentError('STORAGE_FAILED', `The session could not be reached: ${messageOf(cause)}`, { cause, retryable: true });
   }
 }
