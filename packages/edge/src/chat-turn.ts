@@ -113,9 +113,10 @@ export function entitle(agent: ReActAgent, onTitle?: () => void): void {
   });
 }
 
-/** The beginning of the first text a user said; empty where there is none. */
+/** The beginning of the first text a user said, of a client's system message only where there is no other; empty where there is none. */
 export function titleOf(messages: readonly Msg[]): string {
-  const first = messages.find(isQuestion);
+  const questions = messages.filter(isQuestion);
+  const first = questions.find(({ metadata }) => !metadata?.['instructions']) ?? questions[0];
   const characters = [...(first ? textOf(first) : '').replace(/\s+/g, ' ').trim()];
   return characters.length > maxTitle ? `${characters.slice(0, maxTitle - 1).join('')}…` : characters.join('');
 }

@@ -55,9 +55,9 @@ export function checkConversation(messages: readonly Msg[], { tools }: ReActAgen
   if (open.size) throw invalidField(`messages[${messages.length - 1}]`, `leaves tool calls without results: ${list(open)}`);
 }
 
-/** What a client says as the system is said by its user: it must not pass for the agent's own prompt. */
+/** What a client says as the system is said by its user: it must not pass for the agent's own prompt. Marked, so that no title is made of it. */
 export function withoutSystem(messages: readonly Msg[]): readonly Msg[] {
-  return messages.map((message) => (message.role === 'system' ? { ...message, role: 'user' } : message));
+  return messages.map((message) => (message.role === 'system' ? { ...message, role: 'user', metadata: { instructions: true } } : message));
 }
 
 /**

@@ -4,6 +4,7 @@ import { jsonSchema } from '@isoloop/core/json-schema';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import type OpenAI from 'openai';
 import { expect, test, vi } from 'vitest';
+import { boundEndpoint, places } from './both-bindings.fixture.ts';
 import { bindings, testEndpoint } from './endpoint.fixture.ts';
 
 type Params = OpenAI.ChatCompletionCreateParamsNonStreaming;
@@ -215,6 +216,17 @@ test('a session by header keeps the history here, whatever the client says of it
   await target.settled();
   const { messages } = (await (await target.get(`/api/chat/${headers['x-isoloop-session']}/messages`)).json()) as { messages: unknown[] };
   expect(messages.length).toBe(5);
+});
+
+test.for(places)("%s: a session is called by its first question, not by its client's system message", async (place) => {
+  const target = boundEndpoint(place, ['It does.']);
+  const messages: Message[] = [{ role: 'system', content: 'You are a weather bot.' }, question];
+  await target.client(undefined, { 'x-isoloop-session': target.id }).chat.completions.create({ model: 'offline', messages });
+  await vi.waitFor(async () => {
+    const { chats } = (await (await target.get('/api/chats')).json()) as { chats: object[] };
+    expect(chats).toMatchObject([{ id: target.id, title: 'Is it raining in 서울?' }]);
+  });
+  expect((await target.messages()).map(({ role }) => role)).toEqual(['user', 'user', 'assistant']);
 });
 
 test('the echo of a session goes in the header, and out in it', async () => {
