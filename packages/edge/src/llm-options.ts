@@ -26,7 +26,7 @@ export interface LlmUpstream {
   readonly apiKey?: string;
   /** Any server that speaks chat completions. Default `https://api.openai.com/v1`. */
   readonly baseURL?: string;
-  /** Added to each request. Their values are kept secret like the key. */
+  /** Added to each request. Their values are kept secret like the key, but for those that say who asks and how: `Referer`, `X-Title`, versions. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The model's name there; default: the one that was asked for. */
   readonly model?: string;

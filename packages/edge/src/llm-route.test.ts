@@ -45,6 +45,20 @@ test("the key goes to the server and the model has the server's name", async () 
   expect(JSON.stringify([...response.headers]) + (await response.text())).not.toContain(key);
 });
 
+test("a header's secret is taken out of an answer, what it says of the endpoint is not", async () => {
+  const said = 'See https://my-app.example, My weather app, since 2023-06-01, by 0123456789abcdef and fedcba9876543210.';
+  const upstream = server(() => events(`data: ${JSON.stringify(said)}\n\n`));
+  const headers = {
+    'HTTP-Referer': 'https://my-app.example',
+    'X-Title': 'My weather app',
+    'api-version': '2023-06-01',
+    'x-api-key': '0123456789abcdef',
+    'X-Org': 'Bearer fedcba9876543210',
+  };
+  const response = await proxy({ fetch: upstream.fetch, headers }).post(path, body);
+  expect(await response.text()).toContain('See https://my-app.example, My weather app, since 2023-06-01, by *** and ***.');
+});
+
 test.each([
   [{}, {}, { max_tokens: 4096 }],
   [{ max_tokens: 10 }, {}, { max_tokens: 10 }],

@@ -142,7 +142,11 @@ async function startOf({ body }: Response): Promise<string> {
   return text.slice(0, 8000).trim().replace(/\s+/g, ' ');
 }
 
+/** Headers that say who asks and how: to take such an address, name or date for a secret would take it out of answers. */
+const publicHeader = /^(accept.*|content-type|user-agent|(http-)?referer|origin|(x-)?title|.*-version)$/i;
+
 function secretsOf({ apiKey, headers = {} }: LlmUpstream): readonly string[] {
+  const values = Object.entries(headers).map(([name, value]) => (publicHeader.test(name) ? '' : value.replace(/^Bearer /i, '')));
   // Shorter ones are no secrets, and would take words out of answers.
-  return [apiKey ?? '', ...Object.values(headers).map((value) => value.replace(/^Bearer /i, ''))].filter(({ length }) => length >= 8);
+  return [apiKey ?? '', ...values].filter(({ length }) => length >= 8);
 }
