@@ -135,6 +135,13 @@ test('any connection stops the turn; an abort adds no words', async () => {
   expect(await interrupt({ message: 'Stopped.' })).toEqual({ interrupted: true });
   expect(textOf(await streamed)).toBe('So far Stopped.');
   await vi.waitFor(async () => expect(await interrupt()).toEqual({ interrupted: false }));
+  // A client that says JSON of all it posts may have nothing to post.
+  const empty = await session.send(`/api/chat/${session.id}/interrupt`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '',
+  });
+  expect(await empty.json()).toEqual({ interrupted: false });
 
   await leaveAt(session, ask('Again'), 'now ');
   expect(await interrupt({ mode: 'abort' })).toEqual({ interrupted: true });

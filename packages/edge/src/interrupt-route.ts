@@ -19,7 +19,7 @@ const maxMessage = 10_000;
  */
 export async function interruptRoute(c: Context<EdgeEnv>, { limits }: HandlerSettings): Promise<Response> {
   const session = checkSession(c.req.param('id'));
-  const body = c.req.header('content-type') ? await readJson(c.req.raw, limits.bodyBytes) : {};
+  const body = c.req.header('content-type') ? await readJson(c.req.raw, limits.bodyBytes, { mayBeEmpty: true }) : {};
   const { mode = 'stop', message } = body;
   if (mode !== 'stop' && mode !== 'abort') throw invalidField('mode', 'must be "stop" or "abort"');
   if (message !== undefined && (typeof message !== 'string' || !message.trim() || message.length > maxMessage || mode !== 'stop')) {

@@ -5,13 +5,18 @@ export type RequestBody = Readonly<Record<string, unknown>>;
 
 /**
  * The JSON object a client posted. `PAYLOAD_TOO_LARGE` as soon as it is longer than `maxBytes`; `INVALID_INPUT` where it is no JSON
- * object or does not say so: a page of another origin can post other media types without asking first.
+ * object or does not say so: a page of another origin can post other media types without asking first. `mayBeEmpty`: nothing is `{}`.
  */
-export async function readJson(request: Request, maxBytes: number): Promise<RequestBody> {
+export async function readJson(
+  request: Request,
+  maxBytes: number,
+  { mayBeEmpty = false }: { readonly mayBeEmpty?: boolean } = {},
+): Promise<RequestBody> {
   if (!/^application\/json\s*(;|$)/i.test(request.headers.get('content-type') ?? '')) {
     throw new AgentError('INVALID_INPUT', 'The body must be JSON, with `content-type: application/json`.');
   }
   const text = await readText(request, maxBytes);
+  if (mayBeEmpty && !text) return {};
   // Parsing stands any depth; what walks the value after it does not.
   if (isDeeper(text, maxDepth)) throw new AgentError('INVALID_INPUT', `The body is nested deeper than ${maxDepth} levels.`);
   const body = parse(text);
