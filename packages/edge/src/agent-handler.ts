@@ -30,7 +30,7 @@ import { streamRoute } from './stream-route.ts';
  * nobody who they are. An error is `{ error: { code, message, requestId } }`, under `/v1`
  * OpenAI's `{ error: { message, type, code, param } }`. Where its class `Session` is bound as `CHAT_SESSION`, each conversation is a
  * Durable Object; else it is kept in KV. Throws `CONFIGURATION` where `models` is empty, for an option of
- * `sessions` or `limits`, for one of `cors` that is no origin, and for `llm.maxTokens`.
+ * `sessions` or `limits`, for one of `cors` that is no origin, and for `llm.maxTokens` and `llm.timeoutMs`.
  *
  * @example
  * export default createAgentHandler<Env>({

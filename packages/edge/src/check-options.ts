@@ -7,8 +7,9 @@ export function checkOptions({ models, sessions, limits, cors, llm }: HandlerSet
   checkSessions(sessions);
   checkLimits(limits);
   checkOrigins(cors);
-  const { maxTokens = 1 } = llm ?? {};
+  const { maxTokens = 1, timeoutMs = 1 } = llm ?? {};
   if (!(Number.isInteger(maxTokens) && maxTokens > 0)) throw wrong('llm.maxTokens must be a whole number above 0');
+  if (!(typeof timeoutMs === 'number' && timeoutMs > 0)) throw wrong('llm.timeoutMs must be a number above 0');
 }
 
 /** An object without events is put to sleep after about a minute. */

@@ -406,6 +406,8 @@ test.each([
   [{ limits: { keepAliveMs: 0 } }],
   [{ llm: { models: [], upstream: () => ({}), maxTokens: NaN } }],
   [{ llm: { models: [], upstream: () => ({}), maxTokens: 0 } }],
+  [{ llm: { models: [], upstream: () => ({}), timeoutMs: NaN } }],
+  [{ llm: { models: [], upstream: () => ({}), timeoutMs: '5000' } }],
 ])('a limit that limits nothing is refused: %j', (options) => {
   expect(() => testEndpoint([], {}, options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
 });
