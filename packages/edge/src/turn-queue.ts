@@ -63,9 +63,13 @@ export class TurnQueue {
     return row && this.#read(row);
   }
 
-  /** In the order in which they run. */
-  all(): readonly QueuedTurn[] {
-    return [...this.#storage.sql.exec<Row>('SELECT * FROM isoloop_turns ORDER BY id')].map((row) => this.#read(row));
+  /** The first that is what is looked for. One after the other is read: all of them may be more than an isolate holds. */
+  find(isSought: (turn: QueuedTurn) => boolean): QueuedTurn | undefined {
+    for (const row of this.#storage.sql.exec<Row>('SELECT * FROM isoloop_turns ORDER BY id').toArray()) {
+      const turn = this.#read(row);
+      if (isSought(turn)) return turn;
+    }
+    return undefined;
   }
 
   get size(): number {

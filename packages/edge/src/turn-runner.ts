@@ -59,7 +59,7 @@ export class TurnRunner {
 
   /** The turn that a client asks for again, if that is what it does. */
   find(asked: NewTurn): { readonly opened: Promise<LiveTurn> } | undefined {
-    const again = this.#options.queue.all().find((turn) => isAskedAgain(asked, turn));
+    const again = this.#options.queue.find((turn) => isAskedAgain(asked, turn));
     if (again) {
       this.work();
       return { opened: this.#whenOpened(again.id) };
