@@ -76,6 +76,7 @@ export type { AgentEvent, AgentEventBase, EventBatch, EventOf } from './hook/age
 export type { Awaitable, Hook, HookControl, JumpReason, JumpTarget } from './hook/hook.ts';
 export { positionHooks } from './hook/position-hooks.ts';
 export type { PositionHook } from './hook/position-hooks.ts';
+export { BatchCache } from './memory/batch-cache.ts';
 export { documentsText } from './memory/documents-text.ts';
 export { EchoMemory } from './memory/echo-memory.ts';
 export type { EchoMemoryOptions, SessionBranch } from './memory/echo-memory.ts';

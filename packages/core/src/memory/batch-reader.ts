@@ -16,26 +16,36 @@ export interface ReadBatches {
   readonly unread: readonly UnreadBatch[];
 }
 
+/** What was read before, and is not read again. */
+export interface KnownBatches {
+  get(ref: string): Batch | undefined;
+  /** Told of each that was read now. */
+  add?(ref: string, batch: Batch, characters: number): void;
+}
+
 /** These batches and all that they name, level by level; what is known is not read again. */
 export async function readBatches(
   store: KeyValueStore,
   keys: SessionKeys,
   refs: readonly string[],
-  known: ReadonlyMap<string, Batch>,
+  known: KnownBatches,
 ): Promise<ReadBatches> {
   const batches = new Map<string, Batch>();
   const unread: UnreadBatch[] = [];
   for (let wanted = refs; wanted.length > 0;) {
+    const held = new Map(wanted.map((ref) => [ref, known.get(ref)]));
     const found = await readValues(
       store,
       keys,
-      wanted.filter((ref) => !known.has(ref)),
+      wanted.filter((ref) => !held.get(ref)),
     );
     const named: string[] = [];
     for (const ref of wanted) {
-      const batch = known.get(ref) ?? parse(ref, found.get(ref));
+      const values = found.get(ref);
+      const batch = held.get(ref) ?? parse(ref, values);
       if ('error' in batch) unread.push(batch);
       else {
+        if (values) known.add?.(ref, batch, lengthOf(values));
         batches.set(ref, batch);
         named.push(...(batch.index ?? []));
       }
@@ -79,6 +89,10 @@ async function readValues(
     if (found.length === names.length) whole.set(ref, found);
   }
   return whole;
+}
+
+function lengthOf(values: readonly string[]): number {
+  return values.reduce((sum, value) => sum + value.length, 0);
 }
 
 function parse(ref: string, values: readonly string[] | undefined): Batch | UnreadBatch {

@@ -1,17 +1,17 @@
 import { AgentError } from '../error/agent-error.ts';
-import { has, nameOf, recordsOf, type Branch } from './branch.ts';
-import { attemptId, BranchReader, maxAttempts } from './branch-reader.ts';
+import { has, nameOf, partOf, recordsOf, standsFor, type Branch } from './branch.ts';
+import { attemptId, BranchReader, maxAttempts, type BranchReaderOptions } from './branch-reader.ts';
 import { digest } from './digest.ts';
 import { isOverruled, judge, type Fork, type Verdict } from './echo-judge.ts';
 import type { KeyValueStore } from './key-value-store.ts';
 import type { LogRecord } from './log-record.ts';
-import { placeRef } from './place-ref.ts';
+import { placeRef, takeOver } from './place-ref.ts';
 import { EchoSigner, type Echo, type Tip } from './session-echo.ts';
 import { formatVersion, makeTurnRef, SessionKeys, type Batch, type Head } from './session-format.ts';
-import { levelWidth, replacedBy, type FlushContext, type Log, type SessionLogOptions } from './session-log.ts';
+import { levelWidth, type FlushContext, type Log, type SessionLogOptions } from './session-log.ts';
 import { splitValue } from './split-value.ts';
 
-export interface BranchLogOptions extends SessionLogOptions {
+export interface BranchLogOptions extends SessionLogOptions, BranchReaderOptions {
   /** Sign with the first, accept each. */
   readonly secrets: readonly string[];
   /** What the client sent. */
@@ -21,8 +21,13 @@ export interface BranchLogOptions extends SessionLogOptions {
   readonly sleep: (ms: number) => Promise<void>;
   /** Milliseconds that a stale read is tried again. */
   readonly waitMs: number;
-  /** Milliseconds that a read may be old. */
-  readonly staleMs: number;
+}
+
+interface Merged {
+  /** All of the log, the records that wait to be written among them. */
+  readonly isWhole: boolean;
+  readonly records: readonly LogRecord[];
+  readonly replaces: readonly string[];
 }
 
 const firstDelayMs = 250;
@@ -32,11 +37,17 @@ const rewriteDelayMs = 1100;
 const maxTold = 4;
 /** A turn that its client left has ended after so many times `staleMs`. */
 const leftTimes = 5;
+/** Characters of earlier turns that a turn puts together, at most: more is named, and stays where it is. */
+const maxMerged = 1_000_000;
 
 /**
  * A session's records in a store that reads late, and where the last write wins. Each turn writes one batch under a key that its id makes,
  * then the head; no key but the head's is written with anything else later, and none is deleted: whatever head is read, and whichever
  * branch it is of, all of it is there. What tells whether a head is new enough is the echo that the client brings.
+ *
+ * So that a turn reads few keys at any length, one in `levelWidth` has copies of the turns before it in its batch, and of such batches
+ * one in as many; the head names that one alone. A turn is stored once a level. Each time that the log has doubled, all of it is put
+ * together as what it amounts to.
  */
 export class BranchLog implements Log {
   readonly #store: KeyValueStore;
@@ -120,10 +131,11 @@ export class BranchLog implements Log {
       if (AgentError.is(error) && error.code === 'INVALID_INPUT') throw error;
     });
     const { yours, theirs } = this.#refusal?.fork ?? { yours: this.#branch };
-    const known = [yours, theirs].flatMap((branch) => (branch ? [...branch.batches.keys(), ...replacedBy(branch.batches)] : []));
+    const known = [yours, theirs].flatMap((branch) => (branch ? standsFor(branch) : [])).flatMap((ref) => this.#keys.batch(ref));
     const found = await this.#store.keys(this.#keys.prefix);
     await this.#store.delete([this.#keys.head]);
-    await this.#store.delete([...new Set([...known.flatMap((ref) => this.#keys.batch(ref)), ...found])]);
+    await this.#store.delete([...new Set([...known, ...found])]);
+    this.#options.cache?.delete([...known, ...found]);
     this.#pending.length = 0;
     this.#unsure = [];
     this.#refusal = undefined;
@@ -264,10 +276,9 @@ export class BranchLog implements Log {
     const { generateId, now } = this.#options;
     const before = this.#branch;
     const count = this.#pending.length;
-    const compacted = before && this.#isLong(before) ? context.compacted() : undefined;
-    const replaces = compacted && [...new Set([...before!.batches.keys(), ...replacedBy(before!.batches)])];
-    const refs = compacted ? [] : (before?.head.refs ?? []);
-    const { index, levels } = placeRef(refs, levelWidth);
+    const refs = before?.head.refs ?? [];
+    const merged = before && this.#merge(before, context);
+    const index = merged ? [] : placeRef(refs, this.#width).index;
     const title = context.title();
     const at = now();
     const made: Omit<Head, 'hash'> = {
@@ -283,15 +294,15 @@ export class BranchLog implements Log {
     const batch: Batch = {
       v: formatVersion,
       prev: before?.head.hash ?? '',
-      records: compacted ?? [...this.#pending],
+      records: merged?.isWhole ? merged.records : [...(merged?.records ?? []), ...this.#pending],
       ...(index.length > 0 && { index }),
-      ...(replaces && { replaces }),
+      ...(merged && { replaces: merged.replaces }),
       head: made,
     };
     const text = JSON.stringify(batch);
     const values = splitValue(text, this.#store.features.maxValueBytes);
     const ref = makeTurnRef(made.version, attemptId(this.#turnId, this.#unsure.length), values.length);
-    const head: Head = { ...made, refs: levels(ref), hash: await digest(text) };
+    const head: Head = { ...made, refs: takeOver(refs, merged?.replaces ?? index, ref), hash: await digest(text) };
     const headText = JSON.stringify(head);
     const entries = this.#keys.batch(ref).map((key, part): readonly [string, string] => [key, values[part] ?? '']);
 
@@ -299,9 +310,9 @@ export class BranchLog implements Log {
     await this.#store.setMany(this.#isAside ? entries : [...entries, [this.#keys.head, headText]]);
     this.#pending.splice(0, count);
     if (!this.#isAside) this.#seen = headText;
-    const kept = compacted ? [] : (before?.batches ?? []);
+    const batches = new Map([...(before?.batches ?? []), [ref, batch]]);
+    for (const each of merged?.replaces ?? []) batches.delete(each);
     const names = new Set([...(before?.names ?? []), nameOf(ref)]);
-    const batches = new Map([...kept, [ref, batch] as const]);
     await this.#settle({
       head,
       tip: { ref, hash: head.hash, chain: head.chain },
@@ -321,9 +332,26 @@ export class BranchLog implements Log {
     this.#echo = await this.#sign({ at: this.#options.now(), base: branch.tip });
   }
 
+  /** What the next batch is to put together of what the head names, if that has become much: all of it, or its lower levels. */
+  #merge(before: Branch, { compacted }: FlushContext): Merged | undefined {
+    const { index } = placeRef(before.head.refs, this.#width);
+    if (index.length === 0) return undefined;
+    const whole = this.#isLong(before) ? compacted() : undefined;
+    if (whole) return { isWhole: true, records: whole, replaces: standsFor(before) };
+    const part = partOf(before, index);
+    const records = part && recordsOf(part);
+    if (!records || JSON.stringify(records).length > maxMerged) return undefined;
+    return { isWhole: false, records, replaces: standsFor(part) };
+  }
+
+  get #width(): number {
+    return Math.min(levelWidth, Math.max(1, this.#options.compactAfter));
+  }
+
   /** Nothing is deleted, so a snapshot waits until the log has doubled: all of them together are not longer than the log. */
-  #isLong({ batches, unread }: Branch): boolean {
-    const replaced = replacedBy(batches).size;
-    return unread.length === 0 && batches.size - (replaced ? 1 : 0) >= Math.max(this.#options.compactAfter, replaced);
+  #isLong({ batches, names, unread }: Branch): boolean {
+    const [oldest = ''] = [...batches.keys()].toSorted();
+    const together = batches.get(oldest)?.replaces?.length ?? 0;
+    return unread.length === 0 && names.size - together >= Math.max(this.#options.compactAfter, together);
   }
 }

@@ -1,12 +1,13 @@
 import type { AgentError } from '../error/agent-error.ts';
-import { readBatches } from './batch-reader.ts';
+import type { BatchCache } from './batch-cache.ts';
+import { readBatches, type KnownBatches } from './batch-reader.ts';
 import { nameOf, type Branch } from './branch.ts';
 import { digest } from './digest.ts';
 import type { KeyValueStore } from './key-value-store.ts';
-import { placeRef } from './place-ref.ts';
+import { takeOver } from './place-ref.ts';
 import type { Tip } from './session-echo.ts';
 import { formatVersion, makeTurnRef, parseBatch, parseHead, turnOf, type Batch, type Head, type SessionKeys } from './session-format.ts';
-import { levelWidth, replacedBy } from './session-log.ts';
+import { replacedBy } from './session-log.ts';
 import { joinValue } from './split-value.ts';
 
 export interface BranchReaderOptions {
@@ -14,6 +15,7 @@ export interface BranchReaderOptions {
   /** Milliseconds that a read may be old. */
   readonly staleMs: number;
   readonly onDamage?: ((error: AgentError) => void) | undefined;
+  readonly cache?: BatchCache | undefined;
 }
 
 /** What the store shows now. */
@@ -95,14 +97,15 @@ export class BranchReader {
 
   async #endingWith(ref: string, batch: Batch, hash: string): Promise<Branch | undefined> {
     if (!batch.head) return undefined;
-    const head: Head = { ...batch.head, v: formatVersion, hash, refs: placeRef(batch.head.refs, levelWidth).levels(ref) };
+    const taken = [...(batch.index ?? []), ...(batch.replaces ?? [])];
+    const head: Head = { ...batch.head, v: formatVersion, hash, refs: takeOver(batch.head.refs, taken, ref) };
     const branch = await this.#read(head, new Map([[ref, batch]]));
     return branch.missing ? undefined : branch;
   }
 
   async #read(head: Head, known: ReadonlyMap<string, Batch> = new Map()): Promise<Branch> {
     const refs = head.refs.flat();
-    const { batches, unread } = await readBatches(this.#store, this.#keys, refs, known);
+    const { batches, unread } = await readBatches(this.#store, this.#keys, refs, this.#known(known));
     const ref = refs.reduce((last, each) => (last < each ? each : last), '');
     return {
       head,
@@ -111,6 +114,16 @@ export class BranchReader {
       names: new Set([...batches.keys(), ...unread.map((each) => each.ref), ...replacedBy(batches)].map(nameOf)),
       unread,
       missing: unread.some(({ error }) => error.retryable),
+    };
+  }
+
+  #known(known: ReadonlyMap<string, Batch>): KnownBatches {
+    const { cache } = this.#options;
+    if (!cache) return known;
+    const keyOf = (ref: string): string => this.#keys.batch(ref)[0]!;
+    return {
+      get: (ref) => known.get(ref) ?? cache.get(keyOf(ref)),
+      add: (ref, batch, characters) => cache.set(keyOf(ref), batch, characters),
     };
   }
 }

@@ -32,3 +32,24 @@ export function recordsOf({ batches }: Pick<Branch, 'batches'>): readonly LogRec
   const left = [...batches].filter(([ref]) => !replaced.has(ref)).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return left.flatMap(([, batch]) => batch.records);
 }
+
+/** These of its batches and all that they name, to be put together; nothing where one of them can't be read. */
+export function partOf({ batches }: Pick<Branch, 'batches'>, refs: readonly string[]): Pick<Branch, 'batches'> | undefined {
+  const part = new Map<string, Batch>();
+  for (let wanted = refs; wanted.length > 0;) {
+    const named: string[] = [];
+    for (const ref of wanted) {
+      const batch = batches.get(ref);
+      if (!batch) return undefined;
+      part.set(ref, batch);
+      named.push(...(batch.index ?? []));
+    }
+    wanted = named.filter((ref) => !part.has(ref));
+  }
+  return { batches: part };
+}
+
+/** All that a batch stands for which has these put together in it. */
+export function standsFor({ batches }: Pick<Branch, 'batches'>): readonly string[] {
+  return [...new Set([...batches.keys(), ...replacedBy(batches)])];
+}

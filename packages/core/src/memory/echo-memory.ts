@@ -1,5 +1,6 @@
 import { checkFields } from '../error/check-fields.ts';
 import type { Msg } from '../message/msg.ts';
+import type { BatchCache } from './batch-cache.ts';
 import { BranchLog } from './branch-log.ts';
 import { recordsOf, type Branch } from './branch.ts';
 import type { KeyValueStore } from './key-value-store.ts';
@@ -19,6 +20,8 @@ export interface EchoMemoryOptions extends Omit<SessionMemoryOptions, 'durabilit
   readonly waitMs?: number;
   /** Milliseconds that the store may show what has been overwritten; default 120,000. */
   readonly staleMs?: number;
+  /** What memories of this isolate have read from this store; with secrets only. Default: each reads all of its session. */
+  readonly cache?: BatchCache;
 }
 
 /** One of two ways in which a session has gone on. */
@@ -50,12 +53,12 @@ export class EchoMemory extends SessionMemory {
 
   /** Throws as `SessionMemory` does, and `CONFIGURATION` for the secrets. */
   constructor(store: KeyValueStore, sessionId: string, options: EchoMemoryOptions = {}) {
-    const fields = 'secrets:array|? withoutEcho:start|latest|? sleep:function|? waitMs:count|? staleMs:count|?';
+    const fields = 'secrets:array|? withoutEcho:start|latest|? sleep:function|? waitMs:count|? staleMs:count|? cache:object|?';
     checkFields('CONFIGURATION', 'EchoMemory', options, fields);
-    const { secrets, echo, withoutEcho = 'start', sleep = wait, waitMs = 3000, staleMs = 120_000, ...common } = options;
+    const { secrets, echo, withoutEcho = 'start', sleep = wait, waitMs = 3000, staleMs = 120_000, cache, ...common } = options;
     let log: BranchLog | undefined;
     super(store, sessionId, { ...common, durability: 'turn' }, (logOptions) =>
-      secrets ? (log = new BranchLog(store, sessionId, { ...logOptions, secrets, echo, withoutEcho, sleep, waitMs, staleMs })) : undefined,
+      secrets ? (log = new BranchLog(store, sessionId, { ...logOptions, secrets, echo, withoutEcho, sleep, waitMs, staleMs, cache })) : undefined,
     );
     this.#log = log;
   }

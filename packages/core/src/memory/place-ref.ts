@@ -18,3 +18,14 @@ export function placeRef(levels: readonly (readonly string[])[], width: number):
     levels: (ref) => [...levels.slice(0, level).map(() => []), [...(levels[level] ?? []), ref], ...levels.slice(level + 1)],
   };
 }
+
+/**
+ * The levels behind a batch that has taken over what these refs name, by their names or all that is in them: it moves above the levels
+ * that it has emptied. Needs no width: writers may differ in theirs.
+ */
+export function takeOver(levels: readonly (readonly string[])[], taken: readonly string[], ref: string): readonly (readonly string[])[] {
+  const gone = new Set(taken);
+  const left = levels.map((level) => level.filter((each) => !gone.has(each)));
+  const place = levels.findLastIndex((each, level) => each.length > 0 && !left[level]!.length) + 1;
+  return [...left.slice(0, place), [...(left[place] ?? []), ref], ...left.slice(place + 1)];
+}
