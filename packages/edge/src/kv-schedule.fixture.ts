@@ -1,4 +1,4 @@
-import { AgentError, assistantMessage, userMessage } from '@isoloop/core';
+import { AgentError, assistantMessage, BatchCache, userMessage } from '@isoloop/core';
 import type { Msg } from '@isoloop/core';
 import { randomOf } from '@isoloop/core/testing';
 import { KvMemory } from './kv-memory.ts';
@@ -64,15 +64,22 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
   const acknowledged = new Map<string, string | null>();
   const compactAfter = 4 + Math.floor(random() * 8);
 
-  const open = (echo: string | undefined, session = sessionId): KvMemory =>
-    new KvMemory(kv.at(chance(0.7) ? 'here' : 'there'), session, {
+  /** An isolate at each location; the second one has hardly any room. */
+  const caches = { here: new BatchCache(1_000_000), there: new BatchCache(1000) };
+  const usesCache = seed % 2 === 0;
+
+  const open = (echo: string | undefined, session = sessionId): KvMemory => {
+    const location = chance(0.7) ? 'here' : 'there';
+    return new KvMemory(kv.at(location), session, {
       secrets,
+      ...(usesCache && { cache: caches[location] }),
       ...(echo !== undefined && { echo }),
       generateId: () => `id${++ids}`,
       now: clock.now,
       sleep: clock.sleep,
       compactAfter,
     });
+  };
 
   const fail = (what: string): never => {
     throw new Error(`Schedule ${seed} at ${(clock.time - start) / 1000} s: ${what}`);

@@ -1,4 +1,4 @@
-import { AgentError } from '@isoloop/core';
+import { AgentError, BatchCache } from '@isoloop/core';
 import type { Memory } from '@isoloop/core';
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings, MemorySetup } from './handler-options.ts';
@@ -33,7 +33,19 @@ export async function openMemory(settings: HandlerSettings, setup: MemorySetup):
     ...(secret && { secrets: old ? [secret, old] : [secret] }),
     ...(echo !== undefined && { echo }),
     withoutEcho,
+    cache: cacheOf(kv),
   });
+}
+
+/** Of the stored text; an isolate has 128 MB, and parsed it takes some three times as much. */
+const cachedCharacters = 4_000_000;
+const caches: WeakMap<KVNamespace, BatchCache> = new WeakMap();
+
+/** For as long as the isolate lives: a session's next turn often comes to the same one. */
+function cacheOf(kv: KVNamespace): BatchCache {
+  const cache = caches.get(kv) ?? new BatchCache(cachedCharacters);
+  caches.set(kv, cache);
+  return cache;
 }
 
 /** The header that carries an echo where no message does. */

@@ -1,3 +1,4 @@
+import { AgentError } from '../error/agent-error.ts';
 import type { Batch } from './session-format.ts';
 
 /**
@@ -9,7 +10,9 @@ export class BatchCache {
   readonly #maxCharacters: number;
   #characters = 0;
 
+  /** Throws `CONFIGURATION` for what is no number from 0 on. */
   constructor(maxCharacters: number) {
+    if (!(maxCharacters >= 0)) throw new AgentError('CONFIGURATION', 'BatchCache: maxCharacters must be a number from 0 on');
     this.#maxCharacters = maxCharacters;
   }
 

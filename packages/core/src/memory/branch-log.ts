@@ -4,7 +4,7 @@ import { attemptId, BranchReader, maxAttempts, type BranchReaderOptions } from '
 import { digest } from './digest.ts';
 import { isOverruled, judge, type Fork, type Verdict } from './echo-judge.ts';
 import type { KeyValueStore } from './key-value-store.ts';
-import type { LogRecord } from './log-record.ts';
+import type { Flushes, LogRecord } from './log-record.ts';
 import { placeRef, takeOver } from './place-ref.ts';
 import { EchoSigner, type Echo, type Tip } from './session-echo.ts';
 import { formatVersion, makeTurnRef, SessionKeys, type Batch, type Head } from './session-format.ts';
@@ -108,7 +108,7 @@ export class BranchLog implements Log {
   }
 
   /** Rejects with `INVALID_INPUT` for an echo that is none of this session's, `SESSION_STALE` and `SESSION_CONFLICT`. */
-  async load(): Promise<readonly LogRecord[]> {
+  async load(): Promise<Flushes> {
     if (this.#refusal && this.#options.now() < this.#refusal.until) throw this.#refusal.error;
     if (!this.#isLoaded) await (this.#given === undefined ? this.#begin() : this.#goOn(await this.#signer.verify(this.#given)));
     this.#isLoaded = true;
@@ -169,8 +169,8 @@ export class BranchLog implements Log {
     return this.#branch !== undefined || this.#isLeft || this.#given !== undefined || this.#options.withoutEcho === 'latest';
   }
 
-  #records(): readonly LogRecord[] {
-    return [...(this.#branch ? recordsOf(this.#branch) : []), ...this.#pending];
+  #records(): Flushes {
+    return [...(this.#branch ? recordsOf(this.#branch) : []), [...this.#pending]];
   }
 
   async #begin(): Promise<void> {
@@ -339,7 +339,7 @@ export class BranchLog implements Log {
     const whole = this.#isLong(before) ? compacted() : undefined;
     if (whole) return { isWhole: true, records: whole, replaces: standsFor(before) };
     const part = partOf(before, index);
-    const records = part && recordsOf(part);
+    const records = part && recordsOf(part).flat();
     if (!records || JSON.stringify(records).length > maxMerged) return undefined;
     return { isWhole: false, records, replaces: standsFor(part) };
   }

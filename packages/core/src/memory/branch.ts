@@ -1,5 +1,5 @@
 import type { UnreadBatch } from './batch-reader.ts';
-import type { LogRecord } from './log-record.ts';
+import type { Flushes } from './log-record.ts';
 import type { Tip } from './session-echo.ts';
 import { turnOf, type Batch, type Head } from './session-format.ts';
 import { replacedBy } from './session-log.ts';
@@ -27,10 +27,10 @@ export function has(branch: Branch | undefined, { ref }: Tip): boolean {
 }
 
 /** In the order they were written, without what a snapshot stands for. */
-export function recordsOf({ batches }: Pick<Branch, 'batches'>): readonly LogRecord[] {
+export function recordsOf({ batches }: Pick<Branch, 'batches'>): Flushes {
   const replaced = replacedBy(batches);
   const left = [...batches].filter(([ref]) => !replaced.has(ref)).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return left.flatMap(([, batch]) => batch.records);
+  return left.map(([, { records }]) => records);
 }
 
 /** These of its batches and all that they name, to be put together; nothing where one of them can't be read. */

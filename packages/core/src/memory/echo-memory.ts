@@ -53,7 +53,7 @@ export class EchoMemory extends SessionMemory {
 
   /** Throws as `SessionMemory` does, and `CONFIGURATION` for the secrets. */
   constructor(store: KeyValueStore, sessionId: string, options: EchoMemoryOptions = {}) {
-    const fields = 'secrets:array|? withoutEcho:start|latest|? sleep:function|? waitMs:count|? staleMs:count|? cache:object|?';
+    const fields = 'secrets:array|? withoutEcho:start|latest|? sleep:function|? waitMs:count|? staleMs:count|? cache:get()|?';
     checkFields('CONFIGURATION', 'EchoMemory', options, fields);
     const { secrets, echo, withoutEcho = 'start', sleep = wait, waitMs = 3000, staleMs = 120_000, cache, ...common } = options;
     let log: BranchLog | undefined;
@@ -89,7 +89,7 @@ export class EchoMemory extends SessionMemory {
 }
 
 function toSession(branch: Branch & { readonly echo: string }): SessionBranch {
-  const { messages } = new LogFold().add(recordsOf(branch));
+  const { messages } = new LogFold().load(recordsOf(branch));
   return { messages, version: branch.head.version, updatedAt: branch.head.updatedAt, echo: branch.echo };
 }
 

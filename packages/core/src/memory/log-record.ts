@@ -24,6 +24,9 @@ export type LogRecord =
   | { readonly kind: 'cut'; readonly ids: readonly string[] }
   | RunNote;
 
+/** A log as it is stored, a flush behind the other. */
+export type Flushes = readonly (readonly LogRecord[])[];
+
 /** Whether a value read from a store is a record; what a message is worth is for `parseMessages` to say. */
 export function isLogRecord(value: unknown): value is LogRecord {
   if (!isRecord(value)) return false;

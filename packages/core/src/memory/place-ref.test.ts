@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { placeRef } from './place-ref.ts';
+import { placeRef, takeOver } from './place-ref.ts';
 
 test('the head stays small, and every batch is found in few rounds', () => {
   const width = 4;
@@ -22,4 +22,19 @@ test('the head stays small, and every batch is found in few rounds', () => {
   }
   expect(found.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 2000 }, (_, n) => n + 1));
   expect(rounds).toBeLessThanOrEqual(levels.length);
+});
+
+test('what takes a level over moves above it, whatever the width was, and what takes nothing over comes into the lowest', () => {
+  const levels = [['c', 'd'], [], ['a', 'b']];
+  expect(takeOver([], [], 'x')).toEqual([['x']]);
+  expect(takeOver(levels, [], 'x')).toEqual([['c', 'd', 'x'], [], ['a', 'b']]);
+  expect(takeOver(levels, ['c', 'd', 'earlier'], 'x')).toEqual([[], ['x'], ['a', 'b']]);
+  expect(takeOver(levels, ['a', 'b', 'c', 'd'], 'x')).toEqual([[], [], [], ['x']]);
+  let refs: readonly (readonly string[])[] = [];
+  for (let n = 1; n <= 500; n++) {
+    const { index, levels: placed } = placeRef(refs, 3);
+    const taken = takeOver(refs, index, String(n));
+    refs = placed(String(n));
+    expect(taken).toEqual(refs);
+  }
 });

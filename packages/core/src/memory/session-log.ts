@@ -2,7 +2,7 @@ import { AgentError } from '../error/agent-error.ts';
 import { findBatches, readBatches, type UnreadBatch } from './batch-reader.ts';
 import { digest } from './digest.ts';
 import type { KeyValueStore } from './key-value-store.ts';
-import type { LogRecord } from './log-record.ts';
+import type { Flushes, LogRecord } from './log-record.ts';
 import { placeRef } from './place-ref.ts';
 import { formatVersion, makeRef, parseHead, SessionKeys } from './session-format.ts';
 import type { Batch, Head } from './session-format.ts';
@@ -27,7 +27,7 @@ export interface SessionLogOptions {
 /** What the log asks of its caller while it writes. */
 export interface FlushContext {
   /** Another writer has come in between: all records, read anew. */
-  onReread(records: readonly LogRecord[]): void;
+  onReread(records: Flushes): void;
   /** The shortest log that amounts to the same as all records that were loaded and added; nothing where some of them can't be read. */
   compacted(): readonly LogRecord[] | undefined;
   title(): string | undefined;
@@ -77,7 +77,7 @@ export class SessionLog {
   }
 
   /** Makes this writer the leader: its next flush says so in the head. What it was refused before is forgotten. */
-  async claim(): Promise<readonly LogRecord[]> {
+  async claim(): Promise<Flushes> {
     if (this.#lead === 'lost') this.#pending.length = 0;
     this.#lead = 'claimed';
     const records = await this.load();
@@ -97,7 +97,7 @@ export class SessionLog {
   }
 
   /** All records: the store's, then those that wait for a flush. */
-  async load(): Promise<readonly LogRecord[]> {
+  async load(): Promise<Flushes> {
     const { text, head, known, batches } = await this.#read();
     const replaced = replacedBy(batches);
     const lost = [...known.keys()].filter((ref) => !batches.has(ref) && !replaced.has(ref));
@@ -108,7 +108,7 @@ export class SessionLog {
     this.#batches = batches;
     if (this.#unsure && batches.has(this.#unsure.ref)) this.#pending.splice(0, this.#unsure.records);
     this.#unsure = undefined;
-    return [...this.#records(), ...this.#pending];
+    return [...this.#records(), [...this.#pending]];
   }
 
   /** Writes what waits; `takesLead`: also where nothing does, and whoever led till now. */
@@ -178,10 +178,10 @@ export class SessionLog {
   }
 
   /** In the order they were written, without what a snapshot stands for. */
-  #records(): readonly LogRecord[] {
+  #records(): Flushes {
     const replaced = replacedBy(this.#batches);
     const batches = [...this.#batches].filter(([ref]) => !replaced.has(ref)).toSorted(([a], [b]) => (a < b ? -1 : 1));
-    return batches.flatMap(([, batch]) => batch.records);
+    return batches.map(([, { records }]) => records);
   }
 
   /** Whether another writer has written since this one last read or wrote. */

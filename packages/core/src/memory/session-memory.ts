@@ -8,7 +8,7 @@ import { KeptState } from './kept-state.ts';
 import type { KeyValueStore } from './key-value-store.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
 import type { Memory, RunEnd } from './memory.ts';
-import { isLogRecord, type LogRecord, type RunNote } from './log-record.ts';
+import { isLogRecord, type Flushes, type LogRecord, type RunNote } from './log-record.ts';
 import { parseHead, sessionHeads } from './session-format.ts';
 import { SessionLog, type FlushContext, type Log, type SessionLogOptions } from './session-log.ts';
 import { LogFold, suspendedNote, type SessionView } from './session-view.ts';
@@ -258,9 +258,9 @@ export class SessionMemory implements Memory {
     return this.#view ?? this.#show(await this.#log.load());
   }
 
-  #show(records: readonly LogRecord[]): LogFold {
+  #show(records: Flushes): LogFold {
     this.#snapshot = undefined;
-    return (this.#view = new LogFold().add(records, this.#onDamage));
+    return (this.#view = new LogFold().load(records, this.#onDamage));
   }
 
   /** One operation at a time, in the order they were called. */

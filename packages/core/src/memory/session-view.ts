@@ -6,7 +6,7 @@ import type { JsonValue } from '../message/json.ts';
 import { toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { parseMessages } from '../message/validate-message.ts';
-import type { LogRecord, RunNote } from './log-record.ts';
+import type { Flushes, LogRecord, RunNote } from './log-record.ts';
 
 type Summary = Extract<RunNote, { kind: 'summary' }>;
 
@@ -23,6 +23,9 @@ export interface SessionView {
   readonly state: Readonly<Record<string, JsonValue>>;
 }
 
+/** Flushes whose messages are what they should be: a cache gives the same ones again. */
+const checked: WeakSet<Flushes[number]> = new WeakSet();
+
 /** A fold over the log's records, in their order. */
 export class LogFold implements SessionView {
   messages: Msg[] = [];
@@ -33,12 +36,23 @@ export class LogFold implements SessionView {
   readonly state: Record<string, JsonValue> = {};
   #damaged = false;
 
-  /** Throws `INVALID_MESSAGE` for a message that is none, and takes nothing in then; with `onDamage` it is told of and left out. */
-  add(records: readonly LogRecord[], onDamage?: (error: AgentError) => void): this {
-    const isWhole = onDamage ? (record: LogRecord) => this.#isWhole(record, onDamage) : undefined;
-    const taken = isWhole ? records.filter(isWhole) : records;
-    parseMessages(messagesIn(taken));
-    for (const record of taken) this.#apply(record);
+  /** Throws `INVALID_MESSAGE` for a message that is none, and takes nothing in then. */
+  add(records: readonly LogRecord[]): this {
+    parseMessages(messagesIn(records));
+    return this.#take(records);
+  }
+
+  /** Takes in what a store gave, as `add` does; with `onDamage` a message that is none is told of and left out. */
+  load(flushes: Flushes, onDamage?: (error: AgentError) => void): this {
+    if (onDamage) return this.#take(flushes.flat().filter((record) => this.#isWhole(record, onDamage)));
+    const fresh = flushes.filter((records) => !checked.has(records));
+    parseMessages(messagesIn(fresh.flat()));
+    for (const records of fresh) checked.add(records);
+    return this.#take(flushes.flat());
+  }
+
+  #take(records: readonly LogRecord[]): this {
+    for (const record of records) this.#apply(record);
     return this;
   }
 
