@@ -15,6 +15,7 @@ export interface ChatListOptions {
 /** The conversations of one user, in the database of an object of their own; a conversation's object tells it of each turn. */
 export class ChatIndex {
   readonly #storage: DurableObjectStorage;
+  #isMade = false;
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
@@ -33,14 +34,21 @@ export class ChatIndex {
   }
 
   put({ id, title, createdAt, updatedAt }: ChatInfo): void {
-    const columns = 'id TEXT PRIMARY KEY, title TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL';
-    this.#storage.sql.exec(`CREATE TABLE IF NOT EXISTS isoloop_chats (${columns}) WITHOUT ROWID`);
-    this.#storage.sql.exec('CREATE INDEX IF NOT EXISTS isoloop_chats_by_time ON isoloop_chats (updated_at)');
+    this.#make();
     this.#storage.sql.exec('INSERT OR REPLACE INTO isoloop_chats VALUES (?, ?, ?, ?)', id, title ?? null, createdAt, updatedAt);
   }
 
   remove(id: string): void {
     if (this.#exists) this.#storage.sql.exec('DELETE FROM isoloop_chats WHERE id = ?', id);
+  }
+
+  /** Not before there is something to put in: the object of a session has no list. */
+  #make(): void {
+    if (this.#isMade) return;
+    const columns = 'id TEXT PRIMARY KEY, title TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL';
+    this.#storage.sql.exec(`CREATE TABLE IF NOT EXISTS isoloop_chats (${columns}) WITHOUT ROWID`);
+    this.#storage.sql.exec('CREATE INDEX IF NOT EXISTS isoloop_chats_by_time ON isoloop_chats (updated_at)');
+    this.#isMade = true;
   }
 
   get #exists(): boolean {

@@ -160,6 +160,8 @@ export class TurnRunner {
     const stream = agent.stream(start.input, { ...call?.options, detached: true, signal: abort.signal });
     this.#live = { turn, agent, stream, call, before };
     this.#opened.get(turn.id)?.resolve(this.#live);
+    // From now on it is `#live`.
+    this.#opened.delete(turn.id);
     try {
       await stream.result;
       this.#ended = turn.key === undefined ? undefined : this.#live;

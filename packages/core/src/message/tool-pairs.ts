@@ -5,9 +5,11 @@ import type { Msg } from './msg.ts';
 /** The tool calls that have no result anywhere in the conversation. */
 export function openCalls(messages: readonly Msg[]): readonly ToolUse[] {
   const open = new Map<string, ToolUse>();
-  for (const message of messages) {
-    for (const toolUse of toolUsesOf(message)) open.set(toolUse.id, toolUse);
-    for (const result of toolResultsOf(message)) open.delete(result.toolUseId);
+  for (const { content } of messages) {
+    for (const block of content) {
+      if (block.type === 'tool_use') open.set(block.id, block);
+      if (block.type === 'tool_result') open.delete(block.toolUseId);
+    }
   }
   return [...open.values()];
 }
@@ -33,5 +35,5 @@ export function inRequestOrder(messages: readonly Msg[]): readonly Msg[] {
       ordered.push(result);
     }
   }
-  return ordered.length === messages.length && ordered.every((message, index) => message === messages[index]) ? messages : ordered;
+  return messages.every((message, index) => message === ordered[index]) ? messages : ordered;
 }
