@@ -62,7 +62,7 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
   let ids = 0;
   /** Of each acknowledged turn: its key, and what it holds from then on. */
   const acknowledged = new Map<string, string | null>();
-  const compactAfter = 4 + Math.floor(random() * 8);
+  const compactAfter = 2 + Math.floor(random() * 8);
 
   /** An isolate at each location; the second one has hardly any room. */
   const caches = { here: new BatchCache(1_000_000), there: new BatchCache(1000) };

@@ -130,6 +130,8 @@ export class SessionHost {
       setup: this.#setup(identity),
       queue: new TurnQueue(this.#storage),
       memory,
+      // A list that has the session is told at the turn's end.
+      onBegin: () => this.#record.touch(),
       onChange: () => {
         this.#record.touch();
         entry.update();

@@ -20,7 +20,10 @@ export interface EchoMemoryOptions extends Omit<SessionMemoryOptions, 'durabilit
   readonly waitMs?: number;
   /** Milliseconds that the store may show what has been overwritten; default 120,000. */
   readonly staleMs?: number;
-  /** What memories of this isolate have read from this store; with secrets only. Default: each reads all of its session. */
+  /**
+   * What the memories that share it, all of one store, have read; used with secrets. Only what the store's head names is taken from it.
+   * Default: each memory reads all of its session.
+   */
   readonly cache?: BatchCache;
 }
 
@@ -58,7 +61,9 @@ export class EchoMemory extends SessionMemory {
     const { secrets, echo, withoutEcho = 'start', sleep = wait, waitMs = 3000, staleMs = 120_000, cache, ...common } = options;
     let log: BranchLog | undefined;
     super(store, sessionId, { ...common, durability: 'turn' }, (logOptions) =>
-      secrets ? (log = new BranchLog(store, sessionId, { ...logOptions, secrets, echo, withoutEcho, sleep, waitMs, staleMs, cache })) : undefined,
+      secrets
+        ? (log = new BranchLog(store, sessionId, { ...logOptions, secrets, echo, withoutEcho, sleep, waitMs, staleMs, cache }))
+        : undefined,
     );
     this.#log = log;
   }
