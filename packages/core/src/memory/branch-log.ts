@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import { has, nameOf, partOf, recordsOf, standsFor, type Branch } from './branch.ts';
+import { has, isLast, nameOf, partOf, recordsOf, standsFor, type Branch } from './branch.ts';
 import { attemptId, BranchReader, maxAttempts, type BranchReaderOptions } from './branch-reader.ts';
 import { digest } from './digest.ts';
 import { isOverruled, judge, type Fork, type Verdict } from './echo-judge.ts';
@@ -339,9 +339,12 @@ export class BranchLog implements Log {
     const whole = this.#isLong(before) ? compacted() : undefined;
     if (whole) return { isWhole: true, records: whole, replaces: standsFor(before) };
     const part = partOf(before, index);
-    const records = part && recordsOf(part).flat();
-    if (!records || JSON.stringify(records).length > maxMerged) return undefined;
-    return { isWhole: false, records, replaces: standsFor(part) };
+    if (!part || !isLast(part, before)) return undefined;
+    const flushes = recordsOf(part);
+    let characters = 0;
+    // One by one: all of them as one text may be more than there is memory for.
+    if (flushes.some((records) => (characters += JSON.stringify(records).length) > maxMerged)) return undefined;
+    return { isWhole: false, records: flushes.flat(), replaces: standsFor(part) };
   }
 
   get #width(): number {

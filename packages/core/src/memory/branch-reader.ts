@@ -119,7 +119,8 @@ export class BranchReader {
 
   #known(known: ReadonlyMap<string, Batch>): KnownBatches {
     const { cache } = this.#options;
-    if (!cache) return known;
+    // What has expired is not to be shown.
+    if (!cache || this.#store.features.expires) return known;
     const keyOf = (ref: string): string => this.#keys.batch(ref)[0]!;
     return {
       get: (ref) => known.get(ref) ?? cache.get(keyOf(ref)),

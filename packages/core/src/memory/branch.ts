@@ -49,6 +49,12 @@ export function partOf({ batches }: Pick<Branch, 'batches'>, refs: readonly stri
   return { batches: part };
 }
 
+/** Whether nothing of the branch stands behind the first batch of its part, as may be where writers without echoes have met. */
+export function isLast({ batches: part }: Pick<Branch, 'batches'>, { batches }: Pick<Branch, 'batches'>): boolean {
+  const [first = ''] = [...part.keys()].toSorted();
+  return [...batches.keys()].every((ref) => ref < first || part.has(ref));
+}
+
 /** All that a batch stands for which has these put together in it. */
 export function standsFor({ batches }: Pick<Branch, 'batches'>): readonly string[] {
   return [...new Set([...batches.keys(), ...replacedBy(batches)])];

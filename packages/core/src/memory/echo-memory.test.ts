@@ -415,6 +415,21 @@ test('what is too long to be put together is named, and read by few keys all the
   expect((await idsOf(open(store, echo))).length).toBe(80);
 }, 60_000);
 
+test('turns that the head names out of their order stay in it', async () => {
+  const store = new LateStore();
+  let echo: string | undefined;
+  const renameBy = async (change: (refs: readonly string[]) => readonly (readonly string[])[]): Promise<void> => {
+    const head = JSON.parse((await store.get('s:s:head'))!) as { readonly refs: readonly (readonly string[])[] };
+    await store.set('s:s:head', JSON.stringify({ ...head, refs: change(head.refs.flat().toSorted()) }));
+  };
+  for (let n = 1; n <= 32; n++) [, echo] = await turn(store, String(n), echo);
+  await renameBy((refs) => [[], refs.slice(0, 31), refs.slice(31)]);
+  for (let n = 33; n <= 40; n++) [, echo] = await turn(store, String(n), echo);
+  await renameBy((refs) => [refs.slice(0, 32), refs.slice(32)]);
+  for (let n = 41; n <= 42; n++) [, echo] = await turn(store, String(n), echo);
+  expect(await idsOf(open(store, echo))).toEqual(Array.from({ length: 42 }, (_, n) => String(n + 1)));
+});
+
 test('with a cache a turn reads what is new, and what the head no longer names is not shown', async () => {
   const store = new LateStore();
   const cache = new BatchCache(1_000_000);
@@ -433,6 +448,17 @@ test('with a cache a turn reads what is new, and what the head no longer names i
   const memory = open(store, echo, { cache });
   await memory.clear();
   expect(await idsOf(open(store, undefined, { withoutEcho: 'latest', cache }))).toEqual([]);
+});
+
+test('what has expired in the store is not shown from a cache', async () => {
+  const store = new LateStore();
+  Object.assign(store.features, { expires: true });
+  const cache = new BatchCache(1_000_000);
+  const [, first] = await turn(store, '1', undefined, { cache });
+  const [, second] = await turn(store, '2', first, { cache });
+  expect(await idsOf(open(store, second, { cache }))).toEqual(['1', '2']);
+  await store.delete(['s:s:t:' + payloadOf(first).base!.ref.slice('00000001.'.length)]);
+  expect(await idsOf(open(store, second, { cache }))).toEqual(['2']);
 });
 
 test('a cache holds no more than it may, and a memory without room in it reads all the same', async () => {
