@@ -5,7 +5,7 @@ import { digest } from './digest.ts';
 import { isOverruled, judge, type Fork, type Verdict } from './echo-judge.ts';
 import type { KeyValueStore } from './key-value-store.ts';
 import type { Flushes, LogRecord } from './log-record.ts';
-import { placeRef, takeOver } from './place-ref.ts';
+import { fullLevels, takeOver } from './place-ref.ts';
 import { EchoSigner, type Echo, type Tip } from './session-echo.ts';
 import { formatVersion, makeTurnRef, SessionKeys, type Batch, type Head } from './session-format.ts';
 import { levelWidth, type FlushContext, type Log, type SessionLogOptions } from './session-log.ts';
@@ -278,7 +278,7 @@ export class BranchLog implements Log {
     const count = this.#pending.length;
     const refs = before?.head.refs ?? [];
     const merged = before && this.#merge(before, context);
-    const index = merged ? [] : placeRef(refs, this.#width).index;
+    const index = merged ? [] : fullLevels(refs, this.#width);
     const title = context.title();
     const at = now();
     const made: Omit<Head, 'hash'> = {
@@ -334,7 +334,7 @@ export class BranchLog implements Log {
 
   /** What the next batch is to put together of what the head names, if that has become much: all of it, or its lower levels. */
   #merge(before: Branch, { compacted }: FlushContext): Merged | undefined {
-    const { index } = placeRef(before.head.refs, this.#width);
+    const index = fullLevels(before.head.refs, this.#width);
     if (index.length === 0) return undefined;
     const whole = this.#isLong(before) ? compacted() : undefined;
     if (whole) return { isWhole: true, records: whole, replaces: standsFor(before) };

@@ -10,7 +10,7 @@ export interface Batch {
   /** The hash of the batch before it; empty for the first one. */
   readonly prev: string;
   readonly records: readonly LogRecord[];
-  /** Earlier batches that the head no longer names (`placeRef`). */
+  /** Earlier batches that the head no longer names (`fullLevels`). */
   readonly index?: readonly string[];
   /** In a snapshot: the batches that it stands for. */
   readonly replaces?: readonly string[];
@@ -29,7 +29,7 @@ export interface Head {
   readonly chain: string;
   /** Of the last batch: with each batch's `prev` a chain over all of them. */
   readonly hash: string;
-  /** The batches by level, see `placeRef`. */
+  /** The batches by level, see `fullLevels`. */
   readonly refs: readonly (readonly string[])[];
   /** Milliseconds since 1970. */
   readonly createdAt: number;

@@ -3,7 +3,7 @@ import { findBatches, readBatches, type UnreadBatch } from './batch-reader.ts';
 import { digest } from './digest.ts';
 import type { KeyValueStore } from './key-value-store.ts';
 import type { Flushes, LogRecord } from './log-record.ts';
-import { placeRef } from './place-ref.ts';
+import { fullLevels, takeOver } from './place-ref.ts';
 import { formatVersion, makeRef, parseHead, SessionKeys } from './session-format.ts';
 import type { Batch, Head } from './session-format.ts';
 import { splitValue } from './split-value.ts';
@@ -201,7 +201,8 @@ export class SessionLog {
     const count = this.#pending.length;
     const compacted = this.#wantsSnapshot ? context.compacted() : undefined;
     const replaces = compacted && [...this.#batches.keys()];
-    const { index, levels } = placeRef(replaces ? [] : (this.#head?.refs ?? []), levelWidth);
+    const refs = (!replaces && this.#head?.refs) || [];
+    const index = fullLevels(refs, levelWidth);
     const batch: Batch = {
       v: formatVersion,
       prev: this.#head?.hash ?? '',
@@ -223,7 +224,7 @@ export class SessionLog {
       writer: this.#writer,
       chain: this.#head?.chain ?? generateId(),
       hash: await digest(batchText),
-      refs: levels(ref),
+      refs: takeOver(refs, index, ref),
       createdAt: this.#head?.createdAt || at,
       // A clock that was set back does not make a session older than it is.
       updatedAt: Math.max(at, this.#head?.updatedAt ?? 0),
