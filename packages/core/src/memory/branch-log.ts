@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import { has, isLast, nameOf, partOf, recordsOf, standsFor, type Branch } from './branch.ts';
+import { has, nameOf, recordsOf, standsFor, type Branch } from './branch.ts';
 import { attemptId, BranchReader, maxAttempts, type BranchReaderOptions } from './branch-reader.ts';
 import { digest } from './digest.ts';
 import { isOverruled, judge, type Fork, type Verdict } from './echo-judge.ts';
@@ -28,6 +28,8 @@ interface Merged {
   readonly isWhole: boolean;
   readonly records: readonly LogRecord[];
   readonly replaces: readonly string[];
+  /** What they named, and is not among them. */
+  readonly index: readonly string[];
 }
 
 const firstDelayMs = 250;
@@ -278,7 +280,7 @@ export class BranchLog implements Log {
     const count = this.#pending.length;
     const refs = before?.head.refs ?? [];
     const merged = before && this.#merge(before, context);
-    const index = merged ? [] : fullLevels(refs, this.#width);
+    const index = merged?.index ?? fullLevels(refs, this.#width);
     const title = context.title();
     const at = now();
     const made: Omit<Head, 'hash'> = {
@@ -335,16 +337,18 @@ export class BranchLog implements Log {
   /** What the next batch is to put together of what the head names, if that has become much: all of it, or its lower levels. */
   #merge(before: Branch, { compacted }: FlushContext): Merged | undefined {
     const index = fullLevels(before.head.refs, this.#width);
-    if (index.length === 0) return undefined;
+    if (index.length === 0 || before.unread.length > 0) return undefined;
     const whole = this.#isLong(before) ? compacted() : undefined;
-    if (whole) return { isWhole: true, records: whole, replaces: standsFor(before) };
-    const part = partOf(before, index);
-    if (!part || !isLast(part, before)) return undefined;
-    const flushes = recordsOf(part);
+    if (whole) return { isWhole: true, records: whole, replaces: standsFor(before), index: [] };
+    // From the first of them on: where writers without echoes have met, others may stand between.
+    const [first = ''] = index.toSorted();
+    const part = new Map([...before.batches].filter(([ref]) => ref >= first));
+    const flushes = recordsOf({ batches: part });
     let characters = 0;
     // One by one: all of them as one text may be more than there is memory for.
     if (flushes.some((records) => (characters += JSON.stringify(records).length) > maxMerged)) return undefined;
-    return { isWhole: false, records: flushes.flat(), replaces: standsFor(part) };
+    const named = [...part.values()].flatMap((batch) => batch.index ?? []).filter((ref) => !part.has(ref));
+    return { isWhole: false, records: flushes.flat(), replaces: standsFor({ batches: part }), index: named };
   }
 
   get #width(): number {
@@ -352,9 +356,9 @@ export class BranchLog implements Log {
   }
 
   /** Nothing is deleted, so a snapshot waits until the log has doubled: all of them together are not longer than the log. */
-  #isLong({ batches, names, unread }: Branch): boolean {
+  #isLong({ batches, names }: Branch): boolean {
     const [oldest = ''] = [...batches.keys()].toSorted();
     const together = batches.get(oldest)?.replaces?.length ?? 0;
-    return unread.length === 0 && names.size - together >= Math.max(this.#options.compactAfter, together);
+    return names.size - together >= Math.max(this.#options.compactAfter, together);
   }
 }

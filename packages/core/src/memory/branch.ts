@@ -33,28 +33,6 @@ export function recordsOf({ batches }: Pick<Branch, 'batches'>): Flushes {
   return left.map(([, { records }]) => records);
 }
 
-/** These of its batches and all that they name, to be put together; nothing where one of them can't be read. */
-export function partOf({ batches }: Pick<Branch, 'batches'>, refs: readonly string[]): Pick<Branch, 'batches'> | undefined {
-  const part = new Map<string, Batch>();
-  for (let wanted = refs; wanted.length > 0;) {
-    const named: string[] = [];
-    for (const ref of wanted) {
-      const batch = batches.get(ref);
-      if (!batch) return undefined;
-      part.set(ref, batch);
-      named.push(...(batch.index ?? []));
-    }
-    wanted = named.filter((ref) => !part.has(ref));
-  }
-  return { batches: part };
-}
-
-/** Whether nothing of the branch stands behind the first batch of its part, as may be where writers without echoes have met. */
-export function isLast({ batches: part }: Pick<Branch, 'batches'>, { batches }: Pick<Branch, 'batches'>): boolean {
-  const [first = ''] = [...part.keys()].toSorted();
-  return [...batches.keys()].every((ref) => ref < first || part.has(ref));
-}
-
 /** All that a batch stands for which has these put together in it. */
 export function standsFor({ batches }: Pick<Branch, 'batches'>): readonly string[] {
   return [...new Set([...batches.keys(), ...replacedBy(batches)])];
