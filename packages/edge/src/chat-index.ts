@@ -34,21 +34,19 @@ export class ChatIndex {
   }
 
   put({ id, title, createdAt, updatedAt }: ChatInfo): void {
-    this.#make();
-    this.#storage.sql.exec('INSERT OR REPLACE INTO isoloop_chats VALUES (?, ?, ?, ?)', id, title ?? null, createdAt, updatedAt);
+    const { sql } = this.#storage;
+    // Not before there is something to put in: the object of a session has no list.
+    if (!this.#isMade) {
+      const columns = 'id TEXT PRIMARY KEY, title TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL';
+      sql.exec(`CREATE TABLE IF NOT EXISTS isoloop_chats (${columns}) WITHOUT ROWID`);
+      sql.exec('CREATE INDEX IF NOT EXISTS isoloop_chats_by_time ON isoloop_chats (updated_at)');
+    }
+    this.#isMade = true;
+    sql.exec('INSERT OR REPLACE INTO isoloop_chats VALUES (?, ?, ?, ?)', id, title ?? null, createdAt, updatedAt);
   }
 
   remove(id: string): void {
     if (this.#exists) this.#storage.sql.exec('DELETE FROM isoloop_chats WHERE id = ?', id);
-  }
-
-  /** Not before there is something to put in: the object of a session has no list. */
-  #make(): void {
-    if (this.#isMade) return;
-    const columns = 'id TEXT PRIMARY KEY, title TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL';
-    this.#storage.sql.exec(`CREATE TABLE IF NOT EXISTS isoloop_chats (${columns}) WITHOUT ROWID`);
-    this.#storage.sql.exec('CREATE INDEX IF NOT EXISTS isoloop_chats_by_time ON isoloop_chats (updated_at)');
-    this.#isMade = true;
   }
 
   get #exists(): boolean {

@@ -130,11 +130,10 @@ export class SessionHost {
       setup: this.#setup(identity),
       queue: new TurnQueue(this.#storage),
       memory,
-      // A list that has the session is told at the turn's end.
-      onBegin: () => this.#record.touch(),
-      onChange: () => {
+      onChange: (hasBegun) => {
         this.#record.touch();
-        entry.update();
+        // A list that has the session is told at the turn's end.
+        if (!hasBegun) entry.update();
       },
       onRest: () => void this.#schedule().catch((error: unknown) => logError(error, 'alarm')),
     });

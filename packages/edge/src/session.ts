@@ -27,26 +27,22 @@ export async function openMemory(settings: HandlerSettings, setup: MemorySetup):
     const advice = 'Bind a KV namespace as CHAT_KV in wrangler.toml, or pass `memory` to createAgentHandler.';
     throw new AgentError('CONFIGURATION', `There is no place to keep conversations. ${advice}`);
   }
+  // For as long as the isolate lives: a session's next turn often comes to the same one.
+  const cache = caches.get(kv) ?? new BatchCache(cachedCharacters);
+  caches.set(kv, cache);
   // A session id has no slash: two users' keys are never the same.
   const { user, session, echo, withoutEcho } = setup;
   return new KvMemory(kv, `${user}/${session}`, {
     ...(secret && { secrets: old ? [secret, old] : [secret] }),
     ...(echo !== undefined && { echo }),
     withoutEcho,
-    cache: cacheOf(kv),
+    cache,
   });
 }
 
 /** Of the stored text; an isolate has 128 MB, and parsed it takes some three times as much. */
 const cachedCharacters = 4_000_000;
 const caches: WeakMap<KVNamespace, BatchCache> = new WeakMap();
-
-/** For as long as the isolate lives: a session's next turn often comes to the same one. */
-function cacheOf(kv: KVNamespace): BatchCache {
-  const cache = caches.get(kv) ?? new BatchCache(cachedCharacters);
-  caches.set(kv, cache);
-  return cache;
-}
 
 /** The header that carries an echo where no message does. */
 export const echoHeader = 'x-isoloop-echo';

@@ -18,9 +18,7 @@ export interface TurnRunnerOptions {
   readonly queue: TurnQueue;
   readonly memory: Memory;
   /** A turn has begun or ended, or the session was given its title; none of one that was refused before it could begin. */
-  readonly onChange: () => void;
-  /** The log has been cut for a turn. */
-  readonly onBegin: () => void;
+  readonly onChange: (hasBegun?: boolean) => void;
   /** No turn is left. */
   readonly onRest: () => void;
 }
@@ -139,7 +137,7 @@ export class TurnRunner {
   }
 
   async #run(turn: QueuedTurn): Promise<void> {
-    const { queue, memory, settings, setup, onBegin, onChange } = this.#options;
+    const { queue, memory, settings, setup, onChange } = this.#options;
     const abort = new AbortController();
     this.#abort = abort;
     // Before anything that could end the isolate.
@@ -155,7 +153,7 @@ export class TurnRunner {
     if (!start) return;
     entitle(agent, onChange);
     queue.begin(turn.id);
-    onBegin();
+    onChange(true);
     if (turn.begun && turn.attempts > resumeAttempts) abort.abort();
     const isAsked = Array.isArray(start.input) ? start.input.some((item) => 'role' in item) : start.input !== undefined;
     const before = isAsked ? [] : answerSoFar(await agent.memory.read());

@@ -45,7 +45,8 @@ export async function readBatches(
       const batch = held.get(ref) ?? parse(ref, values);
       if ('error' in batch) unread.push(batch);
       else {
-        if (values) known.add?.(ref, batch, lengthOf(values));
+        // Of several values the last one alone is shorter.
+        if (values) known.add?.(ref, batch, values[0]!.length * values.length);
         batches.set(ref, batch);
         named.push(...(batch.index ?? []));
       }
@@ -89,10 +90,6 @@ async function readValues(
     if (found.length === names.length) whole.set(ref, found);
   }
   return whole;
-}
-
-function lengthOf(values: readonly string[]): number {
-  return values.reduce((sum, value) => sum + value.length, 0);
 }
 
 function parse(ref: string, values: readonly string[] | undefined): Batch | UnreadBatch {

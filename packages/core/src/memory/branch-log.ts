@@ -24,8 +24,7 @@ export interface BranchLogOptions extends SessionLogOptions, BranchReaderOptions
 }
 
 interface Merged {
-  /** All of the log, the records that wait to be written among them. */
-  readonly isWhole: boolean;
+  /** Those that wait to be written are the last of them. */
   readonly records: readonly LogRecord[];
   readonly replaces: readonly string[];
   /** What they named, and is not among them. */
@@ -136,8 +135,9 @@ export class BranchLog implements Log {
     const known = [yours, theirs].flatMap((branch) => (branch ? standsFor(branch) : [])).flatMap((ref) => this.#keys.batch(ref));
     const found = await this.#store.keys(this.#keys.prefix);
     await this.#store.delete([this.#keys.head]);
-    await this.#store.delete([...new Set([...known, ...found])]);
-    this.#options.cache?.delete([...known, ...found]);
+    const gone = [...new Set([...known, ...found])];
+    await this.#store.delete(gone);
+    this.#options.cache?.delete(gone);
     this.#pending.length = 0;
     this.#unsure = [];
     this.#refusal = undefined;
@@ -296,7 +296,7 @@ export class BranchLog implements Log {
     const batch: Batch = {
       v: formatVersion,
       prev: before?.head.hash ?? '',
-      records: merged?.isWhole ? merged.records : [...(merged?.records ?? []), ...this.#pending],
+      records: merged?.records ?? [...this.#pending],
       ...(index.length > 0 && { index }),
       ...(merged && { replaces: merged.replaces }),
       head: made,
@@ -339,7 +339,7 @@ export class BranchLog implements Log {
     const index = fullLevels(before.head.refs, this.#width);
     if (index.length === 0 || before.unread.length > 0) return undefined;
     const whole = this.#isLong(before) ? compacted() : undefined;
-    if (whole) return { isWhole: true, records: whole, replaces: standsFor(before), index: [] };
+    if (whole) return { records: whole, replaces: standsFor(before), index: [] };
     // From the first of them on: where writers without echoes have met, others may stand between.
     const [first = ''] = index.toSorted();
     const part = new Map([...before.batches].filter(([ref]) => ref >= first));
@@ -348,11 +348,11 @@ export class BranchLog implements Log {
     // One by one: all of them as one text may be more than there is memory for.
     if (flushes.some((records) => (characters += JSON.stringify(records).length) > maxMerged)) return undefined;
     const named = [...part.values()].flatMap((batch) => batch.index ?? []).filter((ref) => !part.has(ref));
-    return { isWhole: false, records: flushes.flat(), replaces: standsFor({ batches: part }), index: named };
+    return { records: [...flushes.flat(), ...this.#pending], replaces: standsFor({ batches: part }), index: named };
   }
 
   get #width(): number {
-    return Math.min(levelWidth, Math.max(1, this.#options.compactAfter));
+    return Math.min(levelWidth, this.#options.compactAfter || 1);
   }
 
   /** Nothing is deleted, so a snapshot waits until the log has doubled: all of them together are not longer than the log. */

@@ -4,8 +4,9 @@
  * batch is named once, by the head or by another batch, and all are found in as many rounds of reads as there are levels.
  */
 export function fullLevels(levels: readonly (readonly string[])[], width: number): readonly string[] {
-  const room = levels.findIndex(({ length }) => length < width);
-  return levels.slice(0, room < 0 ? levels.length : room).flat();
+  let level = 0;
+  while ((levels[level]?.length ?? 0) >= width) level++;
+  return levels.slice(0, level).flat();
 }
 
 /**
