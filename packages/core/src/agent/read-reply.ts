@@ -2,7 +2,7 @@ import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent, AgentEventBase, EventBatch, EventOf } from '../hook/agent-event.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ModelDelta, ModelRequest } from '../model/chat-model.ts';
-import { abortable } from '../model/abortable.ts';
+import { abortables } from '../model/abortable.ts';
 import { ReplyAssembler, type ReplyPiece } from './reply-assembler.ts';
 import type { Run } from './run.ts';
 
@@ -17,12 +17,13 @@ export async function* readReply(run: Run, request: ModelRequest, phase: 'reason
   const messageId = generateId();
   const assembler = new ReplyAssembler({ messageId, generateId, claimToolUseId: (id) => run.claimToolUseId(id) });
   const signal = run.modelSignal();
+  const within = abortables(signal);
   let iterator: AsyncIterator<readonly ModelDelta[]> | undefined;
   try {
     if (run.cut) return cutReply(run, assembler, messageId);
     iterator = model.stream(request, { signal, run: run.about })[Symbol.asyncIterator]();
     for (;;) {
-      const next = await abortable(iterator.next(), signal);
+      const next = await within(iterator.next());
       if (next.done) break;
       const events: AgentEvent[] = [];
       const at = run.setup.now();

@@ -11,7 +11,10 @@ export function checkFields(code: AgentErrorCode, where: string, value: unknown,
       throw new AgentError(code, `${name} must be ${kinds.replace('|?', '').replace('count', 'number >= 0')}.`);
   };
   check(where, value, 'object');
-  for (const [, key, kinds] of fields.matchAll(/(\w+):(\S+)/g)) check(`${where}: ${key}`, (value as Record<string, unknown>)[key!], kinds!);
+  for (const field of fields.split(' ')) {
+    const [key, kinds] = field.split(':');
+    if (kinds) check(`${where}: ${key}`, (value as Record<string, unknown>)[key!], kinds);
+  }
 }
 
 function isKind(given: unknown, kind: string): boolean {

@@ -10,9 +10,10 @@ type Kind = 'text' | 'thinking';
 /** Takes the chunks of every chat-completions server we have seen; their quirks are named where they are met. */
 export class OpenAiDecoder implements ReplyDecoder {
   readonly #calls: OpenCall[] = [];
-  #blocks = -1;
-  /** The kind of block that is being written. */
+  #blocks = 0;
+  /** The kind of block that is being written, and its id. */
   #kind: Kind | undefined;
+  #id = '';
   #choice: number | null | undefined;
   #reason = '';
   #usage: WireUsage | undefined;
@@ -55,9 +56,9 @@ export class OpenAiDecoder implements ReplyDecoder {
   #push(kind: Kind, content: WireDelta['content'], deltas: ModelDelta[]): void {
     if (!content) return;
     if (typeof content === 'string') {
-      if (this.#kind !== kind) this.#blocks++;
+      if (this.#kind !== kind) this.#id = `${kind}-${this.#blocks++}`;
       this.#kind = kind;
-      deltas.push({ type: kind, id: `${kind}-${this.#blocks}`, delta: content });
+      deltas.push({ type: kind, id: this.#id, delta: content });
       return;
     }
     // `in` throws where a part is no object.

@@ -1,5 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
-import { abortable } from './abortable.ts';
+import { abortables } from './abortable.ts';
 
 /** `setTimeout` takes no longer wait. */
 export const longestTimeout: number = 2 ** 31 - 1;
@@ -15,6 +15,7 @@ export class Deadline {
   readonly #controller = new AbortController();
   /** For `fetch`; its reason is an `AgentError`. */
   readonly signal: AbortSignal = this.#controller.signal;
+  readonly #within = abortables(this.signal);
 
   /** `toError`: what a wait that took so many milliseconds fails with. */
   constructor(caller: AbortSignal, timeoutMs: number, toError: (timeoutMs: number) => AgentError = modelTimeout) {
@@ -25,13 +26,13 @@ export class Deadline {
     caller.addEventListener('abort', this.#onAbort);
   }
 
-  /** The work's outcome, or a rejection with the signal's reason. */
+  /** The work's outcome, or a rejection with the signal's reason; one wait at a time. */
   async wait<T>(work: () => Promise<T>, timeoutMs: number = this.#timeoutMs): Promise<T> {
     this.signal.throwIfAborted();
     const onTimeout = (): void => this.#controller.abort(this.#toError(timeoutMs));
     const timer = setTimeout(onTimeout, Math.min(timeoutMs, longestTimeout));
     try {
-      return await abortable(work(), this.signal);
+      return await this.#within(work());
     } finally {
       clearTimeout(timer);
     }

@@ -33,12 +33,14 @@ export class SseParser {
     this.#afterReturn = text.endsWith('\r');
     if (!/[\r\n]/.test(text)) return [];
     const events: ServerSentEvent[] = [];
-    const lines = this.#partial.split(/\r\n|\n|\r/);
+    // A fixed separator is found several times as fast, and hardly a server sends anything else.
+    const lines = this.#partial.split(this.#partial.includes('\r') ? /\r\n|\n|\r/ : '\n');
     this.#partial = lines.pop()!;
     for (const line of lines) {
-      const value = (at: number): string => line.slice(line[at] === ' ' ? at + 1 : at);
-      if (line.startsWith('data:') || line === 'data') this.#data = this.#data === undefined ? value(5) : `${this.#data}\n${value(5)}`;
-      else if (line.startsWith('event:') || line === 'event') this.#event = value(6);
+      if (line.startsWith('data:') || line === 'data') {
+        const value = valueOf(line, 5);
+        this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`;
+      } else if (line.startsWith('event:') || line === 'event') this.#event = valueOf(line, 6);
       else if (!line) {
         if (this.#data !== undefined) events.push({ event: this.#event, data: this.#data });
         this.#event = '';
@@ -47,4 +49,8 @@ export class SseParser {
     }
     return events;
   }
+}
+
+function valueOf(line: string, start: number): string {
+  return line.slice(line[start] === ' ' ? start + 1 : start);
 }
