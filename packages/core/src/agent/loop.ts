@@ -45,7 +45,13 @@ export async function* loop(run: Run, input: CallInput | undefined): AsyncGenera
     while (move?.to !== 'finish') {
       const before = move;
       try {
-        move = yield* !before ? (input ? settle(run, input) : recover(run)) : before.to === 'model' ? reason(run, before.ask) : act(run, before.decisions);
+        move = yield* !before
+          ? input
+            ? settle(run, input)
+            : recover(run)
+          : before.to === 'model'
+            ? reason(run, before.ask)
+            : act(run, before.decisions);
       } catch (thrown) {
         // A guard's no, to the input or to a reply, ends the call with its words; they are not stored.
         if (before?.to === 'tools' || !AgentError.is(thrown) || thrown.code !== 'GUARD_REJECTED') throw thrown;

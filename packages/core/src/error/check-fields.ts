@@ -7,8 +7,10 @@ import { AgentError, type AgentErrorCode } from './agent-error.ts';
  */
 export function checkFields(code: AgentErrorCode, where: string, value: unknown, fields: string): void {
   const check = (name: string, given: unknown, kinds: string): void => {
-    if (!kinds.split('|').some((kind) => isKind(given, kind)))
-      throw new AgentError(code, `${name} must be ${kinds.replace('|?', '').replace('count', 'number >= 0')}.`);
+    if (given === undefined && kinds.endsWith('?')) return;
+    const wanted = kinds.replace('|?', '');
+    if (!wanted.split('|').some((kind) => isKind(given, kind)))
+      throw new AgentError(code, `${name} must be ${wanted.replace('count', 'number >= 0')}.`);
   };
   check(where, value, 'object');
   for (const field of fields.split(' ')) {
@@ -18,7 +20,6 @@ export function checkFields(code: AgentErrorCode, where: string, value: unknown,
 }
 
 function isKind(given: unknown, kind: string): boolean {
-  if (kind === '?') return given === undefined;
   if (kind === 'array') return Array.isArray(given);
   if (kind === 'count') return typeof given === 'number' && given >= 0;
   if (kind.endsWith('()')) return typeof Object(given)[kind === 'iterator()' ? Symbol.iterator : kind.slice(0, -2)] === 'function';

@@ -30,11 +30,13 @@ export type InferOutput<S extends SchemaLike> =
   S extends StandardSchema<infer _Input, infer _Output> ? NonNullable<S['~standard']['types']>['output'] : unknown;
 
 /**
- * One interface over Standard Schema and plain JSON Schema. Plain JSON Schema goes to the model as it is and is not checked.
+ * One interface over Standard Schema and plain JSON Schema. Plain JSON Schema goes to the model as it is and is not checked; the tool
+ * gets a copy of the arguments, by way of JSON, which they are: `structuredClone` takes several times as long.
  * The JSON Schema of a Standard Schema is derived when it is asked for. Throws `CONFIGURATION` for a library that gives none.
  */
 export function toSchema(source: SchemaLike): Schema<unknown> {
-  if (!('~standard' in source)) return { jsonSchema: source, validate: (value) => ({ ok: true, value: structuredClone(value) }) };
+  if (!('~standard' in source))
+    return { jsonSchema: source, validate: (value) => ({ ok: true, value: JSON.parse(JSON.stringify(value ?? null)) as unknown }) };
   const { vendor, jsonSchema, validate } = (source as StandardSchema)['~standard'];
   if (!jsonSchema) throw new AgentError('CONFIGURATION', `The schema library "${vendor}" gives no JSON Schema.`);
   return {
