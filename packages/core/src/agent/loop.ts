@@ -8,7 +8,7 @@ import { inRequestOrder } from '../message/tool-pairs.ts';
 import { isSuspension } from '../tool/run-call.ts';
 import { ToolList } from '../tool/tool-list.ts';
 import { interruptedResult } from '../tool/tool-result.ts';
-import { abortable } from '../model/abortable.ts';
+import { abortables } from '../model/abortable.ts';
 import { longestTimeout } from '../model/deadline.ts';
 import { admitCall, suspend, type Admission } from './admit-call.ts';
 import type { AgentResult, StopReason } from './agent-result.ts';
@@ -119,7 +119,7 @@ async function* settle(run: Run, input: CallInput): Step {
     const signal = run.modelSignal();
     try {
       const about = { ...run.about, messages: run.request(), context: run.context, signal };
-      run.recalled.push(...(await abortable(Promise.resolve(extension.recall?.(asked, about) ?? []), signal)));
+      run.recalled.push(...(await abortables(signal)(Promise.resolve(extension.recall?.(asked, about) ?? []))));
     } catch (error) {
       if (!run.cut) throw error;
     }

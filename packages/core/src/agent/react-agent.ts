@@ -10,7 +10,7 @@ import type { Memory } from '../memory/memory.ts';
 import { runCall } from '../tool/run-call.ts';
 import { ToolList } from '../tool/tool-list.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
-import { abortable } from '../model/abortable.ts';
+import { abortables } from '../model/abortable.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
 import { checkAgent, checkCall, checkPart, toInterruptRequest } from './check-options.ts';
 import type { AgentStatus } from './agent-status.ts';
@@ -199,7 +199,7 @@ export class ReActAgent {
       this.#tail = tail = Promise.resolve(turn).then(result, result);
       tail.catch(() => {});
       this.#inLine += 1;
-      if (turn) await abortable(turn, run.signal).catch(() => {});
+      if (turn) await abortables(run.signal)(turn).catch(() => {});
       if (turn && run.signal.aborted) return yield* this.#loop(run, undefined);
       if (turn && streamed) this.#driver = driver();
       this.#running = run;
