@@ -204,8 +204,8 @@ export class Run {
     const given = this.event(type, fields);
     const event = await this.hooks.modify(given, control);
     // The run's own request is in order; to look through a long one again would cost more than all else of a step.
-    const isOwn = type === 'pre-reasoning' && event === given && !this.recalled.length && !this.setup.options.context;
-    const wrong = Object.keys(fields).find((key) => !isOwn && !isFit[key]!(event[key as keyof typeof event]));
+    const isOwn = type === 'pre-reasoning' && event === given && !this.recalled[0] && !this.setup.options.context;
+    const wrong = !isOwn && Object.keys(fields).find((key) => !isFit[key]!(event[key as keyof typeof event]));
     if (wrong)
       throw new AgentError('HOOK_ERROR', `A hook or policy left no valid ${wrong} in ${type}.`, { details: { event: type, field: wrong } });
     return event;

@@ -7,9 +7,8 @@ import { AgentError, type AgentErrorCode } from './agent-error.ts';
  */
 export function checkFields(code: AgentErrorCode, where: string, value: unknown, fields: string): void {
   const check = (name: string, given: unknown, kinds: string): void => {
-    if (given === undefined && kinds.endsWith('?')) return;
     const wanted = kinds.replace('|?', '');
-    if (!wanted.split('|').some((kind) => isKind(given, kind)))
+    if ((given !== undefined || !kinds.endsWith('?')) && !wanted.split('|').some((kind) => isKind(given, kind)))
       throw new AgentError(code, `${name} must be ${wanted.replace('count', 'number >= 0')}.`);
   };
   check(where, value, 'object');

@@ -9,21 +9,23 @@ export const longestTimeout: number = 2 ** 31 - 1;
  * in `wait` counts, so a slow reader of a reply costs the server nothing.
  */
 export class Deadline {
-  readonly #caller: AbortSignal;
   readonly #timeoutMs: number;
   readonly #toError: (timeoutMs: number) => AgentError;
   readonly #controller = new AbortController();
   /** For `fetch`; its reason is an `AgentError`. */
   readonly signal: AbortSignal = this.#controller.signal;
   readonly #within = abortables(this.signal);
+  /** Lets go of the caller's signal. */
+  readonly end: () => void;
 
   /** `toError`: what a wait that took so many milliseconds fails with. */
   constructor(caller: AbortSignal, timeoutMs: number, toError: (timeoutMs: number) => AgentError = modelTimeout) {
-    this.#caller = caller;
     this.#timeoutMs = timeoutMs;
     this.#toError = toError;
-    if (caller.aborted) this.#onAbort();
-    caller.addEventListener('abort', this.#onAbort);
+    const onAbort = (): void => this.#controller.abort(AgentError.from(caller.reason, 'ABORTED'));
+    if (caller.aborted) onAbort();
+    caller.addEventListener('abort', onAbort);
+    this.end = () => caller.removeEventListener('abort', onAbort);
   }
 
   /** The work's outcome, or a rejection with the signal's reason; one wait at a time. */
@@ -37,12 +39,6 @@ export class Deadline {
       clearTimeout(timer);
     }
   }
-
-  end(): void {
-    this.#caller.removeEventListener('abort', this.#onAbort);
-  }
-
-  readonly #onAbort = (): void => this.#controller.abort(AgentError.from(this.#caller.reason, 'ABORTED'));
 }
 
 function modelTimeout(timeoutMs: number): AgentError {

@@ -31,8 +31,9 @@ export async function* streamReply(request: HttpRequest, decoder: ReplyDecoder):
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   try {
     const { url, headers, body, fetch: send = fetch } = request;
-    const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body, signal: deadline.signal };
-    const response = await deadline.wait(() => send(url, init));
+    const response = await deadline.wait(() =>
+      send(url, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body, signal: deadline.signal }),
+    );
     if (!response.ok) {
       const text = await deadline.wait(() => response.text());
       throw errorOfResponse(response.status, response.headers, withoutSecrets(text, request));

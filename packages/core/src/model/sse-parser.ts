@@ -34,13 +34,12 @@ export class SseParser {
     if (!/[\r\n]/.test(text)) return [];
     const events: ServerSentEvent[] = [];
     // A fixed separator is found several times as fast, and hardly a server sends anything else.
-    const lines = this.#partial.split(this.#partial.includes('\r') ? /\r\n|\n|\r/ : '\n');
+    const lines = this.#partial.split(text.includes('\r') ? /\r\n|\n|\r/ : '\n');
     this.#partial = lines.pop()!;
     for (const line of lines) {
       if (line.startsWith('data:') || line === 'data') {
-        const value = valueOf(line, 5);
-        this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`;
-      } else if (line.startsWith('event:') || line === 'event') this.#event = valueOf(line, 6);
+        this.#data = (this.#data === undefined ? '' : `${this.#data}\n`) + line.slice(line[5] === ' ' ? 6 : 5);
+      } else if (line.startsWith('event:') || line === 'event') this.#event = line.slice(line[6] === ' ' ? 7 : 6);
       else if (!line) {
         if (this.#data !== undefined) events.push({ event: this.#event, data: this.#data });
         this.#event = '';
@@ -49,8 +48,4 @@ export class SseParser {
     }
     return events;
   }
-}
-
-function valueOf(line: string, start: number): string {
-  return line.slice(line[start] === ' ' ? start + 1 : start);
 }

@@ -36,7 +36,7 @@ export type InferOutput<S extends SchemaLike> =
  */
 export function toSchema(source: SchemaLike): Schema<unknown> {
   if (!('~standard' in source))
-    return { jsonSchema: source, validate: (value) => ({ ok: true, value: JSON.parse(JSON.stringify(value ?? null)) as unknown }) };
+    return { jsonSchema: source, validate: (value) => ({ ok: true, value: JSON.parse(JSON.stringify(value)) as unknown }) };
   const { vendor, jsonSchema, validate } = (source as StandardSchema)['~standard'];
   if (!jsonSchema) throw new AgentError('CONFIGURATION', `The schema library "${vendor}" gives no JSON Schema.`);
   return {
