@@ -41,8 +41,23 @@ export async function* loop(run: Run, input: CallInput | undefined): AsyncGenera
     if (run.output?.tools) run.tools = new ToolList(run.output.tools, run.tools);
     const resumes = input?.messages.every(({ role }) => role === 'tool') && run.setup.status.suspendedRun;
     yield await run.notify('run-start', resumes ? { resumes } : {});
-    let move = yield* input ? guarded(run, settle(run, input)) : recover(run);
-    while (move.to !== 'finish') move = yield* move.to === 'model' ? guarded(run, reason(run, move.ask)) : act(run, move.decisions);
+    let move: Move | undefined;
+    while (move?.to !== 'finish') {
+      const before = move;
+      try {
+        move = yield* !before
+          ? input
+            ? settle(run, input)
+            : recover(run)
+          : before.to === 'model'
+            ? reason(run, before.ask)
+            : act(run, before.decisions);
+      } catch (thrown) {
+        // A guard's no, to the input or to a reply, ends the call with its words; they are not stored.
+        if (before?.to === 'tools' || !AgentError.is(thrown) || thrown.code !== 'GUARD_REJECTED') throw thrown;
+        move = yield* answer(run, 'rejected', thrown.message, { error: thrown.toJSON() });
+      }
+    }
     return yield* finish(run, move);
   } catch (thrown) {
     const error = AgentError.from(thrown);
@@ -58,16 +73,6 @@ export async function* loop(run: Run, input: CallInput | undefined): AsyncGenera
     throw error;
   } finally {
     clearTimeout(timer);
-  }
-}
-
-/** A guard's no, to the input or to a reply, ends the call with its words; they are not stored. */
-async function* guarded(run: Run, step: Step): Step {
-  try {
-    return yield* step;
-  } catch (thrown) {
-    if (!AgentError.is(thrown) || thrown.code !== 'GUARD_REJECTED') throw thrown;
-    return yield* answer(run, 'rejected', thrown.message, { error: thrown.toJSON() });
   }
 }
 

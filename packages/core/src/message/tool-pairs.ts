@@ -5,9 +5,9 @@ import type { Msg } from './msg.ts';
 /** The tool calls that have no result anywhere in the conversation. */
 export function openCalls(messages: readonly Msg[]): readonly ToolUse[] {
   const open = new Map<string, ToolUse>();
-  for (const message of messages) {
-    for (const toolUse of toolUsesOf(message)) open.set(toolUse.id, toolUse);
-    for (const result of toolResultsOf(message)) open.delete(result.toolUseId);
+  for (const block of messages.flatMap(({ content }) => content)) {
+    if (block.type === 'tool_use') open.set(block.id, block);
+    if (block.type === 'tool_result') open.delete(block.toolUseId);
   }
   return [...open.values()];
 }
