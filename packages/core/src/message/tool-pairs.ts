@@ -1,13 +1,14 @@
 import type { ToolUse } from './content-block.ts';
-import { toolResultsOf, toolUsesOf } from './message-text.ts';
 import type { Msg } from './msg.ts';
 
 /** The tool calls that have no result anywhere in the conversation. */
 export function openCalls(messages: readonly Msg[]): readonly ToolUse[] {
   const open = new Map<string, ToolUse>();
-  for (const block of messages.flatMap(({ content }) => content)) {
-    if (block.type === 'tool_use') open.set(block.id, block);
-    if (block.type === 'tool_result') open.delete(block.toolUseId);
+  for (const { content } of messages) {
+    for (const block of content) {
+      if (block.type === 'tool_use') open.set(block.id, block);
+      else if (block.type === 'tool_result') open.delete(block.toolUseId);
+    }
   }
   return [...open.values()];
 }
@@ -19,15 +20,17 @@ export function openCalls(messages: readonly Msg[]): readonly ToolUse[] {
 export function inRequestOrder(messages: readonly Msg[]): readonly Msg[] {
   const results = new Map<string, Msg>();
   for (const message of messages) {
-    for (const { toolUseId } of toolResultsOf(message)) if (!results.has(toolUseId)) results.set(toolUseId, message);
+    for (const block of message.content) {
+      if (block.type === 'tool_result' && !results.has(block.toolUseId)) results.set(block.toolUseId, message);
+    }
   }
   const placed = new Set<Msg>();
   const ordered: Msg[] = [];
   for (const message of messages) {
     if (message.role === 'tool' || placed.has(message)) continue;
     ordered.push(message);
-    for (const { id } of toolUsesOf(message)) {
-      const result = results.get(id);
+    for (const block of message.content) {
+      const result = block.type === 'tool_use' && results.get(block.id);
       if (!result || placed.has(result)) continue;
       placed.add(result);
       ordered.push(result);
