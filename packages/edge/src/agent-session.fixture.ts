@@ -12,7 +12,7 @@ export interface SessionEnv {
 export const factories: Map<string, (setup: AgentSetup<SessionEnv>) => ReActAgent | SessionAgent> = new Map();
 
 export const sessions: AgentHandler<SessionEnv> = handler({});
-export const briefSessions: AgentHandler<SessionEnv> = handler({ resumeAttempts: 0, expireAfterMs: 3_600_000 });
+export const briefSessions: AgentHandler<SessionEnv> = handler({ resumeAttempts: 0, expireAfterMs: 3_600_000, queuedTurns: 2 });
 
 export class TestSession extends sessions.Session {
   constructor(ctx: DurableObjectState, env: SessionEnv) {

@@ -459,6 +459,18 @@ test('an object that cannot be reached is a coded error', async () => {
   log.mockRestore();
 });
 
+test('what belongs to the agent of a turn that is refused is settled, too', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const settled = vi.fn(async () => {});
+  const session = open(['Hello.'], { parts: { settled } });
+  await session.chat([ask('Hi')]);
+  expect(settled).toHaveBeenCalledTimes(1);
+  const again = { id: session.id, messages: [], trigger: 'regenerate-message', messageId: 'none' };
+  expect((await codeOf(await session.post('/api/chat', again)))[0]).toBe(400);
+  expect(settled).toHaveBeenCalledTimes(2);
+  log.mockRestore();
+});
+
 test('what a guard refuses is in no title', async () => {
   const no = new AgentError('GUARD_REJECTED', 'No.').toJSON();
   const session = open(['Yes.'], {
@@ -506,7 +518,7 @@ test('a session that never expires has no alarm when it is idle', async () => {
 });
 
 test('options of sessions that are none are refused', () => {
-  for (const wrong of [{ resumeAttempts: -1 }, { expireAfterMs: 0 }, { heartbeatMs: 90_000 }, { heartbeatMs: NaN }]) {
+  for (const wrong of [{ resumeAttempts: -1 }, { expireAfterMs: 0 }, { heartbeatMs: 90_000 }, { heartbeatMs: NaN }, { queuedTurns: -1 }]) {
     expect(() => createAgentHandler({ agent: () => open([]) as never, sessions: wrong })).toThrow(
       expect.objectContaining({ code: 'CONFIGURATION' }),
     );

@@ -7,6 +7,7 @@ export interface ChatInfo {
 }
 
 export interface ChatListOptions {
+  /** More are given where several were written at the time of the last: the next page begins before it. */
   readonly limit: number;
   /** Only what was last written before this time. */
   readonly before?: number;
@@ -24,7 +25,8 @@ export class ChatIndex {
   /** The newest first. */
   list({ limit, before = Number.MAX_SAFE_INTEGER }: ChatListOptions): readonly ChatInfo[] {
     if (!this.#exists) return [];
-    const query = 'SELECT * FROM isoloop_chats WHERE updated_at < ? ORDER BY updated_at DESC, id LIMIT ?';
+    const last = 'SELECT updated_at FROM isoloop_chats WHERE updated_at < ?1 ORDER BY updated_at DESC LIMIT 1 OFFSET ?2 - 1';
+    const query = `SELECT * FROM isoloop_chats WHERE updated_at < ?1 AND updated_at >= IFNULL((${last}), 0) ORDER BY updated_at DESC, id`;
     return [...this.#storage.sql.exec<Row>(query, before, limit)].map(({ id, title, created_at, updated_at }) => ({
       id,
       ...(title !== null && { title }),

@@ -12,7 +12,7 @@ const maxLimit = 1000;
 
 /**
  * `GET /api/chats`: the user's conversations, `{ chats: [{ id, title?, createdAt, updatedAt }] }`, the newest first; `?limit=` (default 100,
- * at most 1000) and `?before=`, an `updatedAt`, for the next page.
+ * at most 1000; more where several were written at the same time) and `?before=`, the last `updatedAt`, for the next page.
  */
 export async function chatsRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
   const limit = count(c, 'limit') ?? 100;
@@ -25,7 +25,9 @@ export async function chatsRoute(c: Context<EdgeEnv>, settings: HandlerSettings)
     return askSession(object, { user, session: '', requestId: c.get('requestId'), command });
   }
   const all = await chatsInKv(c, settings);
-  const chats = all.filter(({ updatedAt }) => updatedAt < (before ?? Infinity)).slice(0, limit);
+  const rest = all.filter(({ updatedAt }) => updatedAt < (before ?? Infinity));
+  const last = rest[limit - 1]?.updatedAt ?? 0;
+  const chats = rest.filter(({ updatedAt }) => updatedAt >= last);
   return Response.json({ chats }, { headers: { 'cache-control': 'no-store' } });
 }
 

@@ -15,8 +15,10 @@ export function checkOptions({ models, sessions, limits, cors, llm }: HandlerSet
 /** An object without events is put to sleep after about a minute. */
 const maxHeartbeatMs = 60_000;
 
-function checkSessions({ resumeAttempts, expireAfterMs, heartbeatMs }: SessionOptions): void {
-  if (!(Number.isInteger(resumeAttempts) && resumeAttempts >= 0)) throw wrong('sessions.resumeAttempts must be a whole number, or 0');
+function checkSessions({ resumeAttempts, expireAfterMs, heartbeatMs, queuedTurns }: SessionOptions): void {
+  for (const [name, value] of Object.entries({ resumeAttempts, queuedTurns })) {
+    if (!(Number.isInteger(value) && value >= 0)) throw wrong(`sessions.${name} must be a whole number, or 0`);
+  }
   if (!(expireAfterMs > 0)) throw wrong('sessions.expireAfterMs must be a number above 0');
   if (!(heartbeatMs > 0 && heartbeatMs <= maxHeartbeatMs)) {
     throw wrong(`sessions.heartbeatMs must be a number above 0, at most ${maxHeartbeatMs}`);

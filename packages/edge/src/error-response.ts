@@ -92,6 +92,7 @@ export function errorResponse(thrown: unknown, { requestId, face, headers, statu
       'cache-control': 'no-store',
       // OpenAI's clients try a 409 again: this one would stay the same.
       ...(error.code === 'PENDING_TOOL_CALLS' && { 'x-should-retry': 'false' }),
+      ...(status === 401 && { 'www-authenticate': 'Bearer' }),
       ...headers,
       ...(typeof retryAfterMs === 'number' ? { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) } : {}),
     },

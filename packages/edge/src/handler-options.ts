@@ -93,6 +93,8 @@ export interface SessionOptions {
   readonly expireAfterMs: number;
   /** Milliseconds between the alarms that keep a running turn's object awake, and find a turn whose isolate died; default 30,000. */
   readonly heartbeatMs: number;
+  /** Turns of a session that may wait behind the one that runs; default 50. More: 503 `OVERLOADED`. */
+  readonly queuedTurns: number;
 }
 
 export interface EdgeLimits {
@@ -153,4 +155,4 @@ export const defaultLimits: EdgeLimits = {
   afterDisconnectMs: 25_000,
   keepAliveMs: 15_000,
 };
-export const defaultSessions: SessionOptions = { resumeAttempts: 3, expireAfterMs: Infinity, heartbeatMs: 30_000 };
+export const defaultSessions: SessionOptions = { resumeAttempts: 3, expireAfterMs: Infinity, heartbeatMs: 30_000, queuedTurns: 50 };

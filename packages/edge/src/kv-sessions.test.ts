@@ -5,6 +5,7 @@ import { ScriptedModel } from '@isoloop/core/testing';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import type { UIMessage } from 'ai';
 import { expect, test } from 'vitest';
+import type { ChatInfo } from './chat-index.ts';
 import * as z from 'zod';
 import { createAgentHandler } from './agent-handler.ts';
 import type { AgentHandlerOptions, SessionAgent } from './handler-options.ts';
@@ -62,12 +63,14 @@ test.for(secrets)(
     await send('POST', '/api/chat', { id: 'first', messages: [ask('Plan a\ntrip')] });
     await send('POST', '/api/chat', { id: 'second', messages: [ask('Hi')] });
     await send('POST', '/api/chat', { id: 'theirs', messages: [ask('Hi')] }, `${user}/more`);
-    const list = async (query = '', from = user): Promise<readonly unknown[]> =>
-      ((await (await send('GET', `/api/chats${query}`, undefined, from)).json()) as { chats: unknown[] }).chats;
+    const list = async (query = '', from = user): Promise<readonly ChatInfo[]> =>
+      ((await (await send('GET', `/api/chats${query}`, undefined, from)).json()) as { chats: ChatInfo[] }).chats;
     const chat = (id: string, title: string): object => ({ id, title, createdAt: expect.any(Number), updatedAt: expect.any(Number) });
     expect(await list()).toHaveLength(2);
     expect(await list()).toEqual(expect.arrayContaining([chat('first', 'Plan a trip'), chat('second', 'Hi')]));
-    expect(await list('?limit=1')).toHaveLength(1);
+    const page = await list('?limit=1');
+    const rest = await list(`?limit=1&before=${page.at(-1)!.updatedAt}`);
+    expect([...page, ...rest].map(({ id }) => id).toSorted()).toEqual(['first', 'second']);
     expect(await list('?before=1')).toEqual([]);
     expect(forgotten).toEqual(['settled', 'settled', 'settled']);
     expect((await send('DELETE', '/api/chat/first')).status).toBe(204);

@@ -1,11 +1,13 @@
 import { runInDurableObject } from 'cloudflare:test';
-import { ReActAgent, userMessage } from '@isoloop/core';
+import { AgentError, InMemoryMemory, ReActAgent, userMessage } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test, vi } from 'vitest';
-import { ChatIndex } from './chat-index.ts';
+import { ChatIndex, type ChatListOptions } from './chat-index.ts';
 import { defaultLimits, defaultSessions, type HandlerSettings } from './handler-options.ts';
 import { given } from './session-client.fixture.ts';
+import { ListEntry } from './list-entry.ts';
 import { SessionHost } from './session-host.ts';
+import { SessionRecord } from './session-record.ts';
 import type { SessionCommand, SessionRequest } from './session-command.ts';
 
 const stub = (): DurableObjectStub => given.TEST_SESSIONS.get(given.TEST_SESSIONS.newUniqueId());
@@ -58,4 +60,38 @@ test('the list makes its table with the first entry, once', async () => {
     expect(statements).toEqual(['CREATE', 'CREATE', 'INSERT', 'INSERT', 'INSERT']);
     expect(index.list({ limit: 10 }).map(({ id }) => id)).toEqual(['a', 'b']);
   });
+});
+
+test('a page of the list has all that were written at the time of its last', async () => {
+  await runInDurableObject(stub(), (_, { storage }) => {
+    const index = new ChatIndex(storage);
+    for (const [id, updatedAt] of Object.entries({ a: 3, b: 2, c: 2, d: 2, e: 1 })) index.put({ id, createdAt: 1, updatedAt });
+    const page = (options: ChatListOptions): string =>
+      index
+        .list(options)
+        .map(({ id }) => id)
+        .join('');
+    expect([page({ limit: 1 }), page({ limit: 2 }), page({ limit: 4 }), page({ limit: 9 })]).toEqual(['a', 'abcd', 'abcd', 'abcde']);
+    expect([page({ limit: 1, before: 3 }), page({ limit: 1, before: 2 }), page({ limit: 1, before: 1 })]).toEqual(['bcd', 'e', '']);
+  });
+});
+
+test('a session whose conversation cannot be read is listed without a title, once', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  await runInDurableObject(stub(), async (_, { storage }) => {
+    const told: SessionCommand[] = [];
+    const record = new SessionRecord(storage);
+    const identity = { user: 'ann', session: 's', createdAt: 1 };
+    record.begin(identity);
+    record.touch();
+    const memory = new InMemoryMemory();
+    memory.read = () => Promise.reject(new AgentError('STORAGE_FAILED', 'damaged'));
+    const entry = new ListEntry({ env: listNamespace(told), identity, record, memory });
+    entry.update();
+    await entry.told;
+    expect(told).toEqual([{ type: 'put-in-list', chat: { id: 's', createdAt: 1, updatedAt: expect.any(Number) } }]);
+    expect(record.isListed).toBe(true);
+  });
+  expect(log).toHaveBeenCalledOnce();
+  log.mockRestore();
 });

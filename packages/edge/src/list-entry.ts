@@ -25,12 +25,11 @@ export class ListEntry {
   /** Tells the list of the last change, one after the other; what fails is left to be tried again. */
   update(): void {
     this.#telling = this.#telling.then(async () => {
-      const { identity, record, memory } = this.#options;
+      const { identity, record } = this.#options;
       const { at: updatedAt, count } = record.touched;
       if (this.#isClosed || record.isListed) return;
       try {
-        const given = memory instanceof SessionMemory ? (await memory.view()).state['title'] : undefined;
-        const title = typeof given === 'string' ? given : titleOf(await memory.read());
+        const title = await this.#title();
         const chat = { id: identity.session, createdAt: identity.createdAt, updatedAt, ...(title && { title }) };
         await this.#tell({ type: 'put-in-list', chat });
         record.listed(count);
@@ -53,6 +52,18 @@ export class ListEntry {
   async remove(): Promise<void> {
     await this.#telling;
     await this.#tell({ type: 'take-from-list', id: this.#options.identity.session });
+  }
+
+  /** None of a conversation that cannot be read: it is listed without, to be deleted for instance. */
+  async #title(): Promise<string | undefined> {
+    const { memory } = this.#options;
+    try {
+      const given = memory instanceof SessionMemory ? (await memory.view()).state['title'] : undefined;
+      return typeof given === 'string' ? given : titleOf(await memory.read());
+    } catch (error) {
+      logError(error, 'title');
+      return undefined;
+    }
   }
 
   async #tell(command: SessionCommand): Promise<void> {

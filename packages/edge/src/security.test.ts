@@ -68,7 +68,7 @@ test.each([[undefined], [''], ['short'], [{ ann: undefined }], [{ ann: '' }], [{
     for (const token of ['undefined', 'short', '7', 'x'.repeat(20)]) {
       const target = testEndpoint([], {}, { authorize });
       const response = await target.get('/v1/models', token);
-      expect(response.status).toBe(401);
+      expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
       expect(await response.text()).not.toMatch(/bearerToken|"ann"/);
     }
     log.mockRestore();

@@ -55,6 +55,7 @@ export class SessionHost {
     if (this.#deleting) return this.turn(request, command);
     const again = turns.find(turn);
     if (again) return liveResponse(again.opened, { face, settings: this.#settings, replay: {} });
+    turns.checkRoom();
     if (this.#record.begin(identity)) {
       this.#record.touch();
       entry.update();

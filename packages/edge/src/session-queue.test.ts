@@ -143,6 +143,25 @@ test('requests at once from many connections are each answered once, in one orde
   expect(session.script.model.requests.length).toBe(12);
 });
 
+test('more turns than may wait are refused, and leave nothing; one that waits is found all the same', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const held = gate();
+  const session = open([{ wait: held.passed, text: 'One.' }, 'Two.', 'Three.'], { brief: true });
+  const keyed = { 'idempotency-key': 'k' };
+  const answers = [await session.run({ input: 'A' }), await session.run({ input: 'B' }, keyed), await session.run({ input: 'C' })];
+  for (const way of names) {
+    const response = await ways[way](session, 'D');
+    expect([response.headers.get('retry-after'), ...(await codeOf(response))]).toEqual(['10', 503, 'OVERLOADED']);
+  }
+  expect(await waiting(session)).toBe(3);
+  answers.push(await session.run({ input: 'B' }, keyed));
+  held.open();
+  const told = await Promise.all(answers.map(async (each) => deltasIn(await each.text())));
+  expect(told).toEqual(['One.', 'Two.', 'Three.', 'Two.']);
+  expect(await texts(session)).toEqual(['A', 'One.', 'B', 'Two.', 'C', 'Three.']);
+  log.mockRestore();
+});
+
 test('a turn whose isolate dies each time before it has begun is given up, and the next one taken', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const session = open(['One.', 'Two.']);

@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import type { Memory } from '@isoloop/core';
+import type { Memory, ReActAgent } from '@isoloop/core';
 import { answerSoFar } from './answer-so-far.ts';
 import { isAskedAgain } from './asked-again.ts';
 import { entitle } from './chat-turn.ts';
@@ -48,6 +48,16 @@ export class TurnRunner {
   /** Whether a turn runs, or what belongs to one is being written. */
   get isBusy(): boolean {
     return this.#working !== undefined || this.#settling.size > 0;
+  }
+
+  /** Throws `OVERLOADED` where no further turn may wait. */
+  checkRoom(): void {
+    const { queue, settings } = this.#options;
+    if (queue.size <= settings.sessions.queuedTurns) return;
+    throw new AgentError('OVERLOADED', 'Too many turns of the session wait; try again later.', {
+      retryable: true,
+      details: { retryAfterMs: 10_000 },
+    });
   }
 
   /** Puts the turn behind those that wait, to be run by `work`. */
@@ -137,7 +147,7 @@ export class TurnRunner {
   }
 
   async #run(turn: QueuedTurn): Promise<void> {
-    const { queue, memory, settings, setup, onChange } = this.#options;
+    const { queue, memory, settings, setup } = this.#options;
     const abort = new AbortController();
     this.#abort = abort;
     // Before anything that could end the isolate.
@@ -147,6 +157,15 @@ export class TurnRunner {
       throw new AgentError('INTERNAL', `The isolate died ${turn.attempts} times before the turn could begin.`);
     }
     const { agent, settled } = await makeAgent(settings, { ...setup, memory, model: turn.model });
+    try {
+      await this.#answer(turn, agent, abort);
+    } finally {
+      if (settled) this.#settle(settled());
+    }
+  }
+
+  async #answer(turn: QueuedTurn, agent: ReActAgent, abort: AbortController): Promise<void> {
+    const { queue, settings, onChange } = this.#options;
     const call = turn.call && readCall(turn.call, settings);
     call?.check(agent);
     const start = turn.begun ? await resumeTurn(agent, turn.turn, settings) : { input: await beginTurn(agent, turn.turn, settings) };
@@ -154,7 +173,7 @@ export class TurnRunner {
     entitle(agent, onChange);
     queue.begin(turn.id);
     onChange(true);
-    if (turn.begun && turn.attempts > resumeAttempts) abort.abort();
+    if (turn.begun && turn.attempts > settings.sessions.resumeAttempts) abort.abort();
     const isAsked = Array.isArray(start.input) ? start.input.some((item) => 'role' in item) : start.input !== undefined;
     const before = isAsked ? [] : answerSoFar(await agent.memory.read());
     const stream = agent.stream(start.input, { ...call?.options, detached: true, signal: abort.signal });
@@ -167,7 +186,6 @@ export class TurnRunner {
       this.#ended = turn.key === undefined ? undefined : this.#live;
     } finally {
       onChange();
-      if (settled) this.#settle(settled());
     }
   }
 
