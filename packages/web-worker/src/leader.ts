@@ -37,6 +37,7 @@ export class Leader {
     const reign: Reign = new Reign({
       ...options,
       tell(events, work, turn) {
+        if (reign.over) return;
         readers.show(events, work, turn);
         if (hasPeers()) post({ type: 'events', reign: reign.id, work, turn, items: packEvents(events) });
       },

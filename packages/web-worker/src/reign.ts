@@ -211,20 +211,21 @@ export class Reign {
     if (attempt > attempts) {
       return this.leaveOpen(new AgentError('WORKER_TERMINATED', `The run's tab is gone; it was gone on with ${attempt - 1} times.`), work);
     }
+    const onStart = this.#starting.add();
     const goOn = async (): Promise<AgentResult> => {
       const turn = seen.length ? mirror.turn : await shownSoFar(agent);
       const { output } = left;
       const stream = agent.stream(undefined, callOptions({ ...(output !== undefined && { output }) }, controller, outputs));
       await noteRun(journal, { work, run: left.run, attempts: attempt, output }, true);
       if (seen.length) tell(mend(seen, left.messages), work);
-      return this.#forward(stream, { id: work, controller, turn, attempts: attempt, output });
+      return this.#forward(stream, { id: work, controller, turn, attempts: attempt, output, onStart });
     };
     const result = this.#inTurn(
       { owner: nobody, controller },
       () => {},
       () => this.#session.run(controller, goOn),
     );
-    result.catch(() => {});
+    result.then(onStart, onStart);
     this.#legacy = { work, result, controller };
   }
 

@@ -62,6 +62,8 @@ export class TabSession {
   #hasFollowed = false;
   /** It had no key when it was its turn to lead, and another tab may have one. */
   #hasPassed = false;
+  /** The run that who had joined it has stopped: who leads meanwhile may not have heard of it. */
+  #stopped: string | undefined;
   /** The reign that was heard of beside the one that is followed. */
   #doubted: string | undefined;
   #isAwake = true;
@@ -188,7 +190,10 @@ export class TabSession {
   #join(signal: AbortSignal, reader: RunReader, gone: AbortSignal): Promise<AgentResult | undefined> | undefined {
     const { work } = this.#readers.mirror;
     if (work === undefined) return undefined;
-    const abort = (): void => this.#abort(work);
+    const abort = (): void => {
+      this.#stopped = work;
+      this.#abort(work);
+    };
     if (signal.aborted) abort();
     signal.addEventListener('abort', abort);
     this.#tellOfReaders();
@@ -207,6 +212,12 @@ export class TabSession {
     if (role.type === 'following') return this.#post({ type: 'abort', reign: role.reign, id: work });
     this.#waits.get(work)?.controller.abort();
     if (role.type === 'leading') role.leader.abort(work);
+  }
+
+  /** To a new leader. */
+  #giveAll(): void {
+    for (const wait of this.#waits.values()) this.#give(wait);
+    if (this.#stopped !== undefined) this.#abort(this.#stopped);
   }
 
   /** Gives it to the leader, once to each. */
@@ -244,7 +255,7 @@ export class TabSession {
     const begin = (): void => {
       if (this.#role.type !== 'leading' || this.#role.leader !== leader || reign.over) return;
       leader.announce();
-      for (const wait of this.#waits.values()) this.#give(wait);
+      this.#giveAll();
     };
     if (!inherited) return begin();
     reign.ready.then(begin, (error: unknown) => {
@@ -312,7 +323,7 @@ export class TabSession {
     this.#role = { type: 'following', reign };
     this.#readers.catchUp(run);
     if (this.#readers.hasJoined) this.#tellOfReaders();
-    for (const wait of this.#waits.values()) this.#give(wait);
+    this.#giveAll();
     this.#stallWatch?.check();
   }
 

@@ -18,6 +18,8 @@ export interface TabsFixtureOptions {
   readonly database: string;
   /** The factory finds no key. */
   readonly noKey?: boolean;
+  /** The factory waits for this gate. */
+  readonly slow?: string;
   /** The model is the page's. */
   readonly pageModel?: boolean;
   /** Asks the page about each call of these tools. */
@@ -60,8 +62,9 @@ const note = tool({
 
 const ask = tool({ name: 'ask', description: 'Asks', input: { type: 'object' }, needsApproval: true, execute: () => 'allowed' });
 
-const factory: AgentFactory = ({ sessionId, options, page }) => {
-  const { replies, database, noKey, pageModel, approvalOn = [] } = options as unknown as TabsFixtureOptions;
+const factory: AgentFactory = async ({ sessionId, options, page }) => {
+  const { replies, database, noKey, slow, pageModel, approvalOn = [] } = options as unknown as TabsFixtureOptions;
+  if (slow) await gate(slow);
   if (noKey) throw new AgentError('CREDENTIALS_REQUIRED', 'Enter your key.');
   tell({ built: sessionId });
   const model = new ScriptedModel(

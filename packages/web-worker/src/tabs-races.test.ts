@@ -1,0 +1,101 @@
+import { textOf } from '@isoloop/core';
+import { expect, test } from 'vitest';
+import { cutOff, ends, leadHalfWay, read, says, shown, startTabs } from './tabs-under-test.fixture.ts';
+
+const roles = (messages: readonly { readonly role: string }[]): readonly string[] => messages.map(({ role }) => role);
+const afterCutOff = ['user', 'assistant', 'tool', 'assistant'];
+
+test('an interrupt that is asked for while a follower takes over stops the run that goes on', async () => {
+  const { open } = startTabs();
+  const [first, second] = [open(), open()];
+  await first.connect(cutOff).messages();
+  const follower = second.connect([[{ text: 'the new ', hang: true }]]);
+  const answer = follower.call('go');
+  await first.heard({ reached: 'middle' });
+  first.worker.terminate();
+  expect(await follower.interrupt('Stopped.')).toBe(true);
+  expect(await answer).toMatchObject({ reason: 'interrupted', text: 'Stopped.' });
+});
+
+test('who reads another tab’s run and stops it while a follower takes over stops the run that goes on', async () => {
+  const { open } = startTabs();
+  const [first, second, third] = [open(), open(), open()];
+  const leader = first.connect(cutOff);
+  await leader.messages();
+  const replies = [[{ text: 'the new ', hang: true }]];
+  const [asks, stops] = [second.connect(replies), third.connect(replies)];
+  await stops.messages();
+  const answer = asks.call('go');
+  await first.heard({ reached: 'middle' });
+  const controller = new AbortController();
+  const stream = await stops.chatTransport().reconnectToStream({ abortSignal: controller.signal });
+  const reader = stream!.getReader();
+  for (let text = ''; !text.includes('half of'); text += JSON.stringify((await reader.read()).value ?? ''));
+  first.worker.terminate();
+  controller.abort();
+  expect(await answer).toMatchObject({ reason: 'aborted' });
+});
+
+test('a tab that is closed while it takes over leaves the run to the next one', async () => {
+  const { open } = startTabs();
+  const [first, second, third] = [open(), open(), open()];
+  await first.connect(cutOff).messages();
+  const heir = second.connect(['never'], { slow: 'building' });
+  const watching = read(heir.watch());
+  await heir.messages();
+  const last = third.connect(['the new answer']);
+  const answer = last.call('go');
+  await first.heard({ reached: 'middle' });
+  await watching.until(says('of'));
+  first.worker.terminate();
+  await second.heard({ reached: 'building' });
+  heir.close();
+  second.open('building');
+  expect(await answer).toMatchObject({ reason: 'stop', text: 'the new answer' });
+  expect(roles(await last.messages())).toEqual(afterCutOff);
+});
+
+test('of two followers that wait for a frozen leader one takes over, and the call of each is made once', async () => {
+  const { open } = startTabs();
+  const tabs = { stalledAfterMs: 1000 };
+  const [first, second, third] = [open({ tabs }), open({ tabs }), open({ tabs })];
+  const leader = first.connect(cutOff);
+  await leader.messages();
+  const replies = ['the new answer', 'one', 'two'];
+  const [one, two] = [second.connect(replies), third.connect(replies)];
+  await Promise.all([one.messages(), two.messages()]);
+  const own = await leadHalfWay(first, leader);
+  const answers = [one.call('a'), two.call('b')];
+  await Promise.all([one.messages(), two.messages()]);
+  first.worker.postMessage({ blockMs: 5000 });
+  first.open('middle');
+  for (const { reason } of await Promise.all(answers)) expect(reason).toBe('stop');
+  expect(await own.until(ends)).toMatchObject({ result: { text: 'the new answer' } });
+  expect(shown(own.events)).toBe('the new answer');
+  const messages = await leader.messages();
+  expect(roles(messages)).toEqual([...afterCutOff, 'user', 'assistant', 'user', 'assistant']);
+  expect(
+    messages
+      .map(textOf)
+      .filter((text) => text === 'a' || text === 'b')
+      .toSorted(),
+  ).toEqual(['a', 'b']);
+});
+
+test('a run whose asker is gone outlives the tab that goes on with it, where others are there', async () => {
+  const { open } = startTabs();
+  const [first, second, third] = [open(), open(), open()];
+  const leader = first.connect(cutOff);
+  await leader.messages();
+  const heir = second.connect([[{ text: 'never said', hang: true }]]);
+  await heir.messages();
+  const last = third.connect(['the new answer']);
+  const watching = read(last.watch());
+  await last.messages();
+  await leadHalfWay(first, leader);
+  first.worker.terminate();
+  await watching.until(says('never'));
+  heir.close();
+  expect(await watching.until(ends)).toMatchObject({ result: { reason: 'stop', text: 'the new answer' } });
+  expect(roles(await last.messages())).toEqual(afterCutOff);
+});
