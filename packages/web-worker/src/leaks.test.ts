@@ -6,7 +6,14 @@ import { inspectFrame, inspectWorker, type Inspected } from './inspected.fixture
 import type { PageFixtureOptions } from './page.fixture.ts';
 
 const pageClasses = ['MessagePort', 'AbortController', 'AbortSignal', 'Worker', 'ReadableStream'];
-const workerClasses = ['MessagePort', 'AbortController', 'AbortSignal', 'ReActAgent', 'PageLink', 'Outbox'];
+const tabClasses = ['TabSession', 'Reign', 'BroadcastChannel'];
+const workerClasses = ['MessagePort', 'AbortController', 'AbortSignal', 'ReActAgent', 'PageLink', 'Outbox', ...tabClasses];
+
+/** The locks of sessions, which are held or waited for. */
+async function sessionLocks(): Promise<number> {
+  const { held = [], pending = [] } = await navigator.locks.query();
+  return [...held, ...pending].filter(({ name }) => name?.startsWith('isoloop:session:')).length;
+}
 
 /** Never more than this many stay of each class, and a megabyte of heap: what is on its way at that moment. */
 const slack = { objects: 20, bytes: 1_000_000 };
@@ -106,6 +113,7 @@ test('1,000 connections that were used and closed leave no objects and no heap, 
   // The last one's ports go once the worker has heard of it.
   await expect.poll(() => onPage.grown(), patient).toEqual([]);
   await expect.poll(() => inWorker.grown(), patient).toEqual([]);
+  await expect.poll(sessionLocks, patient).toBe(0);
   expect(await onPage.heap()).toBeLessThan(slack.bytes);
   expect(await inWorker.heap()).toBeLessThan(slack.bytes);
 }, 120_000);
@@ -136,7 +144,8 @@ test('connections that were not closed are seen by these counts, on both sides',
   const agents = Array.from({ length: 50 }, (_, index) => connect(worker, index));
   await Promise.all(agents.map((agent) => agent.messages()));
   expect(await onPage.grown()).toContainEqual(expect.stringContaining('MessagePort'));
-  for (const name of ['MessagePort', 'ReActAgent', 'PageLink'])
+  expect(await sessionLocks()).toBeGreaterThan(50);
+  for (const name of ['MessagePort', 'ReActAgent', 'PageLink', ...tabClasses])
     expect(await inWorker.grown()).toContainEqual(expect.stringContaining(name));
   for (const agent of agents) agent.close();
 });

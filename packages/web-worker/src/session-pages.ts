@@ -20,7 +20,7 @@ export interface PageSide {
 interface Part {
   readonly offer: PageOffer;
   readonly link: PageLink;
-  /** Takes its hooks off the agent again. */
+  /** Takes its hooks off the agent that has them now. */
   off: readonly (() => void)[];
 }
 
@@ -71,7 +71,6 @@ export class SessionPages {
   #hook(part: Part): void {
     const { offer, link } = part;
     if (!this.#agent || offer.kind !== 'hooks') return;
-    for (const off of part.off) off();
     const agent = this.#agent;
     part.off = remoteHooks(offer, link).map((hook) => agent.addHook(hook));
   }
