@@ -72,6 +72,8 @@ export class Reign {
   /** Work whose readers have not been told of anything. */
   readonly #unseen: Steps = new Steps();
   #legacy: Legacy | undefined;
+  /** How the run ended that was cut off, as long as nobody has been told. */
+  #untold: AgentResult | undefined;
   #journal: Journal | undefined;
   #over = false;
   /** Runs that have had their turn and not ended. */
@@ -159,10 +161,17 @@ export class Reign {
 
   /** Leaves the run that was cut off in the log, for a call without input; who waits for it is told why. */
   leaveOpen(reason: AgentError, work: string | undefined = this.#options.readers.mirror.work): void {
-    const { mirror } = this.#options.readers;
     const result = leftOpen(reason);
     if (work !== undefined) this.#legacy = { work, result: Promise.resolve(result), controller: new AbortController() };
-    if (mirror.work !== undefined) this.#options.tell(ending([...mirror.events], result), mirror.work);
+    this.#untold = result;
+  }
+
+  /** To be called once all tabs know who leads: of a run that was cut off and is not gone on with its readers are told the end. */
+  tellEnd(): void {
+    const { readers, tell } = this.#options;
+    const { work, events } = readers.mirror;
+    if (this.#untold && work !== undefined) tell(ending([...events], this.#untold), work);
+    this.#untold = undefined;
   }
 
   async #claim({ memory }: ReActAgent): Promise<void> {
@@ -203,9 +212,9 @@ export class Reign {
       const { result } = left;
       this.#legacy = { work, result: endedRun(result), controller };
       this.#legacy.result.catch(() => {});
-      if (!seen.length) return;
       tell(mend(seen, left.messages), work);
-      return tell(ending([...mirror.events], result), work);
+      this.#untold = result;
+      return;
     }
     const attempt = left.attempts + 1;
     if (attempt > attempts) {

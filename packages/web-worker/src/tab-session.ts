@@ -82,6 +82,7 @@ export class TabSession {
       name,
       onLead: (stolen) => this.#lead(stolen || this.#hasFollowed || this.#readers.isWaiting),
       onFollow: () => {
+        this.#hasFollowed = true;
         this.#post({ type: 'join' });
         this.#stallWatch?.check();
       },
@@ -94,7 +95,8 @@ export class TabSession {
       ask: () => this.#post({ type: 'ping' }),
       onStalled: () => void leadership.steal(),
     });
-    void leadership.run();
+    if (options.after) void options.after.then(() => this.#getInLine());
+    else this.#getInLine();
   }
 
   /** A run. */
@@ -134,7 +136,7 @@ export class TabSession {
 
   wake(): void {
     this.#isAwake = true;
-    if (this.#role.type !== 'closed') void this.#leadership?.run();
+    this.#getInLine();
   }
 
   /** Leaves the session: resolves when the log is in order. `gone`: without a word, its runs are to be gone on with. */
@@ -255,6 +257,7 @@ export class TabSession {
     const begin = (): void => {
       if (this.#role.type !== 'leading' || this.#role.leader !== leader || reign.over) return;
       leader.announce();
+      reign.tellEnd();
       this.#giveAll();
     };
     if (!inherited) return begin();
@@ -276,7 +279,12 @@ export class TabSession {
     this.#role = { type: 'waiting' };
     await role.leader.reign.abdicate();
     this.#leadership.stop();
-    if (this.#isAwake && !this.#isClosing) void this.#leadership.run();
+    this.#getInLine();
+  }
+
+  /** For the lock, as a tab does that may lead. */
+  #getInLine(): void {
+    if (this.#isAwake && this.#isHearing) void this.#leadership?.run();
   }
 
   get #isHearing(): boolean {
@@ -317,7 +325,6 @@ export class TabSession {
   #follow({ reign, to, run }: Extract<TabMessage, { type: 'lead' }>): void {
     if (to !== undefined && to !== this.#id) return;
     this.#stallWatch?.heard();
-    this.#hasFollowed = true;
     this.#hasPassed = false;
     if (this.#role.type === 'following' && this.#role.reign === reign) return;
     this.#role = { type: 'following', reign };

@@ -1,5 +1,7 @@
-import { textOf } from '@isoloop/core';
+import { assistantMessage, textOf } from '@isoloop/core';
 import { expect, test } from 'vitest';
+import { IndexedDbMemory } from './indexed-db-memory.ts';
+import { IndexedDbStore } from './indexed-db-store.ts';
 import { cutOff, ends, leadHalfWay, read, says, shown, startTabs } from './tabs-under-test.fixture.ts';
 
 const roles = (messages: readonly { readonly role: string }[]): readonly string[] => messages.map(({ role }) => role);
@@ -98,4 +100,45 @@ test('a run whose asker is gone outlives the tab that goes on with it, where oth
   heir.close();
   expect(await watching.until(ends)).toMatchObject({ result: { reason: 'stop', text: 'the new answer' } });
   expect(roles(await last.messages())).toEqual(afterCutOff);
+});
+
+test.for(['ended in the log', 'is not gone on with'] as const)('all readers are told the end of a run that %s', async (how) => {
+  const { open, sessionId } = startTabs();
+  const tabs = { attempts: 0 };
+  const [first, second, third, fourth] = [open({ tabs }), open({ tabs }), open({ tabs }), open({ tabs })];
+  await first.connect(cutOff).messages();
+  const heir = second.connect();
+  await heir.messages();
+  const stream = third.connect().stream('go');
+  const own = read(stream);
+  await own.until(says('of'));
+  const other = fourth.connect();
+  const watching = read(other.watch());
+  const joined = (await other.chatTransport().reconnectToStream())!;
+  await watching.until(says('of'));
+  if (how === 'ended in the log') {
+    const memory = new IndexedDbMemory(sessionId, { store: new IndexedDbStore({ database: sessionId }) });
+    await memory.append([assistantMessage('the old answer')]);
+    await memory.flush({ runId: own.events[0]!.runId, reason: 'stop', calls: new Map() });
+  }
+  first.worker.terminate();
+  const { reason, text } = await stream.result;
+  expect([reason, text]).toEqual(how === 'ended in the log' ? ['stop', 'the old answer'] : ['suspended', '']);
+  for (const reading of [own, watching]) expect(await reading.until(ends)).toMatchObject({ result: { reason, text } });
+  let last: object = {};
+  for await (const chunk of joined) last = chunk;
+  expect(last).toMatchObject({ type: 'finish' });
+});
+
+test('a tab that waits for the lead goes on with a run of which its leader had no time to tell it', async () => {
+  const { open } = startTabs();
+  const [first, second] = [open(), open()];
+  const leader = first.connect(cutOff);
+  await leader.messages();
+  await leadHalfWay(first, leader);
+  first.worker.postMessage({ blockMs: 20_000 });
+  const watching = read(second.connect(['the new answer']).watch());
+  await expect.poll(async () => (await navigator.locks.query()).pending?.length, { timeout: 10_000 }).toBeGreaterThan(0);
+  first.worker.terminate();
+  expect(await watching.until(ends)).toMatchObject({ result: { reason: 'stop', text: 'the new answer' } });
 });
