@@ -439,8 +439,14 @@ test('without Web Locks the silence of a terminated worker tells, and a cut-off 
   const events = stream[Symbol.asyncIterator]();
   while ((await events.next()).value?.type !== 'reasoning-chunk');
   const rest = collect({ [Symbol.asyncIterator]: () => events });
+  const failed = vi.fn();
+  rest.catch(failed);
+  vi.advanceTimersByTime(2499);
   worker.terminate();
-  vi.advanceTimersByTime(10_000);
+  vi.advanceTimersByTime(9999);
+  await new Promise((resolve) => setTimeout(resolve));
+  expect(failed).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(2500);
   await expect(rest).rejects.toMatchObject({ code: 'WORKER_FAILED', message: 'The worker did not answer within 10000 ms.' });
   const resumed = await start().agent.chatTransport().reconnectToStream();
   const { value } = await resumed!.getReader().read();

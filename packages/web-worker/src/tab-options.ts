@@ -12,7 +12,7 @@ export interface TabsOptions {
 
 export type Tabs = Required<TabsOptions>;
 
-/** Nothing where each tab is to be alone, or the browser has no Web Locks or no BroadcastChannel. Throws `CONFIGURATION`. */
+/** Nothing where each tab is to be alone, or the browser has no Web Locks or no BroadcastChannel, or refuses the latter. Throws `CONFIGURATION`. */
 export function toTabs(options: TabsOptions | false = {}): Tabs | undefined {
   if (options === false) return undefined;
   const { scope = 'isoloop', attempts = 3, stalledAfterMs = 10_000 } = Object(options) as TabsOptions;
@@ -24,8 +24,17 @@ export function toTabs(options: TabsOptions | false = {}): Tabs | undefined {
     stalledAfterMs > 0 &&
     stalledAfterMs <= longestTimer;
   if (!isFit) throw new AgentError('CONFIGURATION', '`tabs` is false, or takes a scope, a number of attempts and milliseconds.');
-  const has = typeof BroadcastChannel === 'function' && Boolean(navigator.locks);
-  return has ? { scope, attempts, stalledAfterMs } : undefined;
+  return navigator.locks && hasChannels() ? { scope, attempts, stalledAfterMs } : undefined;
+}
+
+/** False also where they are refused, as in Firefox for a site that may store nothing. */
+function hasChannels(): boolean {
+  try {
+    new BroadcastChannel('isoloop').close();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Milliseconds; a longer one fires at once. */

@@ -7,8 +7,8 @@ import * as z from 'zod';
 /** A worker's name, as JSON. */
 export interface TabsFixtureName {
   readonly tabs?: ExposeOptions['tabs'];
-  /** Which features the browser lacks. */
-  readonly without?: readonly ('locks' | 'BroadcastChannel')[];
+  /** Which features the browser lacks, or refuses. */
+  readonly without?: readonly ('locks' | 'BroadcastChannel' | 'leave for locks' | 'leave for BroadcastChannel')[];
   /** Exposes two agents, `main` and `other`, which forgets. */
   readonly several?: boolean;
 }
@@ -37,6 +37,14 @@ export type Witnessed =
 const { tabs, without = [], several } = JSON.parse(self.name || '{}') as TabsFixtureName;
 if (without.includes('locks')) Object.defineProperty(navigator, 'locks', { value: undefined });
 if (without.includes('BroadcastChannel')) Object.defineProperty(globalThis, 'BroadcastChannel', { value: undefined });
+const refused = new DOMException('Not here.', 'SecurityError');
+if (without.includes('leave for locks')) Object.defineProperty(navigator.locks, 'request', { value: () => Promise.reject(refused) });
+if (without.includes('leave for BroadcastChannel')) {
+  const refuse = function (): never {
+    throw refused;
+  };
+  Object.defineProperty(globalThis, 'BroadcastChannel', { value: refuse });
+}
 
 // The tests' own line, which is there without BroadcastChannel too.
 const told: Witnessed[] = [];

@@ -1,5 +1,6 @@
 import { textOf, type AgentEvent } from '@isoloop/core';
 import { expect, onTestFinished, test } from 'vitest';
+import { protocol, type PageMessage } from './protocol.ts';
 import type { TabMessage } from './tab-protocol.ts';
 import { cutOff, ends, leadHalfWay, read, says, shown, startTabs } from './tabs-under-test.fixture.ts';
 
@@ -347,7 +348,7 @@ test('a successor without the key suspends the run; with one among the tabs, tha
   await expect(keyless.call()).rejects.toMatchObject({ code: 'CREDENTIALS_REQUIRED' });
 });
 
-test.for(['locks', 'BroadcastChannel'] as const)('without %s each tab is alone', async (missing) => {
+test.for(['locks', 'BroadcastChannel', 'leave for BroadcastChannel'] as const)('without %s each tab is alone', async (missing) => {
   const { open } = startTabs();
   const [first, second] = [open({ without: [missing] }), open({ without: [missing] })];
   const [one, two] = [first.connect(['mine']), second.connect(['yours'])];
@@ -356,6 +357,15 @@ test.for(['locks', 'BroadcastChannel'] as const)('without %s each tab is alone',
   await watching.until(ends);
   expect((await two.call('b')).text).toBe('yours');
   expect((await two.messages()).map(textOf)).toEqual(['a', 'mine', 'b', 'yours']);
+});
+
+test('without leave for locks a tab leads at once, and once, also where its page is shown again', async () => {
+  const tab = startTabs().open({ without: ['leave for locks'] });
+  const agent = tab.connect(['one', 'two', 'three']);
+  expect((await agent.call('a')).text).toBe('one');
+  tab.worker.postMessage({ protocol, type: 'pageshow' } satisfies PageMessage);
+  expect((await agent.call('b')).text).toBe('two');
+  expect(tab.told).toHaveLength(1);
 });
 
 test('tabs: false leaves each tab alone; a bad option is told to who calls', async () => {
