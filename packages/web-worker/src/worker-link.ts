@@ -32,11 +32,11 @@ export function linkWorker(
   const fail = (message: string, cause?: unknown): void => lifeline.cut(new AgentError('WORKER_FAILED', message, { cause }));
   const post = (message: Told, ports: MessagePort[] = []): void => endpoint.postMessage({ protocol, ...message }, ports);
   const ping = (): void => post({ type: 'ping' });
-  // In quarters: after a sleep of the machine one tick is late, and the answer to the last ping may still be on its way. The first may
-  // come right after the silence began.
+  // In quarters, five of them: the first may end right after the silence began, and after a sleep of the machine one is late, with the
+  // answer to the last ping still on its way.
   const timer = setInterval(() => {
-    if (connected && !lifeline.waited) silent = 0;
-    else if (++silent > (connected ? 4 : 3))
+    if (connected && !lifeline.waited) silent = -1;
+    else if (++silent > 3)
       fail(`The worker did not answer within ${timeoutMs} ms.${connected ? '' : ' Does its script call exposeAgent()?'}`);
     else if (connected) ping();
   }, timeoutMs / 4);
@@ -57,7 +57,7 @@ export function linkWorker(
   };
   const onHello = ({ data }: MessageEvent<Partial<HelloMessage> | null>): void => {
     if (data?.protocol !== protocol) return;
-    silent = 0;
+    silent = -1;
     if (connected) return;
     connected = true;
     if (shared && navigator.locks) holdLock(connect, signal);
