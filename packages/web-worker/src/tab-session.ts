@@ -5,13 +5,13 @@ import { unpackEvents } from './delta-runs.ts';
 import type { Outputs } from './exposed-agent.ts';
 import { Leadership } from './leadership.ts';
 import { Leader } from './leader.ts';
-import { fromOutcome } from './outcome.ts';
 import { RunReaders, type RunReader } from './run-readers.ts';
 import { SessionPages } from './session-pages.ts';
 import { StallWatch } from './stall-watch.ts';
 import { TabChannel } from './tab-channel.ts';
 import type { Tabs } from './tab-options.ts';
-import type { TabAnswer, TabAsked, TabMessage, TabOutcome, TabPost, TabQuestion, TabWork } from './tab-protocol.ts';
+import type { TabAnswer, TabMessage, TabPost, TabQuestion, TabWork } from './tab-protocol.ts';
+import { Waits, type Wait, type WaitOptions } from './waits.ts';
 
 export interface TabSessionOptions extends Omit<AgentSessionOptions, 'onBuilt' | 'alone' | 'pages'> {
   /** Nothing: this worker is alone. */
@@ -20,17 +20,6 @@ export interface TabSessionOptions extends Omit<AgentSessionOptions, 'onBuilt' |
   readonly outputs: Outputs;
   /** What tells the session from the worker's others. */
   readonly key: string;
-}
-
-/** What a page of this worker waits for. It is given to each new leader anew, until one says what became of it. */
-interface Wait {
-  readonly id: string;
-  readonly asked: TabAsked;
-  readonly controller: AbortController;
-  readonly settle: (outcome: TabOutcome) => void;
-  readonly settled: Promise<unknown>;
-  /** The reign it was given to. */
-  givenTo: string | undefined;
 }
 
 type Role =
@@ -51,7 +40,7 @@ export class TabSession {
   readonly #options: TabSessionOptions;
   readonly #id: string = crypto.randomUUID();
   readonly #readers = new RunReaders();
-  readonly #waits: Map<string, Wait> = new Map();
+  readonly #waits: Waits = new Waits(this.#readers);
   readonly #channel: TabChannel | undefined;
   readonly #leadership: Leadership | undefined;
   readonly #stallWatch: StallWatch | undefined;
@@ -101,8 +90,8 @@ export class TabSession {
 
   /** A run. */
   async run(work: Exclude<TabWork, { readonly type: 'resume' }>, controller: AbortController, reader?: RunReader): Promise<AgentResult> {
-    this.#endLeft();
-    return (await this.#wait({ type: 'work', work }, controller, reader)) as AgentResult;
+    this.#waits.abortLeft();
+    return (await this.#wait({ asked: { type: 'work', work }, controller, ...(reader && { reader }) })) as AgentResult;
   }
 
   /** The run that is under way, whichever tab asked for it, from its start; else what was cut off; else nothing. `gone`: the reader is. */
@@ -110,14 +99,14 @@ export class TabSession {
     const joined = this.#join(controller.signal, reader, gone);
     if (joined) return joined;
     const left = new Promise<undefined>((resolve) => gone.addEventListener('abort', () => resolve(undefined)));
-    const resumed = this.#wait({ type: 'work', work: { type: 'resume' } }, controller, reader, gone) as Promise<AgentResult | undefined>;
+    const resumed = this.#wait({ asked: { type: 'work', work: { type: 'resume' } }, controller, reader, gone });
     resumed.catch(() => {});
     const result = await Promise.race([resumed, left]);
-    return result ?? this.#join(controller.signal, reader, gone);
+    return (result as AgentResult | undefined) ?? this.#join(controller.signal, reader, gone);
   }
 
   ask<T extends TabAnswer>(question: TabQuestion): Promise<T> {
-    return this.#wait({ type: 'ask', question }, new AbortController()) as Promise<T>;
+    return this.#wait({ asked: { type: 'ask', question }, controller: new AbortController() }) as Promise<T>;
   }
 
   /** Tells of all runs, whichever tab asked for them, from the start of the one that is under way; gives back what ends it. */
@@ -142,50 +131,31 @@ export class TabSession {
   /** Leaves the session: resolves when the log is in order. `gone`: without a word, its runs are to be gone on with. */
   async close({ gone = false }: { readonly gone?: boolean } = {}): Promise<void> {
     const role = this.#role;
-    const waits = [...this.#waits.values()];
     this.#isClosing = true;
-    if (!gone) for (const { controller } of waits) controller.abort();
+    if (!gone) this.#waits.abortAll();
     if (role.type === 'leading') {
       // At once, before a tool of this page is gone with it.
       const { reign } = role.leader;
       const isForeign = this.#hasPeers && reign.isBusyFor(this.#id);
-      if (!gone && !isForeign) await Promise.all(waits.map(({ settled }) => settled));
+      if (!gone && !isForeign) await this.#waits.settled();
       await (gone || isForeign || role.leader.hasForeign ? reign.abdicate() : reign.close());
     }
     this.#role = { type: 'closed' };
     this.#stallWatch?.stop();
     this.#leadership?.stop();
     this.#channel?.close();
-    const error = new AgentError('ABORTED', 'The session was closed.').toJSON();
-    for (const { settle } of this.#waits.values()) settle({ ok: false, error });
+    this.#waits.close();
   }
 
-  async #wait(asked: TabAsked, controller: AbortController, reader?: RunReader, gone?: AbortSignal): Promise<AgentResult | TabAnswer> {
-    const id = crypto.randomUUID();
-    let settle!: Wait['settle'];
-    const settled = new Promise<TabOutcome>((resolve) => (settle = resolve));
-    const wait: Wait = { id, asked, controller, settle, settled, givenTo: undefined };
-    this.#waits.set(id, wait);
-    const leave = reader && this.#readers.own(id, reader);
-    const onGone = (): void => this.#readers.leave(id);
-    if (gone?.aborted) onGone();
-    gone?.addEventListener('abort', onGone);
-    controller.signal.addEventListener('abort', () => {
-      if (this.#role.type === 'following') this.#post({ type: 'abort', reign: this.#role.reign, id });
+  #wait(options: WaitOptions): Promise<AgentResult | TabAnswer> {
+    return this.#waits.add(options, (wait) => {
+      const { id, controller } = wait;
+      controller.signal.addEventListener('abort', () => {
+        if (this.#role.type === 'following') this.#post({ type: 'abort', reign: this.#role.reign, id });
+      });
+      this.#give(wait);
+      this.#stallWatch?.check();
     });
-    this.#give(wait);
-    this.#stallWatch?.check();
-    try {
-      return fromOutcome(await settled);
-    } finally {
-      this.#waits.delete(id);
-      leave?.();
-    }
-  }
-
-  /** A run whose readers have all left gives way to what is asked next, instead of holding it up. */
-  #endLeft(): void {
-    for (const { id, controller } of this.#waits.values()) if (this.#readers.isLeft(id)) controller.abort();
   }
 
   /** Nothing where no run is under way. */
@@ -212,13 +182,13 @@ export class TabSession {
   #abort(work: string): void {
     const role = this.#role;
     if (role.type === 'following') return this.#post({ type: 'abort', reign: role.reign, id: work });
-    this.#waits.get(work)?.controller.abort();
+    this.#waits.abort(work);
     if (role.type === 'leading') role.leader.abort(work);
   }
 
   /** To a new leader. */
   #giveAll(): void {
-    for (const wait of this.#waits.values()) this.#give(wait);
+    for (const wait of this.#waits) this.#give(wait);
     if (this.#stopped !== undefined) this.#abort(this.#stopped);
   }
 
@@ -298,7 +268,7 @@ export class TabSession {
     else if (this.#role.type !== 'leading' || this.#isClosing) return;
     else if (message.type === 'abort') this.#abort(message.id);
     else {
-      if (message.type === 'work' && message.work.type !== 'resume') this.#endLeft();
+      if (message.type === 'work' && message.work.type !== 'resume') this.#waits.abortLeft();
       this.#role.leader.hear(message);
     }
   }
@@ -312,7 +282,7 @@ export class TabSession {
     if (message.type === 'events') {
       this.#readers.show(unpackEvents<AgentEvent>(message.items), message.work, message.turn);
       this.#stallWatch?.check();
-    } else if (message.type === 'done' && message.to === this.#id) this.#waits.get(message.id)?.settle(message.outcome);
+    } else if (message.type === 'done' && message.to === this.#id) this.#waits.settle(message.id, message.outcome);
   }
 
   /** Somebody else leads, too, such as one that has slept and does not know yet; who leads indeed answers. */

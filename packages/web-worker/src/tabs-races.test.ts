@@ -32,7 +32,7 @@ test('who reads another tab’s run and stops it while a follower takes over sto
   const controller = new AbortController();
   const stream = await stops.chatTransport().reconnectToStream({ abortSignal: controller.signal });
   const reader = stream!.getReader();
-  for (let text = ''; !text.includes('half of'); text += JSON.stringify((await reader.read()).value ?? ''));
+  for (let text = ''; !text.includes('of '); text += JSON.stringify((await reader.read()).value ?? ''));
   first.worker.terminate();
   controller.abort();
   expect(await answer).toMatchObject({ reason: 'aborted' });

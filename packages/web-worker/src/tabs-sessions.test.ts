@@ -8,8 +8,8 @@ test('a session that is renamed, replaced and deleted while a tab leads it goes 
   const sessions = new IndexedDbSessions({ store: new IndexedDbStore({ database: sessionId }) });
   const [first, second] = [open(), open()];
   const leader = first.connect(['one', 'two', 'three', 'four']);
-  const follower = second.connect(['five']);
   await leader.call('a');
+  const follower = second.connect(['five']);
   const exported = await sessions.export(sessionId);
   await sessions.rename(sessionId, 'Renamed');
   expect((await follower.call('b')).text).toBe('two');
