@@ -395,7 +395,7 @@ test('a worker in an endless loop rejects what waits, and what is idle is left a
     await agent.messages();
   }
   worker.postMessage({ spin: true });
-  vi.advanceTimersByTime(10_000);
+  vi.advanceTimersByTime(12_500);
   await expect(call).rejects.toMatchObject({ code: 'WORKER_FAILED', message: 'The worker did not answer within 10000 ms.' });
   await expect(agent.messages()).rejects.toMatchObject({ code: 'WORKER_FAILED' });
 });
