@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer, type AddressInfo } from 'node:net';
-import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from 'playwright';
+import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Locator, type Page } from 'playwright';
 import { chromiumArgs, chromiumPath } from '../../scripts/chromium.ts';
 import { startLocalEdge, untilHealthy } from '../../scripts/local-edge.ts';
 
@@ -38,15 +38,21 @@ export interface DemoPage {
 /** The demo in a browser profile of its own. */
 export async function openDemo(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<DemoPage> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
-  const page = await context.newPage();
   const problems: string[] = [];
+  const page = await openTab(context, url, problems);
+  await page.getByRole('heading', { name: /Ask something/ }).waitFor();
+  return { page, problems };
+}
+
+/** The demo in another tab of a profile; its problems are added to those given. */
+export async function openTab(context: BrowserContext, url: string, problems: string[]): Promise<Page> {
+  const page = await context.newPage();
   page.on('pageerror', (error) => problems.push(error.message));
   page.on('console', (message) => {
     if (message.type() === 'error') problems.push(message.text());
   });
   await page.goto(url);
-  await page.getByRole('heading', { name: /Ask something/ }).waitFor();
-  return { page, problems };
+  return page;
 }
 
 /** Sends a message and waits for the run to end. */

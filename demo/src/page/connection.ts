@@ -1,6 +1,14 @@
-import { connectAgent } from '@isoloop/web-worker';
+import { connectAgent, type RemoteAgent } from '@isoloop/web-worker';
 import { DefaultChatTransport, type ChatTransport, type UIMessage } from 'ai';
 import type { Home, ModelChoice } from './settings.ts';
+
+/** What others do with the conversation: other tabs and, at the edge, other browsers. */
+export type News =
+  /** A run has begun, or goes on; it may be this page's own. Without an id: one of another tab's. */
+  | { readonly type: 'run'; readonly runId?: string }
+  | { readonly type: 'end'; readonly runId: string }
+  /** Nobody tells what was missed: there may be something new. */
+  | { readonly type: 'look' };
 
 /** A conversation's way to its agent: the same face for both homes. */
 export interface Connection {
@@ -8,9 +16,13 @@ export interface Connection {
   readonly transport: ChatTransport<UIMessage>;
   /** What was said before. */
   readonly messages: UIMessage[];
+  /** What was said up to now, by whomever. */
+  history(): Promise<UIMessage[]>;
+  /** Tells what others do, until what it gives back is called. */
+  watch(listener: (news: News) => void): () => void;
   /** Whether a turn may still run there that this page has left. */
   readonly resume: boolean;
-  /** Ends the turn where it runs; the page has stopped reading it. */
+  /** Ends the turn where it runs, whoever asked for it; the page has stopped reading it. */
   stop(): void;
   close(): void;
 }
@@ -39,12 +51,14 @@ export async function edgeModels(): Promise<readonly string[]> {
 async function connectWorker({ sessionId, model }: ConnectionOptions): Promise<Connection> {
   const worker = new Worker(new URL('../agent.worker.ts', import.meta.url), { type: 'module' });
   const agent = connectAgent(worker, { sessionId, options: { ...model } });
+  const history = async (): Promise<UIMessage[]> => [...(await agent.uiMessages())];
   try {
-    const messages = [...(await agent.uiMessages())];
     return {
       sessionId,
       transport: agent.chatTransport({ events: true }),
-      messages,
+      messages: await history(),
+      history,
+      watch: (listener) => joined(watchRuns(agent, listener), watchFocus(listener)),
       resume: false,
       stop: () => {},
       close: () => agent.terminate(),
@@ -57,10 +71,15 @@ async function connectWorker({ sessionId, model }: ConnectionOptions): Promise<C
 
 async function connectEdge({ sessionId, model }: ConnectionOptions): Promise<Connection> {
   const path = `/api/chat/${encodeURIComponent(sessionId)}`;
-  const response = await fetch(`${path}/messages`);
-  if (!response.ok) throw new Error(await response.text());
-  const { messages } = (await response.json()) as { messages: UIMessage[] };
-  const transport = new DefaultChatTransport<UIMessage>({
+  const history = async (): Promise<UIMessage[]> => {
+    const response = await fetch(`${path}/messages`);
+    if (!response.ok) throw new Error(await response.text());
+    return ((await response.json()) as { messages: UIMessage[] }).messages;
+  };
+  const messages = await history();
+  // The edge tells nobody of a new turn; this browser's other tabs are told here, all else is looked for.
+  const otherTabs = new BroadcastChannel(`isoloop-demo:${path}`);
+  const edge = new DefaultChatTransport<UIMessage>({
     api: '/api/chat',
     body: { events: true, model: model.kind === 'edge' ? 'edge' : 'offline' },
     // The history is the edge's own: the last message is all it needs.
@@ -71,11 +90,62 @@ async function connectEdge({ sessionId, model }: ConnectionOptions): Promise<Con
   });
   return {
     sessionId,
-    transport,
+    transport: {
+      resumeStreamIsReplay: true,
+      reconnectToStream: (asked) => edge.reconnectToStream(asked),
+      async sendMessages(asked) {
+        const stream = await edge.sendMessages(asked);
+        otherTabs.postMessage('run');
+        return stream;
+      },
+    },
     messages,
+    history,
+    watch(listener) {
+      otherTabs.onmessage = () => listener({ type: 'run' });
+      return watchFocus(listener);
+    },
     resume: true,
     stop: () => void interrupt(path),
-    close: () => {},
+    close: () => otherTabs.close(),
+  };
+}
+
+/** The runs of all tabs. */
+function watchRuns(agent: RemoteAgent, listener: (news: News) => void): () => void {
+  const runs = agent.watch();
+  const read = async (): Promise<void> => {
+    let seen = '';
+    for await (const { type, runId, agentPath } of runs) {
+      if (agentPath.length > 1) continue;
+      if (type === 'run-end') listener({ type: 'end', runId });
+      // From here on the log has what was asked.
+      const isAtWork = type === 'pre-reasoning' || type === 'pre-acting';
+      if (!isAtWork || runId === seen) continue;
+      seen = runId;
+      listener({ type: 'run', runId });
+    }
+  };
+  read().catch(() => {}); // the connection has ended
+  return () => void runs.cancel();
+}
+
+/** A page that slept, or that nothing is told, looks when somebody looks at it. */
+function watchFocus(listener: (news: News) => void): () => void {
+  const look = (): void => {
+    if (document.visibilityState === 'visible') listener({ type: 'look' });
+  };
+  window.addEventListener('focus', look);
+  document.addEventListener('visibilitychange', look);
+  return () => {
+    window.removeEventListener('focus', look);
+    document.removeEventListener('visibilitychange', look);
+  };
+}
+
+function joined(...ends: readonly (() => void)[]): () => void {
+  return () => {
+    for (const end of ends) end();
   };
 }
 

@@ -1,5 +1,5 @@
-import { useChat } from '@ai-sdk/react';
-import { lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai';
+import { Chat, useChat } from '@ai-sdk/react';
+import { lastAssistantMessageIsCompleteWithApprovalResponses, type UIMessage } from 'ai';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { Composer } from './composer.tsx';
 import type { Draft } from './draft.ts';
@@ -9,9 +9,10 @@ import { textOfMessage, themeResults } from './message-parts.ts';
 import type { Home } from './settings.ts';
 import type { Theme } from './theme.ts';
 import { Timeline } from './timeline.tsx';
-import { stopped, timelineEvent, type TimelineEvent } from './timeline-entry.ts';
+import { stopped, timelineEvent, withEvent, type TimelineEvent } from './timeline-entry.ts';
 import { TokenGauge } from './token-gauge.tsx';
 import type { OpenConnection } from './use-connection.ts';
+import { useOtherTabs } from './use-other-tabs.ts';
 
 export interface ConversationProps {
   readonly home: Home;
@@ -20,30 +21,50 @@ export interface ConversationProps {
   readonly onTheme: (theme: Theme) => void;
 }
 
-/** Events a timeline keeps; older ones have scrolled out of anybody's interest. */
-const maxEvents = 400;
-
 export function Conversation({ home, connection, draft, onTheme }: ConversationProps) {
   const [events, setEvents] = useState<readonly TimelineEvent[]>([]);
   const [view, setView] = useState<'chat' | 'timeline'>('chat');
   const [announcement, setAnnouncement] = useState('');
-  const chat = useChat({
-    id: connection.sessionId,
-    transport: connection.transport,
-    messages: connection.messages,
+  const [known] = useState(() => new Set<string>());
+  // Not `useChat`'s own, whose state is known when it was drawn, and which stops when its view goes: in a worker that ends a turn for all tabs.
+  const [chat] = useState(
+    () =>
+      new Chat<UIMessage>({
+        id: connection.sessionId,
+        transport: connection.transport,
+        messages: connection.messages,
+        sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+        onData: (part) => {
+          const event = timelineEvent.safeParse(part.data);
+          if (!event.success) return;
+          known.add(event.data.runId);
+          setEvents((events) => withEvent(events, event.data));
+        },
+        onFinish: ({ message, isAbort }) => {
+          setAnnouncement(textOfMessage(message));
+          if (isAbort) setEvents(stopped);
+        },
+      }),
+  );
+  useEffect(() => {
+    // Where the turn goes on without its readers one that leaves only ends its reading.
+    return () => void (connection.resume && chat.stop());
+  }, [connection, chat]);
+  const isKnown = useCallback((runId: string) => known.has(runId), [known]);
+  const {
+    messages,
+    status,
+    error,
+    sendMessage,
+    regenerate,
+    addToolApprovalResponse,
+    stop: leave,
+  } = useChat({
+    chat,
     resume: connection.resume,
     experimental_throttle: 40,
-    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
-    onData: (part) => {
-      const event = timelineEvent.safeParse(part.data);
-      if (event.success) setEvents((known) => [...known, event.data].slice(-maxEvents));
-    },
-    onFinish: ({ message, isAbort }) => {
-      setAnnouncement(textOfMessage(message));
-      if (isAbort) setEvents(stopped);
-    },
   });
-  const { messages, status, error, sendMessage, regenerate, addToolApprovalResponse, stop: leave } = chat;
+  useOtherTabs({ connection, chat, isKnown });
   const busy = status === 'submitted' || status === 'streaming';
   useThemeTool(messages, connection.messages, onTheme);
 

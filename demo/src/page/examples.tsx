@@ -15,7 +15,8 @@ const examples = [
 ] as const;
 
 const places: Readonly<Record<Home, string>> = {
-  worker: 'The agent runs in a Web Worker of this tab. What you say and note is kept in this browser.',
+  worker:
+    'The agent runs in a Web Worker of this tab. Other tabs join the conversation: one has the agent for all, and when it is closed another goes on. What you say and note is kept in this browser.',
   edge: 'The agent runs in a Cloudflare Worker. What you say is kept there in a Durable Object, your notes in Workers KV.',
 };
 

@@ -15,6 +15,20 @@ export function isVisible({ role, parts }: UIMessage): boolean {
   return role === 'user' || parts.some((part) => part.type === 'dynamic-tool' || ('text' in part && part.text !== ''));
 }
 
+/** Whether they show the same; a message may have another id in the log than it was streamed with. */
+export function saysTheSame(some: readonly UIMessage[], others: readonly UIMessage[]): boolean {
+  const shown = (messages: readonly UIMessage[]): string => JSON.stringify(messages.filter(isVisible).map(outline));
+  return shown(some) === shown(others);
+}
+
+function outline({ role, parts }: UIMessage): readonly unknown[] {
+  const shown = parts.flatMap((part) => {
+    if (part.type === 'dynamic-tool') return [part.toolCallId, part.state];
+    return part.type === 'text' && part.text ? ['', part.text] : [];
+  });
+  return [role, ...shown];
+}
+
 const themeOutput = z.object({ theme: z.enum(['light', 'dark']) });
 
 /** What the theme tool chose, call by call. */

@@ -17,13 +17,19 @@ const schema = z.object({
   endpoint: z.object({ baseURL: z.string(), model: z.string() }),
 });
 
+/** What of them is a tab's own. */
+const place = schema.pick({ home: true, sessions: true });
+
 export type Settings = z.infer<typeof schema>;
 
 const key = 'isoloop-demo';
 
+/** A tab keeps to its own conversations when another begins new ones; a new tab has those of the tab that was last changed. */
 export function loadSettings(): Settings {
   try {
-    return schema.parse(JSON.parse(localStorage.getItem(key) ?? ''));
+    const settings = schema.parse(JSON.parse(localStorage.getItem(key) ?? ''));
+    const own = place.safeParse(JSON.parse(sessionStorage.getItem(key) ?? 'null'));
+    return { ...settings, ...own.data };
   } catch {
     return {
       home: 'worker',
@@ -38,6 +44,7 @@ export function loadSettings(): Settings {
 export function saveSettings(settings: Settings): void {
   try {
     localStorage.setItem(key, JSON.stringify(settings));
+    sessionStorage.setItem(key, JSON.stringify(place.parse(settings)));
   } catch {
     // Nothing to tell: the conversation itself is not kept here.
   }

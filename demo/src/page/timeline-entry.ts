@@ -17,6 +17,15 @@ export interface TimelineEntry {
   readonly detail: string;
 }
 
+/** Events a timeline keeps; older ones have scrolled out of anybody's interest. */
+const maxEvents = 400;
+
+/** A turn that is read again, from its start, tells nothing twice. */
+export function withEvent(events: readonly TimelineEvent[], event: TimelineEvent): readonly TimelineEvent[] {
+  if (events.some(({ runId, seq }) => runId === event.runId && seq === event.seq)) return events;
+  return [...events, event].slice(-maxEvents);
+}
+
 /** `useChat` reads no further once it was stopped, so the end of the run is told here. */
 export function stopped(events: readonly TimelineEvent[]): readonly TimelineEvent[] {
   const last = events.at(-1);

@@ -1,0 +1,168 @@
+import type { Browser, Page } from 'playwright';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  answers,
+  ask,
+  atRest,
+  goHome,
+  homes,
+  launchBrowser,
+  openDemo,
+  openTab,
+  questions,
+  send,
+  startDemoServer,
+  timeline,
+  type DemoServer,
+} from './demo-server.ts';
+
+let server: DemoServer;
+let browser: Browser;
+beforeAll(async () => {
+  [server, browser] = await Promise.all([startDemoServer(), launchBrowser()]);
+}, 90_000);
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+/** Two tabs of one browser, with one conversation that has begun. */
+async function openTwo(home: (typeof homes)[number]): Promise<{ first: Page; second: Page; problems: readonly string[] }> {
+  const { page: first, problems } = await openDemo(browser, server.url);
+  await goHome(first, home);
+  await ask(first, 'Note: oolong');
+  const second = await openTab(first.context(), server.url, problems);
+  await atRest(second);
+  await expect.poll(() => questions(second).allInnerTexts()).toEqual(['Note: oolong']);
+  return { first, second, problems };
+}
+
+const shows = async (pages: readonly Page[], wanted: readonly string[]): Promise<void> => {
+  for (const page of pages) await expect.poll(() => questions(page).allInnerTexts()).toEqual(wanted);
+};
+const lastAnswer = (page: Page): Promise<string> => answers(page).last().innerText();
+const speech = 'Tell me about the history of tea';
+
+test.for(homes)('%s: what one tab asks is shown in the other as it comes, and stopped there', async (home) => {
+  const { first, second, problems } = await openTwo(home);
+  await ask(first, 'What is 17 * 23, and what time is it in Tokyo?');
+  await shows([second], ['Note: oolong', 'What is 17 * 23, and what time is it in Tokyo?']);
+  await expect.poll(() => lastAnswer(second)).toMatch(/17 \* 23 = 391\.\s+In Tokyo it is/);
+  await timeline(second).getByText('Calls 2 tools').waitFor();
+  await timeline(second).getByText('Ended: stop').waitFor();
+  await atRest(second);
+  expect(await answers(second).count()).toBe(2);
+
+  await send(first, speech);
+  await second.getByText('I am the offline').first().waitFor();
+  expect(await first.getByRole('button', { name: 'Stop' }).count()).toBe(1);
+  await second.getByRole('button', { name: 'Stop' }).click();
+  await timeline(first).getByText('Ended: aborted').waitFor();
+  await atRest(first);
+  const kept = await lastAnswer(first);
+  expect(kept).not.toContain('top of the page');
+  await expect.poll(() => lastAnswer(second)).toBe(kept);
+
+  await ask(second, 'What is 2 + 2?');
+  await expect.poll(() => lastAnswer(first)).toContain('2 + 2 = 4.');
+  const all = ['Note: oolong', 'What is 17 * 23, and what time is it in Tokyo?', speech, 'What is 2 + 2?'];
+  await shows([first, second], all);
+  for (const page of [first, second]) expect(await answers(page).count()).toBe(4);
+  expect(problems).toEqual([]);
+});
+
+test.for(homes)('%s: what waits for an answer does so in both tabs, and either gives it', async (home) => {
+  const { first, second, problems } = await openTwo(home);
+  for (const [asking, answering, word, said] of [
+    [first, second, 'Deny', 'All right, it stays as it is.'],
+    [second, first, 'Allow', 'Deleted: “oolong”.'],
+  ] as const) {
+    await ask(asking, 'Delete my notes about oolong');
+    await answering.getByRole('button', { name: word }).click();
+    for (const page of [first, second]) {
+      await expect.poll(() => lastAnswer(page)).toContain(said);
+      await atRest(page);
+      expect(await page.getByRole('button', { name: 'Allow' }).count()).toBe(0);
+    }
+  }
+  for (const page of [first, second]) expect(await answers(page).count()).toBe(3);
+  expect(problems).toEqual([]);
+});
+
+test.for(homes)('%s: a tab that is closed in the middle of its answer leaves it to the other', async (home) => {
+  const { first, second, problems } = await openTwo(home);
+  await send(first, speech);
+  await second.getByText('I am the offline').first().waitFor();
+  await first.close();
+  await expect.poll(() => lastAnswer(second)).toContain('top of the page');
+  await atRest(second);
+  expect(await answers(second).count()).toBe(2);
+  await ask(second, 'Show my notes');
+  expect(await lastAnswer(second)).toContain('1. oolong');
+  await second.reload();
+  await shows([second], ['Note: oolong', speech, 'Show my notes']);
+  expect(problems).toEqual([]);
+});
+
+test.for(homes)('%s: a tab that is opened in the middle of an answer shows it, and asks on when it has ended', async (home) => {
+  const { page: first, problems } = await openDemo(browser, server.url);
+  await goHome(first, home);
+  await send(first, speech);
+  await first.getByText('I am the offline').first().waitFor();
+  const second = await openTab(first.context(), server.url, problems);
+  await expect.poll(() => lastAnswer(second)).toContain('top of the page');
+  await ask(second, 'What is 2 + 2?');
+  await expect.poll(() => lastAnswer(first)).toContain('2 + 2 = 4.');
+  for (const page of [first, second]) expect(await answers(page).count()).toBe(2);
+  expect(problems).toEqual([]);
+});
+
+test.for(homes)('%s: two tabs that ask at the same time both show both, in one order', async (home) => {
+  const { first, second, problems } = await openTwo(home);
+  await Promise.all([send(first, 'What is 6 * 7?'), send(second, 'What is 5 * 5?')]);
+  const texts = (page: Page): Promise<string[]> => page.getByRole('article').allInnerTexts();
+  await expect.poll(async () => (await texts(first)).length).toBe(6);
+  await expect.poll(async () => (await texts(second)).join()).toBe((await texts(first)).join());
+  const all = (await texts(first)).join('\n');
+  expect(all).toContain('6 * 7 = 42.');
+  expect(all).toContain('5 * 5 = 25.');
+  expect(problems).toEqual([]);
+});
+
+test.for(homes)('%s: a new conversation in one tab leaves the other its own, also with an answer that is under way', async (home) => {
+  const { first, second, problems } = await openTwo(home);
+  await send(first, speech);
+  await second.getByText('I am the offline').first().waitFor();
+  await second.getByRole('button', { name: 'New conversation' }).click();
+  await second.getByRole('heading', { name: /Ask something/ }).waitFor();
+  await expect.poll(() => lastAnswer(first)).toContain('top of the page');
+  await ask(second, 'What is 6 * 7?');
+  await first.reload();
+  await shows([first], ['Note: oolong', speech]);
+  await second.reload();
+  await shows([second], ['What is 6 * 7?']);
+  const third = await openTab(first.context(), server.url, problems);
+  await third.getByRole('article').first().waitFor();
+  expect(problems).toEqual([]);
+});
+
+test('At the edge: what was said elsewhere is shown when the page is looked at again', async () => {
+  const { page } = await openDemo(browser, server.url);
+  await goHome(page, 'At the edge');
+  await ask(page, 'What is 6 * 7?');
+  const settings = await page.evaluate(() => JSON.stringify(localStorage));
+  // Another browser: nothing but the edge is shared.
+  const context = await browser.newContext();
+  await context.addInitScript((stored) => Object.assign(localStorage, JSON.parse(stored)), settings);
+  const other = await openTab(context, server.url, []);
+  await ask(other, 'What is 5 * 5?');
+  expect(await questions(page).count()).toBe(1);
+  await page.evaluate(() => window.dispatchEvent(new Event('focus')));
+  await expect.poll(() => lastAnswer(page)).toContain('5 * 5 = 25.');
+  await send(other, speech);
+  await other.getByText('I am the offline').first().waitFor();
+  await page.evaluate(() => window.dispatchEvent(new Event('focus')));
+  await timeline(page).getByText('Ended: stop').nth(1).waitFor();
+  expect(await lastAnswer(page)).toContain('top of the page');
+  await shows([page, other], ['What is 6 * 7?', 'What is 5 * 5?', speech]);
+});
