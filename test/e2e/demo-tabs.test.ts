@@ -27,13 +27,13 @@ afterAll(async () => {
 });
 
 /** Two tabs of one browser, with one conversation that has begun. */
-async function openTwo(home: (typeof homes)[number]): Promise<{ first: Page; second: Page; problems: readonly string[] }> {
+async function openTwo(home: (typeof homes)[number], begin = 'What is 1 + 1?'): Promise<{ first: Page; second: Page; problems: string[] }> {
   const { page: first, problems } = await openDemo(browser, server.url);
   await goHome(first, home);
-  await ask(first, 'Note: oolong');
+  await ask(first, begin);
   const second = await openTab(first.context(), server.url, problems);
   await atRest(second);
-  await expect.poll(() => questions(second).allInnerTexts()).toEqual(['Note: oolong']);
+  await expect.poll(() => questions(second).allInnerTexts()).toEqual([begin]);
   return { first, second, problems };
 }
 
@@ -46,7 +46,7 @@ const speech = 'Tell me about the history of tea';
 test.for(homes)('%s: what one tab asks is shown in the other as it comes, and stopped there', async (home) => {
   const { first, second, problems } = await openTwo(home);
   await ask(first, 'What is 17 * 23, and what time is it in Tokyo?');
-  await shows([second], ['Note: oolong', 'What is 17 * 23, and what time is it in Tokyo?']);
+  await shows([second], ['What is 1 + 1?', 'What is 17 * 23, and what time is it in Tokyo?']);
   await expect.poll(() => lastAnswer(second)).toMatch(/17 \* 23 = 391\.\s+In Tokyo it is/);
   await timeline(second).getByText('Calls 2 tools').waitFor();
   await timeline(second).getByText('Ended: stop').waitFor();
@@ -65,14 +65,14 @@ test.for(homes)('%s: what one tab asks is shown in the other as it comes, and st
 
   await ask(second, 'What is 2 + 2?');
   await expect.poll(() => lastAnswer(first)).toContain('2 + 2 = 4.');
-  const all = ['Note: oolong', 'What is 17 * 23, and what time is it in Tokyo?', speech, 'What is 2 + 2?'];
+  const all = ['What is 1 + 1?', 'What is 17 * 23, and what time is it in Tokyo?', speech, 'What is 2 + 2?'];
   await shows([first, second], all);
   for (const page of [first, second]) expect(await answers(page).count()).toBe(4);
   expect(problems).toEqual([]);
 });
 
 test.for(homes)('%s: what waits for an answer does so in both tabs, and either gives it', async (home) => {
-  const { first, second, problems } = await openTwo(home);
+  const { first, second, problems } = await openTwo(home, 'Note: oolong');
   for (const [asking, answering, word, said] of [
     [first, second, 'Deny', 'All right, it stays as it is.'],
     [second, first, 'Allow', 'Deleted: “oolong”.'],
@@ -90,7 +90,7 @@ test.for(homes)('%s: what waits for an answer does so in both tabs, and either g
 });
 
 test.for(homes)('%s: a tab that is closed in the middle of its answer leaves it to the other', async (home) => {
-  const { first, second, problems } = await openTwo(home);
+  const { first, second, problems } = await openTwo(home, 'Note: sencha');
   await send(first, speech);
   await second.getByText('I am the offline').first().waitFor();
   await first.close();
@@ -98,9 +98,9 @@ test.for(homes)('%s: a tab that is closed in the middle of its answer leaves it 
   await atRest(second);
   expect(await answers(second).count()).toBe(2);
   await ask(second, 'Show my notes');
-  expect(await lastAnswer(second)).toContain('1. oolong');
+  expect(await lastAnswer(second)).toContain('. sencha');
   await second.reload();
-  await shows([second], ['Note: oolong', speech, 'Show my notes']);
+  await shows([second], ['Note: sencha', speech, 'Show my notes']);
   expect(problems).toEqual([]);
 });
 
@@ -120,12 +120,13 @@ test.for(homes)('%s: a tab that is opened in the middle of an answer shows it, a
 test.for(homes)('%s: two tabs that ask at the same time both show both, in one order', async (home) => {
   const { first, second, problems } = await openTwo(home);
   await Promise.all([send(first, 'What is 6 * 7?'), send(second, 'What is 5 * 5?')]);
-  const texts = (page: Page): Promise<string[]> => page.getByRole('article').allInnerTexts();
-  await expect.poll(async () => (await texts(first)).length).toBe(6);
-  await expect.poll(async () => (await texts(second)).join()).toBe((await texts(first)).join());
-  const all = (await texts(first)).join('\n');
-  expect(all).toContain('6 * 7 = 42.');
-  expect(all).toContain('5 * 5 = 25.');
+  const said = async (page: Page): Promise<string> => (await page.getByRole('article').allInnerTexts()).join('\n');
+  for (const page of [first, second]) {
+    await expect.poll(() => said(page)).toContain('6 * 7 = 42.');
+    await expect.poll(() => said(page)).toContain('5 * 5 = 25.');
+  }
+  await expect.poll(async () => (await said(first)) === (await said(second))).toBe(true);
+  for (const page of [first, second]) expect(await page.getByRole('article').count()).toBe(6);
   expect(problems).toEqual([]);
 });
 
@@ -138,7 +139,7 @@ test.for(homes)('%s: a new conversation in one tab leaves the other its own, als
   await expect.poll(() => lastAnswer(first)).toContain('top of the page');
   await ask(second, 'What is 6 * 7?');
   await first.reload();
-  await shows([first], ['Note: oolong', speech]);
+  await shows([first], ['What is 1 + 1?', speech]);
   await second.reload();
   await shows([second], ['What is 6 * 7?']);
   const third = await openTab(first.context(), server.url, problems);
