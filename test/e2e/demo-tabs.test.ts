@@ -1,9 +1,11 @@
+/// <reference path="../provider-server/provided-context.d.ts" />
 import type { Browser, Page } from 'playwright';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import {
   answers,
   ask,
   atRest,
+  chooseModel,
   goHome,
   homes,
   launchBrowser,
@@ -166,4 +168,24 @@ test('At the edge: what was said elsewhere is shown when the page is looked at a
   await timeline(page).getByText('Ended: stop').nth(1).waitFor();
   expect(await lastAnswer(page)).toContain('top of the page');
   await shows([page, other], ['What is 6 * 7?', 'What is 5 * 5?', speech]);
+});
+
+test('tabs of one conversation agree on the model, whichever has the agent, and the key is written nowhere', async () => {
+  const { first, second, problems } = await openTwo('In this tab’s worker');
+  const model = (page: Page) => page.getByRole('button', { name: 'Model: test-model' });
+  await chooseModel(second, /OpenAI-compatible/, { baseURL: `${inject('providerUrl')}/deltas/3/v1`, key: 'sk-secret' });
+  const third = await openTab(first.context(), server.url, problems);
+  for (const page of [first, second, third]) await model(page).waitFor();
+  for (const [index, page] of [first, second, third].entries()) {
+    await ask(page, 'Hello?');
+    for (const each of [first, second, third]) await expect.poll(() => answers(each).count()).toBe(index + 2);
+    expect(await lastAnswer(page)).not.toContain('I am the offline');
+  }
+  expect(await first.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]))).not.toContain('sk-secret');
+  await first.getByRole('button', { name: 'New conversation' }).click();
+  await chooseModel(first, /Offline rules/);
+  await ask(second, 'Hello?');
+  await model(second).waitFor();
+  expect(await lastAnswer(second)).not.toContain('I am the offline');
+  expect(problems).toEqual([]);
 });

@@ -4,17 +4,19 @@ import { createDraft } from './draft.ts';
 import { Header } from './header.tsx';
 import { ModelDialog } from './model-dialog.tsx';
 import { ErrorNotice } from './error-notice.tsx';
-import { loadSettings, saveSettings, type Home, type ModelChoice, type Settings } from './settings.ts';
+import { loadSettings, saveSettings, type ModelChoice, type Settings } from './settings.ts';
 import { useConnection } from './use-connection.ts';
+import { useSharedModel } from './use-shared-model.ts';
 import { applyTheme } from './theme.ts';
 
 export function App() {
   const [settings, setSettings] = useState(loadSettings);
-  const [models, setModels] = useState<Readonly<Record<Home, ModelChoice>>>({ worker: { kind: 'offline' }, edge: { kind: 'offline' } });
+  const [workerModel, setWorkerModel] = useSharedModel(settings.sessions.worker);
+  const [edgeModel, setEdgeModel] = useState<ModelChoice>({ kind: 'offline' });
   const [choosing, setChoosing] = useState(false);
   const [draft] = useState(createDraft);
   const { home, theme } = settings;
-  const model = models[home];
+  const model = home === 'worker' ? workerModel : edgeModel;
   const sessionId = settings.sessions[home];
   const { connection, error, retry } = useConnection({ home, sessionId, model });
   const change = (changes: Partial<Settings>): void => setSettings((current) => ({ ...current, ...changes }));
@@ -52,7 +54,7 @@ export function App() {
           endpoint={settings.endpoint}
           onClose={() => setChoosing(false)}
           onChoose={(chosen) => {
-            setModels({ ...models, [home]: chosen });
+            (home === 'worker' ? setWorkerModel : setEdgeModel)(chosen);
             if (chosen.kind === 'endpoint') change({ endpoint: { baseURL: chosen.baseURL, model: chosen.model } });
           }}
         />

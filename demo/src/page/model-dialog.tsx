@@ -94,7 +94,10 @@ export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelD
               Key
               <input type="password" value={apiKey} onChange={(event) => setApiKey(event.target.value)} autoComplete="off" />
             </label>
-            <p className="hint">The key stays in the memory of this page and its worker. It is stored nowhere and gone with the tab.</p>
+            <p className="hint">
+              The key stays in the memory of this page and its worker, and of other tabs with this conversation. It is stored nowhere and
+              gone with them.
+            </p>
           </div>
         )}
         <div className="buttons">

@@ -3,11 +3,14 @@ import * as z from 'zod';
 /** Where the agent runs. */
 export type Home = 'worker' | 'edge';
 
+export const modelChoice = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('offline') }),
+  z.object({ kind: z.literal('endpoint'), baseURL: z.string(), model: z.string(), apiKey: z.string() }),
+  z.object({ kind: z.literal('edge') }),
+]);
+
 /** Whom the agent asks. The key is not part of what is kept. */
-export type ModelChoice =
-  | { readonly kind: 'offline' }
-  | { readonly kind: 'endpoint'; readonly baseURL: string; readonly model: string; readonly apiKey: string }
-  | { readonly kind: 'edge' };
+export type ModelChoice = Readonly<z.infer<typeof modelChoice>>;
 
 const schema = z.object({
   home: z.enum(['worker', 'edge']),

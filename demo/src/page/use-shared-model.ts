@@ -1,0 +1,41 @@
+import { useCallback, useEffect, useRef, useState } from 'react';
+import * as z from 'zod';
+import { modelChoice, type ModelChoice } from './settings.ts';
+
+const note = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('chosen'), model: modelChoice }),
+  /** A tab that is opened knows none. */
+  z.object({ type: z.literal('which') }),
+]);
+
+type Note = z.infer<typeof note>;
+
+/**
+ * The model of a conversation that tabs share: the worker of one of them answers for all, so that they have to agree on whom it asks. The
+ * key goes from page to page with it, and is written nowhere.
+ */
+export function useSharedModel(sessionId: string): readonly [ModelChoice, (model: ModelChoice) => void] {
+  const [model, setModel] = useState<ModelChoice>({ kind: 'offline' });
+  const current = useRef<ModelChoice>(model);
+  const tabs = useRef<BroadcastChannel>(undefined);
+
+  useEffect(() => {
+    const channel = new BroadcastChannel(`isoloop-demo:model:${sessionId}`);
+    const post = (told: Note): void => channel.postMessage(told);
+    channel.onmessage = ({ data }) => {
+      const told = note.safeParse(data);
+      if (!told.success) return;
+      if (told.data.type === 'chosen') setModel((current.current = told.data.model));
+      else if (current.current.kind !== 'offline') post({ type: 'chosen', model: current.current });
+    };
+    tabs.current = channel;
+    post({ type: 'which' });
+    return () => channel.close();
+  }, [sessionId]);
+
+  const choose = useCallback((chosen: ModelChoice) => {
+    setModel((current.current = chosen));
+    tabs.current?.postMessage({ type: 'chosen', model: chosen } satisfies Note);
+  }, []);
+  return [model, choose];
+}
