@@ -79,6 +79,7 @@ async function connectEdge({ sessionId, model }: ConnectionOptions): Promise<Con
   const messages = await history();
   // The edge tells nobody of a new turn; this browser's other tabs are told here, all else is looked for.
   const otherTabs = new BroadcastChannel(`isoloop-demo:${path}`);
+  const tell = (news: News): void => otherTabs.postMessage(news.type);
   const edge = new DefaultChatTransport<UIMessage>({
     api: '/api/chat',
     body: { events: true, model: model.kind === 'edge' ? 'edge' : 'offline' },
@@ -95,14 +96,14 @@ async function connectEdge({ sessionId, model }: ConnectionOptions): Promise<Con
       reconnectToStream: (asked) => edge.reconnectToStream(asked),
       async sendMessages(asked) {
         const stream = await edge.sendMessages(asked);
-        otherTabs.postMessage('run');
-        return stream;
+        tell({ type: 'run' });
+        return stream.pipeThrough(new TransformStream({ flush: () => tell({ type: 'look' }) }));
       },
     },
     messages,
     history,
     watch(listener) {
-      otherTabs.onmessage = () => listener({ type: 'run' });
+      otherTabs.onmessage = ({ data }) => listener({ type: data === 'run' ? 'run' : 'look' });
       return watchFocus(listener);
     },
     resume: true,

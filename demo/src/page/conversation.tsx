@@ -12,7 +12,7 @@ import { Timeline } from './timeline.tsx';
 import { stopped, timelineEvent, withEvent, type TimelineEvent } from './timeline-entry.ts';
 import { TokenGauge } from './token-gauge.tsx';
 import type { OpenConnection } from './use-connection.ts';
-import { useOtherTabs } from './use-other-tabs.ts';
+import { useOtherTabs, type Reading } from './use-other-tabs.ts';
 
 export interface ConversationProps {
   readonly home: Home;
@@ -25,7 +25,7 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
   const [events, setEvents] = useState<readonly TimelineEvent[]>([]);
   const [view, setView] = useState<'chat' | 'timeline'>('chat');
   const [announcement, setAnnouncement] = useState('');
-  const [known] = useState(() => new Set<string>());
+  const [reading] = useState<Reading>(() => ({ runs: new Set(), wasStopped: false }));
   // Not `useChat`'s own, whose state is known when it was drawn, and which stops when its view goes: in a worker that ends a turn for all tabs.
   const [chat] = useState(
     () =>
@@ -37,10 +37,11 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
         onData: (part) => {
           const event = timelineEvent.safeParse(part.data);
           if (!event.success) return;
-          known.add(event.data.runId);
+          reading.runs.add(event.data.runId);
           setEvents((events) => withEvent(events, event.data));
         },
         onFinish: ({ message, isAbort }) => {
+          reading.wasStopped = isAbort;
           setAnnouncement(textOfMessage(message));
           if (isAbort) setEvents(stopped);
         },
@@ -50,7 +51,6 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
     // Where the turn goes on without its readers one that leaves only ends its reading.
     return () => void (connection.resume && chat.stop());
   }, [connection, chat]);
-  const isKnown = useCallback((runId: string) => known.has(runId), [known]);
   const {
     messages,
     status,
@@ -64,8 +64,8 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
     resume: connection.resume,
     experimental_throttle: 40,
   });
-  useOtherTabs({ connection, chat, isKnown });
-  const busy = status === 'submitted' || status === 'streaming';
+  const isFollowing = useOtherTabs({ connection, chat, reading });
+  const busy = status === 'submitted' || status === 'streaming' || isFollowing;
   useThemeTool(messages, connection.messages, onTheme);
 
   const send = useCallback((text: string) => void sendMessage({ text }), [sendMessage]);

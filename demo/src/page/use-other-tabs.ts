@@ -1,18 +1,29 @@
 import type { Chat } from '@ai-sdk/react';
 import type { UIMessage } from 'ai';
-import { useEffect, useRef } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import type { Connection, News } from './connection.ts';
 import { saysTheSame } from './message-parts.ts';
+
+/** What a chat has read. */
+export interface Reading {
+  /** The runs it asked for or has followed. */
+  readonly runs: Set<string>;
+  /** Whether what it read last was stopped here, before its end. */
+  wasStopped: boolean;
+}
 
 export interface UseOtherTabsOptions {
   readonly connection: Connection;
   readonly chat: Chat<UIMessage>;
-  /** Whether the chat has read of this run: it asked for it, or has followed it. */
-  readonly isKnown: (runId: string) => boolean;
+  readonly reading: Reading;
 }
 
-/** Shows in this tab's chat what others ask, and are answered, as it comes. What comes while the chat is busy waits. */
-export function useOtherTabs({ connection, chat, isKnown }: UseOtherTabsOptions): void {
+/**
+ * Shows in this tab's chat what others ask, and are answered, as it comes. What comes while the chat is busy waits. Gives whether it follows
+ * somebody's turn: then there is nothing to be asked, also where none of it has come yet.
+ */
+export function useOtherTabs({ connection, chat, reading }: UseOtherTabsOptions): boolean {
+  const [isFollowing, setFollowing] = useState(false);
   const waiting = useRef<(() => void)[]>([]);
   useEffect(() => {
     if (!isBusy(chat)) for (const go of waiting.current.splice(0)) go();
@@ -39,20 +50,26 @@ export function useOtherTabs({ connection, chat, isKnown }: UseOtherTabsOptions)
       chat.messages = messages;
       return true;
     };
+    const resume = async (): Promise<void> => {
+      reading.wasStopped = false;
+      setFollowing(true);
+      await chat.resumeStream().finally(() => setFollowing(false));
+    };
     const follow = async (runId?: string): Promise<void> => {
       const messages = await readAtRest();
-      if (!messages || (runId !== undefined && isKnown(runId))) return;
+      if (!messages || (runId !== undefined && reading.runs.has(runId))) return;
       if (runId !== undefined) followed.add(runId);
       // The worker tells the answer to the last question from its start, under a name of its own.
       chat.messages = runId === undefined ? messages : messages.slice(0, messages.findLastIndex(({ role }) => role === 'user') + 1);
-      await chat.resumeStream();
-      await look();
+      await resume();
+      // What was said until it was stopped is not in the log yet.
+      if (!reading.wasStopped) await look();
     };
     const show = async (news: News): Promise<void> => {
       if (news.type === 'run') return follow(news.runId);
       if (news.type === 'end') return void (followed.delete(news.runId) && (await look()));
       willLook = false;
-      if ((await look()) && connection.resume) await chat.resumeStream();
+      if ((await look()) && connection.resume) await resume();
     };
     const unwatch = connection.watch((news) => {
       if (news.type === 'look') {
@@ -67,7 +84,8 @@ export function useOtherTabs({ connection, chat, isKnown }: UseOtherTabsOptions)
       unwatch();
       for (const go of waiting.current.splice(0)) go();
     };
-  }, [connection, chat, isKnown]);
+  }, [connection, chat, reading]);
+  return isFollowing;
 }
 
 function isBusy({ status }: Chat<UIMessage>): boolean {
