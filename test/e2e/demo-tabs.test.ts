@@ -97,7 +97,13 @@ test.for(homes)('%s: a tab that is closed in the middle of its answer leaves it 
   await second.getByText('I am the offline').first().waitFor();
   await first.close();
   await expect.poll(() => lastAnswer(second)).toContain('top of the page');
+  await timeline(second).getByText('Ended: stop').waitFor();
   await atRest(second);
+  expect(
+    await timeline(second)
+      .getByText(/Step started over/)
+      .count(),
+  ).toBe(home === 'At the edge' ? 0 : 1);
   expect(await answers(second).count()).toBe(2);
   await ask(second, 'Show my notes');
   expect(await lastAnswer(second)).toContain('. sencha');

@@ -103,8 +103,9 @@ async function connectEdge({ sessionId, model }: ConnectionOptions): Promise<Con
     messages,
     history,
     watch(listener) {
-      otherTabs.onmessage = ({ data }) => listener({ type: data === 'run' ? 'run' : 'look' });
-      return watchFocus(listener);
+      const hear = ({ data }: MessageEvent): void => listener({ type: data === 'run' ? 'run' : 'look' });
+      otherTabs.addEventListener('message', hear);
+      return joined(() => otherTabs.removeEventListener('message', hear), watchFocus(listener));
     },
     resume: true,
     stop: () => void interrupt(path),

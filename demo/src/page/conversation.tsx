@@ -38,7 +38,7 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
           const event = timelineEvent.safeParse(part.data);
           if (!event.success) return;
           reading.runs.add(event.data.runId);
-          setEvents((events) => withEvent(events, event.data));
+          setEvents((before) => withEvent(before, event.data));
         },
         onFinish: ({ message, isAbort }) => {
           reading.wasStopped = isAbort;

@@ -1,6 +1,6 @@
 import type { Chat } from '@ai-sdk/react';
 import type { UIMessage } from 'ai';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useState } from 'react';
 import type { Connection, News } from './connection.ts';
 import { saysTheSame } from './message-parts.ts';
 
@@ -24,9 +24,9 @@ export interface UseOtherTabsOptions {
  */
 export function useOtherTabs({ connection, chat, reading }: UseOtherTabsOptions): boolean {
   const [isFollowing, setFollowing] = useState(false);
-  const waiting = useRef<(() => void)[]>([]);
+  const [waiting] = useState<(() => void)[]>(() => []);
   useEffect(() => {
-    if (!isBusy(chat)) for (const go of waiting.current.splice(0)) go();
+    if (!isBusy(chat)) for (const go of waiting.splice(0)) go();
   });
   useEffect(() => {
     let left = false;
@@ -37,7 +37,7 @@ export function useOtherTabs({ connection, chat, reading }: UseOtherTabsOptions)
     /** What the conversation is while the chat asks nothing; nothing where that is no longer wanted. */
     const readAtRest = async (): Promise<UIMessage[] | undefined> => {
       for (;;) {
-        while (isBusy(chat) && !left) await new Promise<void>((resolve) => waiting.current.push(resolve));
+        while (isBusy(chat) && !left) await new Promise<void>((resolve) => waiting.push(resolve));
         if (left) return undefined;
         const messages = await connection.history();
         if (!isBusy(chat)) return left ? undefined : messages;
@@ -82,9 +82,9 @@ export function useOtherTabs({ connection, chat, reading }: UseOtherTabsOptions)
     return () => {
       left = true;
       unwatch();
-      for (const go of waiting.current.splice(0)) go();
+      for (const go of waiting.splice(0)) go();
     };
-  }, [connection, chat, reading]);
+  }, [connection, chat, reading, waiting]);
   return isFollowing;
 }
 

@@ -22,12 +22,12 @@ export function useSharedModel(sessionId: string): readonly [ModelChoice, (model
   useEffect(() => {
     const channel = new BroadcastChannel(`isoloop-demo:model:${sessionId}`);
     const post = (told: Note): void => channel.postMessage(told);
-    channel.onmessage = ({ data }) => {
+    channel.addEventListener('message', ({ data }) => {
       const told = note.safeParse(data);
       if (!told.success) return;
       if (told.data.type === 'chosen') setModel((current.current = told.data.model));
       else if (current.current.kind !== 'offline') post({ type: 'chosen', model: current.current });
-    };
+    });
     tabs.current = channel;
     post({ type: 'which' });
     return () => channel.close();
