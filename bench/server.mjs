@@ -5,8 +5,8 @@ import { readFile } from 'node:fs/promises';
 import http from 'node:http';
 import path from 'node:path';
 import { args, callId, model, spec, toolName, words } from './lib/scenarios.mjs';
+import { occurrences, pieces } from './lib/server-bytes.mjs';
 
-const bytesPerWrite = 16 * 1024;
 const usage = {
   prompt_tokens: 100,
   completion_tokens: 50,
@@ -101,17 +101,4 @@ function chunksOf(turn) {
   const chunk = (delta, finish_reason = null) => event({ choices: [{ index: 0, delta, logprobs: null, finish_reason }] });
   chunk.end = (reason) => `${chunk({}, reason)}${event({ choices: [], usage })}data: [DONE]\n\n`;
   return chunk;
-}
-
-function pieces(text) {
-  const bytes = Buffer.from(text);
-  return Array.from({ length: Math.ceil(bytes.length / bytesPerWrite) }, (_, i) =>
-    bytes.subarray(i * bytesPerWrite, (i + 1) * bytesPerWrite),
-  );
-}
-
-function occurrences(bytes, text) {
-  let count = 0;
-  for (let at = bytes.indexOf(text); at !== -1; at = bytes.indexOf(text, at + text.length)) count++;
-  return count;
 }

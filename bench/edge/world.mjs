@@ -3,10 +3,10 @@
 //   all others                        Workers KV as workerd asks for it, kept in a map
 import http from 'node:http';
 import { words } from '../lib/scenarios.mjs';
+import { occurrences, pieces } from '../lib/server-bytes.mjs';
 
 const firstDeltaMs = 20;
 const paceMs = 5;
-const bytesPerWrite = 16 * 1024;
 const head = { id: 'chatcmpl-8fVq2hT1mock0000000000000001', object: 'chat.completion.chunk', created: 1_760_000_000, model: 'mock-model' };
 const event = (rest) => `data: ${JSON.stringify({ ...head, ...rest })}\n\n`;
 const delta = (content) => event({ choices: [{ index: 0, delta: content, logprobs: null, finish_reason: null }] });
@@ -38,14 +38,14 @@ setInterval(() => {
 async function complete(model, begin, request, response) {
   const body = Buffer.concat(await request.toArray());
   const asked = occurrences(body, '"role":"user"');
-  const pieces = piecesOf(model);
+  const writes = piecesOf(model);
   setTimeout(
     () => {
       response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' });
       const took = (performance.now() - begin).toFixed(3);
       response.write(delta({ role: 'assistant', content: '' }) + delta({ content: `[${asked} ${took}]` }));
-      if (model.endsWith('-paced')) return paced.add({ response, pieces, at: 0 });
-      for (const piece of pieces) response.write(piece);
+      if (model.endsWith('-paced')) return paced.add({ response, pieces: writes, at: 0 });
+      for (const piece of writes) response.write(piece);
       return response.end();
     },
     Math.max(0, firstDeltaMs - (performance.now() - begin)),
@@ -55,21 +55,9 @@ async function complete(model, begin, request, response) {
 function piecesOf(model) {
   if (!bodies.has(model)) {
     const events = [...words(Number.parseInt(model) - 1).map((content) => delta({ content })), end];
-    bodies.set(model, model.endsWith('-paced') ? events.map((text) => Buffer.from(text)) : cut(Buffer.from(events.join(''))));
+    bodies.set(model, model.endsWith('-paced') ? events.map((text) => Buffer.from(text)) : pieces(events.join('')));
   }
   return bodies.get(model);
-}
-
-function cut(bytes) {
-  return Array.from({ length: Math.ceil(bytes.length / bytesPerWrite) }, (_, i) =>
-    bytes.subarray(i * bytesPerWrite, (i + 1) * bytesPerWrite),
-  );
-}
-
-function occurrences(bytes, text) {
-  let count = 0;
-  for (let at = bytes.indexOf(text); at !== -1; at = bytes.indexOf(text, at + text.length)) count++;
-  return count;
 }
 
 async function keep(request, response) {

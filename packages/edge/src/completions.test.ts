@@ -5,7 +5,7 @@ import type { ScriptedReply } from '@isoloop/core/testing';
 import type OpenAI from 'openai';
 import { expect, test, vi } from 'vitest';
 import { boundEndpoint, places } from './both-bindings.fixture.ts';
-import { bindings, testEndpoint } from './endpoint.fixture.ts';
+import { bindings, testEndpoint, type TestEndpoint } from './endpoint.fixture.ts';
 
 type Params = OpenAI.ChatCompletionCreateParamsNonStreaming;
 type Message = OpenAI.ChatCompletionMessageParam;
@@ -74,23 +74,7 @@ test("a client's tools are called by the client: several at once, streamed", asy
 test("OpenAI's client runs its tools by itself", async () => {
   const target = testEndpoint([asksWeather, 'It rains.'], { tools: [clock] });
   const asked: unknown[] = [];
-  const runner = target.client().chat.completions.runTools({
-    model: 'offline',
-    messages: [question],
-    stream: true,
-    tools: [
-      {
-        type: 'function',
-        function: {
-          name: 'weather',
-          description: 'Of a city',
-          parameters: { type: 'object', properties: { city: { type: 'string' } } },
-          parse: (text: string) => JSON.parse(text) as { readonly city: string },
-          function: (input: { readonly city: string }) => (asked.push(input), 'Rain'),
-        },
-      },
-    ],
-  });
+  const runner = runWeather(target, (text) => (asked.push(JSON.parse(text)), 'Rain'));
   expect(await runner.finalContent()).toBe('It rains.');
   expect(asked).toEqual([{ city: '서울' }]);
 });
@@ -425,22 +409,7 @@ test("the arguments of a client's tool are read while the model still writes the
 test('a tool that takes no arguments, and of which the model writes none, is called with an object', async () => {
   const target = testEndpoint([{ deltas: [[toolInput('', true)], [toolCalls]] }, 'Sunny.']);
   const asked: string[] = [];
-  const runner = target.client().chat.completions.runTools({
-    model: 'offline',
-    messages: [question],
-    stream: true,
-    tools: [
-      {
-        type: 'function',
-        function: {
-          name: 'weather',
-          description: 'Here',
-          parameters: { type: 'object', properties: {} },
-          function: (text: string) => (asked.push(text), 'Sun'),
-        },
-      },
-    ],
-  });
+  const runner = runWeather(target, (text) => (asked.push(text), 'Sun'));
   expect(await runner.finalContent()).toBe('Sunny.');
   expect(asked).toEqual(['{}']);
 });
@@ -452,22 +421,7 @@ test('a call that was sent and does not hold is run by no client', async () => {
   };
   const target = testEndpoint([asksWeather, 'Then not.'], { hooks: [refuses] });
   const asked: unknown[] = [];
-  const runner = target.client().chat.completions.runTools({
-    model: 'offline',
-    messages: [question],
-    stream: true,
-    tools: [
-      {
-        type: 'function',
-        function: {
-          name: 'weather',
-          description: 'Of a city',
-          parameters: { type: 'object' },
-          function: (text: string) => (asked.push(text), 'Rain'),
-        },
-      },
-    ],
-  });
+  const runner = runWeather(target, (text) => (asked.push(text), 'Rain'));
   await expect(runner.finalContent()).rejects.toMatchObject({ code: 'MODEL_BAD_RESPONSE', type: 'api_error' });
   expect(asked).toEqual([]);
 });
@@ -522,3 +476,18 @@ test('a tool may have the name of what every object has', async () => {
     expect(choices[0]!.message.tool_calls).toMatchObject([{ function: { name } }]);
   }
 });
+
+/** OpenAI's client with a tool that it runs by itself, given the arguments as they were written. */
+function runWeather(target: TestEndpoint, run: (text: string) => string): ReturnType<OpenAI['chat']['completions']['runTools']> {
+  return target.client().chat.completions.runTools({
+    model: 'offline',
+    messages: [question],
+    stream: true,
+    tools: [
+      {
+        type: 'function',
+        function: { name: 'weather', description: 'Of a city', parameters: { type: 'object', properties: {} }, function: run },
+      },
+    ],
+  });
+}

@@ -1,8 +1,7 @@
-import { tool } from '@isoloop/core';
 import type { UIMessage } from 'ai';
 import { expect, test } from 'vitest';
-import * as z from 'zod';
 import { boundEndpoint, places, textOf } from './both-bindings.fixture.ts';
+import { color, paid, pay } from './payments.fixture.ts';
 
 type Change = Readonly<Record<string, unknown>>;
 type Row = readonly [what: string, messages: (asked: Asked) => readonly object[], status: number, code: string];
@@ -15,15 +14,6 @@ interface Asked {
   readonly with: (changes: { readonly c1?: Change | readonly Change[]; readonly c2?: Change }) => object;
 }
 
-const ran: unknown[] = [];
-const pay = tool({
-  name: 'pay',
-  description: 'Pays',
-  input: z.object({ sum: z.number() }),
-  needsApproval: true,
-  execute: ({ sum }) => (ran.push(sum), `paid ${sum}`),
-});
-const color = tool({ name: 'color', description: 'Asks the user for one', input: z.object({}) });
 const asks = {
   text: 'Well.',
   toolCalls: [
@@ -137,7 +127,7 @@ const rows: readonly Row[] = [
 
 for (const place of places) {
   test(`${place}: what a client says of a history that is not its own counts for nothing`, async () => {
-    ran.length = 0;
+    paid.length = 0;
     const bound = boundEndpoint(place, [asks, 'Paid, and blue.'], { tools: [pay, color] }, { limits: { toolResultChars: 2000 } });
     await bound.chat().sendMessage({ text: 'Pay and paint' });
     const before = await bound.messages();
@@ -157,7 +147,7 @@ for (const place of places) {
     ];
     const unchanged = async (): Promise<void> => {
       expect((await bound.messages()).map(({ id, parts }) => [id, parts])).toEqual(before.map(({ id, parts }) => [id, parts]));
-      expect(ran).toEqual([]);
+      expect(paid).toEqual([]);
       expect(bound.model.requests.length).toBe(1);
     };
 
@@ -176,7 +166,7 @@ for (const place of places) {
     // The call runs as the model asked for it, whatever the client says that it was.
     const yes = change({ c1: { ...approved, input: { sum: 9999 } } });
     const first = await (await post([yes])).text();
-    expect([ran, first.includes('paid 5')]).toEqual([[5], true]);
+    expect([paid, first.includes('paid 5')]).toEqual([[5], true]);
     const then = await bound.messages();
     const metadata = then.at(-1)!.metadata;
     expect(await codeOf(await post([{ ...yes, metadata }]))).toEqual([400, 'INVALID_DECISION']);
@@ -185,7 +175,7 @@ for (const place of places) {
     await (await post([both])).text();
     expect((await bound.messages()).map(textOf)).toEqual(['Pay and paint', 'Well.Paid, and blue.']);
     expect(JSON.stringify(bound.model.requests[1]!.messages)).not.toContain('paid 99');
-    expect(ran).toEqual([5]);
+    expect(paid).toEqual([5]);
   });
 }
 

@@ -1,20 +1,10 @@
-import { tool } from '@isoloop/core';
 import { textToolCalls } from '@isoloop/core/text-protocol';
 import { lastAssistantMessageIsCompleteWithApprovalResponses, lastAssistantMessageIsCompleteWithToolCalls } from 'ai';
 import type { UIMessage } from 'ai';
 import { expect, test, vi } from 'vitest';
-import * as z from 'zod';
 import { boundEndpoint, places, textOf, type TestChat } from './both-bindings.fixture.ts';
+import { color, paid, pay } from './payments.fixture.ts';
 
-const ran: unknown[] = [];
-const pay = tool({
-  name: 'pay',
-  description: 'Pays',
-  input: z.object({ sum: z.number() }),
-  needsApproval: true,
-  execute: ({ sum }) => (ran.push(sum), `paid ${sum}`),
-});
-const color = tool({ name: 'color', description: 'Asks the user for one', input: z.object({}) });
 const wantsToPay = { toolCalls: [{ id: 'c1', name: 'pay', input: { sum: 5 } }] };
 
 const toolsOf = (chat: TestChat): readonly unknown[] =>
@@ -98,7 +88,7 @@ test.for(places)('%s: an answer is given again that is only named, and none wher
 });
 
 test.for(places)('%s: an approval that useChat posts by itself goes on with the turn', async (place) => {
-  ran.length = 0;
+  paid.length = 0;
   const bound = boundEndpoint(place, [wantsToPay, 'Paid.'], { tools: [pay] });
   const chat = bound.chat({ sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses });
   await chat.sendMessage({ text: 'Pay' });
@@ -107,11 +97,11 @@ test.for(places)('%s: an approval that useChat posts by itself goes on with the 
   await vi.waitFor(() => expect(chat.texts).toEqual(['Pay', 'Paid.']));
   expect(toolsOf(chat)).toMatchObject([{ state: 'output-available', output: 'paid 5' }]);
   expect((await bound.messages()).map(textOf)).toEqual(['Pay', 'Paid.']);
-  expect(ran).toEqual([5]);
+  expect(paid).toEqual([5]);
 });
 
 test.for(places)('%s: an approval is taken behind a message that was refused for it', async (place) => {
-  ran.length = 0;
+  paid.length = 0;
   const bound = boundEndpoint(place, [wantsToPay, 'Then not.'], { tools: [pay] });
   const chat = bound.chat();
   await chat.sendMessage({ text: 'Pay' });
@@ -123,7 +113,7 @@ test.for(places)('%s: an approval is taken behind a message that was refused for
   expect(chat.status).toBe('ready');
   expect(textOf(chat.messages[1]!)).toBe('Then not.');
   expect((await bound.messages()).map(textOf)).toEqual(['Pay', 'Then not.']);
-  expect(ran).toEqual([]);
+  expect(paid).toEqual([]);
 });
 
 test.for(places)('%s: a result that the page gives goes on with the turn', async (place) => {
@@ -138,7 +128,7 @@ test.for(places)('%s: a result that the page gives goes on with the turn', async
 test.for(places)(
   '%s: a question edited, or asked again, while a call waits takes the call away, and no approval brings it back',
   async (place) => {
-    ran.length = 0;
+    paid.length = 0;
     const bound = boundEndpoint(place, [wantsToPay, { toolCalls: [{ id: 'c9', name: 'pay', input: { sum: 1 } }] }, 'Hello.'], {
       tools: [pay],
     });
@@ -158,6 +148,6 @@ test.for(places)(
     const replayed = await bound.post('/api/chat', { id: bound.id, messages: [approved], messageId: old.id });
     expect([replayed.status, await replayed.json()]).toMatchObject([400, { error: { code: 'INVALID_DECISION' } }]);
     expect((await bound.messages()).map(textOf)).toEqual(['Hi', 'Hello.']);
-    expect(ran).toEqual([]);
+    expect(paid).toEqual([]);
   },
 );

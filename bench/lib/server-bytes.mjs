@@ -1,0 +1,15 @@
+const bytesPerWrite = 16 * 1024;
+
+/** As a server writes them at once: cut anywhere. */
+export function pieces(text) {
+  const bytes = Buffer.from(text);
+  return Array.from({ length: Math.ceil(bytes.length / bytesPerWrite) }, (_, i) =>
+    bytes.subarray(i * bytesPerWrite, (i + 1) * bytesPerWrite),
+  );
+}
+
+export function occurrences(bytes, text) {
+  let count = 0;
+  for (let at = bytes.indexOf(text); at !== -1; at = bytes.indexOf(text, at + text.length)) count++;
+  return count;
+}
