@@ -1,21 +1,35 @@
-/// <reference path="./test/faults/provided-context.d.ts" />
+/// <reference path="./test/provided-context.d.ts" />
 import { cloudflareTest } from '@cloudflare/vitest-plugin';
 import { playwright } from '@vitest/browser-playwright';
 import { defineConfig } from 'vitest/config';
 import { chromiumArgs, chromiumPath } from './scripts/chromium.ts';
 import { sourceAlias } from './scripts/source-alias.ts';
+import { bundledWorkers } from './test/bundled-workers.ts';
 import { policyPlugin } from './test/policy-plugin.ts';
 
 const resolve = { alias: sourceAlias };
+const minutes = 60_000;
+
+/** `npm run test:long` sets it: all core tests in every engine, random tests in full. */
+const long = process.env['TEST_LONG'] === '1';
 const core = 'packages/core/src/**/*.test.ts';
+/** Core tests whose result depends on the JavaScript engine run in all of them; CONTRIBUTING.md tells which. */
+const coreInEngines = long ? core : 'packages/core/src/**/*.engine.test.ts';
 
 export default defineConfig({
+  logLevel: 'error',
   test: {
     globalSetup: ['test/provider-server/vitest-setup.ts', 'test/mcp-server/vitest-setup.ts'],
-    // No test waits by the clock: this only tells a hang from a machine with much else to do.
-    testTimeout: 30_000,
-    // `npm run faults` tries more points than `npm test`.
-    provide: { faultPoints: Number(process.env['FAULT_POINTS'] ?? 0) },
+    // Time limits only detect a hang: on a busy machine, everything may take much longer.
+    testTimeout: (long ? 20 : 4) * minutes,
+    hookTimeout: 4 * minutes,
+    teardownTimeout: 2 * minutes,
+    expect: { poll: { timeout: 2 * minutes, interval: 10 } },
+    // Vitest would leave a core to its own process, which has little to do.
+    maxWorkers: '100%',
+    // Files share workers and pages, because starting one takes longer than most files.
+    isolate: false,
+    provide: { long },
     projects: [
       {
         extends: true,
@@ -26,12 +40,16 @@ export default defineConfig({
         extends: true,
         resolve,
         plugins: [cloudflareTest({ wrangler: { configPath: './test/workerd/wrangler.toml' }, remoteBindings: false })],
-        test: { name: 'workerd', include: [core, 'packages/edge/src/**/*.test.ts'] },
+        test: {
+          name: 'workerd',
+          include: [coreInEngines, 'packages/edge/src/**/*.test.ts'],
+          setupFiles: ['packages/edge/test-support/reset-storage.ts'],
+        },
       },
       {
         extends: true,
         resolve,
-        plugins: [policyPlugin()],
+        plugins: [policyPlugin(), bundledWorkers()],
         optimizeDeps: {
           include: [
             'comlink',
@@ -53,12 +71,15 @@ export default defineConfig({
         },
         test: {
           name: 'chromium',
-          include: [core, 'packages/web-worker/src/**/*.test.ts'],
+          include: [coreInEngines, 'packages/web-worker/src/**/*.test.ts'],
           browser: {
             enabled: true,
             headless: true,
             screenshotFailures: false,
-            provider: playwright({ launchOptions: { executablePath: chromiumPath(), args: chromiumArgs } }),
+            connectTimeout: 4 * minutes,
+            provider: playwright({
+              launchOptions: { executablePath: chromiumPath(), args: chromiumArgs, timeout: 4 * minutes },
+            }),
             instances: [{ browser: 'chromium' }],
           },
         },
@@ -66,13 +87,7 @@ export default defineConfig({
       {
         extends: true,
         resolve,
-        test: {
-          name: 'e2e',
-          environment: 'node',
-          include: ['test/e2e/**/*.test.ts'],
-          testTimeout: 60_000,
-          expect: { poll: { timeout: 15_000 } },
-        },
+        test: { name: 'e2e', environment: 'node', include: ['test/e2e/**/*.test.ts'] },
       },
     ],
   },

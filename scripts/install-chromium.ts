@@ -37,7 +37,7 @@ async function debianPackage(): Promise<CommandResult> {
 async function working(): Promise<string | undefined> {
   for (const path of chromiumCandidates()) {
     if (process.platform === 'win32') return path;
-    const { ok } = await runCommand(path, ['--version'], { timeoutMs: 30_000 });
+    const { ok } = await runCommand(path, ['--version'], { silenceMs: 120_000 });
     if (ok) return path;
   }
   return undefined;

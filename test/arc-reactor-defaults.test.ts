@@ -55,7 +55,7 @@ function stall() {
 
 /** Milliseconds on the fake clock from what was begun to the end of the work. */
 async function timeOf(work: Promise<unknown>, begun: readonly number[]): Promise<number> {
-  await vi.waitFor(() => expect(begun).toHaveLength(1));
+  await expect.poll(() => begun).toHaveLength(1);
   let end: number | undefined;
   const note = (): void => void (end ??= Date.now());
   work.then(note, note);
@@ -124,7 +124,7 @@ async function mcpWaits(): Promise<readonly number[]> {
   const told: unknown[] = [];
   const onError = (error: unknown): void => void told.push(error);
   await mcpTools({ url: 'http://localhost:1', fetch: failing, optional: true, reconnect: { sleep }, onError });
-  await vi.waitFor(() => expect(told.length).toBeGreaterThan(waits.length === 5 ? 5 : 100));
+  await expect.poll(() => told.length > (waits.length === 5 ? 5 : 100)).toBe(true);
   return waits;
 }
 
@@ -153,7 +153,7 @@ async function breakerTimes() {
   const stuck = new ScriptedModel(many(9, { hang: true } as never));
   const others = Array.from({ length: 3 }, () => new ReActAgent({ name: 'a', model: stuck, extensions: [breaker] }));
   for (const other of others) other.call('Hi').catch(() => {});
-  await vi.waitFor(() => expect(stuck.requests.length).toBeGreaterThan(0));
+  await expect.poll(() => stuck.requests.length).toBeGreaterThan(0);
   return { failures, openMs, trials: stuck.requests.length };
 }
 
@@ -186,7 +186,7 @@ const measured: Readonly<Record<string, () => Promise<number>>> = {
       const agent = new ReActAgent({ ...preset, name: 'a', model, tools: [named('stuck', stuck)], userId: `u${n}` });
       agent.call('Hi').catch(() => {});
     }
-    await vi.waitFor(() => expect(stuck.mock.calls.length).toBeGreaterThan(0));
+    await expect.poll(() => stuck.mock.calls.length).toBeGreaterThan(0);
     for (let turn = 0; turn < 100; turn += 1) await Promise.resolve();
     return stuck.mock.calls.length;
   },

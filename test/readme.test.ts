@@ -11,13 +11,13 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const typesOf: Readonly<Record<string, readonly string[]>> = { 'agent.ts': ['node'], 'edge.ts': ['@cloudflare/workers-types'] };
 const workers = { lib: ['es2023'], types: ['@cloudflare/workers-types'] };
 
-test('the code in README compiles against the built packages', { timeout: 60_000 }, async () => {
+test('the code in README compiles against the built packages', async () => {
   const blocks = codeBlocks();
   expect(blocks.map(({ file }) => file)).toEqual(['agent.ts', 'worker.ts', 'page.ts', 'edge.ts']);
   for (const { file } of blocks) expect(await compile(file, blocks), file).toEqual({ ok: true, output: '' });
 });
 
-test('the code in the worker package’s README compiles against the built packages', { timeout: 60_000 }, async () => {
+test('the code in the worker package’s README compiles against the built packages', async () => {
   const blocks = codeBlocks('packages/web-worker/README.md');
   expect(blocks.map(({ file }) => file)).toEqual([
     'worker.ts',
@@ -35,7 +35,7 @@ test('the code in the worker package’s README compiles against the built packa
   for (const { file } of blocks) expect(await compile(file, blocks), file).toEqual({ ok: true, output: '' });
 });
 
-test('the code in the edge package’s README compiles against the built packages', { timeout: 60_000 }, async () => {
+test('the code in the edge package’s README compiles against the built packages', async () => {
   const blocks = codeBlocks('packages/edge/README.md');
   expect(blocks.map(({ file }) => file)).toEqual([
     'worker.ts',
@@ -58,7 +58,7 @@ test('the hook that follows other tabs is the one that is tried in a browser', (
   expect(block?.source).toBe(readFileSync(`${root}/packages/web-worker/src/other-tabs.fixture.ts`, 'utf8'));
 });
 
-test('a mistake in a block is found', { timeout: 60_000 }, async () => {
+test('a mistake in a block is found', async () => {
   const { ok, output } = await compile('agent.ts', [
     { file: 'agent.ts', source: `import { ReActAgent } from '@isoloop/core';\nnew ReActAgent({ name: 7 });` },
   ]);

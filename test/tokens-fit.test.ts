@@ -5,7 +5,7 @@ import { featureNames } from '../scripts/tokens/features.ts';
 import { fitProfiles } from '../scripts/tokens/fit-profiles.ts';
 import { renderWeights, weightsPath } from '../scripts/tokens/weights-file.ts';
 
-test('the generated weights are what the fit gives, run again', { timeout: 60_000 }, () => {
+test('the generated weights are what the fit gives, run again', () => {
   expect(renderWeights(fitProfiles())).toBe(readFileSync(weightsPath, 'utf8'));
 });
 

@@ -28,7 +28,7 @@ beforeAll(async () => {
   });
   edge = startLocalEdge({ port: await freePort(), persistTo: folder, config: 'test/e2e/chat/wrangler.toml' });
   await Promise.all([untilHealthy(edge), launchBrowser().then((launched) => (browser = launched))]);
-}, 90_000);
+});
 afterAll(async () => {
   await browser?.close();
   await edge?.stop();

@@ -22,7 +22,7 @@ beforeAll(async () => {
   // The model of this edge is one that refuses its key.
   const vars = { OPENAI_MODEL: 'test-model', OPENAI_API_KEY: 'sk-edge', OPENAI_BASE_URL: `${inject('providerUrl')}/fault/401/v1` };
   [server, browser] = await Promise.all([startDemoServer(vars), launchBrowser()]);
-}, 90_000);
+});
 afterAll(async () => {
   await browser?.close();
   await server?.stop();

@@ -20,7 +20,7 @@ let server: DemoServer;
 let browser: Browser;
 beforeAll(async () => {
   [server, browser] = await Promise.all([startDemoServer(), launchBrowser()]);
-}, 90_000);
+});
 afterAll(async () => {
   await browser?.close();
   await server?.stop();

@@ -16,7 +16,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'isoloop-e2e-'));
   port = await freePort();
   await Promise.all([start(), launchBrowser().then((launched) => (browser = launched))]);
-}, 90_000);
+});
 afterAll(async () => {
   await browser?.close();
   await edge?.stop();

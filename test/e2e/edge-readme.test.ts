@@ -31,7 +31,7 @@ beforeAll(async () => {
   if (!ok) throw new Error(output);
   edge = startLocalEdge({ port: await freePort(), persistTo: `${folder}/state`, config: `${folder}/wrangler.toml` });
   await Promise.all([untilHealthy(edge), launchBrowser().then((launched) => (browser = launched))]);
-}, 90_000);
+});
 afterAll(async () => {
   await browser?.close();
   await edge?.stop();

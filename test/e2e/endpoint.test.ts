@@ -6,7 +6,7 @@ import { startDemoServer, type DemoServer } from './demo-server.ts';
 let server: DemoServer;
 beforeAll(async () => {
   server = await startDemoServer();
-}, 90_000);
+});
 afterAll(() => server?.stop());
 
 const client = () => new OpenAI({ baseURL: `${server.url}/v1`, apiKey: 'unused' });

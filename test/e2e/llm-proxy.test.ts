@@ -26,7 +26,7 @@ beforeAll(async () => {
   const vars = { PAGE_ORIGIN: site.origin, USER_TOKEN: token, MODEL_KEY: modelKey, MODEL_SERVER: inject('providerUrl') };
   edge = startLocalEdge({ port: await freePort(), config: 'test/e2e/llm-proxy/wrangler.toml', persistTo: folder, vars });
   await untilHealthy(edge);
-}, 120_000);
+});
 afterAll(async () => {
   await browser?.close();
   await site?.stop();

@@ -28,7 +28,7 @@ beforeAll(async () => {
   };
   const files = { name: 'readme-pages', sources: { ...Object.fromEntries(blocks), ...added }, pages };
   [site, browser] = await Promise.all([startSite(files), launchBrowser()]);
-}, 90_000);
+});
 afterAll(async () => {
   await browser?.close();
   await site?.stop();

@@ -31,7 +31,7 @@ beforeAll(async () => {
     plugins: [page],
   });
   [browser] = await Promise.all([launchBrowser(), server.listen()]);
-}, 90_000);
+});
 afterAll(async () => {
   await browser?.close();
   await server?.close();

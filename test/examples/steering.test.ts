@@ -179,7 +179,7 @@ async function timeOfTool(): Promise<number> {
   const never = tool({ name: 'look', description: '', input: {}, execute: () => new Promise(() => void (begun = true)) });
   const model = new ScriptedModel([looks, 'Done.']);
   const call = new ReActAgent({ ...springAiAlibaba(), name: 'assistant', model, tools: [never] }).call('Look.');
-  await vi.waitFor(() => expect(begun).toBe(true));
+  await expect.poll(() => begun).toBe(true);
   vi.advanceTimersToNextTimer();
   await call;
   vi.useRealTimers();

@@ -53,7 +53,7 @@ test('a message of more than a row of the database waits and is stored like any 
   await (await session.post('/api/chat', { id: session.id, messages: [ask('A')] })).body!.cancel();
   await (await session.post('/api/chat', { id: session.id, messages: [ask(long)] })).body!.cancel();
   first.open();
-  await vi.waitFor(async () => expect((await session.messages()).length).toBe(4));
+  await expect.poll(async () => (await session.messages()).length).toBe(4);
   expect(textOf((await session.messages())[2]) === long).toBe(true);
 });
 
@@ -86,7 +86,7 @@ test('a client that goes away keeps its turn, and one that comes back gets it fr
   rest.open();
   const again = await read(stream);
   expect(textOf(again)).toBe('The beginning and the end.');
-  await vi.waitFor(async () => expect(await session.transport.reconnectToStream({ chatId: session.id })).toBeNull());
+  await expect.poll(() => session.transport.reconnectToStream({ chatId: session.id })).toBeNull();
   expect((await session.messages()).map(textOf)).toEqual(['Tell me', 'The beginning and the end.']);
 });
 
@@ -130,11 +130,11 @@ function chunksOf(text: string): readonly UIMessageChunk[] {
 test('any connection stops the turn; an abort adds no words', async () => {
   const session = open([{ text: 'So far ', hang: true }, { text: 'And now ', hang: true }, 'Done.']);
   const streamed = session.chat([ask('Tell me')]);
-  await vi.waitFor(() => expect(session.script.model.reads).toBeGreaterThan(0));
+  await expect.poll(() => session.script.model.reads).toBeGreaterThan(0);
   const interrupt = async (body?: object): Promise<unknown> => (await session.post(`/api/chat/${session.id}/interrupt`, body)).json();
   expect(await interrupt({ message: 'Stopped.' })).toEqual({ interrupted: true });
   expect(textOf(await streamed)).toBe('So far Stopped.');
-  await vi.waitFor(async () => expect(await interrupt()).toEqual({ interrupted: false }));
+  await expect.poll(interrupt).toEqual({ interrupted: false });
   // A client that says JSON of all it posts may have nothing to post.
   const empty = await session.send(`/api/chat/${session.id}/interrupt`, {
     method: 'POST',
@@ -231,7 +231,7 @@ test('turns that waited when the isolate died are taken in their order, each onc
   await evictDurableObject(session.stub);
   // Any request wakes it, too.
   await session.messages();
-  await vi.waitFor(async () => expect((await session.messages()).map(textOf)).toEqual(['A', 'One.', 'B', 'Two.', 'C', 'Three.']));
+  await expect.poll(async () => (await session.messages()).map(textOf)).toEqual(['A', 'One.', 'B', 'Two.', 'C', 'Three.']);
 });
 
 test('a run that dies time and again is given up, and the session goes on', async () => {
@@ -244,11 +244,11 @@ test('a run that dies time and again is given up, and the session goes on', asyn
   for (let death = 1; death <= 3; death++) {
     await evictDurableObject(session.stub);
     await runDurableObjectAlarm(session.stub);
-    await vi.waitFor(() => expect(session.script.model.requests.length).toBe(death + 2));
+    await expect.poll(() => session.script.model.requests.length).toBe(death + 2);
   }
   await evictDurableObject(session.stub);
   await runDurableObjectAlarm(session.stub);
-  await vi.waitFor(async () => expect((await session.send(`/api/chat/${session.id}/stream`)).status).toBe(204));
+  await expect.poll(async () => (await session.send(`/api/chat/${session.id}/stream`)).status).toBe(204);
   expect(session.script.model.requests.length).toBe(5);
   expect(textOf(await session.chat([ask('And now?')]))).toBe('Well.');
 });
@@ -257,11 +257,11 @@ test('with no attempts a dead run is closed, its open calls too', async () => {
   const stuck = tool({ name: 'stuck', description: 'Hangs', input: z.object({}), execute: () => new Promise<string>(() => {}) });
   const session = open([{ text: 'Wait.', toolCalls: [{ name: 'stuck' }] }, 'Well.'], { brief: true, tools: [stuck] });
   await leaveAt(session, ask('Hi'), 'tool-input-available');
-  await vi.waitFor(async () => expect((await session.messages()).length).toBe(2));
+  await expect.poll(async () => (await session.messages()).length).toBe(2);
   // An eviction would wait for the tool's time-out.
   await abortAllDurableObjects();
   await runDurableObjectAlarm(session.stub);
-  await vi.waitFor(async () => expect((await session.send(`/api/chat/${session.id}/stream`)).status).toBe(204));
+  await expect.poll(async () => (await session.send(`/api/chat/${session.id}/stream`)).status).toBe(204);
   expect((await session.messages())[1]!.parts).toMatchObject([{ type: 'step-start' }, { text: 'Wait.' }, { state: 'output-error' }]);
   expect(textOf(await session.chat([ask('And now?')]))).toBe('Well.');
 });
@@ -343,7 +343,7 @@ test('sessions are listed by what they began with, the newest first, and page by
     const session = open(['Yes.', 'No.'], { user });
     ids.push(session.id);
     await session.chat([ask(text)]);
-    await vi.waitFor(async () => expect((await session.list()).filter(({ title }) => title).length).toBe(index + 1));
+    await expect.poll(async () => (await session.list()).filter(({ title }) => title).length).toBe(index + 1);
   }
   const session = open([], { user });
   const chats = await session.list();
@@ -391,9 +391,9 @@ test('a session that is deleted is stopped, forgotten everywhere, and begins ane
 test('an idle session expires, one that is used does not', async () => {
   const session = open(['One.'], { brief: true });
   await session.chat([ask('Hi')]);
-  await vi.waitFor(async () => expect((await session.list()).length).toBe(1));
+  await expect.poll(async () => (await session.list()).length).toBe(1);
   const alarm = (): Promise<number | null> => runInDurableObject(session.stub, (_, { storage }) => storage.getAlarm());
-  await vi.waitFor(async () => expect(await alarm()).toBeGreaterThan(Date.now() + 3_000_000));
+  await expect.poll(alarm).toBeGreaterThan(Date.now() + 3_000_000);
   await runDurableObjectAlarm(session.stub);
   expect((await session.messages()).length).toBe(2);
   const now = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 3_700_000);
@@ -415,7 +415,7 @@ test('a decision that is refused leaves a session in its place, and lets it expi
       kv.get('listed') === kv.get<{ count: number }>('touched')?.count,
       [...sql.exec('SELECT id FROM isoloop_turns')],
     ]);
-  await vi.waitFor(async () => expect(await rest()).toEqual([true, []]));
+  await expect.poll(rest).toEqual([true, []]);
   const [before, listed] = [await touched(), await session.list()];
   const began = Date.now();
   const now = vi.spyOn(Date, 'now').mockReturnValue(began + 1_800_000);
@@ -440,7 +440,7 @@ test('the alarm keeps a running turn going, and does not begin it again', async 
   }
   expect(await alarm()).not.toBeNull();
   rest.open();
-  await vi.waitFor(async () => expect((await session.messages()).map(textOf)).toEqual(['Hi', 'Half an answer.']));
+  await expect.poll(async () => (await session.messages()).map(textOf)).toEqual(['Hi', 'Half an answer.']);
   expect(session.script.model.requests.length).toBe(1);
 });
 
@@ -477,10 +477,10 @@ test('what a guard refuses is in no title', async () => {
     extensions: [{ guard: async (input) => (textOfMessage(input[0]!).includes('secret') ? { error: no } : input) }],
   });
   await session.chat([ask('My secret')]);
-  await vi.waitFor(async () => expect(await session.list()).toMatchObject([{ id: session.id }]));
+  await expect.poll(() => session.list()).toMatchObject([{ id: session.id }]);
   expect(JSON.stringify(await session.list())).not.toContain('secret');
   await session.chat([ask('Hello')]);
-  await vi.waitFor(async () => expect(await session.list()).toMatchObject([{ title: 'Hello' }]));
+  await expect.poll(() => session.list()).toMatchObject([{ title: 'Hello' }]);
 });
 
 test('an expiry that fails is tried again later, and loses nothing', async () => {
@@ -488,7 +488,7 @@ test('an expiry that fails is tried again later, and loses nothing', async () =>
   const forget = (): Promise<void> => Promise.reject(new AgentError('STORAGE_FAILED', 'not now'));
   const session = open(['One.'], { brief: true, parts: { forget } });
   await session.chat([ask('Hi')]);
-  await vi.waitFor(async () => expect((await session.list())[0]?.title).toBe('Hi'));
+  await expect.poll(async () => (await session.list())[0]?.title).toBe('Hi');
   const later = Date.now() + 3_700_000;
   const now = vi.spyOn(Date, 'now').mockReturnValue(later);
   await runDurableObjectAlarm(session.stub);
@@ -514,7 +514,7 @@ test('a message that comes while the session is deleted begins a new one', async
 test('a session that never expires has no alarm when it is idle', async () => {
   const session = open(['One.']);
   await session.chat([ask('Hi')]);
-  await vi.waitFor(async () => expect(await runInDurableObject(session.stub, (_, { storage }) => storage.getAlarm())).toBeNull());
+  await expect.poll(() => runInDurableObject(session.stub, (_, { storage }) => storage.getAlarm())).toBeNull();
 });
 
 test('options of sessions that are none are refused', () => {

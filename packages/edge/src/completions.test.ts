@@ -3,7 +3,7 @@ import type { Msg } from '@isoloop/core';
 import { jsonSchema } from '@isoloop/core/json-schema';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import type OpenAI from 'openai';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { boundEndpoint, places } from './both-bindings.fixture.ts';
 import { bindings, testEndpoint, type TestEndpoint } from './endpoint.fixture.ts';
 
@@ -206,10 +206,8 @@ test.for(places)("%s: a session is called by its first question, not by its clie
   const target = boundEndpoint(place, ['It does.']);
   const messages: Message[] = [{ role: 'system', content: 'You are a weather bot.' }, question];
   await target.client(undefined, { 'x-isoloop-session': target.id }).chat.completions.create({ model: 'offline', messages });
-  await vi.waitFor(async () => {
-    const { chats } = (await (await target.get('/api/chats')).json()) as { chats: object[] };
-    expect(chats).toMatchObject([{ id: target.id, title: 'Is it raining in 서울?' }]);
-  });
+  const chats = async (): Promise<unknown> => (await target.get('/api/chats')).json();
+  await expect.poll(chats).toMatchObject({ chats: [{ id: target.id, title: 'Is it raining in 서울?' }] });
   expect((await target.messages()).map(({ role }) => role)).toEqual(['user', 'user', 'assistant']);
 });
 
@@ -242,7 +240,7 @@ test.each([true, false])('a client of a session that goes away keeps its turn (s
     signal: controller.signal,
   });
   asked.catch(() => {});
-  await vi.waitFor(() => expect(target.model.reads).toBeGreaterThan(0));
+  await expect.poll(() => target.model.reads).toBeGreaterThan(0);
   if (stream) await (await asked).body!.cancel();
   controller.abort();
   release();

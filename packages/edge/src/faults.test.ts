@@ -1,8 +1,8 @@
-/// <reference path="../../../test/faults/provided-context.d.ts" />
 import { env } from 'cloudflare:workers';
 import { evictDurableObject } from 'cloudflare:test';
 import { faultScenarios, injectFaults, spreadPoints, type FaultHost, type FaultScenario } from '@isoloop/core/testing';
-import { expect, inject, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { extent } from '../../../test/test-extent.ts';
 
 const runners = (env as { readonly FAULT_RUNNER: DurableObjectNamespace }).FAULT_RUNNER;
 
@@ -27,9 +27,11 @@ function objectHost({ name }: FaultScenario): FaultHost {
 
 test.for(faultScenarios().map((scenario) => [scenario.name, scenario] as const))(
   '%s: a Durable Object evicted at a sample of points loses nothing',
-  { timeout: 1_200_000 },
   async ([, scenario], { task }) => {
-    const report = await injectFaults(scenario, { makeHost: () => objectHost(scenario), points: spreadPoints(inject('faultPoints') || 8) });
+    const report = await injectFaults(scenario, {
+      makeHost: () => objectHost(scenario),
+      points: spreadPoints(extent({ quick: 8, full: 40 })),
+    });
     Object.assign(task.meta, { faults: { store: 'DurableStore', ...report } });
     expect(report.kills).toBeGreaterThanOrEqual(8);
     expect(report.faults).toEqual([]);

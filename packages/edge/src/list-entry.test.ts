@@ -39,7 +39,7 @@ test('the list is told of a session when it begins, when it has its title, and o
       const command = { type: 'turn', turn, face: { kind: 'ui', events: false } } as const;
       const response = await host.turn({ user: 'ann', session: 's', requestId: 'r', command }, command);
       expect(await response.text()).toContain('[DONE]');
-      await vi.waitFor(() => expect(told.filter((each) => each.type === 'put-in-list').length).toBeGreaterThan(counts.at(-1) ?? 2));
+      await expect.poll(() => told.filter((each) => each.type === 'put-in-list').length).toBeGreaterThan(counts.at(-1) ?? 2);
       await host.alarm();
       counts.push(told.length);
     }

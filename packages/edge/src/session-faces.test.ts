@@ -49,7 +49,7 @@ test('a run, a completion and a chat go on with one conversation, which the list
     'How often?',
     'Twice now.',
   ]);
-  await vi.waitFor(async () => expect(await session.list()).toMatchObject([{ id: session.id, title: 'What time is it?' }]));
+  await expect.poll(() => session.list()).toMatchObject([{ id: session.id, title: 'What time is it?' }]);
   expect((await session.send(`/api/chat/${session.id}`, { method: 'DELETE' })).status).toBe(204);
   expect([await session.messages(), await session.list()]).toEqual([[], []]);
 });
@@ -182,7 +182,7 @@ test.each(['run', 'streamed completion', 'whole completion'])('a client of a %s 
     });
     if (body.stream) await leave(await response, 'begin');
     else {
-      await vi.waitFor(() => expect(session.script.model.reads).toBeGreaterThan(0));
+      await expect.poll(() => session.script.model.reads).toBeGreaterThan(0);
       controller.abort();
       response.catch(() => {});
     }
@@ -191,19 +191,19 @@ test.each(['run', 'streamed completion', 'whole completion'])('a client of a %s 
   const stream = (await session.transport.reconnectToStream({ chatId: session.id }))!;
   rest.open();
   expect(textOf(await read(stream))).toBe('The beginning and the end.');
-  await vi.waitFor(async () => expect((await session.messages()).map(textOf)).toEqual(['Tell me', 'The beginning and the end.']));
+  await expect.poll(async () => (await session.messages()).map(textOf)).toEqual(['Tell me', 'The beginning and the end.']);
 });
 
 test.each(['run', 'completion'])('any connection interrupts a %s', async (kind) => {
   const session = open([{ text: 'So far ', hang: true }]);
   const answered = kind === 'run' ? session.run({ input: 'Tell me' }) : complete(session.id, session.post, true);
-  await vi.waitFor(() => expect(session.script.model.reads).toBeGreaterThan(0));
+  await expect.poll(() => session.script.model.reads).toBeGreaterThan(0);
   const interrupted = await session.post(`/api/chat/${session.id}/interrupt`, { message: 'Stopped.' });
   expect(await interrupted.json()).toEqual({ interrupted: true });
   const text = await (await answered).text();
   expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
   expect(text).toContain('Stopped.');
-  await vi.waitFor(async () => expect((await session.messages()).map(textOf)).toEqual(['Tell me', 'So far Stopped.']));
+  await expect.poll(async () => (await session.messages()).map(textOf)).toEqual(['Tell me', 'So far Stopped.']);
 });
 
 function complete(id: string, post: (path: string, body: object, headers: Record<string, string>) => Promise<Response>, stream: boolean) {
@@ -236,7 +236,7 @@ test('who comes back to a run gets its events from behind the last it has seen, 
     expect([events[0]!.runId, events.at(-1)!.type, events.some(({ type }) => type === 'run-start')]).toEqual([run, 'run-end', false]);
     expect(text).not.toContain('"systemPrompt"');
   }
-  await vi.waitFor(async () => expect((await watch(place)).status).toBe(204));
+  await expect.poll(async () => (await watch(place)).status).toBe(204);
   expect((await session.run({ input: 'Count' }, { 'last-event-id': place })).status).toBe(204);
   expect(session.script.model.requests.length).toBe(1);
 });
@@ -291,7 +291,7 @@ test("a result of a client's tool is taken once, also where the isolate died beh
   await leave(await session.run({ decisions: [{ type: 'result', toolUseId: 'c1', output: 'Paris' }] }), 'In Pa');
   await evictDurableObject(session.stub);
   await runDurableObjectAlarm(session.stub);
-  await vi.waitFor(async () => expect((await session.messages()).map(textOf)).toEqual(['Where am I?', 'In Paris.']));
+  await expect.poll(async () => (await session.messages()).map(textOf)).toEqual(['Where am I?', 'In Paris.']);
   const { messages } = session.script.model.requests.at(-1)!;
   expect(messages.filter(({ role }) => role === 'tool').length).toBe(1);
 });

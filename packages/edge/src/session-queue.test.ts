@@ -25,7 +25,9 @@ function complete(session: Session, content: string, stream: boolean, headers: R
 const alarmed = (session: Session): Promise<boolean> => runDurableObjectAlarm(session.stub);
 const waiting = (session: Session): Promise<number> =>
   runInDurableObject(session.stub, (_, { storage }) => storage.sql.exec<{ n: number }>('SELECT COUNT(*) AS n FROM isoloop_turns').one().n);
-const untilWaiting = (session: Session, count: number): Promise<void> => vi.waitFor(async () => expect(await waiting(session)).toBe(count));
+const untilWaiting = async (session: Session, count: number): Promise<void> => {
+  await expect.poll(() => waiting(session)).toBe(count);
+};
 const texts = async (session: Session): Promise<string[]> => (await session.messages()).map(textOf);
 
 test.each(names.flatMap((first) => names.map((second) => [first, second] as const)))(
@@ -81,7 +83,7 @@ test('a client of a whole completion that goes away while it waits keeps its tur
   controller.abort();
   held.open();
   await (await one).text();
-  await vi.waitFor(async () => expect(await texts(session)).toEqual(['A', 'One.', 'B', 'Two.']));
+  await expect.poll(() => texts(session)).toEqual(['A', 'One.', 'B', 'Two.']);
 });
 
 test.each(names)('a %s that waits when the isolate dies has its turn all the same, once', async (way) => {
@@ -97,7 +99,7 @@ test.each(names)('a %s that waits when the isolate dies has its turn all the sam
   else await expect(told.text()).rejects.toThrow();
   log.mockRestore();
   expect(await alarmed(session)).toBe(true);
-  await vi.waitFor(async () => expect(await texts(session)).toEqual(['A', 'One.', 'B', 'Two.']));
+  await expect.poll(() => texts(session)).toEqual(['A', 'One.', 'B', 'Two.']);
   await untilWaiting(session, 0);
   expect(session.script.model.requests.length).toBe(3);
 });
@@ -186,7 +188,7 @@ test('a turn whose isolate dies each time before it has begun is given up, and t
     }
   });
   await evictDurableObject(session.stub);
-  await vi.waitFor(async () => expect(await texts(session)).toEqual(['A', 'One.', 'Last try', 'Two.']));
+  await expect.poll(() => texts(session)).toEqual(['A', 'One.', 'Last try', 'Two.']);
   expect(log.mock.calls.flat().join()).toContain('request-Deadly');
   log.mockRestore();
 });
@@ -195,7 +197,7 @@ test('a session that expires does so also when its object was put to sleep meanw
   const session = open(['One.', 'Two.'], { brief: true });
   await (await ways.run(session, 'A')).text();
   const alarm = (): Promise<number | null> => runInDurableObject(session.stub, (_, { storage }) => storage.getAlarm());
-  await vi.waitFor(async () => expect(await alarm()).toBeGreaterThan(Date.now() + 3_000_000));
+  await expect.poll(alarm).toBeGreaterThan(Date.now() + 3_000_000);
   await evictDurableObject(session.stub);
   await alarmed(session);
   expect(await texts(session)).toEqual(['A', 'One.']);

@@ -34,7 +34,7 @@ async function die(session: Session, turn: SessionTurn, change: (memory: Session
   await evictDurableObject(session.stub);
   expect(await runDurableObjectAlarm(session.stub)).toBe(true);
   const waiting = (): Promise<number> => runInDurableObject(session.stub, (_, { storage }) => new TurnQueue(storage).size);
-  await vi.waitFor(async () => expect(await waiting()).toBe(0));
+  await expect.poll(waiting).toBe(0);
 }
 
 const texts = async (session: Session): Promise<string[]> => (await session.messages()).map(textOf);

@@ -1,7 +1,7 @@
 import { textToolCalls } from '@isoloop/core/text-protocol';
 import { lastAssistantMessageIsCompleteWithApprovalResponses, lastAssistantMessageIsCompleteWithToolCalls } from 'ai';
 import type { UIMessage } from 'ai';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { boundEndpoint, places, textOf, type TestChat } from './both-bindings.fixture.ts';
 import { color, paid, pay } from './payments.fixture.ts';
 
@@ -94,7 +94,7 @@ test.for(places)('%s: an approval that useChat posts by itself goes on with the 
   await chat.sendMessage({ text: 'Pay' });
   expect(toolsOf(chat)).toMatchObject([{ state: 'approval-requested', approval: { id: 'c1' } }]);
   await chat.addToolApprovalResponse({ id: 'c1', approved: true });
-  await vi.waitFor(() => expect(chat.texts).toEqual(['Pay', 'Paid.']));
+  await expect.poll(() => chat.texts).toEqual(['Pay', 'Paid.']);
   expect(toolsOf(chat)).toMatchObject([{ state: 'output-available', output: 'paid 5' }]);
   expect((await bound.messages()).map(textOf)).toEqual(['Pay', 'Paid.']);
   expect(paid).toEqual([5]);
@@ -121,7 +121,7 @@ test.for(places)('%s: a result that the page gives goes on with the turn', async
   const chat = bound.chat({ sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls });
   await chat.sendMessage({ text: 'Paint' });
   await chat.addToolOutput({ tool: 'color', toolCallId: 'c2', output: { name: 'blue' } });
-  await vi.waitFor(() => expect(chat.texts).toEqual(['Paint', 'Blue, then.']));
+  await expect.poll(() => chat.texts).toEqual(['Paint', 'Blue, then.']);
   expect(JSON.stringify(bound.model.requests[1]!.messages.at(-1)!.content)).toContain('blue');
 });
 

@@ -1,7 +1,7 @@
-/// <reference path="../../../test/faults/provided-context.d.ts" />
 import { SessionMemory } from '@isoloop/core';
 import { faultScenarios, injectFaults, spreadPoints, type FaultHost, type FaultScenario, type LifeReport } from '@isoloop/core/testing';
-import { expect, inject, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { extent } from '../../../test/test-extent.ts';
 import type { FaultOrder } from './faults.fixture.ts';
 import { IndexedDbStore } from './indexed-db-store.ts';
 
@@ -27,9 +27,11 @@ function workerHost({ name: scenario }: FaultScenario): FaultHost {
 
 test.for(faultScenarios().map((scenario) => [scenario.name, scenario] as const))(
   '%s: workers terminated at a sample of points lose nothing in IndexedDB',
-  { timeout: 1_200_000 },
   async ([, scenario], { task }) => {
-    const report = await injectFaults(scenario, { makeHost: () => workerHost(scenario), points: spreadPoints(inject('faultPoints') || 4) });
+    const report = await injectFaults(scenario, {
+      makeHost: () => workerHost(scenario),
+      points: spreadPoints(extent({ quick: 4, full: 40 })),
+    });
     Object.assign(task.meta, { faults: { store: 'IndexedDbStore', ...report } });
     expect(report.kills).toBeGreaterThanOrEqual(4);
     expect(report.faults).toEqual([]);

@@ -34,7 +34,6 @@ async function measure(target: Inspected, classes: readonly string[]) {
 }
 
 const startWorker = (): Worker => new Worker(new URL('./leaks.fixture.ts', import.meta.url), { type: 'module' });
-const patient = { timeout: 20_000 };
 
 const title = tool({ name: 'title', description: 'x', input: { type: 'object' }, execute: () => 'x' });
 const never = tool({ name: 'never', description: 'x', input: { type: 'object' }, execute: () => new Promise<string>(() => {}) });
@@ -111,12 +110,12 @@ test('1,000 connections that were used and closed leave no objects and no heap, 
   const [onPage, inWorker] = [await measure(frame, pageClasses), await measure(inspected, workerClasses)];
   for (let index = 120; index < 1120; index++) await use(index);
   // The last one's ports go once the worker has heard of it.
-  await expect.poll(() => onPage.grown(), patient).toEqual([]);
-  await expect.poll(() => inWorker.grown(), patient).toEqual([]);
-  await expect.poll(sessionLocks, patient).toBe(0);
+  await expect.poll(() => onPage.grown()).toEqual([]);
+  await expect.poll(() => inWorker.grown()).toEqual([]);
+  await expect.poll(sessionLocks).toBe(0);
   expect(await onPage.heap()).toBeLessThan(slack.bytes);
   expect(await inWorker.heap()).toBeLessThan(slack.bytes);
-}, 120_000);
+});
 
 test('1,000 connections whose workers were terminated leave nothing on the page', async () => {
   const frame = await inspectFrame();
@@ -131,9 +130,9 @@ test('1,000 connections whose workers were terminated leave nothing on the page'
   await lose(100);
   const onPage = await measure(frame, pageClasses);
   for (let round = 0; round < 10; round++) await lose(100);
-  await expect.poll(() => onPage.grown(), patient).toEqual([]);
+  await expect.poll(() => onPage.grown()).toEqual([]);
   expect(await onPage.heap()).toBeLessThan(slack.bytes);
-}, 120_000);
+});
 
 test('connections that were not closed are seen by these counts, on both sides', async () => {
   const frame = await inspectFrame();

@@ -19,11 +19,11 @@ test.for([
   await agent.messages();
   expect(await isLed(sessionId)).toBe(true);
   target.dispatchEvent(new Event(away));
-  await expect.poll(() => isLed(sessionId), { timeout: 10_000 }).toBe(false);
+  await expect.poll(() => isLed(sessionId)).toBe(false);
   const answer = agent.call('when you are back');
   target.dispatchEvent(new Event(back));
   expect((await answer).text).toBe('fine');
   expect(await isLed(sessionId)).toBe(true);
   agent.close();
-  await expect.poll(() => isLed(sessionId), { timeout: 10_000 }).toBe(false);
+  await expect.poll(() => isLed(sessionId)).toBe(false);
 });

@@ -10,17 +10,29 @@ export interface PageFixtureOptions {
   /** Asks the page about each call of these tools. */
   readonly approvalOn?: readonly string[];
   readonly database?: string;
+  /** Holds back the replies until the page posts `{ open: true }`. */
+  readonly gated?: boolean;
 }
+
+const opened = new Promise<void>((resolve) => {
+  addEventListener('message', ({ data }: MessageEvent<{ readonly open?: true } | null>) => {
+    if (data?.open) resolve();
+  });
+});
 
 const here = tool({ name: 'here', description: 'Says where', input: { type: 'object' }, execute: () => 'in the worker' });
 
 exposeAgent({
   main: ({ sessionId, options, page }: AgentSetup<PageFixtureOptions | null>) => {
-    const { replies = ['ok'], approvalOn = [], database } = options ?? {};
+    const { replies = ['ok'], approvalOn = [], database, gated } = options ?? {};
+    const held = (reply: string | ScriptedStep): ScriptedStep => ({
+      ...(typeof reply === 'string' ? { text: reply } : reply),
+      wait: () => opened,
+    });
     return new ReActAgent({
       name: 'main',
       sessionId,
-      model: new ScriptedModel(replies),
+      model: new ScriptedModel(gated ? replies.map(held) : replies),
       tools: joinTools([here], page.tools),
       ...(database && { memory: new IndexedDbMemory(sessionId, { store: new IndexedDbStore({ database }) }) }),
       extensions: [humanInTheLoop({ approvalOn: Object.fromEntries(approvalOn.map((name) => [name, true])), decide: page.decide })],

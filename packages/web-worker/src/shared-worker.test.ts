@@ -67,13 +67,10 @@ async function comeAndGo(worker: string, sessionId: string, word: string, option
     await reading;
   });
   await expect
-    .poll(
-      async () => {
-        const { held = [], pending = [] } = await navigator.locks.query();
-        return [...held, ...pending].some(({ name }) => name === lock);
-      },
-      { timeout: 10_000 },
-    )
+    .poll(async () => {
+      const { held = [], pending = [] } = await navigator.locks.query();
+      return [...held, ...pending].some(({ name }) => name === lock);
+    })
     .toBe(false);
 }
 

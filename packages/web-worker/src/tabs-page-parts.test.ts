@@ -127,7 +127,7 @@ test('a successor whose page has no model leaves the run open, and says why', as
   const follower = second.connect([], { pageModel: true });
   const answer = follower.call('go');
   await first.heard({ ran: 'n1' });
-  await expect.poll(async () => (await follower.messages()).length, { timeout: 10_000 }).toBe(3);
+  await expect.poll(async () => (await follower.messages()).length).toBe(3);
   first.worker.terminate();
   expect(await answer).toMatchObject({ reason: 'suspended', error: { code: 'CONFIGURATION' } });
 });

@@ -138,7 +138,7 @@ test('a tab that waits for the lead goes on with a run of which its leader had n
   await leadHalfWay(first, leader);
   first.worker.postMessage({ blockMs: 20_000 });
   const watching = read(second.connect(['the new answer']).watch());
-  await expect.poll(async () => (await navigator.locks.query()).pending?.length, { timeout: 10_000 }).toBeGreaterThan(0);
+  await expect.poll(async () => (await navigator.locks.query()).pending?.length).toBeGreaterThan(0);
   first.worker.terminate();
   expect(await watching.until(ends)).toMatchObject({ result: { reason: 'stop', text: 'the new answer' } });
 });

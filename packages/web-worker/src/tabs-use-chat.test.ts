@@ -8,7 +8,6 @@ import { useOtherTabs } from './other-tabs.fixture.ts';
 import { startTabs } from './tabs-under-test.fixture.ts';
 
 /** A worker may take long to load where many are. */
-const patient = { timeout: 10_000 };
 
 type Chat = ReturnType<typeof useChat>;
 
@@ -30,7 +29,7 @@ async function mount(agent: RemoteAgent): Promise<() => Chat> {
   const root = createRoot(document.createElement('div'));
   root.render(createElement(View));
   onTestFinished(() => root.unmount());
-  await expect.poll(() => shownBy.chat?.status, patient).toBe('ready');
+  await expect.poll(() => shownBy.chat?.status).toBe('ready');
   return () => shownBy.chat!;
 }
 
@@ -53,10 +52,10 @@ test('useChat in two tabs: what one asks is shown in both as it comes, an approv
   const views = [await mount(leader), await mount(second.connect())];
   const [one, other] = views as [() => Chat, () => Chat];
   const bothShow = async (...lines: readonly string[]): Promise<void> => {
-    for (const chat of views) await expect.poll(() => shown(chat()), patient).toEqual(lines);
+    for (const chat of views) await expect.poll(() => shown(chat())).toEqual(lines);
   };
   const bothReady = async (): Promise<void> => {
-    for (const chat of views) await expect.poll(() => chat().status, patient).toBe('ready');
+    for (const chat of views) await expect.poll(() => chat().status).toBe('ready');
   };
 
   void one().sendMessage({ text: 'go' });

@@ -114,8 +114,8 @@ test.for(['while it runs', 'when it has ended'] as const)(
       if (data.type === 'work') asked.push(data.reign);
     });
     channel.postMessage({ from: 'nobody', type: 'lead', reign: 'long over', run: undefined } satisfies TabMessage);
-    await expect.poll(() => asked[0], { timeout: 10_000 }).toBe('long over');
-    if (when === 'while it runs') await expect.poll(() => asked.length, { timeout: 10_000 }).toBe(2);
+    await expect.poll(() => asked[0]).toBe('long over');
+    if (when === 'while it runs') await expect.poll(() => asked.length).toBe(2);
     else second.worker.postMessage({ blockMs: 1000 });
     first.open('middle');
     expect((await answer).text).toBe('fine');

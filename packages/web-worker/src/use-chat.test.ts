@@ -8,7 +8,6 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { PageFixtureOptions } from './page.fixture.ts';
 
 /** A worker may take long to load where many are. */
-const patient = { timeout: 10_000 };
 
 type Chat = ReturnType<typeof useChat>;
 
@@ -77,7 +76,7 @@ function partText(part: UIMessage['parts'][number]): string {
 }
 
 const ready = async ({ chat }: Mounted): Promise<void> => {
-  await expect.poll(() => chat()?.status, patient).toBe('ready');
+  await expect.poll(() => chat()?.status).toBe('ready');
 };
 
 test('useChat: reasoning, text, tool input and output, and the history comes back', async () => {
@@ -105,7 +104,7 @@ test('useChat: thinking, text and a tool’s input show as they stream in; stop 
   await ready(view);
   const sending = view.chat().sendMessage({ text: 'where?' });
   await expect
-    .poll(() => view.chat().messages[1]?.parts.filter(({ type }) => type !== 'step-start'), patient)
+    .poll(() => view.chat().messages[1]?.parts.filter(({ type }) => type !== 'step-start'))
     .toMatchObject([
       { type: 'reasoning', text: 'hm' },
       { type: 'text', text: 'I look' },
@@ -134,7 +133,7 @@ test.for([
   expect(shown(view.chat())).toEqual(['user: where?', 'assistant: here approval-requested']);
   const part = view.chat().messages[1]!.parts.find((each) => each.type === 'dynamic-tool');
   await view.chat().addToolApprovalResponse({ id: part!.approval!.id, approved, reason: 'because' });
-  await expect.poll(() => shown(view.chat()), patient).toEqual(['user: where?', answer]);
+  await expect.poll(() => shown(view.chat())).toEqual(['user: where?', answer]);
   expect(view.chat().error).toBeUndefined();
 });
 
@@ -153,7 +152,7 @@ test('an approval that was asked for before a reload is answered after it', asyn
   expect(shown(view.chat())).toEqual(['user: where?', 'assistant: here approval-requested']);
   const part = view.chat().messages[1]!.parts.find((each) => each.type === 'dynamic-tool');
   await view.chat().addToolApprovalResponse({ id: part!.approval!.id, approved: true });
-  await expect.poll(() => shown(view.chat()), patient).toEqual(['user: where?', 'assistant: here output-available in the worker | Yes.']);
+  await expect.poll(() => shown(view.chat())).toEqual(['user: where?', 'assistant: here output-available in the worker | Yes.']);
 });
 
 test('a view that is mounted anew sees the turn that runs, from its start, and stops it', async () => {
@@ -161,9 +160,9 @@ test('a view that is mounted anew sees the turn that runs, from its start, and s
   const view = mount(agent);
   await ready(view);
   void view.chat().sendMessage({ text: 'count' });
-  await expect.poll(() => shown(view.chat()), patient).toEqual(['user: count', 'assistant: one two']);
+  await expect.poll(() => shown(view.chat())).toEqual(['user: count', 'assistant: one two']);
   const again = mount(agent, { resume: true, messages: [{ id: 'u', role: 'user', parts: [{ type: 'text', text: 'count' }] }] });
-  await expect.poll(() => shown(again.chat() ?? { messages: [] }), patient).toEqual(['user: count', 'assistant: one two']);
+  await expect.poll(() => shown(again.chat() ?? { messages: [] })).toEqual(['user: count', 'assistant: one two']);
   expect(again.chat().status).toBe('streaming');
   await again.chat().stop();
   await ready(view);
@@ -179,7 +178,7 @@ test.for([false, true])(
     const before = mount(first.connect({ replies, database }));
     await ready(before);
     void before.chat().sendMessage({ text: 'where?' });
-    await expect.poll(() => shown(before.chat())[1], patient).toBe('assistant: I look. | here output-available in the worker');
+    await expect.poll(() => shown(before.chat())[1]).toBe('assistant: I look. | here output-available in the worker');
     first.worker.terminate();
     before.unmount();
 
@@ -187,7 +186,7 @@ test.for([false, true])(
     const messages = (await agent.uiMessages()) as UIMessage[];
     const view = mount(agent, { resume: true, messages, strict });
     const whole = ['user: where?', 'assistant: I look. | here output-available in the worker | There.'];
-    await expect.poll(() => (view.chat() ? shown(view.chat()) : []), patient).toEqual(whole);
+    await expect.poll(() => (view.chat() ? shown(view.chat()) : [])).toEqual(whole);
     await ready(view);
     const ids = (await agent.uiMessages()).map(({ id }) => id);
     expect(view.chat().messages.map(({ id }) => id)).toEqual(ids);
@@ -199,10 +198,10 @@ test('in strict mode a view that is mounted anew sees the turn that runs, and st
   const view = mount(agent);
   await ready(view);
   void view.chat().sendMessage({ text: 'count' });
-  await expect.poll(() => shown(view.chat()), patient).toEqual(['user: count', 'assistant: one two']);
+  await expect.poll(() => shown(view.chat())).toEqual(['user: count', 'assistant: one two']);
   const [asked] = view.chat().messages;
   const again = mount(agent, { resume: true, messages: [asked!], strict: true });
-  await expect.poll(() => shown(again.chat() ?? { messages: [] }), patient).toEqual(['user: count', 'assistant: one two']);
+  await expect.poll(() => shown(again.chat() ?? { messages: [] })).toEqual(['user: count', 'assistant: one two']);
   expect([view.chat().status, again.chat().status]).toEqual(['streaming', 'streaming']);
   await again.chat().stop();
   await ready(view);
@@ -214,7 +213,7 @@ test('a cut-off turn that a view left before it saw it gives way to the next mes
   const first = startWorker();
   const cut = first.connect({ replies: [{ hang: true }], database });
   const call = cut.call('count').catch(() => {});
-  await expect.poll(async () => (await cut.messages()).length, patient).toBe(1);
+  await expect.poll(async () => (await cut.messages()).length).toBe(1);
   first.worker.terminate();
   await call;
   const agent = startWorker().connect({ replies: ['three', 'three'], database });
@@ -241,11 +240,13 @@ test('two that reconnect at once after a reload share one run', async () => {
   const first = startWorker();
   const cut = first.connect({ replies: [{ hang: true }], database });
   const reading = cut.call('go').catch((error: unknown) => error);
-  await expect.poll(async () => (await cut.messages()).length, patient).toBe(1);
+  await expect.poll(async () => (await cut.messages()).length).toBe(1);
   first.worker.terminate();
   expect(await reading).toMatchObject({ code: 'WORKER_TERMINATED' });
-  const agent = startWorker().connect({ replies: ['once'], database });
+  const second = startWorker();
+  const agent = second.connect({ replies: ['once'], database, gated: true });
   const streams = await Promise.all([agent.chatTransport().reconnectToStream(), agent.chatTransport().reconnectToStream()]);
+  second.worker.postMessage({ open: true });
   for (const stream of streams) {
     const types: string[] = [];
     for await (const chunk of stream!) types.push(chunk.type);
@@ -259,11 +260,11 @@ test('a tool’s progress is a preliminary output, and an error is the hook’s,
   const view = mount(agent);
   await ready(view);
   void view.chat().sendMessage({ text: 'go' });
-  await expect.poll(() => shown(view.chat())[1], patient).toBe('assistant: hold output-available holding');
+  await expect.poll(() => shown(view.chat())[1]).toBe('assistant: hold output-available holding');
   letGo();
-  await expect.poll(() => shown(view.chat())[1], patient).toBe('assistant: hold output-available held | done');
+  await expect.poll(() => shown(view.chat())[1]).toBe('assistant: hold output-available held | done');
   await ready(view);
   await view.chat().sendMessage({ text: 'one more' });
-  await expect.poll(() => view.chat().error, patient).toMatchObject({ code: 'MODEL_SERVER' });
+  await expect.poll(() => view.chat().error).toMatchObject({ code: 'MODEL_SERVER' });
   expect(view.chat().status).toBe('error');
 });

@@ -73,7 +73,7 @@ test('agents with one preset share its places and limits', async () => {
 test('a transient failure is tried again', async () => {
   const { agent } = setUp([{ error: new AgentError('MODEL_SERVER', 'busy', { retryable: true }) }, 'ok']);
   const call = agent.call('Hi');
-  await vi.waitFor(() => expect(vi.getTimerCount()).toBe(2));
+  await expect.poll(() => vi.getTimerCount()).toBe(2);
   vi.advanceTimersByTime(2_000);
   expect(await call).toMatchObject({ text: 'ok' });
 });
@@ -88,7 +88,7 @@ test.each([
   const tools = [tool({ name: 'slow', description: '', input, execute, ...own })];
   const agent = new ReActAgent({ name: 'a', model, tools, ...preset, limits: {} });
   const call = agent.call('go');
-  await vi.waitFor(() => expect(execute).toHaveBeenCalled());
+  await expect.poll(() => execute).toHaveBeenCalled();
   vi.advanceTimersByTime(ms);
   await call;
   expect((await agent.messages()).flatMap(toolResultsOf)[0]!.output).toBe(`Error: Tool "slow" timed out after ${ms} ms`);
@@ -106,9 +106,9 @@ test('a tool has 15 s, unless it sets its own; the call has 30 s', async () => {
     });
   const { agent } = setUp([{ toolCalls: [{ name: 'slow' }, { name: 'own' }] }], { tools: [never('slow'), never('own', 60_000)] });
   const call = agent.call('go').catch((error: unknown) => error);
-  await vi.waitFor(() => expect(started).toHaveLength(2));
+  await expect.poll(() => started).toHaveLength(2);
   vi.advanceTimersByTime(15_000);
-  await vi.waitFor(async () => expect((await agent.messages()).flatMap(toolResultsOf)).toHaveLength(1));
+  await expect.poll(async () => (await agent.messages()).flatMap(toolResultsOf)).toHaveLength(1);
   vi.advanceTimersByTime(15_000);
   expect(await call).toMatchObject({ code: 'CALL_TIMEOUT' });
   expect((await agent.messages()).flatMap(toolResultsOf).map(({ name, state }) => `${name} ${state}`)).toEqual([

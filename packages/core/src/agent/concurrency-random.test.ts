@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { seeds } from '../../../../test/test-extent.ts';
 import type { AgentEvent } from '../hook/agent-event.ts';
 import { textOf } from '../message/message-text.ts';
 import { historyFaults, requestFaults } from '../testing/history-faults.ts';
@@ -76,47 +77,42 @@ async function read({ agent, heard, below, chance, pause }: World, stream: Agent
   if (all.length) expect(orderFaults(all)).toEqual([]);
 }
 
-test.for(Array.from({ length: 15 }, (_unused, index) => index * 20))(
-  'whoever calls, reads and leaves when, seeds from %i on',
-  async (from) => {
-    for (let seed = from; seed < from + 20; seed += 1) {
-      const here = world(seed);
-      const { agent, model, below, chance, pause, most, whenBusy } = here;
-      const jobs: Promise<unknown>[] = [];
-      for (let turn = 0; turn < 12; turn += 1) {
-        await pause(120);
-        const controller = new AbortController();
-        const { signal } = controller;
-        const what = below(7);
-        if (what < 2) jobs.push(agent.call(`m${turn}`, { signal }).catch(() => {}));
-        else if (what < 5) {
-          const detached = chance(0.5);
-          const stream = agent.stream(`m${turn}`, { detached, signal });
-          jobs.push(chance(0.2) ? stream.result.catch(() => {}) : read(here, stream, detached));
-        } else if (what === 5) agent.interrupt(chance(0.5) ? {} : { mode: 'inject', messages: `i${turn}` });
-        if (chance(0.3)) jobs.push(pause(200).then(() => controller.abort()));
-      }
-      await Promise.all(jobs);
-      // A run that a reader left may have a few steps to go.
-      await expect.poll(() => agent.busy).toBe(false);
-      const at = `seed ${seed}, ${whenBusy}`;
-      expect(most.active, at).toBe(1);
-      const messages = await agent.messages();
-      expect(historyFaults(messages), at).toEqual([]);
-      expect(
-        model.requests.flatMap((request) => requestFaults(request.messages)),
-        at,
-      ).toEqual([]);
-      const users = messages.filter(({ role }) => role === 'user').map(textOf);
-      expect(users, at).toEqual([...new Set(users)]);
-      if (whenBusy !== 'inject')
-        expect(
-          users.filter((text) => text.startsWith('m')),
-          at,
-        ).toEqual(users.filter((text) => text.startsWith('m')).toSorted(byTurn));
-    }
-  },
-);
+test.for(seeds({ quick: 60, full: 300 }))('whoever calls, reads and leaves when, seed %i', async (seed) => {
+  const here = world(seed);
+  const { agent, model, below, chance, pause, most, whenBusy } = here;
+  const jobs: Promise<unknown>[] = [];
+  for (let turn = 0; turn < 12; turn += 1) {
+    await pause(120);
+    const controller = new AbortController();
+    const { signal } = controller;
+    const what = below(7);
+    if (what < 2) jobs.push(agent.call(`m${turn}`, { signal }).catch(() => {}));
+    else if (what < 5) {
+      const detached = chance(0.5);
+      const stream = agent.stream(`m${turn}`, { detached, signal });
+      jobs.push(chance(0.2) ? stream.result.catch(() => {}) : read(here, stream, detached));
+    } else if (what === 5) agent.interrupt(chance(0.5) ? {} : { mode: 'inject', messages: `i${turn}` });
+    if (chance(0.3)) jobs.push(pause(200).then(() => controller.abort()));
+  }
+  await Promise.all(jobs);
+  // A run that a reader left may have a few steps to go.
+  await expect.poll(() => agent.busy).toBe(false);
+  const at = `seed ${seed}, ${whenBusy}`;
+  expect(most.active, at).toBe(1);
+  const messages = await agent.messages();
+  expect(historyFaults(messages), at).toEqual([]);
+  expect(
+    model.requests.flatMap((request) => requestFaults(request.messages)),
+    at,
+  ).toEqual([]);
+  const users = messages.filter(({ role }) => role === 'user').map(textOf);
+  expect(users, at).toEqual([...new Set(users)]);
+  if (whenBusy !== 'inject')
+    expect(
+      users.filter((text) => text.startsWith('m')),
+      at,
+    ).toEqual(users.filter((text) => text.startsWith('m')).toSorted(byTurn));
+});
 
 function byTurn(one: string, other: string): number {
   return Number(one.slice(1)) - Number(other.slice(1));

@@ -132,7 +132,7 @@ test('recording does not delay the reply: its store may take for ever', async ()
   const { agent, extension } = make(['Hi.', 'Again.'], { memory: { ...idle, record }, waitUntil });
   expect((await agent.call('hello')).text).toBe('Hi.');
   expect((await agent.call('hello')).text).toBe('Again.');
-  await vi.waitFor(() => expect(finish.length).toBe(2));
+  await expect.poll(() => finish.length).toBe(2);
   let settled = false;
   const settling = extension.settled().then(() => (settled = true));
   finish[0]!();

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { summarizeHistory } from '../context/summarize-history.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { outputGuards } from '../guard/output-guards.ts';
@@ -174,7 +174,7 @@ test('a model that hangs in spite of the signal is measured when the request is 
   const { agent, of } = setUp([], { model: { ...new ScriptedModel([]), stream: () => hanging() } });
   const abort = new AbortController();
   const call = agent.call('go', { signal: abort.signal });
-  await vi.waitUntil(() => asked);
+  await expect.poll(() => asked).toBe(true);
   abort.abort();
   expect(await call).toMatchObject({ reason: 'aborted' });
   expect(of('modelRequest')).toMatchObject([{ outcome: 'cancelled', sessionId: 's' }]);

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { seeds } from '../../../../test/test-extent.ts';
 import { chain } from '../context/chain.ts';
 import { contextEditing } from '../context/context-editing.ts';
 import { summarization } from '../context/summarization.ts';
@@ -127,9 +128,9 @@ function workTools(): readonly Tool[] {
   ];
 }
 
-const seeds = Array.from({ length: 24 }, (_, seed) => seed);
+const orders = seeds({ quick: 8, full: 24 });
 
-test.each(seeds)('all together do what each does alone, in any order (%i)', async (seed) => {
+test.each(orders)('all together do what each does alone, in any order (%i)', async (seed) => {
   const { agent, model, run } = setUp(seed, [...work, `Ask ${mail}, then. Done.`], workTools());
   const first = await run(`I am ${mail}`);
   expect(first.at(-1)).toMatchObject({ result: { reason: 'suspended', pending: [{ name: 'pay' }] } });
@@ -156,7 +157,7 @@ test.each(seeds)('all together do what each does alone, in any order (%i)', asyn
   expect(JSON.stringify([first, second, messages])).not.toContain(mail);
 });
 
-test.each(seeds)('an abort among parallel calls leaves a valid log and an agent that works (%i)', async (seed) => {
+test.each(orders)('an abort among parallel calls leaves a valid log and an agent that works (%i)', async (seed) => {
   const controller = new AbortController();
   const tools = workTools().map((one) =>
     one.name === 'flaky' ? own('flaky', () => (controller.abort(), new Promise<never>(() => {}))) : one,

@@ -1,6 +1,6 @@
 import { context, SpanStatusCode, trace, type HrTime } from '@opentelemetry/api';
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor, type ReadableSpan } from '@opentelemetry/sdk-trace-base';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
 import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
 import { fallback } from '../model/fallback.ts';
@@ -233,7 +233,7 @@ test('a request that was cut ends its span at once, without an error, also of a 
   const model = { ...new ScriptedModel([]), provider: 'p', modelId: 'm', stream: hanging };
   const { agent, spans } = setUp([], { model });
   const call = agent.call('go');
-  await vi.waitUntil(() => asked);
+  await expect.poll(() => asked).toBe(true);
   agent.interrupt();
   expect(await call).toMatchObject({ reason: 'interrupted' });
   expect(spans().map(({ name, status }) => [name, status.code])).toEqual([

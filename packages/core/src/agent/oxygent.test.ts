@@ -149,7 +149,7 @@ test('a model’s transient failure is tried once more, after a second; then the
   const busy = { error: new AgentError('MODEL_SERVER', 'busy', { retryable: true }) };
   const { agent, model } = setUp([busy, busy, 'never'], { friendlyErrorText: 'Please try again.' });
   const call = agent.call('Hi', { throwOnError: false });
-  await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1));
+  await expect.poll(() => vi.getTimerCount()).toBe(1);
   await vi.advanceTimersByTimeAsync(900);
   expect(model.requests).toHaveLength(1);
   await vi.advanceTimersByTimeAsync(100);
@@ -170,7 +170,7 @@ test('a failed tool is run once more, after a second', async () => {
   });
   const { agent } = setUp([looks, 'Sorry.'], {}, { tools: [broken] });
   const call = agent.call('Hi');
-  await vi.waitFor(() => expect(vi.getTimerCount()).toBe(2));
+  await expect.poll(() => vi.getTimerCount()).toBe(2);
   vi.advanceTimersByTime(1000);
   expect(await call).toMatchObject({ text: 'Sorry.' });
   expect(tries).toBe(2);
@@ -186,7 +186,7 @@ test('a tool has an hour unless it sets its own, a request five minutes', async 
   });
   const { agent } = setUp([looks, 'Late.'], {}, { tools: [slow] });
   const call = agent.call('go');
-  await vi.waitFor(() => expect(signals).toHaveLength(1));
+  await expect.poll(() => signals).toHaveLength(1);
   vi.advanceTimersByTime(3_590_000);
   expect(signals[0]!.aborted).toBe(false);
   vi.advanceTimersByTime(10_000);
@@ -195,7 +195,7 @@ test('a tool has an hour unless it sets its own, a request five minutes', async 
 
   const { agent: other, model } = setUp([{ hang: true }, { hang: true }]);
   const failing = other.call('go', { throwOnError: false });
-  await vi.waitFor(() => expect(model.requests).toHaveLength(1));
+  await expect.poll(() => model.requests).toHaveLength(1);
   await vi.advanceTimersByTimeAsync(300_000);
   await vi.advanceTimersByTimeAsync(1_000);
   await vi.advanceTimersByTimeAsync(300_000);
@@ -209,7 +209,7 @@ test('sixteen calls at once over all agents of one preset', async () => {
   const models = Array.from({ length: 17 }, () => new ScriptedModel([[{ wait }, { text: 'ok' }]]));
   const running = models.map((model) => new ReActAgent({ name: 'a', model, ...preset }).call('Hi'));
   const asked = () => models.filter(({ requests }) => requests.length).length;
-  await vi.waitFor(() => expect(asked()).toBe(16));
+  await expect.poll(() => asked()).toBe(16);
   open();
   expect((await Promise.all(running)).map(({ text }) => text)).toEqual(Array.from({ length: 17 }, () => 'ok'));
 });

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../hook/agent-event.ts';
 import { retry } from '../model/retry.ts';
@@ -36,7 +36,7 @@ test('a call whose reader left is recorded', async () => {
     extensions: [metrics({ execution: (m) => done.push(m) })],
   });
   for await (const { type } of agent.stream('go')) if (type === 'reasoning-chunk') break;
-  await vi.waitUntil(() => !agent.busy);
+  await expect.poll(() => agent.busy).toBe(false);
   expect(done).toMatchObject([{ reason: 'aborted' }]);
 });
 
@@ -144,7 +144,7 @@ test('an abort in the very tick in which a place comes free loses no place', asy
   const held = await s.acquire();
   const c = new AbortController();
   const call = agent.call('x', { signal: c.signal });
-  await vi.waitUntil(() => s.waiting === 1);
+  await expect.poll(() => s.waiting).toBe(1);
   held();
   c.abort();
   expect(await call).toMatchObject({ reason: 'aborted' });

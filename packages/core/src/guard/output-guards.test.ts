@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { seeds } from '../../../../test/test-extent.ts';
 import { jsonMode } from '../agent/json-mode.ts';
 import { structured } from '../agent/structured.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
@@ -75,24 +76,25 @@ test.each([0, 5, 64, 1000, 'all'] as const)('nobody sees what a rule changes: lo
   expect(textOf((await agent.messages())[1]!)).toBe('Well: *** and ***.');
 });
 
-test('however a reply is cut, it ends as the whole would, and nothing that fits into the lookahead is ever seen', async () => {
-  const random = randomOf(7);
-  const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
-  const words = [
-    'secret-1234',
-    'secret-',
-    '12345 ',
-    'ann@example.test',
-    ' 4111 1111 1111 1111 ',
-    '한국어 ',
-    '😀',
-    'a',
-    ' ',
-    '\n',
-    '\ud800',
-    'x'.repeat(90),
-  ];
-  for (let round = 0; round < 150; round++) {
+test.for(seeds({ quick: 50, full: 500 }))(
+  'however a reply is cut, it ends as the whole would, and nothing that fits into the lookahead is ever seen: seed %i',
+  async (seed) => {
+    const random = randomOf(seed);
+    const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
+    const words = [
+      'secret-1234',
+      'secret-',
+      '12345 ',
+      'ann@example.test',
+      ' 4111 1111 1111 1111 ',
+      '한국어 ',
+      '😀',
+      'a',
+      ' ',
+      '\n',
+      '\ud800',
+      'x'.repeat(90),
+    ];
     const whole = Array.from({ length: 1 + Math.floor(random() * 20) }, () => pick(words)).join('');
     const batches: ModelDelta[][] = [];
     for (let at = 0; at < whole.length;) {
@@ -107,8 +109,8 @@ test('however a reply is cut, it ends as the whole would, and nothing that fits 
     expect(shown).toBe(textOf((await agent.messages())[1]!));
     expect(shown).toBe(expected);
     expect([seen, resets]).toEqual([expected, 0]);
-  }
-});
+  },
+);
 
 test('text is given out while it comes, but for what is held', async () => {
   let open!: () => void;

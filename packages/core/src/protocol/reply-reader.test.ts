@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { seeds } from '../../../../test/test-extent.ts';
 import { randomOf } from '../testing/random-of.ts';
 import { parseToolCalls } from './parse-tool-calls.ts';
 import { ReplyReader } from './reply-reader.ts';
@@ -126,16 +127,17 @@ function readAll(pieces: readonly string[]) {
 }
 
 test('how a reply is cut makes no difference, and an answer loses nothing', () => {
-  const random = randomOf(5);
-  const below = (n: number): number => Math.floor(random() * n);
-  for (let round = 0; round < 3000; round++) {
+  for (const seed of seeds({ quick: 1000, full: 10_000 })) {
+    const random = randomOf(seed);
+    const below = (n: number): number => Math.floor(random() * n);
     const reply = Array.from({ length: 1 + below(12) }, () => parts[below(parts.length)]!).join('');
+    const at = `seed ${seed}: ${reply}`;
     const whole = readAll([reply]);
     const cut = below(reply.length);
-    expect(readAll(reply.split('')), reply).toEqual(whole);
-    expect(readAll([reply.slice(0, cut), reply.slice(cut)]), reply).toEqual(whole);
+    expect(readAll(reply.split('')), at).toEqual(whole);
+    expect(readAll([reply.slice(0, cut), reply.slice(cut)]), at).toEqual(whole);
     if (parseToolCalls(reply).type !== 'answer') continue;
-    expect(whole.words, reply).toBe(whole.text);
-    if (!reply.includes('think>')) expect(whole.text).toBe(reply);
+    expect(whole.words, at).toBe(whole.text);
+    if (!reply.includes('think>')) expect(whole.text, at).toBe(reply);
   }
 });

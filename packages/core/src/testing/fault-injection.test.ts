@@ -1,5 +1,5 @@
-/// <reference path="../../../../test/faults/provided-context.d.ts" />
-import { expect, inject, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { extent } from '../../../../test/test-extent.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 import type { RunNote } from '../memory/log-record.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
@@ -13,7 +13,7 @@ import { weakStore } from './weak-store.ts';
 
 const scenarios = faultScenarios().map((scenario) => [scenario.name, scenario] as const);
 
-test.for(scenarios)('%s: killed at every point', { timeout: 1_200_000 }, async ([, scenario], { task }) => {
+test.for(scenarios)('%s: killed at every point', async ([, scenario], { task }) => {
   const report = await injectFaults(scenario, { makeHost: () => localHost(scenario, new MemoryStore({ maxValueBytes: 2000 })) });
   Object.assign(task.meta, { faults: { store: 'MemoryStore', ...report } });
   expect(report.kills).toBe(report.points);
@@ -21,20 +21,15 @@ test.for(scenarios)('%s: killed at every point', { timeout: 1_200_000 }, async (
   expect(report.faults.slice(0, 2)).toEqual([]);
 });
 
-test.for(scenarios)(
-  '%s: killed at a sample of points, and again, on a store without guarantees',
-  { timeout: 1_200_000 },
-  async ([, scenario], { task }) => {
-    const random = randomOf(7);
-    // The command has time for all.
-    const most = inject('faultPoints') ? Infinity : 12;
-    const again = (): readonly number[] => Array.from({ length: 4 }, () => Math.floor(random() * 40));
-    const report = await injectFaults(scenario, { makeHost: () => localHost(scenario, weakStore()), points: spreadPoints(most), again });
-    Object.assign(task.meta, { faults: { store: 'without compare-and-set, killed twice', ...report } });
-    expect(report.kills).toBe(Math.min(most, report.points) * 5);
-    expect(report.faults.slice(0, 2)).toEqual([]);
-  },
-);
+test.for(scenarios)('%s: killed at a sample of points, and again, on a store without guarantees', async ([, scenario], { task }) => {
+  const random = randomOf(7);
+  const most = extent({ quick: 12, full: Infinity });
+  const again = (): readonly number[] => Array.from({ length: 4 }, () => Math.floor(random() * 40));
+  const report = await injectFaults(scenario, { makeHost: () => localHost(scenario, weakStore()), points: spreadPoints(most), again });
+  Object.assign(task.meta, { faults: { store: 'without compare-and-set, killed twice', ...report } });
+  expect(report.kills).toBe(Math.min(most, report.points) * 5);
+  expect(report.faults.slice(0, 2)).toEqual([]);
+});
 
 /** The same conversation on a memory that has a fault of its own. */
 function withMemory(make: (process: MortalProcess) => SessionMemory): FaultScenario {

@@ -398,7 +398,7 @@ test('a turn of a long session makes as few store operations as an early one, an
   const characters = (each: readonly (string | undefined)[]): number => each.join('').length;
   const [first = ''] = texts.filter((text) => text?.includes('"text of 1"'));
   expect(characters(texts)).toBeLessThan(5 * 1100 * first.length);
-}, 60_000);
+});
 
 test('what is too long to be put together is named, and read by few keys all the same', async () => {
   const store = new LateStore();
@@ -413,7 +413,7 @@ test('what is too long to be put together is named, and read by few keys all the
   const texts = await Promise.all((await store.keys('s:s:t:')).map((key) => store.get(key)));
   expect(texts.filter((text) => text!.length > 100_000)).toEqual([]);
   expect((await idsOf(open(store, echo))).length).toBe(80);
-}, 60_000);
+});
 
 test('turns that the head names out of their order stay in it', async () => {
   const store = new LateStore();

@@ -1,4 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
+import { seeds } from '../../../../test/test-extent.ts';
 import type { AgentEvent } from '../hook/agent-event.ts';
 import { textOf } from '../message/message-text.ts';
 import { historyFaults } from '../testing/history-faults.ts';
@@ -169,7 +170,7 @@ test('what is no semaphore is refused', () => {
   expect(() => concurrency({} as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
 });
 
-test.for(Array.from({ length: 10 }, (_unused, seed) => seed))('many agents, any end: never too many at once, seed %i', async (seed) => {
+test.for(seeds({ quick: 5, full: 50 }))('many agents, any end: never too many at once, seed %i', async (seed) => {
   const random = randomOf(seed);
   const pause = async (): Promise<void> => {
     for (let tick = Math.floor(random() * 40); tick > 0; tick -= 1) await Promise.resolve();

@@ -1,0 +1,48 @@
+import type { TestReport } from './test-report.ts';
+
+/** What a running Vitest project has reported so far. */
+export interface Progress {
+  files: number;
+  filesDone: number;
+  passed: number;
+  failed: number;
+  skipped: number;
+  strayErrors: number;
+  /** Names of the tests that run now, and of files that run no test yet. */
+  readonly running: Set<string>;
+}
+
+export function noProgress(): Progress {
+  return { files: 0, filesDone: 0, passed: 0, failed: 0, skipped: 0, strayErrors: 0, running: new Set() };
+}
+
+export function addReport(progress: Progress, report: TestReport): void {
+  switch (report.type) {
+    case 'files':
+      progress.files += report.count;
+      return;
+    case 'file-start':
+      progress.running.add(report.file);
+      return;
+    case 'file-end':
+      progress.running.delete(report.file);
+      progress.filesDone += 1;
+      return;
+    case 'test-start':
+      progress.running.add(`${report.file} > ${report.name}`);
+      return;
+    case 'test-end':
+      progress.running.delete(`${report.file} > ${report.name}`);
+      progress[report.state] += 1;
+      return;
+    case 'stray-error':
+      progress.strayErrors += 1;
+      return;
+    case 'output':
+  }
+}
+
+/** Such as `12 of 45 files, 310 passed, 1 failed`. */
+export function progressText({ files, filesDone, passed, failed, strayErrors }: Progress): string {
+  return `${filesDone} of ${files} files, ${passed} passed, ${failed + strayErrors} failed`;
+}

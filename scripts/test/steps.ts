@@ -1,0 +1,50 @@
+import { ensureChromium } from '../install-chromium.ts';
+import { packageFolders } from '../packages.ts';
+import { checkPackedImports } from '../packed-imports.ts';
+import { runCommand, type CommandResult } from '../run-command.ts';
+import { resultOf, type Step, type StepResult } from './step.ts';
+import { vitestStep } from './vitest-step.ts';
+
+/** In order. One after another: each Vitest step uses all cores of a small machine. */
+export const steps: readonly Step[] = [
+  { name: 'chromium', run: chromium },
+  { name: 'types', run: () => command('tsc', '-b') },
+  { name: 'lint', run: () => command('oxlint', '--deny-warnings') },
+  { name: 'layers', run: () => command('node', 'scripts/check-layers.ts') },
+  { name: 'format', run: () => command('oxfmt', '--check') },
+  { name: 'build', run: () => command('vite', 'build') },
+  vitestStep({ name: 'node', needs: ['types'] }),
+  vitestStep({ name: 'workerd' }),
+  vitestStep({ name: 'browser', project: 'chromium', needs: ['chromium'] }),
+  vitestStep({ name: 'e2e', needs: ['chromium', 'types', 'build'] }),
+  { name: 'deploy', needs: ['types', 'build'], run: () => command('wrangler', 'deploy', '--dry-run') },
+  { name: 'size', needs: ['types'], run: () => command('node', 'scripts/size.ts') },
+  ...packageFolders.flatMap((folder): Step[] => [
+    {
+      name: `publint ${folder}`,
+      needs: ['types'],
+      run: () => command('publint', '--strict', `packages/${folder}`),
+    },
+    {
+      name: `attw ${folder}`,
+      needs: ['types'],
+      run: () => command('attw', '--profile', 'esm-only', '--no-emoji', '--pack', `packages/${folder}`),
+    },
+  ]),
+  { name: 'packed', needs: ['types'], run: async () => withNote(await checkPackedImports()) },
+];
+
+/** Later steps use the Chromium that this one finds. */
+async function chromium(): Promise<StepResult> {
+  const result = await ensureChromium();
+  if (result.ok) process.env['CHROMIUM_PATH'] = result.output;
+  return withNote(result);
+}
+
+async function command(name: string, ...args: readonly string[]): Promise<StepResult> {
+  return resultOf(await runCommand(name, args));
+}
+
+function withNote(result: CommandResult): StepResult {
+  return { ...resultOf(result), note: result.output.trim() };
+}

@@ -1,0 +1,49 @@
+import { build, type Plugin } from 'vite';
+import { root } from '../scripts/root.ts';
+import { sourceAlias } from '../scripts/source-alias.ts';
+
+/**
+ * Serves each worker script of the tests as one bundle. Vite's development server would send a worker its 250 modules one by one,
+ * which takes ten times as long, and tests start hundreds of workers.
+ */
+export function bundledWorkers(): Plugin {
+  const bundles = new Map<string, Promise<string>>();
+  return {
+    name: 'bundled-workers',
+    configureServer({ middlewares, watcher }) {
+      watcher.on('change', () => bundles.clear());
+      middlewares.use((request, response, next) => {
+        const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
+        if (!searchParams.has('worker_file')) return next();
+        const bundle = bundles.get(pathname) ?? bundleWorker(pathname);
+        bundles.set(pathname, bundle);
+        bundle.then((code) => {
+          response.setHeader('content-type', 'text/javascript');
+          response.end(code);
+        }, next);
+      });
+    },
+  };
+}
+
+async function bundleWorker(path: string): Promise<string> {
+  const built = await build({
+    root,
+    configFile: false,
+    logLevel: 'error',
+    resolve: { alias: sourceAlias },
+    build: {
+      write: false,
+      minify: false,
+      target: 'es2023',
+      rolldownOptions: {
+        input: `${root}${path}`,
+        output: { format: 'es', codeSplitting: false },
+        // The packages say that they have no side effects; a fixture has, and other fixtures import it for them.
+        treeshake: false,
+      },
+    },
+  });
+  const { output } = [built].flat()[0] as { readonly output: readonly { readonly type: string; readonly code?: string }[] };
+  return output[0]!.code!;
+}

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict';
+import { jsonSchema } from '../packages/core/src/json-schema.ts';
+import { mcpTools } from '../packages/core/src/mcp.ts';
+import { toSchema } from '../packages/core/src/schema/to-schema.ts';
+
+// Run by no-eval.test.ts where V8 makes no code from text: no-eval-tools.ts MCP_URL
+
+assert.throws(() => new Function('return 1'), EvalError);
+
+const definition = { type: 'object', properties: { a: { $ref: '#/$defs/b' } }, $defs: { b: { pattern: '^x' } } };
+const pattern = toSchema(jsonSchema(definition));
+assert.deepEqual(await pattern.validate({ a: 'y' }), { ok: false, issues: ['a: must match ^x'] });
+
+const tools = await mcpTools({ url: process.argv[2]!, schema: jsonSchema });
+const add = tools.find('add');
+assert(typeof add === 'object');
+assert.deepEqual(await add.input.validate({ a: 1 }), { ok: false, issues: ['b: is required'] });
+const { signal } = new AbortController();
+assert.equal(await add.execute!({ a: 1, b: 2 }, { signal, emit: () => {} } as never), '3');
+await tools.close();
