@@ -87,7 +87,14 @@ export default defineConfig({
       {
         extends: true,
         resolve,
-        test: { name: 'e2e', environment: 'node', include: ['test/e2e/**/*.test.ts'] },
+        test: {
+          name: 'e2e',
+          environment: 'node',
+          include: ['test/e2e/**/*.test.ts'],
+          globalSetup: ['test/provider-server/vitest-setup.ts', 'test/e2e/vitest-setup.ts'],
+          // Its files wait for pages and servers most of the time.
+          maxWorkers: 3,
+        },
       },
     ],
   },

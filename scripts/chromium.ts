@@ -23,7 +23,9 @@ export function chromiumPath(): string {
   return chromiumCandidates()[0] ?? chromium.executablePath();
 }
 
+// The shell without windows comes first: it takes two thirds of the time.
 const usualPlaces = [
+  '/usr/bin/chromium-headless-shell',
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',

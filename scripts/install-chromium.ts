@@ -29,7 +29,7 @@ function installers(): readonly Installer[] {
 async function debianPackage(): Promise<CommandResult> {
   const env = { DEBIAN_FRONTEND: 'noninteractive' };
   const update = await runCommand('apt-get', ['update'], { env });
-  const install = await runCommand('apt-get', ['install', '-y', '--no-install-recommends', 'chromium'], { env });
+  const install = await runCommand('apt-get', ['install', '-y', '--no-install-recommends', 'chromium-headless-shell'], { env });
   return { ok: install.ok, output: update.output + install.output };
 }
 
@@ -45,7 +45,7 @@ async function working(): Promise<string | undefined> {
 
 const advice = `
 The tests need Chromium and could neither find nor install it. Any one of these helps:
-  - Debian or Ubuntu:  sudo apt-get install chromium
+  - Debian or Ubuntu:  sudo apt-get install chromium-headless-shell
   - any system:        npx playwright install --with-deps chromium
   - a Chromium or Chrome you have:  CHROMIUM_PATH=/path/to/chrome npm test
 `;

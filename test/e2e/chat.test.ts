@@ -7,7 +7,8 @@ import { build } from 'vite';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { root } from '../../scripts/root.ts';
 import { startLocalEdge, untilHealthy, type LocalEdge } from '../../scripts/local-edge.ts';
-import { freePort, launchBrowser } from './demo-server.ts';
+import { connectBrowser, newContext } from './browser.ts';
+import { freePort } from './demo-server.ts';
 
 /** `useChat` with its default transport in a page, against the endpoint, mounted in another app twice: by what keeps its sessions. */
 const places = ['/kv', '/do'] as const;
@@ -27,7 +28,7 @@ beforeAll(async () => {
     build: { outDir: `${root}/node_modules/.cache/e2e-chat`, emptyOutDir: true, target: 'es2023' },
   });
   edge = startLocalEdge({ port: await freePort(), persistTo: folder, config: 'test/e2e/chat/wrangler.toml' });
-  await Promise.all([untilHealthy(edge), launchBrowser().then((launched) => (browser = launched))]);
+  await Promise.all([untilHealthy(edge), connectBrowser().then((launched) => (browser = launched))]);
 });
 afterAll(async () => {
   await browser?.close();
@@ -49,7 +50,7 @@ interface Chat {
 
 async function openChat(at: Place, { problems = 0 } = {}): Promise<Chat> {
   const id = crypto.randomUUID();
-  const context = await browser.newContext();
+  const context = await newContext(browser);
   const page = await context.newPage();
   const told: string[] = [];
   page.on('pageerror', (error) => told.push(error.message));

@@ -1,13 +1,13 @@
 /// <reference path="../provider-server/provided-context.d.ts" />
 import type { Browser, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { connectBrowser } from './browser.ts';
 import {
   answers,
   ask,
   atRest,
   chooseModel,
   goHome,
-  launchBrowser,
   openDemo,
   questions,
   send,
@@ -21,7 +21,7 @@ let browser: Browser;
 beforeAll(async () => {
   // The model of this edge is one that refuses its key.
   const vars = { OPENAI_MODEL: 'test-model', OPENAI_API_KEY: 'sk-edge', OPENAI_BASE_URL: `${inject('providerUrl')}/fault/401/v1` };
-  [server, browser] = await Promise.all([startDemoServer(vars), launchBrowser()]);
+  [server, browser] = await Promise.all([startDemoServer(vars), connectBrowser()]);
 });
 afterAll(async () => {
   await browser?.close();

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer, type AddressInfo } from 'node:net';
-import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Locator, type Page } from 'playwright';
-import { chromiumArgs, chromiumPath } from '../../scripts/chromium.ts';
+import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright';
 import { startLocalEdge, untilHealthy } from '../../scripts/local-edge.ts';
+import { newContext } from './browser.ts';
 
 export interface DemoServer {
   readonly url: string;
@@ -25,10 +25,6 @@ export async function startDemoServer(vars: Readonly<Record<string, string>> = {
   };
 }
 
-export function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: chromiumPath(), args: [...chromiumArgs] });
-}
-
 export interface DemoPage {
   readonly page: Page;
   /** What the page's console reported as errors, and what it threw. */
@@ -37,7 +33,7 @@ export interface DemoPage {
 
 /** The demo in a browser profile of its own. */
 export async function openDemo(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<DemoPage> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  const context = await newContext(browser, { viewport: { width: 1280, height: 800 }, ...options });
   const problems: string[] = [];
   const page = await openTab(context, url, problems);
   await page.getByRole('heading', { name: /Ask something/ }).waitFor();

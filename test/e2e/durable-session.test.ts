@@ -6,7 +6,8 @@ import OpenAI from 'openai';
 import type { Browser } from 'playwright';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startLocalEdge, untilHealthy, type LocalEdge } from '../../scripts/local-edge.ts';
-import { answers, ask, atRest, freePort, goHome, launchBrowser, openDemo, questions, timeline } from './demo-server.ts';
+import { connectBrowser } from './browser.ts';
+import { answers, ask, atRest, freePort, goHome, openDemo, questions, timeline } from './demo-server.ts';
 
 let edge: LocalEdge;
 let browser: Browser;
@@ -15,7 +16,7 @@ let port: number;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'isoloop-e2e-'));
   port = await freePort();
-  await Promise.all([start(), launchBrowser().then((launched) => (browser = launched))]);
+  await Promise.all([start(), connectBrowser().then((launched) => (browser = launched))]);
 });
 afterAll(async () => {
   await browser?.close();

@@ -8,7 +8,8 @@ import { root } from '../../scripts/root.ts';
 import { runCommand } from '../../scripts/run-command.ts';
 import { listenOnLoopback, type LoopbackServer } from '../listen-on-loopback.ts';
 import { chunk, done, event } from '../provider-server/event-stream.ts';
-import { freePort, launchBrowser } from './demo-server.ts';
+import { connectBrowser, newContext } from './browser.ts';
+import { freePort } from './demo-server.ts';
 
 /** README's project, its files as they stand there, on this machine in place of Cloudflare and with a model of rules. */
 const folder = `${root}/node_modules/.cache/edge-readme`;
@@ -30,7 +31,7 @@ beforeAll(async () => {
   const { ok, output } = await runCommand('vite', ['build'], { cwd: folder });
   if (!ok) throw new Error(output);
   edge = startLocalEdge({ port: await freePort(), persistTo: `${folder}/state`, config: `${folder}/wrangler.toml` });
-  await Promise.all([untilHealthy(edge), launchBrowser().then((launched) => (browser = launched))]);
+  await Promise.all([untilHealthy(edge), connectBrowser().then((launched) => (browser = launched))]);
 });
 afterAll(async () => {
   await browser?.close();
@@ -73,7 +74,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 const stories: (() => void)[] = [];
 
 test('README’s page: a tool, an approval, a reload in mid-answer, Stop, and another try', async () => {
-  const page = await (await browser.newContext()).newPage();
+  const page = await (await newContext(browser)).newPage();
   const problems: string[] = [];
   page.on('pageerror', (error) => problems.push(error.message));
   page.on('console', (message) => void (message.type() === 'error' && problems.push(message.text())));

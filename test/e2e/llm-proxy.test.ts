@@ -6,7 +6,8 @@ import type { Browser, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { startLocalEdge, untilHealthy, type LocalEdge } from '../../scripts/local-edge.ts';
 import { root } from '../../scripts/root.ts';
-import { freePort, launchBrowser } from './demo-server.ts';
+import { connectBrowser, newContext } from './browser.ts';
+import { freePort } from './demo-server.ts';
 import type { ProxyOptions } from './llm-proxy/agent.worker.ts';
 import type { Answer } from './llm-proxy/page.ts';
 import { startSite, type Site } from './site.ts';
@@ -22,7 +23,7 @@ beforeAll(async () => {
   const sources: Record<string, string> = {};
   for (const file of ['page.ts', 'agent.worker.ts']) sources[file] = await readFile(`${root}/test/e2e/llm-proxy/${file}`, 'utf8');
   folder = await mkdtemp(join(tmpdir(), 'isoloop-e2e-'));
-  [site, browser] = await Promise.all([startSite({ name: 'llm-proxy-page', sources, pages: { page: 'page.ts' } }), launchBrowser()]);
+  [site, browser] = await Promise.all([startSite({ name: 'llm-proxy-page', sources, pages: { page: 'page.ts' } }), connectBrowser()]);
   const vars = { PAGE_ORIGIN: site.origin, USER_TOKEN: token, MODEL_KEY: modelKey, MODEL_SERVER: inject('providerUrl') };
   edge = startLocalEdge({ port: await freePort(), config: 'test/e2e/llm-proxy/wrangler.toml', persistTo: folder, vars });
   await untilHealthy(edge);
@@ -41,7 +42,7 @@ interface Visit {
 }
 
 async function visit(origin: string = site.origin): Promise<Visit> {
-  const context = await browser.newContext();
+  const context = await newContext(browser);
   onTestFinished(() => context.close());
   const page: Page = await context.newPage();
   const seen: string[] = [];

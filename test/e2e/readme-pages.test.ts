@@ -2,7 +2,7 @@
 import type { Browser, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { codeBlocks } from '../../scripts/code-blocks.ts';
-import { launchBrowser } from './demo-server.ts';
+import { connectBrowser, newContext } from './browser.ts';
 import { startSite, type Site } from './site.ts';
 
 /** What a reader adds to the README's code. */
@@ -27,7 +27,7 @@ beforeAll(async () => {
     sessions: 'sessions.ts',
   };
   const files = { name: 'readme-pages', sources: { ...Object.fromEntries(blocks), ...added }, pages };
-  [site, browser] = await Promise.all([startSite(files), launchBrowser()]);
+  [site, browser] = await Promise.all([startSite(files), connectBrowser()]);
 });
 afterAll(async () => {
   await browser?.close();
@@ -43,7 +43,7 @@ interface OpenedPage {
 }
 
 async function newPage(by: string | readonly unknown[]): Promise<OpenedPage> {
-  const context = await browser.newContext();
+  const context = await newContext(browser);
   onTestFinished(() => context.close());
   let answer = by;
   await context.route('http://127.0.0.1:11434/v1/**', async (route) => {

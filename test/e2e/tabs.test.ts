@@ -3,8 +3,8 @@ import { createServer, type ViteDevServer } from 'vite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { root } from '../../scripts/root.ts';
 import { sourceAlias } from '../../scripts/source-alias.ts';
-import { launchBrowser } from './demo-server.ts';
 import type { TabsFixtureOptions } from '../../packages/web-worker/src/tabs.fixture.ts';
+import { connectBrowser, newContext } from './browser.ts';
 import type { TestTab } from './tabs-page.ts';
 
 let server: ViteDevServer;
@@ -30,7 +30,7 @@ beforeAll(async () => {
     logLevel: 'error',
     plugins: [page],
   });
-  [browser] = await Promise.all([launchBrowser(), server.listen()]);
+  [browser] = await Promise.all([connectBrowser(), server.listen()]);
 });
 afterAll(async () => {
   await browser?.close();
@@ -59,7 +59,7 @@ const cutOff = [[{ toolCalls: [{ name: 'note', id: 'n1' }] }], [{ text: 'half of
 
 async function inTheMiddle(): Promise<{ readonly context: BrowserContext; readonly leader: Page; readonly follower: Page }> {
   const sessionId = `e2e-${crypto.randomUUID()}`;
-  const context = await browser.newContext();
+  const context = await newContext(browser);
   await context.addInitScript('globalThis.tabOf = () => globalThis.tab');
   const leader = await openTab(context, sessionId, cutOff);
   const follower = await openTab(context, sessionId, [[{ text: 'the new ' }, { gate: 'new', text: 'answer' }]]);

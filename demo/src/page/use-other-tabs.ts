@@ -69,16 +69,22 @@ export function useOtherTabs({ connection, chat, reading }: UseOtherTabsOptions)
       if (news.type === 'run') return follow(news.runId);
       if (news.type === 'end') return void (followed.delete(news.runId) && (await look()));
       willLook = false;
-      if ((await look()) && connection.resume) await resume();
+      if (!(await look()) || !connection.resume) return;
+      await resume();
+      // A run that ended before its stream was asked for has no stream. Its answer is in the history.
+      if (!reading.wasStopped) await look();
     };
-    const unwatch = connection.watch((news) => {
+    const hear = (news: News): void => {
       if (news.type === 'look') {
         if (willLook) return;
         willLook = true;
       }
       // Where the connection has failed, the next message tells.
       queue = queue.then(() => show(news)).catch(() => {});
-    });
+    };
+    const unwatch = connection.watch(hear);
+    // A run may have ended between the reading of the history and the start of the watch.
+    hear({ type: 'look' });
     return () => {
       left = true;
       unwatch();

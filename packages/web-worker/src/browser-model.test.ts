@@ -125,9 +125,16 @@ test.for([
   expect(destroyed()).toBe(1);
 });
 
-test('without such a model, as in this browser, the error says so', async () => {
-  await expect(ask({ api: languageModel([], 'unavailable').api })).rejects.toMatchObject({ code: 'MODEL_REQUEST' });
+test('a browser without such a model: the error says so', async () => {
+  const missing = { code: 'MODEL_REQUEST', message: expect.stringContaining('no built-in model') };
+  await expect(ask({ api: languageModel([], 'unavailable').api })).rejects.toMatchObject(missing);
+  vi.stubGlobal('LanguageModel', undefined);
+  onTestFinished(() => void vi.unstubAllGlobals());
+  await expect(ask({})).rejects.toMatchObject(missing);
+});
+
+test('this browser, whose model does not start, gives the same code', async () => {
   const error = await ask({}).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(AgentError);
-  expect(error).toMatchObject({ code: 'MODEL_REQUEST', message: expect.stringContaining('no built-in model') });
+  expect(error).toMatchObject({ code: 'MODEL_REQUEST' });
 });

@@ -17,6 +17,9 @@ export interface Tab {
 /** Tabs of one session, a worker each. */
 export function startTabs(): { open(name?: TabsFixtureName): Tab; readonly sessionId: string } {
   const sessionId = `tabs-${crypto.randomUUID()}`;
+  // A connection that is garbage closes by itself, and its tab would leave the session.
+  const kept = new Set<RemoteAgent>();
+  onTestFinished(() => kept.clear());
   return {
     sessionId,
     open(name = {}) {
@@ -33,7 +36,9 @@ export function startTabs(): { open(name?: TabsFixtureName): Tab; readonly sessi
         told,
         connect: (replies = [], { agent, page, ...more } = {}) => {
           const options = { replies, database: sessionId, ...more } as unknown as JsonValue;
-          return connectAgent(worker, { sessionId, options, ...(agent !== undefined && { agent }), ...(page && { page }) });
+          const connected = connectAgent(worker, { sessionId, options, ...(agent !== undefined && { agent }), ...(page && { page }) });
+          kept.add(connected);
+          return connected;
         },
         open: (gate) => worker.postMessage({ open: gate }),
         async heard(witnessed) {

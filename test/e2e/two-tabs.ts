@@ -1,0 +1,30 @@
+import type { Browser, Page } from 'playwright';
+import { expect, inject } from 'vitest';
+import { answers, ask, atRest, goHome, openDemo, openTab, questions, type homes } from './demo-server.ts';
+
+/** Two tabs of one browser, with one conversation that has begun. */
+export async function openTwo(
+  browser: Browser,
+  home: (typeof homes)[number],
+  begin = 'What is 1 + 1?',
+): Promise<{ first: Page; second: Page; problems: string[] }> {
+  const { page: first, problems } = await openDemo(browser, inject('demoUrl'));
+  await goHome(first, home);
+  await ask(first, begin);
+  const second = await openTab(first.context(), inject('demoUrl'), problems);
+  await atRest(second);
+  await expect.poll(() => questions(second).allInnerTexts()).toEqual([begin]);
+  return { first, second, problems };
+}
+
+/** Waits until each page shows these questions. */
+export async function shows(pages: readonly Page[], wanted: readonly string[]): Promise<void> {
+  for (const page of pages) await expect.poll(() => questions(page).allInnerTexts()).toEqual(wanted);
+}
+
+export function lastAnswer(page: Page): Promise<string> {
+  return answers(page).last().innerText();
+}
+
+/** Asks for an answer that takes a while. */
+export const speech = 'Tell me about the history of tea';

@@ -1,0 +1,17 @@
+/// <reference path="../provided-context.d.ts" />
+import { chromium } from 'playwright';
+import type { TestProject } from 'vitest/node';
+import { chromiumArgs, chromiumPath } from '../../scripts/chromium.ts';
+import { startDemoServer } from './demo-server.ts';
+
+/** Starts what the end-to-end tests share: one Chromium, and the demo behind `wrangler dev`. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const options = { executablePath: chromiumPath(), args: [...chromiumArgs], host: '127.0.0.1', timeout: 240_000 };
+  const [browser, demo] = await Promise.all([chromium.launchServer(options), startDemoServer()]);
+  project.provide('browserEndpoint', browser.wsEndpoint());
+  project.provide('demoUrl', demo.url);
+  return async () => {
+    await browser.close();
+    await demo.stop();
+  };
+}
