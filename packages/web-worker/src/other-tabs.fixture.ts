@@ -21,7 +21,14 @@ export function useOtherTabs(agent: RemoteAgent, { status, setMessages, resumeSt
         const before = await agent.uiMessages();
         setMessages(before.slice(0, before.findLastIndex(({ role }) => role === 'user') + 1));
         await resumeStream();
-        setMessages([...(await agent.uiMessages())]);
+        let last: UIMessage | undefined;
+        setMessages((now) => {
+          last = now.at(-1);
+          return now;
+        });
+        const after = await agent.uiMessages();
+        // Keeps what this tab has asked meanwhile.
+        setMessages((now) => (now.at(-1) === last ? [...after] : now));
       }
     };
     follow().catch(() => {}); // the connection has ended

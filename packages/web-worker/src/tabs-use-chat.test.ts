@@ -7,8 +7,6 @@ import { expect, onTestFinished, test } from 'vitest';
 import { useOtherTabs } from './other-tabs.fixture.ts';
 import { startTabs } from './tabs-under-test.fixture.ts';
 
-/** A worker may take long to load where many are. */
-
 type Chat = ReturnType<typeof useChat>;
 
 /** The README's chat in a tab of its own. */

@@ -7,8 +7,6 @@ import { createRoot } from 'react-dom/client';
 import { expect, onTestFinished, test } from 'vitest';
 import type { PageFixtureOptions } from './page.fixture.ts';
 
-/** A worker may take long to load where many are. */
-
 type Chat = ReturnType<typeof useChat>;
 
 interface Mounted {

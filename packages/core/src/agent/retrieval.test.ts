@@ -86,7 +86,7 @@ test('the retriever is asked with the last user message, its limits and the sess
   await agent.call([userMessage('first'), userMessage(' second ')]);
   await agent.call(userMessage([{ type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } }]));
   expect(retrieve.mock.calls).toEqual([['second', { topK: 12, sessionId: 's', filters: { lang: 'ja' }, signal: expect.any(AbortSignal) }]]);
-  await agent.call(`start ${'x'.repeat(10_000_000)} end`);
+  await agent.call(`start ${'x'.repeat(1_000_000)} end`);
   const [query] = retrieve.mock.calls[1]!;
   expect(query.length).toBeLessThan(5_000);
   expect(query).toMatch(/^start .* end$/s);
@@ -224,13 +224,13 @@ test('rubbish among the documents is reported and left out', async () => {
 });
 
 test('huge and ill-formed contents do no harm', async () => {
-  const { shown, errors } = await shownFor([doc('x y '.repeat(2_500_000)), doc('\ud83d\0half', 0.9, { source: 's\n'.repeat(5_000_000) })]);
+  const { shown, errors } = await shownFor([doc('x y '.repeat(250_000)), doc('\ud83d\0half', 0.9, { source: 's\n'.repeat(500_000) })]);
   expect(estimateTokens(shown!)).toBeLessThanOrEqual(4_000);
   expect(errors).toEqual([]);
   const half = (await shownFor([doc('\ud83d\0half', 0.9)])).shown;
   expect(half).toBe('[1]\n\ufffdhalf');
-  expect((await shownFor([doc(`${' '.repeat(10_000_000)}behind`, 0.9)])).shown).toBe('[1]\nbehind');
-  const many = await shownFor(Array.from({ length: 200_000 }, (_, index) => doc(`d${index}`, 0.8)));
+  expect((await shownFor([doc(`${' '.repeat(1_000_000)}behind`, 0.9)])).shown).toBe('[1]\nbehind');
+  const many = await shownFor(Array.from({ length: 20_000 }, (_, index) => doc(`d${index}`, 0.8)));
   expect(many.shown!.split('---')).toHaveLength(10);
   expect(many.errors).toHaveLength(1);
 });

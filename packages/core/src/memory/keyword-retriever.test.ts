@@ -178,7 +178,7 @@ test('own stop words', async () => {
 
 test('a long query costs little, and is found by its start and its end', async () => {
   const retriever = keywordRetriever(library);
-  const long = `${'x'.repeat(5_000_000)} ${'the '.repeat(1_000_000)}`;
+  const long = `${'x'.repeat(500_000)} ${'the '.repeat(100_000)}`;
   expect((await idsOf(retriever, `${long} borrowing card`))[0]).toBe('en-card');
   expect((await idsOf(retriever, `借书证 ${long}`))[0]).toBe('zh-card');
 });
