@@ -15,7 +15,6 @@ import { ScriptedModel } from '@isoloop/core/testing';
 import { textToolCalls } from '@isoloop/core/text-protocol';
 import { context, trace } from '@opentelemetry/api';
 import { expect, inject, test } from 'vitest';
-import { exports } from '../package.json';
 
 const add = tool({
   name: 'add',
@@ -34,59 +33,82 @@ async function answerWith(...extensions: readonly Extension[]): Promise<string> 
   return (await agent.call('What is 2 + 3?')).text;
 }
 
-/** Each public entry at work once; other tests import the sources behind it. */
-const smoke: Readonly<Record<string, () => Promise<void>>> = {
-  '.': async () => expect(await answerWith()).toBe('It is 5.'),
-  './openai': async () => {
-    const model = openai({ model: 'scripted', apiKey: 'k', baseURL: `${inject('providerUrl')}/v1` });
-    const agent = new ReActAgent({ name: 'a', model, tools: [add] });
-    expect((await agent.call('What is 1 + 2?')).reason).toBe('stop');
-  },
-  './dashscope': async () => {
-    const body = JSON.stringify({
-      output: { choices: [{ finish_reason: 'stop', message: { role: 'assistant', content: 'Hello' } }] },
-    });
-    const headers = { 'content-type': 'text/event-stream' };
-    const fetch = async (): Promise<Response> => new Response(`data: ${body}\n\n`, { headers });
-    const agent = new ReActAgent({ name: 'a', model: dashscope({ model: 'qwen-max', apiKey: 'k', fetch }) });
-    expect((await agent.call('Hi')).text).toBe('Hello');
-  },
-  './ai-sdk': async () => {
-    const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Hello']) });
-    const encoder = createUiMessageEncoder();
-    const types: string[] = [];
-    for await (const batch of agent.stream('Hi').batches()) types.push(...encoder.encode(batch).map(({ type }) => type));
-    expect(types).toContain('text-delta');
-  },
-  './text-protocol': async () => {
-    const model = new ScriptedModel(['{"tool_name": "add", "arguments": {"a": 2, "b": 3}}', 'It is 5.']);
-    const agent = new ReActAgent({ name: 'a', model, tools: [add], extensions: [textToolCalls()] });
-    expect(await agent.call('What is 2 + 3?')).toMatchObject({ text: 'It is 5.', toolsUsed: ['add'] });
-  },
-  './middleware': async () => expect(await answerWith(modelCallLimit({ run: 5 }))).toBe('It is 5.'),
-  './presets': async () => {
-    const model = new ScriptedModel(['Hello']);
-    expect((await new ReActAgent({ name: 'a', model, ...arcReactor() }).call('Hi')).text).toBe('Hello');
-  },
-  './guards': async () => expect(await answerWith(inputGuards([inputLength({ max: 100 })]))).toBe('It is 5.'),
-  './memory-search': async () => {
-    const retriever = keywordRetriever([{ id: 'tea', content: 'Green tea is steamed.' }]);
-    const found = await retriever.retrieve('steamed tea', { topK: 1, signal: new AbortController().signal } as never);
-    expect(found.map(({ id }) => id)).toEqual(['tea']);
-  },
-  './open-telemetry': async () => expect(await answerWith(openTelemetry({ api: { trace, context } }))).toBe('It is 5.'),
-  './json-schema': async () => {
-    const result = await jsonSchema({ type: 'number' })['~standard'].validate('x');
-    expect(result.issues).toHaveLength(1);
-  },
-  './mcp': async () => {
-    const tools = await mcpTools({ url: `${inject('mcpUrl')}/servers/${crypto.randomUUID()}/mcp` });
-    expect(tools.find('add')).toBeDefined();
-    await tools.close();
-  },
-  './testing': async () => expect(new ScriptedModel(['x']).requests).toEqual([]),
+/** Each public entry at work once, and the result; other tests import the sources behind it. */
+const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expected: unknown]>> = {
+  './index': [() => answerWith(), 'It is 5.'],
+  './openai': [
+    async () => {
+      const model = openai({ model: 'scripted', apiKey: 'k', baseURL: `${inject('providerUrl')}/v1` });
+      return (await new ReActAgent({ name: 'a', model, tools: [add] }).call('What is 1 + 2?')).reason;
+    },
+    'stop',
+  ],
+  './dashscope': [
+    async () => {
+      const message = { role: 'assistant', content: 'Hello' };
+      const body = JSON.stringify({ output: { choices: [{ finish_reason: 'stop', message }] } });
+      const headers = { 'content-type': 'text/event-stream' };
+      const fetch = async (): Promise<Response> => new Response(`data: ${body}\n\n`, { headers });
+      const model = dashscope({ model: 'qwen-max', apiKey: 'k', fetch });
+      return (await new ReActAgent({ name: 'a', model }).call('Hi')).text;
+    },
+    'Hello',
+  ],
+  './ai-sdk': [
+    async () => {
+      const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Hello']) });
+      const encoder = createUiMessageEncoder();
+      const types: string[] = [];
+      for await (const batch of agent.stream('Hi').batches()) {
+        types.push(...encoder.encode(batch).map(({ type }) => type));
+      }
+      return types;
+    },
+    expect.arrayContaining(['start', 'text-delta', 'finish']),
+  ],
+  './text-protocol': [
+    async () => {
+      const model = new ScriptedModel(['{"tool_name": "add", "arguments": {"a": 2, "b": 3}}', 'It is 5.']);
+      const agent = new ReActAgent({ name: 'a', model, tools: [add], extensions: [textToolCalls()] });
+      return (await agent.call('What is 2 + 3?')).toolsUsed;
+    },
+    ['add'],
+  ],
+  './middleware': [() => answerWith(modelCallLimit({ run: 5 })), 'It is 5.'],
+  './presets': [
+    async () => {
+      const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Hello']), ...arcReactor() });
+      return (await agent.call('Hi')).text;
+    },
+    'Hello',
+  ],
+  './guards': [() => answerWith(inputGuards([inputLength({ max: 100 })])), 'It is 5.'],
+  './memory-search': [
+    async () => {
+      const retriever = keywordRetriever([{ id: 'tea', content: 'Green tea is steamed.' }]);
+      const options = { topK: 1, sessionId: 's', signal: new AbortController().signal };
+      return (await retriever.retrieve('steamed tea', options)).map(({ id }) => id);
+    },
+    ['tea'],
+  ],
+  './open-telemetry': [() => answerWith(openTelemetry({ api: { trace, context } })), 'It is 5.'],
+  './json-schema': [async () => (await jsonSchema({ type: 'number' })['~standard'].validate('x')).issues?.length, 1],
+  './mcp': [
+    async () => {
+      const tools = await mcpTools({ url: `${inject('mcpUrl')}/servers/${crypto.randomUUID()}/mcp` });
+      const found = tools.find('add');
+      await tools.close();
+      return found;
+    },
+    expect.objectContaining({ name: 'add' }),
+  ],
+  './testing': [async () => new ScriptedModel(['x']).requests, []],
 };
 
-test.for(Object.keys(exports).filter((entry) => entry !== './package.json'))('entry %s', async (entry) => {
-  await smoke[entry]!();
+// Each file beside this one is an entry.
+const entries = Object.keys(import.meta.glob(['./*.ts', '!./*.test.ts'])).map((file) => file.slice(0, -'.ts'.length));
+
+test.for(entries)('entry %s', async (entry) => {
+  const [run, expected] = smoke[entry]!;
+  expect(await run()).toEqual(expected);
 });
