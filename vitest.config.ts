@@ -25,10 +25,12 @@ export default defineConfig({
     hookTimeout: 4 * minutes,
     teardownTimeout: 2 * minutes,
     expect: { poll: { timeout: 2 * minutes, interval: 10 } },
-    // Vitest would leave a core to its own process, which has little to do.
+    // By default Vitest leaves one CPU to its main process, which is mostly idle.
     maxWorkers: '100%',
     // Files share workers and pages, because starting one takes longer than most files.
     isolate: false,
+    restoreMocks: true,
+    unstubGlobals: true,
     provide: { long },
     projects: [
       {
@@ -91,8 +93,8 @@ export default defineConfig({
           name: 'e2e',
           environment: 'node',
           include: ['test/e2e/**/*.test.ts'],
-          globalSetup: ['test/provider-server/vitest-setup.ts', 'test/e2e/vitest-setup.ts'],
-          // Its files wait for pages and servers most of the time.
+          globalSetup: ['test/e2e/vitest-setup.ts'],
+          // More than cores: its files mostly wait for pages and servers.
           maxWorkers: 3,
         },
       },

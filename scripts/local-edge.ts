@@ -58,8 +58,8 @@ export function startLocalEdge({ port, persistTo = '.wrangler/state', config = '
   return { url: `http://127.0.0.1:${port}`, exited, log: () => output, stop: () => stop(child, exited) };
 }
 
-/** Waits until `/healthz` answers; rejects when the server ends first or `timeoutMs` (default 60,000) have passed. */
-export async function untilHealthy({ url, exited, log }: LocalEdge, timeoutMs = 60_000): Promise<void> {
+/** Waits until `/healthz` answers; rejects when the server ends first or `timeoutMs` (default 240,000) have passed. */
+export async function untilHealthy({ url, exited, log }: LocalEdge, timeoutMs = 240_000): Promise<void> {
   let ended = false;
   void exited.then(() => (ended = true));
   const deadline = Date.now() + timeoutMs;
@@ -99,7 +99,7 @@ export function fail(message: string): never {
 
 async function stop(child: ChildProcess, exited: Promise<number>): Promise<void> {
   child.kill('SIGTERM');
-  const timer = setTimeout(() => child.kill('SIGKILL'), 5_000);
+  const timer = setTimeout(() => child.kill('SIGKILL'), 60_000);
   await exited;
   clearTimeout(timer);
 }

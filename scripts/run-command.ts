@@ -15,13 +15,13 @@ export interface CommandOptions {
   /** Receives the messages that the command sends over an IPC channel. Default: no channel. */
   readonly onMessage?: (message: unknown) => void;
   /**
-   * The command and its children are killed after this time without any output or message: it hangs. Milliseconds; default 10 minutes.
-   * A command that goes on reporting has no time limit.
+   * Kills the command and its process group after this long without output or a message. Milliseconds; default 10 minutes. There is no
+   * limit on the total time.
    */
   readonly silenceMs?: number;
 }
 
-/** The environment of everything we start: local binaries first (Node 24 among them), no telemetry. */
+/** The environment of child processes: `node_modules/.bin` (with Node 24) comes first on PATH, and telemetry is off. */
 export function quietEnvironment(): NodeJS.ProcessEnv {
   return {
     ...process.env,
@@ -33,12 +33,20 @@ export function quietEnvironment(): NodeJS.ProcessEnv {
   };
 }
 
+/** Commands that have not ended. */
+const running = new Set<ChildProcess>();
+
+/** Kills all running commands. Ctrl-C does not reach their process groups. */
+export function killCommands(): void {
+  for (const child of running) killGroup(child);
+}
+
 /** Runs a command to its end without a terminal, and keeps its output. Never rejects. */
 export function runCommand(command: string, args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
   const { env = {}, cwd = root, onMessage, silenceMs = 600_000 } = options;
   return new Promise((resolve) => {
     let output = '';
-    // A process group of its own, so that a kill reaches the browsers and runtimes it started.
+    // Its own process group: a kill also reaches its children, such as workerd.
     const child = spawn(command, args, {
       cwd,
       env: { ...quietEnvironment(), ...env },
@@ -49,24 +57,31 @@ export function runCommand(command: string, args: readonly string[], options: Co
       output += `\nStopped after ${silenceMs / 60_000} minutes without a report: ${command} ${args.join(' ')}\n`;
       killGroup(child);
     }, silenceMs);
-    const keep = (data: Buffer): void => {
+    running.add(child);
+    const keep = (data: string): void => {
       watch.refresh();
-      output += data.toString();
+      output += data;
     };
-    child.stdout!.on('data', keep);
-    child.stderr!.on('data', keep);
+    child.stdout!.setEncoding('utf8').on('data', keep);
+    child.stderr!.setEncoding('utf8').on('data', keep);
     child.on('message', (message) => {
       watch.refresh();
-      onMessage!(message);
+      onMessage?.(message);
     });
     child.on('error', (error) => void (output += `${error.message}\n`));
     child.on('close', (code) => {
       clearTimeout(watch);
+      running.delete(child);
       resolve({ ok: code === 0, output });
     });
   });
 }
 
 function killGroup({ pid }: ChildProcess): void {
-  if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has just ended.
+  }
 }

@@ -1,43 +1,56 @@
-import { parseArgs } from 'node:util';
+import { onStop } from './on-stop.ts';
+import { killCommands } from './run-command.ts';
 import { chooseSteps } from './test/choose-steps.ts';
 import { StatusLine } from './test/status-line.ts';
 import type { Step, StepContext, StepResult } from './test/step.ts';
 import { steps } from './test/steps.ts';
 
-// npm test [-- STEP… FILE…]; with --long: every core test in every engine, and random tests in full.
+// Usage: npm test [-- STEP… PATH…]. With --long, every core test runs in every engine, with all random cases.
 
-const { values, positionals } = parseArgs({ options: { long: { type: 'boolean' } }, allowPositionals: true });
-if (values.long) process.env['TEST_LONG'] = '1';
-const choice = chooseSteps(steps, positionals);
+const args = process.argv.slice(2);
+if (args.includes('--long')) process.env['TEST_LONG'] = '1';
+const choice = chooseSteps(
+  steps,
+  args.filter((arg) => arg !== '--long'),
+);
 if ('unknown' in choice) {
-  console.error(`No such step: ${choice.unknown.join(', ')}. There are: ${steps.map(({ name }) => name).join(', ')}.`);
+  console.error(`Unknown step: ${choice.unknown.join(', ')}. Steps: ${steps.map(({ name }) => name).join(', ')}.`);
+  console.error('To run test files, give a part of their path with a slash or a dot.');
   process.exit(1);
 }
 
+onStop(() => {
+  killCommands();
+  process.exit(130);
+});
 const context: StepContext = { filters: choice.filters, status: new StatusLine() };
 const failedSteps = new Set<string>();
 let passed = 0;
 let failed = 0;
+let testsRun = 0;
 for (const step of choice.steps) {
   const begin = Date.now();
   context.status.begin();
+  if (process.stdout.isTTY) context.status.show(`        ${step.name}`);
   const result = await runStep(step);
+  context.status.clear();
+  if (step.runsTestFiles) testsRun += result.passed + result.failed;
   passed += result.passed;
   failed += result.failed;
   if (result.failed > 0) failedSteps.add(step.name);
   print(step, result, Date.now() - begin);
 }
-if (passed + failed === 0) {
-  console.error(`No test file matches ${choice.filters.join(' ')}.`);
-  failed = 1;
+if (choice.filters.length > 0 && testsRun === 0) {
+  console.error(`No test file of these steps matches ${choice.filters.join(' ')}.`);
+  failed += 1;
 }
 console.log(`${passed} passed, ${failed} failed`);
-process.exitCode = failed > 0 ? 1 : 0;
+process.exit(failed > 0 ? 1 : 0);
 
 async function runStep(step: Step): Promise<StepResult> {
   const missing = step.needs?.filter((name) => failedSteps.has(name)) ?? [];
   if (missing.length > 0) {
-    return { passed: 0, failed: 1, output: `Not run, because this failed: ${missing.join(', ')}.` };
+    return { passed: 0, failed: 1, output: `Not run: ${missing.join(', ')} failed.` };
   }
   return step.run(context);
 }

@@ -39,7 +39,7 @@ async function bundleWorker(path: string): Promise<string> {
       rolldownOptions: {
         input: `${root}${path}`,
         output: { format: 'es', codeSplitting: false },
-        // The packages say that they have no side effects; a fixture has, and other fixtures import it for them.
+        // The packages declare no side effects, so fixtures that are imported for theirs would be dropped.
         treeshake: false,
       },
     },

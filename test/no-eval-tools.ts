@@ -3,7 +3,7 @@ import { jsonSchema } from '../packages/core/src/json-schema.ts';
 import { mcpTools } from '../packages/core/src/mcp.ts';
 import { toSchema } from '../packages/core/src/schema/to-schema.ts';
 
-// Run by no-eval.test.ts where V8 makes no code from text: no-eval-tools.ts MCP_URL
+// no-eval.test.ts runs this in plain Node without eval. Argument: the URL of an MCP server.
 
 assert.throws(() => new Function('return 1'), EvalError);
 

@@ -2,7 +2,7 @@ import 'vitest';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Whether `npm run test:long` runs: every point and every random case. */
+    /** True in `npm run test:long`: tests run all random cases and all fault points. */
     long: boolean;
     /** End to end: the WebSocket address of the shared Chromium. */
     browserEndpoint: string;

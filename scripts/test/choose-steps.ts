@@ -7,8 +7,8 @@ export interface Choice {
 }
 
 /**
- * Reads the arguments of `npm test`: names of steps, and parts of paths (with a `/` or a `.`) of the test files to run.
- * Paths without a step run in every step that has test files. Returns the unknown words if there are any.
+ * Splits the arguments of `npm test` into step names and path filters. An argument with `/` or `.` is a path filter. With
+ * filters only, every step with test files runs. Returns the unknown step names if there are any.
  */
 export function chooseSteps(steps: readonly Step[], args: readonly string[]): Choice | { readonly unknown: readonly string[] } {
   const filters = args.filter((arg) => /[/.]/.test(arg));
@@ -21,7 +21,7 @@ export function chooseSteps(steps: readonly Step[], args: readonly string[]): Ch
   return { filters, steps: filters.length > 0 ? steps.filter((step) => step.runsTestFiles) : steps };
 }
 
-/** `publint` stands for `publint core`, `publint edge` and so on. */
+/** `publint` selects `publint core`, `publint edge` and so on. */
 function stepMatches({ name }: Step, wanted: string): boolean {
   return name === wanted || name.startsWith(`${wanted} `);
 }

@@ -1,9 +1,12 @@
+import type { UserConsoleLog } from 'vitest';
 import type { Reporter, SerializedError, TestCase, TestModule, TestSpecification, TestSuite, Vitest } from 'vitest/node';
 import type { TestReport } from './test-report.ts';
 
-/** Vitest reporter: reports each file and test as it runs, and prints a failure at once. */
+/** Vitest reporter: sends each file and test result to `npm test`, and prints failures at once. */
 export class ProgressReporter implements Reporter {
   #vitest: Vitest | undefined;
+  /** What tests have logged, by task id; shown if the test fails. */
+  readonly #logs = new Map<string, string>();
   readonly #send: (report: TestReport) => void;
 
   constructor(send: (report: TestReport) => void) {
@@ -33,6 +36,10 @@ export class ProgressReporter implements Reporter {
     for (const error of suite.errors()) this.#strayError(title, error);
   }
 
+  onUserConsoleLog({ taskId = '', content }: UserConsoleLog): void {
+    this.#logs.set(taskId, (this.#logs.get(taskId) ?? '') + content);
+  }
+
   onTestCaseReady({ module, fullName }: TestCase): void {
     this.#send({ type: 'test-start', file: module.relativeModuleId, name: fullName });
   }
@@ -42,6 +49,9 @@ export class ProgressReporter implements Reporter {
     const { state, errors = [] } = test.result();
     if (state === 'pending') return;
     for (const error of errors) this.#print(`${file} > ${test.fullName}`, error);
+    const log = this.#logs.get(test.id);
+    this.#logs.delete(test.id);
+    if (state === 'failed' && log) this.#send({ type: 'output', text: `The test logged:\n${log}` });
     this.#send({ type: 'test-end', file, name: test.fullName, state });
   }
 

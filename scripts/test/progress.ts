@@ -8,7 +8,7 @@ export interface Progress {
   failed: number;
   skipped: number;
   strayErrors: number;
-  /** Names of the tests that run now, and of files that run no test yet. */
+  /** Names of files and tests that have started and not ended. */
   readonly running: Set<string>;
 }
 

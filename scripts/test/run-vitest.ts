@@ -7,9 +7,11 @@ import type { TestReport } from './test-report.ts';
 
 const [project = '', ...filters] = process.argv.slice(2);
 const send = (report: TestReport): void => void process.send?.(report);
+// Vitest prints failures to stderr. They go to the parent at once, while the run continues.
 const errors = new Writable({
-  write(text: Buffer, _encoding, done) {
-    send({ type: 'output', text: text.toString() });
+  decodeStrings: false,
+  write(text: string, _encoding, done) {
+    send({ type: 'output', text });
     done();
   },
 });
@@ -21,4 +23,5 @@ const vitest = await startVitest(
   { stderr: errors },
 );
 await vitest?.close();
-process.disconnect?.();
+// Waits until the parent has all reports, and for nothing else: a handle that a test left open must not hang the step.
+process.send?.({ type: 'output', text: '' } satisfies TestReport, () => process.exit());

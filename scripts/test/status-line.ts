@@ -1,7 +1,7 @@
-/** How often a status is printed where there is no terminal. Milliseconds. */
+/** Minimum time between status lines without a terminal. Milliseconds. */
 const plainIntervalMs = 15_000;
 
-/** The status of the step that runs: one live line on a terminal, a plain line now and then elsewhere. */
+/** Shows the running step: a live line on a terminal, otherwise a line every 15 seconds. */
 export class StatusLine {
   #live = '';
   #printedAt = Date.now();

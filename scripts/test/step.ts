@@ -1,13 +1,13 @@
 import type { CommandResult } from '../run-command.ts';
 import type { StatusLine } from './status-line.ts';
 
-/** The outcome of a step of `npm test`. A step without tests of its own counts as one. */
+/** The outcome of a step of `npm test`. A step without test files counts as one test. */
 export interface StepResult {
   readonly passed: number;
   readonly failed: number;
-  /** A word for the line of a green step. */
+  /** Shown after the duration when the step passes. */
   readonly note?: string;
-  /** Shown if the step fails, unless it printed its failures already. */
+  /** Printed when the step fails. Empty if the failures were already printed. */
   readonly output: string;
 }
 
@@ -21,7 +21,7 @@ export interface Step {
   readonly name: string;
   /** Whether it runs test files, which can be chosen by path. */
   readonly runsTestFiles?: boolean;
-  /** Names of earlier steps that must succeed first. */
+  /** If one of these steps failed in this run, this one does not run. */
   readonly needs?: readonly string[];
   run(context: StepContext): Promise<StepResult>;
 }

@@ -5,7 +5,7 @@ import { runCommand, type CommandResult } from '../run-command.ts';
 import { resultOf, type Step, type StepResult } from './step.ts';
 import { vitestStep } from './vitest-step.ts';
 
-/** In order. One after another: each Vitest step uses all cores of a small machine. */
+/** All steps in order. They run one at a time, because each Vitest step uses all cores. */
 export const steps: readonly Step[] = [
   { name: 'chromium', run: chromium },
   { name: 'types', run: () => command('tsc', '-b') },
@@ -34,7 +34,7 @@ export const steps: readonly Step[] = [
   { name: 'packed', needs: ['types'], run: async () => withNote(await checkPackedImports()) },
 ];
 
-/** Later steps use the Chromium that this one finds. */
+/** Finds or installs Chromium, and sets `CHROMIUM_PATH` for the later steps. */
 async function chromium(): Promise<StepResult> {
   const result = await ensureChromium();
   if (result.ok) process.env['CHROMIUM_PATH'] = result.output;

@@ -3,7 +3,7 @@ import { addReport, noProgress, progressText, type Progress } from './progress.t
 import type { Step, StepContext, StepResult } from './step.ts';
 import type { TestReport } from './test-report.ts';
 
-/** Longer than the time limits in `vitest.config.ts`, so that those report first. */
+/** Must exceed the limits in `vitest.config.ts`, so that Vitest reports a hanging test first. */
 const silenceMinutes = { quick: 8, long: 30 };
 
 export interface VitestStepOptions {
@@ -27,32 +27,31 @@ async function runProject(name: string, project: string, { filters, status }: St
     else status.show(`        ${name}: ${progressText(progress)}`);
   };
   const { ok, output } = await runCommand('node', ['scripts/test/run-vitest.ts', project, ...filters], {
-    env: { CI: 'true' },
+    env: { CI: 'true', ...(!process.stdout.isTTY && { NO_COLOR: '1' }) },
     onMessage,
-    silenceMs: 60_000 * (process.env['TEST_LONG'] ? silenceMinutes.long : silenceMinutes.quick),
+    silenceMs: 60_000 * (process.env['TEST_LONG'] === '1' ? silenceMinutes.long : silenceMinutes.quick),
   });
   status.clear();
-  return stepResult(progress, { ok, output, mayBeEmpty: filters.length > 0 });
+  const problems = problemsOf(progress);
+  if (progress.passed === 0 && filters.length === 0) problems.push('No test passed.\n');
+  const found = progress.failed + progress.skipped + progress.strayErrors;
+  const failed = found === 0 && (!ok || problems.length > 0) ? 1 : found;
+  // The failures of tests are printed already. Other output explains why the process failed.
+  const explanation = ok || found === 0 || progress.running.size > 0 ? output : '';
+  return {
+    passed: progress.passed,
+    failed,
+    note: `${progress.passed} tests`,
+    output: [explanation, ...problems].join('\n'),
+  };
 }
 
-interface Outcome {
-  readonly ok: boolean;
-  readonly output: string;
-  readonly mayBeEmpty: boolean;
-}
-
-function stepResult(progress: Progress, { ok, output, mayBeEmpty }: Outcome): StepResult {
-  const { passed, skipped, running } = progress;
-  const failed = progress.failed + skipped + progress.strayErrors;
-  const note = `${passed} tests`;
+function problemsOf({ running, skipped }: Progress): string[] {
+  const problems: string[] = [];
   if (running.size > 0) {
     const list = [...running].map((name) => `  ${name}\n`).join('');
-    return { passed, failed: failed + 1, note, output: `${output}\nRunning at that moment:\n${list}` };
+    problems.push(`Still running when the process ended:\n${list}`);
   }
-  if (skipped > 0) {
-    return { passed, failed, note, output: `${skipped} tests were skipped. Here every test has to run.\n` };
-  }
-  if (failed > 0) return { passed, failed, note, output: '' };
-  const empty = passed === 0 && !mayBeEmpty;
-  return { passed, failed: ok && !empty ? 0 : 1, note, output };
+  if (skipped > 0) problems.push(`${skipped} tests were skipped; npm test allows none.\n`);
+  return problems;
 }

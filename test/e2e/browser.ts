@@ -2,17 +2,17 @@
 import { chromium, type Browser, type BrowserContext, type BrowserContextOptions } from 'playwright';
 import { inject } from 'vitest';
 
-/** How long a page may take for anything; it only detects a hang. Milliseconds. */
-const patienceMs = 120_000;
+/** The timeout of any page action. It only detects a hang. Milliseconds. */
+const timeoutMs = 120_000;
 
-/** A connection of a test file's own to the Chromium that all files share. Closing it closes its contexts. */
+/** Connects to the shared Chromium. Closing the connection closes only its own contexts. */
 export function connectBrowser(): Promise<Browser> {
-  return chromium.connect(inject('browserEndpoint'), { timeout: patienceMs });
+  return chromium.connect(inject('browserEndpoint'), { timeout: timeoutMs });
 }
 
-/** A browser profile of its own. */
+/** Creates a browser profile. */
 export async function newContext(browser: Browser, options: BrowserContextOptions = {}): Promise<BrowserContext> {
   const context = await browser.newContext(options);
-  context.setDefaultTimeout(patienceMs);
+  context.setDefaultTimeout(timeoutMs);
   return context;
 }

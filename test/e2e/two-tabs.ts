@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright';
 import { expect, inject } from 'vitest';
 import { answers, ask, atRest, goHome, openDemo, openTab, questions, type homes } from './demo-server.ts';
 
-/** Two tabs of one browser, with one conversation that has begun. */
+/** Opens the demo in two tabs of one profile, after one question and its answer. */
 export async function openTwo(
   browser: Browser,
   home: (typeof homes)[number],
@@ -26,5 +26,5 @@ export function lastAnswer(page: Page): Promise<string> {
   return answers(page).last().innerText();
 }
 
-/** Asks for an answer that takes a while. */
+/** A question with a slow answer. */
 export const speech = 'Tell me about the history of tea';

@@ -26,14 +26,14 @@ const add = tool({
   },
 });
 
-/** Answers with a tool by a scripted model, and an extension of the entry. */
+/** Runs an agent with these extensions. The scripted model calls `add`, then answers. */
 async function answerWith(...extensions: readonly Extension[]): Promise<string> {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'add', input: { a: 2, b: 3 } }] }, 'It is 5.']);
   const agent = new ReActAgent({ name: 'a', model, tools: [add], extensions });
   return (await agent.call('What is 2 + 3?')).text;
 }
 
-/** Each public entry at work once, and the result; other tests import the sources behind it. */
+/** One smoke test per public entry, by its public name. Other tests import source files. */
 const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expected: unknown]>> = {
   './index': [() => answerWith(), 'It is 5.'],
   './openai': [

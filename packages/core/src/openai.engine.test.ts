@@ -259,7 +259,7 @@ test('an injected fetch that ignores the signal is left behind', async () => {
 test('a silent server is given up, before the reply and within it', async () => {
   expect(await errorOf(at('/fault/hang/v1', { timeoutMs: 50 }))).toMatchObject({ code: 'MODEL_TIMEOUT', retryable: true });
   const { stream } = openBody(event('a'));
-  const { text, error } = await run(served(() => eventStream(stream), { timeoutMs: 50 }));
+  const { text, error } = await run(served(() => eventStream(stream), { timeoutMs: 2000 }));
   expect([text, error?.code]).toEqual(['a', 'MODEL_TIMEOUT']);
 });
 

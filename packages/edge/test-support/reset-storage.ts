@@ -1,5 +1,5 @@
 import { reset } from 'cloudflare:test';
 import { afterAll } from 'vitest';
 
-// Files share a workerd: what one stored would slow down those that list keys.
+// Test files share one workerd. Leftover keys would slow down tests that list keys.
 afterAll(reset);

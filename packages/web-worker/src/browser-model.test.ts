@@ -62,7 +62,12 @@ test('an agent in a worker talks to the page’s built-in model, and calls tools
   const worker = new Worker(new URL('./page.fixture.ts', import.meta.url), { type: 'module' });
   onTestFinished(() => worker.terminate());
   const there = tool({ name: 'there', description: 'Says where', input: { type: 'object' }, execute: () => 'on the page' });
-  const agent = connectAgent(worker, { agent: 'browser', sessionId: 's', page: [pageModel(browserModel()), pageTools([there])] });
+  const agent = connectAgent(worker, {
+    timeoutMs: 120_000,
+    agent: 'browser',
+    sessionId: 's',
+    page: [pageModel(browserModel()), pageTools([there])],
+  });
   expect(await agent.call('where?')).toMatchObject({ text: 'Both places.', toolsUsed: ['here', 'there'] });
   expect((await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output)).toEqual(['in the worker', 'on the page']);
   expect(prompts.map((each) => each.map(({ role }) => role))).toEqual([

@@ -18,9 +18,20 @@ async function sessionLocks(): Promise<number> {
 /** Never more than this many stay of each class, and a megabyte of heap: what is on its way at that moment. */
 const slack = { objects: 20, bytes: 1_000_000 };
 
+/** Counts when no class has shrunk for a while: what earlier tests left, such as ports of dead workers, goes by and by. */
+async function settledCount(target: Inspected, classes: readonly string[]): Promise<Readonly<Record<string, number>>> {
+  let last = await target.count(classes);
+  for (let steady = 0; steady < 5; steady += 1) {
+    const next = await target.count(classes);
+    if (classes.some((name) => next[name]! < last[name]!)) steady = 0;
+    last = next;
+  }
+  return last;
+}
+
 /** What a target has now; `grown()` tells the classes of which there came to be more. */
 async function measure(target: Inspected, classes: readonly string[]) {
-  const before = await target.count(classes);
+  const before = await settledCount(target, classes);
   const bytes = await target.heap();
   return {
     async grown(): Promise<readonly string[]> {
@@ -46,7 +57,13 @@ function connect(worker: Worker, index: number, replies: PageFixtureOptions['rep
     pageApprovals(() => ({ type: 'approve' })),
     pageModel(new ScriptedModel([])),
   ];
-  return connectAgent(worker, { agent: 'main', sessionId: `s${index}`, options: { replies, approvalOn: ['title'] }, page });
+  return connectAgent(worker, {
+    timeoutMs: 120_000,
+    agent: 'main',
+    sessionId: `s${index}`,
+    options: { replies, approvalOn: ['title'] },
+    page,
+  });
 }
 
 /** The ways a connection is used and left, one after the other. */

@@ -15,7 +15,7 @@ test.for([
   const sessionId = `life-${crypto.randomUUID()}`;
   const worker = new Worker(new URL('./tabs.fixture.ts', import.meta.url), { type: 'module' });
   onTestFinished(() => worker.terminate());
-  const agent = connectAgent(worker, { sessionId, options: { replies: ['fine'], database: sessionId } });
+  const agent = connectAgent(worker, { timeoutMs: 120_000, sessionId, options: { replies: ['fine'], database: sessionId } });
   await agent.messages();
   expect(await isLed(sessionId)).toBe(true);
   target.dispatchEvent(new Event(away));

@@ -28,7 +28,7 @@ function startWorker(): { readonly worker: Worker; readonly connect: Connect } {
     worker,
     connect: (options = {}, more = {}) => {
       sessionId = options.database ?? sessionId;
-      return connectAgent(worker, { agent: 'main', sessionId, options, ...more });
+      return connectAgent(worker, { timeoutMs: 120_000, agent: 'main', sessionId, options, ...more });
     },
   };
 }

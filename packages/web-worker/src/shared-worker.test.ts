@@ -20,7 +20,7 @@ function share(): Shared {
     sessionId,
     connect(replies) {
       const shared = new SharedWorker(new URL('./tabs.fixture.ts', import.meta.url), { type: 'module', name: worker });
-      const agent = connectAgent(shared, { sessionId, options: { replies, database: sessionId } });
+      const agent = connectAgent(shared, { timeoutMs: 120_000, sessionId, options: { replies, database: sessionId } });
       onTestFinished(() => agent.close());
       return agent;
     },
@@ -109,7 +109,7 @@ test('a browser without SharedWorker starts a worker a page, and they are tabs o
         : new Worker(new URL('./tabs.fixture.ts', import.meta.url), { type: 'module' });
     expect(worker).toBeInstanceOf(Worker);
     onTestFinished(() => (worker as Worker).terminate());
-    return connectAgent(worker, { sessionId, options: { replies, database: sessionId } });
+    return connectAgent(worker, { timeoutMs: 120_000, sessionId, options: { replies, database: sessionId } });
   };
   const one = connect(['first', 'second']);
   expect((await one.call('a')).text).toBe('first');

@@ -59,7 +59,7 @@ test('a tab that is closed while it takes over leaves the run to the next one', 
 
 test('of two followers that wait for a frozen leader one takes over, and the call of each is made once', async () => {
   const { open } = startTabs();
-  const tabs = { stalledAfterMs: 1000 };
+  const tabs = { stalledAfterMs: 3000 };
   const [first, second, third] = [open({ tabs }), open({ tabs }), open({ tabs })];
   const leader = first.connect(cutOff);
   await leader.messages();
@@ -69,7 +69,7 @@ test('of two followers that wait for a frozen leader one takes over, and the cal
   const own = await leadHalfWay(first, leader);
   const answers = [one.call('a'), two.call('b')];
   await Promise.all([one.messages(), two.messages()]);
-  first.worker.postMessage({ blockMs: 5000 });
+  first.worker.postMessage({ blockMs: 12_000 });
   first.open('middle');
   for (const { reason } of await Promise.all(answers)) expect(reason).toBe('stop');
   expect(await own.until(ends)).toMatchObject({ result: { text: 'the new answer' } });

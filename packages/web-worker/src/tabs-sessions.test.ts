@@ -62,7 +62,7 @@ test('a SharedWorker and a tab’s own worker are tabs of one session, whichever
   const name = JSON.stringify({ id: crypto.randomUUID() });
   const worker = new SharedWorker(new URL('./tabs.fixture.ts', import.meta.url), { type: 'module', name });
   const options = { replies: ['shared'], database: sessionId } as unknown as JsonValue;
-  const shared = connectAgent(worker, { sessionId, options });
+  const shared = connectAgent(worker, { timeoutMs: 120_000, sessionId, options });
   onTestFinished(() => shared.close());
   expect((await shared.call('a')).text).toBe('own');
   tab.worker.terminate();

@@ -36,7 +36,13 @@ export function startTabs(): { open(name?: TabsFixtureName): Tab; readonly sessi
         told,
         connect: (replies = [], { agent, page, ...more } = {}) => {
           const options = { replies, database: sessionId, ...more } as unknown as JsonValue;
-          const connected = connectAgent(worker, { sessionId, options, ...(agent !== undefined && { agent }), ...(page && { page }) });
+          const connected = connectAgent(worker, {
+            sessionId,
+            options,
+            timeoutMs: 120_000,
+            ...(agent !== undefined && { agent }),
+            ...(page && { page }),
+          });
           kept.add(connected);
           return connected;
         },

@@ -274,7 +274,7 @@ test('a leader whose page is hidden steps down, follows, and leads again when it
 
 test('a leader that is frozen without a word is deposed; when it wakes its writes are refused, and it follows', async () => {
   const { open } = startTabs();
-  const tabs = { stalledAfterMs: 1500 };
+  const tabs = { stalledAfterMs: 3000 };
   const [first, second] = [open({ tabs }), open({ tabs })];
   const leader = first.connect(cutOff);
   await leader.messages();
@@ -283,7 +283,7 @@ test('a leader that is frozen without a word is deposed; when it wakes its write
   await follower.messages();
   const own = await leadHalfWay(first, leader);
   await watching.until(says('of'));
-  first.worker.postMessage({ blockMs: 6000 });
+  first.worker.postMessage({ blockMs: 12_000 });
   // What it does first when it wakes: it goes on with the run.
   first.open('middle');
   await second.heard({ reached: 'new' });

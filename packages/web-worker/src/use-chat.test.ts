@@ -21,7 +21,7 @@ function startWorker() {
   // Workers of one session are tabs, and share its agent.
   const own = crypto.randomUUID();
   const connect = (options: PageFixtureOptions): RemoteAgent =>
-    connectAgent(worker, { agent: 'main', sessionId: options.database ?? own, options, page: [pageTools([hold])] });
+    connectAgent(worker, { timeoutMs: 120_000, agent: 'main', sessionId: options.database ?? own, options, page: [pageTools([hold])] });
   return { worker, connect };
 }
 

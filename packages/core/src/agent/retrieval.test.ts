@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest';
+import { extent } from '../../../../test/test-extent.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { userMessage } from '../message/create-message.ts';
 import { textOf, toolResultsOf } from '../message/message-text.ts';
@@ -14,6 +15,8 @@ import type { AgentOptions } from './agent-options.ts';
 import { ReActAgent } from './react-agent.ts';
 import { recentQuestions, retrieval } from './retrieval.ts';
 import type { RetrievalOptions } from './retrieval-options.ts';
+
+const long = extent({ quick: 1_000_000, full: 10_000_000 });
 
 const never = new Promise<never>(() => {});
 const giving = (documents: unknown): Retriever => ({ retrieve: async () => documents as readonly RetrievedDocument[] });
@@ -86,7 +89,7 @@ test('the retriever is asked with the last user message, its limits and the sess
   await agent.call([userMessage('first'), userMessage(' second ')]);
   await agent.call(userMessage([{ type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } }]));
   expect(retrieve.mock.calls).toEqual([['second', { topK: 12, sessionId: 's', filters: { lang: 'ja' }, signal: expect.any(AbortSignal) }]]);
-  await agent.call(`start ${'x'.repeat(1_000_000)} end`);
+  await agent.call(`start ${'x'.repeat(long)} end`);
   const [query] = retrieve.mock.calls[1]!;
   expect(query.length).toBeLessThan(5_000);
   expect(query).toMatch(/^start .* end$/s);
@@ -224,12 +227,12 @@ test('rubbish among the documents is reported and left out', async () => {
 });
 
 test('huge and ill-formed contents do no harm', async () => {
-  const { shown, errors } = await shownFor([doc('x y '.repeat(250_000)), doc('\ud83d\0half', 0.9, { source: 's\n'.repeat(500_000) })]);
+  const { shown, errors } = await shownFor([doc('x y '.repeat(long / 4)), doc('\ud83d\0half', 0.9, { source: 's\n'.repeat(long / 2) })]);
   expect(estimateTokens(shown!)).toBeLessThanOrEqual(4_000);
   expect(errors).toEqual([]);
   const half = (await shownFor([doc('\ud83d\0half', 0.9)])).shown;
   expect(half).toBe('[1]\n\ufffdhalf');
-  expect((await shownFor([doc(`${' '.repeat(1_000_000)}behind`, 0.9)])).shown).toBe('[1]\nbehind');
+  expect((await shownFor([doc(`${' '.repeat(long)}behind`, 0.9)])).shown).toBe('[1]\nbehind');
   const many = await shownFor(Array.from({ length: 20_000 }, (_, index) => doc(`d${index}`, 0.8)));
   expect(many.shown!.split('---')).toHaveLength(10);
   expect(many.errors).toHaveLength(1);

@@ -192,7 +192,7 @@ test('a conversation that grows under one chain, whose summaries fail now and th
     summaries += model.requests.length;
   }
   expect(failures).toBeGreaterThan(some.length / 3);
-  expect(summaries).toBeGreaterThan(some.length);
+  expect(summaries).toBeGreaterThan((some.length * 4) / 3);
 });
 
 test('the random requests have what the laws are about', () => {

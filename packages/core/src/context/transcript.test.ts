@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { extent } from '../../../../test/test-extent.ts';
 import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';
 import { arc } from '../tokens/arc-profile.ts';
 import { transcript } from './transcript.ts';
@@ -38,8 +39,8 @@ test('parts keep to their size, and messages to their order', () => {
   expect(parts([])).toEqual([]);
 });
 
-test.each(['x', '日本', '👍', '\ud83d'])('a message of a million units of %j becomes a part, whole at its cut', (unit) => {
-  const [part, ...rest] = parts([userMessage(unit.repeat(Math.ceil(1e6 / unit.length)))], 500);
+test.each(['x', '日本', '👍', '\ud83d'])('a long message of %j becomes a part, whole at its cut', (unit) => {
+  const [part, ...rest] = parts([userMessage(unit.repeat(Math.ceil(extent({ quick: 1e6, full: 1e7 }) / unit.length)))], 500);
   expect(rest).toEqual([]);
   const tokens = arc.countText(part!);
   expect(tokens).toBeLessThanOrEqual(500);

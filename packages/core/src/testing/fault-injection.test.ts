@@ -22,13 +22,14 @@ test.for(scenarios)('%s: killed at every point', async ([, scenario], { task }) 
 });
 
 test.for(scenarios)('%s: killed at a sample of points, and again, on a store without guarantees', async ([, scenario], { task }) => {
-  const random = randomOf(7);
+  const seed = 7;
+  const random = randomOf(seed);
   const most = extent({ quick: 12, full: Infinity });
   const again = (): readonly number[] => Array.from({ length: 4 }, () => Math.floor(random() * 40));
   const report = await injectFaults(scenario, { makeHost: () => localHost(scenario, weakStore()), points: spreadPoints(most), again });
   Object.assign(task.meta, { faults: { store: 'without compare-and-set, killed twice', ...report } });
   expect(report.kills).toBe(Math.min(most, report.points) * 5);
-  expect(report.faults.slice(0, 2)).toEqual([]);
+  expect(report.faults.slice(0, 2), `seed ${seed}`).toEqual([]);
 });
 
 /** The same conversation on a memory that has a fault of its own. */

@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest';
+import { extent } from '../../../../test/test-extent.ts';
 import type { AgentError } from '../error/agent-error.ts';
 import type { JsonObject } from '../message/json.ts';
 import type { SearchDocument } from './document-index.ts';
@@ -178,7 +179,7 @@ test('own stop words', async () => {
 
 test('a long query costs little, and is found by its start and its end', async () => {
   const retriever = keywordRetriever(library);
-  const long = `${'x'.repeat(500_000)} ${'the '.repeat(100_000)}`;
+  const long = `${'x'.repeat(extent({ quick: 500_000, full: 5_000_000 }))} ${'the '.repeat(extent({ quick: 100_000, full: 1_000_000 }))}`;
   expect((await idsOf(retriever, `${long} borrowing card`))[0]).toBe('en-card');
   expect((await idsOf(retriever, `借书证 ${long}`))[0]).toBe('zh-card');
 });

@@ -1,0 +1,75 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { runCommand } from '../scripts/run-command.ts';
+import { chooseSteps } from '../scripts/test/choose-steps.ts';
+import { addReport, noProgress, progressText } from '../scripts/test/progress.ts';
+import type { Step, StepResult } from '../scripts/test/step.ts';
+
+const step = (name: string, runsTestFiles = false): Step => ({
+  name,
+  runsTestFiles,
+  run: async (): Promise<StepResult> => ({ passed: 1, failed: 0, output: '' }),
+});
+const steps = [step('types'), step('node', true), step('workerd', true), step('publint core'), step('publint edge')];
+
+test.for<readonly [args: readonly string[], names: readonly string[], filters: readonly string[]]>([
+  [[], ['types', 'node', 'workerd', 'publint core', 'publint edge'], []],
+  [['node'], ['node'], []],
+  [['publint'], ['publint core', 'publint edge'], []],
+  [['node', 'packages/core/src/message'], ['node'], ['packages/core/src/message']],
+  [['packages/core/src/message'], ['node', 'workerd'], ['packages/core/src/message']],
+])('the arguments %j choose %j', ([args, names, filters]) => {
+  const choice = chooseSteps(steps, args);
+  if ('unknown' in choice) throw new Error(choice.unknown.join());
+  expect([choice.steps.map(({ name }) => name), choice.filters]).toEqual([names, filters]);
+});
+
+test('an unknown step is named', () => {
+  expect(chooseSteps(steps, ['nod', 'node'])).toEqual({ unknown: ['nod'] });
+});
+
+test('reports add up, and what runs is known by name', () => {
+  const progress = noProgress();
+  addReport(progress, { type: 'files', count: 2 });
+  addReport(progress, { type: 'file-start', file: 'a.test.ts' });
+  for (const [name, state] of [
+    ['one', 'passed'],
+    ['two', 'failed'],
+    ['three', 'skipped'],
+  ] as const) {
+    addReport(progress, { type: 'test-start', file: 'a.test.ts', name });
+    addReport(progress, { type: 'test-end', file: 'a.test.ts', name, state });
+  }
+  addReport(progress, { type: 'file-end', file: 'a.test.ts' });
+  addReport(progress, { type: 'stray-error' });
+  addReport(progress, { type: 'test-start', file: 'b.test.ts', name: 'four' });
+  expect(progressText(progress)).toBe('1 of 2 files, 1 passed, 2 failed');
+  expect(progress.skipped).toBe(1);
+  expect([...progress.running]).toEqual(['b.test.ts > four']);
+});
+
+const silenceMs = 60_000;
+
+test('a command that reports nothing is stopped, with the processes it started', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const hang = 'setInterval(() => {}, 1000)';
+  // The pipes stay open until the process that it started has ended too.
+  const start = `require('node:child_process').spawn(process.execPath, ['-e', '${hang}'], { stdio: 'inherit' })`;
+  const onMessage = (): void => void vi.advanceTimersByTime(silenceMs);
+  const { ok, output } = await runCommand('node', ['-e', `${start}; ${hang}; process.send('ready')`], { silenceMs, onMessage });
+  expect(ok).toBe(false);
+  expect(output).toContain('Stopped after 1 minutes without a report: node -e');
+});
+
+test('a command that goes on reporting has no time limit', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const source = 'let n = 0; const timer = setInterval(() => { process.send(n); if (++n === 5) process.exit(); }, 10);';
+  const messages: unknown[] = [];
+  const onMessage = (message: unknown): void => {
+    messages.push(message);
+    vi.advanceTimersByTime(silenceMs - 1);
+  };
+  expect(await runCommand('node', ['-e', source], { silenceMs, onMessage })).toEqual({ ok: true, output: '' });
+  expect(messages).toEqual([0, 1, 2, 3, 4]);
+});
