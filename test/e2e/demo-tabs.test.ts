@@ -90,3 +90,25 @@ test.for(homes)('%s: a tab that is opened in the middle of an answer shows it, a
   for (const page of [first, second]) expect(await answers(page).count()).toBe(2);
   expect(problems).toEqual([]);
 });
+
+test('At the edge: an answer that ends while a tab opens is shown in that tab', async () => {
+  const { page: first, problems } = await openDemo(browser, inject('demoUrl'));
+  await goHome(first, 'At the edge');
+  await send(first, speech);
+  await first.getByText('I am the offline').first().waitFor();
+  const second = await first.context().newPage();
+  // The tab reads the history in the middle of the answer, and asks for its stream after the end.
+  await second.route(
+    '**/api/chat/*/messages',
+    async (route) => {
+      const response = await route.fetch();
+      await timeline(first).getByText('Ended: stop').waitFor();
+      await route.fulfill({ response });
+    },
+    { times: 1 },
+  );
+  await second.goto(inject('demoUrl'));
+  await expect.poll(() => lastAnswer(second)).toContain('top of the page');
+  expect(await answers(second).count()).toBe(1);
+  expect(problems).toEqual([]);
+});

@@ -386,7 +386,7 @@ test('a worker in an endless loop rejects what waits, and what is idle is left a
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const { worker, connect } = startWorker();
-  const agent = connect({ replies: [{ hang: true }] });
+  const agent = connect({ replies: [{ hang: true }] }, { timeoutMs: 10_000 });
   await agent.messages();
   vi.advanceTimersByTime(60_000);
   const call = agent.call('go');
