@@ -72,7 +72,7 @@ export default defineConfig({
           ],
         },
         test: {
-          name: 'chromium',
+          name: 'browser',
           include: [coreInEngines, 'packages/web-worker/src/**/*.test.ts'],
           browser: {
             enabled: true,

@@ -15,7 +15,7 @@ export const steps: readonly Step[] = [
   { name: 'build', run: () => command('vite', 'build') },
   vitestStep({ name: 'node', needs: ['types'] }),
   vitestStep({ name: 'workerd' }),
-  vitestStep({ name: 'browser', project: 'chromium', needs: ['chromium'] }),
+  vitestStep({ name: 'browser', needs: ['chromium'] }),
   vitestStep({ name: 'e2e', needs: ['chromium', 'types', 'build'] }),
   { name: 'deploy', needs: ['types', 'build'], run: () => command('wrangler', 'deploy', '--dry-run') },
   { name: 'size', needs: ['types'], run: () => command('node', 'scripts/size.ts') },

@@ -7,18 +7,17 @@ import type { TestReport } from './test-report.ts';
 const silenceMinutes = { quick: 8, long: 30 };
 
 export interface VitestStepOptions {
+  /** Also the name of its project in `vitest.config.ts`. */
   readonly name: string;
-  /** The project in `vitest.config.ts`; default: the step's name. */
-  readonly project?: string;
   readonly needs?: readonly string[];
 }
 
 /** A step that runs one Vitest project and shows its progress. Skipped tests count as failed. */
-export function vitestStep({ name, project = name, needs = [] }: VitestStepOptions): Step {
-  return { name, needs, runsTestFiles: true, run: (context) => runProject(name, project, context) };
+export function vitestStep({ name, needs = [] }: VitestStepOptions): Step {
+  return { name, needs, runsTestFiles: true, run: (context) => runProject(name, context) };
 }
 
-async function runProject(name: string, project: string, { filters, status }: StepContext): Promise<StepResult> {
+async function runProject(name: string, { filters, status }: StepContext): Promise<StepResult> {
   const progress = noProgress();
   const onMessage = (message: unknown): void => {
     const report = message as TestReport;
@@ -26,7 +25,7 @@ async function runProject(name: string, project: string, { filters, status }: St
     if (report.type === 'output') status.print(report.text);
     else status.show(`        ${name}: ${progressText(progress)}`);
   };
-  const { ok, output } = await runCommand('node', ['scripts/test/run-vitest.ts', project, ...filters], {
+  const { ok, output } = await runCommand('node', ['scripts/test/run-vitest.ts', name, ...filters], {
     env: { CI: 'true', ...(!process.stdout.isTTY && { NO_COLOR: '1' }) },
     onMessage,
     silenceMs: 60_000 * (process.env['TEST_LONG'] === '1' ? silenceMinutes.long : silenceMinutes.quick),

@@ -27,15 +27,18 @@ const add = tool({
 });
 
 /** Runs an agent with these extensions. The scripted model calls `add`, then answers. */
-async function answerWith(...extensions: readonly Extension[]): Promise<string> {
+async function answerWith(...extensions: readonly Extension[]): Promise<readonly string[]> {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'add', input: { a: 2, b: 3 } }] }, 'It is 5.']);
   const agent = new ReActAgent({ name: 'a', model, tools: [add], extensions });
-  return (await agent.call('What is 2 + 3?')).text;
+  const { text, toolsUsed } = await agent.call('What is 2 + 3?');
+  return [text, ...toolsUsed];
 }
+
+const answered = ['It is 5.', 'add'];
 
 /** One smoke test per public entry, by its public name. Other tests import source files. */
 const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expected: unknown]>> = {
-  './index': [() => answerWith(), 'It is 5.'],
+  './index': [() => answerWith(), answered],
   './openai': [
     async () => {
       const model = openai({ model: 'scripted', apiKey: 'k', baseURL: `${inject('providerUrl')}/v1` });
@@ -74,7 +77,7 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
     },
     ['add'],
   ],
-  './middleware': [() => answerWith(modelCallLimit({ run: 5 })), 'It is 5.'],
+  './middleware': [() => answerWith(modelCallLimit({ run: 1, message: 'Enough.' })), ['Enough.', 'add']],
   './presets': [
     async () => {
       const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Hello']), ...arcReactor() });
@@ -82,7 +85,7 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
     },
     'Hello',
   ],
-  './guards': [() => answerWith(inputGuards([inputLength({ max: 100 })])), 'It is 5.'],
+  './guards': [() => answerWith(inputGuards([inputLength({ max: 5 })])), [expect.stringContaining('too long')]],
   './memory-search': [
     async () => {
       const retriever = keywordRetriever([{ id: 'tea', content: 'Green tea is steamed.' }]);
@@ -91,7 +94,7 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
     },
     ['tea'],
   ],
-  './open-telemetry': [() => answerWith(openTelemetry({ api: { trace, context } })), 'It is 5.'],
+  './open-telemetry': [() => answerWith(openTelemetry({ api: { trace, context } })), answered],
   './json-schema': [async () => (await jsonSchema({ type: 'number' })['~standard'].validate('x')).issues?.length, 1],
   './mcp': [
     async () => {
@@ -105,10 +108,12 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
   './testing': [async () => new ScriptedModel(['x']).requests, []],
 };
 
-// Each file beside this one is an entry.
-const entries = Object.keys(import.meta.glob(['./*.ts', '!./*.test.ts'])).map((file) => file.slice(0, -'.ts'.length));
+test('every entry, which are the files beside this one, has a smoke test', () => {
+  const files = Object.keys(import.meta.glob(['./*.ts', '!./*.test.ts']));
+  const entries = files.map((file) => file.slice(0, -'.ts'.length));
+  expect(Object.keys(smoke).toSorted()).toEqual(entries.toSorted());
+});
 
-test.for(entries)('entry %s', async (entry) => {
-  const [run, expected] = smoke[entry]!;
+test.for(Object.entries(smoke))('entry %s', async ([, [run, expected]]) => {
   expect(await run()).toEqual(expected);
 });
