@@ -85,10 +85,10 @@ test('useChat: reasoning, text, tool input and output, and the history comes bac
   await ready(view);
   expect(view.chat().error).toBeUndefined();
   const whole = ['user: where?', 'assistant: (hm) | I look. | here output-available in the worker | There.'];
-  expect(shown(view.chat())).toEqual(whole);
+  await expect.poll(() => shown(view.chat())).toEqual(whole);
   const again = mount(agent, { messages: (await agent.uiMessages()) as UIMessage[] });
   await ready(again);
-  expect(shown(again.chat())).toEqual(whole);
+  await expect.poll(() => shown(again.chat())).toEqual(whole);
 });
 
 test('useChat: thinking, text and a tool’s input show as they stream in; stop keeps what was said, regenerate answers anew', async () => {
@@ -116,7 +116,7 @@ test('useChat: thinking, text and a tool’s input show as they stream in; stop 
   await view.chat().regenerate();
   await ready(view);
   expect(view.chat().error).toBeUndefined();
-  expect(shown(view.chat())).toEqual(['user: where?', 'assistant: Anew.']);
+  await expect.poll(() => shown(view.chat())).toEqual(['user: where?', 'assistant: Anew.']);
 });
 
 test.for([
@@ -128,7 +128,7 @@ test.for([
   await ready(view);
   await view.chat().sendMessage({ text: 'where?' });
   await ready(view);
-  expect(shown(view.chat())).toEqual(['user: where?', 'assistant: here approval-requested']);
+  await expect.poll(() => shown(view.chat())).toEqual(['user: where?', 'assistant: here approval-requested']);
   const part = view.chat().messages[1]!.parts.find((each) => each.type === 'dynamic-tool');
   await view.chat().addToolApprovalResponse({ id: part!.approval!.id, approved, reason: 'because' });
   await expect.poll(() => shown(view.chat())).toEqual(['user: where?', answer]);
@@ -147,7 +147,7 @@ test('an approval that was asked for before a reload is answered after it', asyn
   const agent = startWorker().connect({ ...options, replies: ['Yes.'] });
   const view = mount(agent, { resume: true, messages: (await agent.uiMessages()) as UIMessage[] });
   await ready(view);
-  expect(shown(view.chat())).toEqual(['user: where?', 'assistant: here approval-requested']);
+  await expect.poll(() => shown(view.chat())).toEqual(['user: where?', 'assistant: here approval-requested']);
   const part = view.chat().messages[1]!.parts.find((each) => each.type === 'dynamic-tool');
   await view.chat().addToolApprovalResponse({ id: part!.approval!.id, approved: true });
   await expect.poll(() => shown(view.chat())).toEqual(['user: where?', 'assistant: here output-available in the worker | Yes.']);
@@ -229,7 +229,7 @@ test('where nothing runs and nothing was cut off there is nothing to reconnect t
   await ready(view);
   await view.chat().sendMessage({ text: 'hi' });
   await ready(view);
-  expect(shown(view.chat())).toEqual(['user: hi', 'assistant: one']);
+  await expect.poll(() => shown(view.chat())).toEqual(['user: hi', 'assistant: one']);
   expect(await agent.chatTransport().reconnectToStream()).toBeNull();
 });
 
