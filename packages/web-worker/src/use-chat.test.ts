@@ -112,7 +112,7 @@ test('useChat: thinking, text and a tool’s input show as they stream in; stop 
   await view.chat().stop();
   await sending;
   await ready(view);
-  expect(shown(view.chat())[1]).toMatch(/^assistant: \(hm\) \| I look/);
+  await expect.poll(() => shown(view.chat())[1]).toMatch(/^assistant: \(hm\) \| I look/);
   await view.chat().regenerate();
   await ready(view);
   expect(view.chat().error).toBeUndefined();
