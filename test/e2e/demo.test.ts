@@ -72,21 +72,21 @@ test.for(homes)('%s: what is deleted is asked for first, also after a reload, an
   const call = page.getByRole('group', { name: /^Tool notes/ }).last();
   const decide = (word: 'Allow' | 'Deny') => call.getByRole('button', { name: word });
   await goHome(page, home);
-  await ask(page, 'Note: oolong');
-  await ask(page, 'Delete my notes about oolong');
+  await ask(page, 'Note: gyokuro');
+  await ask(page, 'Delete my notes about gyokuro');
   await page.reload();
   await decide('Deny').click();
   await expect.poll(() => answers(page).last().innerText()).toContain('All right, it stays as it is.');
   await atRest(page);
   await page.getByRole('button', { name: 'Answer again' }).click();
   await decide('Allow').click();
-  await expect.poll(() => answers(page).last().innerText()).toContain('Deleted: “oolong”.');
+  await expect.poll(() => answers(page).last().innerText()).toContain('Deleted: “gyokuro”.');
   await atRest(page);
   // Somebody who asks something else has not said yes.
-  await ask(page, 'Note: sencha');
-  await ask(page, 'Delete my notes about sencha');
+  await ask(page, 'Note: matcha');
+  await ask(page, 'Delete my notes about matcha');
   await ask(page, 'Show my notes');
-  expect(await answers(page).last().innerText()).toContain('. sencha');
+  expect(await answers(page).last().innerText()).toContain('. matcha');
   expect(await questions(page).count()).toBe(5);
   expect(await page.getByRole('button', { name: 'Allow' }).count()).toBe(0);
   expect(problems).toEqual([]);
