@@ -1,8 +1,8 @@
 import { onStop } from './on-stop.ts';
 import { killCommands } from './run-command.ts';
 import { chooseSteps } from './test/choose-steps.ts';
-import { runSteps, type FinishedStep } from './test/run-steps.ts';
 import { StatusLine } from './test/status-line.ts';
+import type { Step, StepContext, StepResult } from './test/step.ts';
 import { steps } from './test/steps.ts';
 
 // Usage: npm test [-- STEP… PATH…]. With --long, every core test runs in every engine, with all random cases.
@@ -23,17 +23,23 @@ onStop(() => {
   killCommands();
   process.exit(130);
 });
-const status = new StatusLine();
+const context: StepContext = { filters: choice.filters, status: new StatusLine() };
+const failedSteps = new Set<string>();
 let passed = 0;
 let failed = 0;
 let testsRun = 0;
-await runSteps(choice.steps, { filters: choice.filters, status }, (finished) => {
-  const { step, result } = finished;
+for (const step of choice.steps) {
+  const begin = Date.now();
+  context.status.begin();
+  if (process.stdout.isTTY) context.status.show(`        ${step.name}`);
+  const result = await runStep(step);
+  context.status.clear();
+  if (step.runsTestFiles) testsRun += result.passed + result.failed;
   passed += result.passed;
   failed += result.failed;
-  if (step.runsTestFiles) testsRun += result.passed + result.failed;
-  status.print(summaryOf(finished));
-});
+  if (result.failed > 0) failedSteps.add(step.name);
+  print(step, result, Date.now() - begin);
+}
 if (choice.filters.length > 0 && testsRun === 0) {
   console.error(`No test file of these steps matches ${choice.filters.join(' ')}.`);
   failed += 1;
@@ -41,11 +47,17 @@ if (choice.filters.length > 0 && testsRun === 0) {
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed > 0 ? 1 : 0);
 
-function summaryOf({ step, result, durationMs }: FinishedStep): string {
-  const isGreen = result.failed === 0;
-  const seconds = (durationMs / 1000).toFixed(1).padStart(6);
-  const line = `${isGreen ? 'ok    ' : 'FAILED'}  ${step.name.padEnd(20)} ${seconds} s`;
-  if (isGreen) return result.note ? `${line}  ${result.note}\n` : `${line}\n`;
-  const output = result.output.trimEnd();
-  return output === '' ? `${line}\n` : `${line}\n${output}\n`;
+async function runStep(step: Step): Promise<StepResult> {
+  const missing = step.needs?.filter((name) => failedSteps.has(name)) ?? [];
+  if (missing.length > 0) {
+    return { passed: 0, failed: 1, output: `Not run: ${missing.join(', ')} failed.` };
+  }
+  return step.run(context);
+}
+
+function print({ name }: Step, { failed: failures, note, output }: StepResult, durationMs: number): void {
+  const mark = failures > 0 ? 'FAILED' : 'ok    ';
+  const line = `${mark}  ${name.padEnd(20)} ${(durationMs / 1000).toFixed(1).padStart(6)} s`;
+  console.log(note && failures === 0 ? `${line}  ${note}` : line);
+  if (failures > 0 && output.trim() !== '') console.log(output.trimEnd());
 }

@@ -2,8 +2,6 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { runCommand } from '../scripts/run-command.ts';
 import { chooseSteps } from '../scripts/test/choose-steps.ts';
 import { addReport, noProgress, progressText } from '../scripts/test/progress.ts';
-import { runSteps } from '../scripts/test/run-steps.ts';
-import { StatusLine } from '../scripts/test/status-line.ts';
 import type { Step, StepResult } from '../scripts/test/step.ts';
 
 const step = (name: string, runsTestFiles = false): Step => ({
@@ -74,26 +72,4 @@ test('a command that goes on reporting has no time limit', async () => {
   };
   expect(await runCommand('node', ['-e', source], { silenceMs, onMessage })).toEqual({ ok: true, output: '' });
   expect(messages).toEqual([0, 1, 2, 3, 4]);
-});
-
-test('a step starts after those that it needs, and not if one of them failed', async () => {
-  const order: string[] = [];
-  const named = (name: string, needs: readonly string[], ok = true): Step => ({
-    name,
-    needs,
-    run: async () => {
-      order.push(`${name} starts`);
-      await new Promise((resolve) => setImmediate(resolve));
-      order.push(`${name} ends`);
-      return { passed: ok ? 1 : 0, failed: ok ? 0 : 1, output: '' };
-    },
-  });
-  const all = [named('a', ['b']), named('b', []), named('c', [], false), named('d', ['c']), named('e', ['absent'])];
-  const status = new StatusLine();
-  const ended = new Map<string, StepResult>();
-  await runSteps(all, { filters: [], status }, ({ step: { name }, result }) => ended.set(name, result));
-  expect(order.indexOf('b ends')).toBeLessThan(order.indexOf('a starts'));
-  expect(order).not.toContain('d starts');
-  expect(ended.get('d')).toEqual({ passed: 0, failed: 1, output: 'Not run: c failed.' });
-  expect([...ended.keys()].toSorted()).toEqual(['a', 'b', 'c', 'd', 'e']);
 });

@@ -21,7 +21,7 @@ export interface Step {
   readonly name: string;
   /** Whether it runs test files, which can be chosen by path. */
   readonly runsTestFiles?: boolean;
-  /** Steps that end first, if they run. If one of them fails, this one does not run. */
+  /** If one of these steps failed in this run, this one does not run. */
   readonly needs?: readonly string[];
   run(context: StepContext): Promise<StepResult>;
 }
