@@ -1,7 +1,7 @@
 /// <reference path="./test/provided-context.d.ts" />
 import { cloudflareTest } from '@cloudflare/vitest-plugin';
 import { playwright } from '@vitest/browser-playwright';
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { chromiumArgs, chromiumPath } from './scripts/chromium.ts';
 import { sourceAlias } from './scripts/source-alias.ts';
 import { bundledWorkers } from './test/bundled-workers.ts';
@@ -15,6 +15,8 @@ const long = process.env['TEST_LONG'] === '1';
 const core = 'packages/core/src/**/*.test.ts';
 /** Core tests whose result depends on the JavaScript engine run in all of them; CONTRIBUTING.md tells which. */
 const coreInEngines = long ? core : 'packages/core/src/**/*.engine.test.ts';
+
+const leaks = 'packages/web-worker/src/leaks.test.ts';
 
 export default defineConfig({
   logLevel: 'error',
@@ -48,44 +50,13 @@ export default defineConfig({
           setupFiles: ['packages/edge/test-support/reset-storage.ts'],
         },
       },
-      {
-        extends: true,
-        resolve,
-        plugins: [policyPlugin(), bundledWorkers()],
-        optimizeDeps: {
-          include: [
-            'comlink',
-            'idb-keyval',
-            'zod',
-            'ai',
-            '@ai-sdk/openai',
-            '@ai-sdk/react',
-            'react',
-            'react-dom/client',
-            'eventsource-parser',
-            'minisearch',
-            'yaml',
-            '@cfworker/json-schema',
-            '@modelcontextprotocol/sdk/client/index.js',
-            '@modelcontextprotocol/sdk/client/streamableHttp.js',
-            '@modelcontextprotocol/sdk/types.js',
-          ],
-        },
-        test: {
-          name: 'browser',
-          include: [coreInEngines, 'packages/web-worker/src/**/*.test.ts'],
-          browser: {
-            enabled: true,
-            headless: true,
-            screenshotFailures: false,
-            connectTimeout: 4 * minutes,
-            provider: playwright({
-              launchOptions: { executablePath: chromiumPath(), args: chromiumArgs, timeout: 4 * minutes },
-            }),
-            instances: [{ browser: 'chromium' }],
-          },
-        },
-      },
+      browserProject({
+        name: 'browser',
+        include: [coreInEngines, 'packages/web-worker/src/**/*.test.ts'],
+        exclude: [leaks],
+      }),
+      // A page of its own: it counts objects, and other files leave garbage.
+      browserProject({ name: 'leaks', include: [leaks] }),
       {
         extends: true,
         resolve,
@@ -101,3 +72,51 @@ export default defineConfig({
     ],
   },
 });
+
+interface BrowserProject {
+  readonly name: string;
+  readonly include: string[];
+  readonly exclude?: string[];
+}
+
+function browserProject({ name, include, exclude = [] }: BrowserProject): TestProjectInlineConfiguration {
+  return {
+    extends: true,
+    resolve,
+    plugins: [policyPlugin(), bundledWorkers()],
+    optimizeDeps: {
+      include: [
+        'comlink',
+        'idb-keyval',
+        'zod',
+        'ai',
+        '@ai-sdk/openai',
+        '@ai-sdk/react',
+        'react',
+        'react-dom/client',
+        'eventsource-parser',
+        'minisearch',
+        'yaml',
+        '@cfworker/json-schema',
+        '@modelcontextprotocol/sdk/client/index.js',
+        '@modelcontextprotocol/sdk/client/streamableHttp.js',
+        '@modelcontextprotocol/sdk/types.js',
+      ],
+    },
+    test: {
+      name,
+      include,
+      exclude,
+      browser: {
+        enabled: true,
+        headless: true,
+        screenshotFailures: false,
+        connectTimeout: 4 * minutes,
+        provider: playwright({
+          launchOptions: { executablePath: chromiumPath(), args: chromiumArgs, timeout: 4 * minutes },
+        }),
+        instances: [{ browser: 'chromium' }],
+      },
+    },
+  };
+}

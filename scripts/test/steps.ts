@@ -16,6 +16,7 @@ export const steps: readonly Step[] = [
   vitestStep({ name: 'node', needs: ['types'] }),
   vitestStep({ name: 'workerd' }),
   vitestStep({ name: 'browser', needs: ['chromium'] }),
+  vitestStep({ name: 'leaks', needs: ['chromium'] }),
   vitestStep({ name: 'e2e', needs: ['chromium', 'types', 'build'] }),
   { name: 'deploy', needs: ['types', 'build'], run: () => command('wrangler', 'deploy', '--dry-run') },
   { name: 'size', needs: ['types'], run: () => command('node', 'scripts/size.ts') },
