@@ -55,7 +55,7 @@ export default defineConfig({
         include: [coreInEngines, 'packages/web-worker/src/**/*.test.ts'],
         exclude: [leaks],
       }),
-      // A page of its own: it counts objects, and other files leave garbage.
+      // It counts objects of its page. In a page that other files share, its counts missed new ports.
       browserProject({ name: 'leaks', include: [leaks] }),
       {
         extends: true,

@@ -18,7 +18,7 @@ async function sessionLocks(): Promise<number> {
 /** Never more than this many stay of each class, and a megabyte of heap: what is on its way at that moment. */
 const slack = { objects: 20, bytes: 1_000_000 };
 
-/** Counts when no class has shrunk for a while: what earlier tests left, such as ports of dead workers, goes by and by. */
+/** Counts once no class has shrunk for five counts: garbage of earlier tests is collected late. */
 async function settledCount(target: Inspected, classes: readonly string[]): Promise<Readonly<Record<string, number>>> {
   let last = await target.count(classes);
   for (let steady = 0; steady < 5; steady += 1) {
@@ -165,7 +165,7 @@ test('connections that were not closed are seen by these counts, on both sides',
     await Promise.all(more.map((agent) => agent.messages()));
     return onPage.grown();
   };
-  // Again where ports of earlier tests' workers went in the meantime, and made up for these.
+  // Tries again, because ports of earlier tests may be collected at the same time.
   await expect.poll(grownByFifty).toContainEqual(expect.stringContaining('MessagePort'));
   expect(await sessionLocks()).toBeGreaterThanOrEqual(50);
   for (const name of ['MessagePort', 'ReActAgent', 'PageLink', ...tabClasses])

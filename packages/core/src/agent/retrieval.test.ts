@@ -233,7 +233,7 @@ test('huge and ill-formed contents do no harm', async () => {
   const half = (await shownFor([doc('\ud83d\0half', 0.9)])).shown;
   expect(half).toBe('[1]\n\ufffdhalf');
   expect((await shownFor([doc(`${' '.repeat(long)}behind`, 0.9)])).shown).toBe('[1]\nbehind');
-  const many = await shownFor(Array.from({ length: 20_000 }, (_, index) => doc(`d${index}`, 0.8)));
+  const many = await shownFor(Array.from({ length: long / 50 }, (_, index) => doc(`d${index}`, 0.8)));
   expect(many.shown!.split('---')).toHaveLength(10);
   expect(many.errors).toHaveLength(1);
 });
