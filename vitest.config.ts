@@ -67,6 +67,8 @@ export default defineConfig({
           globalSetup: ['test/e2e/vitest-setup.ts'],
           // More than cores: its files mostly wait for pages and servers.
           maxWorkers: 3,
+          // Each look makes a page compute its layout.
+          expect: { poll: { timeout: 2 * minutes, interval: 100 } },
         },
       },
     ],

@@ -6,7 +6,9 @@ declare module 'vitest' {
     long: boolean;
     /** End to end: the WebSocket address of the shared Chromium. */
     browserEndpoint: string;
-    /** End to end: the address of the demo, with the offline model. */
+    /** End to end: the address of the demo. */
     demoUrl: string;
+    /** End to end: the address of the model that stops in the middle of an answer, see `e2e/held-model.ts`. */
+    heldModelUrl: string;
   }
 }

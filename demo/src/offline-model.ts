@@ -21,7 +21,7 @@ export interface OfflineModelOptions {
  * A model without a language model, a key or a network: rules that understand what the demo's tools are for, plan their calls,
  * and word the answer from what they gave. It exists so that the loop can be tried at once, and says so when it is asked for more.
  */
-export function offlineModel({ delayMs = 30 }: OfflineModelOptions = {}): ChatModel {
+export function offlineModel({ delayMs = 15 }: OfflineModelOptions = {}): ChatModel {
   return {
     provider: 'offline',
     modelId: 'offline',

@@ -2,31 +2,13 @@
 import type { Browser, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { connectBrowser } from './browser.ts';
-import {
-  answers,
-  ask,
-  atRest,
-  chooseModel,
-  goHome,
-  openDemo,
-  questions,
-  send,
-  startDemoServer,
-  timeline,
-  type DemoServer,
-} from './demo-server.ts';
+import { answers, ask, atRest, chooseModel, goHome, openDemo, questions, send, timeline } from './demo-server.ts';
 
-let server: DemoServer;
 let browser: Browser;
 beforeAll(async () => {
-  // The model of this edge is one that refuses its key.
-  const vars = { OPENAI_MODEL: 'test-model', OPENAI_API_KEY: 'sk-edge', OPENAI_BASE_URL: `${inject('providerUrl')}/fault/401/v1` };
-  [server, browser] = await Promise.all([startDemoServer(vars), connectBrowser()]);
+  browser = await connectBrowser();
 });
-afterAll(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+afterAll(() => browser?.close());
 
 const fail = async (page: Page, text: string): Promise<void> => {
   await send(page, text);
@@ -34,7 +16,7 @@ const fail = async (page: Page, text: string): Promise<void> => {
 };
 
 test('an edge that can’t be reached: the question is asked again when it can, and what was said stays', async () => {
-  const { page } = await openDemo(browser, server.url);
+  const { page } = await openDemo(browser, inject('demoUrl'));
   await goHome(page, 'At the edge');
   await ask(page, 'What is 6 * 7?');
   await page.context().setOffline(true);
@@ -49,21 +31,21 @@ test('an edge that can’t be reached: the question is asked again when it can, 
 });
 
 test('the edge’s own model: its refusal is told without its words, and the conversation goes on', async () => {
-  const { page } = await openDemo(browser, server.url);
+  const { page } = await openDemo(browser, inject('demoUrl'));
   await goHome(page, 'At the edge');
   await chooseModel(page, /The edge’s model/);
-  await fail(page, 'Hello?');
+  await fail(page, 'Who are you?');
   const alert = page.getByRole('alert');
   expect(await alert.innerText()).toContain('The endpoint refused the key.');
   await page.getByText('Details').click();
   expect(await alert.innerText()).not.toContain('Incorrect API key');
   await chooseModel(page, /Offline rules/);
   await ask(page, 'What is 2 + 2?');
-  expect(await questions(page).allInnerTexts()).toEqual(['Hello?', 'What is 2 + 2?']);
+  expect(await questions(page).allInnerTexts()).toEqual(['Who are you?', 'What is 2 + 2?']);
 });
 
 test('an answer that broke off is replaced, not added to', async () => {
-  const { page } = await openDemo(browser, server.url);
+  const { page } = await openDemo(browser, inject('demoUrl'));
   await chooseModel(page, /OpenAI-compatible/, { baseURL: `${inject('providerUrl')}/fault/error-event/v1` });
   await fail(page, 'Hello?');
   const broken = [expect.stringContaining('Hello')];
@@ -75,7 +57,7 @@ test('an answer that broke off is replaced, not added to', async () => {
 });
 
 test('the keyboard never loses its place', async () => {
-  const { page } = await openDemo(browser, server.url);
+  const { page } = await openDemo(browser, inject('demoUrl'));
   const focused = async (role: 'button' | 'log', name: string): Promise<void> => {
     await expect.poll(() => page.getByRole(role, { name }).evaluate((element) => element === document.activeElement)).toBe(true);
   };

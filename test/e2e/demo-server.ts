@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer, type AddressInfo } from 'node:net';
 import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright';
+import { expect } from 'vitest';
 import { startLocalEdge, untilHealthy } from '../../scripts/local-edge.ts';
 import { newContext } from './browser.ts';
 
@@ -64,10 +65,20 @@ export async function ask(page: Page, text: string): Promise<void> {
 export async function send(page: Page, text: string): Promise<void> {
   await atRest(page);
   const asked = await questions(page).count();
+  await sendSoon(page, text);
+  await questions(page).nth(asked).waitFor({ state: 'attached' });
+}
+
+/** Presses Enter until the message is sent: during a run, also one that another tab has just begun, the page keeps the text. */
+export async function sendSoon(page: Page, text: string): Promise<void> {
   const field = page.getByLabel('Your message');
   await field.fill(text);
-  await field.press('Enter');
-  await questions(page).nth(asked).waitFor({ state: 'attached' });
+  await expect
+    .poll(async () => {
+      await field.press('Enter');
+      return field.inputValue();
+    })
+    .toBe('');
 }
 
 /** Waits until no dialog is open, and the conversation is loaded and has no run going. */

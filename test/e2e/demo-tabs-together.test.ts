@@ -2,8 +2,9 @@
 import type { Browser, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { connectBrowser, newContext } from './browser.ts';
-import { answers, ask, chooseModel, goHome, homes, openDemo, openTab, questions, send, timeline } from './demo-server.ts';
-import { lastAnswer, openTwo, shows, speech } from './two-tabs.ts';
+import { answers, ask, chooseModel, goHome, homes, openDemo, openTab, questions, send, sendSoon, timeline } from './demo-server.ts';
+import { chooseHeldModel, heldQuestion, release } from './held-answer.ts';
+import { lastAnswer, openTwo, shows } from './two-tabs.ts';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -13,7 +14,7 @@ afterAll(() => browser?.close());
 
 test.for(homes)('%s: two tabs that ask at the same time both show both, in one order', async (home) => {
   const { first, second, problems } = await openTwo(browser, home);
-  await Promise.all([askAtOnce(first, 'What is 6 * 7?'), askAtOnce(second, 'What is 5 * 5?')]);
+  await Promise.all([sendSoon(first, 'What is 6 * 7?'), sendSoon(second, 'What is 5 * 5?')]);
   const said = async (page: Page): Promise<string> => (await page.getByRole('article').allInnerTexts()).join('\n');
   for (const page of [first, second]) {
     await expect.poll(() => said(page)).toContain('6 * 7 = 42.');
@@ -26,10 +27,13 @@ test.for(homes)('%s: two tabs that ask at the same time both show both, in one o
 
 test.for(homes)('%s: a new conversation in one tab leaves the other its own, also with an answer that is under way', async (home) => {
   const { first, second, problems } = await openTwo(browser, home);
+  await chooseHeldModel(first, home);
+  const speech = heldQuestion();
   await send(first, speech);
   await second.getByText('I am the offline').first().waitFor();
   await second.getByRole('button', { name: 'New conversation' }).click();
   await second.getByRole('heading', { name: /Ask something/ }).waitFor();
+  await release(speech);
   await expect.poll(() => lastAnswer(first)).toContain('top of the page');
   await ask(second, 'What is 6 * 7?');
   await first.reload();
@@ -54,9 +58,13 @@ test('At the edge: what was said elsewhere is shown when the page is looked at a
   expect(await questions(page).count()).toBe(1);
   await page.evaluate(() => window.dispatchEvent(new Event('focus')));
   await expect.poll(() => lastAnswer(page)).toContain('5 * 5 = 25.');
+  await chooseHeldModel(other, 'At the edge');
+  const speech = heldQuestion();
   await send(other, speech);
   await other.getByText('I am the offline').first().waitFor();
   await page.evaluate(() => window.dispatchEvent(new Event('focus')));
+  await page.getByText('I am the offline').first().waitFor();
+  await release(speech);
   await timeline(page).getByText('Ended: stop').nth(1).waitFor();
   expect(await lastAnswer(page)).toContain('top of the page');
   await shows([page, other], ['What is 6 * 7?', 'What is 5 * 5?', speech]);
@@ -81,15 +89,3 @@ test('tabs of one conversation agree on the model, whichever has the agent, and 
   expect(await lastAnswer(second)).not.toContain('I am the offline');
   expect(problems).toEqual([]);
 });
-
-/** Sends a message now, or when there is nothing to be stopped first: what is written stays until then. */
-async function askAtOnce(page: Page, text: string): Promise<void> {
-  const field = page.getByLabel('Your message');
-  await field.fill(text);
-  await expect
-    .poll(async () => {
-      await field.press('Enter');
-      return field.inputValue();
-    })
-    .toBe('');
-}

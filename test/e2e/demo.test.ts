@@ -3,6 +3,7 @@ import type { Browser, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { connectBrowser } from './browser.ts';
 import { answers, ask, atRest, goHome, homes, openDemo, questions, timeline } from './demo-server.ts';
+import { chooseHeldModel, heldQuestion } from './held-answer.ts';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -95,7 +96,8 @@ test.for(homes)('%s: what is deleted is asked for first, also after a reload, an
 test.for(homes)('%s: Stop ends the run at once and keeps what was said; the conversation goes on', async (home) => {
   const { page } = await openDemo(browser, inject('demoUrl'));
   await goHome(page, home);
-  await page.getByLabel('Your message').fill('Tell me about the history of tea');
+  await chooseHeldModel(page, home);
+  await page.getByLabel('Your message').fill(heldQuestion());
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   await page.getByText('I am the offline').first().waitFor();

@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { DefaultChatTransport, readUIMessageStream, type UIMessage } from 'ai';
 import OpenAI from 'openai';
 import type { Browser } from 'playwright';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { startLocalEdge, untilHealthy, type LocalEdge } from '../../scripts/local-edge.ts';
 import { connectBrowser } from './browser.ts';
 import { answers, ask, atRest, freePort, goHome, openDemo, questions, timeline } from './demo-server.ts';
+import { chooseHeldModel, heldQuestion, release } from './held-answer.ts';
+import { heldModelVars } from './held-model.ts';
 
 let edge: LocalEdge;
 let browser: Browser;
@@ -25,11 +27,10 @@ afterAll(async () => {
 });
 
 async function start(): Promise<void> {
-  edge = startLocalEdge({ port, persistTo: folder });
+  edge = startLocalEdge({ port, persistTo: folder, vars: heldModelVars(inject('heldModelUrl')) });
   await untilHealthy(edge);
 }
 
-const story = 'Tell me about the history of tea';
 const lastWords = 'top of the page';
 
 /** Posts a question and goes away when the answer has begun. */
@@ -38,7 +39,7 @@ async function leave(id: string, text: string): Promise<void> {
   const response = await fetch(`${edge.url}/api/chat`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ id, messages }),
+    body: JSON.stringify({ id, messages, model: 'edge' }),
   });
   const reader = response.body!.getReader();
   const decoder = new TextDecoder();
@@ -55,9 +56,11 @@ async function stored(id: string): Promise<readonly string[]> {
 
 test('a client that left comes back to its turn, by AI SDK’s transport', async () => {
   const id = crypto.randomUUID();
+  const story = heldQuestion();
   await leave(id, story);
   const transport = new DefaultChatTransport<UIMessage>({ api: `${edge.url}/api/chat` });
   const stream = await transport.reconnectToStream({ chatId: id });
+  await release(story);
   let last: UIMessage | undefined;
   for await (const read of readUIMessageStream({ stream: stream!, terminateOnError: true })) last = read;
   expect(textOf(last!)).toMatch(/^I am the offline[\s\S]*top of the page/);
@@ -67,6 +70,7 @@ test('a client that left comes back to its turn, by AI SDK’s transport', async
 
 test('another connection stops a turn; the list has its session until it is deleted', async () => {
   const id = crypto.randomUUID();
+  const story = heldQuestion();
   await leave(id, story);
   const interrupted = await fetch(`${edge.url}/api/chat/${id}/interrupt`, {
     method: 'POST',
@@ -86,20 +90,23 @@ test('another connection stops a turn; the list has its session until it is dele
 
 test('a server that is killed in the middle of a turn goes on with it when it is back', async () => {
   const id = crypto.randomUUID();
+  const story = heldQuestion();
   await leave(id, story);
   expect(await stored(id)).toEqual([story]);
   await edge.stop();
   await start();
+  await release(story);
   await expect.poll(async () => (await stored(id)).at(-1)).toContain(lastWords);
   expect(await stored(id)).toHaveLength(2);
 });
 
 test('a run outlives its client and the server, and is watched to its end; a completion goes on with it', async () => {
   const id = crypto.randomUUID();
+  const story = heldQuestion();
   const response = await fetch(`${edge.url}/api/run`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ id, input: story }),
+    body: JSON.stringify({ id, input: story, model: 'edge' }),
   });
   const reader = response.body!.getReader();
   const decoder = new TextDecoder();
@@ -110,6 +117,7 @@ test('a run outlives its client and the server, and is watched to its end; a com
   await start();
   const place = [...seen.matchAll(/^id: (.+)$/gm)].at(-1)![1]!;
   const watched = await fetch(`${edge.url}/api/chat/${id}/stream?events=only`, { headers: { 'last-event-id': place } });
+  await release(story);
   expect((await watched.text()).split('\n\n').at(-3)).toMatch(new RegExp(`"type":"run-end".*${lastWords}`));
   const client = new OpenAI({ baseURL: `${edge.url}/v1`, apiKey: 'unused', defaultHeaders: { 'x-isoloop-session': id } });
   const { choices } = await client.chat.completions.create({ model: 'offline', messages: [{ role: 'user', content: 'What is 2 + 2?' }] });
@@ -121,10 +129,14 @@ test('a run outlives its client and the server, and is watched to its end; a com
 test('a page that is reloaded in the middle of an answer shows the rest of it as it comes', async () => {
   const { page, problems } = await openDemo(browser, edge.url);
   await goHome(page, 'At the edge');
+  await chooseHeldModel(page, 'At the edge');
+  const story = heldQuestion();
   await page.getByLabel('Your message').fill(story);
   await page.keyboard.press('Enter');
   await page.getByText('I am the offline').first().waitFor();
   await page.reload();
+  await page.getByText('I am the offline').first().waitFor();
+  await release(story);
   await expect.poll(() => answers(page).last().innerText()).toContain(lastWords);
   await timeline(page).getByText('Ended: stop').waitFor();
   await atRest(page);

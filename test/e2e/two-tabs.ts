@@ -25,6 +25,3 @@ export async function shows(pages: readonly Page[], wanted: readonly string[]): 
 export function lastAnswer(page: Page): Promise<string> {
   return answers(page).last().innerText();
 }
-
-/** A question with a slow answer. */
-export const speech = 'Tell me about the history of tea';

@@ -12,7 +12,7 @@ import { Timeline } from './timeline.tsx';
 import { stopped, timelineEvent, withEvent, type TimelineEvent } from './timeline-entry.ts';
 import { TokenGauge } from './token-gauge.tsx';
 import type { OpenConnection } from './use-connection.ts';
-import { useOtherTabs, type Reading } from './use-other-tabs.ts';
+import { newReading, resumeRun, useOtherTabs } from './use-other-tabs.ts';
 
 export interface ConversationProps {
   readonly home: Home;
@@ -25,7 +25,7 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
   const [events, setEvents] = useState<readonly TimelineEvent[]>([]);
   const [view, setView] = useState<'chat' | 'timeline'>('chat');
   const [announcement, setAnnouncement] = useState('');
-  const [reading] = useState<Reading>(() => ({ runs: new Set(), wasStopped: false }));
+  const [reading] = useState(newReading);
   // Not `useChat`'s own, whose state is known when it was drawn, and which stops when its view goes: in a worker that ends a turn for all tabs.
   const [chat] = useState(
     () =>
@@ -48,6 +48,9 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
       }),
   );
   useEffect(() => {
+    if (connection.resume) void resumeRun(chat, reading);
+  }, [connection, chat, reading]);
+  useEffect(() => {
     // Where the turn goes on without its readers one that leaves only ends its reading.
     return () => void (connection.resume && chat.stop());
   }, [connection, chat]);
@@ -61,14 +64,13 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
     stop: leave,
   } = useChat({
     chat,
-    resume: connection.resume,
     experimental_throttle: 40,
   });
   const isFollowing = useOtherTabs({ connection, chat, reading });
   const busy = status === 'submitted' || status === 'streaming' || isFollowing;
   useThemeTool(messages, connection.messages, onTheme);
 
-  const send = useCallback((text: string) => void sendMessage({ text }), [sendMessage]);
+  const send = useCallback((text: string) => void reading.resumed.then(() => sendMessage({ text })), [reading, sendMessage]);
   const stop = useCallback(() => {
     connection.stop();
     void leave();
@@ -76,7 +78,7 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
   const retry = (): void => {
     const asked = messages.findLast(({ role }) => role === 'user');
     // Sent under its own id, not regenerated: where it never arrived there is nothing to answer anew.
-    if (asked) void sendMessage({ text: textOfMessage(asked), messageId: asked.id });
+    if (asked) void reading.resumed.then(() => sendMessage({ text: textOfMessage(asked), messageId: asked.id }));
   };
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {

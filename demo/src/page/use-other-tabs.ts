@@ -10,6 +10,19 @@ export interface Reading {
   readonly runs: Set<string>;
   /** Whether what it read last was stopped here, before its end. */
   wasStopped: boolean;
+  /** Resolves when no stream is resumed. A message waits for it: AI SDK marks a chat as ready when it finds no stream. */
+  resumed: Promise<void>;
+}
+
+export function newReading(): Reading {
+  return { runs: new Set(), wasStopped: false, resumed: Promise.resolve() };
+}
+
+/** Reads the run that answers in this conversation, if there is one, to its end. */
+export function resumeRun(chat: Chat<UIMessage>, reading: Reading): Promise<void> {
+  reading.wasStopped = false;
+  reading.resumed = chat.resumeStream();
+  return reading.resumed;
 }
 
 export interface UseOtherTabsOptions {
@@ -51,9 +64,8 @@ export function useOtherTabs({ connection, chat, reading }: UseOtherTabsOptions)
       return true;
     };
     const resume = async (): Promise<void> => {
-      reading.wasStopped = false;
       setFollowing(true);
-      await chat.resumeStream().finally(() => setFollowing(false));
+      await resumeRun(chat, reading).finally(() => setFollowing(false));
     };
     const follow = async (runId?: string): Promise<void> => {
       const messages = await readAtRest();

@@ -2,12 +2,16 @@ import { tool } from '@isoloop/core';
 import { connectAgent, pageApprovals, pageHooks, pageModel, pageTools, type RemoteAgent } from '@isoloop/web-worker';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, onTestFinished, test } from 'vitest';
+import { extent } from '../../../test/test-extent.ts';
 import { inspectFrame, inspectWorker, type Inspected } from './inspected.fixture.ts';
 import type { PageFixtureOptions } from './page.fixture.ts';
 
 const pageClasses = ['MessagePort', 'AbortController', 'AbortSignal', 'Worker', 'ReadableStream'];
 const tabClasses = ['TabSession', 'Reign', 'BroadcastChannel'];
 const workerClasses = ['MessagePort', 'AbortController', 'AbortSignal', 'ReActAgent', 'PageLink', 'Outbox', ...tabClasses];
+
+/** How many connections a test uses after the first ones. */
+const count = extent({ quick: 300, full: 1000 });
 
 /** The locks of sessions, which are held or waited for. */
 async function sessionLocks(): Promise<number> {
@@ -118,14 +122,14 @@ const uses: readonly ((worker: Worker, index: number) => Promise<void>)[] = [
   },
 ];
 
-test('1,000 connections that were used and closed leave no objects and no heap, on the page and in the worker', async () => {
+test(`${count} connections that were used and closed leave no objects and no heap, on the page and in the worker`, async () => {
   const frame = await inspectFrame();
   const { worker, inspected } = await inspectWorker(startWorker);
   onTestFinished(() => worker.terminate());
   const use = (index: number): Promise<void> => uses[index % uses.length]!(worker, index);
   for (let index = 0; index < 120; index++) await use(index);
   const [onPage, inWorker] = [await measure(frame, pageClasses), await measure(inspected, workerClasses)];
-  for (let index = 120; index < 1120; index++) await use(index);
+  for (let index = 120; index < 120 + count; index++) await use(index);
   // The last one's ports go once the worker has heard of it.
   await expect.poll(() => onPage.grown()).toEqual([]);
   await expect.poll(() => inWorker.grown()).toEqual([]);
@@ -134,7 +138,7 @@ test('1,000 connections that were used and closed leave no objects and no heap, 
   expect(await inWorker.heap()).toBeLessThan(slack.bytes);
 });
 
-test('1,000 connections whose workers were terminated leave nothing on the page', async () => {
+test(`${count} connections whose workers were terminated leave nothing on the page`, async () => {
   const frame = await inspectFrame();
   const lose = async (count: number): Promise<void> => {
     const worker = startWorker();
@@ -146,7 +150,7 @@ test('1,000 connections whose workers were terminated leave nothing on the page'
   };
   await lose(100);
   const onPage = await measure(frame, pageClasses);
-  for (let round = 0; round < 10; round++) await lose(100);
+  for (let round = 0; round < count / 100; round++) await lose(100);
   await expect.poll(() => onPage.grown()).toEqual([]);
   expect(await onPage.heap()).toBeLessThan(slack.bytes);
 });

@@ -1,0 +1,19 @@
+import type { Page } from 'playwright';
+import { inject } from 'vitest';
+import { chooseModel, type homes } from './demo-server.ts';
+
+/** Chooses the model that stops in the middle of an answer, see `held-model.ts`. */
+export async function chooseHeldModel(page: Page, home: (typeof homes)[number]): Promise<void> {
+  if (home === 'At the edge') await chooseModel(page, /The edge’s model/);
+  else await chooseModel(page, /OpenAI-compatible/, { baseURL: `${inject('heldModelUrl')}/v1` });
+}
+
+/** A question with a text of its own, so that tests release only their own answers. It has no digits: rules would calculate. */
+export function heldQuestion(): string {
+  return `Tell me about the history of tea in ${crypto.randomUUID().replace(/[^a-f]/g, '')}`;
+}
+
+/** Lets the rest of the answer to this question go, now and whenever it is asked again. */
+export async function release(question: string): Promise<void> {
+  await fetch(`${inject('heldModelUrl')}/release`, { method: 'POST', body: question });
+}

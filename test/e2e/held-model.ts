@@ -1,0 +1,96 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { ModelDelta, ToolSchema } from '@isoloop/core';
+import { fromOpenAiMessages } from '@isoloop/core/openai';
+import { offlineModel } from '../../demo/src/offline-model.ts';
+import { listenOnLoopback, type LoopbackServer } from '../listen-on-loopback.ts';
+import { chunk, done, event, openEventStream, usageChunk } from '../provider-server/event-stream.ts';
+import { readBody, sendError } from '../provider-server/exchange.ts';
+
+interface CompletionRequest {
+  readonly messages: readonly { readonly role: string; readonly content?: unknown }[];
+  readonly tools?: readonly { readonly function: ToolSchema }[];
+}
+
+/** How many deltas of a held answer come before the wait: "I am the offline model:". */
+const deltasBefore = 5;
+
+/**
+ * Serves the demo's offline rules as an OpenAI-compatible endpoint. A question that begins with "Tell me" gets the first words of
+ * its answer at once. The rest follows after a test posts the question to `/release`. The question "Who are you?" is refused as one
+ * with a wrong key.
+ */
+export async function startHeldModel(): Promise<LoopbackServer> {
+  const releases = new Releases();
+  const server = createServer((request, response) => {
+    answer(request, response, releases).catch(() => response.destroy());
+  });
+  return listenOnLoopback(server, 0);
+}
+
+/** Variables of a demo's Worker whose own model is this one. */
+export function heldModelVars(url: string): Readonly<Record<string, string>> {
+  return { OPENAI_MODEL: 'held', OPENAI_BASE_URL: `${url}/v1` };
+}
+
+/** The questions whose answers may end. */
+class Releases {
+  readonly #released = new Set<string>();
+  readonly #waiting = new Map<string, (() => void)[]>();
+
+  release(question: string): void {
+    this.#released.add(question);
+    for (const resolve of this.#waiting.get(question) ?? []) resolve();
+  }
+
+  until(question: string): Promise<void> {
+    if (this.#released.has(question)) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#waiting.set(question, [...(this.#waiting.get(question) ?? []), resolve]);
+    });
+  }
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, releases: Releases): Promise<void> {
+  response.setHeader('access-control-allow-origin', '*');
+  response.setHeader('access-control-allow-headers', request.headers['access-control-request-headers'] ?? '*');
+  if (request.method === 'OPTIONS') return void response.writeHead(204).end();
+  const body = await readBody(request);
+  if (request.url === '/release') {
+    releases.release(body);
+    return void response.writeHead(204).end();
+  }
+  const { messages, tools = [] } = JSON.parse(body) as CompletionRequest;
+  const question = String(messages.findLast(({ role }) => role === 'user')?.content);
+  if (question === 'Who are you?') return sendError(response, 401, { message: 'Incorrect API key provided: sk-edge.' });
+  openEventStream(response);
+  const controller = new AbortController();
+  response.once('close', () => controller.abort());
+  const model = offlineModel({ delayMs: 0 });
+  const asked = { messages: fromOpenAiMessages(messages), tools: tools.map((tool) => tool.function) };
+  let count = 0;
+  for await (const deltas of model.stream(asked, { signal: controller.signal })) {
+    if (count === deltasBefore && question.startsWith('Tell me')) await releases.until(question);
+    for (const delta of deltas) response.write(wireEvents(delta));
+    count++;
+  }
+  response.end(done);
+}
+
+function wireEvents(delta: ModelDelta): string {
+  switch (delta.type) {
+    case 'text':
+      return event(chunk('held', { content: delta.delta }));
+    case 'tool-input': {
+      const { index, id, name, delta: text } = delta;
+      const opened = id === undefined ? {} : { id, type: 'function' as const };
+      const called = { ...(name === undefined ? {} : { name }), arguments: text };
+      return event(chunk('held', { tool_calls: [{ index, ...opened, function: called }] }));
+    }
+    case 'finish': {
+      const { inputTokens = 0, outputTokens = 0 } = delta.usage ?? {};
+      return event(chunk('held', {}, delta.reason)) + event(usageChunk('held', inputTokens, outputTokens));
+    }
+    default:
+      return '';
+  }
+}
