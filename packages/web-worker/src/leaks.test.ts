@@ -22,10 +22,10 @@ async function sessionLocks(): Promise<number> {
 /** Never more than this many stay of each class, and a megabyte of heap: what is on its way at that moment. */
 const slack = { objects: 20, bytes: 1_000_000 };
 
-/** Counts once no class has shrunk for five counts: garbage of earlier tests is collected late. */
+/** Counts once no class has shrunk for two counts: garbage of earlier tests is collected late. */
 async function settledCount(target: Inspected, classes: readonly string[]): Promise<Readonly<Record<string, number>>> {
   let last = await target.count(classes);
-  for (let steady = 0; steady < 5; steady += 1) {
+  for (let steady = 0; steady < 2; steady += 1) {
     const next = await target.count(classes);
     if (classes.some((name) => next[name]! < last[name]!)) steady = 0;
     last = next;
