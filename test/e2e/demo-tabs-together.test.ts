@@ -26,8 +26,7 @@ test.for(homes)('%s: two tabs that ask at the same time both show both, in one o
 });
 
 test.for(homes)('%s: a new conversation in one tab leaves the other its own, also with an answer that is under way', async (home) => {
-  const { first, second, problems } = await openTwo(browser, home);
-  await chooseHeldModel(first, home);
+  const { first, second, problems } = await openTwo(browser, home, { held: true });
   const speech = heldQuestion();
   await send(first, speech);
   await second.getByText('I am the offline').first().waitFor();

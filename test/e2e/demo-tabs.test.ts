@@ -13,16 +13,18 @@ beforeAll(async () => {
 afterAll(() => browser?.close());
 
 test.for(homes)('%s: what one tab asks is shown in the other as it comes, and stopped there', async (home) => {
-  const { first, second, problems } = await openTwo(browser, home);
-  await ask(first, 'What is 17 * 23, and what time is it in Tokyo?');
-  await shows([second], ['What is 1 + 1?', 'What is 17 * 23, and what time is it in Tokyo?']);
+  const { first, second, problems } = await openTwo(browser, home, { held: true });
+  const sums = heldQuestion('what 17 * 23 is, and what time it is in Tokyo, in');
+  await send(first, sums);
+  await shows([second], ['What is 1 + 1?', sums]);
+  await timeline(second).getByText('Reasoning, step 1').waitFor();
+  await release(sums);
   await expect.poll(() => lastAnswer(second)).toMatch(/17 \* 23 = 391\.\s+In Tokyo it is/);
   await timeline(second).getByText('Calls 2 tools').waitFor();
   await timeline(second).getByText('Ended: stop').waitFor();
   await atRest(second);
   expect(await answers(second).count()).toBe(2);
 
-  await chooseHeldModel(first, home);
   const speech = heldQuestion();
   await send(first, speech);
   await second.getByText('I am the offline').first().waitFor();
@@ -36,14 +38,14 @@ test.for(homes)('%s: what one tab asks is shown in the other as it comes, and st
 
   await ask(second, 'What is 2 + 2?');
   await expect.poll(() => lastAnswer(first)).toContain('2 + 2 = 4.');
-  const all = ['What is 1 + 1?', 'What is 17 * 23, and what time is it in Tokyo?', speech, 'What is 2 + 2?'];
+  const all = ['What is 1 + 1?', sums, speech, 'What is 2 + 2?'];
   await shows([first, second], all);
   for (const page of [first, second]) expect(await answers(page).count()).toBe(4);
   expect(problems).toEqual([]);
 });
 
 test.for(homes)('%s: what waits for an answer does so in both tabs, and either gives it', async (home) => {
-  const { first, second, problems } = await openTwo(browser, home, 'Note: oolong');
+  const { first, second, problems } = await openTwo(browser, home, { begin: 'Note: oolong' });
   for (const [asking, answering, word, said] of [
     [first, second, 'Deny', 'All right, it stays as it is.'],
     [second, first, 'Allow', 'Deleted: “oolong”.'],
@@ -61,8 +63,7 @@ test.for(homes)('%s: what waits for an answer does so in both tabs, and either g
 });
 
 test.for(homes)('%s: a tab that is closed in the middle of its answer leaves it to the other', async (home) => {
-  const { first, second, problems } = await openTwo(browser, home, 'Note: sencha');
-  await chooseHeldModel(first, home);
+  const { first, second, problems } = await openTwo(browser, home, { begin: 'Note: sencha', held: true });
   const speech = heldQuestion();
   await send(first, speech);
   await second.getByText('I am the offline').first().waitFor();

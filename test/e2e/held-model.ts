@@ -11,12 +11,12 @@ interface CompletionRequest {
   readonly tools?: readonly { readonly function: ToolSchema }[];
 }
 
-/** How many deltas of a held answer come before the wait: "I am the offline model:". */
+/** How many deltas of a held reply come before the wait: "I am the offline model:", or the beginning of a tool call. */
 const deltasBefore = 5;
 
 /**
  * Serves the demo's offline rules as an OpenAI-compatible endpoint. A question that begins with "Tell me" gets the first words of
- * its answer at once. The rest follows after a test posts the question to `/release`. The question "Who are you?" is refused as one
+ * its reply at once. The rest follows after a test posts the question to `/release`. The question "Who are you?" is refused as one
  * with a wrong key.
  */
 export async function startHeldModel(): Promise<LoopbackServer> {

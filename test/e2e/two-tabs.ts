@@ -1,15 +1,27 @@
 import type { Browser, Page } from 'playwright';
 import { expect, inject } from 'vitest';
 import { answers, ask, atRest, goHome, openDemo, openTab, questions, type homes } from './demo-server.ts';
+import { chooseHeldModel } from './held-answer.ts';
+
+interface TwoTabs {
+  /** The first question. Default: "What is 1 + 1?" */
+  readonly begin?: string;
+  /**
+   * Whether the held model answers. It is chosen before the second tab opens, so that the first tab leads: each tab connects anew when
+   * the model changes.
+   */
+  readonly held?: boolean;
+}
 
 /** Opens the demo in two tabs of one profile, after one question and its answer. */
 export async function openTwo(
   browser: Browser,
   home: (typeof homes)[number],
-  begin = 'What is 1 + 1?',
+  { begin = 'What is 1 + 1?', held = false }: TwoTabs = {},
 ): Promise<{ first: Page; second: Page; problems: string[] }> {
   const { page: first, problems } = await openDemo(browser, inject('demoUrl'));
   await goHome(first, home);
+  if (held) await chooseHeldModel(first, home);
   await ask(first, begin);
   const second = await openTab(first.context(), inject('demoUrl'), problems);
   await atRest(second);

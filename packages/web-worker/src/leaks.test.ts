@@ -140,9 +140,9 @@ test(`${count} connections that were used and closed leave no objects and no hea
 
 test(`${count} connections whose workers were terminated leave nothing on the page`, async () => {
   const frame = await inspectFrame();
-  const lose = async (count: number): Promise<void> => {
+  const lose = async (size: number): Promise<void> => {
     const worker = startWorker();
-    const agents = Array.from({ length: count }, (_, index) => connect(worker, index, [{ text: 'one two', hang: true }]));
+    const agents = Array.from({ length: size }, (_, index) => connect(worker, index, [{ text: 'one two', hang: true }]));
     await Promise.all(agents.map((agent) => agent.messages()));
     const calls = agents.map((agent) => agent.call('hi').catch((error: unknown) => error));
     worker.terminate();
