@@ -210,10 +210,7 @@ test('a cut-off turn that a view left before it saw it gives way to the next mes
   const database = `left-${crypto.randomUUID()}`;
   const first = startWorker();
   const cut = first.connect({ replies: [{ hang: true }], database });
-  const call = cut.call('count').catch(() => {});
-  await expect.poll(async () => (await cut.messages()).length).toBe(1);
-  first.worker.terminate();
-  await call;
+  await loseInModel(first.worker, cut, 'count');
   const agent = startWorker().connect({ replies: ['three', 'three'], database });
   const controller = new AbortController();
   const left = agent.chatTransport().reconnectToStream({ abortSignal: controller.signal });
@@ -233,14 +230,19 @@ test('where nothing runs and nothing was cut off there is nothing to reconnect t
   expect(await agent.chatTransport().reconnectToStream()).toBeNull();
 });
 
+/** Terminates a worker while its model answers. The question is in the store then; `messages()` may have it earlier. */
+async function loseInModel(worker: Worker, agent: RemoteAgent, question: string): Promise<void> {
+  const read = async (): Promise<void> => {
+    for await (const { type } of agent.stream(question)) if (type === 'pre-reasoning') worker.terminate();
+  };
+  await expect(read()).rejects.toMatchObject({ code: 'WORKER_TERMINATED' });
+}
+
 test('two that reconnect at once after a reload share one run', async () => {
   const database = `twice-${crypto.randomUUID()}`;
   const first = startWorker();
   const cut = first.connect({ replies: [{ hang: true }], database });
-  const reading = cut.call('go').catch((error: unknown) => error);
-  await expect.poll(async () => (await cut.messages()).length).toBe(1);
-  first.worker.terminate();
-  expect(await reading).toMatchObject({ code: 'WORKER_TERMINATED' });
+  await loseInModel(first.worker, cut, 'go');
   const second = startWorker();
   const agent = second.connect({ replies: ['once'], database, gated: true });
   const streams = await Promise.all([agent.chatTransport().reconnectToStream(), agent.chatTransport().reconnectToStream()]);
