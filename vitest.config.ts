@@ -16,7 +16,7 @@ const core = 'packages/core/src/**/*.test.ts';
 /** Core tests whose result depends on the JavaScript engine run in all of them; CONTRIBUTING.md tells which. */
 const coreInEngines = long ? core : 'packages/core/src/**/*.engine.test.ts';
 
-const leaks = 'packages/web-worker/src/leaks.test.ts';
+const leaks = 'packages/web-worker/src/worker/leaks.test.ts';
 
 export default defineConfig({
   logLevel: 'error',

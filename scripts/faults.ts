@@ -13,8 +13,8 @@ interface Tried extends FaultReport {
 
 const runs: readonly (readonly [project: string, file: string])[] = [
   ['node', 'packages/core/src/testing/fault-injection.test.ts'],
-  ['browser', 'packages/web-worker/src/faults.test.ts'],
-  ['workerd', 'packages/edge/src/faults.test.ts'],
+  ['browser', 'packages/web-worker/src/session/faults.test.ts'],
+  ['workerd', 'packages/edge/src/session/faults.test.ts'],
 ];
 
 await ensureChromium();

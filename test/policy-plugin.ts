@@ -1,6 +1,6 @@
 import type { Plugin } from 'vite';
 
-const page = '<!doctype html><script type="module" src="/packages/web-worker/src/csp-page.fixture.ts?csp"></script>';
+const page = '<!doctype html><script type="module" src="/packages/web-worker/test-support/csp-page.ts?csp"></script>';
 
 /** Serves what has `?csp` in its address, the page `/csp-page` too, with a policy for scripts and workers of the site alone. */
 export function policyPlugin(): Plugin {

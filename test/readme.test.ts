@@ -55,7 +55,7 @@ test('the code in the edge package’s README compiles against the built package
 
 test('the hook that follows other tabs is the one that is tried in a browser', () => {
   const block = codeBlocks('packages/web-worker/README.md').find(({ file }) => file === 'other-tabs.ts');
-  expect(block?.source).toBe(readFileSync(`${root}/packages/web-worker/src/other-tabs.fixture.ts`, 'utf8'));
+  expect(block?.source).toBe(readFileSync(`${root}/packages/web-worker/test-support/other-tabs.ts`, 'utf8'));
 });
 
 test('a mistake in a block is found', async () => {

@@ -1,6 +1,6 @@
 import { connectAgent } from '@isoloop/web-worker';
 import type { JsonValue } from '@isoloop/core';
-import type { TabsFixtureOptions, Witnessed } from '../../packages/web-worker/src/tabs.fixture.ts';
+import type { TabsFixtureOptions, Witnessed } from '../../packages/web-worker/test-support/tabs.ts';
 
 /** A tab of the test: what it was told and shown, and what it can be asked for. */
 export interface TestTab {
@@ -15,7 +15,7 @@ export interface TestTab {
   roles(): Promise<readonly string[]>;
 }
 
-const worker = new Worker(new URL('../../packages/web-worker/src/tabs.fixture.ts', import.meta.url), { type: 'module' });
+const worker = new Worker(new URL('../../packages/web-worker/test-support/tabs.ts', import.meta.url), { type: 'module' });
 let agent: ReturnType<typeof connectAgent>;
 
 const tab: TestTab = {

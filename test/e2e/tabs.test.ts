@@ -3,7 +3,7 @@ import { createServer, type ViteDevServer } from 'vite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { root } from '../../scripts/root.ts';
 import { sourceAlias } from '../../scripts/source-alias.ts';
-import type { TabsFixtureOptions } from '../../packages/web-worker/src/tabs.fixture.ts';
+import type { TabsFixtureOptions } from '../../packages/web-worker/test-support/tabs.ts';
 import { connectBrowser, newContext } from './browser.ts';
 import type { TestTab } from './tabs-page.ts';
 

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { ReActAgent } from './agent/react-agent.ts';
 import { dashscope, type DashScopeOptions } from './dashscope.ts';
 import { AgentError, type AgentErrorCode } from './error/agent-error.ts';
-import { multiAgent } from './formatter/multi-agent.ts';
+import { multiAgent } from './provider/multi-agent.ts';
 import type { ContentBlock } from './message/content-block.ts';
 import { assistantMessage, createMessage, systemMessage, toolMessage, userMessage } from './message/create-message.ts';
 import { textOf } from './message/message-text.ts';

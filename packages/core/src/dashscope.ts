@@ -1,15 +1,15 @@
 import { AgentError } from './error/agent-error.ts';
 import { checkFields } from './error/check-fields.ts';
-import { dashScopeFormatter } from './formatter/dashscope-formatter.ts';
-import type { DashScopeEndpoint } from './formatter/dashscope-messages.ts';
-import { authorization, type ApiKey } from './model/authorization.ts';
+import { dashScopeFormatter } from './provider/dashscope/dashscope-formatter.ts';
+import type { DashScopeEndpoint } from './provider/dashscope/dashscope-messages.ts';
+import { authorization, type ApiKey } from './provider/authorization.ts';
 import type { ChatModel, ModelFeatures } from './model/chat-model.ts';
-import { dashScopeError } from './model/dashscope-error.ts';
-import { streamReply, type Fetch } from './model/http-transport.ts';
+import { dashScopeError } from './provider/dashscope/dashscope-error.ts';
+import { streamReply, type Fetch } from './provider/http-transport.ts';
 
-export type { DashScopeEndpoint } from './formatter/dashscope-messages.ts';
-export type { ApiKey } from './model/authorization.ts';
-export type { Fetch } from './model/http-transport.ts';
+export type { DashScopeEndpoint } from './provider/dashscope/dashscope-messages.ts';
+export type { ApiKey } from './provider/authorization.ts';
+export type { Fetch } from './provider/http-transport.ts';
 
 export interface DashScopeOptions {
   readonly model: string;

@@ -2,7 +2,7 @@
 import { afterEach, expect, inject, test, vi } from 'vitest';
 import { ReActAgent } from './agent/react-agent.ts';
 import { AgentError } from './error/agent-error.ts';
-import type { AgentEvent } from './hook/agent-event.ts';
+import type { AgentEvent } from './event/agent-event.ts';
 import type { ToolResult } from './message/content-block.ts';
 import type { JsonObject } from './message/json.ts';
 import { toolResultsOf } from './message/message-text.ts';

@@ -1,3 +1,3 @@
-export { mcpTools } from './tool/mcp-tools.ts';
-export type { McpTools } from './tool/mcp-tools.ts';
-export type { McpHeaders, McpReconnectOptions, McpToolsOptions } from './tool/mcp-options.ts';
+export { mcpTools } from './mcp/mcp-tools.ts';
+export type { McpTools } from './mcp/mcp-tools.ts';
+export type { McpHeaders, McpReconnectOptions, McpToolsOptions } from './mcp/mcp-options.ts';

@@ -1,7 +1,7 @@
 /// <reference path="../../../test/provider-server/provided-context.d.ts" />
 import { expect, inject, test } from 'vitest';
 import goldenText from '../../../test/fixtures/golden/openai-replies.json?raw';
-import { multiAgent } from './formatter/multi-agent.ts';
+import { multiAgent } from './provider/multi-agent.ts';
 import { assistantMessage, systemMessage, toolMessage, userMessage } from './message/create-message.ts';
 import type { Msg } from './message/msg.ts';
 import type { ChatModel, ModelDelta, ModelRequest } from './model/chat-model.ts';

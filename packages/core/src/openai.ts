@@ -1,10 +1,10 @@
 import { checkFields } from './error/check-fields.ts';
-import { openAiFormatter, type OpenAiFormat } from './formatter/openai-formatter.ts';
-import { authorization, type ApiKey } from './model/authorization.ts';
+import { openAiFormatter, type OpenAiFormat } from './provider/openai/openai-formatter.ts';
+import { authorization, type ApiKey } from './provider/authorization.ts';
 import type { ChatModel, ModelFeatures } from './model/chat-model.ts';
-import { streamReply, type Fetch } from './model/http-transport.ts';
+import { streamReply, type Fetch } from './provider/http-transport.ts';
 
-export type { Fetch } from './model/http-transport.ts';
+export type { Fetch } from './provider/http-transport.ts';
 
 export interface OpenAiOptions {
   readonly model: string;

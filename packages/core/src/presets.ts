@@ -1,6 +1,6 @@
-export { agentscope } from './agent/agentscope.ts';
-export { arcReactor } from './agent/arc-reactor.ts';
-export { springAiAlibaba } from './agent/spring-ai-alibaba.ts';
-export type { SpringAiAlibabaOptions } from './agent/spring-ai-alibaba.ts';
-export { oxygent } from './agent/oxygent.ts';
-export type { OxygentOptions } from './agent/oxygent.ts';
+export { agentscope } from './preset/agentscope.ts';
+export { arcReactor } from './preset/arc-reactor.ts';
+export { springAiAlibaba } from './preset/spring-ai-alibaba.ts';
+export type { SpringAiAlibabaOptions } from './preset/spring-ai-alibaba.ts';
+export { oxygent } from './preset/oxygent.ts';
+export type { OxygentOptions } from './preset/oxygent.ts';

@@ -12,9 +12,9 @@ import type { APIError } from 'openai';
 import { expect, inject, test, vi } from 'vitest';
 import * as z from 'zod';
 import { createAgentHandler } from './agent-handler.ts';
-import { bindings, testEndpoint, type TestEndpoint, type TestEnv } from './endpoint.fixture.ts';
+import { bindings, testEndpoint, type TestEndpoint, type TestEnv } from '../test-support/endpoint.ts';
 import type { AgentHandler, AgentHandlerOptions } from './handler-options.ts';
-import { KvMemory } from './kv-memory.ts';
+import { KvMemory } from './store/kv-memory.ts';
 
 const clock = tool({
   name: 'clock',

@@ -1,8 +1,8 @@
 import type { Awaitable, Memory, ReActAgent } from '@isoloop/core';
 import type { Hono } from 'hono';
-import type { LlmOptions } from './llm-options.ts';
-import type { RateLimiter } from './rate-limit.ts';
-import type { SchemaChecker } from './response-format.ts';
+import type { LlmOptions } from './proxy/llm-options.ts';
+import type { RateLimiter } from './http/rate-limit.ts';
+import type { SchemaChecker } from './completions/response-format.ts';
 
 /** Whose conversation it is. */
 export interface Caller {

@@ -13,17 +13,17 @@ export type {
   SessionOptions,
   SessionSetup,
 } from './handler-options.ts';
-export { DurableStore } from './durable-store.ts';
-export { KvMemory } from './kv-memory.ts';
-export type { KvMemoryOptions } from './kv-memory.ts';
-export { KvStore } from './kv-store.ts';
-export type { KvStoreOptions } from './kv-store.ts';
-export { bearerToken } from './bearer-token.ts';
-export type { UserTokens } from './bearer-token.ts';
-export type { LlmOptions, LlmSetup, LlmUpstream } from './llm-options.ts';
-export { publicFetch } from './public-fetch.ts';
-export type { PublicFetchOptions } from './public-fetch.ts';
-export type { RateLimiter } from './rate-limit.ts';
-export type { SchemaChecker } from './response-format.ts';
-export { workersAi } from './workers-ai.ts';
-export type { WorkersAiBinding, WorkersAiOptions } from './workers-ai.ts';
+export { DurableStore } from './store/durable-store.ts';
+export { KvMemory } from './store/kv-memory.ts';
+export type { KvMemoryOptions } from './store/kv-memory.ts';
+export { KvStore } from './store/kv-store.ts';
+export type { KvStoreOptions } from './store/kv-store.ts';
+export { bearerToken } from './http/bearer-token.ts';
+export type { UserTokens } from './http/bearer-token.ts';
+export type { LlmOptions, LlmSetup, LlmUpstream } from './proxy/llm-options.ts';
+export { publicFetch } from './proxy/public-fetch.ts';
+export type { PublicFetchOptions } from './proxy/public-fetch.ts';
+export type { RateLimiter } from './http/rate-limit.ts';
+export type { SchemaChecker } from './completions/response-format.ts';
+export { workersAi } from './proxy/workers-ai.ts';
+export type { WorkersAiBinding, WorkersAiOptions } from './proxy/workers-ai.ts';

@@ -1,8 +1,8 @@
 import { AgentError } from '@isoloop/core';
 import { createRemoteJWKSet, customFetch, errors, jwtVerify } from 'jose';
 import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose';
-import { isLocalHost } from './access.ts';
-import { readBearer } from './bearer-token.ts';
+import { isLocalHost } from './http/access.ts';
+import { readBearer } from './http/bearer-token.ts';
 import type { Caller } from './handler-options.ts';
 
 export type JwtOptions<Env extends object = object> = JwtClaims & (JwtByKeySet | JwtBySecret<Env>);

@@ -1,14 +1,14 @@
-import type { ContextPolicy } from '../context/context-policy.ts';
-import type { Hook } from '../hook/hook.ts';
+import type { ContextPolicy } from '../loop/context-policy.ts';
+import type { Hook } from '../event/hook.ts';
 import type { Memory } from '../memory/memory.ts';
 import type { ChatModel, GenerateOptions } from '../model/chat-model.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { ContextEntry } from '../tool/context-token.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
-import type { Extension } from './extension.ts';
-import type { OnLimit } from './limit.ts';
-import type { ReturnDirect } from './direct-answer.ts';
-import type { OutputMode } from './output-mode.ts';
+import type { Extension } from '../loop/extension.ts';
+import type { OnLimit } from '../loop/limit.ts';
+import type { ReturnDirect } from '../loop/direct-answer.ts';
+import type { OutputMode } from '../loop/output-mode.ts';
 
 export interface AgentOptions {
   readonly name: string;

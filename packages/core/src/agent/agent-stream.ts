@@ -1,6 +1,6 @@
-import type { AgentEvent, EventBatch } from '../hook/agent-event.ts';
-import type { AgentResult } from './agent-result.ts';
-import type { RunDriver } from './run-driver.ts';
+import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
+import type { AgentResult } from '../event/agent-result.ts';
+import type { RunDriver } from '../loop/run-driver.ts';
 
 /**
  * A call as it happens: an async iterable of single events, served from the current batch. The run starts at the first read or the

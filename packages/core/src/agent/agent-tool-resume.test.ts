@@ -5,7 +5,7 @@ import { outputText, toolResultsOf } from '../message/message-text.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { agentTool } from './agent-tool.ts';
-import type { Decision } from './pending-call.ts';
+import type { Decision } from '../event/pending-call.ts';
 import { ReActAgent } from './react-agent.ts';
 
 /** A parent whose child wants to run tools: one that needs approval, and one whose result is somebody else's. */

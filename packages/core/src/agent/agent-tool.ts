@@ -7,9 +7,9 @@ import type { Msg } from '../message/msg.ts';
 import { openCalls } from '../message/tool-pairs.ts';
 import type { StandardSchema } from '../schema/to-schema.ts';
 import { tool, type ReplayPolicy, type Tool, type ToolContext } from '../tool/tool.ts';
-import type { AgentInput } from './call-input.ts';
-import type { AgentResult } from './agent-result.ts';
-import type { PendingCall } from './pending-call.ts';
+import type { AgentInput } from '../loop/call-input.ts';
+import type { AgentResult } from '../event/agent-result.ts';
+import type { PendingCall } from '../event/pending-call.ts';
 import type { ReActAgent } from './react-agent.ts';
 
 /** What `agentTool` needs of an agent. */

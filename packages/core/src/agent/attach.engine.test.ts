@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { AgentEvent } from '../hook/agent-event.ts';
+import type { AgentEvent } from '../event/agent-event.ts';
 import type { ModelDelta } from '../model/chat-model.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import type { AgentOptions } from './agent-options.ts';

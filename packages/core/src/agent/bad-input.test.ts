@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import type { AgentErrorCode } from '../error/agent-error.ts';
-import type { AgentEvent } from '../hook/agent-event.ts';
+import type { AgentEvent } from '../event/agent-event.ts';
 import { assistantMessage, userMessage } from '../message/create-message.ts';
 import type { JsonObject } from '../message/json.ts';
 import { toolResultsOf } from '../message/message-text.ts';
@@ -13,10 +13,10 @@ import { tool, type ToolOptions } from '../tool/tool.ts';
 import { Toolkit } from '../tool/toolkit.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { agentTool } from './agent-tool.ts';
-import { summarize } from './limit.ts';
-import { longTermMemory } from './long-term-memory.ts';
+import { summarize } from '../loop/limit.ts';
+import { longTermMemory } from '../recall/long-term/long-term-memory.ts';
 import { ReActAgent } from './react-agent.ts';
-import { structured } from './structured.ts';
+import { structured } from '../output/structured.ts';
 
 /** What JavaScript, or JSON read from somewhere, may give in place of what the types ask for. */
 const wrong = <T>(value: unknown): T => value as T;

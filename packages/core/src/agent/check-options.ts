@@ -1,9 +1,9 @@
 import { checkFields } from '../error/check-fields.ts';
-import type { Hook } from '../hook/hook.ts';
+import type { Hook } from '../event/hook.ts';
 import type { Msg } from '../message/msg.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
-import type { Extension } from './extension.ts';
-import type { InterruptRequest } from './interrupt-request.ts';
+import type { Extension } from '../loop/extension.ts';
+import type { InterruptRequest } from '../loop/interrupt-request.ts';
 
 /** Throws `CONFIGURATION` for an option that is not of its kind. */
 export function checkAgent(options: AgentOptions): void {

@@ -7,10 +7,10 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { metaTool } from '../tool/meta-tool.ts';
 import { tool } from '../tool/tool.ts';
 import { Toolkit } from '../tool/toolkit.ts';
-import { loadState, saveState } from './agent-state.ts';
+import { loadState, saveState } from '../state/agent-state.ts';
 import { ReActAgent } from './react-agent.ts';
-import { append, replace } from './state-key.ts';
-import { stateKeys } from './state-keys.ts';
+import { append, replace } from '../state/state-key.ts';
+import { stateKeys } from '../state/state-keys.ts';
 
 /** A new process's agent of a session. */
 function open(store: MemoryStore, replies: readonly ScriptedReply[], durability: 'step' | 'turn' = 'step') {

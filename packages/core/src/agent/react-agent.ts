@@ -1,8 +1,8 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
-import type { EventBatch } from '../hook/agent-event.ts';
-import { HookDispatcher } from '../hook/hook-dispatcher.ts';
-import type { Hook } from '../hook/hook.ts';
+import type { EventBatch } from '../event/agent-event.ts';
+import { HookDispatcher } from '../event/hook-dispatcher.ts';
+import type { Hook } from '../event/hook.ts';
 import { createMessage } from '../message/create-message.ts';
 import type { Msg } from '../message/msg.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
@@ -13,16 +13,16 @@ import type { ToolSet } from '../tool/tool-set.ts';
 import { abortables } from '../model/abortable.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
 import { checkAgent, checkCall, checkPart, toInterruptRequest } from './check-options.ts';
-import type { AgentStatus } from './agent-status.ts';
-import type { AgentResult } from './agent-result.ts';
+import type { AgentStatus } from '../event/agent-status.ts';
+import type { AgentResult } from '../event/agent-result.ts';
 import { AgentStream } from './agent-stream.ts';
-import { toCallInput, type AgentInput, type CallInput } from './call-input.ts';
-import type { RunAgent } from './extension.ts';
-import type { InterruptRequest } from './interrupt-request.ts';
-import { directAnswer, type DirectAnswer } from './direct-answer.ts';
-import { loop } from './loop.ts';
-import { Run, type RunSetup } from './run.ts';
-import { RunDriver } from './run-driver.ts';
+import { toCallInput, type AgentInput, type CallInput } from '../loop/call-input.ts';
+import type { RunAgent } from '../loop/extension.ts';
+import type { InterruptRequest } from '../loop/interrupt-request.ts';
+import { directAnswer, type DirectAnswer } from '../loop/direct-answer.ts';
+import { loop } from '../loop/loop.ts';
+import { Run, type RunSetup } from '../loop/run.ts';
+import { RunDriver } from '../loop/run-driver.ts';
 
 /** An agent that reasons, acts and observes until it has an answer. One instance holds one conversation. */
 export class ReActAgent {

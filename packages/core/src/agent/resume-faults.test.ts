@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { AgentError } from '../error/agent-error.ts';
-import { inputGuards } from '../guard/input-guards.ts';
-import { permission } from '../guard/own-stage.ts';
-import type { AgentEvent, EventOf } from '../hook/agent-event.ts';
+import { inputGuards } from '../guard/input/input-guards.ts';
+import { permission } from '../guard/input/own-stage.ts';
+import type { AgentEvent, EventOf } from '../event/agent-event.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { toolMessage, userMessage } from '../message/create-message.ts';
 import { toolResultsOf } from '../message/message-text.ts';
@@ -12,9 +12,9 @@ import { historyFaults, requestFaults } from '../testing/history-faults.ts';
 import { orderFaults } from '../testing/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool, type ReplayPolicy, type Tool, type ToolOptions } from '../tool/tool.ts';
-import type { AgentInput } from './call-input.ts';
+import type { AgentInput } from '../loop/call-input.ts';
 import type { AgentOptions } from './agent-options.ts';
-import type { Decision } from './pending-call.ts';
+import type { Decision } from '../event/pending-call.ts';
 import { ReActAgent } from './react-agent.ts';
 
 const amount = z.object({ amount: z.number() });

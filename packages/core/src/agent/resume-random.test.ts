@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { seeds } from '../../../../test/test-extent.ts';
 import { AgentError } from '../error/agent-error.ts';
-import type { AgentEvent } from '../hook/agent-event.ts';
-import type { Hook } from '../hook/hook.ts';
+import type { AgentEvent } from '../event/agent-event.ts';
+import type { Hook } from '../event/hook.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { toolMessage } from '../message/create-message.ts';
 import { toolResultsOf, toolUsesOf } from '../message/message-text.ts';
@@ -13,9 +13,9 @@ import { orderFaults } from '../testing/order-faults.ts';
 import { randomOf } from '../testing/random-of.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import type { AgentResult } from './agent-result.ts';
-import type { AgentInput } from './call-input.ts';
-import type { Decision, PendingCall } from './pending-call.ts';
+import type { AgentResult } from '../event/agent-result.ts';
+import type { AgentInput } from '../loop/call-input.ts';
+import type { Decision, PendingCall } from '../event/pending-call.ts';
 import { ReActAgent } from './react-agent.ts';
 
 const names = ['free', 'safe', 'ask', 'asks', 'waits', 'broken', 'external', 'nonsense'] as const;

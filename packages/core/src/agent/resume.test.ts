@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import type { AgentEvent } from '../hook/agent-event.ts';
-import type { Hook } from '../hook/hook.ts';
+import type { AgentEvent } from '../event/agent-event.ts';
+import type { Hook } from '../event/hook.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { toolMessage, userMessage } from '../message/create-message.ts';
 import { toolResultsOf } from '../message/message-text.ts';
@@ -10,7 +10,7 @@ import { historyFaults, requestFaults } from '../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool, type ReplayPolicy } from '../tool/tool.ts';
 import type { AgentOptions } from './agent-options.ts';
-import type { Decision } from './pending-call.ts';
+import type { Decision } from '../event/pending-call.ts';
 import { ReActAgent } from './react-agent.ts';
 
 const input = z.object({ n: z.number() });

@@ -3,7 +3,7 @@ import { assistantMessage, systemMessage, userMessage } from '../message/create-
 import type { Msg } from '../message/msg.ts';
 import { arc } from '../tokens/arc-profile.ts';
 import { chain } from './chain.ts';
-import type { ContextPolicy, ContextRequest } from './context-policy.ts';
+import type { ContextPolicy, ContextRequest } from '../loop/context-policy.ts';
 import { fitContext } from './fit-context.ts';
 import { lastTurns } from './history-views.ts';
 

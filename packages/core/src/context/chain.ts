@@ -1,7 +1,7 @@
 import { checkFields } from '../error/check-fields.ts';
 import { addUsage, type Usage } from '../model/usage.ts';
 import { arc } from '../tokens/arc-profile.ts';
-import type { ContextPolicy, ContextRequest, FittedContext } from './context-policy.ts';
+import type { ContextPolicy, ContextRequest, FittedContext } from '../loop/context-policy.ts';
 import { requestCounter } from './request-counter.ts';
 
 /**

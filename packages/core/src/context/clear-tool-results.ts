@@ -2,7 +2,7 @@ import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { arc } from '../tokens/arc-profile.ts';
 import type { TokenProfile } from '../tokens/token-profile.ts';
-import type { ContextPolicy } from './context-policy.ts';
+import type { ContextPolicy } from '../loop/context-policy.ts';
 import { requestCounter } from './request-counter.ts';
 import { headOf } from './request-head.ts';
 import { resultClearer } from './result-clearer.ts';

@@ -10,7 +10,7 @@ import { randomRequest, type RandomRequest } from '../testing/random-request.ts'
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { chain } from './chain.ts';
 import { clearToolResults } from './clear-tool-results.ts';
-import type { ContextPolicy, FittedContext } from './context-policy.ts';
+import type { ContextPolicy, FittedContext } from '../loop/context-policy.ts';
 import { isResult } from './find-cut.ts';
 import { fitContext } from './fit-context.ts';
 import { answersOnly, lastTurns, successfulTurns } from './history-views.ts';

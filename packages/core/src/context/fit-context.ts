@@ -1,5 +1,5 @@
 import { checkFields } from '../error/check-fields.ts';
-import type { ContextPolicy, ContextRequest, FittedContext } from './context-policy.ts';
+import type { ContextPolicy, ContextRequest, FittedContext } from '../loop/context-policy.ts';
 import { findCut } from './find-cut.ts';
 import { RequestMeter, type WindowOptions } from './request-meter.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ReActAgent } from '../agent/react-agent.ts';
-import { jsonMode } from '../agent/json-mode.ts';
+import { jsonMode } from '../output/json-mode.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
@@ -11,7 +11,7 @@ import type { Msg } from '../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { chain } from './chain.ts';
-import type { ContextPolicy, FittedContext } from './context-policy.ts';
+import type { ContextPolicy, FittedContext } from '../loop/context-policy.ts';
 import { answersOnly, lastTurns, successfulTurns } from './history-views.ts';
 
 const look = tool({ name: 'look', description: '', input: {}, execute: () => 'found' });

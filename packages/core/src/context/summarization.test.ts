@@ -9,7 +9,7 @@ import { requestFaults } from '../testing/history-faults.ts';
 import { randomRequest } from '../testing/random-request.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import type { ContextRequest, FittedContext } from './context-policy.ts';
+import type { ContextRequest, FittedContext } from '../loop/context-policy.ts';
 import { summarization, type SummarizationOptions } from './summarization.ts';
 import { summarizeHistory } from './summarize-history.ts';
 

@@ -10,7 +10,7 @@ import { requestFaults } from '../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { chain } from './chain.ts';
-import type { ContextRequest, FittedContext } from './context-policy.ts';
+import type { ContextRequest, FittedContext } from '../loop/context-policy.ts';
 import { fitContext } from './fit-context.ts';
 import { summarizeHistory, type SummarizeHistoryOptions } from './summarize-history.ts';
 

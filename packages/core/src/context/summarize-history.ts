@@ -8,13 +8,14 @@ import { Deadline } from '../model/deadline.ts';
 import { addUsage, noUsage, type Usage } from '../model/usage.ts';
 import { arc } from '../tokens/arc-profile.ts';
 import type { TokenProfile } from '../tokens/token-profile.ts';
-import type { ContextPolicy, ContextRequest, FittedContext } from './context-policy.ts';
+import type { ContextPolicy, ContextRequest, FittedContext } from '../loop/context-policy.ts';
 import { findCut, groupOf } from './find-cut.ts';
 import { trimRequest } from './fit-context.ts';
 import { RequestMeter, type Measured, type WindowOptions } from './request-meter.ts';
 import { headOf } from './request-head.ts';
 import { requestSummary, summaryInstruction } from './summary-request.ts';
-import { covers, makeSummary, SummaryState, type SessionSummary, type Summary, type SummaryStore } from './summary-state.ts';
+import { covers, makeSummary, SummaryState, type SessionSummary, type Summary } from './summary-state.ts';
+import type { SummaryStore } from '../memory/summary-store.ts';
 import { transcript } from './transcript.ts';
 
 export interface SummarizeHistoryOptions extends WindowOptions {

@@ -2,10 +2,8 @@ import { AgentError } from '../error/agent-error.ts';
 import { isRecord } from '../message/is-record.ts';
 import type { Msg } from '../message/msg.ts';
 import { parseJson } from '../message/parse-json.ts';
-import type { KeyValueStore } from '../memory/key-value-store.ts';
+import type { SummaryStore } from '../memory/summary-store.ts';
 import { enclose } from './summary-request.ts';
-
-export type SummaryStore = Pick<KeyValueStore, 'get' | 'set' | 'delete'>;
 
 /** A summary of the first `count` messages of a history, from the one with the id `first` to the one with the id `last`. */
 export interface Summary {

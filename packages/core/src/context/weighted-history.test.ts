@@ -8,7 +8,7 @@ import { ScriptedModel } from '../testing/scripted-model.ts';
 import { arc } from '../tokens/arc-profile.ts';
 import { tool } from '../tool/tool.ts';
 import { chain } from './chain.ts';
-import type { FittedContext } from './context-policy.ts';
+import type { FittedContext } from '../loop/context-policy.ts';
 import { lastTurns } from './history-views.ts';
 import { weightedHistory, type WeightedHistoryOptions } from './weighted-history.ts';
 

@@ -1,8 +1,8 @@
-import type { AgentStatus } from '../agent/agent-status.ts';
-import type { CallState } from '../agent/call-state.ts';
+import type { AgentStatus } from '../event/agent-status.ts';
+import type { CallState } from '../event/call-state.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
-import type { RunNote } from './log-record.ts';
+import type { RunNote } from './log/log-record.ts';
 
 /** How a run ended, and what is known of the calls that it left open. */
 export interface RunEnd {

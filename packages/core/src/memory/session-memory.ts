@@ -1,17 +1,17 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
-import type { SummaryStore } from '../context/summary-state.ts';
-import type { AgentStatus } from '../agent/agent-status.ts';
+import type { SummaryStore } from './summary-store.ts';
+import type { AgentStatus } from '../event/agent-status.ts';
 import type { Msg } from '../message/msg.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { parseMessages } from '../message/validate-message.ts';
-import { KeptState } from './kept-state.ts';
+import { KeptState } from './log/kept-state.ts';
 import type { KeyValueStore } from './key-value-store.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
 import type { Memory, RunEnd } from './memory.ts';
-import { isLogRecord, type Flushes, type LogRecord, type RunNote } from './log-record.ts';
-import { parseHead, sessionHeads } from './session-format.ts';
-import { SessionLog, type FlushContext, type Log, type SessionLogOptions } from './session-log.ts';
-import { LogFold, suspendedNote, type SessionView } from './session-view.ts';
+import { isLogRecord, type Flushes, type LogRecord, type RunNote } from './log/log-record.ts';
+import { parseHead, sessionHeads } from './log/session-format.ts';
+import { SessionLog, type FlushContext, type Log, type SessionLogOptions } from './log/session-log.ts';
+import { LogFold, suspendedNote, type SessionView } from './log/session-view.ts';
 
 export interface SessionMemoryOptions {
   /** `step` (default): each append is in the store before it resolves. `turn`: appends wait for `flush`. */

@@ -4,12 +4,12 @@ import echo from '../../../../test/fixtures/release-0.1/sessions/echo.json';
 import savedState from '../../../../test/fixtures/release-0.1/sessions/saved-state.json';
 import splitValues from '../../../../test/fixtures/release-0.1/sessions/split-values.json';
 import { expectStoredSessions, type StoredSessions } from '../../../../test/stored-sessions.ts';
-import { loadState } from '../agent/agent-state.ts';
+import { loadState } from '../state/agent-state.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 import { textOf } from '../message/message-text.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import { EchoMemory } from './echo-memory.ts';
+import { EchoMemory } from './branch/echo-memory.ts';
 import { MemoryStore } from './memory-store.ts';
 import { SessionMemory } from './session-memory.ts';
 

@@ -1,5 +1,5 @@
-import type { AgentResult } from '../agent/agent-result.ts';
-import type { AgentEvent, EventBatch } from '../hook/agent-event.ts';
+import type { AgentResult } from '../event/agent-result.ts';
+import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
 import { parseJson } from '../message/parse-json.ts';
 import type { Usage } from '../model/usage.ts';
 

@@ -1,6 +1,6 @@
 import { AgentError, type AgentErrorData } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
-import type { AgentEvent, EventBatch } from '../hook/agent-event.ts';
+import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
 import { textOf } from '../message/message-text.ts';
 
 export interface TextStreamOptions {

@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../hook/agent-event.ts';
+import type { AgentEvent } from '../event/agent-event.ts';
 import type { JsonObject } from '../message/json.ts';
 import { textOf, toolUsesOf } from '../message/message-text.ts';
 

@@ -1,4 +1,4 @@
-import type { Decision } from '../agent/pending-call.ts';
+import type { Decision } from '../event/pending-call.ts';
 import { isRecord } from '../message/is-record.ts';
 
 /**

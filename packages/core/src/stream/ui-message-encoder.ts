@@ -1,5 +1,5 @@
-import type { AgentResult } from '../agent/agent-result.ts';
-import type { AgentEvent, EventBatch } from '../hook/agent-event.ts';
+import type { AgentResult } from '../event/agent-result.ts';
+import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
 import type { ToolResult, ToolUse } from '../message/content-block.ts';
 import type { JsonValue } from '../message/json.ts';
 import { outputText, textOf, toolUsesOf } from '../message/message-text.ts';

@@ -1,4 +1,4 @@
-import type { PendingCall } from '../agent/pending-call.ts';
+import type { PendingCall } from '../event/pending-call.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { ContentBlock, MediaBlock, ToolResult, ToolUse } from '../message/content-block.ts';
 import { createMessage, type MessageContext } from '../message/create-message.ts';

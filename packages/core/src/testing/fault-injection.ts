@@ -1,8 +1,8 @@
-import type { Decision, PendingCall } from '../agent/pending-call.ts';
-import type { AgentResult } from '../agent/agent-result.ts';
+import type { Decision, PendingCall } from '../event/pending-call.ts';
+import type { AgentResult } from '../event/agent-result.ts';
 import type { ReActAgent } from '../agent/react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
-import type { Awaitable } from '../hook/hook.ts';
+import type { Awaitable } from '../event/hook.ts';
 import type { KeyValueStore } from '../memory/key-value-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { userMessage } from '../message/create-message.ts';

@@ -1,4 +1,4 @@
-import type { Awaitable } from '../hook/hook.ts';
+import type { Awaitable } from '../event/hook.ts';
 import type { Memory } from '../memory/memory.ts';
 import type { ContentBlock } from '../message/content-block.ts';
 import { assistantMessage, toolMessage, userMessage } from '../message/create-message.ts';

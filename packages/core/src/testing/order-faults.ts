@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../hook/agent-event.ts';
+import type { AgentEvent } from '../event/agent-event.ts';
 import { textOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 

@@ -1,4 +1,4 @@
-import type { ContextRequest } from '../context/context-policy.ts';
+import type { ContextRequest } from '../loop/context-policy.ts';
 import type { ContentBlock, ToolUse } from '../message/content-block.ts';
 import { createMessage } from '../message/create-message.ts';
 import type { Msg, Role } from '../message/msg.ts';

@@ -1,4 +1,4 @@
-import type { Awaitable } from '../hook/hook.ts';
+import type { Awaitable } from '../event/hook.ts';
 import type { KeyValueStore } from '../memory/key-value-store.ts';
 import type { TestFramework } from './test-framework.ts';
 

@@ -1,6 +1,6 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
-import type { Decision } from '../agent/pending-call.ts';
-import type { AgentEvent } from '../hook/agent-event.ts';
+import type { Decision } from '../event/pending-call.ts';
+import type { AgentEvent } from '../event/agent-event.ts';
 import type { ToolResult } from '../message/content-block.ts';
 import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';

@@ -1,4 +1,4 @@
-import type { CallState } from '../agent/call-state.ts';
+import type { CallState } from '../event/call-state.ts';
 import type { ContentBlock, ToolResult, ToolResultState, ToolUse } from '../message/content-block.ts';
 import { isBlock } from '../message/is-block.ts';
 import { isRecord } from '../message/is-record.ts';

@@ -1,7 +1,7 @@
-import type { Decision } from '../agent/pending-call.ts';
+import type { Decision } from '../event/pending-call.ts';
 import { AgentError, messageOf } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
-import type { AgentEvent } from '../hook/agent-event.ts';
+import type { AgentEvent } from '../event/agent-event.ts';
 import type { ContentBlock, ToolUse } from '../message/content-block.ts';
 import type { JsonObject, JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';

@@ -1,0 +1,97 @@
+import { AgentError } from '../../error/agent-error.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import type { Awaitable } from '../../event/hook.ts';
+import { isRecord } from '../../message/is-record.ts';
+import { parseJson } from '../../message/parse-json.ts';
+import type { KeyValueStore } from '../../memory/key-value-store.ts';
+
+/** A window that begins with the first amount that is not 0 and ends `ms` later. */
+export interface CounterWindow {
+  readonly ms: number;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+export interface Count {
+  /** Of the window, with what was just added. */
+  readonly total: number;
+  /** Milliseconds since 1970. */
+  readonly endsAt: number;
+}
+
+/** What limits count with. `add` of 0 only reads. A failure rejects; the guard then says no. */
+export interface CounterStore {
+  add(key: string, amount: number, window: CounterWindow): Awaitable<Count>;
+}
+
+/** Counters of this process. At `maxKeys` (10,000) the one that began first goes. */
+export function memoryCounters(options: { readonly maxKeys?: number } = {}): CounterStore {
+  checkFields('CONFIGURATION', 'memoryCounters()', options, 'maxKeys:count|?');
+  const { maxKeys = 10_000 } = options;
+  const counts = new Map<string, Count>();
+  return {
+    add(key, amount, window) {
+      const before = counts.get(key);
+      const count = added(before, amount, window);
+      if (count.total === 0) return count;
+      // A window that begins goes to the end, so that the first is the oldest.
+      if (before?.endsAt !== count.endsAt) counts.delete(key);
+      counts.set(key, count);
+      if (counts.size > maxKeys) counts.delete(counts.keys().next().value!);
+      return count;
+    },
+  };
+}
+
+/**
+ * Counters in a key-value store, shared by all who use it: exact where it has `compareAndSet`; elsewhere exact within this process,
+ * and two processes that count at the same moment may count once.
+ */
+export function storedCounters(store: KeyValueStore, options: { readonly prefix?: string } = {}): CounterStore {
+  checkFields('CONFIGURATION', 'storedCounters()', { store }, 'store:object');
+  checkFields('CONFIGURATION', 'The store of storedCounters()', store, 'get:function set:function');
+  checkFields('CONFIGURATION', 'storedCounters()', options, 'prefix:string|?');
+  const { prefix = 'guard:' } = options;
+  const busy = new Map<string, Promise<Count>>();
+  return {
+    async add(name, amount, window) {
+      const key = prefix + encodeURIComponent(name);
+      const turn = Promise.resolve(busy.get(key))
+        .catch(() => {})
+        .then(() => update(store, key, amount, window));
+      busy.set(key, turn);
+      try {
+        return await turn;
+      } finally {
+        if (busy.get(key) === turn) busy.delete(key);
+      }
+    },
+  };
+}
+
+/** Lost races before it is a failure of the store. */
+const maxTries = 50;
+
+async function update(store: KeyValueStore, key: string, amount: number, window: CounterWindow): Promise<Count> {
+  for (let tries = 0; tries < maxTries; tries++) {
+    const stored = await store.get(key);
+    const count = added(stored === undefined ? undefined : readCount(stored), amount, window);
+    if (amount === 0) return count;
+    const value = JSON.stringify(count);
+    if (!store.compareAndSet) return store.set(key, value).then(() => count);
+    if (await store.compareAndSet(key, stored, value)) return count;
+  }
+  throw new AgentError('STORAGE_FAILED', 'A counter could not be written: others were always faster.');
+}
+
+function readCount(stored: string): Count {
+  const count = parseJson(stored);
+  if (isRecord(count) && typeof count['total'] === 'number' && typeof count['endsAt'] === 'number') return count as unknown as Count;
+  throw new AgentError('STORAGE_FAILED', 'A stored counter cannot be read.');
+}
+
+function added(before: Count | undefined, amount: number, { ms, now }: CounterWindow): Count {
+  // A window that ends later than it can was begun by a clock that has been set back since.
+  const runs = before && before.endsAt > now && before.endsAt <= now + ms;
+  return runs ? { ...before, total: before.total + amount } : { total: amount, endsAt: now + ms };
+}

@@ -1,0 +1,49 @@
+import type { GuardContext } from '../../loop/extension.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import type { GuardCategory } from '../../error/error-message.ts';
+import type { Awaitable } from '../../event/hook.ts';
+import type { Msg } from '../../message/msg.ts';
+import { isRejection } from './input-guards.ts';
+import type { InputStage, StageRejection } from './input-stage.ts';
+import { textsOf } from './message-texts.ts';
+
+/** `pass`, or why not. */
+export type Classify = (text: string, context: GuardContext) => Awaitable<'pass' | GuardCategory | StageRejection>;
+
+/** A stage by a classifier of yours, such as a small model: it gets the input's text and says `pass` or a category. */
+export function classify(classifier: Classify, options: { readonly name?: string } = {}): InputStage {
+  checkFields('CONFIGURATION', 'classify()', { classifier }, 'classifier:function');
+  checkFields('CONFIGURATION', 'classify()', options, 'name:string|?');
+  return {
+    name: options.name ?? 'classify',
+    async check(input, context) {
+      const text = textsOf(input).join('\n');
+      // A call that goes on from the log says nothing.
+      if (!text) return input;
+      const verdict = await classifier(text, context);
+      if (verdict === 'pass') return input;
+      const said = typeof verdict === 'string' ? { category: verdict } : verdict;
+      if (isRejection(said)) return said;
+      throw new AgentError('CONFIGURATION', 'A classifier gave neither "pass" nor a category.');
+    },
+  };
+}
+
+/** A stage that asks whether this user may call: only `true` passes, `false` is `UNAUTHORIZED`. */
+export function permission(
+  allows: (context: GuardContext, input: readonly Msg[]) => Awaitable<boolean>,
+  options: { readonly name?: string } = {},
+): InputStage {
+  checkFields('CONFIGURATION', 'permission()', { allows }, 'allows:function');
+  checkFields('CONFIGURATION', 'permission()', options, 'name:string|?');
+  return {
+    name: options.name ?? 'permission',
+    async check(input, context) {
+      const allowed: unknown = await allows(context, input);
+      if (allowed === true) return input;
+      if (allowed === false) return { category: 'UNAUTHORIZED' };
+      throw new AgentError('CONFIGURATION', 'A permission gave neither true nor false.');
+    },
+  };
+}

@@ -1,0 +1,72 @@
+import type { GuardContext } from '../../loop/extension.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import { memoryCounters, type Count, type CounterStore } from './counter-store.ts';
+import type { InputStage, StageRejection } from './input-stage.ts';
+
+export interface CounterOptions {
+  /** Who is counted; default: the agent's `userId`, or `anonymous`. */
+  readonly key?: (context: GuardContext) => string;
+  /** Default `memoryCounters()`, of this stage alone. */
+  readonly store?: CounterStore;
+  /** Milliseconds since 1970; default `Date.now`. */
+  readonly now?: () => number;
+}
+
+export interface RateLimitOptions extends CounterOptions {
+  /** Calls a minute; default 10. */
+  readonly perMinute?: number;
+  /** Calls an hour; default 100. */
+  readonly perHour?: number;
+}
+
+/**
+ * Calls per user. A window begins with its first call; calls that are refused count as well, in the window that refuses them, and the
+ * minute is looked at first. A refusal has `retryAfterMs` in its `details` (Arc Reactor: `DefaultRateLimitStage`).
+ */
+export function rateLimit(options: RateLimitOptions = {}): InputStage {
+  checkFields('CONFIGURATION', 'rateLimit()', options, 'perMinute:count|? perHour:count|?');
+  checkCounterOptions('rateLimit()', options);
+  const { perMinute = 10, perHour = 100, key = userOf, store = memoryCounters(), now = Date.now } = options;
+  const windows = [
+    { name: 'minute', limit: perMinute, ms: 60_000 },
+    { name: 'hour', limit: perHour, ms: 3_600_000 },
+  ];
+  return {
+    name: 'rateLimit',
+    async check(input, context) {
+      const user = readKey(key(context));
+      for (const { name, limit, ms } of windows) {
+        const time = now();
+        const count = await store.add(`rate:${name}:${user}`, 1, { ms, now: time });
+        if (!(readTotal(count) <= limit)) return limitReached(count, time);
+      }
+      return input;
+    },
+  };
+}
+
+/** Throws `CONFIGURATION`. */
+export function checkCounterOptions(where: string, options: CounterOptions): void {
+  checkFields('CONFIGURATION', where, options, 'key:function|? now:function|?');
+  if (options.store !== undefined) checkFields('CONFIGURATION', `The store of ${where}`, options.store, 'add:function');
+}
+
+export function userOf({ userId }: GuardContext): string {
+  return userId ?? 'anonymous';
+}
+
+export function readKey(key: unknown): string {
+  if (typeof key === 'string') return key;
+  throw new AgentError('CONFIGURATION', 'A guard counts by a key that is no string.');
+}
+
+export function readTotal({ total }: Count): number {
+  if (typeof total === 'number') return total;
+  throw new AgentError('STORAGE_FAILED', 'A counter store gave no total.');
+}
+
+export function limitReached({ endsAt }: Count, now: number): StageRejection {
+  const retryAfterMs = Math.max(0, endsAt - now);
+  return { category: 'RATE_LIMITED', details: Number.isFinite(retryAfterMs) ? { retryAfterMs } : {} };
+}

@@ -1,0 +1,63 @@
+import type { AgentEvent } from '../../event/agent-event.ts';
+import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
+import { addUsage, noUsage, type Usage } from '../../model/usage.ts';
+import { countRequest } from '../../tokens/count-message.ts';
+import type { TokenProfile } from '../../tokens/token-profile.ts';
+
+type Asked = Pick<ModelRequest, 'messages' | 'tools'>;
+
+/** What a reply cost of which no provider says it: one that was cut off, or any of a provider that never does. */
+export function estimateUsage(request: Asked, said: string, profile: TokenProfile): Usage {
+  return { inputTokens: countRequest(request, profile), outputTokens: profile.countText(said) };
+}
+
+/** What a model wrote in these deltas. */
+export function saidIn(batch: readonly ModelDelta[]): string {
+  let said = '';
+  for (const delta of batch) if ('delta' in delta) said += delta.delta;
+  return said;
+}
+
+/** Estimates what a call's model requests cost that reported nothing, by the call's events. A request without a word of reply costs nothing. */
+export class UnreportedUsage {
+  readonly #profile: TokenProfile;
+  #open: { readonly request: Asked; readonly reported: Usage; said: string } | undefined;
+  #total: Usage = noUsage;
+
+  constructor(profile: TokenProfile) {
+    this.#profile = profile;
+  }
+
+  /** `reported` is what the run has summed up by then, a new object after each report. */
+  see(event: AgentEvent, reported: Usage): void {
+    // What another agent said, called as a tool, its own guards count.
+    if (event.agentPath.length > 1) return;
+    switch (event.type) {
+      case 'pre-reasoning':
+      case 'pre-summary': {
+        this.total(reported);
+        const tools = event.type === 'pre-summary' ? [] : event.tools;
+        this.#open = { request: { messages: event.messages, tools }, reported, said: '' };
+        return;
+      }
+      case 'reasoning-chunk':
+      case 'summary-chunk':
+      case 'tool-input-chunk':
+        if (this.#open) this.#open.said += event.delta;
+        return;
+      case 'post-reasoning':
+      case 'post-summary':
+        this.total(reported);
+    }
+  }
+
+  /** So far; the request that runs is taken as over. */
+  total(reported: Usage): Usage {
+    const open = this.#open;
+    this.#open = undefined;
+    if (open?.said && open.reported === reported) {
+      this.#total = addUsage(this.#total, estimateUsage(open.request, open.said, this.#profile));
+    }
+    return this.#total;
+  }
+}

@@ -1,0 +1,240 @@
+import type { JsonObject } from '../../message/json.ts';
+import type { ModelDelta, RunInfo } from '../../model/chat-model.ts';
+import { GuardedValue, mapJson, type ToolInput } from './guarded-value.ts';
+import type { OutputAction, OutputRule } from './output-rule.ts';
+import { replaceFindings } from './replace-findings.ts';
+import { RuleWindow } from './rule-window.ts';
+import { findingsOf, reviewOf, throwRejected, type Report } from './run-rule.ts';
+import { unescaped } from './unescaped.ts';
+
+export interface GuardedReplyOptions {
+  readonly rules: readonly OutputRule[];
+  readonly lookahead: number | 'all';
+  readonly thinking: boolean;
+  readonly report: Report;
+  readonly act: (action: OutputAction) => void;
+  /** Whether the text is a value. */
+  readonly isValue: boolean;
+  readonly run?: RunInfo | undefined;
+}
+
+type Finish = Extract<ModelDelta, { type: 'finish' }>;
+type TextDelta = Extract<ModelDelta, { type: 'text' | 'thinking' }>;
+
+/** A block of text that is looked at. */
+interface GuardedText {
+  readonly type: 'text' | 'thinking';
+  readonly id: string;
+  readonly windows: readonly RuleWindow[];
+  /** As the model said it. */
+  raw: string;
+  /** Of it, what the windows have not seen. */
+  fresh: string;
+  /** As it was given out. */
+  out: string;
+  /** As it may be. */
+  final: string;
+  /** Given out with the last of the text. */
+  signature?: string;
+  providerMetadata?: JsonObject;
+}
+
+export interface Settled {
+  /** What is still to be given out. */
+  readonly deltas: readonly ModelDelta[];
+  /** The reply's text as it may be. */
+  readonly text: string;
+  /** Set where the model is to be asked again. */
+  readonly question?: string;
+}
+
+/** One reply on its way through the rules. Its methods throw `RuleRejection`. */
+export class GuardedReply {
+  readonly #options: GuardedReplyOptions;
+  readonly #releaseAtMost: number;
+  /** The whole reply in its order. */
+  #kept: (ModelDelta | GuardedText)[] = [];
+  #texts: GuardedText[] = [];
+  /** By the calls' indexes. */
+  #values: Map<number, GuardedValue> = new Map();
+  #callsTools = false;
+  #released = 0;
+  /** Whether anything of the reply was given out. */
+  given = false;
+  finish: Finish | undefined;
+
+  constructor(options: GuardedReplyOptions) {
+    this.#options = options;
+    this.#releaseAtMost = Math.min(...options.rules.map(({ releaseAtMost = Infinity }) => releaseAtMost));
+  }
+
+  /** Takes deltas in; gives those that may go out. */
+  take(batch: readonly ModelDelta[]): ModelDelta[] {
+    const out: ModelDelta[] = [];
+    for (const delta of batch) {
+      if (delta.type === 'finish') this.finish = delta;
+      else if (delta.type === 'reset') this.#begin(delta, out);
+      else if (delta.type === 'text' || (delta.type === 'thinking' && this.#options.thinking)) this.#addText(delta, out);
+      else {
+        // A reader is to see what was said before a call before the call.
+        if (delta.type === 'tool-input' && !this.#callsTools) this.#release(out, true);
+        this.#callsTools ||= delta.type === 'tool-input';
+        const passed = delta.type === 'tool-input' ? this.#hold(delta) : [delta];
+        this.#kept.push(...passed);
+        this.given ||= passed.length > 0;
+        out.push(...passed);
+      }
+    }
+    this.#release(out, false);
+    return out;
+  }
+
+  /** The reply has ended: looks at the whole of it. */
+  async settle(retries: number): Promise<Settled> {
+    const { rules, report, act, isValue, run } = this.#options;
+    const warnings: JsonObject[] = [];
+    for (const text of this.#texts) text.final = text.raw;
+    const values = [...this.#values.values()].filter(({ isAnswer }) => isAnswer);
+    for (const rule of rules) {
+      const did = new Set<OutputAction['action']>();
+      const noted = (before: string, after: string): string => {
+        if (after !== before) did.add('changed');
+        return after;
+      };
+      const masked = (text: string): string => this.#masked(rule, text);
+      for (const text of this.#texts) text.final = noted(text.final, isValue ? mapJson(text.final, masked) : masked(text.final));
+      for (const value of values) value.final = noted(value.final, mapJson(value.final, masked));
+      const said = values.map((value) => ({
+        text: value.final,
+        callsTools: false,
+        isValue: true,
+        put: (text: string): void => void (value.final = text),
+      }));
+      const isAnswer = isValue && !this.#callsTools;
+      said.push({ text: this.#text(), callsTools: this.#callsTools, isValue: isAnswer, put: (text) => this.#replace(text) });
+      for (const { text, callsTools, isValue: isOne, put } of rule.review ? said : []) {
+        const review = await reviewOf(rule, text, { callsTools, isValue: isOne, retries, run }, report);
+        if ('retry' in review) {
+          act({ rule: rule.name, action: 'retried' });
+          return { deltas: [], text, question: review.retry };
+        }
+        if (review.warning) {
+          warnings.push(review.warning);
+          did.add('warned');
+        }
+        if (noted(text, review.text) !== text) put(review.text);
+      }
+      for (const action of did) act({ rule: rule.name, action });
+    }
+    if (warnings.length && this.finish) this.finish = { ...this.finish, metadata: { ...this.finish.metadata, warnings } };
+    return { deltas: this.#rest(), text: this.#text() };
+  }
+
+  #masked(rule: OutputRule, given: string): string {
+    const findings = findingsOf(rule, given, this.#options.report);
+    for (const finding of findings) throwRejected(rule, finding);
+    const text = replaceFindings(given, findings);
+    const read = rule.find && unescaped(text);
+    if (!read) return text;
+    const more = findingsOf(rule, read.text, this.#options.report);
+    for (const finding of more) throwRejected(rule, finding);
+    return replaceFindings(text, more.map(read.place));
+  }
+
+  /** A call goes out once it has a name, but for the one whose arguments are the answer: that is looked at when it is whole. */
+  #hold(delta: ToolInput): readonly ModelDelta[] {
+    let value = this.#values.get(delta.index);
+    if (!value) this.#values.set(delta.index, (value = new GuardedValue()));
+    else if (value.name && !value.isAnswer) return [delta];
+    value.add(delta);
+    return value.name && !value.isAnswer ? value.release() : [];
+  }
+
+  /** The reply begins anew. */
+  #begin(reset: ModelDelta, out: ModelDelta[]): void {
+    this.#kept = [];
+    this.#texts = [];
+    this.#values = new Map();
+    this.#callsTools = false;
+    this.#released = 0;
+    this.given = false;
+    this.finish = undefined;
+    out.push(reset);
+  }
+
+  #addText({ type, id, delta, signature, providerMetadata }: TextDelta, out: ModelDelta[]): void {
+    let text = this.#texts.find((other) => other.type === type && other.id === id);
+    if (!text) {
+      this.#release(out, true);
+      text = this.#open(type, id);
+      // Keeps the block's place among those that pass.
+      out.push({ type, id, delta: '' });
+    }
+    text.raw += delta;
+    text.fresh += delta;
+    if (signature) text.signature = (text.signature ?? '') + signature;
+    if (providerMetadata) text.providerMetadata = { ...text.providerMetadata, ...providerMetadata };
+  }
+
+  #open(type: GuardedText['type'], id: string): GuardedText {
+    const { rules, lookahead, report } = this.#options;
+    const windows = lookahead === 'all' ? [] : rules.flatMap((rule) => (rule.find ? [new RuleWindow(rule, lookahead, report)] : []));
+    const text: GuardedText = { type, id, windows, raw: '', fresh: '', out: '', final: '' };
+    this.#texts.push(text);
+    this.#kept.push(text);
+    return text;
+  }
+
+  /** Gives out what the rules have passed. `isEnd`: the texts are taken as complete. */
+  #release(out: ModelDelta[], isEnd: boolean): void {
+    if (this.#options.lookahead === 'all') return;
+    for (const text of this.#texts) {
+      if (!text.fresh && !isEnd) continue;
+      let passed = text.fresh;
+      text.fresh = '';
+      for (const window of text.windows) passed = window.push(passed, isEnd);
+      passed = this.#withinLimit(passed);
+      if (passed) {
+        text.out += passed;
+        this.#released += passed.length;
+        this.given = true;
+        out.push({ type: text.type, id: text.id, delta: passed });
+      }
+    }
+  }
+
+  /** Nothing more goes out before the end once the limit is reached. */
+  #withinLimit(passed: string): string {
+    const left = this.#releaseAtMost - this.#released;
+    if (passed.length <= left) return passed;
+    const some = passed.slice(0, Math.max(0, left)).replace(/[\ud800-\udbff]$/, '');
+    this.#released = Infinity;
+    return some;
+  }
+
+  #text(): string {
+    return this.#texts.flatMap(({ type, final }) => (type === 'text' ? [final] : [])).join('\n');
+  }
+
+  #replace(final: string): void {
+    const texts = this.#texts.filter(({ type }) => type === 'text');
+    for (const text of texts) text.final = '';
+    (texts[0] ?? this.#open('text', 'guard')).final = final;
+  }
+
+  /** What is left to give out, or all of it behind a reset where something that is out has to change. */
+  #rest(): readonly ModelDelta[] {
+    const fits = this.#texts.every(({ out, final }) => final.startsWith(out));
+    const values = [...this.#values.values()].flatMap((value) => value.release());
+    if (fits) return [...this.#texts.flatMap((text) => lastOf(text, text.final.slice(text.out.length))), ...values];
+    const again = this.#kept.flatMap((kept) => ('windows' in kept ? lastOf(kept, kept.final) : [kept]));
+    return [{ type: 'reset', reason: 'guard' }, ...again, ...values];
+  }
+}
+
+/** Without what ties a text to its provider where it is not the provider's any more. */
+function lastOf({ type, id, raw, final, signature, providerMetadata }: GuardedText, delta: string): readonly ModelDelta[] {
+  const isItsOwn = raw === final;
+  const ties = { ...(isItsOwn && signature && { signature }), ...(isItsOwn && providerMetadata && { providerMetadata }) };
+  return delta || Object.keys(ties).length ? [{ type, id, delta, ...ties }] : [];
+}

@@ -1,0 +1,72 @@
+import type { JsonObject } from '../../message/json.ts';
+import { parseJson } from '../../message/parse-json.ts';
+import type { ModelDelta } from '../../model/chat-model.ts';
+import { outputToolName } from '../../output/output-tool.ts';
+
+export type ToolInput = Extract<ModelDelta, { type: 'tool-input' }>;
+
+/** A tool call that is held back: its arguments are the answer, or it has no name yet. */
+export class GuardedValue {
+  #deltas: ToolInput[] = [];
+  name: string | undefined;
+  /** The arguments as the model gave them. */
+  raw = '';
+  /** As they may be. */
+  final = '';
+
+  add(delta: ToolInput): void {
+    this.#deltas.push(delta);
+    this.name ||= delta.name;
+    this.final = this.raw += delta.delta;
+  }
+
+  /** Whether it has to be held to the end. */
+  get isAnswer(): boolean {
+    return this.name === outputToolName;
+  }
+
+  /** What is held, for once: the deltas as they came, or one that says what may be said. */
+  release(): readonly ToolInput[] {
+    const deltas = this.#deltas;
+    this.#deltas = [];
+    const [first] = deltas;
+    if (!first || this.final === this.raw) return deltas;
+    const providerMetadata = deltas.reduce<JsonObject | undefined>(
+      (all, delta) => (delta.providerMetadata ? { ...all, ...delta.providerMetadata } : all),
+      undefined,
+    );
+    return [{ ...first, name: this.name!, delta: this.final, ...(providerMetadata && { providerMetadata }) }];
+  }
+}
+
+/** A JSON text with its strings and numbers changed, each by its own text; what is no JSON is one text. A number that changes is a string. */
+export function mapJson(json: string, change: (text: string) => string): string {
+  if (parseJson(json) === undefined) return change(json);
+  const pieces: string[] = [];
+  for (let at = 0; at < json.length;) {
+    const end = endOfToken(json, at);
+    const token = json.slice(at, end);
+    const text = token[0] === '"' ? (JSON.parse(token) as string) : token;
+    const changed = /^["\-\d]/.test(token) ? change(text) : text;
+    pieces.push(changed === text ? token : JSON.stringify(changed));
+    at = end;
+  }
+  return pieces.join('');
+}
+
+/** By hand: a regular expression keeps a way back for each character of a string. */
+function endOfToken(json: string, at: number): number {
+  let end = at + 1;
+  if (json[at] === '"') {
+    while (json[end] !== '"') end += json[end] === '\\' ? 2 : 1;
+    return end + 1;
+  }
+  const isNumber = isNumeral(json[at]!);
+  while (end < json.length && json[end] !== '"' && isNumeral(json[end]!) === isNumber) end++;
+  return end;
+}
+
+/** What a number is written with. */
+function isNumeral(char: string): boolean {
+  return (char >= '0' && char <= '9') || '+-.eE'.includes(char);
+}

@@ -1,0 +1,65 @@
+import { AgentError } from '../../error/agent-error.ts';
+import { isRecord } from '../../message/is-record.ts';
+import { isRejection } from '../input/input-guards.ts';
+import type { StageRejection } from '../input/input-stage.ts';
+import type { Finding, OutputRule, Review, ReviewContext } from './output-rule.ts';
+
+/** Told what a rule threw. */
+export type Report = (error: unknown, rule: string) => void;
+
+/** A rule's no, on its way out of a reply. */
+export class RuleRejection extends Error {
+  readonly rule: string;
+  readonly rejection: StageRejection;
+
+  constructor(rule: string, rejection: StageRejection) {
+    super(rule);
+    this.rule = rule;
+    this.rejection = rejection;
+  }
+}
+
+/** The rule's findings, in order and apart; throws a `RuleRejection` where it throws or gives anything else. */
+export function findingsOf(rule: OutputRule, text: string, report: Report): readonly Finding[] {
+  try {
+    const findings = [...(rule.find?.(text) ?? [])];
+    let from = 0;
+    for (const finding of findings) {
+      const { start, end } = finding;
+      const isPlace = Number.isInteger(start) && Number.isInteger(end) && from <= start && start <= end && end <= text.length;
+      const says = 'reject' in finding ? isRejection({ category: finding.reject }) : typeof finding.replacement === 'string';
+      if (!isPlace || !says) throw new AgentError('CONFIGURATION', 'A rule found what is no finding, or not in order.');
+      from = end;
+    }
+    return findings;
+  } catch (error) {
+    report(error, rule.name);
+    throw new RuleRejection(rule.name, { category: 'SYSTEM_ERROR' });
+  }
+}
+
+/** Throws a `RuleRejection` where a finding is one. */
+export function throwRejected(rule: OutputRule, finding: Finding): void {
+  if ('reject' in finding) throw new RuleRejection(rule.name, { category: finding.reject });
+}
+
+/** The rule's review; throws a `RuleRejection` where it says no, throws or gives anything else. */
+export async function reviewOf(
+  rule: OutputRule,
+  text: string,
+  context: ReviewContext,
+  report: Report,
+): Promise<Exclude<Review, StageRejection>> {
+  let review: unknown;
+  try {
+    review = await rule.review!(text, context);
+    const isReview = isRecord(review) && (isRejection(review) || typeof review['text'] === 'string' || typeof review['retry'] === 'string');
+    if (!isReview) throw new AgentError('CONFIGURATION', 'A rule gave what is no review.');
+    if ('retry' in (review as Review) && context.retries) throw new AgentError('CONFIGURATION', 'A rule asked for a second retry.');
+  } catch (error) {
+    report(error, rule.name);
+    throw new RuleRejection(rule.name, { category: 'SYSTEM_ERROR' });
+  }
+  if (isRejection(review)) throw new RuleRejection(rule.name, review);
+  return review as Exclude<Review, StageRejection>;
+}

@@ -1,0 +1,119 @@
+import { expect, test, vi } from 'vitest';
+import { ReActAgent } from '../../agent/react-agent.ts';
+import { fallback } from '../../middleware/resilience/fallback.ts';
+import { textOf, toolResultsOf } from '../../message/message-text.ts';
+import { historyFaults } from '../../testing/history-faults.ts';
+import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { tool, type ToolOutput } from '../../tool/tool.ts';
+import { piiGuard, type PiiGuardOptions } from './pii-guard.ts';
+
+const mail = 'ann@example.test';
+
+function setUp(options: PiiGuardOptions, replies: readonly ScriptedReply[], output: ToolOutput = `Ask ${mail}`) {
+  const model = new ScriptedModel(replies);
+  const look = tool({ name: 'look', description: '', input: { type: 'object' }, execute: () => output });
+  const agent = new ReActAgent({ name: 'a', model, tools: [look], extensions: [piiGuard(options)] });
+  const results = async (): Promise<unknown> => {
+    const messages = await agent.messages();
+    expect(historyFaults(messages)).toEqual([]);
+    return messages.flatMap(toolResultsOf).map((result) => [result.state, result.output]);
+  };
+  return { model, agent, results };
+}
+const look: ScriptedReply = { toolCalls: [{ name: 'look' }] };
+
+test('by default what a call is made with is masked, and nothing else', async () => {
+  const { agent, model, results } = setUp({}, [look, `It is ${mail}`]);
+  const { text } = await agent.call(`I am ${mail}`);
+  expect(textOf(model.requests[0]!.messages[0]!)).toBe('I am [EMAIL]');
+  expect([text, await results()]).toEqual([`It is ${mail}`, [['success', `Ask ${mail}`]]]);
+});
+
+test('in input, results and replies, streamed too', async () => {
+  const { agent, model, results } = setUp({ output: true, toolResults: true, strategy: 'mask' }, [look, { text: `It is ${mail} indeed` }]);
+  let said = '';
+  for await (const event of agent.stream(`I am ${mail}`)) {
+    if (event.type === 'reasoning-chunk') said += event.delta;
+    if (event.type === 'post-acting') expect(event.result.output).toBe('Ask a***@example.test');
+  }
+  expect(said).toBe('It is a***@example.test indeed');
+  expect(JSON.stringify([model.requests, await agent.messages()])).not.toContain(mail);
+  expect(await results()).toEqual([['success', 'Ask a***@example.test']]);
+});
+
+test('each place can be left out', async () => {
+  const { agent, model } = setUp({ input: false, toolResults: true }, [look, mail]);
+  const { text } = await agent.call(mail);
+  expect(textOf(model.requests[0]!.messages[0]!)).toBe(mail);
+  expect([text, model.requests[1]!.messages.flatMap(toolResultsOf)[0]!.output]).toEqual([mail, 'Ask [EMAIL]']);
+});
+
+test('blocked input and replies end the call, a blocked result is withheld', async () => {
+  const blocking: PiiGuardOptions = { strategy: 'block', output: true, toolResults: true };
+  const input = setUp(blocking, []);
+  expect(await input.agent.call(mail)).toMatchObject({ reason: 'rejected', error: { details: { stage: 'maskPii' } } });
+  const reply = setUp(blocking, [mail]);
+  expect(await reply.agent.call('Who?')).toMatchObject({ reason: 'rejected', error: { details: { category: 'OUTPUT_REJECTED' } } });
+  const result = setUp(blocking, [look, 'fine']);
+  expect(await result.agent.call('Who?')).toMatchObject({ reason: 'stop', text: 'fine' });
+  expect(await result.results()).toEqual([['error', 'Error: The result has personal data in it and was withheld.']]);
+  const clean = setUp(blocking, [look, 'fine'], 'Nobody');
+  await clean.agent.call('Who?');
+  expect(await clean.results()).toEqual([['success', 'Nobody']]);
+});
+
+test('a result that is the answer is looked at as a reply is', async () => {
+  const { agent } = setUp({ output: true }, [look]);
+  expect(await agent.call('Who?', { returnDirect: true })).toMatchObject({ reason: 'return-direct', text: 'Ask [EMAIL]' });
+  const blocked = setUp({ output: true, strategy: 'block' }, [look]);
+  expect(await blocked.agent.call('Who?', { returnDirect: true })).toMatchObject({ reason: 'rejected' });
+});
+
+test('a result that is the answer is looked at as a reply is', async () => {
+  const { agent } = setUp({ output: true }, [look]);
+  expect(await agent.call('Who?', { returnDirect: true })).toMatchObject({ reason: 'return-direct', text: 'Ask [EMAIL]' });
+  const blocked = setUp({ output: true, strategy: 'block' }, [look]);
+  expect(await blocked.agent.call('Who?', { returnDirect: true })).toMatchObject({ reason: 'rejected' });
+});
+
+test('texts of a result of several blocks are looked at; media pass', async () => {
+  const image = { type: 'image', source: { type: 'url', url: `https://x.test/?${mail}` } } as const;
+  const { agent, results } = setUp({ toolResults: true }, [look, 'fine'], { content: [{ type: 'text', text: mail }, image] });
+  await agent.call('Who?');
+  expect(await results()).toEqual([['success', [{ type: 'text', text: '[EMAIL]' }, image]]]);
+});
+
+test('kinds and strategy are maskPii’s', async () => {
+  const { agent, model } = setUp({ kinds: ['ip', 'mac', 'url'], strategy: 'redact' }, ['ok']);
+  await agent.call(`10.0.0.1 00:1A:2B:3C:4D:5E https://x.test/ ${mail}`);
+  expect(textOf(model.requests[0]!.messages[0]!)).toBe(`[IP] [MAC] [URL] ${mail}`);
+});
+
+test('what can’t be looked at is withheld', async () => {
+  const onError = vi.fn<(error: unknown, stage: string) => void>();
+  const { agent, results } = setUp({ toolResults: true, onError }, [look, 'fine']);
+  // A hook before the guard's leaves what is no text where a text belongs.
+  const text = 5 as never;
+  agent.addHook({
+    priority: -20_000,
+    on: { 'post-acting': (event) => ({ ...event, result: { ...event.result, output: [{ type: 'text', text }] } }) },
+  });
+  await agent.call('Who?');
+  expect(await results()).toEqual([['error', 'Error: The result has personal data in it and was withheld.']]);
+  expect(onError).toHaveBeenCalledOnce();
+});
+
+test('behind models that it would not see it is refused', () => {
+  const model = new ScriptedModel([]);
+  const other = new ScriptedModel([]);
+  expect(() => new ReActAgent({ name: 'a', model, extensions: [fallback([other]), piiGuard({ output: true })] })).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
+});
+
+test.each([{ input: 'yes' }, { output: 1 }, { toolResults: null }, { kinds: ['shoe'] }, { lookahead: -1 }, { locale: 5 }])(
+  '%o is refused',
+  (options) => {
+    expect(() => piiGuard(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  },
+);

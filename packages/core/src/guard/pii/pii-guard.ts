@@ -1,0 +1,63 @@
+import type { Extension } from '../../loop/extension.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import type { EventOf } from '../../event/agent-event.ts';
+import type { ToolResult } from '../../message/content-block.ts';
+import { toolMessage } from '../../message/create-message.ts';
+import type { RunInfo } from '../../model/chat-model.ts';
+import { toolResultsOf } from '../../message/message-text.ts';
+import { inputGuards } from '../input/input-guards.ts';
+import { maskPii, type MaskPiiOptions } from './mask-pii.ts';
+import { outputGuards, type OutputGuardOptions } from '../output/output-guards.ts';
+
+export interface PiiGuardOptions extends MaskPiiOptions, OutputGuardOptions {
+  /** Whether what a call is made with is looked at. Default true. */
+  readonly input?: boolean;
+  /** Whether the model's replies are, also while they stream, and tools' results that are the answer (`returnDirect`). Default false. */
+  readonly output?: boolean;
+  /** Whether tools' results are, before the model and the log get them. Default false. */
+  readonly toolResults?: boolean;
+}
+
+/**
+ * `maskPii` in all its places as one extension; places and strategy by default as in Spring AI Alibaba's PII hook, kinds as in `maskPii`. By strategy `block` an input or reply with
+ * personal data ends the call as `rejected`, and a tool's result is withheld: the model reads an error in its place. Fails closed, as all
+ * guards: what can't be looked at is rejected or withheld. Arguments of tool calls and a tool's progress pass. Goes before extensions
+ * that retry or change models. Throws `CONFIGURATION` for an option of the wrong kind.
+ */
+export function piiGuard(options: PiiGuardOptions = {}): Extension {
+  checkFields('CONFIGURATION', 'piiGuard()', options, 'input:boolean|? output:boolean|? toolResults:boolean|?');
+  const { input = true, output = false, toolResults = false } = options;
+  const rule = maskPii(options);
+  const { guard } = inputGuards([rule], options);
+  const { wrapModel, wrapAnswer } = outputGuards([rule], options);
+
+  const look = async (result: ToolResult, run: RunInfo): Promise<ToolResult> => {
+    const messages = [toolMessage(result)];
+    const { signal } = new AbortController();
+    const verdict = await guard!(messages, { ...run, signal });
+    if ('error' in verdict) return { ...result, output: withheld, state: 'error' };
+    return verdict[0] === messages[0] ? result : toolResultsOf(verdict[0]!)[0]!;
+  };
+  return {
+    ...(input && guard && { guard }),
+    ...(output && wrapModel && wrapAnswer && { wrapModel, wrapAnswer }),
+    ...(toolResults && {
+      hooks: [
+        {
+          name: 'pii-guard',
+          // Before those that read results or put them elsewhere.
+          priority: -10_000,
+          on: {
+            'post-acting': async (event): Promise<EventOf<'post-acting'> | undefined> => {
+              const { runId, sessionId, userId, agentPath } = event;
+              const result = await look(event.result, { runId, sessionId, userId, agentPath });
+              return result === event.result ? undefined : { ...event, result };
+            },
+          },
+        },
+      ],
+    }),
+  };
+}
+
+const withheld = 'Error: The result has personal data in it and was withheld.';

@@ -1,0 +1,19 @@
+import type { AgentErrorData } from '../error/agent-error.ts';
+import type { Msg } from '../message/msg.ts';
+import type { EventBatch } from '../event/agent-event.ts';
+import type { StopReason } from '../event/agent-result.ts';
+import type { Decision } from '../event/pending-call.ts';
+
+export interface FinishExtras {
+  readonly output?: unknown;
+  readonly error?: AgentErrorData;
+}
+
+/** Where the loop goes next. */
+export type Move =
+  /** `ask`: no results are an answer now. `decisions`: about calls that were open before. */
+  | { readonly to: 'model' | 'tools'; readonly ask?: boolean; readonly decisions?: readonly Decision[] }
+  | ({ readonly to: 'finish'; readonly reason: StopReason; readonly message: Msg } & FinishExtras);
+
+/** A state of the loop: yields events, returns the next move. */
+export type Step = AsyncGenerator<EventBatch, Move>;

@@ -1,0 +1,73 @@
+import { AgentError } from '../error/agent-error.ts';
+import type { AgentEvent, AgentEventBase, EventBatch, EventOf } from '../event/agent-event.ts';
+import type { Msg } from '../message/msg.ts';
+import type { ModelDelta, ModelRequest } from '../model/chat-model.ts';
+import { abortables } from '../model/abortable.ts';
+import { ReplyAssembler, type ReplyPiece } from './reply-assembler.ts';
+import type { Run } from './run.ts';
+
+/** `cut`: an interrupt or an abort ended it; `message` is what was released till then, or nothing. `output`: what `OnLimit` made of it. */
+export type Reply =
+  | { readonly type: 'whole'; readonly message: Msg; readonly output?: unknown }
+  | { readonly type: 'cut'; readonly message?: Msg };
+
+/** One request to the model: yields a batch a network read, returns the reply. Rejects with the model's `AgentError`. */
+export async function* readReply(run: Run, request: ModelRequest, phase: 'reasoning' | 'summary'): AsyncGenerator<EventBatch, Reply> {
+  const { generateId, model } = run.setup;
+  const messageId = generateId();
+  const assembler = new ReplyAssembler({ messageId, generateId, claimToolUseId: (id) => run.claimToolUseId(id) });
+  const signal = run.modelSignal();
+  const within = abortables(signal);
+  let iterator: AsyncIterator<readonly ModelDelta[]> | undefined;
+  try {
+    if (run.cut) return cutReply(run, assembler, messageId);
+    iterator = model.stream(request, { signal, run: run.about })[Symbol.asyncIterator]();
+    for (;;) {
+      const next = await within(iterator.next());
+      if (next.done) break;
+      const events: AgentEvent[] = [];
+      const at = run.setup.now();
+      for (const delta of next.value) {
+        const piece = assembler.add(delta);
+        const fields = piece && phase === 'summary' ? toSummaryChunk(piece) : piece;
+        if (!fields) continue;
+        const event: AgentEvent = run.stamp(fields, at);
+        if (run.hooks.handlers(event.type).length) await run.hooks.notify(event);
+        events.push(event);
+      }
+      if (events.length) yield events;
+      if (run.cut) return cutReply(run, assembler, messageId);
+    }
+  } catch (error) {
+    if (run.cut) return cutReply(run, assembler, messageId);
+    throw AgentError.from(error);
+  } finally {
+    // Ends the network read when the loop leaves early; a model that hangs in its own clean-up is not waited for.
+    iterator?.return?.()?.catch(() => {});
+    run.addUsage(assembler.usage);
+  }
+  return { type: 'whole', message: wholeMessage(run, assembler, messageId) };
+}
+
+function wholeMessage(run: Run, assembler: ReplyAssembler, id: string): Msg {
+  const { finishReason, usage, metadata } = assembler;
+  const about = {
+    ...metadata,
+    ...(finishReason && { finishReason }),
+    ...(usage && { usage: { ...usage } }),
+  };
+  return run.message('assistant', assembler.content({ partial: false }), { id, metadata: about });
+}
+
+function cutReply(run: Run, assembler: ReplyAssembler, id: string): Reply {
+  const content = assembler.content({ partial: true });
+  if (!content.length) return { type: 'cut' };
+  return { type: 'cut', message: run.message('assistant', content, { id, metadata: { partial: run.cut! } }) };
+}
+
+/** A summary has text alone. */
+function toSummaryChunk(piece: ReplyPiece): ReplyPiece | Omit<EventOf<'summary-chunk'>, keyof AgentEventBase> | undefined {
+  if (piece.type === 'step-reset') return piece;
+  if (piece.type !== 'reasoning-chunk' || piece.kind !== 'text') return undefined;
+  return { type: 'summary-chunk', blockId: piece.blockId, delta: piece.delta };
+}

@@ -1,0 +1,302 @@
+import { AgentError } from '../error/agent-error.ts';
+import type { AgentEvent, AgentEventBase, EventBatch, EventOf } from '../event/agent-event.ts';
+import type { HookControl } from '../event/hook.ts';
+import type { HookDispatcher } from '../event/hook-dispatcher.ts';
+import { isBlock } from '../message/is-block.ts';
+import { isRecord } from '../message/is-record.ts';
+import { toolResultsOf, toolUsesOf } from '../message/message-text.ts';
+import { createMessage } from '../message/create-message.ts';
+import type { ContentBlock } from '../message/content-block.ts';
+import type { JsonObject } from '../message/json.ts';
+import type { Msg, Role } from '../message/msg.ts';
+import { inRequestOrder, openCalls } from '../message/tool-pairs.ts';
+import type { Writable } from '../message/writable.ts';
+import type { Memory } from '../memory/memory.ts';
+import type { ChatModel, GenerateOptions, RunInfo, ToolSchema } from '../model/chat-model.ts';
+import { addUsage, noUsage, type Usage } from '../model/usage.ts';
+import { allowTools } from '../tool/allow-tools.ts';
+import type { RunCall } from '../tool/run-call.ts';
+import type { ToolSet } from '../tool/tool-set.ts';
+import type { AgentOptions, CallOptions } from '../agent/agent-options.ts';
+import type { AgentStatus } from '../event/agent-status.ts';
+import { isMessage } from './call-input.ts';
+import type { DirectAnswer } from './direct-answer.ts';
+import type { Extension } from './extension.ts';
+import type { Interruption } from './interrupt-request.ts';
+import type { OutputRun } from './output-mode.ts';
+import type { PendingCall } from '../event/pending-call.ts';
+
+/** What an agent's runs share. */
+export interface RunSetup {
+  readonly options: AgentOptions;
+  readonly sessionId: string;
+  readonly memory: Memory;
+  readonly tools: ToolSet;
+  readonly extensions: readonly Extension[];
+  readonly model: ChatModel;
+  readonly directAnswer: DirectAnswer;
+  readonly runTool: RunCall;
+  readonly systemMessage: Msg | undefined;
+  readonly generateId: () => string;
+  readonly now: () => number;
+  readonly status: AgentStatus;
+}
+
+type EventFields<K extends AgentEvent['type']> = Omit<
+  EventOf<K>,
+  'type' | 'runId' | 'sessionId' | 'seq' | 'iteration' | 'agentPath' | 'at'
+>;
+
+const areMessages = (value: unknown): value is readonly Msg[] => Array.isArray(value) && value.every(isMessage);
+
+/** What the fields of modifiable events have to be, so that no hook can break the log. */
+const isFit: Readonly<Record<string, (value: unknown) => boolean>> = {
+  message: isMessage,
+  // Law 3: each call with its result right after it.
+  messages: (value) => areMessages(value) && !openCalls(value).length && inRequestOrder(value) === value,
+  input: areMessages,
+  toolUse: isBlock,
+  result: isBlock,
+  tools: Array.isArray,
+  options: isRecord,
+};
+
+/** One call's state: what its steps read and move on. */
+export class Run {
+  readonly id: string;
+  /** The agent's; a `wrapCall` may give the run another before it begins. */
+  setup: RunSetup;
+  readonly options: CallOptions;
+  readonly generate: GenerateOptions;
+  readonly hooks: HookDispatcher;
+  readonly startedAt: number;
+  /** What is provided for tokens. */
+  readonly context: ReadonlyMap<object, unknown>;
+  /** In each event; and for what stands around the model and the tools. */
+  readonly about: RunInfo;
+  readonly #abort: AbortController = new AbortController();
+  readonly #toolUseIds: Set<string> = new Set();
+  #seq = 0;
+  #modelAbort: AbortController | undefined;
+
+  iteration = 0;
+  usage: Usage = noUsage;
+  readonly toolsUsed: Set<string> = new Set();
+  /** The agent's tools, and what this run adds to them. */
+  tools: ToolSet;
+  output: OutputRun | undefined;
+  /** What a call that fails has to show all the same. */
+  remains: Msg | undefined;
+  /** What extensions recalled: in each request, never in the log. */
+  readonly recalled: Msg[] = [];
+  /** The conversation as the log has it, without the system prompt. */
+  view: Msg[] = [];
+  /** The message this call was made with. */
+  promptId: string | undefined;
+  /** Tool calls that the run leaves to somebody. */
+  pending: readonly PendingCall[] = [];
+  /** Messages that came in while the run was busy, not in the log yet. */
+  injected: Msg[] = [];
+  /** Tool calls that ran, or are somebody's. */
+  toolCalls = 0;
+  /** Why the run has to fail once its tool calls are closed. */
+  failure: AgentError | undefined;
+  /** Past the point where an interrupt or an injected message could reach it. */
+  closed = false;
+  /** Set by an interrupt; the loop looks at it at its interrupt points. */
+  interruption: Interruption | undefined;
+
+  constructor(setup: RunSetup, options: CallOptions, hooks: HookDispatcher) {
+    const {
+      signal: _signal,
+      detached: _detached,
+      throwOnError: _throw,
+      allowTools: allowed,
+      context = [],
+      output: _output,
+      returnDirect: _direct,
+      ...generate
+    } = options;
+    this.setup = setup;
+    this.options = options;
+    this.generate = { ...setup.options.generate, ...generate };
+    this.hooks = hooks;
+    this.tools = allowed ? allowTools(setup.tools, allowed) : setup.tools;
+    this.context = new Map([...(setup.tools.context ?? []), ...(setup.options.toolContext ?? []), ...context]);
+    this.id = setup.generateId();
+    this.startedAt = setup.now();
+    const { userId, name } = setup.options;
+    this.about = { runId: this.id, sessionId: setup.sessionId, userId, agentPath: [name] };
+  }
+
+  /** Listens to the caller's signal; not before, as a stream may never be read. */
+  begin(): void {
+    const { signal } = this.options;
+    if (signal?.aborted) this.#onAbort();
+    signal?.addEventListener('abort', this.#onAbort);
+  }
+
+  /** Lets go of the caller's signal, which may outlive many runs. */
+  end(): void {
+    this.options.signal?.removeEventListener('abort', this.#onAbort);
+  }
+
+  readonly #onAbort = (): void => this.abort(this.options.signal?.reason);
+
+  /** What keeps the loop from going on, if anything does. */
+  get cut(): 'aborted' | 'paused' | 'interrupted' | undefined {
+    if (this.signal.aborted) return 'aborted';
+    return this.interruption && (this.interruption.mode === 'pause' ? 'paused' : 'interrupted');
+  }
+
+  /** Raised by the caller's signal or `cancel()`. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  abort(reason?: unknown): void {
+    this.#abort.abort(reason);
+    this.#modelAbort?.abort(reason);
+  }
+
+  /** Stops everything at once, as an abort does, and has the call fail. */
+  fail(error: AgentError): void {
+    if (!this.signal.aborted) this.failure = error;
+    this.abort(error);
+  }
+
+  interrupt(interruption: Interruption): void {
+    this.interruption ??= interruption;
+    this.#modelAbort?.abort();
+  }
+
+  /** For one model request: raised by an abort and by an interrupt from now on; what came before shows in `cut`. */
+  modelSignal(): AbortSignal {
+    this.#modelAbort = new AbortController();
+    return this.#modelAbort.signal;
+  }
+
+  event<K extends AgentEvent['type']>(type: K, fields: EventFields<K>): EventOf<K> {
+    return this.stamp({ type, ...fields }, this.setup.now()) as unknown as EventOf<K>;
+  }
+
+  /** Makes an event of its fields, in place: a copy per delta would cost more than all the rest of a delta's way. */
+  stamp<F extends object>(fields: F, at: number): F & AgentEventBase {
+    const event = fields as F & Writable<AgentEventBase>;
+    const { about } = this;
+    event.runId = about.runId;
+    event.sessionId = about.sessionId;
+    if (about.userId) event.userId = about.userId;
+    event.agentPath = about.agentPath;
+    event.seq = ++this.#seq;
+    event.iteration = this.iteration;
+    event.at = at;
+    return event;
+  }
+
+  /** Another run's events at their place in this one. */
+  adopt(events: readonly AgentEvent[]): EventBatch {
+    return events.map((event) => ({ ...event, seq: ++this.#seq }));
+  }
+
+  /** A modifiable event: the hooks' version of it. */
+  async modify<K extends AgentEvent['type']>(type: K, fields: EventFields<K>, control?: Partial<HookControl>): Promise<EventOf<K>> {
+    const given = this.event(type, fields);
+    const event = await this.hooks.modify(given, control);
+    // The run's own request is in order; to look through a long one again would cost more than all else of a step.
+    const isOwn = type === 'pre-reasoning' && event === given && !this.recalled[0] && !this.setup.options.context;
+    const wrong = !isOwn && Object.keys(fields).find((key) => !isFit[key]!(event[key as keyof typeof event]));
+    if (wrong)
+      throw new AgentError('HOOK_ERROR', `A hook or policy left no valid ${wrong} in ${type}.`, { details: { event: type, field: wrong } });
+    return event;
+  }
+
+  /** Lets the hooks have a message; what they make of it is announced before it is given out (law 2). */
+  async *revise(
+    type: 'post-reasoning' | 'post-summary' | 'post-call',
+    message: Msg,
+    control?: Partial<HookControl>,
+  ): AsyncGenerator<EventBatch, Msg> {
+    let event: AgentEvent & { readonly message: Msg } = await this.modify(type, { message }, control);
+    if (event.message !== message) {
+      yield await this.notify('step-reset', { reason: type, replacement: event.message });
+      event = this.stamp({ ...event }, event.at);
+    }
+    yield [event];
+    return event.message;
+  }
+
+  /** A notification, told to the hooks and given to the reader. */
+  async notify<K extends AgentEvent['type']>(type: K, fields: EventFields<K>): Promise<EventBatch> {
+    const event = this.event(type, fields);
+    await this.hooks.notify(event);
+    return [event];
+  }
+
+  message(role: Role, content: string | readonly ContentBlock[], options: { id?: string; metadata?: JsonObject } = {}): Msg {
+    const { generateId, now } = this.setup;
+    return createMessage(role, content, { ...options, generateId, now });
+  }
+
+  get toolCallsLeft(): boolean {
+    return this.toolCalls < (this.setup.options.limits?.toolCalls ?? Infinity);
+  }
+
+  /** What the model may call now. */
+  schemas(): readonly ToolSchema[] {
+    return this.setup.model.features.tools && this.toolCallsLeft ? this.tools.schemas() : [];
+  }
+
+  /** What the model is asked with, before it is made to fit (AgentScope: message assembly). */
+  request(): readonly Msg[] {
+    const { systemMessage } = this.setup;
+    return [...(systemMessage ? [systemMessage] : []), ...this.recalled, ...this.view];
+  }
+
+  /** Puts messages into the log, then into the view. What a user said is marked with the run: only so can turns be told apart later. */
+  async append(given: readonly Msg[]): Promise<void> {
+    if (!given.length) return;
+    const messages = given.map((message) =>
+      message.role === 'user' ? { ...message, metadata: { ...message.metadata, runId: this.id } } : message,
+    );
+    await this.setup.memory.append(messages);
+    this.show(messages);
+    const { calls } = this.setup.status;
+    for (const message of messages) {
+      for (const { id } of toolUsesOf(message)) calls.set(id, {});
+      for (const { toolUseId } of toolResultsOf(message)) calls.delete(toolUseId);
+    }
+  }
+
+  /** Takes nothing in any more; what came and was not answered is kept, and all of it is in the store. */
+  async close(reason: string): Promise<void> {
+    this.closed = true;
+    await this.append(this.injected.splice(0));
+    const { memory, status } = this.setup;
+    await memory.flush?.({ runId: this.id, reason, calls: status.calls });
+  }
+
+  /** Puts messages into the view that the log has already. */
+  show(messages: readonly Msg[]): void {
+    for (const message of messages) {
+      this.view.push(message);
+      for (const toolUse of toolUsesOf(message)) this.#toolUseIds.add(toolUse.id);
+    }
+  }
+
+  /** The calls without a result. */
+  openCalls(): ReturnType<typeof openCalls> {
+    return openCalls(this.view);
+  }
+
+  /** Whether a tool call's id is new to the session; takes it if so. */
+  claimToolUseId(id: string): boolean {
+    if (!id || this.#toolUseIds.has(id)) return false;
+    this.#toolUseIds.add(id);
+    return true;
+  }
+
+  addUsage(usage: Usage | undefined): void {
+    if (usage) this.usage = addUsage(this.usage, usage);
+  }
+}

@@ -1,0 +1,62 @@
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import type { ContentBlock, MediaBlock } from '../message/content-block.ts';
+import { mediaKind } from '../message/media-kind.ts';
+import type { ToolOutput } from '../tool/tool.ts';
+
+type McpContent = CallToolResult['content'][number];
+
+/**
+ * What an MCP tool gave, as a tool's output: text as text, media and binary resources as blocks of their kind, links as text. Text beyond
+ * `maxChars` is cut, with a mark. Throws, in the tool's own words, where the tool says that it failed.
+ */
+export function toToolOutput({ content, structuredContent, isError }: CallToolResult, maxChars: number): ToolOutput {
+  const isBlank = content.every((each) => each.type === 'text' && !each.text.trim());
+  const given = isBlank && structuredContent ? [textBlock(JSON.stringify(structuredContent))] : content.map(toBlock);
+  const blocks = cut(given, maxChars);
+  const texts = blocks.flatMap((block) => (block.type === 'text' ? block.text : []));
+  if (isError) throw new Error(texts.join('\n').replace(/^Error: /, '') || 'The tool failed and did not say why.');
+  return texts.length === blocks.length ? texts.join('\n') : { content: blocks };
+}
+
+function toBlock(content: McpContent): ContentBlock {
+  switch (content.type) {
+    case 'text':
+      return textBlock(content.text);
+    case 'image':
+    case 'audio':
+      return mediaBlock(content.type, content.mimeType, content.data);
+    case 'resource': {
+      const { resource } = content;
+      if ('text' in resource) return textBlock(resource.text);
+      const mediaType = resource.mimeType ?? 'application/octet-stream';
+      return mediaBlock(mediaKind(mediaType), mediaType, resource.blob, resource.uri);
+    }
+    case 'resource_link': {
+      const about = [content.mimeType, content.description].filter(Boolean).join(', ');
+      return textBlock(`${content.name}: ${content.uri}${about && ` (${about})`}`);
+    }
+  }
+}
+
+function textBlock(text: string): ContentBlock {
+  return { type: 'text', text };
+}
+
+function mediaBlock(type: MediaBlock['type'], mediaType: string, data: string, name?: string): ContentBlock {
+  return { type, source: { type: 'base64', mediaType, data }, ...(name && { name }) };
+}
+
+/** Only text is counted: what a medium costs is not in its characters. */
+function cut(blocks: readonly ContentBlock[], maxChars: number): readonly ContentBlock[] {
+  const total = blocks.reduce((sum, block) => sum + (block.type === 'text' ? block.text.length : 0), 0);
+  if (total <= maxChars) return blocks;
+  let left = maxChars;
+  const kept = blocks.flatMap((block) => {
+    if (block.type !== 'text') return block;
+    // Half of a surrogate pair is no text.
+    const text = block.text.slice(0, left).replace(/[\uD800-\uDBFF]$/, '');
+    left = Math.max(0, left - block.text.length);
+    return text ? { ...block, text } : [];
+  });
+  return [...kept, textBlock(`[cut: ${maxChars} of ${total} characters]`)];
+}

@@ -1,0 +1,68 @@
+import type { Tool as ServerTool } from '@modelcontextprotocol/sdk/types.js';
+import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { isRecord } from '../message/is-record.ts';
+import type { JsonObject } from '../message/json.ts';
+import type { StandardSchema } from '../schema/to-schema.ts';
+import type { McpToolsOptions } from './mcp-options.ts';
+import { tool, type Tool } from '../tool/tool.ts';
+
+export interface McpToolOptions extends McpToolsOptions {
+  readonly server: string;
+  readonly execute: NonNullable<Tool['execute']>;
+  readonly report: (error: AgentError) => void;
+}
+
+/** The tools to offer, each with a name that models' providers take: other characters become `_`, what is taken gets a number. */
+export function nameTools(
+  listed: readonly ServerTool[],
+  { include, exclude = [], prefix = '' }: McpToolsOptions,
+): readonly (readonly [name: string, tool: ServerTool])[] {
+  const taken = new Set<string>();
+  const offered = listed.filter(({ name }) => (include?.includes(name) ?? true) && !exclude.includes(name));
+  return offered.map((serverTool) => {
+    const plain = `${prefix}${serverTool.name}`.replace(/[^\w-]/g, '_');
+    let name = plain.slice(0, 64);
+    for (let number = 2; taken.has(name); number += 1) name = `${plain.slice(0, 64 - `_${number}`.length)}_${number}`;
+    taken.add(name);
+    return [name, serverTool];
+  });
+}
+
+export function toTool(name: string, serverTool: ServerTool, options: McpToolOptions): Tool {
+  const { timeoutMs, group, needsApproval, replay, server, execute } = options;
+  return tool({
+    name,
+    description: serverTool.description ?? serverTool.title ?? '',
+    input: inputOf(serverTool, options),
+    server,
+    execute: (input, context) => execute(input, context),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(group !== undefined && { group }),
+    ...(needsApproval !== undefined && { needsApproval }),
+    ...(replay !== undefined && { replay }),
+  });
+}
+
+/** A schema that `schema` refuses must not cost the server's other tools: the server checks that one alone. */
+function inputOf({ name, inputSchema }: ServerTool, { schema, report, server }: McpToolOptions): StandardSchema {
+  const given = inputSchema as JsonObject;
+  try {
+    if (schema) {
+      const own = schema(given);
+      checkFields('CONFIGURATION', 'mcpTools(): what schema() gives', own['~standard'], 'validate:function jsonSchema:object');
+      return own;
+    }
+  } catch (error) {
+    const message = `The arguments of "${name}" of the MCP server "${server}" go to it unchecked: its schema is refused.`;
+    report(new AgentError('MCP_BAD_RESPONSE', message, { cause: error }));
+  }
+  return {
+    '~standard': {
+      version: 1,
+      vendor: 'mcp',
+      validate: (value) => (isRecord(value) && !Array.isArray(value) ? { value } : { issues: [{ message: 'they are no object' }] }),
+      jsonSchema: { input: () => given as Record<string, unknown> },
+    },
+  };
+}

@@ -1,0 +1,255 @@
+import type { CallToolResult, Progress } from '@modelcontextprotocol/sdk/types.js';
+import { AgentError } from '../error/agent-error.ts';
+import type { JsonObject } from '../message/json.ts';
+import { abortable } from '../model/abortable.ts';
+import { wait } from '../model/wait.ts';
+import type { ToolSchema } from '../model/chat-model.ts';
+import { isSessionUnknown, toMcpError } from './mcp-error.ts';
+import { checkMcpOptions, serverName, type McpToolsOptions } from './mcp-options.ts';
+import { toToolOutput } from './mcp-result.ts';
+import type { McpToolList } from './mcp-list.ts';
+import { openMcpSession, type McpSession } from './mcp-session.ts';
+import { nameTools, toTool } from './mcp-tool.ts';
+import { reportFailure } from '../error/report-failure.ts';
+import type { Tool, ToolContext, ToolOutput } from '../tool/tool.ts';
+import type { ToolSet } from '../tool/tool-set.ts';
+
+/**
+ * Connects to an MCP server over Streamable HTTP and lists its tools. Needs the package `@modelcontextprotocol/sdk`; runs without `eval`.
+ *
+ * A failure of a call is an error result that the model sees. A server that has forgotten the session is connected to anew and the call
+ * made again, which did not run; one that cannot be reached is tried in the background as `reconnect` says, and again by the next call.
+ * Rejects with `CONFIGURATION` for an option of the wrong kind, a server that is not allowed and a missing package, else with the
+ * `MCP_…` codes of `AgentErrorCode` (not for an `optional` server).
+ */
+export async function mcpTools(options: McpToolsOptions): Promise<McpTools> {
+  checkMcpOptions(options);
+  const tools = new McpTools(options);
+  await tools.open();
+  return tools;
+}
+
+/**
+ * The tools of an MCP server: an agent's `tools`, by themselves or with others by `joinTools`, or (`list()`) those of a `Toolkit`. The
+ * connection is shared by all agents that use it, and closed by `close()` alone.
+ */
+export class McpTools implements ToolSet {
+  /** What the server is called. */
+  readonly name: string;
+  readonly #options: McpToolsOptions;
+  readonly #closing: AbortController = new AbortController();
+  #session: McpSession | undefined;
+  #opening: Promise<McpSession> | undefined;
+  /** Raised when there is nothing left to reconnect to. */
+  #retrying: AbortController | undefined;
+  /** From then on changes are told. */
+  #isOpened = false;
+  #listed = '';
+  #tools: ReadonlyMap<string, Tool> = new Map();
+  #schemas: readonly ToolSchema[] = [];
+  #listing = false;
+  #listAgain = false;
+  #instructions: string | undefined;
+
+  /** Made by `mcpTools`. */
+  constructor(options: McpToolsOptions) {
+    this.name = serverName(options);
+    this.#options = options;
+  }
+
+  /** The first connection. */
+  async open(): Promise<void> {
+    try {
+      if (!this.#session) await this.#connect();
+    } catch (error) {
+      if (!this.#options.optional || (error as AgentError).code === 'CONFIGURATION') throw error;
+      this.#report(error);
+      void this.#reconnect();
+    } finally {
+      this.#isOpened = true;
+    }
+  }
+
+  /** Whether there is a session with the server, as far as we know. */
+  get connected(): boolean {
+    return this.#session !== undefined;
+  }
+
+  /** What the server says about the use of its tools, for the system prompt. */
+  get instructions(): string | undefined {
+    return this.#instructions;
+  }
+
+  find(name: string): Tool | string | undefined {
+    const tool = this.#tools.get(name);
+    return tool && this.#closing.signal.aborted ? `Tool not available: ${name}. The MCP server "${this.name}" was closed.` : tool;
+  }
+
+  schemas(): readonly ToolSchema[] {
+    return this.#schemas;
+  }
+
+  /** The same: there is one connection. */
+  fork(): McpTools {
+    return this;
+  }
+
+  /** The tools as they are now, in the server's order: a `Toolkit` of them does not follow the server's changes. */
+  list(): readonly Tool[] {
+    return [...this.#tools.values()];
+  }
+
+  /** Lists the tools anew; connects first where there is no connection. For servers that do not tell of changes. */
+  async refresh(): Promise<void> {
+    const session = this.#session;
+    if (!session) return void (await this.#connect());
+    try {
+      this.#take(await session.list());
+    } catch (error) {
+      if (!isSessionUnknown(error)) throw toMcpError(error, this.name);
+      this.#lose(session);
+      await this.#connect();
+    }
+  }
+
+  /** Ends the session at the server and all that is open: calls that run fail, the tools are gone. Never rejects. */
+  async close(): Promise<void> {
+    const session = this.#session;
+    this.#session = undefined;
+    this.#closing.abort(new AgentError('MCP_UNREACHABLE', `The MCP server "${this.name}" was closed.`));
+    this.#retrying?.abort();
+    this.#schemas = [];
+    await this.#opening?.catch(() => {});
+    await session?.close();
+  }
+
+  /** One connection at a time, however many wait for it. */
+  #connect(): Promise<McpSession> {
+    this.#opening ??= this.#openSession().finally(() => (this.#opening = undefined));
+    return this.#opening;
+  }
+
+  async #openSession(): Promise<McpSession> {
+    const { signal } = this.#closing;
+    signal.throwIfAborted();
+    const own: { session?: McpSession; isGone?: boolean; isStale?: boolean } = {};
+    const session = await openMcpSession(this.#options, signal, {
+      onGone: () => {
+        own.isGone = true;
+        // One that was left before may still say so.
+        if (own.session) this.#lose(own.session);
+      },
+      onListChanged: () => {
+        own.isStale = true;
+        if (own.session) void this.#listTools();
+      },
+    });
+    if (signal.aborted || own.isGone) {
+      await session.close();
+      signal.throwIfAborted();
+      throw new AgentError('MCP_UNREACHABLE', `The MCP server "${this.name}" went away.`, { retryable: true });
+    }
+    own.session = session;
+    this.#session = session;
+    this.#instructions = session.instructions;
+    this.#retrying?.abort();
+    this.#retrying = undefined;
+    this.#take(session.listed);
+    // It changed while it was listed.
+    if (own.isStale) void this.#listTools();
+    return session;
+  }
+
+  #lose(session: McpSession): void {
+    if (this.#session !== session) return;
+    this.#session = undefined;
+    void session.drop();
+    void this.#reconnect();
+  }
+
+  /** Arc Reactor: 5 attempts, after 5 s and twice as long each time, at most 60 s. */
+  async #reconnect(): Promise<void> {
+    const { attempts = 5, firstDelayMs = 5_000, maxDelayMs = 60_000, sleep = wait } = this.#options.reconnect ?? {};
+    if (this.#retrying) return;
+    const retrying = (this.#retrying = new AbortController());
+    const { signal } = retrying;
+    try {
+      for (let attempt = 0; attempt < attempts; attempt += 1) {
+        await sleep(Math.min(firstDelayMs * 2 ** attempt, maxDelayMs), signal);
+        if (signal.aborted || this.#closing.signal.aborted) return;
+        const failure = await this.#connect().then(
+          () => undefined,
+          (error: unknown) => ({ error }),
+        );
+        if (!failure) return;
+        this.#report(failure.error);
+      }
+    } catch (error) {
+      this.#report(error);
+    } finally {
+      if (this.#retrying === retrying) this.#retrying = undefined;
+    }
+  }
+
+  /** After the server said that its list changed; once more where it said so meanwhile. */
+  async #listTools(): Promise<void> {
+    this.#listAgain = true;
+    if (this.#listing) return;
+    this.#listing = true;
+    while (this.#listAgain) {
+      this.#listAgain = false;
+      const session = this.#session;
+      try {
+        const listed = await session?.list();
+        if (listed && session === this.#session) this.#take(listed);
+      } catch (error) {
+        if (session === this.#session) this.#report(error);
+      }
+    }
+    this.#listing = false;
+  }
+
+  #take(listed: McpToolList): void {
+    const text = JSON.stringify(listed);
+    if (text === this.#listed || this.#closing.signal.aborted) return;
+    this.#listed = text;
+    const { tools: offered, refused } = listed;
+    if (refused.length) {
+      const what = `lists ${refused.length} tools that are none and are left out: ${refused.slice(0, 3).join(', ')}`;
+      this.#report(new AgentError('MCP_BAD_RESPONSE', `The MCP server "${this.name}" ${what}.`));
+    }
+    const call = (name: string) => (input: unknown, context: ToolContext) => this.#call(name, input as JsonObject, context);
+    const tools = nameTools(offered, this.#options).map(([name, tool]) =>
+      toTool(name, tool, { ...this.#options, server: this.name, execute: call(tool.name), report: (error) => this.#report(error) }),
+    );
+    this.#tools = new Map(tools.map((tool) => [tool.name, tool]));
+    this.#schemas = tools.map(({ schema }) => schema);
+    if (!this.#isOpened) return;
+    try {
+      this.#options.onToolsChanged?.(tools);
+    } catch (error) {
+      this.#report(AgentError.from(error));
+    }
+  }
+
+  async #call(name: string, input: JsonObject, { signal, emit }: ToolContext): Promise<ToolOutput> {
+    const onProgress = ({ progress, total, message }: Progress): void =>
+      emit({ progress, ...(total !== undefined && { total }), ...(message !== undefined && { message }) });
+    const call = async (isAgain: boolean): Promise<CallToolResult> => {
+      const session = this.#session ?? (await abortable(this.#connect(), signal));
+      try {
+        return await session.call(name, input, { signal, onProgress });
+      } catch (error) {
+        if (signal.aborted) throw AgentError.from(signal.reason, 'ABORTED');
+        if (isAgain || !isSessionUnknown(error)) throw toMcpError(error, this.name);
+        this.#lose(session);
+        return call(true);
+      }
+    };
+    return toToolOutput(await call(false), this.#options.maxOutputChars ?? 50_000);
+  }
+
+  #report(error: unknown): void {
+    reportFailure(`The MCP server "${this.name}" failed in the background.`, this.#options.onError, toMcpError(error, this.name));
+  }
+}

@@ -1,0 +1,364 @@
+import { AgentError } from '../../error/agent-error.ts';
+import { has, nameOf, recordsOf, standsFor, type Branch } from './branch.ts';
+import { attemptId, BranchReader, maxAttempts, type BranchReaderOptions } from './branch-reader.ts';
+import { digest } from '../log/digest.ts';
+import { isOverruled, judge, type Fork, type Verdict } from './echo-judge.ts';
+import type { KeyValueStore } from '../key-value-store.ts';
+import type { Flushes, LogRecord } from '../log/log-record.ts';
+import { fullLevels, takeOver } from '../log/place-ref.ts';
+import { EchoSigner, type Echo, type Tip } from './session-echo.ts';
+import { formatVersion, makeTurnRef, SessionKeys, type Batch, type Head } from '../log/session-format.ts';
+import { levelWidth, type FlushContext, type Log, type SessionLogOptions } from '../log/session-log.ts';
+import { splitValue } from '../log/split-value.ts';
+
+export interface BranchLogOptions extends SessionLogOptions, BranchReaderOptions {
+  /** Sign with the first, accept each. */
+  readonly secrets: readonly string[];
+  /** What the client sent. */
+  readonly echo?: string | undefined;
+  /** Without an echo: `start` a log of its own and read nothing, or go on from what the store shows as the `latest`. */
+  readonly withoutEcho: 'start' | 'latest';
+  readonly sleep: (ms: number) => Promise<void>;
+  /** Milliseconds that a stale read is tried again. */
+  readonly waitMs: number;
+}
+
+interface Merged {
+  /** Those that wait to be written are the last of them. */
+  readonly records: readonly LogRecord[];
+  readonly replaces: readonly string[];
+  /** What they named, and is not among them. */
+  readonly index: readonly string[];
+}
+
+const firstDelayMs = 250;
+/** A key takes one write a second. */
+const rewriteDelayMs = 1100;
+/** What an echo tells of earlier turns and of other branches, at most. */
+const maxTold = 4;
+/** A turn that its client left has ended after so many times `staleMs`. */
+const leftTimes = 5;
+/** Characters of earlier turns that a turn puts together, at most: more is named, and stays where it is. */
+const maxMerged = 1_000_000;
+
+/**
+ * A session's records in a store that reads late, and where the last write wins. Each turn writes one batch under a key that its id makes,
+ * then the head; no key but the head's is written with anything else later, and none is deleted: whatever head is read, and whichever
+ * branch it is of, all of it is there. What tells whether a head is new enough is the echo that the client brings.
+ *
+ * So that a turn reads few keys at any length, one in `levelWidth` has copies of the turns before it in its batch, and of such batches
+ * one in as many; the head names that one alone. A turn is stored once a level. Each time that the log has doubled, all of it is put
+ * together as what it amounts to.
+ */
+export class BranchLog implements Log {
+  readonly #store: KeyValueStore;
+  readonly #keys: SessionKeys;
+  readonly #reader: BranchReader;
+  readonly #options: BranchLogOptions;
+  readonly #signer: EchoSigner;
+  readonly #writer: string;
+  #given: string | undefined;
+  /** What it goes on from. */
+  #branch: Branch | undefined;
+  #isLoaded = false;
+  /** From then on another writer may have begun the session as well; never, where this one has cleared it. */
+  #begun: number;
+  #isLeft = false;
+  /** The head's text as last seen in the store. */
+  #seen: string | undefined;
+  /** The store's head is another branch's: what is written here leaves it alone. */
+  #isAside = false;
+  #refusal: { readonly error: AgentError; readonly fork: Fork; readonly until: number } | undefined;
+  readonly #pending: LogRecord[] = [];
+  #turnId: string;
+  /** Writes of this turn that failed with their outcome open, and how many of the pending records each holds. */
+  #unsure: readonly { readonly ref: string; readonly records: number }[] = [];
+  #left: NonNullable<Echo['left']> = [];
+  #over: readonly Tip[] = [];
+  #echo: string | undefined;
+
+  /** Throws `CONFIGURATION` for the secrets. */
+  constructor(store: KeyValueStore, sessionId: string, options: BranchLogOptions) {
+    this.#store = store;
+    this.#keys = new SessionKeys(sessionId);
+    this.#reader = new BranchReader(store, this.#keys, options);
+    this.#options = options;
+    this.#signer = new EchoSigner(options.secrets, sessionId);
+    this.#given = options.echo;
+    this.#writer = options.generateId();
+    this.#turnId = options.generateId();
+    this.#begun = options.now();
+  }
+
+  get version(): number {
+    return this.#branch?.head.version ?? 0;
+  }
+
+  /** What the client is to send with its next request; absent before the first load. */
+  get echo(): string | undefined {
+    return this.#echo;
+  }
+
+  /** The client has gone, and may have begun another turn. */
+  leave(): void {
+    this.#isLeft = true;
+  }
+
+  add(records: readonly LogRecord[]): void {
+    this.#pending.push(...records);
+  }
+
+  /** Rejects with `INVALID_INPUT` for an echo that is none of this session's, `SESSION_STALE` and `SESSION_CONFLICT`. */
+  async load(): Promise<Flushes> {
+    if (this.#refusal && this.#options.now() < this.#refusal.until) throw this.#refusal.error;
+    if (!this.#isLoaded) await (this.#given === undefined ? this.#begin() : this.#goOn(await this.#signer.verify(this.#given)));
+    this.#isLoaded = true;
+    return this.#records();
+  }
+
+  async flush(context: FlushContext): Promise<void> {
+    if (this.#pending.length === 0) return;
+    await this.load();
+    if (this.#looks && (await this.#catchUp())) context.onReread(this.#records());
+    if (this.#unsure.length > 0) await this.#options.sleep(rewriteDelayMs);
+    if (this.#pending.length === 0) return;
+    if (this.#unsure.length === maxAttempts) throw new AgentError('STORAGE_FAILED', `The turn could not be written ${maxAttempts} times`);
+    await this.#write(context);
+  }
+
+  /** Deletes every key of the session; the head first. */
+  async clear(): Promise<void> {
+    await this.load().catch((error: unknown) => {
+      if (AgentError.is(error) && error.code === 'INVALID_INPUT') throw error;
+    });
+    const { yours, theirs } = this.#refusal?.fork ?? { yours: this.#branch };
+    const known = [yours, theirs].flatMap((branch) => (branch ? standsFor(branch) : [])).flatMap((ref) => this.#keys.batch(ref));
+    const found = await this.#store.keys(this.#keys.prefix);
+    await this.#store.delete([this.#keys.head]);
+    const gone = [...new Set([...known, ...found])];
+    await this.#store.delete(gone);
+    this.#options.cache?.delete(gone);
+    this.#pending.length = 0;
+    this.#unsure = [];
+    this.#refusal = undefined;
+    this.#given = undefined;
+    this.#isLoaded = true;
+    this.#begun = Infinity;
+    this.#left = [];
+    this.#over = [];
+    await this.#continue(undefined, undefined);
+  }
+
+  /** Both branches after a `SESSION_CONFLICT`; else the one it goes on from. Each with an echo by which a client chooses it. */
+  async branches(): Promise<{ readonly [Side in keyof Fork]?: Branch & { readonly echo: string } }> {
+    await this.load().catch((error: unknown) => {
+      if (!AgentError.is(error) || error.code !== 'SESSION_CONFLICT') throw error;
+    });
+    const { yours, theirs }: Fork = this.#refusal?.fork ?? { yours: this.#branch };
+    this.#left = this.#left.filter(([id]) => !yours?.names.has(id) && !theirs?.names.has(id));
+    const choose = async (chosen: Branch, other: Branch | undefined): Promise<Branch & { readonly echo: string }> => {
+      const over = [...(other ? [other.tip] : []), ...this.#over].slice(0, maxTold);
+      return { ...chosen, echo: await this.#sign({ at: this.#options.now(), base: chosen.tip }, over) };
+    };
+    return {
+      ...(yours && { yours: await choose(yours, theirs) }),
+      ...(theirs && { theirs: await choose(theirs, yours) }),
+    };
+  }
+
+  /** A turn without an echo that begins a session reads no key before it writes it: a location may then show for a minute that it is not there. */
+  get #looks(): boolean {
+    return this.#branch !== undefined || this.#isLeft || this.#given !== undefined || this.#options.withoutEcho === 'latest';
+  }
+
+  #records(): Flushes {
+    return [...(this.#branch ? recordsOf(this.#branch) : []), [...this.#pending]];
+  }
+
+  async #begin(): Promise<void> {
+    if (this.#options.withoutEcho === 'start') return this.#continue(undefined, undefined);
+    const verdict = await this.#retry(async () => {
+      const { text, branch } = await this.#reader.head();
+      return branch?.missing ? { type: 'stale' } : { type: 'go', branch, seen: text, isOwn: false };
+    });
+    return this.#take(verdict, this.#options.now());
+  }
+
+  async #goOn(echo: Echo): Promise<void> {
+    const { now, staleMs } = this.#options;
+    this.#over = echo.over ?? [];
+    const turn = echo.turnId === undefined ? [] : [[echo.turnId, echo.at] as const];
+    this.#left = [...turn, ...(echo.left ?? [])].filter(([, at]) => now() - at < leftTimes * staleMs).slice(0, maxTold);
+    const [left, over] = [this.#left, this.#over];
+    const decide = (): Promise<Verdict> => judge(this.#reader, { ...echo, left, over, isOld: now() - echo.at > staleMs });
+    return this.#take(await this.#retry(decide), echo.at);
+  }
+
+  async #take(verdict: Verdict, at: number): Promise<void> {
+    if (verdict.type === 'go') return this.#continue(verdict.branch, verdict.seen, verdict.isOwn ? at : undefined);
+    const { now, staleMs } = this.#options;
+    if (verdict.type === 'stale') {
+      const retryAfterMs = Math.min(Math.max(at + staleMs - now(), 1000), 10_000);
+      throw this.#refuse('SESSION_STALE', 'The store still shows an older state of the session; try again', {}, { retryAfterMs });
+    }
+    throw this.#refuse('SESSION_CONFLICT', 'The session was gone on with elsewhere, from a state before yours', verdict.fork);
+  }
+
+  #refuse(
+    code: 'SESSION_STALE' | 'SESSION_CONFLICT',
+    message: string,
+    fork: Fork,
+    details?: { readonly retryAfterMs: number },
+  ): AgentError {
+    const error = new AgentError(code, message, { retryable: code === 'SESSION_STALE', details });
+    this.#refusal = { error, fork, until: details ? this.#options.now() + details.retryAfterMs : Infinity };
+    return error;
+  }
+
+  /** What a late read may explain is asked again, for a bounded time. */
+  async #retry(decide: () => Promise<Verdict>): Promise<Verdict> {
+    const { now, sleep, waitMs } = this.#options;
+    const end = now() + waitMs;
+    for (let delay = firstDelayMs; ; delay *= 2) {
+      const verdict = await decide();
+      const isFinal = verdict.type === 'go' || (verdict.type === 'fork' && !verdict.mayBeStale);
+      if (isFinal || now() + delay > end) return verdict;
+      await sleep(delay);
+    }
+  }
+
+  /** Goes on from here; `at`: when the client was told so, if the head does not show it. */
+  async #continue(branch: Branch | undefined, seen: string | undefined, at: number = this.#options.now()): Promise<void> {
+    this.#branch = branch;
+    this.#seen = seen;
+    this.#left = this.#left.filter(([id]) => !branch?.names.has(id));
+    const base = branch?.tip;
+    this.#echo = await this.#sign({ at, ...(base && { base }), turnId: this.#turnId });
+  }
+
+  #sign(echo: Echo, over: readonly Tip[] = this.#over): Promise<string> {
+    const left = this.#left;
+    return this.#signer.sign({ ...echo, ...(left.length && { left }), ...(over.length && { over }) });
+  }
+
+  /**
+   * Looks whether another writer was there since. One that went on from where this one does, or began the session as this one did: this
+   * turn goes behind it, true. One that did not: the head is left to it, and the client told at its next request; a session of before this
+   * one began is left behind.
+   */
+  async #catchUp(): Promise<boolean> {
+    if ((await this.#store.get(this.#keys.head)) === this.#seen && this.#unsure.length === 0) return false;
+    const base = this.#branch;
+    const { text, branch: shown } = await this.#reader.head(base?.batches);
+    if (!base && !this.#isBegunWith(shown)) return false;
+    // A head that this writer wrote can't be gone already.
+    this.#isAside = shown !== undefined || base?.head.writer !== this.#writer;
+    if (!shown || shown.missing) return false;
+    const wrote = this.#unsure.findLast(({ ref }) => shown.names.has(nameOf(ref)));
+    if (!wrote && base && !has(shown, base.tip)) {
+      this.#isAside = !(has(base, shown.tip) || (await isOverruled(this.#reader, shown, this.#over)));
+      return false;
+    }
+    this.#isAside = false;
+    this.#seen = text;
+    this.#branch = shown;
+    if (wrote) {
+      this.#pending.splice(0, wrote.records);
+      await this.#settle(shown);
+    }
+    return true;
+  }
+
+  /** Whether a branch is what came of the session since this turn, which began it too, or one that its client had left before. */
+  #isBegunWith(shown: Branch | undefined): boolean {
+    return shown !== undefined && (shown.head.createdAt >= this.#begun || this.#left.some(([id]) => shown.names.has(id)));
+  }
+
+  async #write(context: FlushContext): Promise<void> {
+    const { generateId, now } = this.#options;
+    const before = this.#branch;
+    const count = this.#pending.length;
+    const refs = before?.head.refs ?? [];
+    const merged = before && this.#merge(before, context);
+    const index = merged?.index ?? fullLevels(refs, this.#width);
+    const title = context.title();
+    const at = now();
+    const made: Omit<Head, 'hash'> = {
+      v: formatVersion,
+      version: this.version + 1,
+      writer: this.#writer,
+      chain: before?.head.chain ?? generateId(),
+      refs,
+      createdAt: before?.head.createdAt || at,
+      updatedAt: Math.max(at, before?.head.updatedAt ?? 0),
+      ...(title !== undefined && { title }),
+    };
+    const batch: Batch = {
+      v: formatVersion,
+      prev: before?.head.hash ?? '',
+      records: merged?.records ?? [...this.#pending],
+      ...(index.length > 0 && { index }),
+      ...(merged && { replaces: merged.replaces }),
+      head: made,
+    };
+    const text = JSON.stringify(batch);
+    const values = splitValue(text, this.#store.features.maxValueBytes);
+    const ref = makeTurnRef(made.version, attemptId(this.#turnId, this.#unsure.length), values.length);
+    const head: Head = { ...made, refs: takeOver(refs, merged?.replaces ?? index, ref), hash: await digest(text) };
+    const headText = JSON.stringify(head);
+    const entries = this.#keys.batch(ref).map((key, part): readonly [string, string] => [key, values[part] ?? '']);
+
+    this.#unsure = [...this.#unsure, { ref, records: count }];
+    await this.#store.setMany(this.#isAside ? entries : [...entries, [this.#keys.head, headText]]);
+    this.#pending.splice(0, count);
+    if (!this.#isAside) this.#seen = headText;
+    const batches = new Map([...(before?.batches ?? []), [ref, batch]]);
+    for (const each of merged?.replaces ?? []) batches.delete(each);
+    const names = new Set([...(before?.names ?? []), nameOf(ref)]);
+    await this.#settle({
+      head,
+      tip: { ref, hash: head.hash, chain: head.chain },
+      batches,
+      names,
+      unread: before?.unread ?? [],
+      missing: false,
+    });
+  }
+
+  /** The turn is in the store. */
+  async #settle(branch: Branch): Promise<void> {
+    this.#branch = branch;
+    this.#unsure = [];
+    this.#turnId = this.#options.generateId();
+    this.#left = this.#left.filter(([id]) => !branch.names.has(id));
+    this.#echo = await this.#sign({ at: this.#options.now(), base: branch.tip });
+  }
+
+  /** What the next batch is to put together of what the head names, if that has become much: all of it, or its lower levels. */
+  #merge(before: Branch, { compacted }: FlushContext): Merged | undefined {
+    const index = fullLevels(before.head.refs, this.#width);
+    if (index.length === 0 || before.unread.length > 0) return undefined;
+    const whole = this.#isLong(before) ? compacted() : undefined;
+    if (whole) return { records: whole, replaces: standsFor(before), index: [] };
+    // From the first of them on: where writers without echoes have met, others may stand between.
+    const [first = ''] = index.toSorted();
+    const part = new Map([...before.batches].filter(([ref]) => ref >= first));
+    const flushes = recordsOf({ batches: part });
+    let characters = 0;
+    // One by one: all of them as one text may be more than there is memory for.
+    if (flushes.some((records) => (characters += JSON.stringify(records).length) > maxMerged)) return undefined;
+    const named = [...part.values()].flatMap((batch) => batch.index ?? []).filter((ref) => !part.has(ref));
+    return { records: [...flushes.flat(), ...this.#pending], replaces: standsFor({ batches: part }), index: named };
+  }
+
+  get #width(): number {
+    return Math.min(levelWidth, this.#options.compactAfter || 1);
+  }
+
+  /** Nothing is deleted, so a snapshot waits until the log has doubled: all of them together are not longer than the log. */
+  #isLong({ batches, names }: Branch): boolean {
+    const [oldest = ''] = [...batches.keys()].toSorted();
+    const together = batches.get(oldest)?.replaces?.length ?? 0;
+    return names.size - together >= Math.max(this.#options.compactAfter, together);
+  }
+}

@@ -1,0 +1,577 @@
+import { expect, test } from 'vitest';
+import * as vitest from 'vitest';
+import { userMessage } from '../../message/create-message.ts';
+import type { Msg } from '../../message/msg.ts';
+import { memoryConformance } from '../../testing/memory-conformance.ts';
+import { BatchCache } from '../log/batch-cache.ts';
+import { EchoMemory, type EchoMemoryOptions } from './echo-memory.ts';
+import { MemoryStore } from '../memory-store.ts';
+import { EchoSigner } from './session-echo.ts';
+import { SessionMemory } from '../session-memory.ts';
+
+const [secretA, secretB] = ['a'.repeat(32), 'b'.repeat(32)];
+
+const conformanceStore = new MemoryStore();
+memoryConformance(
+  vitest,
+  'EchoMemory',
+  (sessionId) => new EchoMemory(conformanceStore, sessionId, { secrets: [secretA], withoutEcho: 'latest' }),
+  { persistent: true },
+);
+
+/** Shows what a store does that reads late, or fails in mid-write, and counts. */
+class LateStore extends MemoryStore {
+  time = 1_000_000;
+  /** Keys that are read as they were then. */
+  readonly frozen = new Map<string, string | undefined>();
+  /** A write of a key that ends so fails, without effect. */
+  broken = '-';
+  reads = 0;
+  writes = 0;
+  /** What Workers counts: a bulk read of 100 keys is one. */
+  operations = 0;
+
+  override async get(key: string): Promise<string | undefined> {
+    this.operations++;
+    return this.#read(key);
+  }
+  #read(key: string): Promise<string | undefined> | string | undefined {
+    this.reads++;
+    return this.frozen.has(key) ? this.frozen.get(key) : super.get(key);
+  }
+  override async getMany(keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    this.operations += Math.ceil(keys.length / 100);
+    const found = await Promise.all(keys.map(async (key) => [key, await this.#read(key)] as const));
+    return new Map(found.flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const])));
+  }
+  override async setMany(entries: readonly (readonly [string, string])[]): Promise<void> {
+    for (const [key, value] of entries) {
+      if (key.endsWith(this.broken)) throw new Error('the store is gone');
+      this.writes++;
+      this.operations++;
+      await super.set(key, value);
+    }
+  }
+  async freeze(key: string): Promise<void> {
+    this.frozen.set(key, await super.get(key));
+  }
+}
+
+function open(store: LateStore, echo?: string, options: EchoMemoryOptions = {}): EchoMemory {
+  return new EchoMemory(store, 's', {
+    secrets: [secretA],
+    ...(echo !== undefined && { echo }),
+    now: () => store.time,
+    sleep: async (ms) => void (store.time += ms),
+    ...options,
+  });
+}
+
+/** One turn; gives the echo at its start and at its end. */
+async function turn(store: LateStore, id: string, echo?: string, options?: EchoMemoryOptions): Promise<readonly [string, string]> {
+  const memory = open(store, echo, options);
+  await memory.append([message(id)]);
+  const begun = memory.echo!;
+  await memory.flush();
+  return [begun, memory.echo!];
+}
+
+test('a turn costs two writes; one that begins a session reads nothing', async () => {
+  const store = new LateStore();
+  const [begun, first] = await turn(store, '1');
+  expect([store.reads, store.writes]).toEqual([0, 2]);
+  expect(payloadOf(begun)).toEqual({ v: 1, at: store.time, turnId: expect.any(String) });
+  expect(payloadOf(first)).toEqual({
+    v: 1,
+    at: store.time,
+    base: { ref: `00000001.${payloadOf(begun).turnId}`, hash: expect.stringMatching(/^[\da-f]{64}$/), chain: expect.any(String) },
+  });
+  const [, second] = await turn(store, '2', first);
+  expect(store.writes).toBe(4);
+  expect(await idsOf(open(store, second))).toEqual(['1', '2']);
+  expect(await idsOf(open(store, first))).toEqual(['1', '2']);
+});
+
+test('without an echo a session begins anew, or goes on from what is there', async () => {
+  const store = new LateStore();
+  await turn(store, '1');
+  expect(await idsOf(open(store))).toEqual([]);
+  expect(await idsOf(open(store, undefined, { withoutEcho: 'latest' }))).toEqual(['1']);
+});
+
+test('a state older than the echo is read again, then SESSION_STALE says when to try again', async () => {
+  const store = new LateStore();
+  const [, first] = await turn(store, '1');
+  await store.freeze('s:s:head');
+  const [, second] = await turn(store, '2', first);
+  const began = store.time;
+  await expect(open(store, second).read()).rejects.toMatchObject({
+    code: 'SESSION_STALE',
+    retryable: true,
+    details: { retryAfterMs: 10_000 },
+  });
+  expect(store.time - began).toBeGreaterThan(1000);
+  expect(store.time - began).toBeLessThanOrEqual(3000);
+
+  const late = open(store, second);
+  await expect(late.read()).rejects.toMatchObject({ code: 'SESSION_STALE' });
+  const reads = store.reads;
+  await expect(late.read()).rejects.toMatchObject({ code: 'SESSION_STALE' });
+  expect(store.reads).toBe(reads);
+
+  const memory = open(store, second, { sleep: async () => void store.frozen.clear() });
+  expect(await idsOf(memory)).toEqual(['1', '2']);
+  store.time += 10_000;
+  expect(await idsOf(late)).toEqual(['1', '2']);
+  store.frozen.set('s:s:head', undefined);
+  await expect(open(store, second).read()).rejects.toMatchObject({ code: 'SESSION_STALE' });
+});
+
+test('a head that was never written is done without, once no late read explains it', async () => {
+  const store = new LateStore();
+  const [, first] = await turn(store, '1');
+  await store.freeze('s:s:head');
+  const [, second] = await turn(store, '2', first);
+  store.time += 121_000;
+  const [, third] = await turn(store, '3', second);
+  store.frozen.clear();
+  expect(await idsOf(open(store, third))).toEqual(['1', '2', '3']);
+});
+
+test('of two turns at a time the later one goes behind the other', async () => {
+  const store = new LateStore();
+  const [, first] = await turn(store, '1');
+  const [one, other] = [open(store, first), open(store, first)];
+  await one.append([message('2')]);
+  await other.append([message('3')]);
+  await one.flush();
+  await other.flush();
+  expect(await idsOf(other)).toEqual(['1', '2', '3']);
+  expect(await idsOf(open(store, one.echo))).toEqual(['1', '2', '3']);
+});
+
+test('a lost race is told at the next request, and either branch can be gone on with', async () => {
+  const store = new LateStore();
+  const [, first] = await turn(store, '1');
+  const late = open(store, first);
+  await late.append([message('3')]);
+  await store.freeze('s:s:head');
+  const [, lost] = await turn(store, '2', first);
+  await late.flush();
+  store.frozen.clear();
+
+  const loser = open(store, lost);
+  await expect(loser.read()).rejects.toMatchObject({ code: 'SESSION_CONFLICT', retryable: false });
+  await expect(loser.append([message('4')])).rejects.toMatchObject({ code: 'SESSION_CONFLICT' });
+  await expect(loser.flush()).rejects.toMatchObject({ code: 'SESSION_CONFLICT' });
+  const { yours, theirs } = await loser.branches();
+  expect([yours, theirs].map((branch) => branch!.messages.map(({ id }) => id))).toEqual([
+    ['1', '2'],
+    ['1', '3'],
+  ]);
+  expect([yours!.version, theirs!.version]).toEqual([2, 2]);
+
+  const [, more] = await turn(store, '5', theirs!.echo);
+  expect(await idsOf(open(store, more))).toEqual(['1', '3', '5']);
+  await expect(open(store, yours!.echo).read()).rejects.toMatchObject({ code: 'SESSION_CONFLICT' });
+  const again = await open(store, lost).branches();
+  const [, kept] = await turn(store, '6', again.yours!.echo);
+  expect(await idsOf(open(store, kept))).toEqual(['1', '2', '6']);
+  await expect(open(store, more).read()).rejects.toMatchObject({ code: 'SESSION_CONFLICT' });
+  expect(Object.keys(await open(store, kept).branches())).toEqual(['yours']);
+});
+
+test('a turn whose base was lost meanwhile leaves the head to the winner', async () => {
+  const store = new LateStore();
+  const [, first] = await turn(store, '1');
+  const memory = open(store, first);
+  await memory.append([message('2')]);
+  await turn(store, 'new session');
+  const head = await store.get('s:s:head');
+  await memory.flush();
+  expect(await store.get('s:s:head')).toBe(head);
+  const { yours, theirs } = await open(store, memory.echo).branches();
+  expect([yours, theirs].map((branch) => branch!.messages.map(({ id }) => id))).toEqual([['1', '2'], ['new session']]);
+});
+
+test('a client that left finds its turn: done, without its head, or not there; then what comes of it later is told', async () => {
+  const store = new LateStore();
+  const [begun] = await turn(store, '1');
+  expect(await idsOf(open(store, begun))).toEqual(['1']);
+
+  const [, first] = await turn(store, '2', begun);
+  const half = open(store, first);
+  await half.append([message('3')]);
+  store.broken = ':head';
+  await expect(half.flush()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  store.broken = '-';
+  const time = store.time;
+  const [, second] = await turn(store, '4', half.echo);
+  expect(store.time).toBe(time);
+  expect(await idsOf(open(store, second))).toEqual(['1', '2', '3', '4']);
+
+  const slow = open(store, second);
+  await slow.append([message('5')]);
+  const [, third] = await turn(store, '6', slow.echo);
+  await slow.flush();
+  expect(await idsOf(open(store, third))).toEqual(['1', '2', '3', '4', '6', '5']);
+});
+
+test.for([
+  [false, ['2', '1']],
+  [true, ['1', '2']],
+] as const)('a first turn that was left and the next one are one log, whichever ends first: %s', async ([isFirst, order]) => {
+  const store = new LateStore();
+  const left = open(store);
+  await left.append([message('1')]);
+  const begun = left.echo!;
+  left.leave();
+  store.time += 1000;
+  const next = open(store, begun);
+  await next.append([message('2')]);
+  for (const memory of isFirst ? [left, next] : [next, left]) {
+    store.time += 1000;
+    await memory.flush();
+  }
+  for (const echo of [begun, next.echo, left.echo]) expect(await idsOf(open(store, echo))).toEqual(order);
+  expect(await idsOf(open(store, undefined, { withoutEcho: 'latest' }))).toEqual(order);
+  const [, last] = await turn(store, '3', next.echo);
+  expect(await idsOf(open(store, last))).toEqual([...order, '3']);
+});
+
+test('a first turn that was left begins a session anew all the same, also after it was cleared', async () => {
+  const store = new LateStore();
+  await turn(store, '1');
+  store.time += 1000;
+  const left = open(store);
+  await left.append([message('2')]);
+  left.leave();
+  store.time += 1000;
+  await left.flush();
+  expect(await idsOf(open(store, left.echo))).toEqual(['2']);
+  await store.freeze('s:s:head');
+  await left.clear();
+  store.time += 1000;
+  await left.append([message('3')]);
+  await left.flush();
+  store.frozen.clear();
+  expect(await idsOf(open(store, left.echo))).toEqual(['3']);
+});
+
+test('of first turns whose clients have no echo the later one goes behind, where they go on from the latest state', async () => {
+  const store = new LateStore();
+  const both = [open(store, undefined, { withoutEcho: 'latest' }), open(store, undefined, { withoutEcho: 'latest' })];
+  for (const [index, memory] of both.entries()) await memory.append([message(String(index))]);
+  for (const memory of both) {
+    store.time += 1000;
+    await memory.flush();
+  }
+  expect(await idsOf(open(store, both[0]!.echo))).toEqual(['0', '1']);
+});
+
+test('a turn that was left and not seen when its client went on is told as the other branch', async () => {
+  const store = new LateStore();
+  const [, first] = await turn(store, '1');
+  const left = open(store, first);
+  await left.append([message('2')]);
+  await store.freeze('s:s:head');
+  const [, next] = await turn(store, '3', left.echo);
+  store.broken = ':head';
+  await expect(left.flush()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  store.broken = '-';
+  store.frozen.clear();
+  const { yours, theirs } = await open(store, next).branches();
+  expect([yours, theirs].map((branch) => branch!.messages.map(({ id }) => id))).toEqual([
+    ['1', '3'],
+    ['1', '2'],
+  ]);
+  const [, last] = await turn(store, '4', yours!.echo);
+  expect(await idsOf(open(store, last))).toEqual(['1', '3', '4']);
+});
+
+test('a write that failed is tried again under another key, and what it did is not there twice', async () => {
+  const store = new LateStore();
+  const [, first] = await turn(store, '1');
+  for (const broken of [':head', '-']) {
+    const memory = open(store, first);
+    await memory.append([message(`2${broken}`)]);
+    store.broken = ':head';
+    await expect(memory.flush()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+    store.broken = '-';
+    await memory.flush();
+    expect(payloadOf(memory.echo!).base).toMatchObject({ ref: expect.stringMatching(/_1$/) });
+  }
+  expect(await idsOf(open(store, first))).toEqual(['1', '2:head', '2-']);
+});
+
+test('an echo of another session, another secret or another hand is refused, whatever is asked', async () => {
+  const store = new LateStore();
+  const [, echo] = await turn(store, '1');
+  const signed = new EchoSigner([secretB], 's');
+  const other = new EchoSigner([secretA], 'ann/s');
+  const forged = [
+    await signed.sign(await new EchoSigner([secretA], 's').verify(echo)),
+    await other.sign({ at: store.time }),
+    '',
+    'x',
+    `${echo}=`,
+    `${btoa('{"v":1,"at":0}').replaceAll('=', '')}.${echo.split('.')[1]}`,
+    'x'.repeat(10_000),
+    1 as unknown as string,
+  ];
+  const keys = await store.keys('');
+  for (const each of forged) {
+    const memory = open(store, each);
+    for (const operation of [
+      () => memory.read(),
+      () => memory.append([message('2')]),
+      () => memory.flush(),
+      () => memory.branches(),
+      () => memory.clear(),
+    ]) {
+      await expect(operation(), each).rejects.toMatchObject({ code: 'INVALID_INPUT', details: { param: 'echo' } });
+    }
+    expect(memory.echo).toBeUndefined();
+  }
+  expect(await store.keys('')).toEqual(keys);
+  // The two bits that base64 leaves over make 4 texts of the same bytes: only one was given out.
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  const accepted = await Promise.all(
+    [...alphabet].map((last) =>
+      open(store, echo.slice(0, -1) + last)
+        .read()
+        .then(
+          () => last,
+          () => '',
+        ),
+    ),
+  );
+  expect(accepted.join('')).toBe(echo.at(-1));
+});
+
+test.for([[[]], [['short']], [[secretA, secretB, secretA]], [[secretA, 1]], ['x'.repeat(40)]])(
+  'the secrets %j are refused',
+  ([secrets]) => {
+    expect(() => new EchoMemory(new MemoryStore(), 's', { secrets: secrets as readonly string[] })).toThrow(
+      expect.objectContaining({ code: 'CONFIGURATION' }),
+    );
+  },
+);
+
+test('of two secrets the first signs and both are accepted', async () => {
+  const store = new LateStore();
+  const [, old] = await turn(store, '1');
+  const [, fresh] = await turn(store, '2', old, { secrets: [secretB, secretA] });
+  expect(await idsOf(open(store, fresh, { secrets: [secretB] }))).toEqual(['1', '2']);
+  await expect(open(store, old, { secrets: [secretB] }).read()).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+});
+
+test('a session goes over to echoes and back', async () => {
+  const store = new LateStore();
+  await new SessionMemory(store, 's').append([message('1')]);
+  const [, echo] = await turn(store, '2', undefined, { withoutEcho: 'latest' });
+  await new SessionMemory(store, 's').append([message('3')]);
+  const plain = open(store, undefined, { withoutEcho: 'latest' });
+  expect(await idsOf(plain)).toEqual(['1', '2', '3']);
+  expect(await idsOf(open(store, echo))).toEqual(['1', '2', '3']);
+  expect(new EchoMemory(store, 's').echo).toBeUndefined();
+  expect(await new EchoMemory(store, 's').branches()).toEqual({});
+  expect(await idsOf(new EchoMemory(store, 's'))).toEqual(['1', '2', '3']);
+});
+
+test('a turn of a long session makes as few store operations as an early one, and the store grows with the session', async () => {
+  const store = new LateStore();
+  let [, echo] = await turn(store, '1');
+  let written = 0;
+  for (let n = 2; n <= 1100; n++) {
+    store.reads = store.writes = store.operations = 0;
+    [, echo] = await turn(store, String(n), echo);
+    // The head twice, a bulk read; the turn and the head.
+    expect(store.operations).toBeLessThanOrEqual(5);
+    expect(store.reads).toBeLessThanOrEqual(2 + 100);
+    expect(store.writes).toBe(2);
+    written += store.writes;
+  }
+  expect(written).toBe(2 * 1099);
+  expect((await idsOf(open(store, echo))).join()).toBe(Array.from({ length: 1100 }, (_, n) => n + 1).join());
+  const texts = await Promise.all((await store.keys('')).map((key) => store.get(key)));
+  const characters = (each: readonly (string | undefined)[]): number => each.join('').length;
+  const [first = ''] = texts.filter((text) => text?.includes('"text of 1"'));
+  expect(characters(texts)).toBeLessThan(5 * 1100 * first.length);
+});
+
+test('what is too long to be put together is named, and read by few keys all the same', async () => {
+  const store = new LateStore();
+  let [, echo] = await turn(store, '0');
+  const long = 'x'.repeat(60_000);
+  for (let n = 1; n < 80; n++) {
+    const memory = open(store, echo);
+    await memory.append([userMessage(long, { id: String(n) })]);
+    await memory.flush();
+    echo = memory.echo!;
+  }
+  const texts = await Promise.all((await store.keys('s:s:t:')).map((key) => store.get(key)));
+  expect(texts.filter((text) => text!.length > 100_000)).toEqual([]);
+  expect((await idsOf(open(store, echo))).length).toBe(80);
+});
+
+test('turns that the head names out of their order stay in it', async () => {
+  const store = new LateStore();
+  let echo: string | undefined;
+  const renameBy = async (change: (refs: readonly string[]) => readonly (readonly string[])[]): Promise<void> => {
+    const head = JSON.parse((await store.get('s:s:head'))!) as { readonly refs: readonly (readonly string[])[] };
+    await store.set('s:s:head', JSON.stringify({ ...head, refs: change(head.refs.flat().toSorted()) }));
+  };
+  for (let n = 1; n <= 32; n++) [, echo] = await turn(store, String(n), echo);
+  await renameBy((refs) => [[], refs.slice(0, 31), refs.slice(31)]);
+  for (let n = 33; n <= 40; n++) [, echo] = await turn(store, String(n), echo);
+  await renameBy((refs) => [refs.slice(0, 32), refs.slice(32)]);
+  for (let n = 41; n <= 42; n++) [, echo] = await turn(store, String(n), echo);
+  expect(await idsOf(open(store, echo))).toEqual(Array.from({ length: 42 }, (_, n) => String(n + 1)));
+});
+
+test('with a cache a turn reads what is new, and what the head no longer names is not shown', async () => {
+  const store = new LateStore();
+  const cache = new BatchCache(1_000_000);
+  let [, echo] = await turn(store, '1', undefined, { cache });
+  const other = echo;
+  for (let n = 2; n <= 200; n++) {
+    store.reads = 0;
+    [, echo] = await turn(store, String(n), echo, { cache });
+    expect(store.reads).toBeLessThanOrEqual(3);
+  }
+  const all = Array.from({ length: 200 }, (_, n) => String(n + 1));
+  expect(await idsOf(open(store, echo, { cache }))).toEqual(all);
+  const [, forked] = await turn(new LateStore(), '2', undefined, { cache });
+  await expect(open(store, forked, { cache }).read()).rejects.toMatchObject({ code: expect.stringMatching(/^SESSION_/) });
+  expect(await idsOf(open(store, other, { cache }))).toEqual(all);
+  const memory = open(store, echo, { cache });
+  await memory.clear();
+  expect(await idsOf(open(store, undefined, { withoutEcho: 'latest', cache }))).toEqual([]);
+});
+
+test('what has expired in the store is not shown from a cache', async () => {
+  const store = new LateStore();
+  Object.assign(store.features, { expires: true });
+  const cache = new BatchCache(1_000_000);
+  const [, first] = await turn(store, '1', undefined, { cache });
+  const [, second] = await turn(store, '2', first, { cache });
+  expect(await idsOf(open(store, second, { cache }))).toEqual(['1', '2']);
+  await store.delete(['s:s:t:' + payloadOf(first).base!.ref.slice('00000001.'.length)]);
+  expect(await idsOf(open(store, second, { cache }))).toEqual(['2']);
+});
+
+test('a cache holds no more than it may, and a memory without room in it reads all the same', async () => {
+  const store = new LateStore();
+  let echo: string | undefined;
+  for (let n = 0; n < 40; n++) [, echo] = await turn(store, String(n), echo, { compactAfter: 1000 });
+  for (const characters of [0, 1, 1000]) {
+    const cache = new BatchCache(characters);
+    for (let times = 0; times < 2; times++) expect((await idsOf(open(store, echo, { cache }))).length).toBe(40);
+  }
+  expect(() => new BatchCache(Number.NaN)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  expect(() => open(store, echo, { cache: {} as BatchCache })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+});
+
+test('a message that is damaged is told each time, also where its batch is in a cache', async () => {
+  const store = new LateStore();
+  const [, first] = await turn(store, '1');
+  const [, echo] = await turn(store, '2', first);
+  const [key = ''] = (await store.keys('s:s:t:')).filter((each) => each.endsWith(payloadOf(first).base!.ref.slice('00000001.'.length)));
+  await store.set(key, (await store.get(key))!.replace('"role":"user"', '"role":"nobody"'));
+  const cache = new BatchCache(1_000_000);
+  const errors: unknown[] = [];
+  for (let times = 1; times < 3; times++) {
+    await expect(open(store, echo, { cache }).read()).rejects.toMatchObject({ code: 'INVALID_MESSAGE' });
+    expect(await idsOf(open(store, echo, { cache, onDamage: (error) => errors.push(error) }))).toEqual(['2']);
+    expect(errors.length).toBe(times);
+  }
+});
+
+test('a log is put together again and again, and a client with an old echo, or an old head, still reads it', async () => {
+  const store = new LateStore();
+  let [, echo] = await turn(store, '0');
+  const early = echo;
+  await store.freeze('s:s:head');
+  const old = store.frozen.get('s:s:head');
+  store.frozen.clear();
+  for (let n = 1; n < 100; n++) [, echo] = await turn(store, String(n), echo, { compactAfter: 10 });
+  const all = Array.from({ length: 100 }, (_, n) => String(n));
+  expect(await idsOf(open(store, early))).toEqual(all);
+  const texts = await Promise.all((await store.keys('s:s:t:')).map((key) => store.get(key)));
+  expect(texts.length).toBe(100);
+  expect(texts.filter((text) => text!.includes('"replaces"')).length).toBe(9);
+  store.reads = 0;
+  await idsOf(open(store, echo));
+  expect(store.reads).toBeLessThan(20);
+  store.frozen.set('s:s:head', old);
+  expect(await idsOf(open(store, early))).toEqual(['0']);
+});
+
+test('a turn larger than a value is split, found when its client left, and not taken for whole when it is not', async () => {
+  const store = new LateStore({ maxValueBytes: 200 });
+  const [, first] = await turn(store, '1');
+  const whole = open(store, first);
+  await whole.append([message('2')]);
+  store.broken = ':head';
+  await expect(whole.flush()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  const [begun, second] = [whole.echo!, first];
+  store.broken = ':2';
+  const half = open(store, second);
+  await half.append([message('3')]);
+  await expect(half.flush()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  store.broken = '-';
+  expect(await idsOf(open(store, half.echo))).toEqual(['1']);
+  expect(await idsOf(open(store, begun))).toEqual(['1', '2']);
+});
+
+test('a cleared session leaves nothing, and a client of it is told', async () => {
+  const store = new LateStore();
+  const [, first] = await turn(store, '1');
+  const [, echo] = await turn(store, '2', first);
+  const memory = open(store, echo);
+  await memory.clear();
+  expect(await store.keys('')).toEqual([]);
+  await expect(open(store, echo).read()).rejects.toMatchObject({ code: 'SESSION_STALE' });
+  store.time += 121_000;
+  await expect(open(store, echo).read()).rejects.toMatchObject({ code: 'SESSION_CONFLICT' });
+  expect(await open(store, echo).branches()).toEqual({});
+  await memory.append([message('3')]);
+  await memory.flush();
+  expect(await idsOf(open(store, memory.echo))).toEqual(['3']);
+});
+
+test('a branch whose last batch was changed in the store is not taken for the one that was signed', async () => {
+  const store = new LateStore();
+  const [, first] = await turn(store, '1');
+  const [key = ''] = await store.keys('s:s:t:');
+  await turn(store, 'new session');
+  await store.set(key, (await store.get(key))!.replace('text of 1', 'text of 2'));
+  store.time += 121_000;
+  expect(Object.keys(await open(store, first).branches())).toEqual(['theirs']);
+});
+
+test('a head whose batch is damaged is told, and read again while it may be late', async () => {
+  const store = new LateStore();
+  const [, first] = await turn(store, '1');
+  const [, second] = await turn(store, '2', first);
+  await store.delete([`s:s:t:${payloadOf(second).base!.ref.slice('00000002.'.length)}`]);
+  await expect(open(store, first).read()).rejects.toMatchObject({ code: 'SESSION_STALE' });
+  store.time += 121_000;
+  await expect(open(store, first).read()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  const damages: unknown[] = [];
+  expect(await idsOf(open(store, first, { onDamage: (error) => damages.push(error) }))).toEqual(['1']);
+  expect(damages.length).toBeGreaterThan(0);
+});
+
+function message(id: string): Msg {
+  return userMessage(`text of ${id}`, { id });
+}
+
+async function idsOf(memory: EchoMemory): Promise<readonly string[]> {
+  return (await memory.read()).map(({ id }) => id);
+}
+
+function payloadOf(echo: string): { readonly turnId?: string; readonly base?: { readonly ref: string } } {
+  return JSON.parse(atob(echo.split('.')[0]!.replaceAll('-', '+').replaceAll('_', '/'))) as ReturnType<typeof payloadOf>;
+}

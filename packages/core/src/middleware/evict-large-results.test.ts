@@ -1,0 +1,219 @@
+import { expect, test, vi } from 'vitest';
+import type { AgentError } from '../error/agent-error.ts';
+import type { ContentBlock } from '../message/content-block.ts';
+import { toolResultsOf } from '../message/message-text.ts';
+import { MemoryStore } from '../memory/memory-store.ts';
+import type { KeyValueStore } from '../memory/key-value-store.ts';
+import { historyFaults } from '../testing/history-faults.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { estimateTokens } from '../tokens/estimate-tokens.ts';
+import { tool, type ToolOutput } from '../tool/tool.ts';
+import type { AgentOptions } from '../agent/agent-options.ts';
+import { evictLargeResults, type EvictLargeResultsOptions } from './evict-large-results.ts';
+import { ReActAgent } from '../agent/react-agent.ts';
+
+const numbered = (count: number): string => Array.from({ length: count }, (_, index) => `line ${index + 1} of the report`).join('\n');
+const look: ScriptedReply = { toolCalls: [{ name: 'look', id: 'big' }] };
+const read = (input: object): ScriptedReply => ({ toolCalls: [{ name: 'read_result', input: { id: 'big', ...input } as never }] });
+
+function setUp(
+  output: ToolOutput,
+  replies: readonly ScriptedReply[],
+  options: Partial<EvictLargeResultsOptions> = {},
+  more: Partial<AgentOptions> = {},
+) {
+  const store = options.store ?? new MemoryStore();
+  const model = new ScriptedModel(replies);
+  const evicting = evictLargeResults({ store, ...options });
+  const tools = [tool({ name: 'look', description: '', input: { type: 'object' }, execute: () => output })];
+  const agent = new ReActAgent({ name: 'a', model, tools, sessionId: 's', extensions: [evicting], ...more });
+  const outputs = async (): Promise<readonly (string | readonly ContentBlock[])[]> => {
+    const messages = await agent.messages();
+    expect(historyFaults(messages)).toEqual([]);
+    return messages.flatMap(toolResultsOf).map((result) => result.output);
+  };
+  return { store, agent, evicting, model, outputs };
+}
+
+test('a result of more than 20,000 tokens is put aside: ten lines stay', async () => {
+  const text = numbered(10_000);
+  expect(estimateTokens(text)).toBeGreaterThan(20_000);
+  const { agent, outputs, store } = setUp(text, [look, 'done']);
+  await agent.call('Go');
+  const lines = String((await outputs())[0]).split('\n');
+  expect(lines.slice(0, 10)).toEqual(numbered(10).split('\n'));
+  expect(lines.slice(10)).toEqual([
+    '[This result is too long to stand here: 10000 lines, of which these are the first 10. Read more by read_result with id "big".]',
+  ]);
+  expect(await store.keys('result:')).toHaveLength(1);
+});
+
+test('a shorter one stays, and so does an excluded tool’s', async () => {
+  const short = numbered(1_000);
+  const small = setUp(short, [look, 'done']);
+  await small.agent.call('Go');
+  expect(await small.outputs()).toEqual([short]);
+  const long = numbered(10_000);
+  const spared = setUp(long, [look, 'done'], { exclude: ['look'] });
+  await spared.agent.call('Go');
+  expect(await spared.outputs()).toEqual([long]);
+});
+
+test('read_result pages, searches, and says where to go on', async () => {
+  const { agent, outputs } = setUp(
+    numbered(10_000),
+    [
+      look,
+      read({}),
+      read({ from: 9_999, lines: 5 }),
+      read({ query: 'LINE 77 ' }),
+      read({ query: 'ｌｉｎｅ ９９', from: 990, lines: 2 }),
+      read({ query: 'nowhere' }),
+      read({ from: '20', lines: 1, query: '' }),
+      read({ from: null, lines: 1, query: null }),
+      'done',
+    ],
+    {},
+    { limits: { iterations: 20 } },
+  );
+  await agent.call('Go');
+  const [, page, end, found, more, nothing, asText, asNull] = (await outputs()).map((output) => String(output).split('\n'));
+  expect(page).toHaveLength(101);
+  expect([page![0], page![100]]).toEqual(['1: line 1 of the report', '[10000 lines. Go on with from: 101.]']);
+  expect(end).toEqual(['9999: line 9999 of the report', '10000: line 10000 of the report', '[10000 lines. No more after these.]']);
+  expect(found).toEqual(['77: line 77 of the report', '[1 of 10000 lines have it. No more after these.]']);
+  expect(more).toEqual([
+    '990: line 990 of the report',
+    '991: line 991 of the report',
+    '[111 of 10000 lines have it. Go on with from: 992.]',
+  ]);
+  expect(nothing).toEqual(['[0 of 10000 lines have it. No more after these.]']);
+  expect(asText![0]).toBe('20: line 20 of the report');
+  expect(asNull![0]).toBe('1: line 1 of the report');
+});
+
+test.each([
+  [{ id: 'other' }, 'Error: There is no result "other".'],
+  [{ from: 0 }, 'Error: from: a whole number from 1 on'],
+  [{ lines: 'many' }, 'Error: lines: a whole number from 1 on'],
+  [{ query: 7 }, 'Error: query: a text'],
+  [{ id: null }, 'Error: id: the id of the result, a text'],
+])('read_result %o', async (input, message) => {
+  const { agent, outputs } = setUp(numbered(10_000), [look, read(input), 'done']);
+  await agent.call('Go');
+  expect((await outputs())[1]).toBe(message);
+});
+
+test('a long line is several; what is searched may lie over two of them; no pair is cut', async () => {
+  const text = `${'x'.repeat(995)}needle${'界'.repeat(3_000)}${'🙂'.repeat(1_500)}`;
+  const { agent, outputs } = setUp(text, [look, read({ query: 'needle' }), read({ lines: 100 }), 'done'], { maxTokens: 3_000 });
+  await agent.call('Go');
+  const [short, found, all] = (await outputs()).map(String);
+  expect(short!.split('\n')[0]).toBe(text.slice(0, 1_000));
+  expect(found).toContain(`1: ${text.slice(0, 1_000)}`);
+  expect(found).toContain('[1 of 8 lines have it');
+  expect(all).not.toMatch(/\p{Cs}/u);
+  expect(estimateTokens(all!)).toBeLessThan(3_000);
+});
+
+test('what stays is never longer than what may', async () => {
+  const { agent, outputs } = setUp('word '.repeat(1_000), [look, 'done'], { maxTokens: 100 });
+  await agent.call('Go');
+  expect(estimateTokens(String((await outputs())[0]))).toBeLessThan(140);
+});
+
+test('images stay, text goes', async () => {
+  const image: ContentBlock = { type: 'image', source: { type: 'url', url: 'https://x.test/a.png' } };
+  const content: ContentBlock[] = [{ type: 'text', text: numbered(5_000) }, image, { type: 'text', text: numbered(5_000) }];
+  const { agent, outputs } = setUp({ content }, [look, read({ from: 10_000 }), 'done']);
+  await agent.call('Go');
+  const [short, end] = await outputs();
+  expect(short).toEqual([{ type: 'text', text: expect.stringContaining('10000 lines') }, image]);
+  expect(end).toContain('10000: line 5000 of the report');
+});
+
+test('parallel results are kept apart; a streamed run has them in its events', async () => {
+  const calls: ScriptedReply = { toolCalls: ['one', 'two'].map((id) => ({ name: 'look', id })) };
+  const { agent, store } = setUp(numbered(10_000), [calls, 'done']);
+  const seen: unknown[] = [];
+  for await (const event of agent.stream('Go')) if (event.type === 'post-acting') seen.push(String(event.result.output).slice(-5));
+  expect(seen).toEqual(['one"', 'two"'].map((id) => `${id}.]`.slice(-5)));
+  expect(await store.keys('result:')).toEqual(['result:s:one', 'result:s:two']);
+});
+
+test('another process reads it by the same store and session; another session does not', async () => {
+  const { agent, store } = setUp(numbered(10_000), [look, 'done']);
+  await agent.call('Go');
+  const later = setUp('', [read({ from: 5, lines: 1 }), 'done'], { store });
+  await later.agent.call('Go on');
+  expect(String((await later.outputs())[0])).toContain('5: line 5 of the report');
+  const stranger = setUp('', [read({}), 'done'], { store }, { sessionId: 's:big' });
+  await stranger.agent.call('Go');
+  expect(await stranger.outputs()).toEqual(['Error: There is no result "big".']);
+});
+
+test('a text larger than a value is in pieces, and gone as a whole', async () => {
+  const store = new MemoryStore({ maxValueBytes: 50_000 });
+  const other = setUp(numbered(10_000), [look, 'done'], { store }, { sessionId: 'other' });
+  await other.agent.call('Go');
+  const { agent, evicting, outputs } = setUp(numbered(10_000), [look, read({ query: 'line 9876 ' }), 'done', read({}), 'done'], { store });
+  await agent.call('Go');
+  expect((await outputs())[1]).toContain('9876: line 9876');
+  expect((await store.keys('result:s:')).length).toBeGreaterThan(3);
+  await evicting.forget('s');
+  expect(await store.keys('result:s:')).toEqual([]);
+  expect(await store.keys('result:other:')).not.toEqual([]);
+  await agent.call('Read it');
+  expect((await outputs())[2]).toBe('Error: There is no result "big".');
+});
+
+test('what is written is forgotten also where the store does not list it yet', async () => {
+  const store = new MemoryStore();
+  const lagging: KeyValueStore = {
+    features: store.features,
+    get: (key) => store.get(key),
+    getMany: (keys) => store.getMany(keys),
+    set: (key, value) => store.set(key, value),
+    setMany: (entries) => store.setMany(entries),
+    delete: (keys) => store.delete(keys),
+    keys: async () => [],
+  };
+  const { agent, evicting } = setUp(numbered(10_000), [look, 'done'], { store: lagging });
+  await agent.call('Go');
+  await evicting.forget('s');
+  expect(await store.keys('')).toEqual([]);
+});
+
+test('where the store fails the result stays whole', async () => {
+  const store = new MemoryStore();
+  vi.spyOn(store, 'setMany').mockRejectedValue(new Error('disk full'));
+  const onError = vi.fn<(error: AgentError) => void>();
+  const text = numbered(10_000);
+  const { agent, outputs } = setUp(text, [look, 'done'], { store, onError });
+  await agent.call('Go');
+  expect(await outputs()).toEqual([text]);
+  expect(onError.mock.calls).toEqual([[expect.objectContaining({ code: 'STORAGE_FAILED', message: 'disk full' })]]);
+});
+
+test('a result that somebody else gives is put aside as well', async () => {
+  const external = tool({ name: 'look', description: '', input: { type: 'object' } });
+  const { agent, outputs } = setUp('', [look, 'done'], {}, { tools: [external] });
+  await agent.call('Go');
+  await agent.call([{ toolUseId: 'big', type: 'result', output: numbered(10_000) }]);
+  expect(String((await outputs())[0])).toContain('Read more by read_result');
+});
+
+test.each([
+  {},
+  { store: {} },
+  { store: { setMany: () => {} } },
+  { maxTokens: -1 },
+  { headLines: 'ten' },
+  { headLines: 1.5 },
+  { exclude: [1] },
+  { exclude: 'look' },
+  { profile: 'arc' },
+])('%o is refused', (options) => {
+  const given = Object.keys(options).length && !('store' in options) ? { store: new MemoryStore(), ...options } : options;
+  expect(() => evictLargeResults(given as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+});

@@ -1,0 +1,96 @@
+import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { checkNames, checkWhole } from '../error/check-values.ts';
+import { reportFailure } from '../error/report-failure.ts';
+import type { EventOf } from '../event/agent-event.ts';
+import type { ToolResult } from '../message/content-block.ts';
+import { textOf } from '../message/message-text.ts';
+import type { KeyValueStore } from '../memory/key-value-store.ts';
+import { arc } from '../tokens/arc-profile.ts';
+import { estimateTokens } from '../tokens/estimate-tokens.ts';
+import type { TokenProfile } from '../tokens/token-profile.ts';
+import type { Extension } from '../loop/extension.ts';
+import { LargeResultStore } from './large-result-store.ts';
+import { readResultTool, readToolName } from './read-result-tool.ts';
+import { fitting, linesOf } from './result-lines.ts';
+
+export interface EvictLargeResultsOptions {
+  /** Where results are put; they outlive the process where it does. */
+  readonly store: KeyValueStore;
+  /** Estimated tokens a result's text may have. Default 20,000 (Spring AI Alibaba). */
+  readonly maxTokens?: number;
+  /** Lines of it that stay, of at most 1,000 characters each. Default 10 (Spring AI Alibaba). */
+  readonly headLines?: number;
+  /** Names of tools whose results always stay whole. */
+  readonly exclude?: readonly string[];
+  /** How tokens are counted. Default `arc`. */
+  readonly profile?: TokenProfile;
+  /** Told why a result could not be put aside. Default: a warning on the console. */
+  readonly onError?: (error: AgentError) => void;
+}
+
+export interface LargeResultEviction extends Extension {
+  /** Deletes what was put aside for a session; with its log. On a store whose lists lag, what another process wrote just before may stay. */
+  forget(sessionId: string): Promise<void>;
+}
+
+/**
+ * Puts the text of large tool results aside, before they enter the log: their first lines stay, and the tool `read_result` reads the rest
+ * by lines or finds lines by a text. Other blocks of a result (images) stay. Hooks of other extensions see the result first, whole.
+ * Results are the session's: after a resume in another process they are there by the same store and `sessionId`. Where the store
+ * fails the result stays whole and `onError` is told; where a result is the answer (`returnDirect`) the answer is its first lines, so name such
+ * tools in `exclude`. Where a result is gone, `read_result` says so. Throws `CONFIGURATION` for
+ * an option of the wrong kind.
+ */
+export function evictLargeResults(options: EvictLargeResultsOptions): LargeResultEviction {
+  const fields = 'maxTokens:count|? headLines:count|? exclude:array|? profile:countText()|? onError:function|?';
+  checkFields('CONFIGURATION', 'evictLargeResults()', options, fields);
+  const parts = 'features:object get:function getMany:function setMany:function delete:function keys:function';
+  checkFields('CONFIGURATION', 'evictLargeResults(): store', options.store, parts);
+  checkNames('evictLargeResults(): each of exclude', options.exclude);
+  checkWhole('evictLargeResults()', { headLines: options.headLines });
+  const { maxTokens = usualTokens, exclude = [], profile = arc, onError } = options;
+  const store = new LargeResultStore(options.store);
+  const kept = [readToolName, ...exclude];
+  return {
+    // A page is not to fill the window that was to be kept free.
+    tools: [readResultTool({ store, maxTokens: Math.ceil(maxTokens / 2), profile })],
+    hooks: [
+      {
+        name: 'evict-large-results',
+        // After those that change results: what they left is what is put aside.
+        priority: 10_000,
+        on: {
+          'post-acting': async (event): Promise<EventOf<'post-acting'> | undefined> => {
+            const { sessionId, toolUse, result } = event;
+            const text = typeof result.output === 'string' ? result.output : textOf(result.output);
+            if (kept.includes(result.name) || estimateTokens(text, profile) <= maxTokens) return undefined;
+            try {
+              await store.write(sessionId, toolUse.id, text);
+            } catch (error) {
+              reportFailure('A large result stays in the conversation:', onError, AgentError.from(error, 'STORAGE_FAILED'));
+              return undefined;
+            }
+            return { ...event, result: withText(result, shorten(text, toolUse.id, options)) };
+          },
+        },
+      },
+    ],
+    forget: (sessionId) => store.delete(sessionId),
+  };
+}
+
+function withText(result: ToolResult, text: string): ToolResult {
+  if (typeof result.output === 'string') return { ...result, output: text };
+  return { ...result, output: [{ type: 'text', text }, ...result.output.filter(({ type }) => type !== 'text')] };
+}
+
+function shorten(text: string, id: string, { headLines = 10, maxTokens = usualTokens, profile = arc }: EvictLargeResultsOptions): string {
+  const lines = linesOf(text);
+  const first = lines.slice(0, headLines).map((line) => line.text);
+  const head = first.slice(0, fitting(first, maxTokens, profile));
+  const note = `[This result is too long to stand here: ${lines.length} lines, of which these are the first ${head.length}. Read more by ${readToolName} with id "${id}".]`;
+  return [...head, note].join('\n');
+}
+
+const usualTokens = 20_000;

@@ -1,0 +1,34 @@
+import { checkFields } from '../error/check-fields.ts';
+import type { AgentResult } from '../event/agent-result.ts';
+import type { Extension } from '../loop/extension.ts';
+import { mapEvents } from '../loop/map-events.ts';
+
+/** A text, or what makes one of a result's `error`. */
+export type FriendlyWords = string | ((error: NonNullable<AgentResult['error']>) => string);
+
+/**
+ * Gives a call that failed words for its user as the result's `text` (OxyGent: `friendly_error_text`); for `throwOnError: false`, and in
+ * `run-end`. Reason and `error` stay, nothing is stored, and a call that throws throws as ever. `words` may be `errorMessage`. What
+ * the model had said already is not replaced. Throws `CONFIGURATION` for what are no words.
+ */
+export function friendlyErrors(words: FriendlyWords = ownWords): Extension {
+  checkFields('CONFIGURATION', 'friendlyErrors()', { words }, 'words:string|function');
+  const withWords = (result: AgentResult): AgentResult => {
+    const { reason, error, text: said, message } = result;
+    if (reason !== 'error' || !error || said) return result;
+    const text = typeof words === 'string' ? words : wordsFor(words, error);
+    return { ...result, text, message: { ...message, content: [{ type: 'text', text }] } };
+  };
+  return { wrapCall: (next) => mapEvents(next, { result: withWords }) };
+}
+
+const ownWords = 'Something went wrong on my side. Please try again.';
+
+/** Words that fail must not hide the failure they are for. */
+function wordsFor(words: Exclude<FriendlyWords, string>, error: Parameters<typeof words>[0]): string {
+  try {
+    return String(words(error));
+  } catch {
+    return ownWords;
+  }
+}

@@ -1,0 +1,59 @@
+import { isRecord } from '../message/is-record.ts';
+import { parseJson } from '../message/parse-json.ts';
+import type { KeyValueStore } from '../memory/key-value-store.ts';
+import { joinValue, splitValue } from '../memory/log/split-value.ts';
+
+/** More sessions than this at once are no agent's own, but a server's: of the others the store's list alone tells. */
+const maxSessions = 1_000;
+
+/** Texts of sessions in a store, by the tool call they are of; a text larger than a value may be is in pieces. */
+export class LargeResultStore {
+  readonly #store: KeyValueStore;
+  /** What this process has written, by session: lists of an eventually consistent store lag. */
+  readonly #written: Map<string, Set<string>> = new Map();
+
+  constructor(store: KeyValueStore) {
+    this.#store = store;
+  }
+
+  async write(sessionId: string, toolUseId: string, text: string): Promise<void> {
+    const key = keyOf(sessionId, toolUseId);
+    const values = splitValue(JSON.stringify({ v: 1, text }), this.#store.features.maxValueBytes);
+    const pieces = values.map((value, index) => [`${key}:${index}`, value] as const);
+    // The head last: where it is, all pieces are.
+    const entries =
+      values.length === 1 ? [[key, values[0]!] as const] : [...pieces, [key, JSON.stringify({ v: 1, pieces: values.length })] as const];
+    const written = this.#written.get(sessionId) ?? new Set();
+    this.#written.delete(sessionId);
+    this.#written.set(sessionId, written);
+    if (this.#written.size > maxSessions) this.#written.delete(this.#written.keys().next().value!);
+    for (const [name] of entries) written.add(name);
+    await this.#store.setMany(entries);
+  }
+
+  /** `undefined` where there is none, or not all of it. */
+  async read(sessionId: string, toolUseId: string): Promise<string | undefined> {
+    const key = keyOf(sessionId, toolUseId);
+    let value = parseJson((await this.#store.get(key)) ?? '');
+    const pieces = isRecord(value) ? value['pieces'] : undefined;
+    if (typeof pieces === 'number') {
+      const names = Array.from({ length: pieces }, (_, index) => `${key}:${index}`);
+      const found = await this.#store.getMany(names);
+      if (found.size < pieces) return undefined;
+      value = parseJson(joinValue(names.map((name) => found.get(name)!)));
+    }
+    const text = isRecord(value) ? value['text'] : undefined;
+    return typeof text === 'string' ? text : undefined;
+  }
+
+  async delete(sessionId: string): Promise<void> {
+    const listed = await this.#store.keys(keyOf(sessionId, ''));
+    await this.#store.delete([...new Set([...listed, ...(this.#written.get(sessionId) ?? [])])]);
+    this.#written.delete(sessionId);
+  }
+}
+
+/** Of a store shared with the session log, whose keys begin with `s:`. */
+function keyOf(sessionId: string, toolUseId: string): string {
+  return `result:${encodeURIComponent(sessionId)}:${encodeURIComponent(toolUseId)}`;
+}

@@ -1,0 +1,151 @@
+import { expect, test } from 'vitest';
+import type { AgentEvent } from '../../event/agent-event.ts';
+import { toolResultsOf } from '../../message/message-text.ts';
+import { historyFaults } from '../../testing/history-faults.ts';
+import { orderFaults } from '../../testing/order-faults.ts';
+import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { tool } from '../../tool/tool.ts';
+import type { AgentOptions } from '../../agent/agent-options.ts';
+import { loadState, saveState } from '../../state/agent-state.ts';
+import { modelCallLimit } from './model-call-limit.ts';
+import { ReActAgent } from '../../agent/react-agent.ts';
+import { toolCallLimit } from './tool-call-limit.ts';
+import { structured } from '../../output/structured.ts';
+
+const input = { type: 'object' } as const;
+const ran: string[] = [];
+const make = (name: string, needsApproval = false) =>
+  tool({ name, description: name, input, needsApproval, execute: () => String(ran.push(name)) });
+const tools = [make('add'), make('look'), make('ask', true)];
+const calls = (...names: string[]): ScriptedReply => ({ toolCalls: names.map((name) => ({ name })) });
+
+function setUp(replies: readonly ScriptedReply[], extensions: AgentOptions['extensions'], options: Partial<AgentOptions> = {}) {
+  ran.length = 0;
+  const model = new ScriptedModel(replies);
+  return { model, agent: new ReActAgent({ name: 'a', model, tools, extensions: extensions ?? [], ...options }) };
+}
+
+async function run(agent: ReActAgent, given: Parameters<ReActAgent['stream']>[0] = 'go') {
+  const stream = agent.stream(given);
+  const events: AgentEvent[] = [];
+  for await (const event of stream) events.push(event);
+  expect(orderFaults(events)).toEqual([]);
+  const result = await stream.result;
+  expect(
+    historyFaults(
+      await agent.messages(),
+      result.pending.map(({ toolUseId }) => toolUseId),
+    ),
+  ).toEqual([]);
+  return result;
+}
+
+test('model calls of a run: the request beyond the limit is not made, and the next run has its own', async () => {
+  const { agent, model } = setUp([calls('add'), calls('add'), 'Done.'], [modelCallLimit({ run: 2 })]);
+  expect(await run(agent)).toMatchObject({ reason: 'limit', text: 'The limit of model calls is reached: 2 of 2 used in this run.' });
+  expect(model.requests).toHaveLength(2);
+  expect(await run(agent)).toMatchObject({ reason: 'stop', text: 'Done.' });
+});
+
+test('an answer with the last request is no matter of the limit', async () => {
+  const { agent } = setUp([calls('add'), 'Done.'], [modelCallLimit({ run: 2 })]);
+  expect(await run(agent)).toMatchObject({ reason: 'stop' });
+});
+
+test('model calls of a session go on counting, also where its state was loaded', async () => {
+  const limit = () => [modelCallLimit({ session: 2, message: 'Come back tomorrow.' })];
+  const first = setUp(['One.'], limit());
+  await run(first.agent);
+  const { agent, model } = setUp(['Two.', 'Three.'], limit());
+  await loadState(agent, JSON.parse(JSON.stringify(await saveState(first.agent))));
+  expect((await run(agent)).text).toBe('Two.');
+  expect(await run(agent)).toMatchObject({ reason: 'limit', text: 'Come back tomorrow.' });
+  expect(await run(agent)).toMatchObject({ reason: 'limit' });
+  expect(model.requests).toHaveLength(1);
+});
+
+test('two limits of one kind count each request once', async () => {
+  const both = [modelCallLimit({ run: 2 }), modelCallLimit({ session: 3, exit: 'error' })];
+  const { agent, model } = setUp([calls('add'), calls('add'), calls('add')], both);
+  expect(await run(agent)).toMatchObject({ reason: 'limit' });
+  // The refused one is not counted: one is left.
+  await expect(agent.call('again')).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED', details: { session: 3, run: 1 } });
+  expect(model.requests).toHaveLength(3);
+  expect(historyFaults(await agent.messages())).toEqual([]);
+});
+
+test('a run that goes on after a suspension counts on', async () => {
+  const { agent } = setUp([calls('ask'), calls('add'), 'Done.'], [modelCallLimit({ run: 2 })]);
+  expect((await run(agent)).reason).toBe('suspended');
+  expect(await run(agent, [{ toolUseId: 'call_1', type: 'approve' }])).toMatchObject({ reason: 'limit' });
+  expect(ran).toEqual(['ask', 'add']);
+});
+
+test('tool calls: those of a reply that goes beyond the limit are closed, none runs', async () => {
+  const { agent, model } = setUp([calls('add', 'look'), calls('add', 'add'), 'Done.'], [toolCallLimit({ run: 3 })]);
+  expect(await run(agent)).toMatchObject({
+    reason: 'limit',
+    text: 'The limit of tool calls is reached: 2 of 3 used in this run, 2 more asked for.',
+  });
+  expect(ran).toEqual(['add', 'look']);
+  expect(model.requests).toHaveLength(2);
+  const closed = (await agent.messages()).flatMap(toolResultsOf).slice(2);
+  const output = 'It did not run. The limit of tool calls is reached: 2 of 3 used in this run, 2 more asked for.';
+  expect(closed).toMatchObject([
+    { state: 'interrupted', output },
+    { state: 'interrupted', output },
+  ]);
+  expect((await run(agent)).text).toBe('Done.');
+});
+
+test('a call that is interrupted for another reason keeps the usual words', async () => {
+  const { agent } = setUp([calls('add'), 'Done.'], [toolCallLimit({ run: 3 })]);
+  agent.addHook({ on: { 'post-reasoning': (_event, { jumpTo }) => jumpTo('end', 'Enough.') } });
+  await run(agent);
+  const [closed] = (await agent.messages()).flatMap(toolResultsOf);
+  expect(closed).toMatchObject({ state: 'interrupted', output: 'Interrupted before it ran.' });
+});
+
+test('just as many as may be run, side by side', async () => {
+  const { agent } = setUp([calls('add', 'add', 'add'), 'Done.'], [toolCallLimit({ run: 3 })]);
+  expect(await run(agent)).toMatchObject({ reason: 'stop' });
+  expect(ran).toHaveLength(3);
+});
+
+test('calls of one tool, beside a limit for all', async () => {
+  const limits = [toolCallLimit({ tool: 'add', session: 1, exit: 'error' }), toolCallLimit({ run: 9 })];
+  const { agent } = setUp([calls('add', 'look', 'look'), calls('look'), calls('add')], limits);
+  await expect(agent.call('go')).rejects.toMatchObject({
+    code: 'LIMIT_EXCEEDED',
+    message: 'The limit of calls of "add" is reached: 1 of 1 used in this session.',
+  });
+  expect(ran).toEqual(['add', 'look', 'look', 'look']);
+  expect(historyFaults(await agent.messages())).toEqual([]);
+});
+
+test('a call that waited for its approval counts once', async () => {
+  const { agent } = setUp([calls('ask'), calls('add'), 'Done.'], [toolCallLimit({ run: 2 })]);
+  await run(agent);
+  expect(await run(agent, [{ toolUseId: 'call_1', type: 'approve' }])).toMatchObject({ reason: 'stop' });
+});
+
+test('the tool of structured() does not count', async () => {
+  const { agent } = setUp([calls('add'), calls('generate_response')], [toolCallLimit({ run: 1 })]);
+  expect(await agent.call('go', { output: structured(input) })).toMatchObject({ reason: 'stop', output: {} });
+});
+
+test('agents that share a limit count apart', async () => {
+  const limit = modelCallLimit({ session: 1 });
+  const [one, two] = [setUp(['A.'], [limit]).agent, setUp(['B.'], [limit]).agent];
+  expect((await Promise.all([run(one), run(two)])).map(({ text }) => text)).toEqual(['A.', 'B.']);
+});
+
+test.for([{}, { run: -1 }, { run: 'two' }, { session: 1, exit: 'stop' }, { run: 1, message: 2 }, undefined])(
+  'modelCallLimit(%j) is refused',
+  (options) => {
+    const code = expect.objectContaining({ code: 'CONFIGURATION' }) as Error;
+    expect(() => modelCallLimit(options as never)).toThrow(code);
+    expect(() => toolCallLimit(options as never)).toThrow(code);
+    expect(() => toolCallLimit({ run: 1, tool: 3 as never })).toThrow(code);
+  },
+);

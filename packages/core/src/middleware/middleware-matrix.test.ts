@@ -1,0 +1,171 @@
+import { expect, test } from 'vitest';
+import { seeds } from '../../../../test/test-extent.ts';
+import { chain } from '../context/chain.ts';
+import { contextEditing } from '../context/context-editing.ts';
+import { summarization } from '../context/summarization.ts';
+import { AgentError } from '../error/agent-error.ts';
+import { piiGuard } from '../guard/pii/pii-guard.ts';
+import type { AgentEvent } from '../event/agent-event.ts';
+import { MemoryStore } from '../memory/memory-store.ts';
+import { textOf, toolResultsOf } from '../message/message-text.ts';
+import { circuitBreaker } from './resilience/circuit-breaker.ts';
+import { modelTimeout } from './resilience/model-timeout.ts';
+import { responseCache } from './resilience/response-cache.ts';
+import { retry } from './resilience/retry.ts';
+import { jsonlTrace } from '../observe/jsonl-trace.ts';
+import { historyFaults, requestFaults } from '../testing/history-faults.ts';
+import { orderFaults } from '../testing/order-faults.ts';
+import { randomOf } from '../testing/random-of.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { byModel } from '../tool-selection/by-model.ts';
+import { selectTools } from '../tool-selection/select-tools.ts';
+import { tool, type Tool, type ToolOptions } from '../tool/tool.ts';
+import { concurrency } from './limits/concurrency-limit.ts';
+import { humanInTheLoop } from './approval/human-in-the-loop.ts';
+import { evictLargeResults } from './evict-large-results.ts';
+import type { Extension } from '../loop/extension.ts';
+import { metrics } from '../observe/metrics.ts';
+import { patchToolCalls } from './approval/patch-tool-calls.ts';
+import { ReActAgent } from '../agent/react-agent.ts';
+import { Semaphore } from './limits/semaphore.ts';
+import { todoList, todosOf } from './todo-list.ts';
+import { toolEmulation } from './tool-emulation.ts';
+import { toolError } from './tool-error.ts';
+import { toolRetry } from './tool-retry.ts';
+import { toolSourcing } from '../tool-selection/tool-sourcing.ts';
+
+const mail = 'ann@example.test';
+const busy = new AgentError('MODEL_SERVER', 'busy', { retryable: true });
+const sleep = async (): Promise<void> => {};
+const input = { type: 'object' } as const;
+const own = (name: string, execute: ToolOptions<typeof input>['execute'], more: Partial<ToolOptions<typeof input>> = {}): Tool =>
+  tool({ name, description: `Helps with the work: ${name}`, input, ...(execute && { execute }), ...more });
+
+/** Chooses tools, summarises, and stands in for a tool. */
+const helpful: ScriptedReply = ({ messages }) => {
+  const [system, user] = messages.map(textOf);
+  if (!system!.includes('"tools"')) return system!.includes('stand in') ? `A guess of ${mail}` : 'What was said.';
+  return JSON.stringify({ tools: [...user!.matchAll(/"name":"((?!decoy)\w+)"/g)].map(([, name]) => name) });
+};
+
+const work: readonly ScriptedReply[] = [
+  { text: 'Let me see', error: busy },
+  { text: 'I search.', toolCalls: [{ name: 'retrieve_tools', id: 'search', input: { query: 'work' } }] },
+  {
+    text: `I do all at once, for ${mail}.`,
+    toolCalls: [
+      { name: 'write_todos', id: 'todos', input: { todos: [{ content: 'work', status: 'in_progress' }] } },
+      { name: 'fails', id: 'fails' },
+      { name: 'report', id: 'report' },
+      { name: 'guess', id: 'guess' },
+      { name: 'flaky', id: 'flaky' },
+    ],
+  },
+  {
+    toolCalls: [
+      { name: 'read_result', id: 'read', input: { id: 'report', query: 'line 7 ' } },
+      { name: 'pay', id: 'pay' },
+    ],
+  },
+];
+
+/** One of each, in an order. */
+function setUp(seed: number, replies: readonly ScriptedReply[], tools: readonly Tool[]) {
+  const small = new ScriptedModel(Array.from({ length: 99 }, () => helpful));
+  const model = new ScriptedModel(replies);
+  const all: readonly Extension[] = [
+    toolError({ format: (error) => `It failed: ${error instanceof Error ? error.message : ''}` }),
+    toolRetry({ sleep }),
+    toolEmulation({ model: small, tools: ['guess'] }),
+    todoList(),
+    toolSourcing({ limit: 10 }),
+    selectTools({ by: byModel({ model: small, maxTools: 7, alwaysInclude: ['retrieve_tools', 'read_result', 'write_todos'] }), local: [] }),
+    evictLargeResults({ store: new MemoryStore(), maxTokens: 200, headLines: 3 }),
+    patchToolCalls(),
+    humanInTheLoop({ approvalOn: { pay: 'Moves money.' } }),
+    piiGuard({ output: true, toolResults: true }),
+    retry({ sleep, afterFirstDelta: true }),
+    circuitBreaker(),
+    responseCache({ maxTemperature: Infinity }),
+    modelTimeout({ silenceMs: 60_000 }),
+    metrics({}),
+    jsonlTrace(new WritableStream<Uint8Array>()),
+    concurrency(new Semaphore(1)),
+  ];
+  const random = randomOf(seed);
+  const order = new Map(all.map((extension) => [extension, random()]));
+  const extensions = seed ? all.toSorted((a, b) => order.get(a)! - order.get(b)!) : all;
+  const context = chain(
+    contextEditing({ trigger: 300, keep: 2, clearToolInputs: true }),
+    summarization({ maxTokens: 3_000, keep: 4, model: small }),
+  );
+  const agent = new ReActAgent({ name: 'a', model, tools, extensions, context, sessionId: 's' });
+  const run = async (words: string, signal?: AbortSignal): Promise<readonly AgentEvent[]> => {
+    const events: AgentEvent[] = [];
+    for await (const event of agent.stream(words, signal ? { signal } : {})) events.push(event);
+    expect(orderFaults(events)).toEqual([]);
+    for (const request of model.requests) expect(requestFaults(request.messages)).toEqual([]);
+    return events;
+  };
+  return { agent, model, run };
+}
+
+function workTools(): readonly Tool[] {
+  let tries = 0;
+  return [
+    own('fails', () => {
+      throw new Error(`no paper, ask ${mail}`);
+    }),
+    own('report', () => Array.from({ length: 400 }, (_, n) => `line ${n + 1} by ${mail}`).join('\n')),
+    own('guess', () => 'the real one'),
+    own('flaky', () => {
+      tries += 1;
+      if (tries < 3) throw new AgentError('INTERNAL', 'busy', { retryable: true });
+      return 'fine at last';
+    }),
+    own('pay', () => 'paid'),
+    ...Array.from({ length: 5 }, (_, n) => own(`decoy_${n}`, () => 'no')),
+  ];
+}
+
+const orders = seeds({ quick: 8, full: 24 });
+
+test.each(orders)('all together do what each does alone, in any order (%i)', async (seed) => {
+  const { agent, model, run } = setUp(seed, [...work, `Ask ${mail}, then. Done.`], workTools());
+  const first = await run(`I am ${mail}`);
+  expect(first.at(-1)).toMatchObject({ result: { reason: 'suspended', pending: [{ name: 'pay' }] } });
+  const second = await run('Never mind the bill.');
+  expect(second.at(-1)).toMatchObject({ result: { reason: 'stop', text: 'Ask [EMAIL], then. Done.' } });
+  model.assertDone();
+  expect(model.requests[2]!.tools.some(({ name }) => name.startsWith('decoy'))).toBe(false);
+
+  const messages = await agent.messages();
+  expect(historyFaults(messages)).toEqual([]);
+  expect(
+    Object.fromEntries(messages.flatMap(toolResultsOf).map(({ toolUseId, state, output }) => [toolUseId, `${state}: ${String(output)}`])),
+  ).toEqual({
+    search: expect.stringContaining('"name":"report"'),
+    todos: expect.stringContaining('success: {"todos":'),
+    fails: 'error: It failed: no paper, ask [EMAIL]',
+    report: expect.stringMatching(/^success: line 1 by \[EMAIL\]\nline 2 by \[EMAIL\]\nline 3 by \[EMAIL\]\n\[This result .* 400 lines/),
+    guess: 'success: A guess of [EMAIL]',
+    flaky: 'success: fine at last',
+    read: 'success: 7: line 7 by [EMAIL]\n[1 of 400 lines have it. No more after these.]',
+    pay: 'interrupted: The call of "pay" was cancelled: another message came in before it had ended. It did not run.',
+  });
+  expect(todosOf(messages)).toEqual([{ content: 'work', status: 'in_progress' }]);
+  expect(JSON.stringify([first, second, messages])).not.toContain(mail);
+});
+
+test.each(orders)('an abort among parallel calls leaves a valid log and an agent that works (%i)', async (seed) => {
+  const controller = new AbortController();
+  const tools = workTools().map((one) =>
+    one.name === 'flaky' ? own('flaky', () => (controller.abort(), new Promise<never>(() => {}))) : one,
+  );
+  const { agent, run } = setUp(seed, [...work.slice(0, 3), 'Well then.'], tools);
+  const events = await run('Work', controller.signal);
+  expect(events.at(-1)).toMatchObject({ result: { reason: 'aborted' } });
+  expect(historyFaults(await agent.messages())).toEqual([]);
+  expect((await run('Go on')).at(-1)).toMatchObject({ result: { reason: 'stop', text: 'Well then.' } });
+  expect(historyFaults(await agent.messages())).toEqual([]);
+});

@@ -1,0 +1,165 @@
+import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import { classifyError } from '../../error/classify-error.ts';
+import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../../model/chat-model.ts';
+import { tell } from '../../error/tell.ts';
+import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
+
+export type CircuitState = 'closed' | 'open' | 'half-open';
+
+export interface CircuitChange {
+  readonly from: CircuitState;
+  readonly to: CircuitState;
+  /** The failure that opened it. */
+  readonly error?: AgentError;
+}
+
+export interface CircuitBreakerOptions {
+  /** Failures in a row that open it; default 5 (Arc Reactor). */
+  readonly failures?: number;
+  /** Milliseconds for which it is open; then it is half open. Default 30 000. */
+  readonly openMs?: number;
+  /** Half open: how many requests go through at the same time, and how many have to succeed to close it. One failure opens it. Default 1. */
+  readonly halfOpenTrials?: number;
+  /** Whether an error counts; default: all but cancellations, guards' rejections and what is the request's own fault (4xx, but 408 and 429). */
+  readonly isFailure?: (error: unknown) => boolean;
+  readonly onStateChange?: (change: CircuitChange) => void;
+  /** Milliseconds on any clock; default `Date.now`. */
+  readonly now?: () => number;
+}
+
+export interface CircuitBreaker extends ModelMiddleware {
+  readonly state: CircuitState;
+  /** Closes it and forgets all failures. */
+  reset(): void;
+}
+
+/** The request's own fault, its caller's or what an output guard makes of a reply: the model server is well. */
+const clientErrors: readonly AgentErrorCode[] = [
+  'ABORTED',
+  'MODEL_AUTH',
+  'MODEL_REQUEST',
+  'MODEL_CONTEXT_LENGTH',
+  'INVALID_INPUT',
+  'INVALID_MESSAGE',
+  'CONFIGURATION',
+  'GUARD_REJECTED',
+];
+
+type Outcome = { readonly type: 'success' | 'none' } | { readonly type: 'failure'; readonly error: unknown };
+
+/**
+ * Keeps requests from a model that has failed several times in a row: they fail with `CIRCUIT_OPEN`, retryable, until it is tried
+ * again. One breaker guards all agents and models that it is given to. It goes around `retry()`, so that a whole sequence of tries
+ * counts once. Throws `CONFIGURATION` for an option of the wrong kind.
+ */
+export function circuitBreaker(options: CircuitBreakerOptions = {}): CircuitBreaker {
+  const kinds = 'failures:count|? openMs:count|? halfOpenTrials:count|? isFailure:function|? onStateChange:function|? now:function|?';
+  checkFields('CONFIGURATION', 'circuitBreaker()', options, kinds);
+  const circuit = new Circuit(options);
+  return {
+    wrapModel: (model) => withStream(model, (request, context) => guarded(circuit, model, request, context)),
+    get state() {
+      return circuit.state;
+    },
+    reset: () => circuit.move('closed'),
+  };
+}
+
+async function* guarded(
+  circuit: Circuit,
+  model: ChatModel,
+  request: ModelRequest,
+  context: ModelContext,
+): AsyncGenerator<readonly ModelDelta[], void> {
+  const { signal } = context;
+  const settle = circuit.enter();
+  // A model that hangs in spite of the signal must not keep its place as the one trial.
+  const leave = (): void => settle({ type: 'none' });
+  signal.addEventListener('abort', leave);
+  try {
+    yield* model.stream(request, context);
+    settle({ type: 'success' });
+  } catch (error) {
+    settle(signal.aborted ? { type: 'none' } : { type: 'failure', error });
+    throw error;
+  } finally {
+    leave();
+    signal.removeEventListener('abort', leave);
+  }
+}
+
+class Circuit {
+  readonly #options: CircuitBreakerOptions;
+  #state: CircuitState = 'closed';
+  /** Grows with each change of state: what began before it says nothing about now. */
+  #era = 0;
+  #failures = 0;
+  #successes = 0;
+  #trials = 0;
+  #openUntil = 0;
+
+  constructor(options: CircuitBreakerOptions) {
+    this.#options = options;
+  }
+
+  get state(): CircuitState {
+    return this.#state === 'open' && this.#wait <= 0 ? 'half-open' : this.#state;
+  }
+
+  get #wait(): number {
+    return this.#openUntil - (this.#options.now ?? Date.now)();
+  }
+
+  /** Lets a request through; what it gives is told of its outcome, once. Throws `CIRCUIT_OPEN`. */
+  enter(): (outcome: Outcome) => void {
+    if (this.#state === 'open' && this.#wait <= 0) this.move('half-open');
+    const isTrial = this.#state === 'half-open';
+    const { halfOpenTrials = 1, openMs = 30_000 } = this.#options;
+    if (this.#state === 'open' || (isTrial && this.#trials >= Math.max(1, halfOpenTrials))) {
+      // Half open it depends on the trial: now if it goes well, else `openMs` from then.
+      const retryAfterMs = isTrial ? openMs : this.#wait;
+      throw new AgentError('CIRCUIT_OPEN', 'The model failed too often and is not asked for a while.', {
+        retryable: true,
+        details: { retryAfterMs },
+      });
+    }
+    const era = this.#era;
+    this.#trials += 1;
+    let isSettled = false;
+    return (outcome) => {
+      if (isSettled) return;
+      isSettled = true;
+      if (era === this.#era) this.#settle(outcome);
+    };
+  }
+
+  move(to: CircuitState, cause?: unknown): void {
+    const from = this.#state;
+    this.#state = to;
+    this.#era += 1;
+    this.#failures = this.#successes = this.#trials = 0;
+    if (from === to) return;
+    const error = cause === undefined ? {} : { error: AgentError.from(cause, classifyError(cause).code) };
+    tell(this.#options.onStateChange, { from, to, ...error });
+  }
+
+  #settle(outcome: Outcome): void {
+    const { failures = 5, openMs = 30_000, halfOpenTrials = 1, isFailure = countsByDefault, now = Date.now } = this.#options;
+    this.#trials -= 1;
+    if (outcome.type === 'success') {
+      this.#failures = 0;
+      this.#successes += 1;
+      if (this.#state === 'half-open' && this.#successes >= halfOpenTrials) this.move('closed');
+    } else if (outcome.type === 'failure' && isFailure(outcome.error)) {
+      this.#failures += 1;
+      if (this.#state === 'closed' && this.#failures < failures) return;
+      this.#openUntil = now() + openMs;
+      this.move('open', outcome.error);
+    }
+  }
+}
+
+function countsByDefault(error: unknown): boolean {
+  return !clientErrors.includes(classifyError(error).code);
+}

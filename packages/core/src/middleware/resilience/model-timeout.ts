@@ -1,0 +1,64 @@
+import { AgentError } from '../../error/agent-error.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../../model/chat-model.ts';
+import { Deadline } from '../../model/deadline.ts';
+import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
+
+export interface ModelTimeoutOptions {
+  /** Milliseconds until the first delta. */
+  readonly firstDeltaMs?: number;
+  /** Milliseconds of silence between two reads of a reply. */
+  readonly silenceMs?: number;
+  /** Milliseconds of the whole reply. Time that its reader takes does not count. */
+  readonly totalMs?: number;
+  /** Milliseconds on any clock, for `totalMs`; default `Date.now`. */
+  readonly now?: () => number;
+}
+
+/**
+ * Ends a model request that takes too long with `MODEL_TIMEOUT`, retryable; the model's signal is raised. Without `silenceMs` and
+ * `totalMs` a reply that has begun has no limit here. Within `retry()` the times are each try's, around it those of all tries and
+ * waits. Throws `CONFIGURATION` where no time is given, or one is no number from 0 on.
+ */
+export function modelTimeout(options: ModelTimeoutOptions): ModelMiddleware {
+  const where = 'modelTimeout()';
+  checkFields('CONFIGURATION', where, options, 'firstDeltaMs:count|? silenceMs:count|? totalMs:count|? now:function|?');
+  if ((options.firstDeltaMs ?? options.silenceMs ?? options.totalMs) === undefined) {
+    throw new AgentError('CONFIGURATION', `${where} needs firstDeltaMs, silenceMs or totalMs.`);
+  }
+  return { wrapModel: (model) => withStream(model, (request, context) => timed(model, request, context, options)) };
+}
+
+async function* timed(
+  model: ChatModel,
+  request: ModelRequest,
+  context: ModelContext,
+  { firstDeltaMs = Infinity, silenceMs = Infinity, totalMs = Infinity, now = Date.now }: ModelTimeoutOptions,
+): AsyncGenerator<readonly ModelDelta[], void> {
+  let left = totalMs;
+  const toError = (ms: number): AgentError =>
+    new AgentError('MODEL_TIMEOUT', `The model took longer than ${ms === left ? totalMs : ms} ms`, { retryable: true });
+  const deadline = new Deadline(context.signal, Infinity, toError);
+  let begun = false;
+  let iterator: AsyncIterator<readonly ModelDelta[]> | undefined;
+  try {
+    const { signal } = deadline;
+    iterator = model.stream(request, { ...context, signal })[Symbol.asyncIterator]();
+    for (;;) {
+      if (left <= 0) throw toError(left);
+      const from = now();
+      const next: IteratorResult<readonly ModelDelta[]> = await deadline.wait(
+        () => iterator!.next(),
+        Math.min(begun ? silenceMs : firstDeltaMs, left),
+      );
+      if (next.done) return;
+      left -= now() - from;
+      begun ||= next.value.length > 0;
+      yield next.value;
+    }
+  } finally {
+    deadline.end();
+    // Not waited for: a model that hangs may hang in its clean-up, too.
+    iterator?.return?.()?.catch(() => {});
+  }
+}

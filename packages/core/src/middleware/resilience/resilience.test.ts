@@ -1,0 +1,153 @@
+import { expect, test } from 'vitest';
+import { AgentError } from '../../error/agent-error.ts';
+import type { AgentEvent } from '../../event/agent-event.ts';
+import { retry } from './retry.ts';
+import { fallback } from './fallback.ts';
+import { modelTimeout } from './model-timeout.ts';
+import { circuitBreaker } from './circuit-breaker.ts';
+import { wrapModel } from '../../model/wrap-model.ts';
+import { ScriptedModel } from '../../testing/scripted-model.ts';
+import { historyFaults } from '../../testing/history-faults.ts';
+import { tool } from '../../tool/tool.ts';
+import { metrics, type ExecutionMetric } from '../../observe/metrics.ts';
+import { ReActAgent } from '../../agent/react-agent.ts';
+import { Semaphore } from '../limits/semaphore.ts';
+import { concurrency } from '../limits/concurrency-limit.ts';
+import { toolRetry } from '../tool-retry.ts';
+
+const busy = new AgentError('MODEL_SERVER', 'busy', { retryable: true });
+
+test('a call that is out of time in the wait before another try', async () => {
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([{ error: busy }, 'next']),
+    extensions: [retry({ sleep: () => new Promise(() => {}) })],
+    limits: { timeoutMs: 5 },
+  });
+  await expect(agent.call('go')).rejects.toMatchObject({ code: 'CALL_TIMEOUT' });
+  expect((await agent.call('go')).text).toBe('next');
+});
+
+test('a call whose reader left is recorded', async () => {
+  const done: ExecutionMetric[] = [];
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel(['a b c d']),
+    extensions: [metrics({ execution: (m) => done.push(m) })],
+  });
+  for await (const { type } of agent.stream('go')) if (type === 'reasoning-chunk') break;
+  await expect.poll(() => agent.busy).toBe(false);
+  expect(done).toMatchObject([{ reason: 'aborted' }]);
+});
+
+test('another model takes over in the middle of a tool call, with the same call id', async () => {
+  const look = tool({ name: 'look', description: '', input: { type: 'object' }, execute: () => 'ok' });
+  const one = new ScriptedModel([
+    { text: 'Let me ', toolCalls: [{ name: 'look', id: 'c1', input: '{"a":' }], error: busy },
+    { error: busy },
+  ]);
+  const two = new ScriptedModel([{ text: 'I will ', toolCalls: [{ name: 'look', id: 'c1', input: { b: 1 } }] }, 'done']);
+  const events: AgentEvent[] = [];
+  const agent = new ReActAgent({ name: 'a', model: one, tools: [look], extensions: [fallback([two])] });
+  for await (const e of agent.stream('go')) events.push(e);
+  const log = await agent.messages();
+  expect(historyFaults(log)).toEqual([]);
+  expect(JSON.stringify(log)).not.toContain('Let me');
+  expect(log.flatMap(({ content }) => content).filter(({ type }) => type === 'tool_use')).toMatchObject([{ input: { b: 1 } }]);
+  expect(events.filter(({ type }) => type === 'step-reset')).toHaveLength(1);
+  expect(log.at(-1)).toMatchObject({ content: [{ text: 'done' }] });
+});
+
+test('an interrupt in the wait after a time-out ends the call: no further try, no other model', async () => {
+  let waits = 0;
+  const agent: ReActAgent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([{ hang: true }, { hang: true }, 'next']),
+    extensions: [
+      fallback([new ScriptedModel(['other'])]),
+      circuitBreaker(),
+      retry({
+        sleep: async () => {
+          waits += 1;
+          agent.interrupt();
+        },
+      }),
+      modelTimeout({ firstDeltaMs: 2 }),
+    ],
+  });
+  expect(await agent.call('go')).toMatchObject({ reason: 'interrupted' });
+  expect(waits).toBe(1);
+});
+
+test('a pause in the wait before another try, then going on', async () => {
+  const agent: ReActAgent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([{ text: 'Half ', error: busy }, 'next']),
+    extensions: [retry({ afterFirstDelta: true, sleep: async () => void agent.interrupt({ mode: 'pause' }) })],
+  });
+  expect(await agent.call('go')).toMatchObject({ reason: 'suspended' });
+  expect(await agent.call()).toMatchObject({ reason: 'stop', text: 'next' });
+  expect(historyFaults(await agent.messages())).toEqual([]);
+});
+
+test('ten at once while the breaker is half open: as many as it takes go through', async () => {
+  let time = 0;
+  const breaker = circuitBreaker({ failures: 1, openMs: 10, halfOpenTrials: 2, now: () => time });
+  let open = (): void => {};
+  const gate = new Promise<void>((resolve) => (open = resolve));
+  const inner = new ScriptedModel([{ error: busy }, ...Array.from({ length: 10 }, () => ({ wait: gate, text: 'ok' }))]);
+  const model = wrapModel(inner, breaker);
+  const ask = async () => {
+    for await (const _deltas of model.stream({ messages: [], tools: [] }, { signal: new AbortController().signal }));
+  };
+  await expect(ask()).rejects.toThrow();
+  time = 10;
+  const all = Promise.allSettled(Array.from({ length: 10 }, ask));
+  await Promise.resolve();
+  open();
+  expect((await all).map(({ status }) => status).filter((s) => s === 'fulfilled')).toHaveLength(2);
+  expect(breaker.state).toBe('closed');
+});
+
+test('a tool that is out of time in the wait before another try', async () => {
+  const step = tool({
+    name: 'step',
+    description: '',
+    input: { type: 'object' },
+    timeoutMs: 3,
+    execute: () => {
+      throw busy;
+    },
+  });
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([{ toolCalls: [{ name: 'step' }] }, 'done']),
+    tools: [step],
+    extensions: [toolRetry({ sleep: () => new Promise(() => {}) })],
+  });
+  expect((await agent.call('x')).text).toBe('done');
+  expect(JSON.stringify(await agent.messages())).toContain('timed out after 3 ms');
+});
+
+test('an abort in the very tick in which a place comes free loses no place', async () => {
+  const s = new Semaphore(1);
+  const first = await s.acquire();
+  const abort = new AbortController();
+  const second = s.acquire(abort.signal);
+  const third = s.acquire();
+  first();
+  abort.abort();
+  (await second)();
+  (await third)();
+  expect([s.free, s.waiting]).toEqual([1, 0]);
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['one', 'two']), extensions: [concurrency(s)] });
+  const held = await s.acquire();
+  const c = new AbortController();
+  const call = agent.call('x', { signal: c.signal });
+  await expect.poll(() => s.waiting).toBe(1);
+  held();
+  c.abort();
+  expect(await call).toMatchObject({ reason: 'aborted' });
+  expect(await agent.messages()).toEqual([]);
+  expect(s.free).toBe(1);
+});

@@ -1,0 +1,284 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { ReActAgent } from '../../agent/react-agent.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import type { AgentEvent } from '../../event/agent-event.ts';
+import { userMessage } from '../../message/create-message.ts';
+import { textOf } from '../../message/message-text.ts';
+import { historyFaults } from '../../testing/history-faults.ts';
+import { orderFaults } from '../../testing/order-faults.ts';
+import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import type { Retry } from './backoff.ts';
+import type { ChatModel, ModelDelta } from '../../model/chat-model.ts';
+import { retry, type RetryOptions } from './retry.ts';
+import { wrapModel } from '../../model/wrap-model.ts';
+
+const busy = (details = {}): AgentError => new AgentError('MODEL_RATE_LIMITED', 'slow down', { retryable: true, details });
+const fails: ScriptedReply = { error: busy() };
+
+let delays: number[] = [];
+beforeEach(() => void (delays = []));
+afterEach(() => void vi.useRealTimers());
+
+const options: RetryOptions = { sleep: async (ms) => void delays.push(ms), random: () => 0.5 };
+
+function setUp(replies: readonly ScriptedReply[], more: RetryOptions = {}) {
+  const inner = new ScriptedModel(replies);
+  return { inner, model: wrapModel(inner, retry({ ...options, ...more })) };
+}
+
+async function ask(model: ChatModel, signal = new AbortController().signal): Promise<readonly ModelDelta[]> {
+  const deltas: ModelDelta[] = [];
+  for await (const some of model.stream({ messages: [userMessage('Hi')], tools: [] }, { signal })) deltas.push(...some);
+  return deltas;
+}
+
+const words = (deltas: readonly ModelDelta[]): string =>
+  deltas.map((delta) => (delta.type === 'reset' ? `<${delta.reason}>` : delta.type === 'text' ? delta.delta : '')).join('');
+
+test('a transient failure is tried again later and later, and the reader sees nothing of it', async () => {
+  const { inner, model } = setUp([fails, fails, 'Here I am']);
+  expect(words(await ask(model))).toBe('Here I am');
+  expect(delays).toEqual([1000, 2000]);
+  expect(inner.requests).toHaveLength(3);
+  expect(inner.requests[2]).toBe(inner.requests[0]);
+});
+
+test('the wrapper is the model to look at', () => {
+  const { model } = setUp([]);
+  expect(model).toMatchObject({ provider: 'scripted', modelId: 'scripted', features: { tools: true } });
+});
+
+test('after three tries the last failure stands', async () => {
+  const { inner, model } = setUp([fails, fails, { error: busy({ last: true }) }, 'never']);
+  await expect(ask(model)).rejects.toMatchObject({ code: 'MODEL_RATE_LIMITED', details: { last: true } });
+  expect(inner.requests).toHaveLength(3);
+});
+
+test('without a first wait there is never one, however often it tries; a wait that is no number is none', async () => {
+  let asked = 0;
+  const inner = new ScriptedModel([]);
+  const model = wrapModel(
+    {
+      ...inner,
+      features: inner.features,
+      async *stream() {
+        if ((asked += 1) < 1_100) throw busy(asked === 5 ? { retryAfterMs: Number.NaN } : {});
+        yield [{ type: 'finish', reason: 'stop' }];
+      },
+    },
+    retry({ ...options, attempts: Infinity, firstDelayMs: 0 }),
+  );
+  await ask(model);
+  expect(delays).toEqual(Array.from({ length: 1_099 }, () => 0));
+});
+
+test('jitter is a quarter more or less at most', async () => {
+  for (const [random, first, last] of [
+    [0, 750, 7_500],
+    [0.999999, 1_249, 12_499],
+  ] as const) {
+    delays = [];
+    const { model } = setUp([fails, fails, fails, fails, fails, 'ok'], { attempts: 6, random: () => random });
+    await ask(model);
+    expect([delays[0], delays.at(-1)]).toEqual([first, last]);
+  }
+});
+
+test('waits double up to the longest', async () => {
+  const { model } = setUp([fails, fails, fails, fails, fails, fails, 'ok'], { attempts: 7 });
+  await ask(model);
+  expect(delays).toEqual([1000, 2000, 4000, 8000, 10_000, 10_000]);
+});
+
+test.each([
+  [0, [750, 1500]],
+  [0.999999, [1249, 2499]],
+])('jitter of a quarter: random %d', async (random, expected) => {
+  const { model } = setUp([fails, fails, 'ok'], { random: () => random });
+  await ask(model);
+  expect(delays).toEqual(expected);
+});
+
+test('a server that says when is asked then, unless that is too long', async () => {
+  const first = setUp([{ error: busy({ retryAfterMs: 7000 }) }, { error: busy({ retryAfterMs: 10 }) }, 'ok']);
+  await ask(first.model);
+  expect(delays).toEqual([7000, 2000]);
+  const second = setUp([{ error: busy({ retryAfterMs: 60_001 }) }, 'never']);
+  await expect(ask(second.model)).rejects.toMatchObject({ details: { retryAfterMs: 60_001 } });
+  expect(second.inner.requests).toHaveLength(1);
+});
+
+test.each<[string, unknown]>([
+  ['a refused request', new AgentError('MODEL_REQUEST', 'HTTP 400')],
+  ['a refused key', Object.assign(new Error('x'), { status: 401 })],
+  ['a cancellation', new DOMException('timeout', 'AbortError')],
+  ['an open breaker', new AgentError('CIRCUIT_OPEN', 'x', { retryable: true, details: { retryAfterMs: 1 } })],
+  ['a defect', new TypeError('x is not a function')],
+])('%s is not tried again', async (_what, error) => {
+  const { inner, model } = setUp([{ error }, 'never']);
+  await expect(ask(model)).rejects.toBe(error);
+  expect(inner.requests).toHaveLength(1);
+});
+
+test('foreign errors are told by their type or words', async () => {
+  const { model } = setUp([{ error: new Error('x', { cause: { status: 503 } }) }, { error: new TypeError('Failed to fetch') }, 'ok']);
+  expect(words(await ask(model))).toBe('ok');
+});
+
+test('what is transient can be decided otherwise, but a cancellation never is', async () => {
+  const isTransient = (): boolean => true;
+  const { model } = setUp([{ error: new Error('odd') }, 'ok'], { isTransient });
+  expect(words(await ask(model))).toBe('ok');
+  const aborted = setUp([{ error: new AgentError('ABORTED', 'x') }, 'never'], { isTransient });
+  await expect(ask(aborted.model)).rejects.toMatchObject({ code: 'ABORTED' });
+});
+
+test('after its first delta a reply that breaks off is left as it is', async () => {
+  const { inner, model } = setUp([{ text: 'Half ', error: busy() }, 'never']);
+  await expect(ask(model)).rejects.toMatchObject({ code: 'MODEL_RATE_LIMITED' });
+  expect(inner.requests).toHaveLength(1);
+});
+
+test('if asked to, it begins anew, and takes back what was said when there is something to say', async () => {
+  const { model } = setUp([{ text: 'Half ', error: busy() }, fails, 'The whole'], { afterFirstDelta: true });
+  expect(words(await ask(model))).toBe('Half <retry>The whole');
+});
+
+test('what failed tries cost is counted with the one that went well', async () => {
+  const usage = { inputTokens: 100, outputTokens: 20 };
+  const broken = { deltas: [[{ type: 'finish', reason: 'error', usage }]], error: busy() } as const;
+  const replies: ScriptedReply[] = [broken, broken, { text: 'ok', usage: { inputTokens: 1, outputTokens: 1, reasoningTokens: 1 } }];
+  const deltas = await ask(setUp(replies, { afterFirstDelta: true }).model);
+  const finishes = deltas.flatMap((delta) => (delta.type === 'finish' ? delta.usage : []));
+  expect(finishes).toEqual([usage, { inputTokens: 200, outputTokens: 40 }, { inputTokens: 201, outputTokens: 41, reasoningTokens: 1 }]);
+});
+
+test('retries are told of, and a listener that throws harms nobody', async () => {
+  const warn = vi.spyOn(console, 'warn').mockReturnValue();
+  const told: Retry[] = [];
+  const onRetry = (one: Retry): void => {
+    told.push(one);
+    throw new Error('listener');
+  };
+  const { model } = setUp([fails, { error: new Error('HTTP 502') }, 'ok'], { onRetry });
+  expect(words(await ask(model))).toBe('ok');
+  expect(told).toEqual([
+    { attempt: 1, delayMs: 1000, error: expect.objectContaining({ code: 'MODEL_RATE_LIMITED' }), of: 'scripted' },
+    { attempt: 2, delayMs: 2000, error: expect.objectContaining({ code: 'MODEL_SERVER', message: 'HTTP 502' }), of: 'scripted' },
+  ]);
+  expect(warn).toHaveBeenCalledTimes(2);
+  warn.mockRestore();
+});
+
+test('a listener may abort', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const controller = new AbortController();
+  const model = wrapModel(new ScriptedModel([fails, 'never']), retry({ onRetry: () => controller.abort() }));
+  await expect(ask(model, controller.signal)).rejects.toMatchObject({ code: 'ABORTED' });
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('an abort ends the wait at once, and no timer stays', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const controller = new AbortController();
+  const inner = new ScriptedModel([fails, 'never']);
+  let waiting!: () => void;
+  const begun = new Promise<void>((resolve) => (waiting = resolve));
+  const asked = ask(wrapModel(inner, retry({ onRetry: () => waiting() })), controller.signal).catch((error: unknown) => error);
+  await begun;
+  controller.abort(new Error('enough'));
+  expect(await asked).toMatchObject({ code: 'ABORTED', message: 'enough' });
+  expect(vi.getTimerCount()).toBe(0);
+  expect(inner.requests).toHaveLength(1);
+});
+
+test('without a clock of its own it waits by the platform’s', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  let waiting!: () => void;
+  const begun = new Promise<void>((resolve) => (waiting = resolve));
+  const inner = new ScriptedModel([fails, 'ok']);
+  const asked = ask(wrapModel(inner, retry({ random: () => 0.5, onRetry: () => waiting() })));
+  await begun;
+  await Promise.resolve();
+  vi.advanceTimersByTime(999);
+  await Promise.resolve();
+  expect(inner.requests).toHaveLength(1);
+  vi.advanceTimersByTime(1);
+  expect(words(await asked)).toBe('ok');
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test.each([
+  [{ attempts: -1 }, 'attempts'],
+  [{ firstDelayMs: '1' }, 'firstDelayMs'],
+  [{ maxDelayMs: Number.NaN }, 'maxDelayMs'],
+  [{ maxRetryAfterMs: null }, 'maxRetryAfterMs'],
+  [{ sleep: 5 }, 'sleep'],
+  [{ afterFirstDelta: 'yes' }, 'afterFirstDelta'],
+])('%o is refused', (bad, field) => {
+  expect(() => retry(bad as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(field) }));
+});
+
+test('what is no middleware, or no model, is named', () => {
+  const error = expect.objectContaining({ code: 'CONFIGURATION' });
+  expect(() => wrapModel(new ScriptedModel([]), {} as never)).toThrow(error);
+  expect(() => wrapModel({} as never)).toThrow(error);
+});
+
+async function eventsOf(agent: ReActAgent, input: string): Promise<AgentEvent[]> {
+  const events: AgentEvent[] = [];
+  for await (const event of agent.stream(input)) events.push(event);
+  return events;
+}
+
+const said = (events: readonly AgentEvent[]): string =>
+  events.map((event) => (event.type === 'reasoning-chunk' ? event.delta : event.type === 'step-reset' ? `<${event.reason}>` : '')).join('');
+
+test('for an agent: the whole answer once, and what begins anew is announced', async () => {
+  const model = new ScriptedModel([fails, 'One', { text: 'Tw', error: busy() }, 'Two']);
+  const agent = new ReActAgent({ name: 'a', model, extensions: [retry({ ...options, afterFirstDelta: true })] });
+  const first = await eventsOf(agent, 'Hi');
+  expect(said(first)).toBe('One');
+  const second = await eventsOf(agent, 'Hi');
+  expect(said(second)).toBe('Tw<retry>Two');
+  expect([...orderFaults(first), ...orderFaults(second)]).toEqual([]);
+  expect((await agent.messages()).map(textOf)).toEqual(['Hi', 'One', 'Hi', 'Two']);
+});
+
+test.each(['abort', 'interrupt'] as const)('for an agent: an %s ends the wait, and the next call works', async (how) => {
+  const controller = new AbortController();
+  const model = new ScriptedModel([fails, 'Fine']);
+  const sleep = (): Promise<never> => {
+    if (how === 'abort') controller.abort();
+    else agent.interrupt();
+    return new Promise(() => {});
+  };
+  const agent: ReActAgent = new ReActAgent({ name: 'a', model, extensions: [retry({ sleep })] });
+  const result = await agent.call('Hi', { signal: controller.signal });
+  expect(result.reason).toBe(how === 'abort' ? 'aborted' : 'interrupted');
+  expect(model.requests).toHaveLength(1);
+  expect(await agent.call('Again')).toMatchObject({ reason: 'stop', text: 'Fine' });
+  expect(historyFaults(await agent.messages())).toEqual([]);
+});
+
+test('for an agent: when all tries fail the call rejects, or its result has the error; the next call works', async () => {
+  const model = new ScriptedModel([fails, fails, fails, fails, fails, fails, 'Fine']);
+  const agent = new ReActAgent({ name: 'a', model, extensions: [retry(options)] });
+  await expect(agent.call('Hi')).rejects.toMatchObject({ code: 'MODEL_RATE_LIMITED', retryable: true });
+  expect(await agent.call(undefined, { throwOnError: false })).toMatchObject({
+    reason: 'error',
+    error: { code: 'MODEL_RATE_LIMITED', retryable: true },
+  });
+  expect(await agent.call()).toMatchObject({ reason: 'stop', text: 'Fine' });
+});
+
+test('for an agent: what a failed try cost is in the result', async () => {
+  const usage = { inputTokens: 7, outputTokens: 3 };
+  const finish: ModelDelta = { type: 'finish', reason: 'error', usage };
+  const model = new ScriptedModel([
+    { deltas: [[finish]], error: busy() },
+    { text: 'ok', usage },
+  ]);
+  const agent = new ReActAgent({ name: 'a', model, extensions: [retry({ ...options, afterFirstDelta: true })] });
+  expect((await agent.call('Hi')).usage).toEqual({ inputTokens: 14, outputTokens: 6 });
+});

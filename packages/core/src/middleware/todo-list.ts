@@ -1,0 +1,170 @@
+import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import type { EventOf } from '../event/agent-event.ts';
+import type { ToolResult } from '../message/content-block.ts';
+import { createMessage } from '../message/create-message.ts';
+import { fence } from '../message/fence.ts';
+import { isRecord } from '../message/is-record.ts';
+import type { JsonObject } from '../message/json.ts';
+import { outputText, toolResultsOf, toolUsesOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
+import { parseJson } from '../message/parse-json.ts';
+import { tool } from '../tool/tool.ts';
+import { addToSystemPrompt } from '../loop/add-to-system-prompt.ts';
+import type { Extension } from '../loop/extension.ts';
+import type { Run } from '../loop/run.ts';
+
+export interface Todo {
+  readonly content: string;
+  readonly status: 'pending' | 'in_progress' | 'completed';
+}
+
+export interface TodoListOptions {
+  /** Goes behind the system prompt; empty: nothing does. Default: when to keep a list, and how. */
+  readonly prompt?: string;
+  /** What the model is told of `write_todos`. */
+  readonly description?: string;
+}
+
+/**
+ * A list of what is to be done, which the model keeps by the tool `write_todos` (Spring AI Alibaba: todo list interceptor). The list is
+ * in the log, as the tool's last result: `todosOf` reads it, and it is there after a resume. Where a context policy has left that call
+ * out, the request has the list in a message before the history. A list of the wrong form, and two lists in one reply, are error
+ * results that change nothing. Throws `CONFIGURATION` for an option of the wrong kind.
+ */
+export function todoList(options: TodoListOptions = {}): Extension {
+  checkFields('CONFIGURATION', 'todoList()', options, 'prompt:string|? description:string|?');
+  const { prompt = usualPrompt, description = usualDescription } = options;
+  const runs = new Map<string, { readonly run: Run; list?: List | undefined }>();
+  return {
+    tools: [
+      tool({
+        name: toolName,
+        description,
+        input: inputSchema,
+        replay: 'safe',
+        execute(input, { messages }) {
+          const asked = messages.findLast(({ role }) => role === 'assistant');
+          if (asked && toolUsesOf(asked).filter(({ name }) => name === toolName).length > 1) {
+            throw new AgentError('INVALID_INPUT', `${toolName} replaces the whole list: call it once at a time.`);
+          }
+          return { todos: readTodos(input) ?? refuse() };
+        },
+      }),
+    ],
+    wrapCall: (next) =>
+      async function* (run, input) {
+        addToSystemPrompt(run, prompt);
+        runs.set(run.id, { run });
+        try {
+          return yield* next(run, input);
+        } finally {
+          runs.delete(run.id);
+        }
+      },
+    hooks: [
+      {
+        name: 'todo-list',
+        on: {
+          'pre-call': ({ runId }) => {
+            const keeping = runs.get(runId);
+            if (keeping) keeping.list = listOf(keeping.run.view);
+          },
+          'post-acting': ({ runId, result }) => {
+            const keeping = runs.get(runId);
+            if (keeping) keeping.list = readList(result) ?? keeping.list;
+          },
+          'pre-reasoning': (event): EventOf<'pre-reasoning'> | undefined => {
+            const list = runs.get(event.runId)?.list;
+            if (!list?.todos.some(({ status }) => status !== 'completed') || isShown(list, event.messages)) return undefined;
+            const head = event.messages.findIndex(({ role }) => role !== 'system');
+            return { ...event, messages: event.messages.toSpliced(head < 0 ? event.messages.length : head, 0, list.message) };
+          },
+        },
+      },
+    ],
+  };
+}
+
+/** The list as a conversation has it last; empty where there is none. */
+export function todosOf(messages: readonly Msg[]): readonly Todo[] {
+  return listOf(messages)?.todos ?? [];
+}
+
+interface List {
+  readonly todos: readonly Todo[];
+  readonly toolUseId: string;
+  /** As the model is shown it; the same object each time, so that it is counted once. */
+  readonly message: Msg;
+}
+
+const toolName = 'write_todos';
+
+function listOf(messages: readonly Msg[]): List | undefined {
+  for (let index = messages.length - 1; index >= 0; index -= 1) {
+    const list = toolResultsOf(messages[index]!)
+      .map(readList)
+      .findLast((found) => found);
+    if (list) return list;
+  }
+  return undefined;
+}
+
+function readList({ name, state, output, toolUseId }: ToolResult): List | undefined {
+  const todos = name === toolName && state === 'success' ? readTodos(parseJson(outputText(output))) : undefined;
+  if (!todos) return undefined;
+  const lines = todos.map(({ status, content }) => `- [${status}] ${content}`).join('\n');
+  const text = `Your to-do list as it stands now.\n${fence('todo_list', lines)}`;
+  // What is no part of what was said is not for a multi-agent formatter's history.
+  const message = createMessage('user', text, { id: `todos-${toolUseId}`, metadata: { bypassHistory: true }, now: () => 0 });
+  return { todos, toolUseId, message };
+}
+
+/** Whether the call that wrote the list is there, its arguments not cleared. */
+function isShown({ toolUseId }: List, messages: readonly Msg[]): boolean {
+  return messages.findLast((message) => toolUsesOf(message).some(({ id, input }) => id === toolUseId && readTodos(input))) !== undefined;
+}
+
+function readTodos(value: unknown): readonly Todo[] | undefined {
+  const todos: unknown = isRecord(value) ? value['todos'] : undefined;
+  if (!Array.isArray(todos) || !todos.every(isTodo)) return undefined;
+  return todos.map(({ content, status }) => ({ content, status }));
+}
+
+function isTodo(value: unknown): value is Todo {
+  if (!isRecord(value)) return false;
+  const { content, status } = value;
+  return typeof content === 'string' && content.trim() !== '' && /^(pending|in_progress|completed)$/.test(String(status));
+}
+
+function refuse(): never {
+  throw new AgentError('INVALID_INPUT', 'todos: an array of { content, status }; status is pending, in_progress or completed');
+}
+
+const inputSchema: JsonObject = {
+  type: 'object',
+  properties: {
+    todos: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          content: { type: 'string', description: 'What is to be done.' },
+          status: { type: 'string', enum: ['pending', 'in_progress', 'completed'] },
+        },
+        required: ['content', 'status'],
+        additionalProperties: false,
+      },
+    },
+  },
+  required: ['todos'],
+  additionalProperties: false,
+};
+
+const usualDescription =
+  'Writes your to-do list: give the whole list each time, it replaces the one before. For tasks of several steps, not for what takes one or two.';
+
+const usualPrompt = [
+  `For a task of three steps or more, plan with ${toolName} before you begin. Mark a step in_progress when you begin it and completed as soon as`,
+  'it is done, not several at once; add steps that turn up and drop those that are not needed any more. For small tasks use no list.',
+].join(' ');

@@ -1,0 +1,100 @@
+import { AgentError, messageOf } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { checkNames } from '../error/check-values.ts';
+import { reportFailure } from '../error/report-failure.ts';
+import { outputText } from '../message/message-text.ts';
+import { outputToolName } from '../output/output-tool.ts';
+import type { ReadyCall } from '../tool/prepare-call.ts';
+import { isSuspension } from '../tool/run-call.ts';
+import type { ToolContext } from '../tool/tool.ts';
+import type { Extension } from '../loop/extension.ts';
+
+export interface FailedTool {
+  readonly name: string;
+  readonly toolUseId: string;
+  /** What the tool was called with. */
+  readonly input: unknown;
+}
+
+export interface ToolErrorOptions {
+  /** The tools it holds for; default: all. */
+  readonly tools?: readonly string[];
+  /** What the model reads; default `Tool failed: …` with the error's message (Spring AI Alibaba). */
+  readonly format?: (error: unknown, call: FailedTool) => string;
+  /** Whether a failure ends the agent's call with `TOOL_ERROR`, its `cause` the error; default: none does. */
+  readonly rethrow?: (error: unknown, call: FailedTool) => boolean;
+  /** Told what `format` or `rethrow` threw: the model then reads what it reads without this. Default: a warning on the console. */
+  readonly onError?: (error: AgentError) => void;
+}
+
+/**
+ * Says a tool's failure in your words, or has it end the call. Without it what a tool throws is an error result, `Error: …`, and only an
+ * `AgentError` with `TOOL_ERROR` ends the call. A time-out is a failure too (`TOOL_TIMEOUT`); arguments that do not fit, a suspension and
+ * an abort are none. With `toolRetry` in whatever order only the last try counts. Throws `CONFIGURATION` for an option of the wrong kind.
+ */
+export function toolError(options: ToolErrorOptions = {}): Extension {
+  const fields = 'tools:array|? format:function|? rethrow:function|? onError:function|?';
+  checkFields('CONFIGURATION', 'toolError()', options, fields);
+  checkNames('toolError(): each of tools', options.tools);
+  const { tools, format = usual, rethrow = never, onError } = options;
+  return {
+    wrapTool: (next) => async (call, context) => {
+      const { name } = call.tool;
+      if (name === outputToolName || (tools && !tools.includes(name))) return next(call, context);
+      const seen: Seen = {};
+      const outcome = await next(watched(call, seen), context);
+      if (isSuspension(outcome) || outcome.state !== 'error') return outcome;
+      const error = errorOf(seen) ?? new AgentError('INTERNAL', outputText(outcome.output).replace(/^Error: /, ''));
+      const failed: FailedTool = { name, toolUseId: call.toolUse.id, input: call.input };
+      let output: string | undefined;
+      try {
+        if (!rethrow(error, failed)) {
+          output = format(error, failed);
+          checkFields('CONFIGURATION', 'toolError(): what format gives', { output }, 'output:string');
+        }
+      } catch (failure) {
+        reportFailure('A tool’s failure could not be put into words:', onError, AgentError.from(failure));
+        return outcome;
+      }
+      if (output === undefined) throw new AgentError('TOOL_ERROR', messageOf(error), { cause: error });
+      return { ...outcome, output };
+    },
+  };
+}
+
+interface Seen {
+  thrown?: { readonly error: unknown };
+  context?: ToolContext;
+}
+
+function watched({ tool, ...call }: ReadyCall, seen: Seen): ReadyCall {
+  return {
+    ...call,
+    tool: {
+      ...tool,
+      async execute(input, context) {
+        seen.context = context;
+        delete seen.thrown;
+        try {
+          return await tool.execute!(input, context);
+        } catch (error) {
+          seen.thrown = { error };
+          throw error;
+        }
+      },
+    },
+  };
+}
+
+/** A time-out is told by the signal: what the tool throws then, if it ever does, only follows from it. */
+function errorOf({ context, thrown }: Seen): unknown {
+  return context?.signal.aborted ? context.signal.reason : thrown?.error;
+}
+
+function usual(error: unknown): string {
+  return `Tool failed: ${messageOf(error)}`;
+}
+
+function never(): boolean {
+  return false;
+}

@@ -1,0 +1,83 @@
+import type { Attributes } from '@opentelemetry/api';
+import { maskParameters } from './mask-parameters.ts';
+import type { ContentBlock, ToolUse } from '../message/content-block.ts';
+import type { JsonObject, JsonValue } from '../message/json.ts';
+import { toolResultsOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
+import type { ModelRequest, RunInfo } from '../model/chat-model.ts';
+import type { Usage } from '../model/usage.ts';
+
+/** Whose span it is. */
+export function runAttributes({ runId, sessionId, userId }: RunInfo): Attributes {
+  return { 'gen_ai.conversation.id': sessionId, 'isoloop.run.id': runId, ...(userId !== undefined && { 'user.id': userId }) };
+}
+
+export function requestAttributes({ temperature, maxTokens, responseSchema }: ModelRequest): Attributes {
+  return {
+    ...(temperature !== undefined && { 'gen_ai.request.temperature': temperature }),
+    ...(maxTokens !== undefined && { 'gen_ai.request.max_tokens': maxTokens }),
+    ...(responseSchema && { 'gen_ai.output.type': 'json' }),
+  };
+}
+
+export function usageAttributes({ inputTokens, outputTokens, cachedInputTokens, reasoningTokens }: Usage): Attributes {
+  return {
+    'gen_ai.usage.input_tokens': inputTokens,
+    'gen_ai.usage.output_tokens': outputTokens,
+    ...(cachedInputTokens !== undefined && { 'gen_ai.usage.cache_read.input_tokens': cachedInputTokens }),
+    ...(reasoningTokens !== undefined && { 'gen_ai.usage.reasoning.output_tokens': reasoningTokens }),
+  };
+}
+
+export function toolAttributes({ name, id }: ToolUse): Attributes {
+  return {
+    'gen_ai.operation.name': 'execute_tool',
+    'gen_ai.tool.name': name,
+    'gen_ai.tool.type': 'function',
+    'gen_ai.tool.call.id': id,
+  };
+}
+
+/** `gen_ai.input.messages`: JSON text of `{ role, parts }`, as the conventions' schema has it. Secrets are masked, media without their bytes. */
+export function inputMessages(messages: readonly Msg[]): string {
+  return JSON.stringify(messages.map(({ role, content }) => ({ role, parts: content.map(toPart) })));
+}
+
+/** `gen_ai.output.messages`: JSON text of the one reply. */
+export function outputMessages(content: readonly ContentBlock[], finishReason: string): string {
+  return JSON.stringify([{ role: 'assistant', parts: content.map(toPart), finish_reason: finishReason }]);
+}
+
+/** A tool's result as text. */
+export function resultText(message: Pick<Msg, 'content'>): string {
+  return toolResultsOf(message as Msg)
+    .map(({ output }) => (typeof output === 'string' ? output : JSON.stringify(output.map(toPart))))
+    .join('\n');
+}
+
+export function argumentsText({ input }: ToolUse): string {
+  return JSON.stringify(maskParameters(input));
+}
+
+function toPart(block: ContentBlock): JsonObject {
+  switch (block.type) {
+    case 'text':
+      return { type: 'text', content: block.text };
+    case 'thinking':
+      return { type: 'reasoning', content: block.thinking };
+    case 'tool_use':
+      return { type: 'tool_call', id: block.id, name: block.name, arguments: maskParameters(block.input) };
+    case 'tool_result':
+      return { type: 'tool_call_response', id: block.toolUseId, response: responseOf(block.output) };
+    default: {
+      const { type: modality, source } = block;
+      const { mediaType } = source;
+      const about = { modality, ...(mediaType !== undefined && { mime_type: mediaType }) };
+      return source.type === 'url' ? { type: 'uri', ...about, uri: source.url } : { type: 'blob', ...about };
+    }
+  }
+}
+
+function responseOf(output: string | readonly ContentBlock[]): JsonValue {
+  return typeof output === 'string' ? output : output.map(toPart);
+}

@@ -1,0 +1,199 @@
+import { AgentError, type AgentErrorCode } from '../error/agent-error.ts';
+import { tell } from '../error/tell.ts';
+import { checkFields } from '../error/check-fields.ts';
+import type { LengthViolation } from '../guard/output/output-length.ts';
+import type { OutputAction } from '../guard/output/output-rule.ts';
+import type { EventOf } from '../event/agent-event.ts';
+import type { ToolResult } from '../message/content-block.ts';
+import type { Retry } from '../middleware/resilience/backoff.ts';
+import type { ChatModel, ModelContext, ModelDelta, RunInfo } from '../model/chat-model.ts';
+import type { CircuitChange } from '../middleware/resilience/circuit-breaker.ts';
+import type { Fallback } from '../middleware/resilience/fallback.ts';
+import type { CacheLookup } from '../middleware/resilience/response-cache.ts';
+import type { Usage } from '../model/usage.ts';
+import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';
+import { isSuspension, type RunCall } from '../tool/run-call.ts';
+import type { Tool } from '../tool/tool.ts';
+import type { StopReason } from '../event/agent-result.ts';
+import type { Extension } from '../loop/extension.ts';
+
+/** Whose run it was. */
+export interface RunLabels {
+  readonly agent: string;
+  readonly runId: string;
+  readonly sessionId: string;
+  readonly userId?: string;
+}
+
+export interface ExecutionMetric extends RunLabels {
+  readonly reason: StopReason;
+  /** Of a call that failed or was rejected. */
+  readonly error?: AgentErrorCode;
+  readonly durationMs: number;
+  readonly iterations: number;
+  readonly toolsUsed: readonly string[];
+}
+
+/** The labels are absent where no run asked. */
+export interface ModelMetric extends Partial<RunLabels> {
+  /** The model that answered, or was asked last: behind a `fallback()` that may be another than the agent's. */
+  readonly provider: string;
+  readonly modelId: string;
+  readonly durationMs: number;
+  /** To the first text, thinking or tool call; absent where there was none. */
+  readonly firstDeltaMs?: number;
+  readonly usage?: Usage;
+  /** `cancelled`: nobody read on, as after an interrupt or abort; what a time-out ended has `failed`. */
+  readonly outcome: 'ok' | 'failed' | 'cancelled';
+  readonly error?: AgentErrorCode;
+}
+
+export interface ToolMetric extends RunLabels {
+  readonly name: string;
+  readonly toolUseId: string;
+  /** Of the execution alone, without waiting for a free place or an approval. */
+  readonly durationMs: number;
+  readonly outcome: ToolResult['state'] | 'suspended' | 'failed';
+}
+
+/**
+ * Where measurements go (Arc Reactor: `AgentMetrics`, each of its recordings); every method is optional, and what one throws goes to the
+ * console. `metrics()` calls the first five, the others are for the callbacks of the parts they tell about. All of them say whose run it
+ * was but `circuitState`: a breaker is its agents' together. There is none for streamed calls alone: they go the same way, and
+ * are among the others.
+ */
+export interface Metrics {
+  /** A call has ended, streamed or not, however it ended. */
+  execution?(metric: ExecutionMetric): void;
+  /** Of a whole call, also of one that failed; absent where the model's server reports none. */
+  tokenUsage?(usage: Usage, labels: RunLabels): void;
+  modelRequest?(metric: ModelMetric): void;
+  /** A tool, or what stands in for it, has run. Calls that never did (unknown, refused, over the limit) are in the events. */
+  toolCall?(metric: ToolMetric): void;
+  /** Of the input, or of an answer. */
+  guardRejection?(rejection: { readonly stage: string; readonly category: string } & RunLabels): void;
+  /** For `retry({ onRetry })` and `toolRetry({ onRetry })`. */
+  retry?(retry: Retry): void;
+  /** For `fallback(models, { onFallback })`: the next model is asked. How that went: `modelRequest` names the model that answered. */
+  fallback?(fallback: Fallback): void;
+  /** For `circuitBreaker({ onStateChange })`. */
+  circuitState?(change: CircuitChange): void;
+  /** For `responseCache({ onLookup })`. */
+  cache?(lookup: CacheLookup): void;
+  /** For `outputGuards(rules, { onAction })`. */
+  outputGuard?(action: OutputAction): void;
+  /** For `outputLength({ onViolation })`. */
+  boundary?(violation: LengthViolation): void;
+}
+
+export interface MetricsOptions {
+  /** Milliseconds; default `Date.now`. */
+  readonly now?: () => number;
+}
+
+/**
+ * Measures an agent's calls, model requests and tool calls. One may serve many agents. Put it first among the extensions to measure a
+ * request with its retries and fallback models, by the name of the model that answered; last to measure each attempt (those of another model
+ * where `wrapModel` puts it around that one). Throws `CONFIGURATION` for an option of the wrong kind.
+ */
+export function metrics(recorder: Metrics, given: MetricsOptions = {}): Extension & ModelMiddleware {
+  checkFields('CONFIGURATION', 'metrics()', { recorder }, 'recorder:object');
+  checkFields('CONFIGURATION', 'metrics()', given, 'now:function|?');
+  const { now = Date.now } = given;
+  return {
+    hooks: [{ name: 'metrics', onError: 'ignore', on: { 'run-end': (event) => recordEnd(recorder, event) } }],
+    wrapModel: (next) => measuredModel(next, recorder, now),
+    wrapTool: (next) => measuredTools(next, recorder, now),
+  };
+}
+
+function labelsOf({ agentPath, runId, sessionId, userId }: RunInfo): RunLabels {
+  return { agent: agentPath.at(-1) ?? '', runId, sessionId, ...(userId !== undefined && { userId }) };
+}
+
+function recordEnd(recorder: Metrics, event: EventOf<'run-end'>): void {
+  const { result } = event;
+  const labels = labelsOf(event);
+  const { reason, error, durationMs, iterations, toolsUsed, usage } = result;
+  const code = error?.code as AgentErrorCode | undefined;
+  tell(() => recorder.execution?.({ ...labels, reason, ...(code && { error: code }), durationMs, iterations, toolsUsed }));
+  if (usage.inputTokens + usage.outputTokens > 0) tell(() => recorder.tokenUsage?.(usage, labels));
+  if (reason !== 'rejected') return;
+  const { stage = 'unknown', category = 'unknown' } = (error as AgentError | undefined)?.details ?? {};
+  tell(() => recorder.guardRejection?.({ ...labels, stage: String(stage), category: String(category) }));
+}
+
+function measuredTools(next: RunCall, recorder: Metrics, now: () => number): RunCall {
+  return async (call, options) => {
+    const { tool, toolUse } = call;
+    let startedAt = now();
+    let isBegun = false;
+    const record = (outcome: ToolMetric['outcome']): void => {
+      const durationMs = now() - startedAt;
+      tell(() => recorder.toolCall?.({ ...labelsOf(options), name: tool.name, toolUseId: toolUse.id, durationMs, outcome }));
+    };
+    // Somebody further in may have to approve the call first.
+    const execute: Tool['execute'] = (input, context) => {
+      if (!isBegun) startedAt = now();
+      isBegun = true;
+      return tool.execute!(input, context);
+    };
+    try {
+      const outcome = await next({ ...call, tool: { ...tool, execute } }, options);
+      const state = isSuspension(outcome) ? 'suspended' : outcome.state;
+      if (isBegun || !/suspended|denied|interrupted/.test(state)) record(state);
+      return outcome;
+    } catch (error) {
+      record('failed');
+      throw error;
+    }
+  };
+}
+
+function measuredModel(model: ChatModel, recorder: Metrics, now: () => number): ChatModel {
+  return withStream(model, async function* (request, context) {
+    const startedAt = now();
+    let asked: Pick<ChatModel, 'provider' | 'modelId'> = model;
+    let firstDeltaMs: number | undefined;
+    let usage: Usage | undefined;
+    let isRecorded = false;
+    const record = (ended: Pick<ModelMetric, 'outcome' | 'error'>): void => {
+      if (isRecorded) return;
+      isRecorded = true;
+      const { provider, modelId } = asked;
+      const labels = context.run && labelsOf(context.run);
+      const durationMs = now() - startedAt;
+      const about = { ...(firstDeltaMs !== undefined && { firstDeltaMs }), ...(usage && { usage }), ...ended };
+      tell(() => recorder.modelRequest?.({ ...labels, provider, modelId, durationMs, ...about }));
+    };
+    const cancelled = (): void => {
+      const { reason } = context.signal as { readonly reason: unknown };
+      const isFailure = AgentError.is(reason) && reason.code !== 'ABORTED';
+      record(isFailure ? { outcome: 'failed', error: reason.code } : { outcome: 'cancelled' });
+    };
+    const onModel: ModelContext['onModel'] = (next) => {
+      asked = next;
+      context.onModel?.(next);
+    };
+    // A model that hangs in spite of the signal may never get to its end.
+    context.signal.addEventListener('abort', cancelled);
+    try {
+      for await (const deltas of model.stream(request, { ...context, onModel })) {
+        if (firstDeltaMs === undefined && deltas.some(says)) firstDeltaMs = now() - startedAt;
+        for (const delta of deltas) if (delta.type === 'finish') ({ usage } = delta);
+        yield deltas;
+      }
+      record({ outcome: 'ok' });
+    } catch (error) {
+      if (!context.signal.aborted) record({ outcome: 'failed', error: AgentError.from(error).code });
+      throw error;
+    } finally {
+      cancelled();
+      context.signal.removeEventListener('abort', cancelled);
+    }
+  });
+}
+
+function says({ type }: ModelDelta): boolean {
+  return type !== 'finish' && type !== 'reset';
+}

@@ -1,0 +1,253 @@
+import type { Context, ContextAPI, Span, TraceAPI, Tracer } from '@opentelemetry/api';
+import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import type { Hook } from '../event/hook.ts';
+import type { ToolResult, ToolUse } from '../message/content-block.ts';
+import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../model/chat-model.ts';
+import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';
+import type { AgentResult } from '../event/agent-result.ts';
+import type { Extension } from '../loop/extension.ts';
+import {
+  argumentsText,
+  inputMessages,
+  outputMessages,
+  requestAttributes,
+  resultText,
+  runAttributes,
+  toolAttributes,
+  usageAttributes,
+} from './gen-ai-attributes.ts';
+import { ReplyAssembler } from '../loop/reply-assembler.ts';
+import type { Run } from '../loop/run.ts';
+
+export interface OpenTelemetryOptions {
+  /** What `@opentelemetry/api` exports: `import { context, trace } from '@opentelemetry/api'`. */
+  readonly api: { readonly trace: TraceAPI; readonly context: ContextAPI };
+  /** Default: the API's tracer `isoloop`. */
+  readonly tracer?: Tracer;
+  /** Adds what was asked and answered, and tools' arguments and results: secrets masked, media without their bytes. Default false. */
+  readonly content?: boolean;
+}
+
+interface OpenSpan {
+  readonly span: Span;
+  /** The context in which it is active. */
+  readonly inside: Context;
+}
+
+/** The open spans of a run. */
+interface RunSpans extends OpenSpan {
+  readonly run: Run;
+  /** Of its model requests, the innermost last. */
+  readonly chats: OpenSpan[];
+  /** By the calls' ids. */
+  readonly tools: Map<string, OpenSpan>;
+}
+
+// Of `@opentelemetry/api`: an import of types brings no enums.
+const internalKind = 0;
+const clientKind = 2;
+const errorStatus = 2;
+
+/**
+ * Spans after OpenTelemetry's conventions for generative AI: `invoke_agent` around a call, `chat` for each model request, summaries
+ * too, and `execute_tool` for each tool call. A call's span is a child of the context that is active when it begins, the others of
+ * their call's. Whatever runs within one (requests, tools, agents) has it as its active context, wherever the API has a context manager.
+ *
+ * One may serve many agents. First among the extensions a `chat` span is a request with its retries and fallback models, last one
+ * try; `wrapModel` puts it around a fallback model. Throws `CONFIGURATION` for an option of the wrong kind.
+ */
+export function openTelemetry(given: OpenTelemetryOptions): Extension & ModelMiddleware {
+  checkFields('CONFIGURATION', 'openTelemetry()', given, 'api:object tracer:startSpan()|? content:boolean|?');
+  checkFields('CONFIGURATION', 'openTelemetry(): api', given.api, 'trace:setSpan() context:with()');
+  const { api, tracer = api.trace.getTracer('isoloop'), content = false } = given;
+  const runs = new Map<string, RunSpans>();
+
+  const open = (name: string, kind: number, attributes: object, parent: Context, startTime: number | undefined): OpenSpan => {
+    const span = tracer.startSpan(name, { kind, attributes: { ...attributes }, ...(startTime !== undefined && { startTime }) }, parent);
+    return { span, inside: api.trace.setSpan(parent, span) };
+  };
+
+  const beginRun = (run: Run, input: Parameters<typeof inputMessages>[0]): RunSpans => {
+    const { options, model, now } = run.setup;
+    const attributes = {
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.provider.name': model.provider,
+      'gen_ai.request.model': model.modelId,
+      'gen_ai.agent.name': options.name,
+      ...runAttributes(run.about),
+      ...(content && { 'gen_ai.input.messages': inputMessages(input) }),
+    };
+    return {
+      ...open(`invoke_agent ${options.name}`, internalKind, attributes, api.context.active(), now()),
+      run,
+      chats: [],
+      tools: new Map(),
+    };
+  };
+
+  const beginTool = ({ run, inside, tools }: RunSpans, toolUse: ToolUse, at: number): OpenSpan => {
+    const attributes = {
+      ...toolAttributes(toolUse),
+      ...runAttributes(run.about),
+      ...(content && { 'gen_ai.tool.call.arguments': argumentsText(toolUse) }),
+    };
+    const opened = open(`execute_tool ${toolUse.name}`, internalKind, attributes, inside, at);
+    tools.set(toolUse.id, opened);
+    return opened;
+  };
+
+  const endTool = ({ tools }: RunSpans, id: string, result: ToolResult, at: number): void => {
+    const span = tools.get(id)?.span;
+    tools.delete(id);
+    span?.setAttributes({
+      'isoloop.tool.state': result.state,
+      ...(content && { 'gen_ai.tool.call.result': resultText({ content: [result] }) }),
+    });
+    if (result.state === 'error') fail(span, 'TOOL_ERROR');
+    span?.end(at);
+  };
+
+  async function* chat(model: ChatModel, request: ModelRequest, context: ModelContext): AsyncGenerator<readonly ModelDelta[], void> {
+    const spans = runs.get(context.run?.runId ?? '');
+    const attributes = {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': model.provider,
+      'gen_ai.request.model': model.modelId,
+      ...(context.run && runAttributes(context.run)),
+      ...requestAttributes(request),
+      ...(content && { 'gen_ai.input.messages': inputMessages(request.messages) }),
+    };
+    const parent = (spans?.chats.at(-1) ?? spans)?.inside ?? api.context.active();
+    const opened = open(`chat ${model.modelId}`, clientKind, attributes, parent, spans?.run.setup.now());
+    spans?.chats.push(opened);
+    const { span, inside } = opened;
+    const reply = new ReplyAssembler({ messageId: '', generateId: () => '', claimToolUseId: () => true });
+    let asked: Pick<ChatModel, 'provider' | 'modelId'> = model;
+    const onModel: ModelContext['onModel'] = (next) => {
+      asked = next;
+      context.onModel?.(next);
+    };
+    let isOpen = true;
+    const end = (): void => {
+      if (!isOpen) return;
+      isOpen = false;
+      const { reason } = context.signal as { readonly reason: unknown };
+      if (AgentError.is(reason) && reason.code !== 'ABORTED') fail(span, reason);
+      spans?.chats.splice(spans.chats.indexOf(opened), 1);
+      const { finishReason, usage, metadata = {} } = reply;
+      const said = reply.content({ partial: finishReason === undefined });
+      const { id, model: answered = asked.modelId === model.modelId ? undefined : asked.modelId } = metadata as {
+        id?: string;
+        model?: string;
+      };
+      span.setAttributes({
+        'gen_ai.provider.name': asked.provider,
+        ...(answered !== undefined && { 'gen_ai.response.model': answered }),
+        ...(id !== undefined && { 'gen_ai.response.id': id }),
+        ...(usage && usageAttributes(usage)),
+        ...(finishReason !== undefined && { 'gen_ai.response.finish_reasons': [finishReason] }),
+        ...(content && said.length && { 'gen_ai.output.messages': outputMessages(said, finishReason ?? 'error') }),
+      });
+      span.end(spans?.run.setup.now());
+    };
+    // A model that hangs in spite of the signal may never get to its end.
+    context.signal.addEventListener('abort', end);
+    try {
+      const deltas = api.context.with(inside, () => model.stream(request, { ...context, onModel }));
+      for await (const batch of within(inside, deltas[Symbol.asyncIterator]())) {
+        for (const delta of batch) reply.add(delta);
+        yield batch;
+      }
+    } catch (error) {
+      if (isOpen && !context.signal.aborted) fail(span, AgentError.from(error));
+      throw error;
+    } finally {
+      end();
+      context.signal.removeEventListener('abort', end);
+    }
+  }
+
+  /** The same steps, each taken in that context: what a generator does between two of them is done in the one it was called in. */
+  async function* within<T, R>(inside: Context, steps: AsyncIterator<T, R>): AsyncGenerator<T, R> {
+    let isOpen = true;
+    try {
+      for (;;) {
+        isOpen = false;
+        const step = await api.context.with(inside, () => steps.next());
+        if (step.done) return step.value;
+        isOpen = true;
+        yield step.value;
+      }
+    } finally {
+      if (isOpen) await api.context.with(inside, () => steps.return?.());
+    }
+  }
+
+  const hook: Hook = {
+    name: 'open-telemetry',
+    // Last, to see what the other hooks made of an event.
+    priority: Infinity,
+    onError: 'ignore',
+    on: {
+      'pre-acting': ({ runId, toolUse, at }) => withSpans(runs.get(runId), (spans) => void beginTool(spans, toolUse, at)),
+      'post-acting': ({ runId, toolUse, result, at }) => withSpans(runs.get(runId), (spans) => endTool(spans, toolUse.id, result, at)),
+      'step-reset': ({ runId, reason, at }) =>
+        withSpans(runs.get(runId), (spans) => (spans.chats.at(-1) ?? spans).span.addEvent('step-reset', { reason }, at)),
+      'context-fitted': ({ runId, removed, before, after, at }) =>
+        withSpans(runs.get(runId), ({ span }) => span.addEvent('context-fitted', { removed, before, after }, at)),
+    },
+  };
+
+  return {
+    hooks: [hook],
+    wrapModel: (next) => withStream(next, (request, context) => chat(next, request, context)),
+    wrapTool: (next) => (call, options) => {
+      const spans = runs.get(options.runId);
+      if (!spans) return next(call, options);
+      const { tool, toolUse } = call;
+      // A call that was decided about has had its `pre-acting` in an earlier run.
+      const { span, inside } = spans.tools.get(toolUse.id) ?? beginTool(spans, toolUse, spans.run.setup.now());
+      span.setAttribute('gen_ai.tool.description', tool.schema.description);
+      return api.context.with(inside, () => next(call, options));
+    },
+    wrapCall: (next) =>
+      async function* (run, input) {
+        const spans = beginRun(run, input?.messages ?? []);
+        runs.set(run.id, spans);
+        try {
+          const result = yield* within(spans.inside, next(run, input));
+          endRun(spans.span, result, content);
+          return result;
+        } catch (thrown) {
+          fail(spans.span, AgentError.from(thrown));
+          throw thrown;
+        } finally {
+          runs.delete(run.id);
+          const at = run.setup.now();
+          // Of calls that wait for somebody.
+          for (const { span } of [...spans.chats, ...spans.tools.values(), spans]) span.end(at);
+        }
+      },
+  };
+}
+
+function endRun(span: Span, { reason, error, usage, iterations, message }: AgentResult, content: boolean): void {
+  span.setAttributes({
+    ...usageAttributes(usage),
+    'isoloop.reason': reason,
+    'isoloop.iterations': iterations,
+    ...(content && { 'gen_ai.output.messages': outputMessages(message.content, reason) }),
+  });
+  if (error) fail(span, error);
+}
+
+function fail(span: Span | undefined, error: { readonly code: string; readonly message: string } | 'TOOL_ERROR'): void {
+  const { code, message } = error === 'TOOL_ERROR' ? { code: error, message: undefined } : error;
+  span?.setAttribute('error.type', code);
+  span?.setStatus({ code: errorStatus, ...(message !== undefined && { message }) });
+}
+
+function withSpans(spans: RunSpans | undefined, act: (spans: RunSpans) => void): void {
+  if (spans) act(spans);
+}

@@ -1,0 +1,93 @@
+import { AgentError } from '../error/agent-error.ts';
+import type { EventBatch } from '../event/agent-event.ts';
+import type { ToolUse } from '../message/content-block.ts';
+import { outputText, textOf, toolResultsOf, toolUsesOf } from '../message/message-text.ts';
+import type { ModelRequest, ToolSchema } from '../model/chat-model.ts';
+import type { Schema } from '../schema/schema.ts';
+import { outputToolName } from './output-tool.ts';
+import type { Tool } from '../tool/tool.ts';
+import { fitRequest } from '../loop/fit-request.ts';
+import { askAtLimit } from '../loop/limit.ts';
+import type { Move } from '../loop/move.ts';
+import type { OutputRun } from '../loop/output-mode.ts';
+import type { Reply } from '../loop/read-reply.ts';
+import type { Run } from '../loop/run.ts';
+import { isOutputCall, OutputTries, type Found, type OutputSpec } from './structured-answer.ts';
+import { asArguments } from './structured-schema.ts';
+
+const reminder = `Give your answer now: call "${outputToolName}".`;
+
+/** The value as the arguments of a tool that stands beside the agent's own (AgentScope: `StructuredOutputHook`). */
+export function toolOutput(run: Run, spec: OutputSpec): OutputRun {
+  if (run.tools.find(outputToolName) !== undefined) {
+    throw new AgentError('CONFIGURATION', `structured() needs the tool name "${outputToolName}" for itself.`);
+  }
+  const tries = new OutputTries(run, spec.attempts);
+  const input = asArguments(spec.schema);
+  const schema: ToolSchema = {
+    name: outputToolName,
+    description: 'Takes your final answer. Call it once you know all that the answer needs.',
+    parameters: input.jsonSchema,
+  };
+  let found: Found | undefined;
+  let reminded = false;
+  const tool: Tool = {
+    name: outputToolName,
+    input,
+    schema,
+    replay: 'safe',
+    execute: (value) => {
+      found = value as Found;
+      return 'Received.';
+    },
+  };
+  const forced: Pick<ModelRequest, 'toolChoice'> = spec.forceTool ? { toolChoice: { name: outputToolName } } : {};
+
+  return {
+    tools: [tool],
+    request(request) {
+      const tools = request.tools.some(isOutputCall) ? request.tools : [...request.tools, schema];
+      return { ...request, tools, ...(reminded && forced) };
+    },
+    async *judge(reply) {
+      if (reminded) await tries.fail(textOf(reply), [`it was not given to "${outputToolName}"`]);
+      reminded = true;
+      return yield* tries.again(reply, reminder);
+    },
+    async *settled(): AsyncGenerator<EventBatch, Move | undefined> {
+      const reply = run.view.findLast(({ role }) => role === 'assistant');
+      const call = reply && toolUsesOf(reply).findLast(isOutputCall);
+      if (!call) return undefined;
+      run.toolsUsed.delete(outputToolName);
+      // Somebody has to decide about another call first; the value is read again when the run goes on.
+      if (run.pending.length) return undefined;
+      const result = run.view.flatMap(toolResultsOf).find(({ toolUseId }) => toolUseId === call.id);
+      if (!found) {
+        const checked = await readCall(input, call);
+        if (checked.ok && result?.state === 'success') found = checked.value;
+        else await tries.fail(rawOf(call), checked.ok ? [outputText(result?.output ?? '')] : checked.issues);
+      }
+      if (!found) return undefined;
+      const message = yield* tries.answer(found, reply, 'reasoning-chunk');
+      return { to: 'finish', reason: 'stop', message, output: found.value };
+    },
+    async *onLimit(): AsyncGenerator<EventBatch, Reply> {
+      const messages = [...(yield* fitRequest(run)), run.message('user', reminder)];
+      const reply = yield* askAtLimit(run, messages, (request) => ({ ...request, tools: [schema], ...forced }));
+      if (reply.type === 'cut') return reply;
+      const call = toolUsesOf(reply.message).findLast(isOutputCall);
+      const checked = call ? await readCall(input, call) : { ok: false as const, issues: [`it was not given to "${outputToolName}"`] };
+      if (!checked.ok) throw await tries.failure(call ? rawOf(call) : textOf(reply.message), checked.issues);
+      const message = yield* tries.answer(checked.value, reply.message, 'summary-chunk');
+      return { type: 'whole', message: yield* run.revise('post-summary', message), output: checked.value.value };
+    },
+  };
+}
+
+function readCall(schema: Schema<Found>, { input, raw }: ToolUse): ReturnType<Schema<Found>['validate']> {
+  return input === null && raw ? { ok: false, issues: ['it is not valid JSON'] } : schema.validate(input);
+}
+
+function rawOf({ input, raw }: ToolUse): string {
+  return raw ?? JSON.stringify(input);
+}

@@ -1,0 +1,389 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import vectors from '../../../../test/fixtures/golden/oxygent-history.json?raw';
+import repliesText from '../../../../test/fixtures/golden/oxygent-parse.json?raw';
+import { AgentError } from '../error/agent-error.ts';
+import { InMemoryMemory } from '../memory/in-memory-memory.ts';
+import { createMessage } from '../message/create-message.ts';
+import { textOf, toolResultsOf, toolUsesOf } from '../message/message-text.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { tool } from '../tool/tool.ts';
+import { maskPii } from '../guard/pii/mask-pii.ts';
+import { outputGuards } from '../guard/output/output-guards.ts';
+import { selectTools } from '../tool-selection/select-tools.ts';
+import { byWords } from '../tool-selection/by-words.ts';
+import type { Extension } from '../loop/extension.ts';
+import { parseToolCalls } from '../text-protocol/parse-tool-calls.ts';
+import type { CallOptions } from '../agent/agent-options.ts';
+import { loadState, saveState } from '../state/agent-state.ts';
+import { jsonMode } from '../output/json-mode.ts';
+import type { OutputMode } from '../loop/output-mode.ts';
+import { structured } from '../output/structured.ts';
+import { oxygent, type OxygentOptions } from './oxygent.ts';
+import { ReActAgent } from '../agent/react-agent.ts';
+import { toolSourcing } from '../tool-selection/tool-sourcing.ts';
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+afterEach(() => void vi.useRealTimers());
+
+type AgentOptions = ConstructorParameters<typeof ReActAgent>[0];
+
+interface Golden {
+  readonly rows: readonly {
+    readonly query: string;
+    readonly answer: string;
+    readonly react_memory: readonly { readonly role: 'user' | 'assistant'; readonly content: string }[];
+  }[];
+  readonly memoryMaxTokens: number;
+  readonly weightShort: number;
+  readonly weightReact: number;
+  readonly messages: readonly (readonly [role: string, text: string])[];
+}
+
+const golden: readonly Golden[] = JSON.parse(vectors);
+const input = { type: 'object' } as const;
+const look = tool({ name: 'look', description: '', input, execute: () => 'seen' });
+const looks = '```json\n{"think": "Let me look.", "tool_name": "look", "arguments": {}}\n```';
+
+function setUp(replies: readonly ScriptedReply[], given?: OxygentOptions, options: Partial<AgentOptions> = {}) {
+  const model = new ScriptedModel(replies);
+  return { model, agent: new ReActAgent({ name: 'a', model, tools: [look], ...oxygent(given), ...options }) };
+}
+
+test.for(golden)('the golden history: cap $memoryMaxTokens, weights $weightShort and $weightReact', async (vector) => {
+  const { memoryMaxTokens: memoryMax, weightShort: shortWeight, weightReact: reactWeight, messages } = vector;
+  const log = vector.rows.flatMap(({ query, answer, react_memory: steps }, row) =>
+    [{ role: 'user' as const, content: query }, ...steps, { role: 'assistant' as const, content: answer }].map(({ role, content }) =>
+      createMessage(role, content, { metadata: { runId: `run${row}` } }),
+    ),
+  );
+  const memory = new InMemoryMemory(log);
+  const { agent, model } = setUp(['ok'], { discardReactMemory: false, memoryMax, shortWeight, reactWeight }, { memory });
+  await agent.call('now');
+  const shown = model.requests[0]!.messages.filter(({ role }) => role !== 'system').map((message) => [message.role, textOf(message)]);
+  expect(shown).toEqual([...messages, ['user', 'now']]);
+});
+
+interface GoldenReply {
+  readonly input: string;
+  readonly state: 'ANSWER' | 'TOOL_CALL' | 'ERROR_PARSE';
+  readonly output?: string | { readonly tool_name: string; readonly arguments: object };
+}
+
+test.for(JSON.parse(repliesText) as readonly GoldenReply[])('the golden reply $input is $state', async ({ input: said, state, output }) => {
+  const both = ['a', 'b', 'calc'].map((name) => tool({ name, description: '', input, execute: () => 'seen' }));
+  const { agent } = setUp([said, 'End.'], {}, { tools: both });
+  const { text, reason, iterations, toolsUsed, message, reactMemory } = await agent.call('Go');
+  if (state === 'ANSWER') expect([text, iterations]).toEqual([output, 1]);
+  else if (state === 'ERROR_PARSE') {
+    expect([text, iterations, toolsUsed]).toEqual(['End.', 2, []]);
+    expect(reactMemory?.at(-1)?.metadata?.['correction']).toBe('message');
+  } else {
+    const { tool_name: name, arguments: given } = output as Exclude<typeof output, string | undefined>;
+    expect([iterations, toolsUsed, reason]).toEqual(said.includes('trust_mode') ? [1, [name], 'return-direct'] : [2, [name], 'stop']);
+    expect(reactMemory?.flatMap(toolUsesOf)).toMatchObject([{ name, input: given }]);
+    expect(textOf(message)).toBe(said.includes('trust_mode') ? 'seen' : 'End.');
+  }
+});
+
+test('sixteen rounds, then an answer from all observations; its steps on the result', async () => {
+  const { agent, model } = setUp([...Array.from({ length: 16 }, () => looks), 'In short.']);
+  const result = await agent.call('Go');
+  expect(result).toMatchObject({ reason: 'max-iterations', iterations: 16, text: 'In short.' });
+  expect(result.reactMemory).toHaveLength(32);
+  expect(model.requests).toHaveLength(17);
+  expect(textOf(model.requests[16]!.messages.at(-1)!)).toContain('16. look: seen');
+});
+
+test('an answer in the last round, and another number of rounds', async () => {
+  expect(await setUp([...Array.from({ length: 15 }, () => looks), 'Done.']).agent.call('Go')).toMatchObject({ reason: 'stop' });
+  const { agent } = setUp([looks, 'In short.'], { maxRounds: 1 });
+  expect(await agent.call('Go')).toMatchObject({ reason: 'max-iterations', iterations: 1 });
+});
+
+test('of the past: questions and answers of the last ten calls; its steps only if asked for', async () => {
+  const replies = [...Array.from({ length: 12 }, (_, n) => [looks, `answer ${n}`]).flat(), 'Last.'];
+  const ask = async (given?: OxygentOptions) => {
+    const { agent, model } = setUp(replies as readonly ScriptedReply[], given);
+    for (let n = 0; n < 12; n++) await agent.call(`question ${n}`);
+    await agent.call('last');
+    return model.requests.at(-1)!.messages.filter(({ role }) => role !== 'system');
+  };
+  const simple = await ask();
+  expect(simple).toHaveLength(21);
+  expect(simple.slice(0, 2).map(textOf)).toEqual(['question 2', 'answer 2']);
+  expect((await ask({ shortMemorySize: 3 })).map(textOf)).toHaveLength(7);
+  const advanced = await ask({ discardReactMemory: false });
+  expect(advanced.filter((message) => textOf(message) === 'Tool [look] execution result: seen')).toHaveLength(10);
+});
+
+test.for<[size: number, shown: string]>([
+  // Five steps at the places 2 to 6: the last is worth 6, the question at place 1 is worth 5, and so is the step at place 5.
+  [12_400, 'q 6 o a'],
+  [12_401, ''],
+  [8_266, 'q 5 o 6 o a'],
+  [24_800, ''],
+])('by its own numbers, pieces of %i characters', async ([size, expected]) => {
+  const said = (role: 'user' | 'assistant', mark: string, length: number) =>
+    createMessage(role, mark.padEnd(length, '_'), { metadata: { runId: '1' } });
+  const steps = [2, 3, 4, 5, 6].flatMap((place) => [said('assistant', String(place), size - 1), said('user', 'o', 1)]);
+  const memory = new InMemoryMemory([said('user', 'q', size - 1), ...steps, said('assistant', 'a', 1)]);
+  const { agent, model } = setUp(['ok'], { discardReactMemory: false }, { memory, tools: [] });
+  await agent.call('now');
+  const shown = model.requests[0]!.messages.slice(0, -1).map((message) => textOf(message)[0]);
+  expect(shown.join(' ')).toBe(expected);
+});
+
+test('the cap may count tokens', async () => {
+  const long = 'word '.repeat(100).trim();
+  const ask = async (given: OxygentOptions) => {
+    const { agent, model } = setUp(['a', 'b'], { discardReactMemory: false, memoryMax: 200, ...given }, { tools: [] });
+    await agent.call(long);
+    await agent.call('next');
+    return model.requests[1]!.messages.map(textOf);
+  };
+  expect(await ask({})).toEqual(['next']);
+  expect(await ask({ memoryUnit: 'tokens' })).toEqual([long, 'a', 'next']);
+});
+
+test('a model’s transient failure is tried once more, after a second; then the user has words', async () => {
+  const busy = { error: new AgentError('MODEL_SERVER', 'busy', { retryable: true }) };
+  const { agent, model } = setUp([busy, busy, 'never'], { friendlyErrorText: 'Please try again.' });
+  const call = agent.call('Hi', { throwOnError: false });
+  await expect.poll(() => vi.getTimerCount()).toBe(1);
+  await vi.advanceTimersByTimeAsync(900);
+  expect(model.requests).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(100);
+  expect(await call).toMatchObject({ reason: 'error', text: 'Please try again.' });
+  expect(model.requests).toHaveLength(2);
+});
+
+test('a failed tool is run once more, after a second', async () => {
+  let tries = 0;
+  const broken = tool({
+    name: 'look',
+    description: '',
+    input,
+    execute: () => {
+      tries += 1;
+      throw new Error('broken');
+    },
+  });
+  const { agent } = setUp([looks, 'Sorry.'], {}, { tools: [broken] });
+  const call = agent.call('Hi');
+  await expect.poll(() => vi.getTimerCount()).toBe(2);
+  vi.advanceTimersByTime(1000);
+  expect(await call).toMatchObject({ text: 'Sorry.' });
+  expect(tries).toBe(2);
+});
+
+test('a tool has an hour unless it sets its own, a request five minutes', async () => {
+  const signals: AbortSignal[] = [];
+  const slow = tool({
+    name: 'look',
+    description: '',
+    input,
+    execute: (_, { signal }) => (signals.push(signal), new Promise<string>(() => {})),
+  });
+  const { agent } = setUp([looks, 'Late.'], {}, { tools: [slow] });
+  const call = agent.call('go');
+  await expect.poll(() => signals).toHaveLength(1);
+  vi.advanceTimersByTime(3_590_000);
+  expect(signals[0]!.aborted).toBe(false);
+  vi.advanceTimersByTime(10_000);
+  expect(await call).toMatchObject({ text: 'Late.' });
+  expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([{ state: 'error' }]);
+
+  const { agent: other, model } = setUp([{ hang: true }, { hang: true }]);
+  const failing = other.call('go', { throwOnError: false });
+  await expect.poll(() => model.requests).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(300_000);
+  await vi.advanceTimersByTimeAsync(1_000);
+  await vi.advanceTimersByTimeAsync(300_000);
+  expect(await failing).toMatchObject({ error: { code: 'MODEL_TIMEOUT' } });
+});
+
+test('sixteen calls at once over all agents of one preset', async () => {
+  const preset = oxygent();
+  let open!: () => void;
+  const wait = new Promise<void>((resolve) => (open = resolve));
+  const models = Array.from({ length: 17 }, () => new ScriptedModel([[{ wait }, { text: 'ok' }]]));
+  const running = models.map((model) => new ReActAgent({ name: 'a', model, ...preset }).call('Hi'));
+  const asked = () => models.filter(({ requests }) => requests.length).length;
+  await expect.poll(() => asked()).toBe(16);
+  open();
+  expect((await Promise.all(running)).map(({ text }) => text)).toEqual(Array.from({ length: 17 }, () => 'ok'));
+});
+
+test('one call a reply, read as there: a JSON answer is corrected, which costs a round; a list is, too', async () => {
+  const list = '[{"tool_name": "look", "arguments": {}}, {"tool_name": "look", "arguments": {}}]';
+  const { agent, model } = setUp(['{"n": 1}', list, looks, '<think>So.</think>Seen.']);
+  const result = await agent.call('Look');
+  expect(result).toMatchObject({ reason: 'stop', text: 'Seen.', iterations: 4, toolsUsed: ['look'] });
+  expect(result.reactMemory?.map(({ role, metadata }) => [role, metadata?.['correction']].filter(Boolean).join(' '))).toEqual([
+    'assistant reply',
+    'user message',
+    'assistant reply',
+    'user message',
+    'assistant',
+    'tool',
+  ]);
+  expect(textOf(model.requests[0]!.messages[0]!)).toContain('Call one tool at a time.');
+  expect(model.requests.every(({ tools }) => !tools.length)).toBe(true);
+});
+
+test('trust mode: the result is the answer as it is; the call and it are in the log and in the next call’s history', async () => {
+  const { agent, model } = setUp([looks, 'Bye.'], { trustMode: true, discardReactMemory: false });
+  expect(await agent.call('Look')).toMatchObject({ reason: 'return-direct', text: 'seen' });
+  expect((await agent.messages()).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+  await agent.call('Thanks', { returnDirect: false });
+  expect(model.requests[1]!.messages.slice(1).map(textOf)).toEqual([
+    'Look',
+    '```json\n{"tool_name":"look","arguments":{}}\n```',
+    'Tool [look] execution result: seen',
+    'seen',
+    'Thanks',
+  ]);
+});
+
+const trusting = looks.replace('{"think"', '{"trust_mode": 1, "think"');
+
+test.for<[what: string, said: string, given: OxygentOptions, call: CallOptions, reason: string]>([
+  ['the model’s word in its call', trusting, {}, {}, 'return-direct'],
+  ['true is 1, as in Python', trusting.replace('1', 'true'), {}, {}, 'return-direct'],
+  ['0', trusting.replace('1', '0'), {}, {}, 'stop'],
+  ['no word', looks, {}, {}, 'stop'],
+  ['an agent that trusts none', trusting, { trustMode: false }, {}, 'return-direct'],
+  ['an agent that trusts all', looks, { trustMode: true }, {}, 'return-direct'],
+  ['a call that trusts', looks, {}, { returnDirect: true }, 'return-direct'],
+  ['a call that does not', trusting, { trustMode: true }, { returnDirect: false }, 'stop'],
+  ['the default parser, too', trusting, { protocol: { parse: parseToolCalls } }, {}, 'return-direct'],
+])('trust mode by %s', async ([, said, given, call, reason]) => {
+  expect(await setUp([said, 'Done.'], given).agent.call('Look', call)).toMatchObject({
+    reason,
+    text: reason === 'stop' ? 'Done.' : 'seen',
+  });
+});
+
+test('trust mode by the tool, and by a parser of one’s own; a failed call goes to the model', async () => {
+  const direct = tool({ name: 'look', description: '', input, returnDirect: true, execute: () => 'seen' });
+  expect(await setUp([looks], {}, { tools: [direct] }).agent.call('Look')).toMatchObject({ reason: 'return-direct', text: 'seen' });
+  const parse = (reply: string) =>
+    reply === 'LOOK'
+      ? { type: 'calls' as const, calls: [{ name: 'look', arguments: {}, returnDirect: true }] }
+      : { type: 'answer' as const, text: reply };
+  expect(await setUp(['LOOK'], { protocol: { parse } }).agent.call('Look')).toMatchObject({ reason: 'return-direct' });
+  const suspended = tool({ name: 'look', description: '', input });
+  const { agent } = setUp([trusting, 'Sorry.'], { trustMode: true }, { tools: [suspended] });
+  await agent.call('Look');
+  const toolUseId = (await agent.messages()).flatMap(toolUsesOf)[0]!.id;
+  expect(await agent.call([{ toolUseId, type: 'reject' }])).toMatchObject({ reason: 'stop', text: 'Sorry.' });
+});
+
+test('the model’s word holds for calls that go on, in another agent', async () => {
+  const external = tool({ name: 'look', description: '', input });
+  const first = setUp([trusting], {}, { tools: [external] }).agent;
+  await first.call('Look');
+  const { agent } = setUp([], {}, { tools: [external] });
+  await loadState(agent, structuredClone(await saveState(first)));
+  const toolUseId = (await agent.messages()).flatMap(toolUsesOf)[0]!.id;
+  expect(await agent.call([{ toolUseId, type: 'result', output: 'given' }])).toMatchObject({ reason: 'return-direct', text: 'given' });
+});
+
+test('variables in the system prompt, once; without the option it is no template', async () => {
+  const options = { systemPrompt: 'Help ${who} in ${where}.' };
+  const given = { promptVariables: { variables: { who: '${where}' } } };
+  const { agent, model } = setUp(['Hi.'], given, { ...options, tools: [] });
+  await agent.call('For ${who}');
+  expect(model.requests[0]!.messages.map(textOf)).toEqual(['Help ${where} in ${where}.', 'For ${who}']);
+  const plain = setUp(['Hi.'], {}, { ...options, tools: [] });
+  await plain.agent.call('Hi');
+  expect(textOf(plain.model.requests[0]!.messages[0]!)).toBe(options.systemPrompt);
+});
+
+test('the tools that fit the query best, of few as well; none chosen among without selectTools', async () => {
+  const [read, write] = ['read_mail', 'write_file'].map((name) => tool({ name, description: name, input, execute: () => 'ok' }));
+  const told = async (extensions: readonly Extension[]) => {
+    const { extensions: own, ...preset } = oxygent();
+    const model = new ScriptedModel(['Hi.', 'Hi.']);
+    const agent = new ReActAgent({ name: 'a', model, tools: [read!, write!], ...preset, extensions: [...extensions, ...own] });
+    for (const query of ['any mail?', 'to a file']) await agent.call(query);
+    return model.requests.map(({ messages }) => [...textOf(messages[0]!).matchAll(/^Tool: (.*)$/gm)].map(([, name]) => name));
+  };
+  const few = (evenWhenFew: boolean) => selectTools({ by: byWords({ limit: evenWhenFew ? 1 : 2, evenWhenFew }), local: [] });
+  const both = ['read_mail', 'write_file'];
+  expect(await told([])).toEqual([both, both]);
+  expect(await told([few(false)])).toEqual([both, both]);
+  expect(await told([few(true)])).toEqual([['read_mail'], ['write_file']]);
+});
+
+test('trust by the model survives output guards', async () => {
+  const { extensions, ...preset } = oxygent();
+  const model = new ScriptedModel([trusting]);
+  const agent = new ReActAgent({ name: 'a', model, tools: [look], ...preset, extensions: [outputGuards([maskPii()]), ...extensions] });
+  expect(await agent.call('Look')).toMatchObject({ reason: 'return-direct', text: 'seen' });
+});
+
+test.for<[how: string, output: OutputMode<unknown>]>([
+  ['in JSON mode', jsonMode()],
+  ['by prompt', structured({ type: 'object' }, { mode: 'prompt' })],
+  ['by a tool', structured({ type: 'object' })],
+])('a value asked for %s is no mistake, though it is a JSON object', async ([how, output]) => {
+  const value = how === 'by a tool' ? '{"tool_name": "generate_response", "arguments": {"n": 2}}' : '{"n": 2}';
+  expect(await setUp([looks, value]).agent.call('go', { output })).toMatchObject({ reason: 'stop', iterations: 2, output: { n: 2 } });
+});
+
+test('tools to be searched for, under the preset', async () => {
+  const search = '{"tool_name": "retrieve_tools", "arguments": {"query": "look"}}';
+  const preset = oxygent();
+  const model = new ScriptedModel([search, looks, 'Seen.'], { features: { tools: false } });
+  const look2 = tool({ name: 'look', description: 'Looks.', input, execute: () => 'seen' });
+  const other = tool({ name: 'write', description: 'Writes.', input, execute: () => 'written' });
+  const extensions = [toolSourcing(), ...preset.extensions];
+  const agent = new ReActAgent({ name: 'a', model, tools: [look2, other], ...preset, extensions });
+  expect(await agent.call('Look')).toMatchObject({ text: 'Seen.', toolsUsed: ['retrieve_tools', 'look'] });
+  const told = model.requests.map(({ messages }) => textOf(messages[0]!));
+  expect(told[0]).toContain('You have more tools than you see.');
+  expect(told.map((text) => [...text.matchAll(/^Tool: (.*)$/gm)].map(([, name]) => name))).toEqual([
+    ['retrieve_tools'],
+    ['retrieve_tools', 'look'],
+    ['retrieve_tools', 'look'],
+  ]);
+});
+
+test('a protocol of one’s own, and the model’s own calls', async () => {
+  const parse = (reply: string) => {
+    const names = reply.startsWith('LOOK') ? reply.split(' ') : [];
+    return names.length ? { type: 'calls' as const, calls: names.map(() => ({ name: 'look' })) } : { type: 'answer' as const, text: reply };
+  };
+  const own = setUp(['LOOK LOOK', 'no', 'Yes.'], {
+    protocol: { parse, parallel: true, reflect: (reply) => (reply === 'no' ? 'Again.' : null) },
+  });
+  expect(await own.agent.call('Look')).toMatchObject({ text: 'Yes.', iterations: 3 });
+  expect((await own.agent.messages()).flatMap(toolResultsOf)).toHaveLength(2);
+
+  const image = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } } as const;
+  const snap = tool({ name: 'snap', description: '', input, execute: () => ({ content: [image] }) });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'snap' }] }, 'Nice.'], { features: { media: ['image'] } });
+  const agent = new ReActAgent({ name: 'a', model, tools: [snap], ...oxygent({ protocol: false }) });
+  await agent.call('Look');
+  expect(model.requests[0]!.tools).toHaveLength(1);
+  expect(model.requests[1]!.messages.at(-1)).toMatchObject({ role: 'user', content: [{ type: 'text' }, image] });
+});
+
+test('bad options', () => {
+  for (const options of [
+    null,
+    { maxRounds: -1 },
+    { trustMode: 1 },
+    { memoryUnit: 'words' },
+    { promptVariables: 'x' },
+    { promptVariables: { form: '%' } },
+    { order: 1 },
+    { shortMemorySize: 1.5 },
+    { friendlyErrorText: 5 },
+    { memoryMax: '1' },
+    { protocol: { parse: 1 } },
+  ]) {
+    expect(() => oxygent(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  }
+});

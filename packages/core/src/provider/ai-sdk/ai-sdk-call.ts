@@ -1,0 +1,122 @@
+import type { ContentBlock, MediaBlock, MediaSource, ToolResult } from '../../message/content-block.ts';
+import type { JsonObject } from '../../message/json.ts';
+import { inlineSource, mediaPlaceholder } from '../../message/media.ts';
+import { outputText, textOf } from '../../message/message-text.ts';
+import type { Msg } from '../../message/msg.ts';
+import type { AiSdkLanguageModel, SupportedUrls } from './ai-sdk-contract.ts';
+import type { ModelFeatures, ModelRequest, ToolChoice, ToolSchema } from '../../model/chat-model.ts';
+
+/** What decides how a block goes over. */
+export interface AiSdkTarget {
+  readonly version: AiSdkLanguageModel['specificationVersion'];
+  readonly media: ModelFeatures['media'];
+  readonly supportedUrls: SupportedUrls;
+}
+
+type Part = Readonly<Record<string, unknown>>;
+type Message =
+  | { readonly role: 'system'; readonly content: string }
+  | { readonly role: 'user' | 'assistant' | 'tool'; readonly content: readonly Part[] };
+
+/** `LanguageModelV4CallOptions` or its V3 sibling, but for the signal. Undefined fields mean what absent ones do. */
+export function toAiSdkCall(request: ModelRequest, target: AiSdkTarget): Part {
+  const { messages, tools, toolChoice, maxTokens, temperature, responseSchema, providerOptions } = request;
+  return {
+    prompt: joinToolMessages(messages.flatMap((message) => toMessages(message, target))),
+    maxOutputTokens: maxTokens,
+    temperature,
+    responseFormat: responseSchema && { type: 'json', schema: responseSchema, name: 'response' },
+    tools: tools.length > 0 ? tools.map(toTool) : undefined,
+    toolChoice: tools.length > 0 && toolChoice !== undefined ? toToolChoice(toolChoice) : undefined,
+    providerOptions,
+  };
+}
+
+function toMessages({ role, content }: Msg, target: AiSdkTarget): readonly Message[] {
+  if (role === 'system') return [{ role, content: textOf(content) }];
+  const parts = content.flatMap((block) => toParts(block, target));
+  if (role === 'assistant') return [{ role, content: parts }];
+  const results = content.filter((block) => block.type === 'tool_result').map(toResult);
+  const messages: readonly Message[] = [
+    { role: 'tool', content: results },
+    { role: 'user', content: parts },
+  ];
+  return messages.filter((message) => message.content.length > 0);
+}
+
+/** Some providers want all results of a round in one message. */
+function joinToolMessages(messages: readonly Message[]): readonly Message[] {
+  const joined: Message[] = [];
+  for (const message of messages) {
+    const last = joined.at(-1);
+    if (last?.role !== 'tool' || message.role !== 'tool') joined.push(message);
+    else joined[joined.length - 1] = { role: 'tool', content: [...last.content, ...message.content] };
+  }
+  return joined;
+}
+
+/** A tool result has no part: it goes in a message of its own. */
+function toParts(block: ContentBlock, target: AiSdkTarget): readonly Part[] {
+  const providerOptions = toProviderOptions(block.providerMetadata);
+  switch (block.type) {
+    case 'text':
+      return [{ type: 'text', text: block.text, providerOptions }];
+    case 'thinking':
+      return [{ type: 'reasoning', text: block.thinking, providerOptions }];
+    case 'tool_use':
+      return [{ type: 'tool-call', toolCallId: block.id, toolName: block.name, input: block.input ?? {}, providerOptions }];
+    case 'tool_result':
+      return [];
+    default:
+      return [toFile(block, target) ?? { type: 'text', text: mediaPlaceholder(block), providerOptions }];
+  }
+}
+
+/** Nothing where the model does not take the medium, or would have to fetch it and cannot. */
+function toFile(block: MediaBlock, { media, version, supportedUrls }: AiSdkTarget): Part | undefined {
+  const source = inlineSource(block.source);
+  const mediaType = source.mediaType ?? (block.type === 'file' ? 'application/octet-stream' : `${block.type}/*`);
+  const data = toFileData(source, version);
+  if (!media.includes(block.type) || data === undefined) return undefined;
+  if (source.type === 'url' && !isFetched(source.url, mediaType, supportedUrls)) return undefined;
+  return { type: 'file', mediaType, data, filename: block.name, providerOptions: toProviderOptions(block.providerMetadata) };
+}
+
+function toFileData(source: MediaSource, version: AiSdkTarget['version']): unknown {
+  if (source.type === 'base64') return version === 'v3' ? source.data : { type: 'data', data: source.data };
+  if (!URL.canParse(source.url)) return undefined;
+  const url = new URL(source.url);
+  return version === 'v3' ? url : { type: 'url', url };
+}
+
+function isFetched(url: string, mediaType: string, supported: SupportedUrls): boolean {
+  const kind = mediaType.split('/')[0];
+  const isFor = (pattern: string): boolean => pattern === mediaType || pattern.startsWith('*') || pattern === `${kind}/*`;
+  return Object.entries(supported).some(([pattern, addresses]) => isFor(pattern) && addresses.some((address) => address.test(url)));
+}
+
+/** Text only: several providers would turn media in a result into base64 text. */
+function toResult({ toolUseId, name, output, state, providerMetadata }: ToolResult): Part {
+  const value = outputText(output);
+  return {
+    type: 'tool-result',
+    toolCallId: toolUseId,
+    toolName: name,
+    output: state === 'denied' ? { type: 'execution-denied', reason: value } : { type: state === 'success' ? 'text' : 'error-text', value },
+    providerOptions: toProviderOptions(providerMetadata),
+  };
+}
+
+/** AI SDK keeps a provider's fields under its name; anything else is not for it. */
+function toProviderOptions(metadata: JsonObject | undefined): Part | undefined {
+  const entries = Object.entries(metadata ?? {}).filter(([, value]) => typeof value === 'object' && value !== null);
+  return entries.length > 0 ? Object.fromEntries(entries) : undefined;
+}
+
+function toTool({ name, description, parameters, strict }: ToolSchema): Part {
+  return { type: 'function', name, description, inputSchema: parameters, strict };
+}
+
+function toToolChoice(choice: ToolChoice): Part {
+  return typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.name };
+}

@@ -1,0 +1,109 @@
+import { AgentError } from '../../error/agent-error.ts';
+import type { JsonObject } from '../../message/json.ts';
+import { toBase64 } from '../../message/to-base64.ts';
+import type { AiSdkFileData, AiSdkFinishReason, AiSdkPart, AiSdkUsage } from './ai-sdk-contract.ts';
+import { toAgentError } from './ai-sdk-error.ts';
+import type { ModelDelta } from '../../model/chat-model.ts';
+import type { Usage } from '../../model/usage.ts';
+
+interface OpenCall {
+  readonly index: number;
+  hasInput: boolean;
+}
+
+/** Turns one reply's stream parts into deltas. Calls that the provider runs itself are its own affair and left out. */
+export class AiSdkDecoder {
+  readonly #calls = new Map<string, OpenCall>();
+  readonly #metadata: { id?: string; model?: string } = {};
+  #finished = false;
+
+  get finished(): boolean {
+    return this.#finished;
+  }
+
+  /** Throws what an `error` part reports. */
+  decode(part: AiSdkPart, deltas: ModelDelta[]): void {
+    const extra = part.providerMetadata ? { providerMetadata: part.providerMetadata as JsonObject } : {};
+    switch (part.type) {
+      case 'text-delta':
+        if (part.delta || part.providerMetadata) deltas.push({ type: 'text', id: `text-${part.id}`, delta: part.delta, ...extra });
+        return;
+      case 'reasoning-delta':
+        if (part.delta || part.providerMetadata) deltas.push({ type: 'thinking', id: `thinking-${part.id}`, delta: part.delta, ...extra });
+        return;
+      case 'text-start':
+      case 'text-end':
+        if (part.providerMetadata) deltas.push({ type: 'text', id: `text-${part.id}`, delta: '', ...extra });
+        return;
+      case 'reasoning-start':
+      case 'reasoning-end':
+        if (part.providerMetadata) deltas.push({ type: 'thinking', id: `thinking-${part.id}`, delta: '', ...extra });
+        return;
+      case 'tool-input-start':
+        if (!part.providerExecuted) deltas.push({ ...this.#open(part.id, part.toolName), ...extra });
+        return;
+      case 'tool-input-delta': {
+        const call = this.#calls.get(part.id);
+        if (!call || !part.delta) return;
+        call.hasInput = true;
+        deltas.push({ type: 'tool-input', index: call.index, delta: part.delta, ...extra });
+        return;
+      }
+      case 'tool-call':
+        if (part.providerExecuted) return;
+        if (!this.#calls.has(part.toolCallId)) deltas.push(this.#open(part.toolCallId, part.toolName));
+        return this.#closeCall(part.toolCallId, part.input, extra, deltas);
+      case 'file':
+        deltas.push(...toFile(part.mediaType, part.data));
+        return;
+      case 'response-metadata':
+        if (part.id) this.#metadata.id = part.id;
+        if (part.modelId) this.#metadata.model = part.modelId;
+        return;
+      case 'finish':
+        return this.#finish(part.finishReason, part.usage, deltas);
+      case 'error':
+        throw toAgentError(part.error);
+    }
+  }
+
+  #open(id: string, name: string): ModelDelta & { readonly type: 'tool-input' } {
+    const index = this.#calls.size;
+    this.#calls.set(id, { index, hasInput: false });
+    return { type: 'tool-input', index, id, name, delta: '' };
+  }
+
+  #closeCall(id: string, input: string, extra: { readonly providerMetadata?: JsonObject }, deltas: ModelDelta[]): void {
+    const call = this.#calls.get(id);
+    if (!call || (call.hasInput && !extra.providerMetadata)) return;
+    deltas.push({ type: 'tool-input', index: call.index, delta: call.hasInput ? '' : input, ...extra });
+    call.hasInput = true;
+  }
+
+  #finish({ unified, raw }: AiSdkFinishReason, usage: AiSdkUsage, deltas: ModelDelta[]): void {
+    // OpenRouter's word for a failure, which not every provider package knows.
+    if (unified === 'error' || raw === 'error')
+      throw new AgentError('MODEL_SERVER', 'The model failed within its reply', { retryable: true });
+    if (unified === 'interrupted') throw new AgentError('MODEL_BAD_RESPONSE', 'The reply stopped before its end', { retryable: true });
+    this.#finished = true;
+    deltas.push({ type: 'finish', reason: raw ?? unified, usage: toUsage(usage), metadata: this.#metadata });
+  }
+}
+
+function toUsage({ inputTokens, outputTokens }: AiSdkUsage): Usage {
+  const { reasoning } = outputTokens;
+  const { cacheRead } = inputTokens;
+  return {
+    inputTokens: inputTokens.total ?? 0,
+    outputTokens: outputTokens.total ?? 0,
+    ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
+    ...(cacheRead === undefined ? {} : { cachedInputTokens: cacheRead }),
+  };
+}
+
+function toFile(mediaType: string, data: AiSdkFileData): readonly ModelDelta[] {
+  if (typeof data === 'string') return [{ type: 'file', mediaType, data }];
+  if (data instanceof Uint8Array) return [{ type: 'file', mediaType, data: toBase64(data) }];
+  if (data.type === 'data') return toFile(mediaType, data.data);
+  return [{ type: 'text', id: `file-${data.url}`, delta: data.url.href }];
+}

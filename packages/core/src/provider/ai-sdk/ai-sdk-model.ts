@@ -1,0 +1,102 @@
+import { AgentError } from '../../error/agent-error.ts';
+import { toAiSdkCall } from './ai-sdk-call.ts';
+import type { AiSdkLanguageModel, AiSdkPart } from './ai-sdk-contract.ts';
+import { AiSdkDecoder } from './ai-sdk-decoder.ts';
+import { toAgentError } from './ai-sdk-error.ts';
+import type { ChatModel, ModelDelta, ModelFeatures, ModelRequest } from '../../model/chat-model.ts';
+import { Deadline } from '../../model/deadline.ts';
+
+export interface FromAiSdkOptions {
+  /** Default: tools, images and files, no known window. */
+  readonly features?: Partial<ModelFeatures>;
+  /** Longest silence of the model in milliseconds. Default 5 minutes; `Infinity`: no limit. */
+  readonly timeoutMs?: number;
+}
+
+/**
+ * Any AI SDK provider's model (`LanguageModelV4` or `V3`), without `ai` itself. `providerOptions` of a request go to the provider
+ * under its name, as AI SDK has them: `{ openai: { … } }`; `providerMetadata` of a reply goes back with it.
+ */
+export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions = {}): ChatModel {
+  const { specificationVersion: version } = model;
+  if (version !== 'v3' && version !== 'v4') {
+    throw new AgentError('CONFIGURATION', `fromAiSdk takes a LanguageModelV3 or V4, not '${String(version ?? model)}'`);
+  }
+  const features: ModelFeatures = { tools: true, media: ['image', 'file'], ...options.features };
+  return {
+    provider: model.provider,
+    modelId: model.modelId,
+    features,
+    stream: (request, { signal }) => stream(model, request, features, { signal, timeoutMs: options.timeoutMs ?? 300_000 }),
+  };
+}
+
+type Read = ReadableStreamReadResult<{ readonly type: string }>;
+
+async function* stream(
+  model: AiSdkLanguageModel,
+  request: ModelRequest,
+  { media }: ModelFeatures,
+  { signal, timeoutMs }: { readonly signal: AbortSignal; readonly timeoutMs: number },
+): AsyncGenerator<readonly ModelDelta[], void> {
+  const deadline = new Deadline(signal, timeoutMs);
+  let reader: ReadableStreamDefaultReader<{ readonly type: string }> | undefined;
+  try {
+    const target = { version: model.specificationVersion, media, supportedUrls: await deadline.wait(async () => model.supportedUrls) };
+    const call = { ...toAiSdkCall(request, target), abortSignal: deadline.signal };
+    const started = await deadline.wait(async () => model.doStream(call as never));
+    reader = started.stream.getReader();
+    yield* decodeAll(reader, deadline);
+  } catch (error) {
+    throw deadline.signal.reason ?? toAgentError(error);
+  } finally {
+    deadline.end();
+    reader?.cancel().catch(() => undefined);
+  }
+}
+
+async function* decodeAll(
+  reader: ReadableStreamDefaultReader<{ readonly type: string }>,
+  deadline: Deadline,
+): AsyncGenerator<readonly ModelDelta[], void> {
+  const decoder = new AiSdkDecoder();
+  let pending = reader.read();
+  let result: Read = await deadline.wait(() => pending);
+  while (!result.done) {
+    const deltas: ModelDelta[] = [];
+    let failure: unknown;
+    let next: Read | undefined = result;
+    while (next && !next.done && !failure) {
+      failure = decodePart(decoder, next.value as AiSdkPart, deltas);
+      pending = reader.read();
+      next = await settledSoon(pending);
+    }
+    if (deltas.length > 0) yield deltas;
+    if (failure) throw failure;
+    result = next ?? (await deadline.wait(() => pending));
+  }
+  if (!decoder.finished) throw new AgentError('MODEL_BAD_RESPONSE', 'The reply ended without a finish part', { retryable: true });
+}
+
+/** What is wrong, rather than throwing it: the deltas before it still have to be handed out. */
+function decodePart(decoder: AiSdkDecoder, part: AiSdkPart, deltas: ModelDelta[]): unknown {
+  try {
+    decoder.decode(part, deltas);
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+/** Parts of one network read follow each other within a few microtasks, through the provider's chain of streams. */
+const microtasksBetweenParts = 32;
+
+async function settledSoon<T>(work: Promise<T>): Promise<T | undefined> {
+  let value: T | undefined;
+  work.then(
+    (settled) => (value = settled),
+    () => undefined,
+  );
+  for (let turn = 0; turn < microtasksBetweenParts && value === undefined; turn++) await undefined;
+  return value;
+}

@@ -1,0 +1,61 @@
+import type { ContentBlock, MediaBlock, ToolResult } from '../../message/content-block.ts';
+import { mediaPlaceholder } from '../../message/media.ts';
+import type { Msg } from '../../message/msg.ts';
+import type { ModelFeatures } from '../../model/chat-model.ts';
+import { isMedia, plainText, toUrl, toWireCall, type WireObject } from '../openai/openai-messages.ts';
+
+/** DashScope's two services: text alone, or messages made of parts. */
+export type DashScopeEndpoint = 'text' | 'multimodal';
+
+/** The kinds of parts the multimodal service knows; it takes each by URL, a `data:` URL included. */
+const partKinds: readonly MediaBlock['type'][] = ['image', 'audio', 'video'];
+
+/**
+ * One message as the service has it; more where it holds tool results, which are messages of their own there. Thinking is not sent
+ * back, and `name` goes with tool results only (AgentScope: `DashScopeMessageConverter`).
+ */
+export function toDashScopeMessages(
+  { role, content }: Msg,
+  endpoint: DashScopeEndpoint,
+  media: ModelFeatures['media'],
+): readonly WireObject[] {
+  const toContent = (blocks: readonly ContentBlock[]): string | readonly WireObject[] =>
+    endpoint === 'text' ? plainText(blocks) : toParts(blocks, media);
+  if (role === 'assistant') {
+    const calls = content.filter((block) => block.type === 'tool_use').map(toWireCall);
+    return [{ role, content: toContent(content), tool_calls: calls.length > 0 ? calls : undefined }];
+  }
+  const results = content
+    .filter((block) => block.type === 'tool_result')
+    .map(({ toolUseId, name, output }) => ({ role: 'tool', tool_call_id: toolUseId, name, content: toContent(toBlocks(output)) }));
+  const rest = content.filter((block) => block.type !== 'tool_result');
+  if (rest.length === 0 && (results.length > 0 || role === 'tool')) return results;
+  return [...results, { role: role === 'tool' ? 'user' : role, content: toContent(rest) }];
+}
+
+/** Whether a message has a medium that needs the multimodal service. */
+export function hasPart({ content }: Msg, media: ModelFeatures['media']): boolean {
+  return content.some((block) =>
+    block.type === 'tool_result'
+      ? typeof block.output !== 'string' && block.output.some((each) => isPart(each, media))
+      : isPart(block, media),
+  );
+}
+
+function toParts(blocks: readonly ContentBlock[], media: ModelFeatures['media']): readonly WireObject[] {
+  const parts = blocks.flatMap((block): WireObject[] => {
+    if (block.type === 'text') return [{ text: block.text }];
+    if (!isMedia(block)) return [];
+    return [isPart(block, media) ? { [block.type]: toUrl(block.source) } : { text: mediaPlaceholder(block) }];
+  });
+  // Some of the service's models refuse a message without a part.
+  return parts.length > 0 ? parts : [{ text: '' }];
+}
+
+function isPart(block: ContentBlock, media: ModelFeatures['media']): boolean {
+  return isMedia(block) && partKinds.includes(block.type) && media.includes(block.type);
+}
+
+function toBlocks(output: ToolResult['output']): readonly ContentBlock[] {
+  return typeof output === 'string' ? [{ type: 'text', text: output }] : output;
+}

@@ -1,0 +1,83 @@
+import { isRecord } from '../../message/is-record.ts';
+import type { ModelDelta } from '../../model/chat-model.ts';
+import type { Usage } from '../../model/usage.ts';
+import type { ReplyDecoder } from '../formatter.ts';
+import { decodeToolCall, type OpenCall } from './openai-tool-calls.ts';
+import type { WireChunk, WireDelta, WireUsage } from './openai-wire.ts';
+
+type Kind = 'text' | 'thinking';
+
+/** Takes the chunks of every chat-completions server we have seen; their quirks are named where they are met. */
+export class OpenAiDecoder implements ReplyDecoder {
+  readonly #calls: OpenCall[] = [];
+  #blocks = 0;
+  /** The kind of block that is being written, and its id. */
+  #kind: Kind | undefined;
+  #id = '';
+  #choice: number | null | undefined;
+  #reason = '';
+  #usage: WireUsage | undefined;
+  readonly #metadata: { id?: string; model?: string } = {};
+
+  get finished(): boolean {
+    return this.#reason !== '';
+  }
+
+  decode(chunk: unknown, deltas: ModelDelta[]): void {
+    if (!isRecord(chunk)) return;
+    const { id, model, choices, usage, x_groq } = chunk as WireChunk;
+    if (id) this.#metadata.id = id;
+    if (model) this.#metadata.model = model;
+    const choice = choices?.[0];
+    this.#usage = usage ?? choice?.usage ?? x_groq?.usage ?? this.#usage;
+    this.#choice ??= choice?.index;
+    if (!choice || (choice.index ?? this.#choice) !== this.#choice) return;
+    if (choice.finish_reason) this.#reason = choice.finish_reason;
+    const { content, refusal, reasoning_content, reasoning, tool_calls } = choice.delta ?? choice.message ?? {};
+    this.#push('thinking', reasoning_content || reasoning, deltas);
+    this.#push('text', content, deltas);
+    this.#push('text', refusal, deltas);
+    for (const fragment of tool_calls ?? []) {
+      if (!fragment) continue;
+      this.#kind = undefined;
+      decodeToolCall(fragment, this.#calls, deltas);
+    }
+  }
+
+  end(): ModelDelta {
+    return {
+      type: 'finish',
+      reason: this.#reason || (this.#calls.length ? 'tool_calls' : 'stop'),
+      ...(this.#usage && { usage: toUsage(this.#usage) }),
+      metadata: this.#metadata,
+    };
+  }
+
+  #push(kind: Kind, content: WireDelta['content'], deltas: ModelDelta[]): void {
+    if (!content) return;
+    if (typeof content === 'string') {
+      if (this.#kind !== kind) this.#id = `${kind}-${this.#blocks++}`;
+      this.#kind = kind;
+      deltas.push({ type: kind, id: this.#id, delta: content });
+      return;
+    }
+    // `in` throws where a part is no object.
+    for (const part of content) {
+      if ('thinking' in part) this.#push('thinking', part.thinking, deltas);
+      if ('text' in part) this.#push(kind, part.text, deltas);
+    }
+  }
+}
+
+/** xAI and Gemini leave reasoning out of `completion_tokens`; their total has it. */
+function toUsage(usage: WireUsage): Usage {
+  const inputTokens = usage.prompt_tokens ?? 0;
+  const reasoningTokens = usage.completion_tokens_details?.reasoning_tokens;
+  const cachedInputTokens = usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens;
+  return {
+    inputTokens,
+    outputTokens: Math.max(usage.completion_tokens ?? 0, (usage.total_tokens ?? 0) - inputTokens),
+    ...(reasoningTokens != null && { reasoningTokens }),
+    ...(cachedInputTokens != null && { cachedInputTokens }),
+  };
+}

@@ -1,0 +1,58 @@
+import type { JsonObject } from '../../message/json.ts';
+
+/**
+ * Chat-completions chunks as providers really send them: every field may be missing or null, whatever the specification says.
+ * A reply that is not streamed has `message` where a chunk has `delta`.
+ */
+export interface WireChunk {
+  readonly id?: string | null;
+  readonly model?: string | null;
+  readonly choices?: readonly (WireChoice | null)[] | null;
+  readonly usage?: WireUsage | null;
+  /** Groq, before it sent `usage`. */
+  readonly x_groq?: { readonly usage?: WireUsage | null } | null;
+}
+
+export interface WireChoice {
+  readonly index?: number | null;
+  readonly delta?: WireDelta | null;
+  readonly message?: WireDelta | null;
+  readonly finish_reason?: string | null;
+  /** Moonshot. */
+  readonly usage?: WireUsage | null;
+}
+
+export interface WireDelta {
+  readonly content?: string | readonly WireContent[] | null;
+  readonly refusal?: string | null;
+  /** DeepSeek, Qwen, xAI, vLLM. */
+  readonly reasoning_content?: string | null;
+  /** OpenRouter, Groq. */
+  readonly reasoning?: string | null;
+  readonly tool_calls?: readonly (WireToolCall | null)[] | null;
+}
+
+/** Mistral's reasoning models send content in parts. */
+export interface WireContent {
+  readonly type?: string;
+  readonly text?: string | null;
+  readonly thinking?: string | readonly { readonly text?: string | null }[] | null;
+}
+
+export interface WireToolCall {
+  readonly index?: number | null;
+  readonly id?: string | null;
+  readonly function?: { readonly name?: string | null; readonly arguments?: unknown } | null;
+  /** Gemini: thought signatures, to be sent back. */
+  readonly extra_content?: JsonObject | null;
+}
+
+export interface WireUsage {
+  readonly prompt_tokens?: number | null;
+  readonly completion_tokens?: number | null;
+  readonly total_tokens?: number | null;
+  readonly prompt_tokens_details?: { readonly cached_tokens?: number | null } | null;
+  readonly completion_tokens_details?: { readonly reasoning_tokens?: number | null } | null;
+  /** DeepSeek. */
+  readonly prompt_cache_hit_tokens?: number | null;
+}

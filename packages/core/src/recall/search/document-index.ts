@@ -1,0 +1,93 @@
+import type MiniSearch from 'minisearch';
+import type { JsonObject, JsonValue } from '../../message/json.ts';
+import { chunkText, type ChunkOptions } from './chunk-text.ts';
+import type { RetrievedDocument } from '../retrieval/retriever.ts';
+import type { SearchTerms } from './search-terms.ts';
+import { shortQuery } from './short-query.ts';
+import { termIndex, type IndexedText } from './term-index.ts';
+
+/** A text of any length that is to be found. */
+export interface SearchDocument {
+  /** A document that is added with the id of another takes its place. */
+  readonly id: string;
+  readonly content: string;
+  /** As the model is to name it. */
+  readonly source?: string;
+  /** What filters look at. */
+  readonly metadata?: JsonObject;
+}
+
+interface Chunk {
+  readonly document: SearchDocument;
+  readonly found: RetrievedDocument;
+}
+
+/** Documents in chunks, found by their words. */
+export class DocumentIndex {
+  readonly #terms: SearchTerms;
+  readonly #chunking: ChunkOptions | undefined;
+  readonly #search: MiniSearch<IndexedText>;
+  readonly #chunks = new Map<string, Chunk>();
+  readonly #chunkIds = new Map<string, readonly string[]>();
+
+  constructor(terms: SearchTerms, chunking: ChunkOptions | undefined) {
+    this.#terms = terms;
+    this.#chunking = chunking;
+    this.#search = termIndex(terms);
+  }
+
+  set(document: SearchDocument): void {
+    this.remove(document.id);
+    const { id, content, source, metadata } = document;
+    const texts = chunkText(content, this.#chunking);
+    const ids = texts.map((_, index) => (texts.length > 1 ? `${id}#${index + 1}` : id));
+    const keys = texts.map((_, index) => `${index}:${id}`);
+    this.#chunkIds.set(id, keys);
+    for (const [index, text] of texts.entries()) {
+      const found: RetrievedDocument = { id: ids[index]!, content: text, ...(source && { source }), ...(metadata && { metadata }) };
+      this.#chunks.set(keys[index]!, { document, found });
+      this.#search.add({ id: keys[index]!, text });
+    }
+  }
+
+  remove(id: string): void {
+    for (const key of this.#chunkIds.get(id) ?? []) {
+      this.#search.remove({ id: key, text: this.#chunks.get(key)!.found.content });
+      this.#chunks.delete(key);
+    }
+    this.#chunkIds.delete(id);
+  }
+
+  clear(): void {
+    this.#search.removeAll();
+    this.#chunks.clear();
+    this.#chunkIds.clear();
+  }
+
+  /**
+   * The best first. A score is from 0 to 1: the best one's is the share of the query's words that it has, the others' in proportion to
+   * it, by BM25.
+   */
+  find(query: string, topK: number, filters: JsonObject = {}): readonly RetrievedDocument[] {
+    const results = this.#search.search(query, { filter: ({ id }) => passes(this.#chunks.get(id as string)!.document, filters) });
+    const [best] = results;
+    if (!best) return [];
+    const asked = this.#terms.ofQuery(shortQuery(query)).length;
+    const share = Math.min(1, new Set(best.queryTerms).size / asked);
+    return results
+      .slice(0, topK)
+      .map(({ id, score }) => ({ ...this.#chunks.get(id as string)!.found, score: (score / best.score) * share }));
+  }
+}
+
+/** Every filter's value is the document's, or one of several: on either side an array is a choice. */
+function passes({ metadata = {} }: SearchDocument, filters: JsonObject): boolean {
+  return Object.entries(filters).every(([key, wanted]) => {
+    const has = Object.hasOwn(metadata, key) ? [metadata[key]].flat() : [];
+    return [wanted].flat().some((each) => has.some((value) => isSame(value, each)));
+  });
+}
+
+function isSame(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
+  return a === b || (Object(a) === a && JSON.stringify(a) === JSON.stringify(b));
+}

@@ -1,0 +1,172 @@
+import { AgentError } from '../../error/agent-error.ts';
+import { isRecord } from '../../message/is-record.ts';
+import { parseJson } from '../../message/parse-json.ts';
+import type { DocumentIndex, SearchDocument } from './document-index.ts';
+import type { KeyValueStore } from '../../memory/key-value-store.ts';
+import { encode, maxEncoded } from '../../memory/log/record-format.ts';
+import { joinValue, splitValue } from '../../memory/log/split-value.ts';
+
+const formatVersion = 1;
+
+/** A document's place in the store: `docs:<namespace>:<id>:<revision>`, with `~<n>` behind it where it takes n values. */
+interface Place {
+  readonly key: string;
+  readonly id: string;
+  readonly revision: string;
+  readonly values: number;
+}
+
+export interface DocumentStoreOptions {
+  readonly store: KeyValueStore;
+  readonly namespace: string;
+  readonly now: () => number;
+  readonly onError: (error: AgentError) => void;
+}
+
+/** Keeps an index in step with a store that others write to as well. A document that is changed has a new key: keys tell what is new. */
+export class DocumentStore {
+  readonly #options: DocumentStoreOptions;
+  readonly #prefix: string;
+  /** What the index holds. */
+  readonly #held = new Map<string, Place>();
+  /** Deleted here, and damaged: a listing that lags must not bring them back. */
+  readonly #ignored = new Set<string>();
+
+  /** Throws `INVALID_INPUT` for a namespace that is empty or has more than 200 characters, percent-encoded. */
+  constructor(options: DocumentStoreOptions) {
+    this.#options = options;
+    this.#prefix = `docs:${encode(options.namespace, 'namespace', 200)}:`;
+  }
+
+  async add(documents: readonly SearchDocument[], index: DocumentIndex): Promise<void> {
+    const { store, now } = this.#options;
+    const [only] = documents.length === 1 ? documents : [];
+    const listed = documents.length ? await this.#list(only ? this.#of(only.id) : this.#prefix) : [];
+    for (const document of documents) {
+      const text = JSON.stringify({ v: formatVersion, ...document });
+      const values = splitValue(text, store.features.maxValueBytes);
+      const place = this.#place(document.id, now(), values.length);
+      // The first value last: a document whose first value is there is there whole.
+      await store.setMany(
+        keysOf(place)
+          .map((key, part) => [key, values[part]!] as const)
+          .toReversed(),
+      );
+      const held = this.#held.get(document.id);
+      this.#held.set(document.id, place);
+      index.set(document);
+      const older = listed.filter(({ id }) => id === document.id);
+      await this.#delete(held ? [...older, held] : older);
+    }
+  }
+
+  async remove(ids: readonly string[], index: DocumentIndex): Promise<void> {
+    for (const id of ids) {
+      const held = this.#held.get(id);
+      const listed = await this.#list(this.#of(id));
+      await this.#delete(held ? [...listed, held] : listed);
+      this.#held.delete(id);
+      index.remove(id);
+    }
+  }
+
+  async clear(index: DocumentIndex): Promise<void> {
+    await this.#delete([...(await this.#list(this.#prefix)), ...this.#held.values()]);
+    for (const id of this.#held.keys()) index.remove(id);
+    this.#held.clear();
+  }
+
+  /** Takes in what is new in the store, and leaves out what is gone. */
+  async refresh(index: DocumentIndex): Promise<void> {
+    const { store } = this.#options;
+    const newest = new Map<string, Place>();
+    const listed = await this.#list(this.#prefix);
+    const keys = new Set(listed.map(({ key }) => key));
+    for (const key of this.#ignored) if (!keys.has(key)) this.#ignored.delete(key);
+    for (const place of listed) {
+      const other = newest.get(place.id);
+      if (!this.#ignored.has(place.key) && !(other && other.revision > place.revision)) newest.set(place.id, place);
+    }
+    const changed = [...newest.values()].filter(({ id, key, revision }) => {
+      const held = this.#held.get(id);
+      return !held || (held.key !== key && revision > held.revision);
+    });
+    // Not listed: deleted elsewhere, or so new that the listing does not have it yet. Its value tells.
+    const unlisted = [...this.#held.values()].filter(({ id }) => !newest.has(id));
+    const values = await store.getMany([...changed.flatMap(keysOf), ...unlisted.map(({ key }) => key)]);
+
+    for (const { id, key } of unlisted) {
+      if (values.has(key)) continue;
+      this.#held.delete(id);
+      index.remove(id);
+    }
+    for (const place of changed) this.#take(place, values, index);
+  }
+
+  #take(place: Place, values: ReadonlyMap<string, string>, index: DocumentIndex): void {
+    const found = keysOf(place).flatMap((key) => values.get(key) ?? []);
+    // Deleted meanwhile, or listed before it can be read: the next refresh sees.
+    if (found.length < place.values) return;
+    const document = parseDocument(place.id, found);
+    if (document) {
+      this.#held.set(place.id, place);
+      index.set(document);
+    } else {
+      this.#ignored.add(place.key);
+      const { key } = place;
+      this.#options.onError(new AgentError('STORAGE_FAILED', `The document ${key} in the store is damaged`, { details: { key } }));
+    }
+  }
+
+  async #list(prefix: string): Promise<readonly Place[]> {
+    return (await this.#options.store.keys(prefix)).flatMap((key) => this.#read(key) ?? []);
+  }
+
+  async #delete(places: readonly Place[]): Promise<void> {
+    const keys = [...new Set(places.flatMap(keysOf))];
+    if (keys.length) await this.#options.store.delete(keys);
+    for (const { key } of places) this.#ignored.add(key);
+  }
+
+  #of(id: string): string {
+    return `${this.#prefix}${encode(id, 'document id', maxEncoded - this.#prefix.length)}:`;
+  }
+
+  /** A revision made later sorts later; of two made at once one wins everywhere. */
+  #place(id: string, at: number, values: number): Place {
+    const held = this.#held.get(id)?.revision ?? '';
+    const time = Math.max(Math.trunc(at), parseInt(held.slice(0, 9) || '0', 36) + 1);
+    const revision = `${time.toString(36).padStart(9, '0')}-${crypto.randomUUID().slice(0, 8)}`;
+    return { key: `${this.#of(id)}${revision}${values > 1 ? `~${values}` : ''}`, id, revision, values };
+  }
+
+  /** `undefined` for a key that is no document's first. */
+  #read(key: string): Place | undefined {
+    const [, encoded, revision, values] = /^([^:]+):([0-9a-z]{9}-\w+)(?:~(\d+))?$/.exec(key.slice(this.#prefix.length)) ?? [];
+    const id = encoded && decode(encoded);
+    return id && revision ? { key, id, revision, values: Number(values ?? 1) } : undefined;
+  }
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function keysOf({ key, values }: Place): readonly string[] {
+  return Array.from({ length: values }, (_, index) => (index === 0 ? key : `${key}:${index}`));
+}
+
+function parseDocument(id: string, values: readonly string[]): SearchDocument | undefined {
+  try {
+    const value = parseJson(joinValue(values));
+    if (!isRecord(value) || value['v'] !== formatVersion || typeof value['content'] !== 'string') return undefined;
+    const { v: _v, ...document } = value;
+    return { ...(document as unknown as SearchDocument), id };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,50 @@
+import type MiniSearch from 'minisearch';
+import type { StoredRecord } from '../../memory/log/record-format.ts';
+import type { SearchTerms } from './search-terms.ts';
+import { termIndex, type IndexedText } from './term-index.ts';
+
+export interface Found {
+  readonly key: string;
+  readonly record: StoredRecord;
+  readonly score: number;
+}
+
+/** Records by their keys, found by their words. */
+export class RecordIndex {
+  readonly records: Map<string, StoredRecord> = new Map();
+  readonly #search: MiniSearch<IndexedText>;
+
+  constructor(terms: SearchTerms) {
+    this.#search = termIndex(terms);
+  }
+
+  /** A key that is there already stays as it is. */
+  add(key: string, record: StoredRecord): void {
+    if (this.records.has(key)) return;
+    this.records.set(key, record);
+    this.#search.add({ id: key, text: textOf(record) });
+  }
+
+  remove(key: string): void {
+    const record = this.records.get(key);
+    if (!record) return;
+    this.records.delete(key);
+    this.#search.remove({ id: key, text: textOf(record) });
+  }
+
+  /** The best first, of equally good ones the newest. */
+  find(query: string, isWanted: (record: StoredRecord) => boolean): readonly Found[] {
+    return this.#search
+      .search(query)
+      .flatMap(({ id, score }): Found[] => {
+        const record = this.records.get(id as string);
+        return record && isWanted(record) ? [{ key: id as string, record, score }] : [];
+      })
+      .sort((a, b) => b.score - a.score || Date.parse(b.record.createdAt) - Date.parse(a.record.createdAt));
+  }
+}
+
+/** The speakers are not searched: a question that has "user" in it would find everything. */
+function textOf({ parts }: StoredRecord): string {
+  return parts.map(({ text }) => text).join('\n');
+}

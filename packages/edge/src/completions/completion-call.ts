@@ -1,0 +1,64 @@
+import type { CallOptions, GenerateOptions, ReActAgent } from '@isoloop/core';
+import { readClientTools, refuseOwnNames, withClientTools } from '../turn/client-tools.ts';
+import type { EdgeLimits, HandlerSettings } from '../handler-options.ts';
+import { invalidField } from '../http/request-body.ts';
+import type { RequestBody } from '../http/request-body.ts';
+import { readResponseFormat } from './response-format.ts';
+
+/** How a chat-completions request is to be answered. */
+export interface CompletionCall {
+  readonly options: CallOptions;
+  /** The answer goes out in one piece: its tries are no part of it. */
+  readonly wholeText: boolean;
+  /** Names the client's tools. */
+  readonly isExternal: (name: string) => boolean;
+  /** Throws `INVALID_INPUT` for an agent that has a tool of one of the client's names. */
+  readonly check: (agent: ReActAgent) => void;
+}
+
+const fields = [
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'response_format',
+  'temperature',
+  'max_completion_tokens',
+  'max_tokens',
+] as const;
+
+/** Of a request what `readCall` reads, to be kept with a turn that is queued. */
+export function callFields(body: RequestBody): RequestBody {
+  return Object.fromEntries(fields.flatMap((field) => (body[field] == null ? [] : [[field, body[field]]])));
+}
+
+/** Throws `INVALID_INPUT` that names the field. */
+export function readCall(body: RequestBody, { jsonSchema, limits }: HandlerSettings): CompletionCall {
+  const clientTools = readClientTools(body);
+  const format = readResponseFormat(body, jsonSchema);
+  const output = withClientTools(clientTools, format);
+  const names = clientTools.tools.map(({ name }) => name);
+  return {
+    options: { ...generateOptions(body, limits), ...(output && { output }) },
+    wholeText: format !== undefined,
+    isExternal: (name) => names.includes(name),
+    check: (agent) => refuseOwnNames(agent, names, 'tools'),
+  };
+}
+
+function generateOptions(body: RequestBody, { outputTokens }: EdgeLimits): GenerateOptions {
+  const temperature = number(body, 'temperature', (value) => value >= 0 && value <= 2, 'a number from 0 to 2');
+  const isCount = (value: number): boolean => Number.isInteger(value) && value > 0;
+  const maxTokens =
+    number(body, 'max_completion_tokens', isCount, 'a positive integer') ?? number(body, 'max_tokens', isCount, 'a positive integer');
+  return {
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(maxTokens === undefined ? {} : { maxTokens: Math.min(maxTokens, outputTokens) }),
+  };
+}
+
+function number(body: RequestBody, field: string, isValid: (value: number) => boolean, expected: string): number | undefined {
+  const value = body[field];
+  if (value == null) return undefined;
+  if (typeof value !== 'number' || !isValid(value)) throw invalidField(field, `must be ${expected}`);
+  return value;
+}

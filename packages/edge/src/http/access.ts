@@ -1,0 +1,54 @@
+import { AgentError } from '@isoloop/core';
+import type { MiddlewareHandler } from 'hono';
+import { logError } from './error-response.ts';
+import type { AgentHandlerOptions, EdgeEnv } from '../handler-options.ts';
+
+const localHosts: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+export function isLocalHost(hostname: string): boolean {
+  return localHosts.has(hostname);
+}
+
+/** Lets nobody in whom `authorize` does not know; sets `user`. Throws `UNAUTHORIZED`. */
+export function access({ authorize }: AgentHandlerOptions): MiddlewareHandler<EdgeEnv> {
+  return async (c, next) => {
+    c.set('user', authorize ? await identify(() => authorize(c.req.raw, c.env), c.get('requestId')) : localUser(c.req.raw));
+    await next();
+  };
+}
+
+async function identify(authorize: () => ReturnType<NonNullable<AgentHandlerOptions['authorize']>>, requestId: string): Promise<string> {
+  const refused = 'This request is not authorized.';
+  try {
+    const caller = await authorize();
+    const user: unknown = caller?.user;
+    if (typeof user === 'string' && user) return checkUser(user);
+  } catch (cause) {
+    logError(cause, requestId);
+    throw new AgentError('UNAUTHORIZED', refused, { cause });
+  }
+  throw new AgentError('UNAUTHORIZED', refused);
+}
+
+/** What one user's keys begin with in every store: with a session's id behind it no longer than they take. */
+const maxUser = 256;
+
+function checkUser(user: string): string {
+  // Throws for half a character: stores write the same mark for each, and two users would be one.
+  if (encodeURIComponent(user).length <= maxUser) return user;
+  throw new AgentError(
+    'CONFIGURATION',
+    `authorize() gave a user of more than ${maxUser} characters, percent-encoded: give a digest of it.`,
+  );
+}
+
+/** A host header says what its sender likes: what stands between tells whom the request is of. */
+const senders: readonly string[] = ['cf-connecting-ip', 'true-client-ip', 'x-real-ip', 'x-forwarded-for'];
+const loopback = /^(\[?::1\]?|(::ffff:)?127\.\d+\.\d+\.\d+)$/i;
+
+function localUser({ url, headers }: Request): string {
+  const from = senders.flatMap((name) => headers.get(name)?.split(',') ?? []);
+  if (isLocalHost(new URL(url).hostname) && from.every((address) => loopback.test(address.trim())) && !headers.has('forwarded'))
+    return 'local';
+  throw new AgentError('UNAUTHORIZED', 'Without `authorize` only localhost is answered: pass `authorize` to createAgentHandler.');
+}

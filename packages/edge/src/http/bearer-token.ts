@@ -1,0 +1,59 @@
+import { AgentError } from '@isoloop/core';
+import type { Awaitable } from '@isoloop/core';
+import type { Caller } from '../handler-options.ts';
+
+/** A user's token, or several while one is replaced by another; of those some may be missing. */
+export type UserTokens = Readonly<Record<string, string | readonly (string | undefined)[]>>;
+
+/** Shorter ones can be guessed. */
+const shortest = 16;
+
+/**
+ * For `authorize`: callers by the token in `Authorization: Bearer …`. `tokens` gives each user's from the Worker's secrets, or one text: the
+ * token of the user `token`. Compared by their digests, all of them each time, so that the time tells nothing. A secret that is not set,
+ * or has less than 16 characters, lets nobody in.
+ *
+ * @example
+ * authorize: bearerToken((env) => ({ ann: env.ANN_TOKEN, ci: [env.CI_TOKEN, env.CI_TOKEN_OLD] }))
+ */
+export function bearerToken<Env extends object = object>(
+  tokens: (env: Env) => Awaitable<string | UserTokens>,
+): (request: Request, env: Env) => Promise<Caller | null> {
+  return async (request, env) => {
+    const given = readBearer(request);
+    if (given === undefined) return null;
+    const known = await tokens(env);
+    const users: UserTokens = typeof known === 'string' ? { token: known } : Object(known);
+    const digest = await digestOf(given);
+    let caller: Caller | null = null;
+    for (const [user, list] of Object.entries(users)) {
+      const all = [list].flat();
+      const set = all.filter((token) => token !== undefined);
+      for (const token of set.length ? set : all) {
+        checkToken(user, token);
+        if (isSame(digest, await digestOf(token))) caller ??= { user };
+      }
+    }
+    return caller;
+  };
+}
+
+/** The token in `Authorization: Bearer …`; nothing where there is none. */
+export function readBearer(request: Request): string | undefined {
+  return /^Bearer +([!-~]+) *$/i.exec(request.headers.get('authorization') ?? '')?.[1];
+}
+
+function checkToken(user: string, token: unknown): asserts token is string {
+  if (typeof token === 'string' && token.length >= shortest) return;
+  throw new AgentError('CONFIGURATION', `bearerToken(): the token of "${user}" is not set, or has less than ${shortest} characters.`);
+}
+
+async function digestOf(text: string): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
+}
+
+function isSame(left: Uint8Array, right: Uint8Array): boolean {
+  let difference = 0;
+  for (let index = 0; index < left.length; index++) difference |= left[index]! ^ right[index]!;
+  return difference === 0;
+}

@@ -1,0 +1,134 @@
+import { AgentError } from '@isoloop/core';
+import type { AgentErrorCode, AgentErrorData, EventBatch } from '@isoloop/core';
+import type { RequestVariables } from '../handler-options.ts';
+
+/** HTTP status of each code. A model's refusal is the endpoint's trouble with its upstream: 5xx, but for what the client can mend. */
+const statusOf: Readonly<Record<AgentErrorCode, number>> = {
+  INVALID_INPUT: 400,
+  INVALID_MESSAGE: 400,
+  INVALID_DECISION: 400,
+  INVALID_STATE: 400,
+  MODEL_CONTEXT_LENGTH: 400,
+  UNAUTHORIZED: 401,
+  NOT_FOUND: 404,
+  AGENT_BUSY: 409,
+  SESSION_CONFLICT: 409,
+  PENDING_TOOL_CALLS: 409,
+  PAYLOAD_TOO_LARGE: 413,
+  LIMIT_EXCEEDED: 429,
+  MODEL_RATE_LIMITED: 429,
+  GUARD_REJECTED: 422,
+  ABORTED: 499,
+  CONFIGURATION: 500,
+  CREDENTIALS_REQUIRED: 500,
+  HOOK_ERROR: 500,
+  TOOL_ERROR: 500,
+  WORKER_FAILED: 500,
+  WORKER_TERMINATED: 500,
+  INTERNAL: 500,
+  NEEDS_DURABLE_OBJECT: 501,
+  MCP_AUTH: 502,
+  MCP_BAD_RESPONSE: 502,
+  MCP_UNREACHABLE: 502,
+  MODEL_AUTH: 502,
+  MODEL_BAD_RESPONSE: 502,
+  MODEL_REQUEST: 502,
+  MODEL_SERVER: 502,
+  MODEL_UNREACHABLE: 502,
+  OUTPUT_INVALID: 502,
+  CIRCUIT_OPEN: 503,
+  OVERLOADED: 503,
+  STORAGE_FAILED: 503,
+  SESSION_STALE: 503,
+  CALL_TIMEOUT: 504,
+  MCP_TIMEOUT: 504,
+  MODEL_TIMEOUT: 504,
+  TOOL_TIMEOUT: 504,
+  STORAGE_QUOTA: 507,
+};
+
+/** What a client reads in place of messages that others wrote: they may quote a key, a query, a path. The log has them. */
+const neutralMessages: { readonly [K in AgentErrorCode]?: string } = {
+  ABORTED: 'The request was aborted.',
+  CONFIGURATION: 'This endpoint is set up wrongly.',
+  INTERNAL: 'Something went wrong here.',
+  INVALID_STATE: 'The saved conversation cannot be read.',
+  HOOK_ERROR: 'A hook of the agent failed.',
+  MCP_AUTH: "A tools' server refused this endpoint's key.",
+  MCP_BAD_RESPONSE: "A tools' server gave no usable reply.",
+  MCP_TIMEOUT: "A tools' server did not answer in time.",
+  MCP_UNREACHABLE: "A tools' server could not be reached.",
+  MODEL_AUTH: "The model's server refused this endpoint's key.",
+  MODEL_BAD_RESPONSE: "The model's server gave no usable reply.",
+  MODEL_CONTEXT_LENGTH: 'The conversation is longer than the model takes.',
+  MODEL_RATE_LIMITED: 'The model is asked too often; try again later.',
+  MODEL_REQUEST: "The model's server refused the request.",
+  MODEL_SERVER: "The model's server failed.",
+  MODEL_TIMEOUT: 'The model did not answer in time.',
+  MODEL_UNREACHABLE: "The model's server could not be reached.",
+  OUTPUT_INVALID: 'The model gave no usable answer.',
+  STORAGE_FAILED: 'The conversation could not be read or saved.',
+  TOOL_ERROR: 'A tool of the agent failed.',
+  TOOL_TIMEOUT: 'A tool of the agent did not end in time.',
+  WORKER_FAILED: 'The agent could not be started, or crashed.',
+  WORKER_TERMINATED: 'The agent is gone.',
+};
+
+export interface ErrorResponseOptions extends Pick<RequestVariables, 'requestId' | 'face'> {
+  /** Where it is not the code's own. */
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A failed request's answer. */
+export function errorResponse(thrown: unknown, { requestId, face, headers, status: given }: ErrorResponseOptions): Response {
+  const error = publicError(AgentError.from(thrown).toJSON());
+  const status = given ?? statusOf[error.code];
+  const retryAfterMs = error.details?.['retryAfterMs'];
+  return Response.json(face === 'openai' ? openAiBody(error, status) : isoloopBody(error, requestId), {
+    status,
+    headers: {
+      'x-request-id': requestId,
+      'cache-control': 'no-store',
+      // OpenAI's clients try a 409 again: this one would stay the same.
+      ...(error.code === 'PENDING_TOOL_CALLS' && { 'x-should-retry': 'false' }),
+      ...(status === 401 && { 'www-authenticate': 'Bearer' }),
+      ...headers,
+      ...(typeof retryAfterMs === 'number' ? { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) } : {}),
+    },
+  });
+}
+
+/** The same for a failure after the stream began: an `error` event tells a client no more than a response would. */
+export function withPublicErrors(batch: EventBatch): EventBatch {
+  if (!batch.some(({ type }) => type === 'error')) return batch;
+  return batch.map((event) => (event.type === 'error' ? { ...event, error: publicError(event.error) } : event));
+}
+
+/** Into the Worker's log: failures that are not the client's doing. */
+export function logError(thrown: unknown, requestId: string): void {
+  const error = AgentError.from(thrown);
+  const { code } = publicError(error.toJSON());
+  if (statusOf[code] >= 500 && statusOf[code] !== 501)
+    console.error(`[${requestId}] ${error.code}: ${error.message}`, error.cause ?? error);
+}
+
+/** An unknown code may be anything as well. */
+function publicError(error: AgentErrorData): AgentErrorData {
+  const code = Object.hasOwn(statusOf, error.code) ? error.code : 'INTERNAL';
+  return { ...error, code, message: neutralMessages[code] ?? error.message };
+}
+
+function isoloopBody({ code, message }: AgentErrorData, requestId: string): object {
+  return { error: { code, message, requestId } };
+}
+
+function openAiBody({ code, message, details }: AgentErrorData, status: number): object {
+  return { error: { message, type: openAiType(status), code, param: (status < 500 && details?.['param']) || null } };
+}
+
+function openAiType(status: number): string {
+  if (status === 401) return 'authentication_error';
+  if (status === 429) return 'rate_limit_error';
+  return status < 500 ? 'invalid_request_error' : 'api_error';
+}

@@ -1,0 +1,146 @@
+import { InMemoryMemory } from '@isoloop/core';
+import type { AgentInput, AgentStream, Msg } from '@isoloop/core';
+import type { Context } from 'hono';
+import { readKey } from '../turn/asked-again.ts';
+import { callFields, readCall, type CompletionCall } from '../completions/completion-call.ts';
+import { completionEncoder, wholeCompletion } from '../completions/completion-answer.ts';
+import { checkConversation, readPosted, readTail, withoutSystem } from '../completions/completion-messages.ts';
+import { logError } from '../http/error-response.ts';
+import { awaitOpening, eventStream, eventStreamHeaders, hasOutput } from '../turn/event-stream.ts';
+import type { EventStreamOptions } from '../turn/event-stream.ts';
+import type { AgentSetup, EdgeEnv, HandlerSettings } from '../handler-options.ts';
+import { keepTurn } from '../turn/keep-turn.ts';
+import { checkModel, invalidField, readJson, readMessages } from '../http/request-body.ts';
+import type { RequestBody } from '../http/request-body.ts';
+import { onDisconnect, settleBehind, waitUntil } from '../http/request-context.ts';
+import { makeAgent } from '../turn/session-agent.ts';
+import { askSession, sessionObject } from '../session/session-command.ts';
+import { beginTurn } from '../session/session-turn.ts';
+import { checkSession, echoHeader, echoOf, openMemory, readEcho } from '../turn/session.ts';
+import type { Completion } from '../session/turn-face.ts';
+
+/** Names a stored session; without it a request to `/v1` is all the conversation there is. */
+export const sessionHeader = 'x-isoloop-session';
+
+/** A checked request. */
+interface Asked {
+  readonly body: RequestBody;
+  readonly model: string;
+  readonly posted: readonly Msg[];
+  readonly call: CompletionCall;
+  readonly stream: boolean;
+  readonly completion: Completion;
+}
+
+/**
+ * `POST /v1/chat/completions`: the agent as an OpenAI model. Stateless: the posted messages are the whole history, and a client that goes
+ * away ends the run. With `x-isoloop-session` it is a turn of that session as any other: the history is the server's, of the posted
+ * messages those behind the last of the assistant count, and a client that goes away does not lose it. The agent's tools run here and do
+ * not show; calls of the client's own end the run and go out as `tool_calls`.
+ */
+export async function completionsRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
+  const { limits } = settings;
+  const body = await readJson(c.req.raw, limits.bodyBytes);
+  const model = checkModel(body['model'], settings.models);
+  refuseUnsupported(body);
+  const call = readCall(body, settings);
+  const { stream, includeUsage } = readStreaming(body);
+  const posted = readPosted(readMessages(body, limits.messages), limits);
+  const id = `chatcmpl-${crypto.randomUUID()}`;
+  const completion = { model, id, created: Math.floor(Date.now() / 1000), includeUsage, wholeText: call.wholeText };
+  const asked: Asked = { body, model, posted, call, stream, completion };
+  const session = c.req.header(sessionHeader);
+  return session === undefined ? answerOnce(c, settings, asked) : answerInSession(c, settings, asked, checkSession(session));
+}
+
+async function answerOnce(c: Context<EdgeEnv>, settings: HandlerSettings, asked: Asked): Promise<Response> {
+  const { model, posted, call, completion } = asked;
+  const memory = new InMemoryMemory(settings.systemMessages === 'keep' ? posted : withoutSystem(posted));
+  const made = await makeAgent(settings, { env: c.env, user: c.get('user'), session: completion.id, memory, model });
+  const { agent } = made;
+  let ended: Promise<unknown> | undefined;
+  try {
+    call.check(agent);
+    checkConversation(posted, agent);
+    const controller = new AbortController();
+    onDisconnect(c, () => controller.abort());
+    const run = agent.stream(undefined, { ...call.options, signal: controller.signal });
+    if (!asked.stream) return wholeCompletion(await run.result, completion);
+    const requestId = c.get('requestId');
+    const answer = await streamed(run, asked, {
+      keepAliveMs: settings.limits.keepAliveMs,
+      onCancel: () => waitUntil(c, run.cancel()),
+      onError: (error) => logError(error, requestId),
+    });
+    // Not before it is read: it would go on without its reader.
+    ended = run.result;
+    return answer;
+  } finally {
+    settleBehind(c, made, ended);
+  }
+}
+
+async function answerInSession(c: Context<EdgeEnv>, settings: HandlerSettings, asked: Asked, session: string): Promise<Response> {
+  const { body, model, posted, call, completion } = asked;
+  const user = c.get('user');
+  const setup: Omit<AgentSetup, 'memory'> = { env: c.env, user, session, model };
+  const turn = readTail(posted);
+  const object = sessionObject(c.env, user, session);
+  if (object) {
+    // Here already: what is refused then leaves no session behind.
+    if (body['tools'] != null) {
+      const made = await makeAgent(settings, { ...setup, memory: new InMemoryMemory() });
+      settleBehind(c, made);
+      call.check(made.agent);
+    }
+    const requestId = c.get('requestId');
+    const queued = { turn, model, messageId: crypto.randomUUID(), requestId, call: callFields(body), ...readKey(c) };
+    const face = { kind: 'completion', stream: asked.stream, completion } as const;
+    return askSession(object, { user, session, requestId, command: { type: 'turn', turn: queued, face } });
+  }
+  const memory = await openMemory(settings, { ...setup, ...readEcho(c) });
+  const made = await makeAgent(settings, { ...setup, memory });
+  const begin = async (): Promise<AgentInput | undefined> => {
+    call.check(made.agent);
+    return beginTurn(made.agent, turn, settings);
+  };
+  const { stream, leave } = await keepTurn(c, { ...made, memory, begin, settings, call: call.options });
+  if (asked.stream) return streamed(stream, asked, { keepAliveMs: settings.limits.keepAliveMs, onCancel: leave });
+  const result = await stream.result;
+  const echo = echoOf(memory);
+  return wholeCompletion(result, completion, echo === undefined ? {} : { [echoHeader]: echo });
+}
+
+async function streamed(
+  run: AgentStream,
+  { completion, call: { isExternal } }: Asked,
+  options: Pick<EventStreamOptions, 'keepAliveMs' | 'onCancel' | 'onError'>,
+): Promise<Response> {
+  const batches = await awaitOpening(run.batches()[Symbol.asyncIterator](), hasOutput);
+  const body = eventStream({ ...options, batches, encode: completionEncoder({ ...completion, isExternal }) });
+  return new Response(body, { headers: eventStreamHeaders });
+}
+
+/** What would change the answer's meaning if it were passed over. */
+function refuseUnsupported(body: RequestBody): void {
+  for (const field of ['functions', 'function_call', 'audio', 'web_search_options']) {
+    const value = body[field];
+    if (Array.isArray(value) ? value.length : value != null) throw invalidField(field, 'is not supported');
+  }
+  if (body['n'] != null && body['n'] !== 1) throw invalidField('n', 'must be 1: there is one answer');
+  if (body['logprobs'] != null && body['logprobs'] !== false) throw invalidField('logprobs', 'must be false: there are none');
+  const { stop, modalities } = body;
+  if (Array.isArray(stop) ? stop.length : stop != null) throw invalidField('stop', 'is not supported: an answer may be of several replies');
+  if (modalities != null && !(Array.isArray(modalities) && modalities.every((kind) => kind === 'text'))) {
+    throw invalidField('modalities', 'must be ["text"]');
+  }
+}
+
+function readStreaming({ stream, stream_options: options }: RequestBody): { readonly stream: boolean; readonly includeUsage: boolean } {
+  if (stream != null && typeof stream !== 'boolean') throw invalidField('stream', 'must be a boolean');
+  if (options != null && (typeof options !== 'object' || Array.isArray(options))) throw invalidField('stream_options', 'must be an object');
+  if (options != null && stream !== true) throw invalidField('stream_options', 'needs `stream: true`');
+  const { include_usage: includeUsage } = Object(options) as { readonly include_usage?: unknown };
+  if (includeUsage != null && typeof includeUsage !== 'boolean') throw invalidField('stream_options.include_usage', 'must be a boolean');
+  return { stream: stream === true, includeUsage: includeUsage === true };
+}

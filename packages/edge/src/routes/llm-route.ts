@@ -1,0 +1,152 @@
+import { AgentError, messageOf } from '@isoloop/core';
+import type { Context } from 'hono';
+import { errorResponse, logError } from '../http/error-response.ts';
+import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
+import type { LlmOptions, LlmUpstream } from '../proxy/llm-options.ts';
+import { redactStream, redactText } from '../proxy/redact.ts';
+import { checkModel, invalidField, readJson, readMessages } from '../http/request-body.ts';
+import type { RequestBody } from '../http/request-body.ts';
+import { onDisconnect } from '../http/request-context.ts';
+
+/**
+ * `POST /llm/v1/chat/completions`: the request goes to the model's server with the key put in, its answer comes back read by read as the
+ * server writes it. Only models on the list, only known fields, and no more output than the cap.
+ */
+export async function llmRoute(c: Context<EdgeEnv>, settings: HandlerSettings, options: LlmOptions): Promise<Response> {
+  const { limits } = settings;
+  const body = await readJson(c.req.raw, limits.bodyBytes);
+  const model = checkModel(body['model'], options.models);
+  readMessages(body, limits.messages);
+  const upstream = await options.upstream({ env: c.env, user: c.get('user'), model });
+  const url = `${(upstream.baseURL ?? 'https://api.openai.com/v1').replace(/\/+$/, '')}/chat/completions`;
+  const wire = JSON.stringify(toWire(body, { ...options, url, upstream, model }));
+  const secrets = secretsOf(upstream);
+  const requestId = c.get('requestId');
+  try {
+    const response = await ask(c, url, wire, upstream, options.timeoutMs ?? 300_000);
+    if (!response.ok) return await refusal(response, secrets, requestId);
+    const type = response.headers.get('content-type') ?? '';
+    if (!response.body || !/^(text\/event-stream|application\/json)\b/i.test(type)) {
+      await response.body?.cancel();
+      throw new AgentError('MODEL_BAD_RESPONSE', `The model server answers with ${JSON.stringify(type)}.`);
+    }
+    return new Response(response.body.pipeThrough(redactStream(secrets)), {
+      headers: { 'content-type': type, 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
+    });
+  } catch (thrown) {
+    // Not the cause: runtimes quote what they were given.
+    const { code, message, retryable } = AgentError.from(thrown, 'MODEL_UNREACHABLE');
+    throw new AgentError(code, redactText(message, secrets), { retryable });
+  }
+}
+
+/** What every chat-completions server may be told; what is not here could cost more, be kept, or act. */
+const fields: ReadonlySet<string> = new Set(
+  (
+    'model messages stream stream_options tools tool_choice parallel_tool_calls response_format temperature top_p stop seed ' +
+    'frequency_penalty presence_penalty reasoning_effort max_tokens max_completion_tokens n'
+  ).split(' '),
+);
+
+interface WireOptions extends Pick<LlmOptions, 'maxTokens' | 'fields'> {
+  readonly url: string;
+  readonly upstream: LlmUpstream;
+  readonly model: string;
+}
+
+function toWire(body: RequestBody, { url, upstream, model, maxTokens = 4096, fields: more = [] }: WireOptions): object {
+  const unknown = Object.keys(body).find((field) => !fields.has(field) && !more.includes(field));
+  if (unknown !== undefined) throw invalidField(unknown, 'is not passed on here');
+  if (body['n'] != null && body['n'] !== 1) throw invalidField('n', 'must be 1');
+  // A server's own tools would search and run at your cost.
+  const { tools } = body;
+  if (tools != null && !(Array.isArray(tools) && tools.every(isClientTool))) {
+    throw invalidField('tools', 'must be functions of the client');
+  }
+  if (body['stream'] != null && typeof body['stream'] !== 'boolean') throw invalidField('stream', 'must be a boolean');
+  const { max_tokens: tokens, max_completion_tokens: completionTokens, ...rest } = body;
+  const asked = Object.entries({ max_tokens: tokens, max_completion_tokens: completionTokens }).map(([field, value]) => {
+    if (value != null && !(Number.isInteger(value) && (value as number) > 0)) throw invalidField(field, 'must be a positive integer');
+    return (value as number | null | undefined) ?? Infinity;
+  });
+  const cap = upstream.maxTokensField ?? (/\b(openai|azure)\.com\//.test(url) ? 'max_completion_tokens' : 'max_tokens');
+  return { ...rest, model: upstream.model ?? model, [cap]: Math.min(maxTokens, ...asked) };
+}
+
+function isClientTool(tool: unknown): boolean {
+  const { type } = Object(tool) as { readonly type?: unknown };
+  return type === 'function' || type === 'custom';
+}
+
+/** Ends the request when the client goes away; that of an answer under way ends with its body. */
+async function ask(c: Context<EdgeEnv>, url: string, body: string, upstream: LlmUpstream, timeoutMs: number): Promise<Response> {
+  const { apiKey, headers, fetch: send = fetch } = upstream;
+  const controller = new AbortController();
+  onDisconnect(c, () => controller.abort(new AgentError('ABORTED', 'The client has gone.')));
+  const timer = setTimeout(
+    () => controller.abort(new AgentError('MODEL_TIMEOUT', `The model server did not answer within ${timeoutMs} ms.`, { retryable: true })),
+    timeoutMs,
+  );
+  try {
+    return await send(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(apiKey && { authorization: `Bearer ${apiKey}` }), ...headers },
+      body,
+      signal: controller.signal,
+      // To follow one would give the key to another server.
+      redirect: 'manual',
+    });
+  } catch (error) {
+    const { reason } = controller.signal as { readonly reason: unknown };
+    if (AgentError.is(reason)) throw reason;
+    throw new AgentError('MODEL_UNREACHABLE', `The model server could not be reached: ${messageOf(error)}`, { retryable: true });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The server's words go to the log, and only there. */
+async function refusal(response: Response, secrets: readonly string[], requestId: string): Promise<Response> {
+  const { status } = response;
+  const words = redactText(await startOf(response), secrets);
+  const [code, answer] = classify(status, words);
+  const wait = Number(response.headers.get('retry-after') || NaN);
+  const details = { ...(wait >= 0 && { retryAfterMs: wait * 1000 }) };
+  const error = new AgentError(code, `HTTP ${status} from the model server: ${words}`, { details });
+  logError(error, requestId);
+  return errorResponse(error, { requestId, face: 'openai', ...(answer && { status: answer }) });
+}
+
+/** The second: the status to answer with where it is not the code's own. What the client sent wrongly is for it to mend: 400. */
+function classify(status: number, words: string): readonly [code: AgentError['code'], status?: number] {
+  if (status < 400) return ['MODEL_BAD_RESPONSE'];
+  if (status === 401 || status === 403 || status === 402) return ['MODEL_AUTH'];
+  if (status === 429) return ['MODEL_RATE_LIMITED'];
+  if (status === 408) return ['MODEL_TIMEOUT'];
+  if (status >= 500) return ['MODEL_SERVER'];
+  if (/context.?(length|window)|too (long|many tokens)|maximum.{0,20}tokens/i.test(words)) return ['MODEL_CONTEXT_LENGTH'];
+  return ['MODEL_REQUEST', 400];
+}
+
+async function startOf({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  try {
+    for await (const chunk of body ?? []) {
+      text += decoder.decode(chunk, { stream: true });
+      if (text.length > 8000) break;
+    }
+  } catch {
+    // The status says enough.
+  }
+  return text.slice(0, 8000).trim().replace(/\s+/g, ' ');
+}
+
+/** Headers that say who asks and how: to take such an address, name or date for a secret would take it out of answers. */
+const publicHeader = /^(accept.*|content-type|user-agent|(http-)?referer|origin|(x-)?title|.*-version)$/i;
+
+function secretsOf({ apiKey, headers = {} }: LlmUpstream): readonly string[] {
+  const values = Object.entries(headers).map(([name, value]) => (publicHeader.test(name) ? '' : value.replace(/^Bearer /i, '')));
+  // Shorter ones are no secrets, and would take words out of answers.
+  return [apiKey ?? '', ...values].filter(({ length }) => length >= 8);
+}

@@ -1,0 +1,96 @@
+import { AgentError, userMessage } from '@isoloop/core';
+import type { Decision } from '@isoloop/core';
+import type { Context } from 'hono';
+import { readKey } from '../turn/asked-again.ts';
+import { checkSizes } from '../turn/decisions.ts';
+import { awaitOpening, eventStream, eventStreamHeaders, hasBegun } from '../turn/event-stream.ts';
+import type { EdgeEnv, EdgeLimits, HandlerSettings } from '../handler-options.ts';
+import { keepTurn } from '../turn/keep-turn.ts';
+import { toPublicEvents } from '../turn/public-events.ts';
+import { checkModel, invalidField, readJson } from '../http/request-body.ts';
+import type { RequestBody } from '../http/request-body.ts';
+import { makeAgent } from '../turn/session-agent.ts';
+import { askSession, sessionObject } from '../session/session-command.ts';
+import { beginTurn, type SessionTurn } from '../session/session-turn.ts';
+import { checkSession, openMemory, readEcho } from '../turn/session.ts';
+import { reconnect } from './stream-route.ts';
+import { readUserMessage } from '../turn/user-message.ts';
+
+/**
+ * `POST /api/run`: a turn as the agent's own events, for clients without AI SDK. `{ id, model?, input }` asks, with a text or a UI
+ * message; `{ id, decisions }` decides about calls that wait; `{ id }` alone goes on from the log. The events have no prompts in them.
+ * With `Last-Event-ID`, as clients of event streams post again after their connection was lost, it begins nothing: it is
+ * `GET /api/chat/:id/stream?events=only`.
+ */
+export async function runRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
+  const { limits, models } = settings;
+  const body = await readJson(c.req.raw, limits.bodyBytes);
+  const session = checkSession(body['id']);
+  if (c.req.header('last-event-id')) return reconnect(c, session, { kind: 'events' });
+  const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
+  const turn = readRun(body, limits);
+  const user = c.get('user');
+  const object = sessionObject(c.env, user, session);
+  if (object) {
+    const requestId = c.get('requestId');
+    const queued = { turn, model, messageId: crypto.randomUUID(), requestId, ...readKey(c) };
+    return askSession(object, { user, session, requestId, command: { type: 'turn', turn: queued, face: { kind: 'events' } } });
+  }
+  const setup = { env: c.env, session, user };
+  const memory = await openMemory(settings, { ...setup, ...readEcho(c) });
+  const made = await makeAgent(settings, { ...setup, memory, model });
+  const { stream, leave } = await keepTurn(c, { ...made, memory, begin: () => beginTurn(made.agent, turn, settings), settings });
+  const batches = await awaitOpening(stream.batches()[Symbol.asyncIterator](), hasBegun);
+  const events = eventStream({
+    batches,
+    encode: (batch) => toPublicEvents(batch, memory),
+    // Nothing can be replayed, but who comes back with it does not ask twice.
+    place: (batch) => `${stream.runId}:${batch.at(-1)!.seq}`,
+    keepAliveMs: limits.keepAliveMs,
+    onCancel: leave,
+  });
+  return new Response(events, { headers: eventStreamHeaders });
+}
+
+const fields: readonly string[] = ['id', 'model', 'input', 'decisions'];
+
+function readRun(body: RequestBody, limits: EdgeLimits): SessionTurn {
+  const unknown = Object.keys(body).find((field) => !fields.includes(field));
+  // An input by another name would go on from the log, without it.
+  if (unknown !== undefined) throw invalidField(unknown, `is no field of a run: there is ${fields.join(', ')}`);
+  const { input, decisions } = body;
+  if (input !== undefined && decisions !== undefined) throw invalidField('decisions', 'cannot stand beside `input`');
+  if (decisions !== undefined) return { kind: 'decide', decisions: readDecisions(decisions, limits) };
+  if (input === undefined) return { kind: 'continue' };
+  if (typeof input === 'string' && !input.trim()) throw invalidField('input', 'must not be empty');
+  // An id of our own: one that is in the log already would be two messages there.
+  const message = typeof input === 'string' ? userMessage(input) : { ...readUserMessage(input), id: crypto.randomUUID() };
+  return { kind: 'messages', messages: [message] };
+}
+
+function readDecisions(given: unknown, limits: EdgeLimits): readonly Decision[] {
+  const { messages } = limits;
+  if (!Array.isArray(given) || !given.length) throw invalidField('decisions', 'must be a list of decisions');
+  if (given.length > messages) throw new AgentError('PAYLOAD_TOO_LARGE', `The request has more than ${messages} decisions.`);
+  const decisions = given.map((item: unknown, index): Decision => {
+    const param = `decisions[${index}]`;
+    const { type, toolUseId, reason, output, state } = Object(item) as Readonly<Record<string, unknown>>;
+    if (typeof toolUseId !== 'string' || !toolUseId) throw invalidField(`${param}.toolUseId`, 'must be the id of a tool call');
+    switch (type) {
+      case 'approve':
+        return { type, toolUseId };
+      case 'reject':
+        if (reason !== undefined && typeof reason !== 'string') throw invalidField(`${param}.reason`, 'must be a text');
+        return { type, toolUseId, ...(reason !== undefined && { reason }) };
+      case 'result':
+        if (typeof output !== 'string') throw invalidField(`${param}.output`, 'must be a text');
+        if (state !== undefined && state !== 'success' && state !== 'error')
+          throw invalidField(`${param}.state`, 'must be "success" or "error"');
+        return { type, toolUseId, output, ...(state !== undefined && { state }) };
+      default:
+        throw invalidField(`${param}.type`, 'must be "approve", "reject" or "result"');
+    }
+  });
+  checkSizes(decisions, limits, (index) => `decisions[${index}]`);
+  return decisions;
+}

@@ -1,0 +1,66 @@
+import { ChatIndex } from './chat-index.ts';
+import { errorResponse, logError } from '../http/error-response.ts';
+import type { AgentSessionClass, HandlerSettings, RequestVariables } from '../handler-options.ts';
+import type { SessionCommand, SessionRequest } from './session-command.ts';
+import { SessionHost } from './session-host.ts';
+
+/** The Durable Object that one session is; of an empty session id, the list of its user's sessions. */
+export function agentSession(settings: HandlerSettings): AgentSessionClass {
+  // Not of `cloudflare:workers`: what imports the endpoint can be tested anywhere.
+  return class AgentSession {
+    readonly #host: SessionHost;
+    readonly #index: ChatIndex;
+
+    constructor(ctx: DurableObjectState, env: object) {
+      this.#host = new SessionHost(ctx.storage, env, settings);
+      this.#index = new ChatIndex(ctx.storage);
+    }
+
+    async fetch(request: Request): Promise<Response> {
+      const asked = await request.json<SessionRequest>();
+      try {
+        return await this.#answer(asked);
+      } catch (error) {
+        logError(error, asked.requestId);
+        return errorResponse(error, { requestId: asked.requestId, face: faceOf(asked.command) });
+      }
+    }
+
+    alarm(): Promise<void> {
+      return this.#host.alarm();
+    }
+
+    async #answer(request: SessionRequest): Promise<Response> {
+      const { command } = request;
+      switch (command.type) {
+        case 'turn':
+          return this.#host.turn(request, command);
+        case 'stream':
+          return this.#host.stream(command);
+        case 'interrupt':
+          return json({ interrupted: await this.#host.interrupt(command) });
+        case 'messages':
+          return json({ messages: await this.#host.messages() });
+        case 'delete':
+          await this.#host.delete();
+          return new Response(null, { status: 204 });
+        case 'list':
+          return json({ chats: this.#index.list(command) });
+        case 'put-in-list':
+          this.#index.put(command.chat);
+          return new Response(null, { status: 204 });
+        case 'take-from-list':
+          this.#index.remove(command.id);
+          return new Response(null, { status: 204 });
+      }
+    }
+  };
+}
+
+function faceOf(command: SessionCommand): RequestVariables['face'] {
+  return command.type === 'turn' && command.face.kind === 'completion' ? 'openai' : 'isoloop';
+}
+
+function json(body: object): Response {
+  return Response.json(body, { headers: { 'cache-control': 'no-store' } });
+}

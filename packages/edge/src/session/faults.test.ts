@@ -1,0 +1,39 @@
+import { env } from 'cloudflare:workers';
+import { evictDurableObject } from 'cloudflare:test';
+import { faultScenarios, injectFaults, spreadPoints, type FaultHost, type FaultScenario } from '@isoloop/core/testing';
+import { expect, test } from 'vitest';
+import { extent } from '../../../../test/test-extent.ts';
+
+const runners = (env as { readonly FAULT_RUNNER: DurableObjectNamespace }).FAULT_RUNNER;
+
+interface Runner {
+  live(name: string, ...given: Parameters<FaultHost['live']>): ReturnType<FaultHost['live']>;
+  read(sessionId: string): ReturnType<FaultHost['read']>;
+}
+
+/** All processes are one Durable Object's; its isolate is thrown away where a process dies. */
+function objectHost({ name }: FaultScenario): FaultHost {
+  const stub = runners.get(runners.newUniqueId());
+  const runner = stub as unknown as Runner;
+  return {
+    async live(witness, life) {
+      const report = await runner.live(name, witness, life);
+      await evictDurableObject(stub);
+      return report;
+    },
+    read: (sessionId) => runner.read(sessionId),
+  };
+}
+
+test.for(faultScenarios().map((scenario) => [scenario.name, scenario] as const))(
+  '%s: a Durable Object evicted at a sample of points loses nothing',
+  async ([, scenario], { task }) => {
+    const report = await injectFaults(scenario, {
+      makeHost: () => objectHost(scenario),
+      points: spreadPoints(extent({ quick: 8, full: 40 })),
+    });
+    Object.assign(task.meta, { faults: { store: 'DurableStore', ...report } });
+    expect(report.kills).toBeGreaterThanOrEqual(8);
+    expect(report.faults).toEqual([]);
+  },
+);

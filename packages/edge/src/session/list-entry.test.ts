@@ -1,0 +1,97 @@
+import { runInDurableObject } from 'cloudflare:test';
+import { AgentError, InMemoryMemory, ReActAgent, userMessage } from '@isoloop/core';
+import { ScriptedModel } from '@isoloop/core/testing';
+import { expect, test, vi } from 'vitest';
+import { ChatIndex, type ChatListOptions } from './chat-index.ts';
+import { defaultLimits, defaultSessions, type HandlerSettings } from '../handler-options.ts';
+import { given } from '../../test-support/session-client.ts';
+import { ListEntry } from './list-entry.ts';
+import { SessionHost } from './session-host.ts';
+import { SessionRecord } from './session-record.ts';
+import type { SessionCommand, SessionRequest } from './session-command.ts';
+
+const stub = (): DurableObjectStub => given.TEST_SESSIONS.get(given.TEST_SESSIONS.newUniqueId());
+
+/** The namespace of the user's list, which notes what it is told. */
+function listNamespace(told: SessionCommand[]): object {
+  const fetch = async (_url: string, { body }: { body: string }): Promise<Response> => {
+    told.push((JSON.parse(body) as SessionRequest).command);
+    return new Response(null, { status: 204 });
+  };
+  return { CHAT_SESSION: { idFromName: (name: string) => name, get: () => ({ fetch }) } };
+}
+
+test('the list is told of a session when it begins, when it has its title, and once at the end of each turn', async () => {
+  await runInDurableObject(stub(), async (_, { storage }) => {
+    const told: SessionCommand[] = [];
+    const model = new ScriptedModel(['One.', 'Two.', 'Three.']);
+    const settings: HandlerSettings = {
+      models: ['m'],
+      limits: defaultLimits,
+      sessions: defaultSessions,
+      authorize: () => null,
+      agent: ({ memory, session }) => new ReActAgent({ name: 'assistant', memory, sessionId: session, model }),
+    };
+    const host = new SessionHost(storage, listNamespace(told), settings);
+    const counts: number[] = [];
+    for (const text of ['A', 'B', 'C']) {
+      const turn = { turn: { kind: 'message', message: userMessage(text) }, model: 'm', messageId: text, requestId: 'r' } as const;
+      const command = { type: 'turn', turn, face: { kind: 'ui', events: false } } as const;
+      const response = await host.turn({ user: 'ann', session: 's', requestId: 'r', command }, command);
+      expect(await response.text()).toContain('[DONE]');
+      await expect.poll(() => told.filter((each) => each.type === 'put-in-list').length).toBeGreaterThan(counts.at(-1) ?? 2);
+      await host.alarm();
+      counts.push(told.length);
+    }
+    expect(counts).toEqual([3, 4, 5]);
+    expect(told).toMatchObject([{ chat: { id: 's' } }, { chat: { title: 'A' } }, { chat: { title: 'A' } }, {}, {}]);
+  });
+});
+
+test('the list makes its table with the first entry, once', async () => {
+  await runInDurableObject(stub(), (_, { storage }) => {
+    const statements: string[] = [];
+    const exec: SqlStorage['exec'] = (query, ...bindings) => {
+      statements.push(query.split(' ')[0]!);
+      return storage.sql.exec(query, ...bindings);
+    };
+    const index = new ChatIndex({ sql: { exec } } as DurableObjectStorage);
+    for (const id of ['a', 'b', 'a']) index.put({ id, createdAt: 1, updatedAt: 2 });
+    expect(statements).toEqual(['CREATE', 'CREATE', 'INSERT', 'INSERT', 'INSERT']);
+    expect(index.list({ limit: 10 }).map(({ id }) => id)).toEqual(['a', 'b']);
+  });
+});
+
+test('a page of the list has all that were written at the time of its last', async () => {
+  await runInDurableObject(stub(), (_, { storage }) => {
+    const index = new ChatIndex(storage);
+    for (const [id, updatedAt] of Object.entries({ a: 3, b: 2, c: 2, d: 2, e: 1 })) index.put({ id, createdAt: 1, updatedAt });
+    const page = (options: ChatListOptions): string =>
+      index
+        .list(options)
+        .map(({ id }) => id)
+        .join('');
+    expect([page({ limit: 1 }), page({ limit: 2 }), page({ limit: 4 }), page({ limit: 9 })]).toEqual(['a', 'abcd', 'abcd', 'abcde']);
+    expect([page({ limit: 1, before: 3 }), page({ limit: 1, before: 2 }), page({ limit: 1, before: 1 })]).toEqual(['bcd', 'e', '']);
+  });
+});
+
+test('a session whose conversation cannot be read is listed without a title, once', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  await runInDurableObject(stub(), async (_, { storage }) => {
+    const told: SessionCommand[] = [];
+    const record = new SessionRecord(storage);
+    const identity = { user: 'ann', session: 's', createdAt: 1 };
+    record.begin(identity);
+    record.touch();
+    const memory = new InMemoryMemory();
+    memory.read = () => Promise.reject(new AgentError('STORAGE_FAILED', 'damaged'));
+    const entry = new ListEntry({ env: listNamespace(told), identity, record, memory });
+    entry.update();
+    await entry.told;
+    expect(told).toEqual([{ type: 'put-in-list', chat: { id: 's', createdAt: 1, updatedAt: expect.any(Number) } }]);
+    expect(record.isListed).toBe(true);
+  });
+  expect(log).toHaveBeenCalledOnce();
+  log.mockRestore();
+});

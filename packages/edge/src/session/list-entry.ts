@@ -1,0 +1,76 @@
+import { AgentError, SessionMemory } from '@isoloop/core';
+import type { Memory } from '@isoloop/core';
+import { titleOf } from '../turn/chat-turn.ts';
+import { logError } from '../http/error-response.ts';
+import { askSession, sessionObject, type SessionCommand } from './session-command.ts';
+import type { Identity, SessionRecord } from './session-record.ts';
+
+export interface ListEntryOptions {
+  readonly env: object;
+  readonly identity: Identity;
+  readonly record: SessionRecord;
+  readonly memory: Memory;
+}
+
+/** A session in its user's list, which is an object of its own. */
+export class ListEntry {
+  readonly #options: ListEntryOptions;
+  #telling: Promise<void> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(options: ListEntryOptions) {
+    this.#options = options;
+  }
+
+  /** Tells the list of the last change, one after the other; what fails is left to be tried again. */
+  update(): void {
+    this.#telling = this.#telling.then(async () => {
+      const { identity, record } = this.#options;
+      const { at: updatedAt, count } = record.touched;
+      if (this.#isClosed || record.isListed) return;
+      try {
+        const title = await this.#title();
+        const chat = { id: identity.session, createdAt: identity.createdAt, updatedAt, ...(title && { title }) };
+        await this.#tell({ type: 'put-in-list', chat });
+        record.listed(count);
+      } catch (error) {
+        logError(error, 'list');
+      }
+    });
+  }
+
+  /** Until the list has what it was told of. */
+  get told(): Promise<void> {
+    return this.#telling;
+  }
+
+  /** Tells the list nothing any more. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  async remove(): Promise<void> {
+    await this.#telling;
+    await this.#tell({ type: 'take-from-list', id: this.#options.identity.session });
+  }
+
+  /** None of a conversation that cannot be read: it is listed without, to be deleted for instance. */
+  async #title(): Promise<string | undefined> {
+    const { memory } = this.#options;
+    try {
+      const given = memory instanceof SessionMemory ? (await memory.view()).state['title'] : undefined;
+      return typeof given === 'string' ? given : titleOf(await memory.read());
+    } catch (error) {
+      logError(error, 'title');
+      return undefined;
+    }
+  }
+
+  async #tell(command: SessionCommand): Promise<void> {
+    const { env, identity } = this.#options;
+    const list = sessionObject(env, identity.user, '');
+    if (!list) return;
+    const { ok, status } = await askSession(list, { user: identity.user, session: '', requestId: 'list', command });
+    if (!ok) throw new AgentError('STORAGE_FAILED', `The list of sessions could not be written (${status})`, { retryable: true });
+  }
+}

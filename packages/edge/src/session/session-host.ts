@@ -1,0 +1,192 @@
+import { SessionMemory } from '@isoloop/core';
+import type { Memory } from '@isoloop/core';
+import { toUiMessages } from '@isoloop/core/ai-sdk';
+import type { UiMessage } from '@isoloop/core/ai-sdk';
+import { waitingCalls } from '../turn/chat-turn.ts';
+import { DurableStore } from '../store/durable-store.ts';
+import { logError } from '../http/error-response.ts';
+import type { HandlerSettings, SessionSetup } from '../handler-options.ts';
+import { ListEntry } from './list-entry.ts';
+import { liveResponse, type LiveTurn } from './live-turn.ts';
+import { makeAgent } from '../turn/session-agent.ts';
+import type { SessionCommand, SessionRequest } from './session-command.ts';
+import { SessionRecord, type Identity } from './session-record.ts';
+import { checkFirst, type SessionTurn } from './session-turn.ts';
+import { TurnQueue } from './turn-queue.ts';
+import { TurnRunner } from './turn-runner.ts';
+
+/** Of a session that has begun, for as long as the object is awake. */
+interface Parts {
+  readonly memory: Memory;
+  readonly turns: TurnRunner;
+  readonly entry: ListEntry;
+}
+
+/** Until an expiry that failed is tried again: what fails each time must not keep an object awake. */
+const expiryRetryMs = 10 * 60_000;
+
+type Command<K extends SessionCommand['type']> = Extract<SessionCommand, { type: K }>;
+
+/**
+ * One session in its Durable Object. Turns are queued on disk and run one after the other; clients only watch. One alarm keeps the object
+ * awake while a turn runs, goes on with one whose isolate died, and lets idle sessions expire.
+ */
+export class SessionHost {
+  readonly #storage: DurableObjectStorage;
+  readonly #env: object;
+  readonly #settings: HandlerSettings;
+  readonly #record: SessionRecord;
+  #parts: Parts | undefined;
+  #deleting: Promise<void> | undefined;
+
+  constructor(storage: DurableObjectStorage, env: object, settings: HandlerSettings) {
+    this.#storage = storage;
+    this.#env = env;
+    this.#settings = settings;
+    this.#record = new SessionRecord(storage);
+  }
+
+  async turn(request: SessionRequest, command: Command<'turn'>): Promise<Response> {
+    const { user, session } = request;
+    const { turn, face } = command;
+    const identity = await this.#identify(user, session, turn.turn);
+    const { turns, entry } = await this.#open(identity);
+    // Opening takes its time, and a session may be deleted meanwhile.
+    if (this.#deleting) return this.turn(request, command);
+    const again = turns.find(turn);
+    if (again) return liveResponse(again.opened, { face, settings: this.#settings, replay: {} });
+    turns.checkRoom();
+    if (this.#record.begin(identity)) {
+      this.#record.touch();
+      entry.update();
+    }
+    const { waits, opened } = turns.add(turn);
+    await this.#storage.setAlarm(Date.now() + this.#settings.sessions.heartbeatMs);
+    turns.work();
+    return liveResponse(waits ? opened : await opened, { face, settings: this.#settings });
+  }
+
+  async stream({ lastEventId, face }: Command<'stream'>): Promise<Response> {
+    const live = await (await this.#wake())?.opened.catch(() => undefined);
+    if (!live) return new Response(null, { status: 204, headers: { 'cache-control': 'no-store' } });
+    return liveResponse(live, { face, settings: this.#settings, replay: { lastEventId } });
+  }
+
+  /** Whether a turn was running. */
+  async interrupt({ mode, message }: Command<'interrupt'>): Promise<boolean> {
+    const running = await this.#wake();
+    if (!running) return false;
+    if (mode === 'abort') return running.turns.abort();
+    return (await running.opened.catch(() => undefined))?.agent.interrupt(message) ?? false;
+  }
+
+  async messages(): Promise<readonly UiMessage[]> {
+    await this.#deleting?.catch(() => {});
+    await this.#wake();
+    const { identity } = this.#record;
+    if (!identity) return [];
+    const { memory, turns } = await this.#open(identity);
+    const shown = toUiMessages(await memory.read(), { pending: await waitingCalls(memory) });
+    const last = shown.at(-1);
+    // So that a page which goes on with the stream finds the message that it tells of.
+    if (turns.live && last?.role === 'assistant') last.id = turns.live.turn.messageId;
+    return shown;
+  }
+
+  delete(): Promise<void> {
+    return (this.#deleting ??= this.#delete().finally(() => {
+      this.#deleting = undefined;
+      // Closed, also where the deletion failed.
+      this.#parts = undefined;
+    }));
+  }
+
+  async alarm(): Promise<void> {
+    try {
+      const running = await this.#wake();
+      const { identity } = this.#record;
+      if (!running && identity) {
+        if (Date.now() >= this.#record.expiresAt(this.#settings.sessions)) return await this.delete();
+        (await this.#open(identity)).entry.update();
+      }
+    } catch (error) {
+      logError(error, 'alarm');
+    }
+    await this.#schedule();
+  }
+
+  async #open(identity: Identity): Promise<Parts> {
+    if (this.#parts) return this.#parts;
+    const setup = this.#setup(identity);
+    const memory =
+      (await this.#settings.memory?.({ ...setup, withoutEcho: 'latest' })) ??
+      new SessionMemory(new DurableStore(this.#storage), identity.session);
+    return (this.#parts ??= this.#join(identity, memory));
+  }
+
+  #join(identity: Identity, memory: Memory): Parts {
+    const entry = new ListEntry({ env: this.#env, identity, record: this.#record, memory });
+    const turns = new TurnRunner({
+      settings: this.#settings,
+      setup: this.#setup(identity),
+      queue: new TurnQueue(this.#storage),
+      memory,
+      onChange: (hasBegun) => {
+        this.#record.touch();
+        // A list that has the session is told at the turn's end.
+        if (!hasBegun) entry.update();
+      },
+      onRest: () => void this.#schedule().catch((error: unknown) => logError(error, 'alarm')),
+    });
+    return { memory, turns, entry };
+  }
+
+  /** Whose session it is; throws where a turn would go on from nothing, which then leaves nothing behind. */
+  async #identify(user: string, session: string, turn: SessionTurn): Promise<Identity> {
+    await this.#deleting?.catch(() => {});
+    if (!this.#record.identity) checkFirst(turn);
+    return this.#record.identity ?? { user, session, createdAt: Date.now() };
+  }
+
+  /** Goes on with what an isolate has left behind; gives the turn that runs now. */
+  async #wake(): Promise<{ readonly turns: TurnRunner; readonly opened: Promise<LiveTurn> } | undefined> {
+    const { identity } = this.#record;
+    if (!identity || this.#deleting) return undefined;
+    const { turns } = await this.#open(identity);
+    const running = turns.wake();
+    return running && { turns, ...running };
+  }
+
+  async #delete(): Promise<void> {
+    const { identity } = this.#record;
+    if (!identity) return;
+    const { turns, memory, entry } = await this.#open(identity);
+    entry.close();
+    await turns.close();
+    const made = await makeAgent(this.#settings, { ...this.#setup(identity), memory, model: this.#settings.models[0]! });
+    await made.settled?.();
+    await made.forget?.(identity.session);
+    await made.agent.memory.clear();
+    await entry.remove();
+    await this.#storage.deleteAlarm();
+    await this.#storage.deleteAll();
+  }
+
+  /** The next alarm: soon while there is something to do, else when the session expires. */
+  async #schedule(): Promise<void> {
+    await this.#parts?.entry.told;
+    if (!this.#record.identity || this.#deleting) return;
+    const { sessions } = this.#settings;
+    const isBusy = this.#parts?.turns.isBusy || !this.#record.isListed;
+    const now = Date.now();
+    const expiresAt = this.#record.expiresAt(sessions);
+    // An expiry that failed is due already.
+    const next = expiresAt > now ? expiresAt : now + expiryRetryMs;
+    const at = isBusy ? now + sessions.heartbeatMs : next;
+    await (Number.isFinite(at) ? this.#storage.setAlarm(at) : this.#storage.deleteAlarm());
+  }
+
+  #setup({ user, session }: Identity): SessionSetup {
+    return { env: this.#env, user, session };
+  }
+}

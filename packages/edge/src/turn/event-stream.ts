@@ -1,0 +1,118 @@
+import type { EventBatch } from '@isoloop/core';
+import { withPublicErrors } from '../http/error-response.ts';
+
+export interface EventStreamOptions {
+  readonly batches: AsyncIterator<EventBatch>;
+  /** What a batch says on the wire; nothing is a silent batch. */
+  readonly encode: (batch: EventBatch) => readonly object[];
+  /** Names the place behind a batch, for a reader that comes back with it as `Last-Event-ID`. */
+  readonly place?: (batch: EventBatch) => string | undefined;
+  /** Longest silence in milliseconds. */
+  readonly keepAliveMs: number;
+  /** The client has gone. */
+  readonly onCancel: () => void;
+  /** The run failed; its `error` event has told the client. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/**
+ * Event batches as the body of an event stream, one chunk of bytes a batch, made when the client reads; ends with `[DONE]`. A failed
+ * run ends it the same way: its `error` event has been told.
+ */
+export function eventStream(options: EventStreamOptions): ReadableStream<Uint8Array> {
+  const { batches, encode, place, keepAliveMs, onCancel, onError } = options;
+  const encoder = new TextEncoder();
+  let timer: ReturnType<typeof setInterval> | null = null;
+  let waiting = false;
+  let silent = true;
+
+  const nextText = async (): Promise<string> => {
+    try {
+      for (let read = await batches.next(); !read.done; read = await batches.next()) {
+        const text = encode(withPublicErrors(read.value)).map(toEvent).join('');
+        const id = text && place?.(read.value);
+        if (text) return id ? `${text.slice(0, -1)}id: ${id}\n\n` : text;
+      }
+    } catch (error) {
+      onError?.(error);
+    }
+    return '';
+  };
+
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        // One timer for the whole stream: setting one a batch costs more than the batch.
+        timer = setInterval(() => {
+          if (waiting && silent) controller.enqueue(encoder.encode(': keep-alive\n\n'));
+          silent = true;
+        }, keepAliveMs / 2);
+      },
+      async pull(controller) {
+        waiting = true;
+        const text = await nextText();
+        waiting = false;
+        silent = false;
+        if (timer === null) return;
+        controller.enqueue(encoder.encode(text || 'data: [DONE]\n\n'));
+        if (text) return;
+        stop();
+        controller.close();
+      },
+      cancel() {
+        stop();
+        onCancel();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+
+  function stop(): void {
+    clearInterval(timer);
+    timer = null;
+  }
+}
+
+export const eventStreamHeaders: Readonly<Record<string, string>> = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache',
+  connection: 'keep-alive',
+  'x-accel-buffering': 'no',
+};
+
+/** Of a stream that AI SDK reads. */
+export const uiStreamHeaders: Readonly<Record<string, string>> = { ...eventStreamHeaders, 'x-vercel-ai-ui-message-stream': 'v1' };
+
+const preludes: ReadonlySet<string> = new Set(['run-start', 'pre-call', 'pre-reasoning', 'context-fitted', 'error', 'run-end']);
+
+/** Whether a batch tells of output: until then a failure can still be told by the response's status. */
+export function hasOutput(batch: EventBatch): boolean {
+  return batch.some(({ type }) => !preludes.has(type));
+}
+
+/** Whether a batch tells that the input was taken: until then a refusal of it can be told by the response's status. */
+export function hasBegun(batch: EventBatch): boolean {
+  return batch.some(({ type }) => !/^(run-start|pre-call|error|run-end)$/.test(type));
+}
+
+/** Waits for the first batch that `opens` the stream, and gives them all; rejects as a run does that fails before it. */
+export async function awaitOpening(
+  batches: AsyncIterator<EventBatch>,
+  opens: (batch: EventBatch) => boolean,
+): Promise<AsyncIterator<EventBatch>> {
+  const first: EventBatch[] = [];
+  for (let read = await batches.next(); !read.done; read = await batches.next()) {
+    first.push(read.value);
+    if (opens(read.value)) break;
+  }
+  return {
+    next: async () => {
+      const value = first.shift();
+      return value ? { done: false, value } : batches.next();
+    },
+  };
+}
+
+function toEvent(chunk: object): string {
+  return `data: ${JSON.stringify(chunk)}\n\n`;
+}

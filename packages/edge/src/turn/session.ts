@@ -1,0 +1,65 @@
+import { AgentError, BatchCache } from '@isoloop/core';
+import type { Memory } from '@isoloop/core';
+import type { Context } from 'hono';
+import type { EdgeEnv, HandlerSettings, MemorySetup } from '../handler-options.ts';
+import { KvMemory } from '../store/kv-memory.ts';
+
+/** A session id a client posted; `INVALID_INPUT` unless it is 1 to 128 letters, digits, `_`, `-`, `.` and `:`, and neither `.` nor `..`. */
+export function checkSession(id: unknown): string {
+  // In an address those two are taken for folders: nobody could read, stop or delete such a session.
+  if (typeof id === 'string' && /^(?!\.\.?$)[\w.:-]{1,128}$/.test(id)) return id;
+  throw new AgentError('INVALID_INPUT', 'The session id must be 1 to 128 letters, digits, "_", "-", "." and ":", and not "." or "..".', {
+    details: { param: 'id' },
+  });
+}
+
+interface Bindings {
+  readonly CHAT_KV?: KVNamespace;
+  readonly SESSION_SECRET?: string;
+  readonly SESSION_SECRET_OLD?: string;
+}
+
+/** Where the session is kept; `CONFIGURATION` where there is no such place. */
+export async function openMemory(settings: HandlerSettings, setup: MemorySetup): Promise<Memory> {
+  if (settings.memory) return settings.memory(setup);
+  const { CHAT_KV: kv, SESSION_SECRET: secret, SESSION_SECRET_OLD: old } = (setup.env ?? {}) as Bindings;
+  if (!kv) {
+    const advice = 'Bind a KV namespace as CHAT_KV in wrangler.toml, or pass `memory` to createAgentHandler.';
+    throw new AgentError('CONFIGURATION', `There is no place to keep conversations. ${advice}`);
+  }
+  // For as long as the isolate lives: a session's next turn often comes to the same one.
+  const cache = caches.get(kv) ?? new BatchCache(cachedCharacters);
+  caches.set(kv, cache);
+  // A session id has no slash: two users' keys are never the same.
+  const { user, session, echo, withoutEcho } = setup;
+  return new KvMemory(kv, `${user}/${session}`, {
+    ...(secret && { secrets: old ? [secret, old] : [secret] }),
+    ...(echo !== undefined && { echo }),
+    withoutEcho,
+    cache,
+  });
+}
+
+/** Of the stored text; an isolate has 128 MB, and parsed it takes some three times as much. */
+const cachedCharacters = 4_000_000;
+const caches: WeakMap<KVNamespace, BatchCache> = new WeakMap();
+
+/** The header that carries an echo where no message does. */
+export const echoHeader = 'x-isoloop-echo';
+
+/** What a client sends in the header alone: without an echo it goes on from the latest state. */
+export function readEcho(c: Context<EdgeEnv>): Pick<MemorySetup, 'echo' | 'withoutEcho'> {
+  const echo = c.req.header(echoHeader);
+  return { ...(echo !== undefined && { echo }), withoutEcho: 'latest' };
+}
+
+/** Tells the memory that its turn's client has gone, where it wants to know. */
+export function leaveMemory(memory: Memory): void {
+  (memory as { readonly leave?: () => void }).leave?.();
+}
+
+/** What the client is to send with its next request, where the memory has such a thing. */
+export function echoOf(memory: Memory): string | undefined {
+  const { echo } = memory as { readonly echo?: unknown };
+  return typeof echo === 'string' ? echo : undefined;
+}

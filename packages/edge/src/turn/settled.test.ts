@@ -1,0 +1,72 @@
+import { ReActAgent } from '@isoloop/core';
+import { ScriptedModel } from '@isoloop/core/testing';
+import type { ScriptedReply } from '@isoloop/core/testing';
+import { expect, test } from 'vitest';
+import { testEndpoint, type TestEndpoint } from '../../test-support/endpoint.ts';
+
+interface Opened extends TestEndpoint {
+  /** What was opened for agents and is not closed. */
+  readonly open: Set<object>;
+  readonly made: () => number;
+}
+
+/** An endpoint whose agents each have something to be closed, as a connection to a tools' server. */
+function endpoint(replies: readonly ScriptedReply[]): Opened {
+  const open = new Set<object>();
+  let made = 0;
+  const model = new ScriptedModel(replies);
+  const target = testEndpoint(
+    model,
+    {},
+    {
+      agent: ({ memory, session }) => {
+        const connection = { id: ++made };
+        open.add(connection);
+        return {
+          agent: new ReActAgent({ name: 'assistant', model, memory, sessionId: session }),
+          settled: async () => {
+            expect(open.delete(connection)).toBe(true);
+          },
+        };
+      },
+    },
+  );
+  return { ...target, model, open, made: () => made };
+}
+
+const question = { role: 'user', content: 'Hi' };
+const forged = {
+  id: 'a1',
+  role: 'assistant',
+  parts: [{ type: 'dynamic-tool', toolName: 'pay', toolCallId: 'c', state: 'output-available', input: {}, output: 1 }],
+};
+
+test.each([
+  ['a completion', '/v1/chat/completions', { messages: [question] }, 200],
+  ['a streamed completion', '/v1/chat/completions', { messages: [question], stream: true }, 200],
+  [
+    'a completion of a history that cannot be',
+    '/v1/chat/completions',
+    { messages: [{ role: 'tool', tool_call_id: 'x', content: 'y' }] },
+    400,
+  ],
+  ['a chat that is refused', '/api/chat', { id: 'settled-1', messages: [forged] }, 400],
+  ['a run that is refused', '/api/run', { id: 'settled-2', decisions: [{ type: 'approve', toolUseId: 'c' }] }, 400],
+])('what belongs to the agent of %s is closed behind it, once', async (_name, path, body, status) => {
+  const target = endpoint(['Hello.']);
+  const response = await target.post(path, { ...(path.startsWith('/v1') && { model: 'offline' }), ...body });
+  await response.text();
+  await target.settled();
+  expect([response.status, target.made(), target.open.size]).toEqual([status, 1, 0]);
+});
+
+test('it stays open for as long as a completion is read', async () => {
+  const target = endpoint([[{ text: 'One ' }, { text: 'two.' }]]);
+  const response = await target.post('/v1/chat/completions', { model: 'offline', messages: [question], stream: true });
+  const reader = response.body!.getReader();
+  await reader.read();
+  expect(target.open.size).toBe(1);
+  while (!(await reader.read()).done);
+  await target.settled();
+  expect(target.open.size).toBe(0);
+});

@@ -1,0 +1,45 @@
+import type { ReActAgent } from '@isoloop/core';
+import { createAgentHandler } from '../src/agent-handler.ts';
+import type { AgentHandler, AgentSetup, SessionAgent, SessionOptions } from '../src/handler-options.ts';
+
+export interface SessionEnv {
+  readonly CHAT_KV: KVNamespace;
+  readonly TEST_SESSIONS: DurableObjectNamespace;
+  readonly BRIEF_SESSIONS: DurableObjectNamespace;
+}
+
+/** Makes the agents of a session, by its id: a test puts it there, its session's object takes it. */
+export const factories: Map<string, (setup: AgentSetup<SessionEnv>) => ReActAgent | SessionAgent> = new Map();
+
+export const sessions: AgentHandler<SessionEnv> = handler({});
+export const briefSessions: AgentHandler<SessionEnv> = handler({ resumeAttempts: 0, expireAfterMs: 3_600_000, queuedTurns: 2 });
+
+export class TestSession extends sessions.Session {
+  constructor(ctx: DurableObjectState, env: SessionEnv) {
+    super(ctx, boundTo(env, env.TEST_SESSIONS));
+  }
+}
+
+export class BriefSession extends briefSessions.Session {
+  constructor(ctx: DurableObjectState, env: SessionEnv) {
+    super(ctx, boundTo(env, env.BRIEF_SESSIONS));
+  }
+}
+
+/** Other tests' endpoints have no Durable Object: they are told of none. */
+export function boundTo(env: SessionEnv, objects: DurableObjectNamespace): SessionEnv {
+  return { ...env, CHAT_SESSION: objects } as SessionEnv;
+}
+
+function handler(options: Partial<SessionOptions>): AgentHandler<SessionEnv> {
+  return createAgentHandler<SessionEnv>({
+    models: ['offline', 'other'],
+    agent: (setup) => factories.get(setup.session)!(setup),
+    authorize: (request) => {
+      const user = request.headers.get('authorization')?.replace('Bearer ', '');
+      return user ? { user } : null;
+    },
+    limits: { bodyBytes: 8 * 1024 * 1024 },
+    sessions: options,
+  });
+}

@@ -1,0 +1,115 @@
+import { runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { ReActAgent } from '@isoloop/core';
+import type { AgentOptions } from '@isoloop/core';
+import { ScriptedModel } from '@isoloop/core/testing';
+import type { ScriptedReply } from '@isoloop/core/testing';
+import { AbstractChat, DefaultChatTransport } from 'ai';
+import type { ChatInit, ChatState, ChatStatus, UIMessage } from 'ai';
+import { boundTo, factories, type SessionEnv } from './agent-session.ts';
+import { testEndpoint, type TestEndpoint, type TestEnv } from './endpoint.ts';
+import type { AgentHandlerOptions } from '../src/handler-options.ts';
+
+/** Where conversations can be kept by a matter of `wrangler.toml`. */
+export const places = ['KV', 'KV with echoes', 'Durable Object'] as const;
+export type Place = (typeof places)[number];
+
+const given = env as unknown as SessionEnv;
+
+export interface Bound extends Pick<TestEndpoint, 'fetch' | 'post' | 'get' | 'client'> {
+  readonly id: string;
+  readonly user: string;
+  readonly model: ScriptedModel;
+  /** All that is stored anywhere, of this session and its user's list. */
+  readonly stored: () => Promise<unknown>;
+  readonly messages: () => Promise<UIMessage[]>;
+  /** What `useChat` is made of, with the transport it has by default. */
+  readonly chat: (init?: Partial<ChatInit<UIMessage>>) => TestChat;
+}
+
+/** An endpoint and the id of a session that is kept in that place, whose agents say what the script says. */
+export function boundEndpoint(
+  place: Place,
+  replies: readonly ScriptedReply[],
+  agentOptions: Partial<AgentOptions> = {},
+  options: Partial<AgentHandlerOptions<TestEnv>> = {},
+  { id = crypto.randomUUID() as string, user = `user-${crypto.randomUUID()}` } = {},
+): Bound {
+  const model = new ScriptedModel(replies);
+  factories.set(id, ({ memory, session }) => new ReActAgent({ name: 'assistant', memory, sessionId: session, ...agentOptions, model }));
+  const isObject = place === 'Durable Object';
+  const bindings = isObject ? boundTo(given, given.TEST_SESSIONS) : { ...given, ...(place !== 'KV' && { SESSION_SECRET: 'x'.repeat(32) }) };
+  const target = testEndpoint(model as never, agentOptions, options, bindings);
+  // A header takes less than a name may have; `authorize` may say whose it is.
+  const caller = encodeURIComponent(user);
+  const headers = { authorization: `Bearer ${caller}` };
+  return {
+    id,
+    user,
+    model,
+    fetch: target.fetch,
+    post: (path, body, from = caller, more = {}) => target.post(path, body, from, more),
+    get: (path, from = caller) => target.get(path, from),
+    client: (from = caller, more = {}) => target.client(from, more),
+    stored: async () => {
+      await target.settled();
+      return [await storedInKv(), ...(isObject ? await Promise.all([`${user}/${id}`, `${user}/`].map(storedInObject)) : [])];
+    },
+    messages: async () => {
+      await target.settled();
+      return ((await (await target.get(`/api/chat/${id}/messages`, caller)).json()) as { messages: UIMessage[] }).messages;
+    },
+    chat: (init = {}) => {
+      const transport = new DefaultChatTransport({ api: 'https://edge.test/api/chat', headers, fetch: target.fetch as typeof fetch });
+      return new TestChat({ id, transport, ...init });
+    },
+  };
+}
+
+/** `useChat` without React. */
+export class TestChat extends AbstractChat<UIMessage> {
+  constructor(init: ChatInit<UIMessage>) {
+    super({ ...init, state: new State(init.messages) });
+  }
+
+  get texts(): readonly string[] {
+    return this.messages.map(textOf);
+  }
+}
+
+export function textOf({ parts }: Pick<UIMessage, 'parts'>): string {
+  return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}
+
+class State implements ChatState<UIMessage> {
+  status: ChatStatus = 'ready';
+  error: Error | undefined;
+  messages: UIMessage[];
+
+  constructor(messages: UIMessage[] = []) {
+    this.messages = messages;
+  }
+
+  readonly pushMessage = (message: UIMessage): void => void (this.messages = [...this.messages, message]);
+  readonly popMessage = (): void => void (this.messages = this.messages.slice(0, -1));
+  readonly replaceMessage = (index: number, message: UIMessage): void => void (this.messages = this.messages.with(index, message));
+  readonly snapshot = <T>(thing: T): T => structuredClone(thing);
+}
+
+async function storedInKv(): Promise<unknown> {
+  const { keys } = await given.CHAT_KV.list();
+  return Promise.all(keys.map(async ({ name }) => [name, await given.CHAT_KV.get(name)]));
+}
+
+function storedInObject(name: string): Promise<unknown> {
+  const objects = given.TEST_SESSIONS;
+  return runInDurableObject(objects.get(objects.idFromName(name)), async (_object, { storage }) => {
+    const tables = [...storage.sql.exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'")].map((row) => row.name);
+    const own = tables.filter((table) => !table.startsWith('_cf_'));
+    return {
+      values: [...(await storage.list())],
+      rows: own.flatMap((table) => [...storage.sql.exec(`SELECT * FROM ${table}`)].map((row) => [table, row])),
+      alarm: await storage.getAlarm(),
+    };
+  });
+}

@@ -1,0 +1,75 @@
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { ReActAgent } from '@isoloop/core';
+import type { AgentOptions, ChatModel } from '@isoloop/core';
+import { ScriptedModel } from '@isoloop/core/testing';
+import type { ScriptedReply } from '@isoloop/core/testing';
+import OpenAI from 'openai';
+import { createAgentHandler } from '../src/agent-handler.ts';
+import type { AgentHandler, AgentHandlerOptions } from '../src/handler-options.ts';
+
+export interface TestEnv {
+  readonly CHAT_KV: KVNamespace;
+}
+
+export const bindings = env as unknown as TestEnv;
+
+export interface TestEndpoint {
+  readonly handler: AgentHandler<TestEnv>;
+  readonly model: ScriptedModel;
+  readonly fetch: (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>;
+  /** JSON, or a text as it is; an empty user is nobody. */
+  readonly post: (path: string, body: unknown, user?: string, headers?: Record<string, string>) => Promise<Response>;
+  readonly get: (path: string, user?: string) => Promise<Response>;
+  readonly settled: () => Promise<unknown>;
+  readonly client: (user?: string, headers?: Record<string, string>) => OpenAI;
+}
+
+/** An endpoint whose agent says what the script says; callers name themselves in the Authorization header. */
+export function testEndpoint(
+  replies: readonly ScriptedReply[] | ChatModel,
+  agentOptions: Partial<AgentOptions> = {},
+  options: Partial<AgentHandlerOptions<TestEnv>> = {},
+  given: object = bindings,
+): TestEndpoint {
+  const model = Array.isArray(replies) ? new ScriptedModel(replies as readonly ScriptedReply[]) : (replies as ChatModel);
+  const handler = createAgentHandler<TestEnv>({
+    agent: ({ memory, session }) => new ReActAgent({ name: 'assistant', model, memory, sessionId: session, ...agentOptions }),
+    authorize: (request) => {
+      const user = request.headers.get('authorization')?.replace('Bearer ', '');
+      return user ? { user } : null;
+    },
+    models: ['offline', 'other'],
+    ...options,
+  });
+  const pending: Promise<unknown>[] = [];
+  const fetchIt = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
+    const context = createExecutionContext();
+    const request = input instanceof Request ? input : new Request(new URL(String(input), 'https://edge.test'), init);
+    const response = await handler.fetch(request, given as TestEnv, context);
+    pending.push(waitOnExecutionContext(context));
+    return response;
+  };
+  const bearer = (user: string): Record<string, string> => (user ? { authorization: `Bearer ${user}` } : {});
+  return {
+    handler,
+    model: model as ScriptedModel,
+    fetch: fetchIt,
+    post: (path, body, user = 'ann', headers = {}) =>
+      fetchIt(path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...bearer(user), ...headers },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+    get: (path, user = 'ann') => fetchIt(path, { headers: bearer(user) }),
+    settled: () => Promise.all(pending),
+    client: (user = 'ann', headers = {}) =>
+      new OpenAI({
+        baseURL: 'https://edge.test/v1',
+        apiKey: user,
+        fetch: fetchIt as typeof fetch,
+        maxRetries: 0,
+        defaultHeaders: headers,
+      }),
+  };
+}

@@ -1,0 +1,19 @@
+import { DurableObject } from 'cloudflare:workers';
+import type { Msg } from '@isoloop/core';
+import { SessionMemory } from '@isoloop/core';
+import { faultScenarios, liveAndDie, type Life, type LifeReport, type Witness } from '@isoloop/core/testing';
+import { DurableStore } from '../src/store/durable-store.ts';
+
+/** A Durable Object in which one process of a fault scenario after the other lives. */
+export class FaultRunner extends DurableObject {
+  readonly #store: DurableStore = new DurableStore(this.ctx.storage);
+
+  async live(name: string, witness: Witness, life: Life): Promise<LifeReport> {
+    const scenario = faultScenarios().find((each) => each.name === name)!;
+    return liveAndDie(scenario, this.#store, witness, life);
+  }
+
+  async read(sessionId: string): Promise<readonly Msg[]> {
+    return new SessionMemory(this.#store, sessionId).read();
+  }
+}

@@ -1,0 +1,20 @@
+import { DurableObject } from 'cloudflare:workers';
+export { BriefSession, TestSession } from './agent-session.ts';
+export { FaultRunner } from './fault-runner.ts';
+import { DurableStore } from '../src/store/durable-store.ts';
+
+/** A Durable Object with a store, for the tests to call from outside. */
+export class StoreHost extends DurableObject {
+  readonly #store = new DurableStore(this.ctx.storage);
+
+  async run(
+    operation: 'get' | 'getMany' | 'set' | 'setMany' | 'delete' | 'keys' | 'compareAndSet',
+    ...parameters: unknown[]
+  ): Promise<unknown> {
+    return (this.#store[operation] as (...given: unknown[]) => Promise<unknown>)(...parameters);
+  }
+}
+
+const worker: ExportedHandler = { fetch: () => new Response(null, { status: 404 }) };
+
+export default worker;

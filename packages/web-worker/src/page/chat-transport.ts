@@ -1,0 +1,66 @@
+import type { UiChunk } from '@isoloop/core/ai-sdk';
+import type { ChatRequest } from '../wire/protocol.ts';
+import type { RemoteRun } from './remote-run.ts';
+
+export interface WorkerChatTransportOptions {
+  /** Adds the agent's events, without prompts, as transient `data-isoloop-event` parts: `useChat({ onData })`. Default false. */
+  readonly events?: boolean;
+}
+
+/** The part of AI SDK's `UIMessage` that is read here; the worker checks it. */
+interface SentMessage {
+  readonly id: string;
+  readonly role: string;
+  readonly parts: readonly object[];
+}
+
+/**
+ * AI SDK 7's `ChatTransport` over an agent in a worker. Only the last message crosses: the history is the worker's. Sending a message
+ * the session already has replaces it and forgets what came after; regenerating answers it anew; an assistant's message answers the
+ * calls that wait for approval or a result. Failures error the stream with their `AgentError`, so `useChat`'s `error` has its code.
+ * Reconnecting gives the turn that runs, from its start, or goes on with one that the log has as cut off, as by a reload.
+ */
+export interface WorkerChatTransport {
+  readonly resumeStreamIsReplay: true;
+  sendMessages(options: {
+    readonly trigger: 'submit-message' | 'regenerate-message';
+    readonly messages: readonly SentMessage[];
+    readonly abortSignal: AbortSignal | undefined;
+  }): Promise<ReadableStream<UiChunk>>;
+  reconnectToStream(options?: { readonly abortSignal?: AbortSignal | undefined }): Promise<ReadableStream<UiChunk> | null>;
+}
+
+type OpenChat = (request: Omit<ChatRequest, 'id' | 'aborted'>, signal: AbortSignal | undefined) => RemoteRun<UiChunk>;
+
+export function workerChatTransport({ events = false }: WorkerChatTransportOptions = {}, open: OpenChat): WorkerChatTransport {
+  return {
+    resumeStreamIsReplay: true,
+    async sendMessages({ trigger, messages, abortSignal }) {
+      return chunkStream(open({ trigger, message: messages.at(-1), events }, abortSignal));
+    },
+    async reconnectToStream({ abortSignal } = {}) {
+      const run = open({ trigger: 'resume-stream', message: null, events }, abortSignal);
+      const first = await run.batches.next();
+      return first.done ? null : chunkStream(run, first);
+    },
+  };
+}
+
+function chunkStream({ batches, abort }: RemoteRun<UiChunk>, first?: IteratorResult<readonly UiChunk[], unknown>): ReadableStream<UiChunk> {
+  let read = first;
+  return new ReadableStream<UiChunk>(
+    {
+      async pull(controller) {
+        const { done, value } = read ?? (await batches.next());
+        read = undefined;
+        if (done) controller.close();
+        else for (const chunk of value) controller.enqueue(chunk);
+      },
+      async cancel() {
+        abort();
+        while (!(await batches.next()).done);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}

@@ -1,0 +1,510 @@
+import { AgentError, textOf, userMessage, type AgentEvent } from '@isoloop/core';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { connectAgent, type RemoteAgent } from '@isoloop/web-worker';
+import { exposeAgent } from '@isoloop/web-worker/worker';
+import { unpackEvents, type WireEvent } from '../wire/delta-runs.ts';
+import { initialCredits } from '../wire/protocol.ts';
+import { startWorker } from '../../test-support/worker-under-test.ts';
+
+const words = (count: number): string => Array.from({ length: count }, (_, index) => `w${index} `).join('');
+
+async function collect<T>(events: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const event of events) all.push(event);
+  return all;
+}
+
+/** The messages that come on ports made from now on, with their data. */
+function watchPorts(): readonly { readonly type?: string; readonly items?: readonly unknown[] }[] {
+  const messages: { readonly type?: string; readonly items?: readonly unknown[] }[] = [];
+  const start = MessagePort.prototype.start;
+  const spy = vi.spyOn(MessagePort.prototype, 'start').mockImplementation(function watch(this: MessagePort) {
+    this.addEventListener('message', ({ data }) => messages.push(data));
+    start.call(this);
+  });
+  onTestFinished(() => spy.mockRestore());
+  return messages;
+}
+
+test('call: the agent answers with tools, and keeps the conversation', async () => {
+  const agent = startWorker().connect('a', {
+    replies: [{ toolCalls: [{ name: 'add', input: { a: 19, b: 23 } }] }, 'It is 42.', 'You are welcome.'],
+  });
+  expect(await agent.call('19 + 23?')).toMatchObject({ text: 'It is 42.', reason: 'stop', toolsUsed: ['add'], iterations: 2 });
+  expect((await agent.call(userMessage('thanks', { id: 'u2' }))).text).toBe('You are welcome.');
+  const messages = await agent.messages();
+  expect(messages.map((message) => message.role)).toEqual(['user', 'assistant', 'tool', 'assistant', 'user', 'assistant']);
+  expect(messages[4]).toMatchObject({ id: 'u2', content: [{ type: 'text', text: 'thanks' }] });
+});
+
+test('stream: all events in order, what the agent itself would give', async () => {
+  const agent = startWorker().connect('s', {
+    replies: [{ text: 'I add.', toolCalls: [{ name: 'add', input: { a: 1, b: 2 } }] }, 'It is 3.'],
+  });
+  const stream = agent.stream('1 + 2?');
+  const events = await collect(stream);
+  expect(events.map((event) => event.type)).toEqual([
+    'run-start',
+    'pre-call',
+    'pre-reasoning',
+    'reasoning-chunk',
+    'reasoning-chunk',
+    'tool-input-chunk',
+    'post-reasoning',
+    'pre-acting',
+    'acting-chunk',
+    'post-acting',
+    'pre-reasoning',
+    'reasoning-chunk',
+    'reasoning-chunk',
+    'reasoning-chunk',
+    'post-reasoning',
+    'post-call',
+    'run-end',
+  ]);
+  expect(events.map((event) => event.seq)).toEqual(events.map((_, index) => index + 1));
+  expect(events.every((event) => event.sessionId === 's')).toBe(true);
+  expect(await stream.result).toMatchObject({ text: 'It is 3.', toolsUsed: ['add'] });
+});
+
+test('a run starts at its first read, and at once when detached; many readers get a detached one whole', async () => {
+  const { connect, report } = startWorker();
+  const agent = connect('lazy', { replies: ['one two', 'three four'] });
+  const lazy = agent.stream('go');
+  await agent.messages();
+  expect((await report('lazy')).requests).toBe(0);
+  await collect(lazy);
+  const detached = agent.stream('again', { detached: true });
+  expect((await detached.result).text).toBe('three four');
+  const text = (events: readonly AgentEvent[]): string =>
+    events.map((event) => (event.type === 'reasoning-chunk' ? event.delta : '')).join('');
+  expect(text(await collect(detached))).toBe('three four');
+  expect(text(await collect(detached))).toBe('three four');
+});
+
+test('what is ready within a macrotask is one message, not one a delta', async () => {
+  const { connect } = startWorker();
+  const agent = connect('batches', { replies: [words(2000)] });
+  await agent.messages();
+  const messages = watchPorts();
+  const events = await collect(agent.stream('go'));
+  const deltas = events.filter((event) => event.type === 'reasoning-chunk');
+  expect(deltas.map((event) => event.delta).join('')).toBe(words(2000));
+  const batches = messages.filter((message) => message.type === 'batch');
+  expect(batches.flatMap(({ items }) => unpackEvents(items as readonly WireEvent[]))).toEqual(events);
+  expect(batches.length).toBeLessThanOrEqual(2 * Math.ceil(events.length / (initialCredits / 2)));
+});
+
+test('a page that stops reading stops the model', async () => {
+  const { connect, report } = startWorker();
+  const agent = connect('slow', { replies: [words(1000)] });
+  const iterator = agent.stream('go').batches()[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  const ahead = await report('slow');
+  expect(ahead.reads).toBeGreaterThan(0);
+  expect(ahead.reads).toBeLessThan(initialCredits);
+  expect(await report('slow')).toEqual(ahead);
+  const events: AgentEvent[] = [...first.value];
+  for (let read = await iterator.next(); !read.done; read = await iterator.next()) events.push(...read.value);
+  expect(events.filter((event) => event.type === 'reasoning-chunk')).toHaveLength(1000);
+});
+
+test('leaving the loop cancels the run; its log is in order and the next call is not refused', async () => {
+  const { connect, report } = startWorker();
+  const agent = connect('break', { replies: [words(1000), 'fresh'] });
+  const stream = agent.stream('count');
+  for await (const event of stream) if (event.type === 'reasoning-chunk') break;
+  expect((await stream.result).reason).toBe('aborted');
+  expect((await report('break')).reads).toBeLessThan(1000);
+  expect((await agent.call('again')).text).toBe('fresh');
+  expect((await agent.messages()).map((message) => message.role)).toEqual(['user', 'assistant', 'user', 'assistant']);
+});
+
+test('readable() gives the batches and its cancel() stops the run', async () => {
+  const agent = startWorker().connect('readable', { replies: [{ text: 'one two', hang: true }] });
+  const stream = agent.stream('go');
+  const reader = stream.readable().getReader();
+  const first = await reader.read();
+  expect(first.value?.[0]?.type).toBe('run-start');
+  await reader.cancel();
+  expect((await stream.result).reason).toBe('aborted');
+});
+
+test.for(['call', 'stream'] as const)('a signal aborts a %s: partial text is kept', async (how) => {
+  const { connect, report } = startWorker();
+  const agent = connect('abort', { replies: [{ text: 'one two', toolCalls: [{ name: 'wait' }] }, 'fresh'] });
+  const controller = new AbortController();
+  const { signal } = controller;
+  const stream = agent.stream('go', { signal });
+  const result = how === 'call' ? agent.call('go', { signal }) : stream.result;
+  while ((await report('abort')).reads < 3);
+  controller.abort();
+  expect((await result).reason).toBe('aborted');
+  expect((await report('abort')).aborted).toBe(1);
+  expect((await agent.messages()).map(textOf)).toEqual(['go', 'one two', '']);
+  expect((await agent.call('on')).text).toBe('fresh');
+});
+
+test('a signal that was raised before asks nothing of the model', async () => {
+  const { connect, report } = startWorker();
+  const agent = connect('early', {});
+  const signal = AbortSignal.abort();
+  expect((await agent.call('go', { signal })).reason).toBe('aborted');
+  expect((await agent.stream('go', { signal }).result).reason).toBe('aborted');
+  expect((await report('early')).requests).toBe(0);
+});
+
+test('a call right after an abort waits for the end of the aborted one', async () => {
+  const { worker, connect, report } = startWorker();
+  const agent = connect('swift', { gated: true, replies: [{ text: 'one ', hang: true }, 'next'] });
+  const controller = new AbortController();
+  const first = agent.call('go', { signal: controller.signal });
+  while ((await report('swift')).reads < 1);
+  controller.abort();
+  const second = agent.call('and now?');
+  expect((await report('swift')).requests).toBe(1);
+  worker.postMessage({ open: true });
+  expect((await second).text).toBe('next');
+  expect((await first).reason).toBe('aborted');
+});
+
+test('interrupt reaches a run that was just asked for, and answers with the given message', async () => {
+  const agent = startWorker().connect('int', { replies: [{ text: 'one two', hang: true }, 'as you like'] });
+  const result = agent.call('count');
+  await agent.interrupt('Stopped by you.');
+  expect(await result).toMatchObject({ reason: 'interrupted', text: 'Stopped by you.' });
+  expect((await agent.call('go on')).text).toBe('as you like');
+});
+
+test.for(['call', 'stream'] as const)('the error of a %s arrives as it was: class, code, details', async (how) => {
+  const agent = startWorker().connect('error', { rateLimited: true, replies: ['whole'] });
+  const error = await (how === 'call' ? agent.call('go') : collect(agent.stream('go'))).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(AgentError);
+  expect(error).toMatchObject({ code: 'MODEL_RATE_LIMITED', message: 'slow down', retryable: true, details: { retryAfterMs: 1500 } });
+  expect((await agent.call('again')).text).toBe('whole');
+});
+
+test('events before a failure arrive, and throwOnError: false crosses', async () => {
+  const agent = startWorker().connect('soft', { rateLimited: true });
+  const events = await collect(agent.stream('go', { throwOnError: false }));
+  expect(events.slice(-2).map((event) => event.type)).toEqual(['error', 'run-end']);
+  expect(events.at(-1)).toMatchObject({ result: { reason: 'error', error: { code: 'MODEL_RATE_LIMITED' } } });
+});
+
+test('a second call on a busy agent is refused with its code', async () => {
+  const { connect } = startWorker();
+  const agent = connect('busy', { replies: [{ hang: true }] });
+  const first = agent.stream('one');
+  const reading = collect(first);
+  await expect(agent.call('two')).rejects.toMatchObject({ code: 'AGENT_BUSY' });
+  await expect(agent.clear()).rejects.toMatchObject({ code: 'AGENT_BUSY' });
+  await agent.interrupt();
+  await reading;
+});
+
+test('clear forgets the conversation', async () => {
+  const agent = startWorker().connect('clear', {});
+  await agent.call('hi');
+  await agent.clear();
+  expect(await agent.messages()).toEqual([]);
+});
+
+test('what cannot be cloned is refused with a code, on both ways', async () => {
+  const agent = startWorker().connect('clone', { replies: [{ toolCalls: [{ name: 'odd' }] }, { hang: true }, 'fine'] });
+  const input = userMessage('x', { metadata: { f: (() => {}) as unknown as string } });
+  await expect(agent.call(input)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  await expect(agent.stream(input).result).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  await expect(collect(agent.stream('go'))).rejects.toMatchObject({
+    code: 'INTERNAL',
+    message: expect.stringContaining('could not be cloned'),
+  });
+  expect((await agent.call('and now?')).text).toBe('fine');
+  const refused = startWorker().connect('clone', { replies: (() => {}) as unknown as string[] });
+  await expect(refused.call('hi')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+});
+
+test('two sessions of one worker do not see each other', async () => {
+  const { connect } = startWorker();
+  const [one, two] = [connect('one', { replies: ['I am one.'] }), connect('two', { replies: ['I am two.'] })];
+  expect((await Promise.all([one.call('who?'), two.call('who?')])).map(({ text }) => text)).toEqual(['I am one.', 'I am two.']);
+  expect((await one.messages()).map(textOf)).toEqual(['who?', 'I am one.']);
+});
+
+test('two connections to one session share its agent; closing one leaves the other', async () => {
+  const { connect, report } = startWorker();
+  const [one, two] = [connect('same', { replies: ['first', 'second'] }), connect('same')];
+  await one.call('a');
+  one.close();
+  expect((await two.call('b')).text).toBe('second');
+  expect((await two.messages()).map(textOf)).toEqual(['a', 'first', 'b', 'second']);
+  expect((await report('same')).built).toBe(1);
+});
+
+test('close rejects what waits, aborts it in the worker, and the worker goes on', async () => {
+  const { connect, report } = startWorker();
+  const agent = connect('close', { replies: [{ toolCalls: [{ name: 'wait' }] }] });
+  const other = connect('other');
+  const call = agent.call('go');
+  while ((await report('close')).reads < 1);
+  agent.close();
+  await expect(call).rejects.toMatchObject({ code: 'WORKER_TERMINATED' });
+  await expect(agent.call('more')).rejects.toMatchObject({ code: 'WORKER_TERMINATED' });
+  await expect(agent.stream('more').result).rejects.toMatchObject({ code: 'WORKER_TERMINATED' });
+  expect((await other.call('hi')).text).toBe('ok');
+  expect((await report('other')).aborted).toBe(1);
+});
+
+test('close aborts the connection’s own runs, also where the session is shared', async () => {
+  const { connect, report } = startWorker();
+  const [one, two] = [connect('shared', { replies: [{ toolCalls: [{ name: 'wait' }] }, 'free'] }), connect('shared')];
+  const call = one.call('go');
+  while ((await report('shared')).reads < 1);
+  one.close();
+  await expect(call).rejects.toMatchObject({ code: 'WORKER_TERMINATED' });
+  while ((await report('shared')).aborted < 1);
+  expect((await two.call('hi')).text).toBe('free');
+});
+
+test('connecting anew waits for what the last connection left running', async () => {
+  const { worker, connect, report } = startWorker();
+  const old = connect('left', { gated: true, replies: [{ text: 'one ', hang: true }] });
+  const call = old.call('go');
+  while ((await report('left')).reads < 1);
+  old.close();
+  await expect(call).rejects.toMatchObject({ code: 'WORKER_TERMINATED' });
+  const next = connect('left').call('hi');
+  expect((await report('left')).built).toBe(1);
+  worker.postMessage({ open: true });
+  expect((await next).text).toBe('ok');
+  expect((await report('left')).built).toBe(2);
+});
+
+test('connecting anew after the last close builds a new agent, once the old one’s run has ended', async () => {
+  const { connect, report } = startWorker();
+  const options = { database: `reconnect-${crypto.randomUUID()}` };
+  const old = connect('again', { ...options, replies: [{ text: 'one two', hang: true }] });
+  const read = async (): Promise<void> => {
+    for await (const event of old.stream('go')) if (event.type === 'reasoning-chunk' && event.delta === 'two') old.close();
+  };
+  await expect(read()).rejects.toMatchObject({ code: 'WORKER_TERMINATED' });
+  const agent = connect('again', { ...options, replies: ['new'] });
+  expect((await agent.messages()).map(textOf)).toEqual(['go', 'one two']);
+  expect((await agent.call('still there?')).text).toBe('new');
+  expect((await report('again')).built).toBe(2);
+});
+
+test('a factory that fails rejects the call that needed it, and is asked again', async () => {
+  const { connect } = startWorker();
+  const agent = connect('factory', { failures: 1 });
+  await expect(agent.call('hi')).rejects.toMatchObject({
+    code: 'WORKER_FAILED',
+    message: 'The worker could not build its agent: no model',
+  });
+  expect((await agent.call('hi')).text).toBe('ok');
+  const coded = connect('coded', { failures: 1, coded: true });
+  await expect(coded.messages()).rejects.toMatchObject({ code: 'CONFIGURATION', details: { field: 'model' } });
+});
+
+test('a conversation survives its worker', async () => {
+  const database = `restart-${crypto.randomUUID()}`;
+  const first = startWorker();
+  await first.connect('kept', { database, replies: ['Noted.'] }).call('My name is 田中.');
+  first.worker.terminate();
+  const agent = startWorker().connect('kept', { database, replies: ['田中.'] });
+  expect((await agent.messages()).map(textOf)).toEqual(['My name is 田中.', 'Noted.']);
+  expect((await agent.call('What is my name?')).text).toBe('田中.');
+});
+
+test('a worker that the page terminates rejects all that waits', async () => {
+  const { worker, connect, report } = startWorker();
+  const agent = connect('killed', { replies: [{ text: 'one ', hang: true }] });
+  const stream = agent.stream('go');
+  const reading = collect(stream);
+  while ((await report('killed')).reads < 1);
+  worker.terminate();
+  const gone = { code: 'WORKER_TERMINATED' };
+  await Promise.all([expect(reading).rejects.toMatchObject(gone), expect(agent.messages()).rejects.toMatchObject(gone)]);
+  await expect(stream.result).rejects.toMatchObject(gone);
+  await expect(agent.call('more')).rejects.toMatchObject(gone);
+});
+
+test('terminate() ends the worker for all its connections', async () => {
+  const { connect } = startWorker();
+  const [agent, other] = [connect('t', { replies: [{ hang: true }] }), connect('u', { replies: [{ hang: true }] })];
+  const calls = [agent.call('go'), other.call('go')];
+  await other.messages();
+  agent.terminate();
+  for (const call of calls) await expect(call).rejects.toMatchObject({ code: 'WORKER_TERMINATED' });
+});
+
+test('a script that cannot be loaded is told at once', async () => {
+  const agent = connectAgent(new Worker('/no-such-worker.js', { type: 'module' }), { sessionId: 's' });
+  await expect(agent.call('hi')).rejects.toMatchObject({ code: 'WORKER_FAILED', message: expect.stringContaining('could not be loaded') });
+  await expect(agent.stream('hi').result).rejects.toMatchObject({ code: 'WORKER_FAILED' });
+});
+
+test('a script that throws while it is loaded is told at once, with its error', async () => {
+  const worker = new Worker(new URL('../../test-support/throwing.ts', import.meta.url), { type: 'module' });
+  worker.addEventListener('error', (event) => event.preventDefault());
+  await expect(connectAgent(worker, { sessionId: 's' }).messages()).rejects.toMatchObject({
+    code: 'WORKER_FAILED',
+    message: expect.stringContaining('no wasm here'),
+  });
+});
+
+const script = (source: string, options?: WorkerOptions) => (): Worker =>
+  new Worker(URL.createObjectURL(new Blob([source], { type: 'text/javascript' })), options);
+const module = { type: 'module' } as const;
+
+test.for([
+  ['has a mistake', script('const = 1;', module), 'could not be loaded; the console says why'],
+  ['has a mistake, and is no module', script('const = 1;'), 'SyntaxError'],
+  ['imports what is not there', script(`import '${location.origin}/no-such-module.js';`, module), 'could not be loaded'],
+  ['throws nothing in particular', script('throw undefined;', module), 'undefined'],
+  ['fails while it waits at top level', script(`await 0; throw new Error('late');`, module), 'late'],
+  ['answers as a page does, not as a script', () => new Worker('/', module), 'could not be loaded'],
+] as const)('a script that %s is told at once', async ([, start, text]) => {
+  const worker = start();
+  worker.addEventListener('error', (event) => event.preventDefault());
+  onTestFinished(() => worker.terminate());
+  await expect(connectAgent(worker, { sessionId: 's' }).call('hi')).rejects.toMatchObject({
+    code: 'WORKER_FAILED',
+    message: expect.stringContaining(text),
+  });
+});
+
+test('a factory that makes no agent is told', async () => {
+  const agent = startWorker().connect('none', { noAgent: true });
+  await expect(agent.call('hi')).rejects.toMatchObject({ code: 'CONFIGURATION', message: expect.stringContaining('made no agent') });
+});
+
+test.for([
+  ['an agent', { name: 'a', sessionId: 's', memory: {} }],
+  ['nothing', undefined],
+  ['no names', {}],
+  ['a number', 7],
+] as const)('exposeAgent with %s for a factory is refused', ([, given]) => {
+  expect(() => exposeAgent(given as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+});
+
+test('an error outside of the agent, once the worker runs, breaks nothing', async () => {
+  const { worker, connect } = startWorker();
+  const agent = connect('stray', { replies: ['fine'] });
+  await agent.messages();
+  const error = new Promise((resolve) => {
+    worker.addEventListener('error', (event) => {
+      event.preventDefault();
+      resolve(event.message);
+    });
+  });
+  worker.postMessage({ throw: 'stray error' });
+  expect(await error).toContain('stray error');
+  expect((await agent.call('hi')).text).toBe('fine');
+});
+
+test('a worker that exposes no agent is given up after the time-out', async () => {
+  const worker = new Worker(new URL('../../test-support/silent.ts', import.meta.url), { type: 'module' });
+  onTestFinished(() => worker.terminate());
+  const agent = connectAgent(worker, { sessionId: 's', timeoutMs: 30 });
+  await expect(agent.call('hi')).rejects.toMatchObject({ code: 'WORKER_FAILED', message: expect.stringContaining('within 30 ms') });
+});
+
+test('a worker whose modules await at top level is connected all the same', async () => {
+  const worker = new Worker(new URL('../../test-support/awaiting.ts', import.meta.url), { type: 'module' });
+  onTestFinished(() => worker.terminate());
+  expect((await connectAgent(worker, { sessionId: 's' }).call('hi')).text).toBe('better late');
+});
+
+test('a second exposeAgent fails the script, with its words', async () => {
+  const worker = new Worker(new URL('../../test-support/second-expose.ts', import.meta.url), { type: 'module' });
+  onTestFinished(() => worker.terminate());
+  worker.addEventListener('error', (event) => event.preventDefault());
+  await expect(connectAgent(worker, { sessionId: 's' }).call('hi')).rejects.toMatchObject({
+    code: 'WORKER_FAILED',
+    message: expect.stringContaining('exposeAgent() was called before in this worker'),
+  });
+});
+
+test('without Web Locks the silence of a terminated worker tells, and a cut-off run is gone on with all the same', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const options = `no-locks-${crypto.randomUUID()}`;
+  const start = () => {
+    const worker = new Worker(new URL('../../test-support/no-locks.ts', import.meta.url), { type: 'module' });
+    onTestFinished(() => worker.terminate());
+    return { worker, agent: connectAgent(worker, { sessionId: 's', options }) };
+  };
+  const { worker, agent } = start();
+  const stream = agent.stream('go');
+  const events = stream[Symbol.asyncIterator]();
+  while ((await events.next()).value?.type !== 'reasoning-chunk');
+  const rest = collect({ [Symbol.asyncIterator]: () => events });
+  const failed = vi.fn();
+  rest.catch(failed);
+  vi.advanceTimersByTime(2499);
+  worker.terminate();
+  vi.advanceTimersByTime(9999);
+  await new Promise((resolve) => setTimeout(resolve));
+  expect(failed).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(2500);
+  await expect(rest).rejects.toMatchObject({ code: 'WORKER_FAILED', message: 'The worker did not answer within 10000 ms.' });
+  const resumed = await start().agent.chatTransport().reconnectToStream();
+  const { value } = await resumed!.getReader().read();
+  expect(value).toMatchObject({ type: 'start' });
+});
+
+test('abort() ends what runs for this connection, and nothing of another; the next call is not refused', async () => {
+  const { connect, report } = startWorker();
+  const agent = connect('mine', { replies: [{ text: 'one two', toolCalls: [{ name: 'wait' }] }, 'fresh', { text: 'four', hang: true }] });
+  const other = connect('other', { replies: [{ text: 'three', hang: true }] });
+  agent.abort();
+  const [call, theirs] = [agent.call('go'), other.call('go')];
+  while ((await report('mine')).reads < 3);
+  agent.abort();
+  const next = agent.call('on');
+  expect(await call).toMatchObject({ reason: 'aborted' });
+  expect((await next).text).toBe('fresh');
+  expect((await agent.messages()).map(textOf)).toEqual(['go', 'one two', '', 'on', 'fresh']);
+  expect((await report('mine')).aborted).toBe(1);
+  const stream = agent.stream('over');
+  for await (const event of stream) if (event.type === 'reasoning-chunk') agent.abort();
+  expect((await stream.result).reason).toBe('aborted');
+  await other.interrupt('Enough.');
+  expect((await theirs).text).toBe('Enough.');
+  agent.close();
+  agent.abort();
+});
+
+test.for([
+  ['no worker', () => connectAgent(undefined as never, { sessionId: 's' })],
+  ['a script’s address for a worker', () => connectAgent('/worker.js' as never, { sessionId: 's' })],
+  ['no options', () => connectAgent(startWorker().worker, undefined as never)],
+  ['no session', () => connectAgent(startWorker().worker, {} as never)],
+  ['an empty session', () => connectAgent(startWorker().worker, { sessionId: '' })],
+  ['a number for a session', () => connectAgent(startWorker().worker, { sessionId: 7 as never })],
+  ['a tool in place of pageTools()', () => connectAgent(startWorker().worker, { sessionId: 's', page: [{ name: 'x' } as never] })],
+  ['no array of parts', () => connectAgent(startWorker().worker, { sessionId: 's', page: {} as never })],
+] as const)('connectAgent with %s is refused at once', ([, connect]) => {
+  const message = expect.stringContaining('connectAgent() takes a worker, a sessionId');
+  expect(connect).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message }));
+});
+
+test.for([
+  ['null for options', (agent: RemoteAgent) => agent.call('hi', null as never)],
+  ['text for options', (agent: RemoteAgent) => agent.call('hi', 'fast' as never)],
+  ['a signal that is none', (agent: RemoteAgent) => agent.call('hi', { signal: {} as never })],
+  ['null for a stream’s options', (agent: RemoteAgent) => agent.stream('hi', null as never).result],
+  ['a stream’s signal that is none', (agent: RemoteAgent) => agent.stream('hi', { signal: {} as never }).result],
+  ['a number for input', (agent: RemoteAgent) => agent.call(7 as never)],
+  ['a number for a stream’s input', (agent: RemoteAgent) => agent.stream(7 as never).result],
+  ['options of the wrong kind', (agent: RemoteAgent) => agent.call('hi', { allowTools: 'all' as never })],
+  ['an interrupt of an unknown mode', (agent: RemoteAgent) => agent.interrupt({ mode: 'hard' } as never)],
+  ['an interrupt by null', (agent: RemoteAgent) => agent.interrupt(null as never)],
+  ['a decision that is none', (agent: RemoteAgent) => agent.decide({ type: 'perhaps' } as never)],
+] as const)('%s is INVALID_INPUT, and the agent goes on', async ([, misuse]) => {
+  const agent = startWorker().connect('misused');
+  const error = await (async () => misuse(agent))().catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(AgentError);
+  expect(error).toMatchObject({ code: 'INVALID_INPUT' });
+  expect((await agent.call('hi')).text).toBe('ok');
+});

@@ -1,0 +1,62 @@
+import { AgentError } from '@isoloop/core';
+import { boundaryError } from './lifeline.ts';
+import type { PageAnswer, PageOffer, PageQuestion } from '../wire/protocol.ts';
+
+/** Something a page does for the agent in its worker; made by `pageTools()`, `pageHooks()`, `pageApprovals()` and `pageModel()`. */
+export interface PagePart {
+  /** What the worker is told of it. */
+  readonly offer: PageOffer;
+  /** The worker's end of a port on which its questions are answered until the signal is raised. */
+  serve(signal: AbortSignal): MessagePort;
+}
+
+export interface AnswerContext {
+  /** Raised when the answer is not wanted any more. */
+  readonly signal: AbortSignal;
+  /** Tells of progress. Throws for what can't be cloned. */
+  tell(progress: unknown): void;
+}
+
+/** A part that answers each question of the worker; what `answer` throws crosses as the `AgentError` it is. */
+export function pagePart<Q>(offer: PageOffer, answer: (question: Q, context: AnswerContext) => unknown): PagePart {
+  return {
+    offer,
+    serve(ended) {
+      const { port1, port2 } = new MessageChannel();
+      const asked = new Map<number, AbortController>();
+      const post = (message: PageAnswer): void => port1.postMessage(message);
+
+      const reply = async (id: number, question: Q): Promise<void> => {
+        const controller = new AbortController();
+        asked.set(id, controller);
+        try {
+          post({
+            id,
+            outcome: { ok: true, value: await answer(question, { signal: controller.signal, tell: (progress) => post({ id, progress }) }) },
+          });
+        } catch (thrown) {
+          const error = boundaryError(thrown);
+          try {
+            post({ id, outcome: { ok: false, error: error.toJSON() } });
+          } catch {
+            // Its details can't be cloned.
+            post({ id, outcome: { ok: false, error: new AgentError(error.code, error.message).toJSON() } });
+          }
+        } finally {
+          asked.delete(id);
+        }
+      };
+
+      port1.addEventListener('message', ({ data }: MessageEvent<PageQuestion<Q>>) => {
+        if (data.type === 'abort') asked.get(data.id)?.abort();
+        else void reply(data.id, data.question);
+      });
+      port1.start();
+      ended.addEventListener('abort', () => {
+        for (const controller of asked.values()) controller.abort();
+        port1.close();
+      });
+      return port2;
+    },
+  };
+}

@@ -1,0 +1,104 @@
+import type { AgentError, AgentResult } from '@isoloop/core';
+import { unpackEvents } from '../wire/delta-runs.ts';
+import type { Lifeline } from './lifeline.ts';
+import { boundaryError, unreadable } from './lifeline.ts';
+import { fromOutcome } from '../wire/outcome.ts';
+import { initialCredits, type CreditMessage, type RunMessage } from '../wire/protocol.ts';
+
+export interface RemoteRunOptions {
+  readonly lifeline: Lifeline;
+  readonly signal: AbortSignal | undefined;
+  /** Asks the worker for the run, which comes on the port; rejects only where the request can't be sent. */
+  readonly open: (aborted: boolean, port: MessagePort) => Promise<void>;
+  /** Tells the worker to abort the run; it may not know of it yet. `unread`: nothing of it has come. */
+  readonly abort: (unread: boolean) => void;
+}
+
+export interface RemoteRun<T> {
+  /** Starts the run at the first read. */
+  readonly batches: AsyncGenerator<readonly T[], AgentResult>;
+  readonly abort: () => void;
+}
+
+/** A run in the worker. What is not read is not asked for: the worker goes on only as far as its credits. */
+export function remoteRun<T>({ lifeline, signal, open, abort }: RemoteRunOptions): RemoteRun<T> {
+  let over = false;
+  let unread = true;
+  const stop = (): void => {
+    if (over) return;
+    over = true;
+    abort(unread);
+  };
+
+  async function* read(): AsyncGenerator<readonly T[], AgentResult> {
+    if (lifeline.error) throw lifeline.error;
+    const { port1, port2 } = new MessageChannel();
+    const inbox = createInbox<T>(port1);
+    const off = lifeline.onCut((error) => inbox.fail(error));
+    signal?.addEventListener('abort', stop);
+    try {
+      over ||= !!signal?.aborted;
+      open(over, port2).catch((error: unknown) => inbox.fail(boundaryError(error)));
+      for (;;) {
+        const message = await inbox.next();
+        if (message.type === 'end') {
+          over = true;
+          return fromOutcome(message.outcome);
+        }
+        unread = false;
+        if (message.items.length) yield unpackEvents(message.items);
+        inbox.grant(message.reads);
+      }
+    } finally {
+      stop();
+      off();
+      signal?.removeEventListener('abort', stop);
+      port1.close();
+    }
+  }
+
+  return { batches: read(), abort: stop };
+}
+
+interface Inbox<T> {
+  fail(error: AgentError): void;
+  next(): Promise<RunMessage<T>>;
+  /** Grants half of the credits at a time, so that the worker seldom waits for the next. */
+  grant(reads: number): void;
+}
+
+/** A run's port: messages wait here until they are read. */
+function createInbox<T>(port: MessagePort): Inbox<T> {
+  const messages: RunMessage<T>[] = [];
+  let failure: AgentError | undefined;
+  let wake: (() => void) | undefined;
+  let read = 0;
+
+  const fail = (error: AgentError): void => {
+    failure ??= error;
+    wake?.();
+  };
+  port.addEventListener('message', ({ data }: MessageEvent<RunMessage<T>>) => {
+    messages.push(data);
+    wake?.();
+  });
+  port.addEventListener('messageerror', () => fail(unreadable()));
+  port.start();
+  return {
+    fail,
+    async next() {
+      for (;;) {
+        const message = messages.shift();
+        if (message) return message;
+        if (failure) throw failure;
+        await new Promise<void>((resolve) => (wake = resolve));
+      }
+    },
+    grant(reads) {
+      read += reads;
+      if (read < initialCredits / 2) return;
+      port.postMessage({ credits: read } satisfies CreditMessage);
+      read = 0;
+    },
+  };
+}

@@ -1,0 +1,270 @@
+import { useChat } from '@ai-sdk/react';
+import { tool } from '@isoloop/core';
+import { connectAgent, pageTools, type RemoteAgent } from '@isoloop/web-worker';
+import { lastAssistantMessageIsCompleteWithApprovalResponses, type UIMessage } from 'ai';
+import { createElement, StrictMode, useEffect, type ReactNode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { expect, onTestFinished, test } from 'vitest';
+import type { PageFixtureOptions } from '../../test-support/page.ts';
+
+type Chat = ReturnType<typeof useChat>;
+
+interface Mounted {
+  /** The hook's last answer. */
+  readonly chat: () => Chat;
+  unmount(): void;
+}
+
+function startWorker() {
+  const worker = new Worker(new URL('../../test-support/page.ts', import.meta.url), { type: 'module' });
+  onTestFinished(() => worker.terminate());
+  // Workers of one session are tabs, and share its agent.
+  const own = crypto.randomUUID();
+  const connect = (options: PageFixtureOptions): RemoteAgent =>
+    connectAgent(worker, { timeoutMs: 120_000, agent: 'main', sessionId: options.database ?? own, options, page: [pageTools([hold])] });
+  return { worker, connect };
+}
+
+/** Holds its call open until the test lets go. */
+let letGo: () => void = () => {};
+const hold = tool({
+  name: 'hold',
+  description: 'Waits',
+  input: { type: 'object' },
+  execute: (_input, { emit }) => {
+    emit('holding');
+    return new Promise<string>((resolve) => (letGo = () => resolve('held')));
+  },
+});
+
+interface MountOptions {
+  readonly resume?: boolean;
+  readonly messages?: UIMessage[];
+  /** React mounts, unmounts and mounts again. */
+  readonly strict?: boolean;
+}
+
+function mount(agent: RemoteAgent, { resume = false, messages = [], strict = false }: MountOptions = {}): Mounted {
+  const shownBy: { chat?: Chat } = {};
+  function View({ onChat }: { readonly onChat: (chat: Chat) => void }): ReactNode {
+    const chat = useChat({
+      transport: agent.chatTransport(),
+      messages,
+      resume,
+      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+    });
+    useEffect(() => onChat(chat));
+    return null;
+  }
+  const root = createRoot(document.createElement('div'));
+  const view = createElement(View, { onChat: (chat) => void (shownBy.chat = chat) });
+  root.render(strict ? createElement(StrictMode, null, view) : view);
+  onTestFinished(() => root.unmount());
+  return { chat: () => shownBy.chat!, unmount: () => root.unmount() };
+}
+
+const shown = (chat: Chat) => chat.messages.map(({ role, parts }) => `${role}: ${parts.map(partText).filter(Boolean).join(' | ')}`);
+
+function partText(part: UIMessage['parts'][number]): string {
+  if (part.type === 'text') return part.text;
+  if (part.type === 'reasoning') return `(${part.text})`;
+  if (part.type === 'dynamic-tool')
+    return `${part.toolName} ${part.state}${part.state === 'output-available' ? ` ${String(part.output)}` : ''}`;
+  return '';
+}
+
+const ready = async ({ chat }: Mounted): Promise<void> => {
+  await expect.poll(() => chat()?.status).toBe('ready');
+};
+
+test('useChat: reasoning, text, tool input and output, and the history comes back', async () => {
+  const agent = startWorker().connect({ replies: [{ thinking: 'hm', text: 'I look.', toolCalls: [{ name: 'here' }] }, 'There.'] });
+  const view = mount(agent);
+  await ready(view);
+  await view.chat().sendMessage({ text: 'where?' });
+  await ready(view);
+  expect(view.chat().error).toBeUndefined();
+  const whole = ['user: where?', 'assistant: (hm) | I look. | here output-available in the worker | There.'];
+  await expect.poll(() => shown(view.chat())).toEqual(whole);
+  const again = mount(agent, { messages: (await agent.uiMessages()) as UIMessage[] });
+  await ready(again);
+  await expect.poll(() => shown(again.chat())).toEqual(whole);
+});
+
+test('useChat: thinking, text and a tool’s input show as they stream in; stop keeps what was said, regenerate answers anew', async () => {
+  const deltas = [
+    [{ type: 'thinking', id: 'r', delta: 'hm' }],
+    [{ type: 'text', id: 't', delta: 'I look' }],
+    [{ type: 'tool-input', index: 0, id: 'c', name: 'here', delta: '{"room":"kit' }],
+  ] as const;
+  const agent = startWorker().connect({ replies: [{ deltas, hang: true }, 'Anew.'] });
+  const view = mount(agent);
+  await ready(view);
+  const sending = view.chat().sendMessage({ text: 'where?' });
+  await expect
+    .poll(() => view.chat().messages[1]?.parts.filter(({ type }) => type !== 'step-start'))
+    .toMatchObject([
+      { type: 'reasoning', text: 'hm' },
+      { type: 'text', text: 'I look' },
+      { type: 'dynamic-tool', toolName: 'here', state: 'input-streaming', input: { room: 'kit' } },
+    ]);
+  expect(view.chat().status).toBe('streaming');
+  await view.chat().stop();
+  await sending;
+  await ready(view);
+  await expect.poll(() => shown(view.chat())[1]).toMatch(/^assistant: \(hm\) \| I look/);
+  await view.chat().regenerate();
+  await ready(view);
+  expect(view.chat().error).toBeUndefined();
+  await expect.poll(() => shown(view.chat())).toEqual(['user: where?', 'assistant: Anew.']);
+});
+
+test.for([
+  ['approved', true, 'assistant: here output-available in the worker | Yes.'],
+  ['denied', false, 'assistant: here output-error | Yes.'],
+] as const)('an approval is asked for in the chat, and %s there', async ([, approved, answer]) => {
+  const agent = startWorker().connect({ replies: [{ toolCalls: [{ name: 'here' }] }, 'Yes.'], approvalOn: ['here'] });
+  const view = mount(agent);
+  await ready(view);
+  await view.chat().sendMessage({ text: 'where?' });
+  await ready(view);
+  await expect.poll(() => shown(view.chat())).toEqual(['user: where?', 'assistant: here approval-requested']);
+  const part = view.chat().messages[1]!.parts.find((each) => each.type === 'dynamic-tool');
+  await view.chat().addToolApprovalResponse({ id: part!.approval!.id, approved, reason: 'because' });
+  await expect.poll(() => shown(view.chat())).toEqual(['user: where?', answer]);
+  expect(view.chat().error).toBeUndefined();
+});
+
+test('an approval that was asked for before a reload is answered after it', async () => {
+  const database = `approval-${crypto.randomUUID()}`;
+  const first = startWorker();
+  const options = { replies: [{ toolCalls: [{ name: 'here' }] }], approvalOn: ['here'], database };
+  const before = mount(first.connect(options));
+  await ready(before);
+  await before.chat().sendMessage({ text: 'where?' });
+  await ready(before);
+  first.worker.terminate();
+  const agent = startWorker().connect({ ...options, replies: ['Yes.'] });
+  const view = mount(agent, { resume: true, messages: (await agent.uiMessages()) as UIMessage[] });
+  await ready(view);
+  await expect.poll(() => shown(view.chat())).toEqual(['user: where?', 'assistant: here approval-requested']);
+  const part = view.chat().messages[1]!.parts.find((each) => each.type === 'dynamic-tool');
+  await view.chat().addToolApprovalResponse({ id: part!.approval!.id, approved: true });
+  await expect.poll(() => shown(view.chat())).toEqual(['user: where?', 'assistant: here output-available in the worker | Yes.']);
+});
+
+test('a view that is mounted anew sees the turn that runs, from its start, and stops it', async () => {
+  const agent = startWorker().connect({ replies: [{ text: 'one two', hang: true }] });
+  const view = mount(agent);
+  await ready(view);
+  void view.chat().sendMessage({ text: 'count' });
+  await expect.poll(() => shown(view.chat())).toEqual(['user: count', 'assistant: one two']);
+  const again = mount(agent, { resume: true, messages: [{ id: 'u', role: 'user', parts: [{ type: 'text', text: 'count' }] }] });
+  await expect.poll(() => shown(again.chat() ?? { messages: [] })).toEqual(['user: count', 'assistant: one two']);
+  expect(again.chat().status).toBe('streaming');
+  await again.chat().stop();
+  await ready(view);
+  expect((await agent.messages()).map(({ role }) => role)).toEqual(['user', 'assistant']);
+});
+
+test.for([false, true])(
+  'after a reload in mid-run the run is gone on with, strict mode %s: what was said stays, the finished tool does not run again',
+  async (strict) => {
+    const database = `reload-${crypto.randomUUID()}`;
+    const first = startWorker();
+    const replies = [{ text: 'I look.', toolCalls: [{ name: 'here' }] }, { hang: true }];
+    const before = mount(first.connect({ replies, database }));
+    await ready(before);
+    void before.chat().sendMessage({ text: 'where?' });
+    await expect.poll(() => shown(before.chat())[1]).toBe('assistant: I look. | here output-available in the worker');
+    first.worker.terminate();
+    before.unmount();
+
+    const agent = startWorker().connect({ replies: ['There.'], database });
+    const messages = (await agent.uiMessages()) as UIMessage[];
+    const view = mount(agent, { resume: true, messages, strict });
+    const whole = ['user: where?', 'assistant: I look. | here output-available in the worker | There.'];
+    await expect.poll(() => (view.chat() ? shown(view.chat()) : [])).toEqual(whole);
+    await ready(view);
+    const ids = (await agent.uiMessages()).map(({ id }) => id);
+    expect(view.chat().messages.map(({ id }) => id)).toEqual(ids);
+  },
+);
+
+test('in strict mode a view that is mounted anew sees the turn that runs, and stops it', async () => {
+  const agent = startWorker().connect({ replies: [{ text: 'one two', hang: true }, 'three'] });
+  const view = mount(agent);
+  await ready(view);
+  void view.chat().sendMessage({ text: 'count' });
+  await expect.poll(() => shown(view.chat())).toEqual(['user: count', 'assistant: one two']);
+  const [asked] = view.chat().messages;
+  const again = mount(agent, { resume: true, messages: [asked!], strict: true });
+  await expect.poll(() => shown(again.chat() ?? { messages: [] })).toEqual(['user: count', 'assistant: one two']);
+  expect([view.chat().status, again.chat().status]).toEqual(['streaming', 'streaming']);
+  await again.chat().stop();
+  await ready(view);
+  expect((await agent.call('and now?')).text).toBe('three');
+});
+
+test('a cut-off turn that a view left before it saw it gives way to the next message', async () => {
+  const database = `left-${crypto.randomUUID()}`;
+  const first = startWorker();
+  const cut = first.connect({ replies: [{ hang: true }], database });
+  await loseInModel(first.worker, cut, 'count');
+  const agent = startWorker().connect({ replies: ['three', 'three'], database });
+  const controller = new AbortController();
+  const left = agent.chatTransport().reconnectToStream({ abortSignal: controller.signal });
+  controller.abort();
+  expect(await left).toBeNull();
+  expect((await agent.call('and now?')).text).toBe('three');
+});
+
+test('where nothing runs and nothing was cut off there is nothing to reconnect to', async () => {
+  const agent = startWorker().connect({ replies: ['one'] });
+  expect(await agent.chatTransport().reconnectToStream()).toBeNull();
+  const view = mount(agent, { resume: true });
+  await ready(view);
+  await view.chat().sendMessage({ text: 'hi' });
+  await ready(view);
+  await expect.poll(() => shown(view.chat())).toEqual(['user: hi', 'assistant: one']);
+  expect(await agent.chatTransport().reconnectToStream()).toBeNull();
+});
+
+/** Terminates a worker while its model answers. The question is in the store then; `messages()` may have it earlier. */
+async function loseInModel(worker: Worker, agent: RemoteAgent, question: string): Promise<void> {
+  const read = async (): Promise<void> => {
+    for await (const { type } of agent.stream(question)) if (type === 'pre-reasoning') worker.terminate();
+  };
+  await expect(read()).rejects.toMatchObject({ code: 'WORKER_TERMINATED' });
+}
+
+test('two that reconnect at once after a reload share one run', async () => {
+  const database = `twice-${crypto.randomUUID()}`;
+  const first = startWorker();
+  const cut = first.connect({ replies: [{ hang: true }], database });
+  await loseInModel(first.worker, cut, 'go');
+  const second = startWorker();
+  const agent = second.connect({ replies: ['once'], database, gated: true });
+  const streams = await Promise.all([agent.chatTransport().reconnectToStream(), agent.chatTransport().reconnectToStream()]);
+  second.worker.postMessage({ open: true });
+  for (const stream of streams) {
+    const types: string[] = [];
+    for await (const chunk of stream!) types.push(chunk.type);
+    expect(types).toEqual(['start', 'start-step', 'text-start', 'text-delta', 'text-end', 'finish-step', 'finish']);
+  }
+  expect((await agent.messages()).map(({ role }) => role)).toEqual(['user', 'assistant']);
+});
+
+test('a tool’s progress is a preliminary output, and an error is the hook’s, with its code', async () => {
+  const agent = startWorker().connect({ replies: [{ toolCalls: [{ name: 'hold' }] }, 'done'] });
+  const view = mount(agent);
+  await ready(view);
+  void view.chat().sendMessage({ text: 'go' });
+  await expect.poll(() => shown(view.chat())[1]).toBe('assistant: hold output-available holding');
+  letGo();
+  await expect.poll(() => shown(view.chat())[1]).toBe('assistant: hold output-available held | done');
+  await ready(view);
+  await view.chat().sendMessage({ text: 'one more' });
+  await expect.poll(() => view.chat().error).toMatchObject({ code: 'MODEL_SERVER' });
+  expect(view.chat().status).toBe('error');
+});

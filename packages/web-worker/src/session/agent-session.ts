@@ -1,0 +1,162 @@
+import { AgentError, messageOf } from '@isoloop/core';
+import type { JsonValue, Memory, ReActAgent, SessionMemory } from '@isoloop/core';
+import { IndexedDbMemory } from '../store/indexed-db-memory.ts';
+import type { PageSide, SessionPages } from './session-pages.ts';
+
+/** What the page said, for the factory. */
+export interface AgentSetup<O = JsonValue> {
+  readonly sessionId: string;
+  /** The session's own memory in IndexedDB, made when it is first asked for; of an agent with a name: under `<name>/<session id>`. */
+  readonly memory: SessionMemory;
+  /** `connectAgent`'s, `null` where it gave none; whatever page code sent: check it. */
+  readonly options: O;
+  /** What the connected pages do for the agent; their hooks it has without more. */
+  readonly page: PageSide;
+}
+
+export type AgentFactory<O = JsonValue> = (setup: AgentSetup<O>) => ReActAgent | Promise<ReActAgent>;
+
+/** Several agents of one worker, by name. */
+export type AgentFactories<O = JsonValue> = Readonly<Record<string, AgentFactory<O>>>;
+
+export interface AgentSessionOptions {
+  readonly factory: AgentFactory;
+  readonly agent: string | undefined;
+  readonly sessionId: string;
+  readonly options: unknown;
+  readonly pages: SessionPages;
+  /** What has to end before the agent is built. */
+  readonly after: Promise<void> | undefined;
+  /** Other tabs know nothing of this one: what runs is shown to them by a lock. */
+  readonly alone: boolean;
+  /** Called with the agent before anything is asked of it. */
+  readonly onBuilt: (agent: ReActAgent) => Promise<void>;
+}
+
+/** One conversation's agent, and the runs on it. */
+export class AgentSession {
+  readonly #options: AgentSessionOptions;
+  readonly #runs: Map<AbortController, Promise<unknown>> = new Map();
+  #agent: Promise<ReActAgent> | undefined;
+  #editing: Promise<unknown> | undefined;
+  #closed = false;
+
+  constructor(options: AgentSessionOptions) {
+    this.#options = options;
+  }
+
+  /** The agent, once nothing that was aborted or edits the log is still under way: so a call right after a stop is not refused. */
+  async agent(): Promise<ReActAgent> {
+    const agent = await (this.#agent ??= this.#build());
+    const stopping = [...this.#runs].flatMap(([controller, run]) => (controller.signal.aborted ? [run] : []));
+    await Promise.allSettled([...stopping, this.#editing]);
+    return agent;
+  }
+
+  async run<T>(controller: AbortController, job: (agent: ReActAgent) => Promise<T>): Promise<T> {
+    const run = job(await this.#open());
+    this.#hold(run);
+    return this.#track(controller, run);
+  }
+
+  /** A run that changes the log first. Refused, with the log unchanged, while another one runs. */
+  async editAndRun<E, T>(
+    controller: AbortController,
+    edit: (agent: ReActAgent) => Promise<E>,
+    job: (agent: ReActAgent, edited: E) => Promise<T>,
+  ): Promise<T> {
+    const agent = await this.#idle();
+    const editing = edit(agent);
+    this.#editing = editing;
+    const run = editing.then((edited) => job(agent, edited));
+    this.#hold(run);
+    return this.#track(controller, run);
+  }
+
+  /** A run that nobody else may have under way, in no tab that is alone; `undefined` where somebody has, or there is nothing to do. */
+  async runAlone<T>(controller: AbortController, job: (agent: ReActAgent) => Promise<T | undefined>): Promise<T | undefined> {
+    const agent = await this.#open();
+    if (this.#runs.size) return undefined;
+    const run = async (): Promise<T | undefined> => job(agent);
+    const locks = this.#options.alone ? navigator.locks : undefined;
+    return this.#track(controller, locks ? locks.request(this.#lock, { ifAvailable: true }, (lock) => (lock ? run() : undefined)) : run());
+  }
+
+  async edit(job: (memory: Memory) => Promise<void>): Promise<void> {
+    const { memory } = await this.#idle();
+    this.#editing = job(memory);
+    await this.#editing;
+  }
+
+  /** Aborts what runs, and resolves when the log is in order. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const controller of this.#runs.keys()) controller.abort();
+    await Promise.allSettled([...this.#runs.values(), this.#editing]);
+  }
+
+  get #lock(): string {
+    const { agent, sessionId } = this.#options;
+    return `isoloop:run:${JSON.stringify([agent, sessionId])}`;
+  }
+
+  /** Shows other tabs that the session has a run, as long as it lasts; its log looks the same where it was cut off. */
+  #hold(run: Promise<unknown>): void {
+    if (!this.#options.alone) return;
+    const ended = run.then(
+      () => {},
+      () => {},
+    );
+    navigator.locks
+      ?.request(this.#lock, { mode: 'shared' }, () => ended)
+      .catch(() => {
+        // Refused, as in an opaque origin.
+      });
+  }
+
+  async #open(): Promise<ReActAgent> {
+    const agent = await this.agent();
+    if (this.#closed) throw new AgentError('ABORTED', 'The session was closed before the call began.');
+    return agent;
+  }
+
+  async #idle(): Promise<ReActAgent> {
+    const agent = await this.#open();
+    if (this.#runs.size) throw new AgentError('AGENT_BUSY', 'The agent is still answering; wait for its result or abort it.');
+    return agent;
+  }
+
+  async #track<T>(controller: AbortController, run: Promise<T>): Promise<T> {
+    this.#runs.set(controller, run);
+    try {
+      return await run;
+    } finally {
+      this.#runs.delete(controller);
+    }
+  }
+
+  async #build(): Promise<ReActAgent> {
+    const { factory, agent, sessionId, options, pages, after, onBuilt } = this.#options;
+    let memory: SessionMemory | undefined;
+    const setup: AgentSetup = {
+      sessionId,
+      options: options as JsonValue,
+      page: pages.side,
+      get memory() {
+        return (memory ??= new IndexedDbMemory(agent === undefined ? sessionId : `${agent}/${sessionId}`));
+      },
+    };
+    try {
+      await after;
+      const built = await factory(setup);
+      if (!built?.addHook) throw new AgentError('CONFIGURATION', 'The factory that exposeAgent() was given made no agent.');
+      await onBuilt(built);
+      pages.attach(built);
+      return built;
+    } catch (error) {
+      this.#agent = undefined;
+      if (AgentError.is(error)) throw error;
+      throw new AgentError('WORKER_FAILED', `The worker could not build its agent: ${messageOf(error)}`, { cause: error });
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import { AgentError } from '@isoloop/core';
+import type { AgentInput, Decision, PendingCall, ReActAgent } from '@isoloop/core';
+import { fromUiMessage, type UiChunk, type UiMessage } from '@isoloop/core/ai-sdk';
+import type { ShownTurn } from '../wire/shown-turn.ts';
+import { pendingCalls, uiMessages, viewOf } from './pending-calls.ts';
+import type { ChatRequest } from '../wire/protocol.ts';
+
+/** What to call the agent with, and what shows it. */
+export interface ChatTurn extends ShownTurn {
+  /** `undefined`: go on from the log. */
+  readonly input: AgentInput | undefined;
+}
+
+/**
+ * A turn of AI SDK's chat. A user's message that the log has already was edited, or is to be answered anew: what followed it is
+ * forgotten. An assistant's message answers what its tool calls waited for, and is gone on with.
+ */
+export async function takeChatMessage(
+  agent: ReActAgent,
+  { trigger, message }: Pick<ChatRequest, 'trigger' | 'message'>,
+): Promise<ChatTurn> {
+  const { memory } = agent;
+  if (isAnswer(message) && trigger === 'submit-message') {
+    const waiting = new Map((await pendingCalls(agent)).map((call) => [call.toolUseId, call]));
+    const input = message.parts.flatMap((part) => toDecision(part, waiting));
+    if (!input.length) throw new AgentError('INVALID_MESSAGE', 'The message answers no tool call that waits.');
+    return { input, ...(await shownSoFar(agent)), messageId: message.id };
+  }
+  const sent = fromUiMessage(message);
+  const stored = await memory.read();
+  const index = stored.findIndex(({ id }) => id === sent.id);
+  if (index < 0) return { input: sent };
+  const again = trigger === 'regenerate-message';
+  const gone = stored.slice(again ? index + 1 : index).map(({ id }) => id);
+  if (gone.length) await memory.delete(gone);
+  return { input: again ? undefined : sent };
+}
+
+/** What a run left behind that was cut off, as by a reload; `undefined`: nothing. */
+export async function cutOffTurn(agent: ReActAgent): Promise<ShownTurn | undefined> {
+  const view = await viewOf(agent.memory);
+  if (!view || view.openRun === undefined || view.ended !== undefined) return undefined;
+  return shownSoFar(agent);
+}
+
+/** The turn that goes on with what the log has; its reader may know nothing of it. */
+export async function shownSoFar(agent: ReActAgent): Promise<ShownTurn> {
+  const last = (await uiMessages(agent)).at(-1);
+  if (last?.role !== 'assistant') return {};
+  const chunks = last.parts.flatMap((part, index) => toChunks(part, `${last.id}:${index}`));
+  return { messageId: last.id, before: [...chunks, { type: 'finish-step' }] };
+}
+
+interface AnswerMessage {
+  readonly id: string;
+  readonly role: 'assistant';
+  readonly parts: readonly AnswerPart[];
+}
+
+interface AnswerPart {
+  readonly toolCallId?: unknown;
+  readonly state?: unknown;
+  readonly approval?: { readonly approved?: unknown; readonly reason?: unknown };
+  readonly output?: unknown;
+  readonly errorText?: unknown;
+}
+
+/** What a client says of an assistant's message counts only where a call waits for it. */
+function isAnswer(message: unknown): message is AnswerMessage {
+  const { id, role, parts } = Object(message) as Partial<AnswerMessage>;
+  return role === 'assistant' && typeof id === 'string' && Array.isArray(parts) && parts.every((part) => Object(part) === part);
+}
+
+function toDecision(
+  { toolCallId, state, approval, output, errorText }: AnswerPart,
+  waiting: ReadonlyMap<string, PendingCall>,
+): readonly Decision[] {
+  const call = waiting.get(String(toolCallId));
+  if (!call) return [];
+  const { toolUseId, name } = call;
+  if (state === 'approval-responded' && typeof approval?.approved === 'boolean') {
+    const { approved, reason } = approval;
+    if (approved) return [{ toolUseId, name, type: 'approve' }];
+    return [{ toolUseId, name, type: 'reject', ...(typeof reason === 'string' && reason && { reason }) }];
+  }
+  // The tool has not run: only somebody who was asked for its result may give one.
+  if (call.kind === 'approval' || call.kind === 'replay') return [];
+  if (state === 'output-available')
+    return [{ toolUseId, name, type: 'result', output: typeof output === 'string' ? output : (JSON.stringify(output) ?? '') }];
+  if (state === 'output-error') return [{ toolUseId, name, type: 'result', output: String(errorText), state: 'error' }];
+  return [];
+}
+
+function toChunks(part: UiMessage['parts'][number], id: string): readonly UiChunk[] {
+  switch (part.type) {
+    case 'step-start':
+      return [{ type: 'start-step' }];
+    case 'text':
+    case 'reasoning':
+      return [
+        { type: `${part.type}-start`, id },
+        { type: `${part.type}-delta`, id, delta: part.text },
+        { type: `${part.type}-end`, id },
+      ];
+    case 'dynamic-tool': {
+      const { toolCallId, toolName, input } = part;
+      const known: UiChunk = { type: 'tool-input-available', toolCallId, toolName, input, dynamic: true };
+      if (part.state === 'output-available')
+        return [known, { type: 'tool-output-available', toolCallId, output: part.output, dynamic: true }];
+      if (part.state === 'output-error')
+        return [known, { type: 'tool-output-error', toolCallId, errorText: part.errorText, dynamic: true }];
+      return [known];
+    }
+    default:
+      return [{ type: 'file', mediaType: part.mediaType, url: part.url }];
+  }
+}

@@ -1,0 +1,39 @@
+import { SessionMemory } from '@isoloop/core';
+import { faultScenarios, injectFaults, spreadPoints, type FaultHost, type FaultScenario, type LifeReport } from '@isoloop/core/testing';
+import { expect, test } from 'vitest';
+import { extent } from '../../../../test/test-extent.ts';
+import type { FaultOrder } from '../../test-support/faults.ts';
+import { IndexedDbStore } from '../store/indexed-db-store.ts';
+
+/** Each process is a worker of its own; it is terminated where the process dies. */
+function workerHost({ name: scenario }: FaultScenario): FaultHost {
+  const database = `faults-${crypto.randomUUID()}`;
+  return {
+    async live(witness, life) {
+      const worker = new Worker(new URL('../../test-support/faults.ts', import.meta.url), { type: 'module' });
+      try {
+        return await new Promise<LifeReport>((resolve, reject) => {
+          worker.addEventListener('message', ({ data }: MessageEvent<LifeReport>) => resolve(data));
+          worker.addEventListener('error', ({ message }) => reject(new Error(message)));
+          worker.postMessage({ scenario, database, witness, life: { ...life } } satisfies FaultOrder);
+        });
+      } finally {
+        worker.terminate();
+      }
+    },
+    read: (sessionId) => new SessionMemory(new IndexedDbStore({ database }), sessionId).read(),
+  };
+}
+
+test.for(faultScenarios().map((scenario) => [scenario.name, scenario] as const))(
+  '%s: workers terminated at a sample of points lose nothing in IndexedDB',
+  async ([, scenario], { task }) => {
+    const report = await injectFaults(scenario, {
+      makeHost: () => workerHost(scenario),
+      points: spreadPoints(extent({ quick: 4, full: 40 })),
+    });
+    Object.assign(task.meta, { faults: { store: 'IndexedDbStore', ...report } });
+    expect(report.kills).toBeGreaterThanOrEqual(4);
+    expect(report.faults).toEqual([]);
+  },
+);

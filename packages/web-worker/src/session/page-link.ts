@@ -1,0 +1,90 @@
+import { AgentError } from '@isoloop/core';
+import { fromOutcome } from '../wire/outcome.ts';
+import type { PageAnswer, PageQuestion } from '../wire/protocol.ts';
+
+export interface AskOptions {
+  /** Raised: the page is told, and the question rejects with its reason. */
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: unknown) => void;
+  /** Milliseconds the page has; default: no limit. */
+  readonly timeoutMs?: number;
+}
+
+interface Asked {
+  readonly onProgress: ((progress: unknown) => void) | undefined;
+  resolve(value: unknown): void;
+  reject(reason: unknown): void;
+}
+
+/** The worker's end of a part of a page. What waits for a page that leaves rejects at once, see `isPageGone`. */
+export class PageLink {
+  readonly #port: MessagePort;
+  readonly #asked: Map<number, Asked> = new Map();
+  readonly #onGone: () => void;
+  #lastId = 0;
+  #gone = false;
+
+  constructor(port: MessagePort, onGone: () => void) {
+    this.#port = port;
+    this.#onGone = onGone;
+    port.addEventListener('message', ({ data }: MessageEvent<PageAnswer>) => this.#answered(data));
+    // Where browsers tell of it: also of a page that was closed without a word.
+    port.addEventListener('close', () => this.close());
+    port.start();
+  }
+
+  ask<T>(question: unknown, { signal, onProgress, timeoutMs }: AskOptions = {}): Promise<T> {
+    const id = ++this.#lastId;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const giveUp = (reason: unknown): void => {
+      if (!this.#gone) this.#port.postMessage({ type: 'abort', id } satisfies PageQuestion<unknown>);
+      this.#asked.get(id)?.reject(reason);
+    };
+    const onAbort = (): void => giveUp(signal?.reason);
+    return new Promise<T>((resolve, reject) => {
+      if (this.#gone) return reject(pageGone());
+      if (signal?.aborted) return reject(signal.reason);
+      this.#port.postMessage({ type: 'ask', id, question } satisfies PageQuestion<unknown>);
+      this.#asked.set(id, { onProgress, resolve: resolve as (value: unknown) => void, reject });
+      signal?.addEventListener('abort', onAbort);
+      if (timeoutMs !== undefined)
+        timer = setTimeout(() => giveUp(new AgentError('HOOK_ERROR', `The page did not answer within ${timeoutMs} ms.`)), timeoutMs);
+    }).finally(() => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+      this.#asked.delete(id);
+    });
+  }
+
+  close(): void {
+    if (this.#gone) return;
+    this.#gone = true;
+    this.#port.close();
+    for (const { reject } of this.#asked.values()) reject(pageGone());
+    this.#onGone();
+  }
+
+  #answered(answer: PageAnswer): void {
+    const asked = this.#asked.get(answer.id);
+    if (!asked) return;
+    if (!('outcome' in answer)) return asked.onProgress?.(answer.progress);
+    try {
+      asked.resolve(fromOutcome(answer.outcome));
+    } catch (error) {
+      asked.reject(error);
+    }
+  }
+}
+
+const goneErrors: WeakSet<object> = new WeakSet();
+
+function pageGone(): AgentError {
+  const error = new AgentError('ABORTED', 'The page is gone.');
+  goneErrors.add(error);
+  return error;
+}
+
+/** Whether a question was rejected because its page left before the answer. */
+export function isPageGone(error: unknown): boolean {
+  return error instanceof AgentError && goneErrors.has(error);
+}

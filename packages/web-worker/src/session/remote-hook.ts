@@ -1,0 +1,37 @@
+import type { AgentEvent, Hook, HookControl } from '@isoloop/core';
+import type { HookAnswer, HookQuestion } from '../page/page-hooks.ts';
+import { isPageGone, type PageLink } from './page-link.ts';
+import type { HookOffer, PageOffer } from '../wire/protocol.ts';
+
+type HooksOffer = Extract<PageOffer, { readonly kind: 'hooks' }>;
+
+/** A page's hooks as the agent's. What a page that leaves had to say is nothing: its hooks are gone with it. */
+export function remoteHooks({ hooks, timeoutMs }: HooksOffer, link: PageLink): readonly Hook[] {
+  return hooks.map((hook, index) =>
+    remoteHook(hook, (event) => link.ask<HookAnswer>({ index, event } satisfies HookQuestion, { timeoutMs })),
+  );
+}
+
+function remoteHook({ events, ...hook }: HookOffer, ask: (event: AgentEvent) => Promise<HookAnswer>): Hook {
+  let failure: { readonly error: unknown; readonly runId: string } | undefined;
+
+  const told = (event: AgentEvent): void => {
+    ask(event).catch((error: unknown) => {
+      if (!isPageGone(error) && hook.onError !== 'ignore') failure = { error, runId: event.runId };
+    });
+  };
+  const handle = async (event: AgentEvent, control: HookControl): Promise<AgentEvent | void> => {
+    if (event.type.endsWith('-chunk')) return told(event);
+    try {
+      const answer = await ask(event);
+      if (failure?.runId === event.runId) throw failure.error;
+      for (const { name, args } of answer.asked) (control[name] as (...given: readonly unknown[]) => void)(...args);
+      return answer.event;
+    } catch (error) {
+      failure = undefined;
+      if (!isPageGone(error)) throw error;
+    }
+  };
+  if (!events) return { ...hook, onEvent: handle };
+  return { ...hook, on: Object.fromEntries(events.map((type) => [type, handle])) as Hook['on'] & {} };
+}

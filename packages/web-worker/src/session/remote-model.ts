@@ -1,0 +1,51 @@
+import { AgentError } from '@isoloop/core';
+import type { ChatModel } from '@isoloop/core';
+import { isPageGone, type PageLink } from './page-link.ts';
+import type { ModelAnswer, ModelQuestion } from '../page/page-model.ts';
+import type { PageOffer } from '../wire/protocol.ts';
+
+type ModelOffer = Extract<PageOffer, { readonly kind: 'model' }>;
+
+export type ModelPages = () => readonly { readonly link: PageLink; readonly offer: ModelOffer }[];
+
+/** The model of the first of the pages that has one. Throws `CONFIGURATION` where none has. */
+export function remoteModel(pages: ModelPages): ChatModel {
+  const [first] = pages();
+  if (!first)
+    throw new AgentError('CONFIGURATION', 'No connected page offers a model: `connectAgent(worker, { page: [pageModel(model)] })`.');
+  const { provider, modelId, features } = first.offer;
+  let lastReply = 0;
+
+  return {
+    provider,
+    modelId,
+    features,
+    async *stream(request, { signal, run }) {
+      const page = pages()[0];
+      if (!page) throw unreachable();
+      const reply = ++lastReply;
+      const ask = (question: ModelQuestion): Promise<ModelAnswer> => page.link.ask(question, { signal });
+      let open = true;
+      try {
+        await ask({ type: 'open', reply, request, run });
+        for (;;) {
+          const batch = await ask({ type: 'next', reply });
+          if (!batch) {
+            open = false;
+            return;
+          }
+          yield batch;
+        }
+      } catch (error) {
+        throw isPageGone(error) ? unreachable(error) : error;
+      } finally {
+        // Without the signal, which may be why.
+        if (open) page.link.ask({ type: 'close', reply } satisfies ModelQuestion).catch(() => {});
+      }
+    },
+  };
+}
+
+function unreachable(cause?: unknown): AgentError {
+  return new AgentError('MODEL_UNREACHABLE', 'The page with the model is gone.', { cause, retryable: true });
+}

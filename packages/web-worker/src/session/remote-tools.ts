@@ -1,0 +1,91 @@
+import type { AgentEvent, JsonValue, Tool, ToolContext, ToolSchema, ToolSet } from '@isoloop/core';
+import { isPageGone, type PageLink } from './page-link.ts';
+import type { ToolAnswer, ToolProgress, ToolQuestion } from '../page/page-tools.ts';
+import type { ToolOffer } from '../wire/protocol.ts';
+
+/** The pages that offer tools now, the first come first. */
+export type ToolPages = () => readonly { readonly link: PageLink; readonly offer: { readonly tools: readonly ToolOffer[] } }[];
+
+/**
+ * The tools that the connected pages offer, as the agent's: they come and go with their pages. Of several pages with a tool of one name
+ * the first runs it. One whose pages are all gone is not offered to the model any more, but still known: a call of it suspends.
+ */
+export class RemoteTools implements ToolSet {
+  readonly #pages: ToolPages;
+  readonly #known: Map<string, Tool> = new Map();
+  #schemas: readonly ToolSchema[] = [];
+
+  constructor(pages: ToolPages) {
+    this.#pages = pages;
+  }
+
+  /** To be called when a page came or went. */
+  update(): void {
+    const offers = new Map<string, ToolOffer>();
+    for (const { offer } of this.#pages())
+      for (const tool of offer.tools) if (!offers.has(tool.schema.name)) offers.set(tool.schema.name, tool);
+    for (const [name, offer] of offers) this.#known.set(name, this.#tool(offer));
+    this.#schemas = [...offers.values()].map(({ schema }) => schema);
+  }
+
+  find(name: string): Tool | undefined {
+    return this.#known.get(name);
+  }
+
+  schemas(): readonly ToolSchema[] {
+    return this.#schemas;
+  }
+
+  /** The pages are the session's: there is nothing to copy. */
+  fork(): ToolSet {
+    return this;
+  }
+
+  #tool({ schema, needsApproval, ...offer }: ToolOffer): Tool {
+    const { name } = schema;
+    const ask = async <T>(question: ToolQuestion, without: T, options: Parameters<PageLink['ask']>[1] = {}): Promise<T> => {
+      const page = this.#pages().find(({ offer: { tools } }) => tools.some((tool) => tool.schema.name === name));
+      if (!page) return without;
+      try {
+        return await page.link.ask<T>(question, options);
+      } catch (error) {
+        if (isPageGone(error)) return without;
+        throw error;
+      }
+    };
+    return {
+      ...offer,
+      name,
+      schema,
+      input: {
+        jsonSchema: schema.parameters,
+        async validate(value) {
+          const { ok, issues } = await ask<{ ok: boolean; issues: readonly string[] }>(
+            { type: 'check', name, input: value },
+            { ok: true, issues: [] },
+          );
+          return ok ? { ok, value } : { ok: false, issues };
+        },
+      },
+      // Without the page nobody knows whether it may run.
+      ...(needsApproval && { needsApproval: (input, call) => ask<boolean>({ type: 'approval', name, input, call }, true) }),
+      async execute(input, context) {
+        const answer = await ask<ToolAnswer | undefined>({ type: 'run', name, input, context: sent(context) }, undefined, {
+          signal: context.signal,
+          onProgress: (progress) => {
+            const told = progress as ToolProgress;
+            if ('emitted' in told) context.emit(told.emitted);
+            else context.forward(told.forwarded as readonly AgentEvent[]);
+          },
+        });
+        if (!answer) return context.suspend('The page that runs the tool is gone.');
+        if ('suspended' in answer) return context.suspend(answer.suspended);
+        return answer.output as JsonValue;
+      },
+    };
+  }
+}
+
+function sent({ sessionId, userId, runId, toolUseId, messages, idempotencyKey, agentPath, decision }: ToolContext) {
+  return { sessionId, userId, runId, toolUseId, messages, idempotencyKey, agentPath, decision };
+}

@@ -1,0 +1,60 @@
+import type { AgentInput, AgentResult, AgentStream } from '@isoloop/core';
+import type { AgentSession } from './agent-session.ts';
+import { callOptions } from '../wire/call-options.ts';
+import { cutOffTurn, shownSoFar, takeChatMessage } from './chat-turn.ts';
+import type { ShownTurn } from '../wire/shown-turn.ts';
+import type { Outputs } from '../wire/exposed-agent.ts';
+import { pendingCalls, uiMessages } from './pending-calls.ts';
+import type { TabAnswer, TabQuestion, TabWork } from '../wire/tab-protocol.ts';
+
+/** Moves a run on. */
+type Forward = (stream: AgentStream, turn: ShownTurn) => Promise<AgentResult>;
+
+/** Runs what was asked for; gives nothing where there was nothing to resume. */
+export function doWork(
+  session: AgentSession,
+  work: TabWork,
+  controller: AbortController,
+  outputs: Outputs,
+  forward: Forward,
+): Promise<AgentResult | undefined> {
+  const { signal } = controller;
+  switch (work.type) {
+    case 'run':
+      return session.run(controller, async (agent) => {
+        const turn = isOfLog(work.input) ? await shownSoFar(agent) : {};
+        return forward(agent.stream(work.input, callOptions(work.options, controller, outputs)), turn);
+      });
+    case 'chat':
+      return session.editAndRun(
+        controller,
+        (agent) => takeChatMessage(agent, work),
+        (agent, { input, ...turn }) => forward(agent.stream(input, { signal }), turn),
+      );
+    case 'resume':
+      return session.runAlone(controller, async (agent) => {
+        const turn = await cutOffTurn(agent);
+        return turn && forward(agent.stream(undefined, { signal }), turn);
+      });
+  }
+}
+
+export async function answerQuestion(session: AgentSession, question: TabQuestion): Promise<TabAnswer> {
+  if (question.type === 'clear') return session.edit((memory) => memory.clear());
+  const agent = await session.agent();
+  switch (question.type) {
+    case 'interrupt':
+      return agent.interrupt(question.request);
+    case 'pending':
+      return pendingCalls(agent);
+    case 'messages':
+      return agent.messages();
+    case 'uiMessages':
+      return uiMessages(agent);
+  }
+}
+
+/** Whether the run goes on with an answer that the log has: nothing was asked, or only decided. */
+function isOfLog(input: AgentInput | undefined): boolean {
+  return input === undefined || (Array.isArray(input) && input.every((item: object) => 'toolUseId' in Object(item)));
+}

@@ -1,0 +1,293 @@
+import { AgentError } from '@isoloop/core';
+import type { AgentResult, AgentStream, EventBatch, ReActAgent } from '@isoloop/core';
+import { AgentSession, type AgentSessionOptions } from '../session/agent-session.ts';
+import { callOptions } from '../wire/call-options.ts';
+import { shownSoFar } from '../session/chat-turn.ts';
+import type { ShownTurn } from '../wire/shown-turn.ts';
+import type { Outputs } from '../wire/exposed-agent.ts';
+import { inheritanceOf } from './inheritance.ts';
+import { claimedJournal, noteRun, type Journal, type NotedRun } from './journal.ts';
+import { nextMacrotask } from '../wire/macrotask.ts';
+import { ending, leftOpen, mend, takeoverGap } from './mend.ts';
+import type { RunReaders } from './run-readers.ts';
+import { answerQuestion, doWork } from '../session/session-work.ts';
+import { Steps } from './steps.ts';
+import type { TabAnswer, TabQuestion, TabWork } from '../wire/tab-protocol.ts';
+import { TurnLine } from './turn-line.ts';
+
+/** A piece of work that a tab asks for. */
+export interface Job {
+  readonly id: string;
+  /** The tab. */
+  readonly owner: string;
+  readonly work: TabWork;
+  /** Raised by who asked; a reign that ends aborts its runs, too, but not what was asked for. */
+  readonly signal: AbortSignal;
+}
+
+export interface ReignOptions extends Omit<AgentSessionOptions, 'onBuilt' | 'alone'> {
+  /** Tabs work together: runs are noted in the log, and an earlier leader is shut out of it. */
+  readonly shared: boolean;
+  /** Somebody led before, whose run may have been cut off. */
+  readonly inherited: boolean;
+  readonly attempts: number;
+  readonly readers: RunReaders;
+  /** The worker's, by name. */
+  readonly outputs: Outputs;
+  /** Tells the readers of all tabs. */
+  readonly tell: (events: EventBatch, work: string, turn?: ShownTurn) => void;
+}
+
+/** What a reign begins with: how the run ended that was cut off, or that it goes on. */
+interface Legacy {
+  readonly work: string;
+  readonly result: Promise<AgentResult>;
+  readonly controller: AbortController;
+  /** The tab that asked for it, once it has asked again. */
+  owner?: string;
+}
+
+interface Course {
+  readonly id: string;
+  readonly controller: AbortController;
+  readonly turn: ShownTurn;
+  readonly attempts: number;
+  readonly output: string | undefined;
+  readonly onStart?: () => void;
+  readonly onShown?: () => void;
+}
+
+/** Whose runs wait for a run that was cut off: all tabs'. */
+const nobody = '';
+
+/** One worker's time as the leader of a session: it has the agent, and all tabs' calls run here, one tab's at a time. */
+export class Reign {
+  readonly id: string = crypto.randomUUID();
+  /** Resolves when it is known what becomes of the run that was cut off; rejects where the agent can't be built for it. */
+  readonly ready: Promise<void>;
+  readonly #options: ReignOptions;
+  readonly #session: AgentSession;
+  readonly #line = new TurnLine();
+  /** Work that has not begun. */
+  readonly #starting: Steps = new Steps();
+  /** Work whose readers have not been told of anything. */
+  readonly #unseen: Steps = new Steps();
+  #legacy: Legacy | undefined;
+  /** How the run ended that was cut off, as long as nobody has been told. */
+  #untold: AgentResult | undefined;
+  #journal: Journal | undefined;
+  #over = false;
+  /** Runs that have had their turn and not ended. */
+  #running = 0;
+
+  constructor(options: ReignOptions) {
+    this.#options = options;
+    this.#session = new AgentSession({ ...options, alone: !options.shared, onBuilt: (agent) => this.#claim(agent) });
+    this.ready = options.inherited ? this.#inherit() : Promise.resolve();
+    this.ready.catch(() => {});
+  }
+
+  /** Nothing that happens here counts any more. */
+  get over(): boolean {
+    return this.#over;
+  }
+
+  /** Whether another tab's call runs, or a run that was cut off. */
+  isBusyFor(other: string): boolean {
+    const owner = this.#line.owner === nobody ? (this.#legacy?.owner ?? nobody) : this.#line.owner;
+    return owner !== undefined && owner !== other;
+  }
+
+  /** Runs a piece of work, or gives what became of it where an earlier leader had begun it; nothing where there was nothing to resume. */
+  async perform(job: Job): Promise<AgentResult | undefined> {
+    if (this.#legacy?.work === job.id) {
+      const { controller, result } = this.#legacy;
+      this.#legacy.owner = job.owner;
+      onAbort(job.signal, () => controller.abort());
+      return result;
+    }
+    if (job.work.type === 'resume') {
+      // Several may ask at once, as after a reload; who comes second is told of the first one's run before the answer.
+      await this.#unseen.settled();
+      if (this.#line.owner !== undefined) return undefined;
+    }
+    const controller = new AbortController();
+    onAbort(job.signal, () => controller.abort());
+    const [onStart, onShown] = [this.#starting.add(), this.#unseen.add()];
+    try {
+      return await this.#inTurn(
+        { owner: job.owner, controller },
+        () => {
+          onStart();
+          onShown();
+        },
+        () =>
+          doWork(this.#session, job.work, controller, this.#options.outputs, (stream, turn) =>
+            this.#forward(stream, { id: job.id, controller, turn, attempts: 0, output: outputOf(job.work), onStart, onShown }),
+          ),
+      );
+    } finally {
+      onStart();
+      onShown();
+    }
+  }
+
+  /** After all that was asked for before has begun. */
+  async answer(question: TabQuestion): Promise<TabAnswer> {
+    if (this.#starting.size) {
+      await this.#starting.settled();
+      // As if each had come in a message of its own.
+      await nextMacrotask();
+    }
+    return answerQuestion(this.#session, question);
+  }
+
+  /** Aborts a run that an earlier leader had begun. */
+  abort(work: string): void {
+    if (this.#legacy?.work === work) this.#legacy.controller.abort();
+  }
+
+  /** Ends it with the log in order: what runs is aborted. */
+  async close(): Promise<void> {
+    await this.#session.close();
+    this.#over = true;
+  }
+
+  /** Ends it as it is, for another one to go on: nothing more is written. */
+  async abdicate(): Promise<void> {
+    this.#over = true;
+    await this.#journal?.release();
+    void this.#session.close();
+  }
+
+  /** Leaves the run that was cut off in the log, for a call without input; who waits for it is told why. */
+  leaveOpen(reason: AgentError, work: string | undefined = this.#options.readers.mirror.work): void {
+    const result = leftOpen(reason);
+    if (work !== undefined) this.#legacy = { work, result: Promise.resolve(result), controller: new AbortController() };
+    this.#untold = result;
+  }
+
+  /** To be called once all tabs know who leads: of a run that was cut off and is not gone on with its readers are told the end. */
+  tellEnd(): void {
+    const { readers, tell } = this.#options;
+    const { work, events } = readers.mirror;
+    if (this.#untold && work !== undefined) tell(ending([...events], this.#untold), work);
+    this.#untold = undefined;
+  }
+
+  async #claim({ memory }: ReActAgent): Promise<void> {
+    if (this.#options.shared && !this.#over) this.#journal = await claimedJournal(memory, this.#options.inherited);
+    if (!this.#over) return;
+    await this.#journal?.release();
+    throw new AgentError('ABORTED', 'Another tab leads the session.');
+  }
+
+  async #inTurn<T>(
+    { owner, controller }: { readonly owner: string; readonly controller: AbortController },
+    onWait: () => void,
+    job: () => Promise<T>,
+  ): Promise<T> {
+    if (![undefined, owner].includes(this.#line.owner)) onWait();
+    await this.#line.enter(owner, controller.signal);
+    try {
+      return await job();
+    } finally {
+      this.#line.leave();
+    }
+  }
+
+  /** Looks for a run that was cut off, and goes on with it. */
+  async #inherit(): Promise<void> {
+    const { readers, attempts, outputs, tell } = this.#options;
+    const { mirror } = readers;
+    const agent = await this.#session.agent();
+    const journal = this.#journal;
+    if (!journal) return readers.forget();
+    const left = await inheritanceOf(journal);
+    // A run of which nothing is in the log is asked for again, by the tab that asked.
+    if (mirror.work !== left.work) readers.forget();
+    const work = left.work ?? crypto.randomUUID();
+    const seen = [...mirror.events];
+    const controller = new AbortController();
+    if (left.type === 'ended') {
+      const { result } = left;
+      this.#legacy = { work, result: endedRun(result), controller };
+      this.#legacy.result.catch(() => {});
+      tell(mend(seen, left.messages), work);
+      this.#untold = result;
+      return;
+    }
+    const attempt = left.attempts + 1;
+    if (attempt > attempts) {
+      return this.leaveOpen(new AgentError('WORKER_TERMINATED', `The run's tab is gone; it was gone on with ${attempt - 1} times.`), work);
+    }
+    const onStart = this.#starting.add();
+    const goOn = async (): Promise<AgentResult> => {
+      const turn = seen.length ? mirror.turn : await shownSoFar(agent);
+      const { output } = left;
+      const stream = agent.stream(undefined, callOptions({ ...(output !== undefined && { output }) }, controller, outputs));
+      await noteRun(journal, { work, run: left.run, attempts: attempt, output }, true);
+      if (seen.length) tell(mend(seen, left.messages), work);
+      return this.#forward(stream, { id: work, controller, turn, attempts: attempt, output, onStart });
+    };
+    const result = this.#inTurn(
+      { owner: nobody, controller },
+      () => {},
+      () => this.#session.run(controller, goOn),
+    );
+    result.then(onStart, onStart);
+    this.#legacy = { work, result, controller };
+  }
+
+  /** Moves a run on at its reader's pace, and tells all tabs of it. */
+  async #forward(stream: AgentStream, course: Course): Promise<AgentResult> {
+    const { id: work, turn, attempts, output, controller, onStart, onShown } = course;
+    const { readers, tell } = this.#options;
+    const { mirror } = readers;
+    const noted: NotedRun = { work, run: stream.runId, attempts, output };
+    const batches = stream.batches()[Symbol.asyncIterator]();
+    const last = mirror.work === work ? mirror.events.at(-1) : undefined;
+    const offset = last ? last.seq + (attempts ? takeoverGap : 0) : 0;
+    readers.onFailure(work, () => void stream.cancel());
+    let counts = false;
+    try {
+      for (let begun = false; ; begun = true) {
+        const reading = batches.next();
+        onStart?.();
+        const { done, value } = await reading;
+        if (done) break;
+        // A leader that was shut out of the log is none: its readers get the next one's run.
+        if (value.some((event) => event.type === 'error' && event.error.code === 'SESSION_CONFLICT')) this.#over = true;
+        if (this.#over) continue;
+        if (!begun && value[0]?.type === 'run-start' && this.#running === 0) {
+          counts = true;
+          this.#running += 1;
+          if (this.#journal) await noteRun(this.#journal, noted);
+        }
+        tell(offset ? value.map((event) => ({ ...event, seq: event.seq + offset })) : value, work, begun ? undefined : turn);
+        onShown?.();
+        await readers.paced(work, controller.signal);
+      }
+    } catch (error) {
+      await stream.cancel();
+      throw error;
+    } finally {
+      if (counts) this.#running -= 1;
+    }
+    return stream.result;
+  }
+}
+
+function outputOf(work: TabWork): string | undefined {
+  return work.type === 'run' ? work.options.output : undefined;
+}
+
+async function endedRun(result: AgentResult): Promise<AgentResult> {
+  if (result.reason !== 'error') return result;
+  throw new AgentError('WORKER_TERMINATED', 'The run failed, and its tab was gone before it could say why.');
+}
+
+function onAbort(signal: AbortSignal, listener: () => void): void {
+  if (signal.aborted) listener();
+  else signal.addEventListener('abort', listener);
+}

@@ -1,0 +1,310 @@
+import { AgentError } from '@isoloop/core';
+import type { AgentEvent, AgentResult, EventBatch } from '@isoloop/core';
+import type { AgentSessionOptions } from '../session/agent-session.ts';
+import { unpackEvents } from '../wire/delta-runs.ts';
+import type { Outputs } from '../wire/exposed-agent.ts';
+import { Leadership } from './leadership.ts';
+import { Leader } from './leader.ts';
+import { RunReaders, type RunReader } from './run-readers.ts';
+import { SessionPages } from '../session/session-pages.ts';
+import { StallWatch } from './stall-watch.ts';
+import { TabChannel } from './tab-channel.ts';
+import type { Tabs } from './tab-options.ts';
+import type { TabAnswer, TabMessage, TabPost, TabQuestion, TabWork } from '../wire/tab-protocol.ts';
+import { Waits, type Wait, type WaitOptions } from './waits.ts';
+
+export interface TabSessionOptions extends Omit<AgentSessionOptions, 'onBuilt' | 'alone' | 'pages'> {
+  /** Nothing: this worker is alone. */
+  readonly tabs: Tabs | undefined;
+  /** The worker's, by name. */
+  readonly outputs: Outputs;
+  /** What tells the session from the worker's others. */
+  readonly key: string;
+}
+
+type Role =
+  /** Nobody has said that it leads: the lock is not to be had yet, or all pages sleep. */
+  | { readonly type: 'waiting' }
+  | { readonly type: 'following'; readonly reign: string }
+  | { readonly type: 'leading'; readonly leader: Leader }
+  /** The session was left. */
+  | { readonly type: 'closed' };
+
+/**
+ * A session as one tab's worker sees it: its agent is here, or in another tab's worker that leads the session; then calls go there and
+ * its events come here. A leader that is gone is followed by another tab, which goes on with its run from the log.
+ */
+export class TabSession {
+  /** The parts of this worker's pages; the agent has them while it is here. */
+  readonly pages: SessionPages = new SessionPages();
+  readonly #options: TabSessionOptions;
+  readonly #id: string = crypto.randomUUID();
+  readonly #readers = new RunReaders();
+  readonly #waits: Waits = new Waits(this.#readers);
+  readonly #channel: TabChannel | undefined;
+  readonly #leadership: Leadership | undefined;
+  readonly #stallWatch: StallWatch | undefined;
+  #role: Role = { type: 'waiting' };
+  /** Other tabs were heard of. */
+  #hasPeers = false;
+  /** There was another leader: what it leaves behind is to be gone on with. */
+  #hasFollowed = false;
+  /** It had no key when it was its turn to lead, and another tab may have one. */
+  #hasPassed = false;
+  /** The run that who had joined it has stopped: who leads meanwhile may not have heard of it. */
+  #stopped: string | undefined;
+  /** The reign that was heard of beside the one that is followed. */
+  #doubted: string | undefined;
+  #isAwake = true;
+  #isClosing = false;
+
+  constructor(options: TabSessionOptions) {
+    this.#options = options;
+    const { tabs, key } = options;
+    if (!tabs) {
+      this.#lead(false);
+      return;
+    }
+    const name = `${tabs.scope}:session:${key}`;
+    this.#channel = new TabChannel(name, this.#id, (message) => this.#hear(message));
+    const leadership = new Leadership({
+      name,
+      onLead: (stolen) => this.#lead(stolen || this.#hasFollowed || this.#readers.isWaiting),
+      onFollow: () => {
+        this.#hasFollowed = true;
+        this.#post({ type: 'join' });
+        this.#stallWatch?.check();
+      },
+      onLost: () => void this.#stepDown(),
+    });
+    this.#leadership = leadership;
+    this.#stallWatch = new StallWatch({
+      afterMs: tabs.stalledAfterMs,
+      isNeeded: () => this.#isAwake && this.#isHearing && (this.#waits.size > 0 || this.#readers.isWaiting),
+      ask: () => this.#post({ type: 'ping' }),
+      onStalled: () => void leadership.steal(),
+    });
+    if (options.after) void options.after.then(() => this.#getInLine());
+    else this.#getInLine();
+  }
+
+  /** A run. */
+  async run(work: Exclude<TabWork, { readonly type: 'resume' }>, controller: AbortController, reader?: RunReader): Promise<AgentResult> {
+    this.#waits.abortLeft();
+    return (await this.#wait({ asked: { type: 'work', work }, controller, ...(reader && { reader }) })) as AgentResult;
+  }
+
+  /** The run that is under way, whichever tab asked for it, from its start; else what was cut off; else nothing. `gone`: the reader is. */
+  async resume(controller: AbortController, reader: RunReader, gone: AbortSignal): Promise<AgentResult | undefined> {
+    const joined = this.#join(controller.signal, reader, gone);
+    if (joined) return joined;
+    const left = new Promise<undefined>((resolve) => gone.addEventListener('abort', () => resolve(undefined)));
+    const resumed = this.#wait({ asked: { type: 'work', work: { type: 'resume' } }, controller, reader, gone });
+    resumed.catch(() => {});
+    const result = await Promise.race([resumed, left]);
+    return (result as AgentResult | undefined) ?? this.#join(controller.signal, reader, gone);
+  }
+
+  ask<T extends TabAnswer>(question: TabQuestion): Promise<T> {
+    return this.#wait({ asked: { type: 'ask', question }, controller: new AbortController() }) as Promise<T>;
+  }
+
+  /** Tells of all runs, whichever tab asked for them, from the start of the one that is under way; gives back what ends it. */
+  watch(listener: (events: EventBatch) => void): () => void {
+    const stop = this.#readers.watch(listener);
+    this.#stallWatch?.check();
+    return stop;
+  }
+
+  /** The page may be frozen at any moment: another tab is to lead. */
+  sleep(): void {
+    this.#isAwake = false;
+    if (this.#role.type === 'leading') void this.#stepDown();
+    else this.#leadership?.stop();
+  }
+
+  wake(): void {
+    this.#isAwake = true;
+    this.#getInLine();
+  }
+
+  /** Leaves the session: resolves when the log is in order. `gone`: without a word, its runs are to be gone on with. */
+  async close({ gone = false }: { readonly gone?: boolean } = {}): Promise<void> {
+    const role = this.#role;
+    this.#isClosing = true;
+    if (!gone) this.#waits.abortAll();
+    if (role.type === 'leading') {
+      // At once, before a tool of this page is gone with it.
+      const { reign } = role.leader;
+      const isForeign = this.#hasPeers && reign.isBusyFor(this.#id);
+      if (!gone && !isForeign) await this.#waits.settled();
+      await (gone || isForeign || role.leader.hasForeign ? reign.abdicate() : reign.close());
+    }
+    this.#role = { type: 'closed' };
+    this.#stallWatch?.stop();
+    this.#leadership?.stop();
+    this.#channel?.close();
+    this.#waits.close();
+  }
+
+  #wait(options: WaitOptions): Promise<AgentResult | TabAnswer> {
+    return this.#waits.add(options, (wait) => {
+      const { id, controller } = wait;
+      controller.signal.addEventListener('abort', () => {
+        if (this.#role.type === 'following') this.#post({ type: 'abort', reign: this.#role.reign, id });
+      });
+      this.#give(wait);
+      this.#stallWatch?.check();
+    });
+  }
+
+  /** Nothing where no run is under way. */
+  #join(signal: AbortSignal, reader: RunReader, gone: AbortSignal): Promise<AgentResult | undefined> | undefined {
+    const { work } = this.#readers.mirror;
+    if (work === undefined) return undefined;
+    const abort = (): void => {
+      this.#stopped = work;
+      this.#abort(work);
+    };
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort);
+    this.#tellOfReaders();
+    this.#stallWatch?.check();
+    return this.#readers.join(reader, gone).finally(() => signal.removeEventListener('abort', abort));
+  }
+
+  /** A run that is held up by who asked for it is not, as long as somebody reads it here. */
+  #tellOfReaders(): void {
+    const { work } = this.#readers.mirror;
+    if (this.#role.type === 'following' && work !== undefined) this.#post({ type: 'read', reign: this.#role.reign, id: work });
+  }
+
+  #abort(work: string): void {
+    const role = this.#role;
+    if (role.type === 'following') return this.#post({ type: 'abort', reign: role.reign, id: work });
+    this.#waits.abort(work);
+    if (role.type === 'leading') role.leader.abort(work);
+  }
+
+  /** To a new leader. */
+  #giveAll(): void {
+    for (const wait of this.#waits) this.#give(wait);
+    if (this.#stopped !== undefined) this.#abort(this.#stopped);
+  }
+
+  /** Gives it to the leader, once to each. */
+  #give(wait: Wait): void {
+    const role = this.#role;
+    const { id, asked, controller } = wait;
+    if (role.type === 'leading' && wait.givenTo !== role.leader.reign.id) {
+      wait.givenTo = role.leader.reign.id;
+      void role.leader.serve({ id, owner: this.#id, asked, signal: controller.signal }, wait.settle);
+    } else if (role.type === 'following' && wait.givenTo !== role.reign) {
+      wait.givenTo = role.reign;
+      const aborted = controller.signal.aborted;
+      if (asked.type === 'ask') this.#post({ type: 'ask', reign: role.reign, id, question: asked.question });
+      else this.#post({ type: 'work', reign: role.reign, id, work: asked.work, aborted });
+    }
+  }
+
+  #lead(inherited: boolean): void {
+    const { tabs, ...options } = this.#options;
+    const leader = new Leader({
+      ...options,
+      pages: this.pages,
+      shared: tabs !== undefined,
+      attempts: tabs?.attempts ?? 0,
+      inherited,
+      readers: this.#readers,
+      post: (message) => this.#post(message),
+      hasPeers: () => this.#hasPeers,
+      onConflict: () => {
+        if (this.#role.type === 'leading' && this.#role.leader === leader) void this.#stepDown();
+      },
+    });
+    const { reign } = leader;
+    this.#role = { type: 'leading', leader };
+    const begin = (): void => {
+      if (this.#role.type !== 'leading' || this.#role.leader !== leader || reign.over) return;
+      leader.announce();
+      reign.tellEnd();
+      this.#giveAll();
+    };
+    if (!inherited) return begin();
+    reign.ready.then(begin, (error: unknown) => {
+      if (reign.over) return;
+      if (this.#hasPeers && !this.#hasPassed) {
+        this.#hasPassed = true;
+        return void this.#stepDown();
+      }
+      reign.leaveOpen(AgentError.from(error));
+      begin();
+    });
+  }
+
+  /** Ends its reign; while its page is awake it gets in line again. */
+  async #stepDown(): Promise<void> {
+    const role = this.#role;
+    if (role.type !== 'leading' || this.#isClosing || !this.#leadership) return;
+    this.#role = { type: 'waiting' };
+    await role.leader.reign.abdicate();
+    this.#leadership.stop();
+    this.#getInLine();
+  }
+
+  /** For the lock, as a tab does that may lead. */
+  #getInLine(): void {
+    if (this.#isAwake && this.#isHearing) void this.#leadership?.run();
+  }
+
+  get #isHearing(): boolean {
+    const { type } = this.#role;
+    return (type === 'waiting' || type === 'following') && !this.#isClosing;
+  }
+
+  #hear(message: TabMessage): void {
+    this.#hasPeers = true;
+    if (this.#isHearing) this.#hearLeader(message);
+    else if (this.#role.type !== 'leading' || this.#isClosing) return;
+    else if (message.type === 'abort') this.#abort(message.id);
+    else {
+      if (message.type === 'work' && message.work.type !== 'resume') this.#waits.abortLeft();
+      this.#role.leader.hear(message);
+    }
+  }
+
+  #hearLeader(message: TabMessage): void {
+    if (message.type === 'lead') return this.#follow(message);
+    if (message.type === 'pong') this.#stallWatch?.heard();
+    if (this.#role.type !== 'following' || !('reign' in message)) return;
+    if (message.reign !== this.#role.reign) return this.#doubt(message);
+    if (message.type === 'done' || message.type === 'events') this.#stallWatch?.heard();
+    if (message.type === 'events') {
+      this.#readers.show(unpackEvents<AgentEvent>(message.items), message.work, message.turn);
+      this.#stallWatch?.check();
+    } else if (message.type === 'done' && message.to === this.#id) this.#waits.settle(message.id, message.outcome);
+  }
+
+  /** Somebody else leads, too, such as one that has slept and does not know yet; who leads indeed answers. */
+  #doubt({ type, reign }: Extract<TabMessage, { readonly reign: string }>): void {
+    if ((type !== 'pong' && type !== 'events') || reign === this.#doubted) return;
+    this.#doubted = reign;
+    this.#post({ type: 'join' });
+  }
+
+  #follow({ reign, to, run }: Extract<TabMessage, { type: 'lead' }>): void {
+    if (to !== undefined && to !== this.#id) return;
+    this.#stallWatch?.heard();
+    this.#hasPassed = false;
+    if (this.#role.type === 'following' && this.#role.reign === reign) return;
+    this.#role = { type: 'following', reign };
+    this.#readers.catchUp(run);
+    if (this.#readers.hasJoined) this.#tellOfReaders();
+    this.#giveAll();
+    this.#stallWatch?.check();
+  }
+
+  #post(message: TabPost): void {
+    this.#channel?.post(message);
+  }
+}

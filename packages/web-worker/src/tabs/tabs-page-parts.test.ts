@@ -1,0 +1,133 @@
+import { tool, toolResultsOf, type AgentEvent, type Msg } from '@isoloop/core';
+import { ScriptedModel } from '@isoloop/core/testing';
+import { pageApprovals, pageHooks, pageModel, pageTools, type RemoteAgent } from '@isoloop/web-worker';
+import { expect, test } from 'vitest';
+import { read, startTabs } from '../../test-support/tabs-under-test.ts';
+
+const outputs = (messages: readonly Msg[]): readonly unknown[] => messages.flatMap(toolResultsOf).map(({ output }) => output);
+const where = (name: string, execute: () => unknown = () => name) =>
+  tool({ name: 'where', description: 'Says where', input: { type: 'object' }, replay: 'safe', execute: execute as () => string });
+const asksWhere = [{ toolCalls: [{ name: 'where' }] }];
+
+test('a run has the page parts of the tab that leads, whoever asked for it; a successor’s has its own', async () => {
+  const { open } = startTabs();
+  const [first, second] = [open(), open()];
+  const seen: string[] = [];
+  const parts = (name: string) => [
+    pageTools([where(name)]),
+    pageHooks([{ on: { 'post-acting': () => void seen.push(name) } }]),
+    pageModel(new ScriptedModel([asksWhere, `model of ${name}`])),
+  ];
+  await first.connect([], { pageModel: true, page: parts('first') }).messages();
+  const follower = second.connect([], { pageModel: true, page: parts('second') });
+  expect((await follower.call('go')).text).toBe('model of first');
+  first.worker.terminate();
+  expect((await follower.call('again')).text).toBe('model of second');
+  expect(outputs(await follower.messages())).toEqual(['first', 'second']);
+  expect(seen).toEqual(['first', 'second']);
+});
+
+test('a page tool whose tab crashes while it runs is run again by the next one’s page, where its replay is safe', async () => {
+  const { open } = startTabs();
+  const [first, second] = [open(), open()];
+  let begun = (): void => {};
+  const running = new Promise<void>((resolve) => (begun = resolve));
+  const never = where('first', () => {
+    begun();
+    return new Promise(() => {});
+  });
+  await first.connect([asksWhere], { page: [pageTools([never])] }).messages();
+  const follower = second.connect(['done'], { page: [pageTools([where('second')])] });
+  const answer = follower.call('go');
+  await running;
+  first.worker.terminate();
+  expect((await answer).text).toBe('done');
+  expect(outputs(await follower.messages())).toEqual(['second']);
+});
+
+test('a tab that is closed while its page runs a tool for another tab’s call leaves that to the other one', async () => {
+  const { open } = startTabs();
+  const [first, second] = [open(), open()];
+  let begun = (): void => {};
+  const running = new Promise<void>((resolve) => (begun = resolve));
+  const never = where('first', () => {
+    begun();
+    return new Promise(() => {});
+  });
+  const leader = first.connect([asksWhere], { page: [pageTools([never])] });
+  await leader.messages();
+  const follower = second.connect(['done'], { page: [pageTools([where('second')])] });
+  const stream = follower.stream('go');
+  const reading = read(stream);
+  await running;
+  leader.close();
+  expect((await stream.result).text).toBe('done');
+  expect(reading.events.some(({ type }) => type === 'suspended')).toBe(false);
+  expect(outputs(await follower.messages())).toEqual(['second']);
+});
+
+async function suspended(leader: RemoteAgent, follower: RemoteAgent): Promise<void> {
+  const asked = await leader.call('go');
+  expect(asked).toMatchObject({ reason: 'suspended', pending: [{ toolUseId: 'n1', kind: 'approval' }] });
+  expect(await follower.pending()).toEqual(asked.pending);
+}
+
+const asksNote = [{ toolCalls: [{ name: 'note', id: 'n1' }] }];
+const approvalOn = ['note'];
+
+test('an approval that no page of the leader answers is decided from any tab', async () => {
+  const { open } = startTabs();
+  const [first, second] = [open(), open()];
+  const leader = first.connect([asksNote, 'done'], { approvalOn, page: [pageApprovals(() => undefined)] });
+  await leader.messages();
+  const follower = second.connect([], { approvalOn, page: [pageApprovals(() => ({ type: 'reject' }))] });
+  await suspended(leader, follower);
+  expect((await follower.decide({ toolUseId: 'n1', type: 'approve' })).text).toBe('done');
+  expect(await leader.pending()).toEqual([]);
+  expect([first.told, second.told].flat().filter((one) => 'ran' in one)).toEqual([{ ran: 'n1' }]);
+});
+
+test('an approval that waits is there after its tab is gone, for another one to decide', async () => {
+  const { open } = startTabs();
+  const [first, second] = [open(), open()];
+  const leader = first.connect([asksNote], { approvalOn });
+  await leader.messages();
+  const follower = second.connect(['done'], { approvalOn });
+  await suspended(leader, follower);
+  first.worker.terminate();
+  expect(await follower.pending()).toMatchObject([{ toolUseId: 'n1' }]);
+  expect((await follower.decide({ toolUseId: 'n1', type: 'approve' })).text).toBe('done');
+});
+
+test('an approval that a page is asked for when its tab crashes is asked for on the next one’s page', async () => {
+  const { open } = startTabs();
+  const [first, second] = [open(), open()];
+  let asked = (): void => {};
+  const asking = new Promise<void>((resolve) => (asked = resolve));
+  const never = pageApprovals(() => {
+    asked();
+    return new Promise<never>(() => {});
+  });
+  await first.connect([asksNote], { approvalOn, page: [never] }).messages();
+  const follower = second.connect(['done'], { approvalOn, page: [pageApprovals(() => ({ type: 'approve' }))] });
+  const stream = follower.stream('go');
+  const events: readonly AgentEvent[] = read(stream).events;
+  await asking;
+  first.worker.terminate();
+  expect((await stream.result).text).toBe('done');
+  expect(events.filter(({ type }) => type === 'run-end')).toHaveLength(1);
+  expect([first.told, second.told].flat().filter((one) => 'ran' in one)).toEqual([{ ran: 'n1' }]);
+});
+
+test('a successor whose page has no model leaves the run open, and says why', async () => {
+  const { open } = startTabs();
+  const [first, second] = [open(), open()];
+  const model = pageModel(new ScriptedModel([asksNote, { hang: true }]));
+  await first.connect([], { pageModel: true, page: [model] }).messages();
+  const follower = second.connect([], { pageModel: true });
+  const answer = follower.call('go');
+  await first.heard({ ran: 'n1' });
+  await expect.poll(async () => (await follower.messages()).length).toBe(3);
+  first.worker.terminate();
+  expect(await answer).toMatchObject({ reason: 'suspended', error: { code: 'CONFIGURATION' } });
+});

@@ -1,0 +1,144 @@
+import { assistantMessage, textOf } from '@isoloop/core';
+import { expect, test } from 'vitest';
+import { IndexedDbMemory } from '../store/indexed-db-memory.ts';
+import { IndexedDbStore } from '../store/indexed-db-store.ts';
+import { cutOff, ends, leadHalfWay, read, says, shown, startTabs } from '../../test-support/tabs-under-test.ts';
+
+const roles = (messages: readonly { readonly role: string }[]): readonly string[] => messages.map(({ role }) => role);
+const afterCutOff = ['user', 'assistant', 'tool', 'assistant'];
+
+test('an interrupt that is asked for while a follower takes over stops the run that goes on', async () => {
+  const { open } = startTabs();
+  const [first, second] = [open(), open()];
+  await first.connect(cutOff).messages();
+  const follower = second.connect([[{ text: 'the new ', hang: true }]]);
+  const answer = follower.call('go');
+  await first.heard({ reached: 'middle' });
+  first.worker.terminate();
+  expect(await follower.interrupt('Stopped.')).toBe(true);
+  expect(await answer).toMatchObject({ reason: 'interrupted', text: 'Stopped.' });
+});
+
+test('who reads another tab’s run and stops it while a follower takes over stops the run that goes on', async () => {
+  const { open } = startTabs();
+  const [first, second, third] = [open(), open(), open()];
+  const leader = first.connect(cutOff);
+  await leader.messages();
+  const replies = [[{ text: 'the new ', hang: true }]];
+  const [asks, stops] = [second.connect(replies), third.connect(replies)];
+  await stops.messages();
+  const answer = asks.call('go');
+  await first.heard({ reached: 'middle' });
+  const controller = new AbortController();
+  const stream = await stops.chatTransport().reconnectToStream({ abortSignal: controller.signal });
+  const reader = stream!.getReader();
+  for (let text = ''; !text.includes('of '); text += JSON.stringify((await reader.read()).value ?? ''));
+  first.worker.terminate();
+  controller.abort();
+  expect(await answer).toMatchObject({ reason: 'aborted' });
+});
+
+test('a tab that is closed while it takes over leaves the run to the next one', async () => {
+  const { open } = startTabs();
+  const [first, second, third] = [open(), open(), open()];
+  await first.connect(cutOff).messages();
+  const heir = second.connect(['never'], { slow: 'building' });
+  const watching = read(heir.watch());
+  await heir.messages();
+  const last = third.connect(['the new answer']);
+  const answer = last.call('go');
+  await first.heard({ reached: 'middle' });
+  await watching.until(says('of'));
+  first.worker.terminate();
+  await second.heard({ reached: 'building' });
+  heir.close();
+  second.open('building');
+  expect(await answer).toMatchObject({ reason: 'stop', text: 'the new answer' });
+  expect(roles(await last.messages())).toEqual(afterCutOff);
+});
+
+test('of two followers that wait for a frozen leader one takes over, and the call of each is made once', async () => {
+  const { open } = startTabs();
+  const tabs = { stalledAfterMs: 3000 };
+  const [first, second, third] = [open({ tabs }), open({ tabs }), open({ tabs })];
+  const leader = first.connect(cutOff);
+  await leader.messages();
+  const replies = ['the new answer', 'one', 'two'];
+  const [one, two] = [second.connect(replies), third.connect(replies)];
+  await Promise.all([one.messages(), two.messages()]);
+  const own = await leadHalfWay(first, leader);
+  const answers = [one.call('a'), two.call('b')];
+  await Promise.all([one.messages(), two.messages()]);
+  first.worker.postMessage({ blockMs: 12_000 });
+  first.open('middle');
+  for (const { reason } of await Promise.all(answers)) expect(reason).toBe('stop');
+  expect(await own.until(ends)).toMatchObject({ result: { text: 'the new answer' } });
+  expect(shown(own.events)).toBe('the new answer');
+  const messages = await leader.messages();
+  expect(roles(messages)).toEqual([...afterCutOff, 'user', 'assistant', 'user', 'assistant']);
+  expect(
+    messages
+      .map(textOf)
+      .filter((text) => text === 'a' || text === 'b')
+      .toSorted(),
+  ).toEqual(['a', 'b']);
+});
+
+test('a run whose asker is gone outlives the tab that goes on with it, where others are there', async () => {
+  const { open } = startTabs();
+  const [first, second, third] = [open(), open(), open()];
+  const leader = first.connect(cutOff);
+  await leader.messages();
+  const heir = second.connect([[{ text: 'never said', hang: true }]]);
+  await heir.messages();
+  const last = third.connect(['the new answer']);
+  const watching = read(last.watch());
+  await last.messages();
+  await leadHalfWay(first, leader);
+  first.worker.terminate();
+  await watching.until(says('never'));
+  heir.close();
+  expect(await watching.until(ends)).toMatchObject({ result: { reason: 'stop', text: 'the new answer' } });
+  expect(roles(await last.messages())).toEqual(afterCutOff);
+});
+
+test.for(['ended in the log', 'is not gone on with'] as const)('all readers are told the end of a run that %s', async (how) => {
+  const { open, sessionId } = startTabs();
+  const tabs = { attempts: 0 };
+  const [first, second, third, fourth] = [open({ tabs }), open({ tabs }), open({ tabs }), open({ tabs })];
+  await first.connect(cutOff).messages();
+  const heir = second.connect();
+  await heir.messages();
+  const stream = third.connect().stream('go');
+  const own = read(stream);
+  await own.until(says('of'));
+  const other = fourth.connect();
+  const watching = read(other.watch());
+  const joined = (await other.chatTransport().reconnectToStream())!;
+  await watching.until(says('of'));
+  if (how === 'ended in the log') {
+    const memory = new IndexedDbMemory(sessionId, { store: new IndexedDbStore({ database: sessionId }) });
+    await memory.append([assistantMessage('the old answer')]);
+    await memory.flush({ runId: own.events[0]!.runId, reason: 'stop', calls: new Map() });
+  }
+  first.worker.terminate();
+  const { reason, text } = await stream.result;
+  expect([reason, text]).toEqual(how === 'ended in the log' ? ['stop', 'the old answer'] : ['suspended', '']);
+  for (const reading of [own, watching]) expect(await reading.until(ends)).toMatchObject({ result: { reason, text } });
+  let last: object = {};
+  for await (const chunk of joined) last = chunk;
+  expect(last).toMatchObject({ type: 'finish' });
+});
+
+test('a tab that waits for the lead goes on with a run of which its leader had no time to tell it', async () => {
+  const { open } = startTabs();
+  const [first, second] = [open(), open()];
+  const leader = first.connect(cutOff);
+  await leader.messages();
+  await leadHalfWay(first, leader);
+  first.worker.postMessage({ blockMs: 20_000 });
+  const watching = read(second.connect(['the new answer']).watch());
+  await expect.poll(async () => (await navigator.locks.query()).pending?.length).toBeGreaterThan(0);
+  first.worker.terminate();
+  expect(await watching.until(ends)).toMatchObject({ result: { reason: 'stop', text: 'the new answer' } });
+});

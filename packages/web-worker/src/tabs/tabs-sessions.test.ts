@@ -1,0 +1,72 @@
+import { textOf, type JsonValue } from '@isoloop/core';
+import { connectAgent, IndexedDbSessions, IndexedDbStore } from '@isoloop/web-worker';
+import { expect, onTestFinished, test } from 'vitest';
+import { cutOff, startTabs } from '../../test-support/tabs-under-test.ts';
+
+test('a session that is renamed, replaced and deleted while a tab leads it goes on as it then is, also in the next tab', async () => {
+  const { open, sessionId } = startTabs();
+  const sessions = new IndexedDbSessions({ store: new IndexedDbStore({ database: sessionId }) });
+  const [first, second] = [open(), open()];
+  const leader = first.connect(['one', 'two', 'three', 'four']);
+  await leader.call('a');
+  const follower = second.connect(['five']);
+  const exported = await sessions.export(sessionId);
+  await sessions.rename(sessionId, 'Renamed');
+  expect((await follower.call('b')).text).toBe('two');
+  expect(await sessions.list()).toMatchObject([{ sessionId, title: 'Renamed' }]);
+  await sessions.import(exported, { replace: true });
+  expect((await follower.call('c')).text).toBe('three');
+  expect((await follower.messages()).map(textOf)).toEqual(['a', 'one', 'c', 'three']);
+  await sessions.delete(sessionId);
+  expect((await leader.call('d')).text).toBe('four');
+  first.worker.terminate();
+  expect((await follower.call('e')).text).toBe('five');
+  expect((await follower.messages()).map(textOf)).toEqual(['d', 'four', 'e', 'five']);
+});
+
+test('a session that is cleared in one tab while another one’s call runs is not', async () => {
+  const { open } = startTabs();
+  const [first, second] = [open(), open()];
+  const leader = first.connect([[{ gate: 'middle', text: 'one' }]]);
+  await leader.messages();
+  const follower = second.connect();
+  await follower.messages();
+  const answer = leader.call('a');
+  await first.heard({ reached: 'middle' });
+  await expect(follower.clear()).rejects.toMatchObject({ code: 'AGENT_BUSY' });
+  first.open('middle');
+  await answer;
+  await follower.clear();
+  expect(await leader.messages()).toEqual([]);
+});
+
+test('a session that is deleted in mid-run has nothing of it left for the next tab, whose call is made anew', async () => {
+  const { open, sessionId } = startTabs();
+  const sessions = new IndexedDbSessions({ store: new IndexedDbStore({ database: sessionId }) });
+  const [first, second] = [open(), open()];
+  await first.connect(cutOff).messages();
+  const follower = second.connect(['anew']);
+  const answer = follower.call('go');
+  await first.heard({ reached: 'middle' });
+  await sessions.delete(sessionId);
+  first.worker.terminate();
+  expect((await answer).text).toBe('anew');
+  expect((await follower.messages()).map(textOf)).toEqual(['go', 'anew']);
+});
+
+test('a SharedWorker and a tab’s own worker are tabs of one session, whichever leads', async () => {
+  const { open, sessionId } = startTabs();
+  const tab = open();
+  const own = tab.connect(['own']);
+  await own.messages();
+  const name = JSON.stringify({ id: crypto.randomUUID() });
+  const worker = new SharedWorker(new URL('../../test-support/tabs.ts', import.meta.url), { type: 'module', name });
+  const options = { replies: ['shared'], database: sessionId } as unknown as JsonValue;
+  const shared = connectAgent(worker, { timeoutMs: 120_000, sessionId, options });
+  onTestFinished(() => shared.close());
+  expect((await shared.call('a')).text).toBe('own');
+  tab.worker.terminate();
+  expect((await shared.call('b')).text).toBe('shared');
+  const back = open().connect(['never']);
+  expect((await back.messages()).map(textOf)).toEqual(['a', 'own', 'b', 'shared']);
+});

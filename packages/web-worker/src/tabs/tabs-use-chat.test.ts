@@ -1,0 +1,73 @@
+import { useChat } from '@ai-sdk/react';
+import type { RemoteAgent } from '@isoloop/web-worker';
+import { lastAssistantMessageIsCompleteWithApprovalResponses, type UIMessage } from 'ai';
+import { createElement, useEffect, type ReactNode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { expect, onTestFinished, test } from 'vitest';
+import { useOtherTabs } from '../../test-support/other-tabs.ts';
+import { startTabs } from '../../test-support/tabs-under-test.ts';
+
+type Chat = ReturnType<typeof useChat>;
+
+/** The README's chat in a tab of its own. */
+async function mount(agent: RemoteAgent): Promise<() => Chat> {
+  const shownBy: { chat?: Chat } = {};
+  const messages = (await agent.uiMessages()) as UIMessage[];
+  function View(): ReactNode {
+    const chat = useChat({
+      transport: agent.chatTransport(),
+      messages,
+      resume: true,
+      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+    });
+    useOtherTabs(agent, chat);
+    useEffect(() => void (shownBy.chat = chat));
+    return null;
+  }
+  const root = createRoot(document.createElement('div'));
+  root.render(createElement(View));
+  onTestFinished(() => root.unmount());
+  await expect.poll(() => shownBy.chat?.status).toBe('ready');
+  return () => shownBy.chat!;
+}
+
+const shown = ({ messages }: Chat) => messages.map(({ role, parts }) => `${role}: ${parts.map(partText).filter(Boolean).join(' | ')}`);
+
+function partText(part: UIMessage['parts'][number]): string {
+  if (part.type === 'text') return part.text;
+  return part.type === 'dynamic-tool' ? `${part.toolName} ${part.state}` : '';
+}
+
+test('useChat in two tabs: what one asks is shown in both as it comes, an approval too, which either answers', async () => {
+  const { open } = startTabs();
+  const [first, second] = [open(), open()];
+  const leader = first.connect([
+    [{ text: 'May I? ' }, { gate: 'asking', toolCalls: [{ name: 'ask', id: 'a1' }] }],
+    [{ text: 'Done' }, { gate: 'answering', text: '.' }],
+    'Bye.',
+  ]);
+  await leader.messages();
+  const views = [await mount(leader), await mount(second.connect())];
+  const [one, other] = views as [() => Chat, () => Chat];
+  const bothShow = async (...lines: readonly string[]): Promise<void> => {
+    for (const chat of views) await expect.poll(() => shown(chat())).toEqual(lines);
+  };
+  const bothReady = async (): Promise<void> => {
+    for (const chat of views) await expect.poll(() => chat().status).toBe('ready');
+  };
+
+  void one().sendMessage({ text: 'go' });
+  await bothShow('user: go', 'assistant: May I? ');
+  first.open('asking');
+  await bothShow('user: go', 'assistant: May I?  | ask approval-requested');
+  await bothReady();
+  void other().addToolApprovalResponse({ id: 'a1', approved: true });
+  await bothShow('user: go', 'assistant: May I?  | ask output-available | Done');
+  first.open('answering');
+  await bothShow('user: go', 'assistant: May I?  | ask output-available | Done.');
+  await bothReady();
+  await other().sendMessage({ text: 'thanks' });
+  await bothShow('user: go', 'assistant: May I?  | ask output-available | Done.', 'user: thanks', 'assistant: Bye.');
+  for (const chat of views) expect(chat().error).toBeUndefined();
+  expect(second.told).toEqual([]);
+});

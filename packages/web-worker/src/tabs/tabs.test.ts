@@ -1,0 +1,379 @@
+import { textOf, type AgentEvent } from '@isoloop/core';
+import { expect, onTestFinished, test } from 'vitest';
+import { protocol, type PageMessage } from '../wire/protocol.ts';
+import type { TabMessage } from '../wire/tab-protocol.ts';
+import { cutOff, ends, leadHalfWay, read, says, shown, startTabs } from '../../test-support/tabs-under-test.ts';
+
+const count = (events: readonly AgentEvent[], type: AgentEvent['type']): number => events.filter((event) => event.type === type).length;
+const increases = (events: readonly AgentEvent[]): boolean => events.every(({ seq }, index) => index === 0 || seq > events[index - 1]!.seq);
+
+test('a follower sees the leader’s run, a late one from its start; there is one agent', async () => {
+  const { open } = startTabs();
+  const [first, second, third] = [open(), open(), open()];
+  const leader = first.connect([[{ text: 'one ' }, { gate: 'middle', text: 'two' }], 'again']);
+  await leader.messages();
+  const follower = second.connect();
+  const early = read(follower.watch());
+  await follower.messages();
+  const own = read(leader.stream('go'));
+  await first.heard({ reached: 'middle' });
+  await early.until(says('one'));
+  const late = read(third.connect().watch());
+  await late.until(says('one'));
+  first.open('middle');
+  await Promise.all([early.until(ends), late.until(ends), own.until(ends)]);
+  expect(early.events).toEqual(own.events);
+  expect(shown(late.events)).toBe('one two');
+  expect(late.events[0]).toEqual(own.events[0]);
+  expect(await follower.messages()).toEqual(await leader.messages());
+  expect((await follower.call('more')).text).toBe('again');
+  expect([...second.told, ...third.told]).toEqual([]);
+});
+
+test('a follower’s call waits for the leader’s, and its interrupt reaches that', async () => {
+  const { open } = startTabs();
+  const [first, second] = [open(), open()];
+  const leader = first.connect([[{ text: 'one ', hang: true }], 'second answer']);
+  await leader.messages();
+  const follower = second.connect();
+  const own = read(leader.stream('first'));
+  await own.until(says('one'));
+  const waiting = follower.call('second');
+  const given = read(follower.watch());
+  await given.until(says('one'));
+  expect(await follower.interrupt('Stopped from there.')).toBe(true);
+  expect(await own.until(ends)).toMatchObject({ result: { reason: 'interrupted', text: 'Stopped from there.' } });
+  expect((await waiting).text).toBe('second answer');
+  expect((await leader.messages()).map(textOf)).toEqual(
+    ['first', 'one ', 'Stopped from there.', 'second', 'second answer'].filter(Boolean),
+  );
+});
+
+test('a follower’s call that waits can be aborted, also in mid-run', async () => {
+  const { open } = startTabs();
+  const [first, second] = [open(), open()];
+  const leader = first.connect([[{ text: 'one ', hang: true }], [{ text: 'two ', hang: true }], 'three']);
+  await leader.messages();
+  const follower = second.connect();
+  await follower.messages();
+  const controller = new AbortController();
+  const own = read(leader.stream('first'));
+  await own.until(says('one'));
+  const waiting = follower.call('second', { signal: controller.signal });
+  await follower.messages();
+  controller.abort();
+  await expect(waiting).rejects.toMatchObject({ code: 'ABORTED' });
+  await leader.interrupt();
+  await own.until(ends);
+  const later = new AbortController();
+  const stream = follower.stream('third', { signal: later.signal });
+  await read(stream).until(says('two'));
+  later.abort();
+  expect((await stream.result.catch((error: unknown) => error)) as object).toMatchObject({ reason: 'aborted' });
+  expect((await leader.call('fourth')).text).toBe('three');
+});
+
+test('calls of two tabs at once run one after the other; a second one of the same tab is refused as ever', async () => {
+  const { open } = startTabs();
+  const [first, second] = [open(), open()];
+  const leader = first.connect([[{ gate: 'one', text: 'first' }], [{ gate: 'two', text: 'second' }]]);
+  await leader.messages();
+  const follower = second.connect();
+  await follower.messages();
+  const watching = read(follower.watch());
+  const answers = [leader.call('a'), follower.call('b')];
+  await first.heard({ reached: 'one' });
+  const owner = textOf((await leader.messages())[0]!) === 'a' ? leader : follower;
+  await expect(owner.call('c')).rejects.toMatchObject({ code: 'AGENT_BUSY' });
+  first.open('one');
+  await first.heard({ reached: 'two' });
+  first.open('two');
+  expect((await Promise.all(answers)).map(({ text }) => text).toSorted()).toEqual(['first', 'second']);
+  expect((await leader.messages()).map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);
+  await watching.until((event) => ends(event) && count(watching.events, 'run-end') === 2);
+  const types = watching.events.map(({ type }) => type).filter((type) => type.startsWith('run-'));
+  expect(types).toEqual(['run-start', 'run-end', 'run-start', 'run-end']);
+});
+
+test.for(['while it runs', 'when it has ended'] as const)(
+  'a follower that hears from an earlier leader %s finds out who leads, and its call runs once',
+  async (when) => {
+    const { open, sessionId } = startTabs();
+    // Long enough for a busy machine: the lead is not to be taken.
+    const tabs = { stalledAfterMs: 6000 };
+    const [first, second] = [open({ tabs }), open({ tabs })];
+    const leader = first.connect([[{ gate: 'middle', text: 'fine' }], 'again']);
+    await leader.messages();
+    const follower = second.connect();
+    const answer = follower.call('go');
+    await first.heard({ reached: 'middle' });
+    const channel = new BroadcastChannel(`isoloop:session:${JSON.stringify([undefined, sessionId])}`);
+    onTestFinished(() => channel.close());
+    const asked: string[] = [];
+    channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => {
+      if (data.type === 'work') asked.push(data.reign);
+    });
+    channel.postMessage({ from: 'nobody', type: 'lead', reign: 'long over', run: undefined } satisfies TabMessage);
+    await expect.poll(() => asked[0]).toBe('long over');
+    if (when === 'while it runs') await expect.poll(() => asked.length).toBe(2);
+    else second.worker.postMessage({ blockMs: 1000 });
+    first.open('middle');
+    expect((await answer).text).toBe('fine');
+    expect((await leader.messages()).map(textOf)).toEqual(['go', 'fine']);
+    expect(second.told).toEqual([]);
+  },
+);
+
+test('a follower whose page sleeps still hears what it waits for', async () => {
+  const { open } = startTabs();
+  const [first, second] = [open(), open()];
+  const leader = first.connect([[{ gate: 'middle', text: 'late' }], 'later']);
+  await leader.messages();
+  const follower = second.connect();
+  const answer = follower.call('go');
+  await first.heard({ reached: 'middle' });
+  second.worker.postMessage({ protocol: 'isoloop/1', type: 'freeze' });
+  expect(await follower.messages()).toHaveLength(1);
+  first.open('middle');
+  expect((await answer).text).toBe('late');
+  second.worker.postMessage({ protocol: 'isoloop/1', type: 'resume' });
+  expect((await follower.call('more')).text).toBe('later');
+});
+
+test('the agents of one worker are led apart, also in one session', async () => {
+  const { open } = startTabs();
+  const name = { several: true };
+  const [first, second] = [open(name), open(name)];
+  const [main, other] = [first.connect(['main'], { agent: 'main' }), second.connect(['other'], { agent: 'other' })];
+  expect([(await main.call('a')).text, (await other.call('b')).text]).toEqual(['main', 'other']);
+  const follower = second.connect(['never'], { agent: 'main' });
+  expect((await follower.messages()).map(textOf)).toEqual(['a', 'main']);
+  expect(second.told).toEqual([]);
+  // A memory that keeps nothing leaves the next leader nothing.
+  const late = first.connect(['anew'], { agent: 'other' });
+  expect(await late.messages()).toHaveLength(2);
+  second.worker.terminate();
+  expect((await late.call('c')).text).toBe('anew');
+});
+
+test('a follower’s call ends with the output it names, also where its leader crashes; one that cannot be sent is told', async () => {
+  const { open } = startTabs();
+  const [first, second] = [open(), open()];
+  const gives = [{ toolCalls: [{ name: 'generate_response', input: { word: 'yes' } }] }];
+  const leader = first.connect([gives, gives, ...cutOff]);
+  await leader.messages();
+  const follower = second.connect([gives]);
+  expect((await follower.call('say', { output: 'word' })).output).toEqual({ word: 'yes' });
+  await expect(follower.call('say', { output: 'odd' })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  await expect(follower.call('say', { output: 'none' })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  const answer = follower.call('go', { output: 'word' });
+  await first.heard({ reached: 'middle' });
+  first.worker.terminate();
+  expect((await answer).output).toEqual({ word: 'yes' });
+});
+
+test('a follower decides about a call of the leader’s run', async () => {
+  const { open } = startTabs();
+  const [first, second] = [open(), open()];
+  const leader = first.connect([[{ toolCalls: [{ name: 'ask', id: 'a1' }] }], 'done']);
+  const asked = await leader.call('may I?');
+  expect(asked).toMatchObject({ reason: 'suspended', pending: [{ toolUseId: 'a1', kind: 'approval' }] });
+  expect((await second.connect().call([{ toolUseId: 'a1', type: 'approve' }])).text).toBe('done');
+  expect(second.told).toEqual([]);
+});
+
+test('a leader that crashes in mid-run is followed: the run ends once, its finished tool is not run again', async () => {
+  const { open } = startTabs();
+  const [first, second, third] = [open(), open(), open()];
+  const leader = first.connect(cutOff);
+  await leader.messages();
+  const [follower, other] = [second.connect(['the new answer']), third.connect(['the new answer'])];
+  const watching = [read(follower.watch()), read(other.watch())];
+  await Promise.all([follower.messages(), other.messages()]);
+  await leadHalfWay(first, leader);
+  await Promise.all(watching.map((reading) => reading.until(says('of'))));
+  first.worker.terminate();
+  for (const reading of watching) {
+    expect(await reading.until(ends)).toMatchObject({ result: { reason: 'stop', text: 'the new answer' } });
+    expect(shown(reading.events)).toBe('the new answer');
+    expect([count(reading.events, 'run-end'), count(reading.events, 'step-reset'), count(reading.events, 'post-acting')]).toEqual([
+      1, 1, 1,
+    ]);
+    expect(increases(reading.events)).toBe(true);
+  }
+  expect((await follower.messages()).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+  expect([first, second, third].flatMap(({ told }) => told).filter((one) => 'ran' in one)).toEqual([{ ran: 'n1' }]);
+  expect([second, third].flatMap(({ told }) => told).filter((one) => 'built' in one)).toHaveLength(1);
+});
+
+test('a follower’s own stream goes on when the leader that runs it crashes; what waited behind it runs', async () => {
+  const { open } = startTabs();
+  const [first, second] = [open(), open()];
+  await first.connect(cutOff).messages();
+  const follower = second.connect(['the new answer', 'the next answer']);
+  const stream = follower.stream('go');
+  const own = read(stream);
+  await own.until(says('of'));
+  await first.heard({ reached: 'middle' });
+  first.worker.terminate();
+  await own.until(ends);
+  expect((await stream.result).text).toBe('the new answer');
+  expect([shown(own.events), count(own.events, 'run-start'), count(own.events, 'run-end')]).toEqual(['the new answer', 1, 1]);
+  expect((await follower.call('next')).text).toBe('the next answer');
+  expect((await follower.messages()).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant', 'user', 'assistant']);
+});
+
+test('a call that the leader had not begun when it crashed is made once, by the next one', async () => {
+  const { open } = startTabs();
+  const [first, second] = [open(), open()];
+  const leader = first.connect(cutOff);
+  await leader.messages();
+  const follower = second.connect(['the new answer', 'yours']);
+  await follower.messages();
+  await leadHalfWay(first, leader);
+  const waiting = follower.call('mine');
+  await follower.messages();
+  first.worker.terminate();
+  expect((await waiting).text).toBe('yours');
+  expect((await follower.messages()).map(textOf)).toEqual(['go', '', '', 'the new answer', 'mine', 'yours']);
+});
+
+test('a leader that is closed leaves another tab’s run to a follower', async () => {
+  const { open } = startTabs();
+  const [first, second] = [open(), open()];
+  const leader = first.connect(cutOff);
+  await leader.messages();
+  const follower = second.connect(['the new answer']);
+  const answer = follower.call('go');
+  await first.heard({ reached: 'middle' });
+  leader.close();
+  expect((await answer).text).toBe('the new answer');
+  expect([...first.told, ...second.told].filter((one) => 'ran' in one)).toEqual([{ ran: 'n1' }]);
+});
+
+test('a leader whose page is hidden steps down, follows, and leads again when its page is back', async () => {
+  const { open } = startTabs();
+  const [first, second] = [open({ tabs: {} }), open()];
+  const leader = first.connect([...cutOff, 'never']);
+  await leader.messages();
+  const follower = second.connect([[{ text: 'the new ' }, { gate: 'new', text: 'answer' }]]);
+  await follower.messages();
+  const own = await leadHalfWay(first, leader);
+  await own.until(says('of'));
+  // Only this worker's page: both are this one.
+  first.worker.postMessage({ protocol: 'isoloop/1', type: 'freeze' });
+  await second.heard({ reached: 'new' });
+  first.worker.postMessage({ protocol: 'isoloop/1', type: 'resume' });
+  first.open('middle');
+  second.open('new');
+  expect(await own.until(ends)).toMatchObject({ result: { text: 'the new answer' } });
+  expect(shown(own.events)).toBe('the new answer');
+  second.worker.terminate();
+  expect((await leader.messages()).map(textOf)).toEqual(['go', '', '', 'the new answer']);
+});
+
+test('a leader that is frozen without a word is deposed; when it wakes its writes are refused, and it follows', async () => {
+  const { open } = startTabs();
+  const tabs = { stalledAfterMs: 3000 };
+  const [first, second] = [open({ tabs }), open({ tabs })];
+  const leader = first.connect(cutOff);
+  await leader.messages();
+  const follower = second.connect([[{ text: 'the new ' }, { gate: 'new', text: 'answer' }], 'the next']);
+  const watching = read(follower.watch());
+  await follower.messages();
+  const own = await leadHalfWay(first, leader);
+  await watching.until(says('of'));
+  first.worker.postMessage({ blockMs: 12_000 });
+  // What it does first when it wakes: it goes on with the run.
+  first.open('middle');
+  await second.heard({ reached: 'new' });
+  second.open('new');
+  expect(await watching.until(ends)).toMatchObject({ result: { text: 'the new answer' } });
+  expect(await own.until(ends)).toMatchObject({ result: { text: 'the new answer' } });
+  expect(shown(own.events)).toBe('the new answer');
+  expect((await leader.call('more')).text).toBe('the next');
+  expect((await leader.messages()).map(textOf)).toEqual(['go', '', '', 'the new answer', 'more', 'the next']);
+});
+
+test('a run is gone on with as often as `attempts` says, then left open for a call without input', async () => {
+  const { open } = startTabs();
+  const tabs = { attempts: 1 };
+  const [first, second, third] = [open({ tabs }), open({ tabs }), open({ tabs })];
+  const leader = first.connect(cutOff);
+  await leader.messages();
+  const next = second.connect([[{ text: 'once more ' }, { gate: 'again' }]]);
+  await next.messages();
+  const answer = next.call('go');
+  await first.heard({ reached: 'middle' });
+  first.worker.terminate();
+  await second.heard({ reached: 'again' });
+  const last = third.connect(['by hand']);
+  const watching = read(last.watch());
+  await watching.until(says('more'));
+  second.worker.terminate();
+  await expect(answer).rejects.toMatchObject({ code: 'WORKER_TERMINATED' });
+  expect(await watching.until(ends)).toMatchObject({ result: { reason: 'suspended', error: { code: 'WORKER_TERMINATED' } } });
+  expect(third.told.filter((one) => 'reached' in one)).toEqual([]);
+  expect((await last.call()).text).toBe('by hand');
+});
+
+test('attempts: 0 never goes on by itself', async () => {
+  const { open } = startTabs();
+  const tabs = { attempts: 0 };
+  const [first, second] = [open({ tabs }), open({ tabs })];
+  await first.connect(cutOff).messages();
+  const follower = second.connect(['by hand']);
+  const answer = follower.call('go');
+  await first.heard({ reached: 'middle' });
+  first.worker.terminate();
+  expect(await answer).toMatchObject({ reason: 'suspended', error: { code: 'WORKER_TERMINATED' } });
+  expect((await follower.call()).text).toBe('by hand');
+});
+
+test('a successor without the key suspends the run; with one among the tabs, that one goes on', async () => {
+  const { open } = startTabs();
+  const [first, second, third] = [open(), open(), open()];
+  const leader = first.connect(cutOff);
+  await leader.messages();
+  const keyless = second.connect([], { noKey: true });
+  const answer = keyless.call('go');
+  await first.heard({ reached: 'middle' });
+  const keyed = third.connect([[{ text: 'with the key ' }, { gate: 'keyed' }]]);
+  const watching = read(keyed.watch());
+  await watching.until(says('of'));
+  first.worker.terminate();
+  await third.heard({ reached: 'keyed' });
+  third.worker.terminate();
+  expect(await answer).toMatchObject({ reason: 'suspended', error: { code: 'CREDENTIALS_REQUIRED', message: 'Enter your key.' } });
+  await expect(keyless.call()).rejects.toMatchObject({ code: 'CREDENTIALS_REQUIRED' });
+});
+
+test.for(['locks', 'BroadcastChannel', 'leave for BroadcastChannel'] as const)('without %s each tab is alone', async (missing) => {
+  const { open } = startTabs();
+  const [first, second] = [open({ without: [missing] }), open({ without: [missing] })];
+  const [one, two] = [first.connect(['mine']), second.connect(['yours'])];
+  const watching = read(one.watch());
+  expect((await one.call('a')).text).toBe('mine');
+  await watching.until(ends);
+  expect((await two.call('b')).text).toBe('yours');
+  expect((await two.messages()).map(textOf)).toEqual(['a', 'mine', 'b', 'yours']);
+});
+
+test('without leave for locks a tab leads at once, and once, also where its page is shown again', async () => {
+  const tab = startTabs().open({ without: ['leave for locks'] });
+  const agent = tab.connect(['one', 'two', 'three']);
+  expect((await agent.call('a')).text).toBe('one');
+  tab.worker.postMessage({ protocol, type: 'pageshow' } satisfies PageMessage);
+  expect((await agent.call('b')).text).toBe('two');
+  expect(tab.told).toHaveLength(1);
+});
+
+test('tabs: false leaves each tab alone; a bad option is told to who calls', async () => {
+  const { open } = startTabs();
+  const [first, second] = [open({ tabs: false }), open({ tabs: false })];
+  expect((await first.connect(['mine']).call('a')).text).toBe('mine');
+  expect((await second.connect(['yours']).call('b')).text).toBe('yours');
+  const wrong = open({ tabs: { attempts: -1 } });
+  wrong.worker.addEventListener('error', (event) => event.preventDefault());
+  await expect(wrong.connect().call('c')).rejects.toMatchObject({ code: 'WORKER_FAILED' });
+});

@@ -1,0 +1,35 @@
+import type { EventBatch } from '@isoloop/core';
+import { createUiMessageEncoder, type UiChunk, type UiMessageEncoder } from '@isoloop/core/ai-sdk';
+import type { ShownTurn } from '../wire/shown-turn.ts';
+
+export interface ChatEncoderOptions {
+  /** Adds the agent's events as data parts. */
+  readonly events: boolean;
+  /** The reader builds the whole message, also what stood in it before the run. */
+  readonly replays: boolean;
+}
+
+/** A turn's events as one reader of it gets them. Without the `error` chunk: the failure itself ends the stream, with its code. */
+export class ChatEncoder {
+  readonly #options: ChatEncoderOptions;
+  #encoder: UiMessageEncoder | undefined;
+  #before: readonly UiChunk[] = [];
+
+  constructor(options: ChatEncoderOptions) {
+    this.#options = options;
+  }
+
+  begin({ messageId, before = [] }: ShownTurn): void {
+    const { events, replays } = this.#options;
+    this.#encoder = createUiMessageEncoder({ events, ...(messageId !== undefined && { messageId }) });
+    this.#before = replays ? before : [];
+  }
+
+  encode(batch: EventBatch): readonly UiChunk[] {
+    return this.#encoder!.encode(batch).flatMap((chunk) => {
+      if (chunk.type === 'error') return [];
+      if (chunk.type !== 'start') return [chunk];
+      return [chunk, ...this.#before];
+    });
+  }
+}

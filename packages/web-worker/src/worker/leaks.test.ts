@@ -1,0 +1,178 @@
+import { tool } from '@isoloop/core';
+import { connectAgent, pageApprovals, pageHooks, pageModel, pageTools, type RemoteAgent } from '@isoloop/web-worker';
+import { ScriptedModel } from '@isoloop/core/testing';
+import { expect, onTestFinished, test } from 'vitest';
+import { extent } from '../../../../test/test-extent.ts';
+import { inspectFrame, inspectWorker, type Inspected } from '../../test-support/inspected.ts';
+import type { PageFixtureOptions } from '../../test-support/page.ts';
+
+const pageClasses = ['MessagePort', 'AbortController', 'AbortSignal', 'Worker', 'ReadableStream'];
+const tabClasses = ['TabSession', 'Reign', 'BroadcastChannel'];
+const workerClasses = ['MessagePort', 'AbortController', 'AbortSignal', 'ReActAgent', 'PageLink', 'Outbox', ...tabClasses];
+
+/** How many connections a test uses after the first ones. */
+const count = extent({ quick: 300, full: 1000 });
+
+/** The locks of sessions, which are held or waited for. */
+async function sessionLocks(): Promise<number> {
+  const { held = [], pending = [] } = await navigator.locks.query();
+  return [...held, ...pending].filter(({ name }) => name?.startsWith('isoloop:session:')).length;
+}
+
+/** Never more than this many stay of each class, and a megabyte of heap: what is on its way at that moment. */
+const slack = { objects: 20, bytes: 1_000_000 };
+
+/** Counts once no class has shrunk for two counts: garbage of earlier tests is collected late. */
+async function settledCount(target: Inspected, classes: readonly string[]): Promise<Readonly<Record<string, number>>> {
+  let last = await target.count(classes);
+  for (let steady = 0; steady < 2; steady += 1) {
+    const next = await target.count(classes);
+    if (classes.some((name) => next[name]! < last[name]!)) steady = 0;
+    last = next;
+  }
+  return last;
+}
+
+/** What a target has now; `grown()` tells the classes of which there came to be more. */
+async function measure(target: Inspected, classes: readonly string[]) {
+  const before = await settledCount(target, classes);
+  const bytes = await target.heap();
+  return {
+    async grown(): Promise<readonly string[]> {
+      const after = await target.count(classes);
+      return classes
+        .filter((name) => after[name]! > before[name]! + slack.objects)
+        .map((name) => `${name}: ${before[name]}, ${after[name]}`);
+    },
+    heap: async (): Promise<number> => (await target.heap()) - bytes,
+  };
+}
+
+const startWorker = (): Worker => new Worker(new URL('../../test-support/leaks.ts', import.meta.url), { type: 'module' });
+
+const title = tool({ name: 'title', description: 'x', input: { type: 'object' }, execute: () => 'x' });
+const never = tool({ name: 'never', description: 'x', input: { type: 'object' }, execute: () => new Promise<string>(() => {}) });
+
+/** A connection with everything a page can do for an agent. */
+function connect(worker: Worker, index: number, replies: PageFixtureOptions['replies'] = ['ok']) {
+  const page = [
+    pageTools([title, never]),
+    pageHooks([{ on: { 'run-end': () => {}, 'pre-acting': () => {} } }]),
+    pageApprovals(() => ({ type: 'approve' })),
+    pageModel(new ScriptedModel([])),
+  ];
+  return connectAgent(worker, {
+    timeoutMs: 120_000,
+    agent: 'main',
+    sessionId: `s${index}`,
+    options: { replies, approvalOn: ['title'] },
+    page,
+  });
+}
+
+/** The ways a connection is used and left, one after the other. */
+const uses: readonly ((worker: Worker, index: number) => Promise<void>)[] = [
+  // Before the worker has heard of it.
+  async (worker, index) => {
+    const agent = connect(worker, index);
+    const messages = agent.messages().catch(() => {});
+    agent.close();
+    await messages;
+  },
+  async (worker, index) => {
+    const agent = connect(worker, index);
+    await agent.messages();
+    agent.close();
+  },
+  async (worker, index) => {
+    const agent = connect(worker, index, [{ toolCalls: [{ name: 'title' }] }, 'done']);
+    for await (const _event of agent.stream('hi')) continue;
+    agent.close();
+  },
+  async (worker, index) => {
+    const agent = connect(worker, index, ['ok', 'ok']);
+    const { signal } = new AbortController();
+    await agent.call('hi', { signal });
+    const transport = agent.chatTransport();
+    const messages = [{ id: 'u', role: 'user', parts: [{ type: 'text', text: 'hi' }] }];
+    const chunks = await transport.sendMessages({ trigger: 'submit-message', messages, abortSignal: signal });
+    for await (const _chunk of chunks) continue;
+    await transport.reconnectToStream();
+    agent.close();
+  },
+  // Left in the middle of an answer that the page reads,
+  async (worker, index) => {
+    const agent = connect(worker, index, [{ text: 'one two', hang: true }]);
+    for await (const event of agent.stream('hi')) if (event.type === 'reasoning-chunk') break;
+    agent.close();
+  },
+  // of one it reads no more,
+  async (worker, index) => {
+    const agent = connect(worker, index, [{ text: 'one two', hang: true }]);
+    await agent.stream('hi').batches()[Symbol.asyncIterator]().next();
+    agent.close();
+  },
+  // and of a tool that runs on it.
+  async (worker, index) => {
+    const agent = connect(worker, index, [{ toolCalls: [{ name: 'never' }] }]);
+    const call = agent.call('hi').catch(() => {});
+    for (let running = false; !running; running = (await agent.messages()).length > 1);
+    agent.close();
+    await call;
+  },
+];
+
+test(`${count} connections that were used and closed leave no objects and no heap, on the page and in the worker`, async () => {
+  const frame = await inspectFrame();
+  const { worker, inspected } = await inspectWorker(startWorker);
+  onTestFinished(() => worker.terminate());
+  const use = (index: number): Promise<void> => uses[index % uses.length]!(worker, index);
+  for (let index = 0; index < 120; index++) await use(index);
+  const [onPage, inWorker] = [await measure(frame, pageClasses), await measure(inspected, workerClasses)];
+  for (let index = 120; index < 120 + count; index++) await use(index);
+  // The last one's ports go once the worker has heard of it.
+  await expect.poll(() => onPage.grown()).toEqual([]);
+  await expect.poll(() => inWorker.grown()).toEqual([]);
+  await expect.poll(sessionLocks).toBe(0);
+  expect(await onPage.heap()).toBeLessThan(slack.bytes);
+  expect(await inWorker.heap()).toBeLessThan(slack.bytes);
+});
+
+test(`${count} connections whose workers were terminated leave nothing on the page`, async () => {
+  const frame = await inspectFrame();
+  const lose = async (size: number): Promise<void> => {
+    const worker = startWorker();
+    const agents = Array.from({ length: size }, (_, index) => connect(worker, index, [{ text: 'one two', hang: true }]));
+    await Promise.all(agents.map((agent) => agent.messages()));
+    const calls = agents.map((agent) => agent.call('hi').catch((error: unknown) => error));
+    worker.terminate();
+    expect(new Set((await Promise.all(calls)).map((error) => (error as { code: string }).code))).toEqual(new Set(['WORKER_TERMINATED']));
+  };
+  await lose(100);
+  const onPage = await measure(frame, pageClasses);
+  for (let round = 0; round < count / 100; round++) await lose(100);
+  await expect.poll(() => onPage.grown()).toEqual([]);
+  expect(await onPage.heap()).toBeLessThan(slack.bytes);
+});
+
+test('connections that were not closed are seen by these counts, on both sides', async () => {
+  const frame = await inspectFrame();
+  const { worker, inspected } = await inspectWorker(startWorker);
+  onTestFinished(() => worker.terminate());
+  await connect(worker, -1).messages();
+  const inWorker = await measure(inspected, workerClasses);
+  const agents: RemoteAgent[] = [];
+  const grownByFifty = async (): Promise<readonly string[]> => {
+    const onPage = await measure(frame, pageClasses);
+    const more = Array.from({ length: 50 }, (_, index) => connect(worker, agents.length + index));
+    agents.push(...more);
+    await Promise.all(more.map((agent) => agent.messages()));
+    return onPage.grown();
+  };
+  // Tries again, because ports of earlier tests may be collected at the same time.
+  await expect.poll(grownByFifty).toContainEqual(expect.stringContaining('MessagePort'));
+  expect(await sessionLocks()).toBeGreaterThanOrEqual(50);
+  for (const name of ['MessagePort', 'ReActAgent', 'PageLink', ...tabClasses])
+    expect(await inWorker.grown()).toContainEqual(expect.stringContaining(name));
+  for (const agent of agents) agent.close();
+});

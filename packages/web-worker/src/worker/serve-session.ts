@@ -1,0 +1,153 @@
+import { AgentError } from '@isoloop/core';
+import type { AgentResult, EventBatch, Msg, PendingCall } from '@isoloop/core';
+import type { UiMessage } from '@isoloop/core/ai-sdk';
+import { finalizer } from 'comlink';
+import { ChatEncoder } from './chat-encoder.ts';
+import type { ShownTurn } from '../wire/shown-turn.ts';
+import { packEvents } from '../wire/delta-runs.ts';
+import { Outbox } from './outbox.ts';
+import { toOutcome } from '../wire/outcome.ts';
+import type { ConnectMessage, Outcome, RunRequest, SessionApi } from '../wire/protocol.ts';
+import type { RunReader } from '../tabs/run-readers.ts';
+import type { Sessions } from './sessions.ts';
+import type { TabSession } from '../tabs/tab-session.ts';
+
+type Later = (task: () => void) => void;
+
+export interface ServeSessionOptions {
+  readonly sessions: Sessions;
+  readonly connect: ConnectMessage;
+  /** One for each of its offers. */
+  readonly pagePorts: readonly MessagePort[];
+  readonly later: Later;
+}
+
+export interface Served {
+  readonly api: SessionApi;
+  /** The page is gone without a word: its runs are left to the session's other pages, or to its next one. */
+  readonly lose: () => void;
+}
+
+interface Encoding<T> {
+  readonly encode: (events: EventBatch) => readonly T[];
+  readonly begin?: (turn: ShownTurn) => void;
+}
+
+/** What Comlink exposes to one connection; when the page releases it, its runs are aborted and the session is left. */
+export function serveSession({ sessions, connect, pagePorts, later }: ServeSessionOptions): Served {
+  const session = sessions.enter(connect);
+  const leavePages = session.pages.enter(connect.offers, pagePorts);
+  const controllers = new Map<number, AbortController>();
+  const outboxes = new Set<{ close(): void }>();
+  const gone = new AbortController();
+  /** Runs that are aborted before anything of them has come. */
+  const unread = new WeakSet<AbortSignal>();
+
+  /** A run of this connection: `abort(id)` reaches it as long as `job` lasts. */
+  const run = async <T>(
+    { id, aborted }: Pick<RunRequest, 'id' | 'aborted'>,
+    job: (controller: AbortController) => Promise<T>,
+  ): Promise<T> => {
+    const controller = new AbortController();
+    if (aborted) controller.abort();
+    controllers.set(id, controller);
+    try {
+      return await job(controller);
+    } finally {
+      controllers.delete(id);
+    }
+  };
+
+  /** A run whose events go out on a port of its own, encoded. */
+  const send = async <T>(
+    port: MessagePort,
+    { encode, begin = () => {} }: Encoding<T>,
+    job: (reader: RunReader) => Promise<AgentResult | undefined>,
+  ): Promise<void> => {
+    const outbox = new Outbox<T>({ port, encode, later });
+    const reader: RunReader = {
+      begin,
+      add: (events) => outbox.add(events),
+      ready: () => outbox.ready(),
+      onFailure: undefined,
+    };
+    outbox.onFailure = () => reader.onFailure?.();
+    outboxes.add(outbox);
+    outbox.end((await toOutcome(job(reader))) as Outcome<AgentResult>);
+    outboxes.delete(outbox);
+  };
+
+  const leaveAll = (isGone: boolean): void => {
+    if (gone.signal.aborted) return;
+    gone.abort();
+    for (const outbox of outboxes) outbox.close();
+    if (!isGone) api.abort();
+    sessions.leave(connect, isGone);
+    leavePages();
+  };
+
+  const api: SessionApi & { [finalizer](): void } = {
+    call(request, port) {
+      const { input, options } = request;
+      void send(port, { encode: () => [] }, () => run(request, (controller) => session.run({ type: 'run', input, options }, controller)));
+    },
+    stream(request, port) {
+      const { input, options } = request;
+      void send(port, { encode: packEvents }, (reader) =>
+        run(request, (controller) => session.run({ type: 'run', input, options }, controller, reader)),
+      );
+    },
+    chat(request, port) {
+      const { trigger, message, events } = request;
+      const replays = trigger === 'resume-stream';
+      const encoder = new ChatEncoder({ events, replays });
+      const encoding = { encode: (batch: EventBatch) => encoder.encode(batch), begin: (turn: ShownTurn) => encoder.begin(turn) };
+      void send(port, encoding, (reader) =>
+        run(request, (controller) => {
+          if (!replays) return session.run({ type: 'chat', trigger, message }, controller, reader);
+          // A connection that is closed leaves what others read, too. React mounts twice in its strict mode: the first view resumes the
+          // turn and leaves at once.
+          const [own, left] = [new AbortController(), new AbortController()];
+          const { signal } = controller;
+          const leave = (): void => left.abort();
+          const stop = (): void => (gone.signal.aborted || request.aborted || unread.has(signal) ? leave() : own.abort());
+          gone.signal.addEventListener('abort', leave);
+          signal.addEventListener('abort', stop);
+          if (signal.aborted) stop();
+          return session.resume(own, reader, left.signal).finally(() => gone.signal.removeEventListener('abort', leave));
+        }),
+      );
+    },
+    watch(request, port) {
+      void send(port, { encode: packEvents }, (reader) => run(request, ({ signal }) => watch(session, reader, signal)));
+    },
+    abort(id, isUnread) {
+      for (const [key, controller] of controllers) {
+        if (id !== undefined && id !== key) continue;
+        if (isUnread) unread.add(controller.signal);
+        controller.abort();
+      }
+    },
+    interrupt: (request) => toOutcome(session.ask<boolean>({ type: 'interrupt', request })),
+    pending: () => toOutcome(session.ask<readonly PendingCall[]>({ type: 'pending' })),
+    messages: () => toOutcome(session.ask<readonly Msg[]>({ type: 'messages' })),
+    uiMessages: () => toOutcome(session.ask<readonly UiMessage[]>({ type: 'uiMessages' })),
+    clear: () => toOutcome(session.ask<void>({ type: 'clear' })),
+    [finalizer]: () => leaveAll(false),
+  };
+  return { api, lose: () => leaveAll(true) };
+}
+
+/** Until it is aborted; what is watched does not wait for its watchers. */
+function watch(session: TabSession, reader: RunReader, signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const stop = session.watch((events) => reader.add(events));
+    const end = (): void => {
+      stop();
+      reject(new AgentError('ABORTED', 'Watching was ended.'));
+    };
+    reader.onFailure = end;
+    if (signal.aborted) end();
+    signal.addEventListener('abort', end);
+  });
+}

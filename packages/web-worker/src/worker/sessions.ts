@@ -1,0 +1,77 @@
+import { AgentError } from '@isoloop/core';
+import type { AgentFactories, AgentFactory } from '../session/agent-session.ts';
+import type { Outputs } from '../wire/exposed-agent.ts';
+import type { ConnectMessage } from '../wire/protocol.ts';
+import type { Tabs } from '../tabs/tab-options.ts';
+import { TabSession } from '../tabs/tab-session.ts';
+
+export interface SessionsOptions {
+  readonly factory: AgentFactory | AgentFactories;
+  readonly outputs: Outputs;
+  /** Nothing: the worker is alone. */
+  readonly tabs: Tabs | undefined;
+}
+
+/** The sessions of a worker: one agent each, as long as somebody is connected. */
+export class Sessions {
+  readonly #options: SessionsOptions;
+  readonly #open: Map<string, { readonly session: TabSession; connections: number }> = new Map();
+  /** Sessions that were left and whose last run has not ended: their successor must not read the log before. */
+  readonly #ending: Map<string, Promise<void>> = new Map();
+
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+  }
+
+  /** The page may be frozen at any moment, or is back. */
+  setAwake(awake: boolean): void {
+    for (const { session } of this.#open.values()) {
+      if (awake) session.wake();
+      else session.sleep();
+    }
+  }
+
+  enter({ agent, sessionId, options }: ConnectMessage): TabSession {
+    const key = keyOf(agent, sessionId);
+    const { outputs, tabs } = this.#options;
+    const [factory, after] = [this.#factoryOf(agent), this.#ending.get(key)];
+    const entry = this.#open.get(key) ?? {
+      session: new TabSession({ factory, key, agent, sessionId, options, outputs, after, tabs }),
+      connections: 0,
+    };
+    entry.connections += 1;
+    this.#open.set(key, entry);
+    return entry.session;
+  }
+
+  /** `gone`: the page is, without a word. */
+  leave({ agent, sessionId }: ConnectMessage, gone: boolean): void {
+    const key = keyOf(agent, sessionId);
+    const entry = this.#open.get(key);
+    if (!entry || --entry.connections > 0) return;
+    this.#open.delete(key);
+    const ending = entry.session.close({ gone }).then(() => {
+      if (this.#ending.get(key) === ending) this.#ending.delete(key);
+    });
+    this.#ending.set(key, ending);
+  }
+
+  /** One that is not there shows in the calls. */
+  #factoryOf(agent: string | undefined): AgentFactory {
+    const { factory: factories } = this.#options;
+    if (typeof factories === 'function') return factories;
+    const factory = agent !== undefined && Object.hasOwn(factories, agent) ? factories[agent] : undefined;
+    const names = Object.keys(factories).join(', ');
+    const said = agent === undefined ? 'The worker has several agents; name one' : `The worker has no agent "${agent}"`;
+    return (
+      factory ??
+      (() => {
+        throw new AgentError('CONFIGURATION', `${said}: ${names}.`);
+      })
+    );
+  }
+}
+
+function keyOf(agent: string | undefined, sessionId: string): string {
+  return JSON.stringify([agent, sessionId]);
+}

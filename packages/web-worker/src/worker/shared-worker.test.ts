@@ -1,0 +1,124 @@
+import { textOf, type JsonValue } from '@isoloop/core';
+import { connectAgent, type RemoteAgent } from '@isoloop/web-worker';
+import { expect, onTestFinished, test } from 'vitest';
+import { transfer, wrap } from 'comlink';
+import { ends, read, shown } from '../../test-support/tabs-under-test.ts';
+import { initialCredits, protocol, type PageMessage, type SessionApi } from '../wire/protocol.ts';
+
+interface Shared {
+  readonly worker: string;
+  readonly sessionId: string;
+  connect(replies: JsonValue): RemoteAgent;
+}
+
+/** A SharedWorker of its own; each connection takes it as a page does, by its script and its name. */
+function share(): Shared {
+  const worker = JSON.stringify({ id: crypto.randomUUID() });
+  const sessionId = `shared-${crypto.randomUUID()}`;
+  return {
+    worker,
+    sessionId,
+    connect(replies) {
+      const shared = new SharedWorker(new URL('../../test-support/tabs.ts', import.meta.url), { type: 'module', name: worker });
+      const agent = connectAgent(shared, { timeoutMs: 120_000, sessionId, options: { replies, database: sessionId } });
+      onTestFinished(() => agent.close());
+      return agent;
+    },
+  };
+}
+
+test('the pages of a SharedWorker share its agent; one page’s close leaves the others', async () => {
+  const { connect } = share();
+  const [one, two] = [connect(['first', 'second']), connect(['unused'])];
+  expect((await one.call('a')).text).toBe('first');
+  one.terminate();
+  await expect(one.call('b')).rejects.toMatchObject({ code: 'WORKER_TERMINATED' });
+  expect((await two.call('c')).text).toBe('second');
+  expect((await two.messages()).map(textOf)).toEqual(['a', 'first', 'c', 'second']);
+});
+
+test('a hidden page does not end what its SharedWorker does', async () => {
+  const agent = share().connect(['still here']);
+  await agent.messages();
+  window.dispatchEvent(new Event('pagehide'));
+  expect((await agent.call('a')).text).toBe('still here');
+});
+
+/**
+ * A page in its own words, as it is: it asks for a run, reads it up to a word and no more, and its lock falls free when it is gone.
+ * Resolves when the worker knows.
+ */
+async function comeAndGo(worker: string, sessionId: string, word: string, options: JsonValue = null): Promise<void> {
+  const lock = crypto.randomUUID();
+  const [api, run] = [new MessageChannel(), new MessageChannel()];
+  const { port } = new SharedWorker(new URL('../../test-support/tabs.ts', import.meta.url), { type: 'module', name: worker });
+  await navigator.locks.request(lock, async () => {
+    port.postMessage({ protocol, type: 'connect', agent: undefined, sessionId, options, offers: [], lock } satisfies PageMessage, [
+      api.port2,
+    ]);
+    const page = wrap<SessionApi>(api.port1);
+    const reading = new Promise<void>((resolve) =>
+      run.port1.addEventListener('message', ({ data }) => {
+        if (JSON.stringify(data).includes(word)) resolve();
+      }),
+    );
+    run.port1.start();
+    await page.stream({ id: 1, aborted: false, input: 'count', options: {} }, transfer(run.port2, [run.port2]));
+    await reading;
+  });
+  await expect
+    .poll(async () => {
+      const { held = [], pending = [] } = await navigator.locks.query();
+      return [...held, ...pending].some(({ name }) => name === lock);
+    })
+    .toBe(false);
+}
+
+test('the run of a page that is gone goes on for the others', async () => {
+  const { worker, sessionId, connect } = share();
+  const words = Array.from({ length: 4 * initialCredits }, (_, index) => `w${index}`).join(' ');
+  const agent = connect([words]);
+  await agent.messages();
+  const watching = read(agent.watch());
+  await comeAndGo(worker, sessionId, 'w0');
+  expect(await watching.until(ends)).toMatchObject({ result: { reason: 'stop', text: words } });
+  expect(shown(watching.events)).toBe(words);
+});
+
+test('the run of the last page that is gone stays open, for the next one to go on with', async () => {
+  const { worker, sessionId, connect } = share();
+  const replies = [[{ toolCalls: [{ name: 'note', id: 'n1' }] }], [{ text: 'half of the old answer', hang: true }]] as unknown as JsonValue;
+  await comeAndGo(worker, sessionId, 'half', { replies, database: sessionId });
+  const agent = connect(['the new answer']);
+  const stream = await agent.chatTransport().reconnectToStream();
+  let text = '';
+  for await (const chunk of stream!) if (chunk.type === 'text-delta') text += chunk.delta;
+  expect(text).toBe('the new answer');
+  expect((await agent.messages()).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+});
+
+test('a browser without SharedWorker starts a worker a page, and they are tabs of the session', async () => {
+  const { SharedWorker: taken } = globalThis;
+  onTestFinished(() => void Object.assign(globalThis, { SharedWorker: taken }));
+  Reflect.deleteProperty(globalThis, 'SharedWorker');
+  const sessionId = `not-shared-${crypto.randomUUID()}`;
+  const connect = (replies: JsonValue): RemoteAgent => {
+    const worker =
+      'SharedWorker' in globalThis
+        ? new SharedWorker(new URL('../../test-support/tabs.ts', import.meta.url), { type: 'module' })
+        : new Worker(new URL('../../test-support/tabs.ts', import.meta.url), { type: 'module' });
+    expect(worker).toBeInstanceOf(Worker);
+    onTestFinished(() => (worker as Worker).terminate());
+    return connectAgent(worker, { timeoutMs: 120_000, sessionId, options: { replies, database: sessionId } });
+  };
+  const one = connect(['first', 'second']);
+  expect((await one.call('a')).text).toBe('first');
+  const two = connect(['unused']);
+  expect((await two.call('b')).text).toBe('second');
+  expect((await one.messages()).map(textOf)).toEqual(['a', 'first', 'b', 'second']);
+});
+
+test('a script of a SharedWorker that cannot be loaded is told', async () => {
+  const shared = new SharedWorker('/no-such-worker.js', { type: 'module' });
+  await expect(connectAgent(shared, { sessionId: 's' }).call('hi')).rejects.toMatchObject({ code: 'WORKER_FAILED' });
+});

@@ -1,0 +1,16 @@
+import { faultScenarios, liveAndDie, type Life, type Witness } from '@isoloop/core/testing';
+import { IndexedDbStore } from '../src/store/indexed-db-store.ts';
+
+export interface FaultOrder {
+  readonly scenario: string;
+  readonly database: string;
+  readonly witness: Witness;
+  readonly life: Life;
+}
+
+/** One process of a fault scenario; the page terminates the worker when it has its report. */
+self.addEventListener('message', async ({ data }: MessageEvent<FaultOrder>): Promise<void> => {
+  const scenario = faultScenarios().find(({ name }) => name === data.scenario)!;
+  const store = new IndexedDbStore({ database: data.database });
+  self.postMessage(await liveAndDie(scenario, store, data.witness, data.life));
+});

@@ -1,0 +1,114 @@
+import { textOf, type AgentEvent, type JsonValue } from '@isoloop/core';
+import { connectAgent, type ConnectOptions, type RemoteAgent } from '@isoloop/web-worker';
+import { onTestFinished } from 'vitest';
+import type { TabsFixtureName, TabsFixtureOptions, Witnessed } from './tabs.ts';
+
+export type TabOptions = Omit<TabsFixtureOptions, 'database'>;
+
+export interface Tab {
+  readonly worker: Worker;
+  readonly told: readonly Witnessed[];
+  connect(replies?: TabOptions['replies'], more?: Partial<TabOptions> & Pick<ConnectOptions, 'agent' | 'page'>): RemoteAgent;
+  open(gate: string): void;
+  /** Resolves when the tab's worker has told so. */
+  heard(witnessed: Witnessed): Promise<void>;
+}
+
+/** Tabs of one session, a worker each. */
+export function startTabs(): { open(name?: TabsFixtureName): Tab; readonly sessionId: string } {
+  const sessionId = `tabs-${crypto.randomUUID()}`;
+  // A connection that is garbage closes by itself, and its tab would leave the session.
+  const kept = new Set<RemoteAgent>();
+  onTestFinished(() => kept.clear());
+  return {
+    sessionId,
+    open(name = {}) {
+      const worker = new Worker(new URL('./tabs.ts', import.meta.url), { type: 'module', name: JSON.stringify(name) });
+      onTestFinished(() => worker.terminate());
+      const told: Witnessed[] = [];
+      let wake = (): void => {};
+      worker.addEventListener('message', ({ data }: MessageEvent<{ readonly witnessed?: Witnessed }>) => {
+        if (data.witnessed) told.push(data.witnessed);
+        wake();
+      });
+      return {
+        worker,
+        told,
+        connect: (replies = [], { agent, page, ...more } = {}) => {
+          const options = { replies, database: sessionId, ...more } as unknown as JsonValue;
+          const connected = connectAgent(worker, {
+            sessionId,
+            options,
+            timeoutMs: 120_000,
+            ...(agent !== undefined && { agent }),
+            ...(page && { page }),
+          });
+          kept.add(connected);
+          return connected;
+        },
+        open: (gate) => worker.postMessage({ open: gate }),
+        async heard(witnessed) {
+          const has = (): boolean => told.some((one) => JSON.stringify(one) === JSON.stringify(witnessed));
+          while (!has()) await new Promise<void>((resolve) => (wake = resolve));
+        },
+      };
+    },
+  };
+}
+
+export interface Reading {
+  readonly events: readonly AgentEvent[];
+  /** Resolves when an event is read that fits. */
+  until(fits: (event: AgentEvent) => boolean): Promise<AgentEvent>;
+}
+
+export function read(source: AsyncIterable<AgentEvent>): Reading {
+  const events: AgentEvent[] = [];
+  let wake = (): void => {};
+  const reading = async (): Promise<void> => {
+    for await (const event of source) {
+      events.push(event);
+      wake();
+    }
+  };
+  reading().catch(() => {});
+  return {
+    events,
+    async until(fits) {
+      for (let index = 0; ;) {
+        const found = events.slice(index).find(fits);
+        if (found) return found;
+        index = events.length;
+        await new Promise<void>((resolve) => (wake = resolve));
+      }
+    },
+  };
+}
+
+export const says =
+  (text: string) =>
+  (event: AgentEvent): boolean =>
+    event.type === 'reasoning-chunk' && event.delta.includes(text);
+export const ends = (event: AgentEvent): boolean => event.type === 'run-end';
+/** What a reader shows at the end: of the last step what was streamed since it began or was reset. */
+export function shown(events: readonly AgentEvent[]): string {
+  let text = '';
+  for (const event of events) {
+    if (event.type === 'pre-reasoning') text = '';
+    if (event.type === 'step-reset') text = event.replacement ? textOf(event.replacement) : '';
+    if (event.type === 'reasoning-chunk' && event.kind === 'text') text += event.delta;
+  }
+  return text;
+}
+
+/** A leader in the middle of a run: its tool has run, and half of its answer was said. */
+export const cutOff: TabOptions['replies'] = [
+  [{ toolCalls: [{ name: 'note', id: 'n1' }] }],
+  [{ text: 'half of ' }, { gate: 'middle', text: 'the old answer' }],
+];
+
+export async function leadHalfWay(tab: Tab, agent: RemoteAgent): Promise<Reading> {
+  const reading = read(agent.stream('go'));
+  await tab.heard({ reached: 'middle' });
+  return reading;
+}

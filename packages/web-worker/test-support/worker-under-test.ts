@@ -1,0 +1,30 @@
+import { connectAgent, type ConnectOptions, type RemoteAgent } from '@isoloop/web-worker';
+import { onTestFinished } from 'vitest';
+import type { FixtureOptions, FixtureReport } from './agent.ts';
+
+export interface WorkerUnderTest {
+  readonly worker: Worker;
+  connect(sessionId: string, options?: FixtureOptions, more?: Partial<ConnectOptions>): RemoteAgent;
+  /** What the worker says of a session once it has done all that was sent to it before. */
+  report(sessionId: string): Promise<FixtureReport>;
+}
+
+/** A worker of its own for a test, ended with it. */
+export function startWorker(): WorkerUnderTest {
+  const worker = new Worker(new URL('./agent.ts', import.meta.url), { type: 'module' });
+  onTestFinished(() => worker.terminate());
+  return {
+    worker,
+    connect: (sessionId, options = {}, more = {}) => connectAgent(worker, { sessionId, options, timeoutMs: 120_000, ...more }),
+    report: (sessionId) =>
+      new Promise((resolve) => {
+        const listen = ({ data }: MessageEvent<Partial<FixtureReport>>): void => {
+          if (data.report !== sessionId) return;
+          worker.removeEventListener('message', listen);
+          resolve(data as FixtureReport);
+        };
+        worker.addEventListener('message', listen);
+        worker.postMessage({ report: sessionId });
+      }),
+  };
+}
