@@ -4,7 +4,7 @@ import type { ModelDelta } from '../../model/chat-model.ts';
 import { EventReply } from '../event-reply.ts';
 import { OpenAiDecoder } from './openai-decoder.ts';
 
-const recorded = import.meta.glob<string>('../../../../test/fixtures/provider-streams/*.{txt,sse}', {
+const recorded = import.meta.glob<string>('../../../../../test/fixtures/provider-streams/*.{txt,sse}', {
   query: '?raw',
   import: 'default',
   eager: true,
