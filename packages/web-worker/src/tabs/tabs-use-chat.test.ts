@@ -3,7 +3,7 @@ import type { RemoteAgent } from '@isoloop/web-worker';
 import { lastAssistantMessageIsCompleteWithApprovalResponses, type UIMessage } from 'ai';
 import { createElement, useEffect, type ReactNode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { useOtherTabs } from '../../test-support/other-tabs.ts';
 import { startTabs } from '../../test-support/tabs-under-test.ts';
 
@@ -13,9 +13,11 @@ type Chat = ReturnType<typeof useChat>;
 async function mount(agent: RemoteAgent): Promise<() => Chat> {
   const shownBy: { chat?: Chat } = {};
   const messages = (await agent.uiMessages()) as UIMessage[];
+  const transport = agent.chatTransport();
+  const resume = vi.spyOn(transport, 'reconnectToStream');
   function View(): ReactNode {
     const chat = useChat({
-      transport: agent.chatTransport(),
+      transport,
       messages,
       resume: true,
       sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
@@ -27,6 +29,8 @@ async function mount(agent: RemoteAgent): Promise<() => Chat> {
   const root = createRoot(document.createElement('div'));
   root.render(createElement(View));
   onTestFinished(() => root.unmount());
+  // AI SDK sets the status to `ready` when there is no run to resume, also if a message was sent meanwhile.
+  await expect.poll(() => resume.mock.settledResults[0]?.type).toBe('fulfilled');
   await expect.poll(() => shownBy.chat?.status).toBe('ready');
   return () => shownBy.chat!;
 }

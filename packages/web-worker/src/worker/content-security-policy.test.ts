@@ -23,7 +23,7 @@ async function runWithPolicy(module: string): Promise<unknown> {
   }
 }
 
-const source = (name: string): string => JSON.stringify(new URL(`../../core/src/${name}`, import.meta.url).href);
+const source = (name: string): string => JSON.stringify(new URL(`../../../core/src/${name}`, import.meta.url).href);
 
 test('the policy forbids eval', async () => {
   expect(await runWithPolicy(`return new Function('return 1')();`)).toContain('EvalError');
