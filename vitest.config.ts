@@ -13,7 +13,10 @@ const minutes = 60_000;
 /** `npm run test:long` sets it: all core tests in every engine, random tests in full. */
 const long = process.env['TEST_LONG'] === '1';
 const core = 'packages/core/src/**/*.test.ts';
-/** Core tests whose result depends on the JavaScript engine run in all of them; CONTRIBUTING.md tells which. */
+/**
+ * Core tests whose result depends on the JavaScript engine run in all of them; CONTRIBUTING.md
+ * tells which.
+ */
 const coreInEngines = long ? core : 'packages/core/src/**/*.engine.test.ts';
 
 const leaks = 'packages/web-worker/src/worker/leaks.test.ts';
@@ -38,12 +41,22 @@ export default defineConfig({
       {
         extends: true,
         resolve,
-        test: { name: 'node', environment: 'node', include: [core, 'test/**/*.test.ts'], exclude: ['test/e2e/**'] },
+        test: {
+          name: 'node',
+          environment: 'node',
+          include: [core, 'test/**/*.test.ts'],
+          exclude: ['test/e2e/**'],
+        },
       },
       {
         extends: true,
         resolve,
-        plugins: [cloudflareTest({ wrangler: { configPath: './test/workerd/wrangler.toml' }, remoteBindings: false })],
+        plugins: [
+          cloudflareTest({
+            wrangler: { configPath: './test/workerd/wrangler.toml' },
+            remoteBindings: false,
+          }),
+        ],
         test: {
           name: 'workerd',
           include: [coreInEngines, 'packages/edge/src/**/*.test.ts'],
@@ -55,7 +68,8 @@ export default defineConfig({
         include: [coreInEngines, 'packages/web-worker/src/**/*.test.ts'],
         exclude: [leaks],
       }),
-      // It counts objects of its page. In a page that other files share, its counts missed new ports.
+      // It counts objects of its page. In a page that other files share, its counts missed new
+      // ports.
       browserProject({ name: 'leaks', include: [leaks] }),
       {
         extends: true,
@@ -81,7 +95,11 @@ interface BrowserProject {
   readonly exclude?: string[];
 }
 
-function browserProject({ name, include, exclude = [] }: BrowserProject): TestProjectInlineConfiguration {
+function browserProject({
+  name,
+  include,
+  exclude = [],
+}: BrowserProject): TestProjectInlineConfiguration {
   return {
     extends: true,
     resolve,
@@ -115,7 +133,11 @@ function browserProject({ name, include, exclude = [] }: BrowserProject): TestPr
         screenshotFailures: false,
         connectTimeout: 4 * minutes,
         provider: playwright({
-          launchOptions: { executablePath: chromiumPath(), args: chromiumArgs, timeout: 4 * minutes },
+          launchOptions: {
+            executablePath: chromiumPath(),
+            args: chromiumArgs,
+            timeout: 4 * minutes,
+          },
         }),
         instances: [{ browser: 'chromium' }],
       },

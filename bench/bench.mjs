@@ -20,7 +20,14 @@ import { startServer } from './lib/start-server.mjs';
 import { benchTokens } from './tokens.mjs';
 import { benchWorker } from './worker.mjs';
 
-const others = { context: benchContext, edge: benchEdge, guards: benchGuards, log: benchLog, tokens: benchTokens, worker: benchWorker };
+const others = {
+  context: benchContext,
+  edge: benchEdge,
+  guards: benchGuards,
+  log: benchLog,
+  tokens: benchTokens,
+  worker: benchWorker,
+};
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -35,15 +42,28 @@ const { values: options, positionals } = parseArgs({
 const [other] = positionals;
 const reps = options.reps && Number(options.reps);
 if (other !== undefined) {
-  if (!(other in others)) throw new Error(`There is no benchmark "${other}"; there is ${Object.keys(others).join(', ')}.`);
+  if (!(other in others))
+    throw new Error(
+      `There is no benchmark "${other}"; there is ${Object.keys(others).join(', ')}.`,
+    );
   const { scenarios, contenders, parts, write } = options;
-  await others[other]({ reps, scenarios: scenarios?.split(','), contenders: contenders?.split(','), parts, write });
+  await others[other]({
+    reps,
+    scenarios: scenarios?.split(','),
+    contenders: contenders?.split(','),
+    parts,
+    write,
+  });
   process.exit();
 }
 const folder = import.meta.dirname;
-const { scenarios = 's1,s2,s3,s4-100', contenders = 'floor,floor-gen,isoloop,isoloop-batches,openai-raw,ai-sdk' } = options;
+const {
+  scenarios = 's1,s2,s3,s4-100',
+  contenders = 'floor,floor-gen,isoloop,isoloop-batches,openai-raw,ai-sdk',
+} = options;
 const names = contenders.split(',');
-if (!names.includes('floor')) throw new Error('Without the contender "floor" there is nothing to compare with.');
+if (!names.includes('floor'))
+  throw new Error('Without the contender "floor" there is nothing to compare with.');
 
 const results = {
   node: process.version,

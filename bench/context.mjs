@@ -1,5 +1,6 @@
-// npm run bench -- context: what it costs to fit the next request of a conversation, by its length. Each request has one call and its
-// result more than the one before; the last column counts all messages anew each time.
+// npm run bench -- context: what it costs to fit the next request of a conversation, by its length.
+// Each request has one call and its result more than the one before; the last column counts all
+// messages anew each time.
 import {
   arc,
   assistantMessage,
@@ -46,7 +47,10 @@ export async function benchContext() {
 
 async function timesOf(policy, length) {
   const log = Array.from({ length }, (_, n) =>
-    (n % 2 ? assistantMessage : userMessage)('A sentence of ten words, as they are in chats. '.repeat(4), { id: `m${n}` }),
+    (n % 2 ? assistantMessage : userMessage)(
+      'A sentence of ten words, as they are in chats. '.repeat(4),
+      { id: `m${n}` },
+    ),
   );
   log.push(userMessage('Go on.', { id: 'prompt' }));
   const times = [];
@@ -55,8 +59,20 @@ async function timesOf(policy, length) {
     const start = performance.now();
     await policy(request);
     times.push((performance.now() - start) * 1000);
-    log.push(assistantMessage([{ type: 'tool_use', id: `c${n}`, name: 'search', input: { query: `what is ${n}` } }]));
-    log.push(toolMessage({ type: 'tool_result', toolUseId: `c${n}`, name: 'search', output: 'found '.repeat(100), state: 'success' }));
+    log.push(
+      assistantMessage([
+        { type: 'tool_use', id: `c${n}`, name: 'search', input: { query: `what is ${n}` } },
+      ]),
+    );
+    log.push(
+      toolMessage({
+        type: 'tool_result',
+        toolUseId: `c${n}`,
+        name: 'search',
+        output: 'found '.repeat(100),
+        state: 'success',
+      }),
+    );
   }
   const [first, ...rest] = times;
   return { first, median: rest.sort((a, b) => a - b)[steps / 2] };

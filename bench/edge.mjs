@@ -16,17 +16,28 @@ const all = {
   cold: { title: 'endpoint, cold start', measure: measureCold },
 };
 
-/** The endpoint in workerd, driven over loopback. Prints each part's table as it is in RESULTS.md. */
+/**
+ * The endpoint in workerd, driven over loopback. Prints each part's table as it is in RESULTS.md.
+ */
 export async function benchEdge({ parts = Object.keys(all).join(','), reps, write = false }) {
   const asked = parts.split(',');
   const unknown = asked.find((part) => !(part in all));
-  if (unknown !== undefined) throw new Error(`There is no part "${unknown}"; there is ${Object.keys(all).join(', ')}.`);
+  if (unknown !== undefined)
+    throw new Error(`There is no part "${unknown}"; there is ${Object.keys(all).join(', ')}.`);
   const bundles = `${import.meta.dirname}/results/bundles`;
   mkdirSync(bundles, { recursive: true });
-  const child = spawn(process.execPath, [`${import.meta.dirname}/edge/world.mjs`], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [`${import.meta.dirname}/edge/world.mjs`], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   try {
-    const world = await new Promise((resolve) => child.stdout.once('data', (data) => resolve(Number(/\d+/.exec(data)[0]))));
-    await bundleApps(bundles, [...Object.values(contenders).flatMap(({ app }) => app ?? []), 'empty', 'loop']);
+    const world = await new Promise((resolve) =>
+      child.stdout.once('data', (data) => resolve(Number(/\d+/.exec(data)[0]))),
+    );
+    await bundleApps(bundles, [
+      ...Object.values(contenders).flatMap(({ app }) => app ?? []),
+      'empty',
+      'loop',
+    ]);
     for (const part of asked) {
       const { title, measure } = all[part];
       const text = await measure({ bundles, world, reps });

@@ -1,6 +1,13 @@
-// npm run bench -- guards: CPU milliseconds of the guards for 1 MB and for 10 MB (UTF-16 units) of a text, ordinary or made to hurt.
+// npm run bench -- guards: CPU milliseconds of the guards for 1 MB and for 10 MB (UTF-16 units) of
+// a text, ordinary or made to hurt.
 import { userMessage } from '../packages/core/dist/index.js';
-import { injection, inputLength, maskPii, outputGuards, outputLength } from '../packages/core/dist/guards.js';
+import {
+  injection,
+  inputLength,
+  maskPii,
+  outputGuards,
+  outputLength,
+} from '../packages/core/dist/guards.js';
 
 const ordinary = 'Please tell me how the weather is in Paris today, and what to wear. ';
 const kinds = ['email', 'phone', 'card', 'iban', 'rrn', 'cn-id', 'ssn', 'ip'];
@@ -51,7 +58,10 @@ const sets = {
     run: streamBy(maskPii({ kinds })),
     texts: { ordinary, digits: '1', 'card numbers': '4111 1111 1111 1111 ' },
   },
-  'outputLength() on a streamed reply': { run: streamBy(outputLength({ max: 1000 })), texts: { ordinary } },
+  'outputLength() on a streamed reply': {
+    run: streamBy(outputLength({ max: 1000 })),
+    texts: { ordinary },
+  },
 };
 
 export async function benchGuards() {
@@ -64,7 +74,9 @@ export async function benchGuards() {
     for (const [kind, unit] of Object.entries(texts)) {
       const one = await timeOf(run, unit, 1e6);
       const ten = await timeOf(run, unit, 1e7);
-      console.log(`  ${kind.padEnd(20)} ${one.toFixed(0).padStart(6)} ${ten.toFixed(0).padStart(6)}   ratio ${(ten / one).toFixed(1)}`);
+      console.log(
+        `  ${kind.padEnd(20)} ${one.toFixed(0).padStart(6)} ${ten.toFixed(0).padStart(6)}   ratio ${(ten / one).toFixed(1)}`,
+      );
     }
   }
 }
@@ -76,10 +88,18 @@ function checkBy(stage) {
 function streamBy(rule) {
   return async (text) => {
     async function* stream() {
-      for (let at = 0; at < text.length; at += deltaLength) yield [{ type: 'text', id: 't', delta: text.slice(at, at + deltaLength) }];
+      for (let at = 0; at < text.length; at += deltaLength)
+        yield [{ type: 'text', id: 't', delta: text.slice(at, at + deltaLength) }];
     }
-    const model = { provider: 'bench', modelId: 'bench', features: { tools: true, media: [] }, stream };
-    for await (const _batch of outputGuards([rule]).wrapModel(model).stream({ messages: [], tools: [] }, context));
+    const model = {
+      provider: 'bench',
+      modelId: 'bench',
+      features: { tools: true, media: [] },
+      stream,
+    };
+    for await (const _batch of outputGuards([rule])
+      .wrapModel(model)
+      .stream({ messages: [], tools: [] }, context));
   };
 }
 

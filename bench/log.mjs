@@ -1,21 +1,32 @@
-// npm run bench -- log: what appending to a session's log costs, by its length: operations, keys and bytes that the store is given.
+// npm run bench -- log: what appending to a session's log costs, by its length: operations, keys
+// and bytes that the store is given.
 import { MemoryStore, SessionMemory, userMessage } from '../packages/core/dist/index.js';
 
 const lengths = [10, 100, 1_000, 10_000];
 const appends = 64;
 
-/** As the log meets them; the figures are the same on the real engines, because the log alone decides what it asks of a store. */
+/**
+ * As the log meets them; the figures are the same on the real engines, because the log alone
+ * decides what it asks of a store.
+ */
 const stores = {
   'compare-and-set (memory, IndexedDB, Durable Object), step': { weak: false, durability: 'step' },
   'neither atomic nor conditional (KV), turn': { weak: true, durability: 'turn' },
 };
 
 export async function benchLog() {
-  console.log(`Node ${process.version}. One append of a message of 100 characters, and its flush; mean of ${appends}.\n`);
+  console.log(
+    `Node ${process.version}. One append of a message of 100 characters, and its flush; mean of ${appends}.\n`,
+  );
   for (const [name, kind] of Object.entries(stores)) {
     console.log(name);
-    console.log(['messages', 'reads', 'writes', 'bytes written', 'µs', 'opening: reads', 'µs'].map((word) => word.padStart(16)).join(''));
-    for (const length of lengths) console.log((await costsAt(length, kind)).map((cell) => String(cell).padStart(16)).join(''));
+    console.log(
+      ['messages', 'reads', 'writes', 'bytes written', 'µs', 'opening: reads', 'µs']
+        .map((word) => word.padStart(16))
+        .join(''),
+    );
+    for (const length of lengths)
+      console.log((await costsAt(length, kind)).map((cell) => String(cell).padStart(16)).join(''));
     console.log();
   }
 }
@@ -39,7 +50,14 @@ async function costsAt(length, { weak, durability }) {
   const opened = performance.now();
   await new SessionMemory(metered.store, 's').read();
   const opening = (performance.now() - opened) * 1000;
-  const cells = [reads / count, writes / count, Math.round(bytes / count), perAppend.toFixed(0), metered.reset().reads, opening.toFixed(0)];
+  const cells = [
+    reads / count,
+    writes / count,
+    Math.round(bytes / count),
+    perAppend.toFixed(0),
+    metered.reset().reads,
+    opening.toFixed(0),
+  ];
   return [length, ...cells];
 }
 
@@ -63,7 +81,10 @@ function meter(inner, weak) {
       for (const [key, value] of entries) await set(key, value);
     },
     delete: (keys) => write(() => inner.delete(keys)),
-    ...(!weak && { compareAndSet: (key, expected, value) => write(() => inner.compareAndSet(key, expected, value), value) }),
+    ...(!weak && {
+      compareAndSet: (key, expected, value) =>
+        write(() => inner.compareAndSet(key, expected, value), value),
+    }),
   };
   const reset = () => {
     const before = counts;

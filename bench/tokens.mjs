@@ -1,5 +1,6 @@
-// npm run bench -- tokens: speed of the token estimators on the held-out texts, all in this process, repetitions interleaved; then the
-// time for ten times as much of what a text should not be.
+// npm run bench -- tokens: speed of the token estimators on the held-out texts, all in this
+// process, repetitions interleaved; then the time for ten times as much of what a text should not
+// be.
 import { readFileSync } from 'node:fs';
 import { estimateTokenCount } from 'tokenx';
 import { arc, estimateTokens, o200k } from '../packages/core/dist/index.js';
@@ -17,7 +18,8 @@ const segments = readFileSync(`${import.meta.dirname}/../test/fixtures/tokens/he
   .map((line) => JSON.parse(line));
 const sets = {
   'all scripts': () => true,
-  'English, code, JSON': ({ l }) => /^(en-|json|tool-|js$|ts$|py$|jvm$|cpp$|rust$|go$|shyaml$)/.test(l),
+  'English, code, JSON': ({ l }) =>
+    /^(en-|json|tool-|js$|ts$|py$|jvm$|cpp$|rust$|go$|shyaml$)/.test(l),
   'Chinese, Japanese, Korean': ({ l }) => /^(zh-|ja$|ko$)/.test(l),
 };
 
@@ -35,7 +37,9 @@ const awkward = {
 };
 
 export function benchTokens() {
-  console.log(`Node ${process.version}. MB of UTF-8 a CPU second, median of ${reps} (range); a call a segment of 40 to 1,500 characters.`);
+  console.log(
+    `Node ${process.version}. MB of UTF-8 a CPU second, median of ${reps} (range); a call a segment of 40 to 1,500 characters.`,
+  );
   for (const [name, includes] of Object.entries(sets)) {
     const texts = segments.filter(includes).map(({ t }) => t);
     console.log(`\n${name}: ${texts.length} texts`);
@@ -46,11 +50,15 @@ export function benchTokens() {
   );
   for (const [name, unit] of Object.entries(awkward)) {
     const [one, ten] = [1e6, 1e7].map((length) => timeOf(unit(), length));
-    console.log(`  ${name.padEnd(20)} ${one.toFixed(2).padStart(8)} ${ten.toFixed(2).padStart(8)}   ratio ${(ten / one).toFixed(1)}`);
+    console.log(
+      `  ${name.padEnd(20)} ${one.toFixed(2).padStart(8)} ${ten.toFixed(2).padStart(8)}   ratio ${(ten / one).toFixed(1)}`,
+    );
   }
 }
 
-/** MB a CPU second of each estimator in each repetition; each repetition begins with another one. */
+/**
+ * MB a CPU second of each estimator in each repetition; each repetition begins with another one.
+ */
 function speeds(texts) {
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   const names = Object.keys(estimators);
@@ -89,13 +97,18 @@ function printSpeeds(samples) {
   for (const [name, values] of Object.entries(samples)) {
     const range = `(${Math.min(...values).toFixed(0)} to ${Math.max(...values).toFixed(0)})`;
     const speed = median(values);
-    console.log(`  ${name.padEnd(20)} ${speed.toFixed(0).padStart(5)} ${range.padEnd(14)} ${(speed / base).toFixed(1)} × tokenx`);
+    console.log(
+      `  ${name.padEnd(20)} ${speed.toFixed(0).padStart(5)} ${range.padEnd(14)} ${(speed / base).toFixed(1)} × tokenx`,
+    );
   }
 }
 
 function timeOf(unit, length) {
   // A joined text is made flat here, not while it is measured.
-  const text = Buffer.from(unit.repeat(Math.ceil(length / unit.length)).slice(0, length), 'utf16le').toString('utf16le');
+  const text = Buffer.from(
+    unit.repeat(Math.ceil(length / unit.length)).slice(0, length),
+    'utf16le',
+  ).toString('utf16le');
   const times = Array.from({ length: 5 }, () => {
     const begin = process.cpuUsage();
     estimateTokens(text, o200k);

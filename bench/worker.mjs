@@ -1,6 +1,8 @@
-// npm run bench -- worker [--scenarios reads,at-once,single,bare] [--contenders none,isoloop-events] [--reps N] [--write]: what it costs to bring an agent's events from a worker to the page, in headless Chromium,
-// beside other ways; repetitions interleaved. Wall time in the page; busy time of its main thread (CDP `TaskDuration`), and CPU of its
-// main thread and its worker from /proc, so Linux only.
+// npm run bench -- worker [--scenarios reads,at-once,single,bare] [--contenders
+// none,isoloop-events] [--reps N] [--write]: what it costs to bring an agent's events from a worker
+// to the page, in headless Chromium, beside other ways; repetitions interleaved. Wall time in the
+// page; busy time of its main thread (CDP `TaskDuration`), and CPU of its main thread and its
+// worker from /proc, so Linux only.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { chromium } from 'playwright';
 import { chromiumArgs, chromiumPath } from '../scripts/chromium.ts';
@@ -16,41 +18,82 @@ const slow = new Set(['comlink-awaited', 'stream-event']);
 const runsOf = (way) => (slow.has(way) ? 1 : 5);
 
 /** `none`: the worker's own time, nothing crosses. */
-const others = ['none', 'message-batch', 'message-event', 'stream-batch', 'stream-event', 'comlink', 'comlink-awaited'];
+const others = [
+  'none',
+  'message-batch',
+  'message-event',
+  'stream-batch',
+  'stream-event',
+  'comlink',
+  'comlink-awaited',
+];
 const all = ['isoloop-events', 'isoloop-batches', ...others];
-const agentTable = (title, kind) => ({ title: `an agent’s events, ${title}`, job: { source: 'agent', kind }, ways: all });
+const agentTable = (title, kind) => ({
+  title: `an agent’s events, ${title}`,
+  job: { source: 'agent', kind },
+  ways: all,
+});
 const tables = {
   reads: agentTable('25 reads of 80 deltas a macrotask apart', 'reads'),
   'at-once': agentTable('2,000 deltas in one read', 'at once'),
   single: agentTable('2,000 reads of one delta, all ready', 'single'),
-  bare: { title: 'bare deltas without an agent, 25 reads of 80 a macrotask apart', job: { source: 'bare', kind: 'reads' }, ways: others },
+  bare: {
+    title: 'bare deltas without an agent, 25 reads of 80 a macrotask apart',
+    job: { source: 'bare', kind: 'reads' },
+    ways: others,
+  },
 };
 
-export async function benchWorker({ scenarios = Object.keys(tables), contenders = all, reps = 21, write }) {
+export async function benchWorker({
+  scenarios = Object.keys(tables),
+  contenders = all,
+  reps = 21,
+  write,
+}) {
   check('scenario', scenarios, Object.keys(tables));
   check('contender', contenders, all);
   const folder = `${import.meta.dirname}/results/bundles`;
   mkdirSync(folder, { recursive: true });
   const conditions = ['browser', 'module', 'import'];
   for (const name of ['page', 'worker']) {
-    await bundle(`import ${JSON.stringify(`${import.meta.dirname}/worker/${name}.mjs`)};`, { file: `${folder}/${name}.js`, conditions });
+    await bundle(`import ${JSON.stringify(`${import.meta.dirname}/worker/${name}.mjs`)};`, {
+      file: `${folder}/${name}.js`,
+      conditions,
+    });
   }
-  const html = '<!doctype html><meta charset="utf-8"><title>bench</title><script type="module" src="page.js"></script>';
+  const html =
+    '<!doctype html><meta charset="utf-8"><title>bench</title><script type="module" src="page.js"></script>';
   writeFileSync(`${folder}/worker.html`, html);
   const server = await startServer(folder);
   const browser = await chromium.launch({
     executablePath: chromiumPath(),
-    args: [...chromiumArgs, '--disable-background-timer-throttling', '--disable-renderer-backgrounding'],
+    args: [
+      ...chromiumArgs,
+      '--disable-background-timer-throttling',
+      '--disable-renderer-backgrounding',
+    ],
   });
   try {
     const url = `${server.origin}/static/worker.html`;
     for (const scenario of scenarios) {
       const { title, job, ways } = tables[scenario];
-      const rows = await measure({ browser, url, job, ways: ways.filter((way) => contenders.includes(way)), reps });
+      const rows = await measure({
+        browser,
+        url,
+        job,
+        ways: ways.filter((way) => contenders.includes(way)),
+        reps,
+      });
       console.log(`\nchromium ${browser.version()}  worker to page, ${title}`);
       console.table(Object.fromEntries(rows.map(({ way, ...cells }) => [way, cells])));
       // At once, so that a run which is cut short leaves what it has.
-      if (write) writeSections([{ heading: `worker to page, chromium ${browser.version()}: ${title}`, body: markdown(rows) }]);
+      if (write)
+        writeSections([
+          {
+            heading: `worker to page, chromium ${browser.version()}: ${title}`,
+            body: markdown(rows),
+          },
+        ]);
     }
   } finally {
     await browser.close();
@@ -60,7 +103,8 @@ export async function benchWorker({ scenarios = Object.keys(tables), contenders 
 
 function check(what, given, known) {
   const unknown = given.find((name) => !known.includes(name));
-  if (unknown !== undefined) throw new Error(`There is no ${what} "${unknown}"; there is ${known.join(', ')}.`);
+  if (unknown !== undefined)
+    throw new Error(`There is no ${what} "${unknown}"; there is ${known.join(', ')}.`);
 }
 
 /** All ways of a table in one page, and the page's process. */
@@ -80,13 +124,16 @@ async function measure({ browser, url, job, ways, reps }) {
       const after = await cost();
       await page.evaluate(() => bench.forget());
       const of = (key) => (after[key] - before[key]) / times;
-      if (round >= 0) samples[way].push({ wall, busy: of('busy'), page: of('page'), worker: of('worker') });
+      if (round >= 0)
+        samples[way].push({ wall, busy: of('busy'), page: of('page'), worker: of('worker') });
     }
   }
   const rows = [];
   for (const way of ways) {
     const bytes = await retained({ page, session, way, job });
-    rows.push(rowOf({ way, samples: samples[way], messages: messages[way], bytes, none: samples.none }));
+    rows.push(
+      rowOf({ way, samples: samples[way], messages: messages[way], bytes, none: samples.none }),
+    );
   }
   await page.context().close();
   return rows;
@@ -105,19 +152,26 @@ async function open(browser, url) {
 async function countMessages({ browser, url, job, ways }) {
   const page = await open(browser, `${url}?count`);
   const counts = {};
-  for (const way of ways) counts[way] = await page.evaluate((args) => bench.count(...args), [way, job]);
+  for (const way of ways)
+    counts[way] = await page.evaluate((args) => bench.count(...args), [way, job]);
   await page.context().close();
   return counts;
 }
 
-/** Milliseconds so far: tasks of the page's main thread; CPU of that thread, and of the worker's. */
+/**
+ * Milliseconds so far: tasks of the page's main thread; CPU of that thread, and of the worker's.
+ */
 async function costMeter(browser, session) {
   const root = await browser.newBrowserCDPSession();
   const { processInfo } = await root.send('SystemInfo.getProcessInfo');
   const renderers = processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => id);
   return async () => {
     const { metrics } = await session.send('Performance.getMetrics');
-    const total = { busy: metrics.find(({ name }) => name === 'TaskDuration').value * 1000, page: 0, worker: 0 };
+    const total = {
+      busy: metrics.find(({ name }) => name === 'TaskDuration').value * 1000,
+      page: 0,
+      worker: 0,
+    };
     for (const pid of renderers) {
       for (const thread of readdirSync(`/proc/${pid}/task`)) {
         const file = (name) => readFileSync(`/proc/${pid}/task/${thread}/${name}`, 'utf8');
@@ -134,7 +188,10 @@ async function costMeter(browser, session) {
   };
 }
 
-/** By how many bytes each run makes the page's heap grow: code that is compiled meanwhile makes single passes grow, hence the median. */
+/**
+ * By how many bytes each run makes the page's heap grow: code that is compiled meanwhile makes
+ * single passes grow, hence the median.
+ */
 async function retained({ page, session, way, job }) {
   const times = runsOf(way) * 4;
   const sizes = [];
@@ -149,7 +206,8 @@ async function retained({ page, session, way, job }) {
 
 function rowOf({ way, samples, messages: { received, sent }, bytes, none }) {
   const of = (key) => median(samples.map((sample) => sample[key]));
-  const overNone = (cost) => (none ? (median(samples.map(cost)) - median(none.map(cost))).toFixed(2) : '');
+  const overNone = (cost) =>
+    none ? (median(samples.map(cost)) - median(none.map(cost))).toFixed(2) : '';
   const walls = samples.map(({ wall }) => wall);
   const isStream = way.startsWith('stream');
   return {
@@ -170,7 +228,9 @@ function rowOf({ way, samples, messages: { received, sent }, bytes, none }) {
 function markdown(rows) {
   const names = Object.keys(rows[0]);
   const line = (cells) => `| ${cells.join(' | ')} |`;
-  return [line(names), line(names.map((name, index) => (index ? '--:' : ':--'))), ...rows.map((row) => line(Object.values(row)))].join(
-    '\n',
-  );
+  return [
+    line(names),
+    line(names.map((name, index) => (index ? '--:' : ':--'))),
+    ...rows.map((row) => line(Object.values(row))),
+  ].join('\n');
 }

@@ -12,10 +12,15 @@ export const chromiumArgs: string[] = [
   '--disable-sync',
 ];
 
-/** Where a Chromium lies: `CHROMIUM_PATH` alone when it is set, else the usual places, then Playwright's own. */
+/**
+ * Where a Chromium lies: `CHROMIUM_PATH` alone when it is set, else the usual places, then
+ * Playwright's own.
+ */
 export function chromiumCandidates(): readonly string[] {
   const { CHROMIUM_PATH } = process.env;
-  return (CHROMIUM_PATH ? [CHROMIUM_PATH] : [...usualPlaces, chromium.executablePath()]).filter((path) => existsSync(path));
+  return (CHROMIUM_PATH ? [CHROMIUM_PATH] : [...usualPlaces, chromium.executablePath()]).filter(
+    (path) => existsSync(path),
+  );
 }
 
 /** The Chromium to use; Playwright's own, present or not, where there is none. */

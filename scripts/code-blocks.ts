@@ -10,5 +10,7 @@ export interface Block {
 /** A README's TypeScript blocks; the word after `ts` names the file. */
 export function codeBlocks(path = 'README.md'): readonly Block[] {
   const readme = readFileSync(`${root}/${path}`, 'utf8');
-  return [...readme.matchAll(/^```tsx? (\S+)\n([\s\S]*?)^```$/gm)].map(([, file = '', source = '']) => ({ file, source }));
+  return [...readme.matchAll(/^```tsx? (\S+)\n([\s\S]*?)^```$/gm)].map(
+    ([, file = '', source = '']) => ({ file, source }),
+  );
 }

@@ -1,24 +1,48 @@
 import { spawn } from 'node:child_process';
 import { createServer } from 'vite';
-import { fail, isPortFree, portFromEnvironment, startLocalEdge, untilHealthy } from './local-edge.ts';
+import {
+  fail,
+  isPortFree,
+  portFromEnvironment,
+  startLocalEdge,
+  untilHealthy,
+} from './local-edge.ts';
 import { onStop } from './on-stop.ts';
 import { root } from './root.ts';
 import { quietEnvironment, runCommand } from './run-command.ts';
 
 const port = await portFromEnvironment(5173);
 console.log('Building …');
-const built = await runCommand('tsc', ['-b', 'packages/core', 'packages/web-worker', 'packages/edge']);
+const built = await runCommand('tsc', [
+  '-b',
+  'packages/core',
+  'packages/web-worker',
+  'packages/edge',
+]);
 if (!built.ok) fail(built.output);
 const page = await runCommand('vite', ['build']);
 if (!page.ok) fail(page.output);
 
 const edge = startLocalEdge({ port: await freePortAfter(8787) });
-const compiler = spawn('tsc', ['-b', '--watch', '--preserveWatchOutput', 'packages/core', 'packages/web-worker', 'packages/edge'], {
-  cwd: root,
-  env: quietEnvironment(),
-  stdio: ['ignore', 'inherit', 'inherit'],
-});
-const proxy = Object.fromEntries(['/api', '/v1', '/healthz'].map((path) => [path, { target: edge.url }]));
+const compiler = spawn(
+  'tsc',
+  [
+    '-b',
+    '--watch',
+    '--preserveWatchOutput',
+    'packages/core',
+    'packages/web-worker',
+    'packages/edge',
+  ],
+  {
+    cwd: root,
+    env: quietEnvironment(),
+    stdio: ['ignore', 'inherit', 'inherit'],
+  },
+);
+const proxy = Object.fromEntries(
+  ['/api', '/v1', '/healthz'].map((path) => [path, { target: edge.url }]),
+);
 const vite = await createServer({
   configFile: `${root}/vite.config.ts`,
   server: { host: '127.0.0.1', port, strictPort: true, proxy },
@@ -45,6 +69,7 @@ async function stop(code: number): Promise<void> {
 }
 
 async function freePortAfter(first: number): Promise<number> {
-  for (let candidate = first; candidate < first + 50; candidate++) if (await isPortFree(candidate)) return candidate;
+  for (let candidate = first; candidate < first + 50; candidate++)
+    if (await isPortFree(candidate)) return candidate;
   return fail(`No free port between ${first} and ${first + 50}.`);
 }

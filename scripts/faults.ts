@@ -23,7 +23,9 @@ console.log(['scenario', 'store', 'points', 'kills', 'losses'].map(pad).join('')
 for (const [project, file] of runs) {
   const { ok, reports, output } = await tried(project, file);
   for (const { scenario, store, points: all, kills, faults } of reports) {
-    console.log([scenario, store, String(all), String(kills), String(faults.length)].map(pad).join(''));
+    console.log(
+      [scenario, store, String(all), String(kills), String(faults.length)].map(pad).join(''),
+    );
     for (const fault of faults) console.log(`  ${fault}`);
   }
   failed ||= !ok;
@@ -51,12 +53,16 @@ async function tried(
       },
     );
     const { testResults } = JSON.parse(readFileSync(outputFile, 'utf8')) as {
-      readonly testResults: readonly { readonly assertionResults: readonly { readonly meta?: { readonly faults?: Tried } }[] }[];
+      readonly testResults: readonly {
+        readonly assertionResults: readonly { readonly meta?: { readonly faults?: Tried } }[];
+      }[];
     };
     return {
       ok,
       output,
-      reports: testResults.flatMap(({ assertionResults }) => assertionResults.flatMap(({ meta }) => meta?.faults ?? [])),
+      reports: testResults.flatMap(({ assertionResults }) =>
+        assertionResults.flatMap(({ meta }) => meta?.faults ?? []),
+      ),
     };
   } finally {
     rmSync(folder, { recursive: true, force: true });

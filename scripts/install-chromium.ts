@@ -2,12 +2,19 @@ import { existsSync } from 'node:fs';
 import { chromiumCandidates } from './chromium.ts';
 import { runCommand, type CommandResult } from './run-command.ts';
 
-/** Finds Chromium or installs it: Debian's package as root, else Playwright's download. The path is the output when it went well. */
+/**
+ * Finds Chromium or installs it: Debian's package as root, else Playwright's download. The path is
+ * the output when it went well.
+ */
 export async function ensureChromium(): Promise<CommandResult> {
   const { CHROMIUM_PATH } = process.env;
   const present = await working();
   if (present) return { ok: true, output: present };
-  if (CHROMIUM_PATH) return { ok: false, output: `CHROMIUM_PATH is ${CHROMIUM_PATH}, which does not start. Correct it, or unset it.\n` };
+  if (CHROMIUM_PATH)
+    return {
+      ok: false,
+      output: `CHROMIUM_PATH is ${CHROMIUM_PATH}, which does not start. Correct it, or unset it.\n`,
+    };
   let tried = '';
   for (const install of installers()) {
     const { output } = await install();
@@ -22,18 +29,26 @@ type Installer = () => Promise<CommandResult>;
 
 function installers(): readonly Installer[] {
   if (process.getuid?.() !== 0) return [() => runCommand('playwright', ['install', 'chromium'])];
-  const playwright: Installer = () => runCommand('playwright', ['install', '--with-deps', 'chromium']);
+  const playwright: Installer = () =>
+    runCommand('playwright', ['install', '--with-deps', 'chromium']);
   return existsSync('/etc/debian_version') ? [debianPackage, playwright] : [playwright];
 }
 
 async function debianPackage(): Promise<CommandResult> {
   const env = { DEBIAN_FRONTEND: 'noninteractive' };
   const update = await runCommand('apt-get', ['update'], { env });
-  const install = await runCommand('apt-get', ['install', '-y', '--no-install-recommends', 'chromium-headless-shell'], { env });
+  const install = await runCommand(
+    'apt-get',
+    ['install', '-y', '--no-install-recommends', 'chromium-headless-shell'],
+    { env },
+  );
   return { ok: install.ok, output: update.output + install.output };
 }
 
-/** The first Chromium that starts: Ubuntu's package is a script that asks for snap. Windows' Chrome knows no `--version`. */
+/**
+ * The first Chromium that starts: Ubuntu's package is a script that asks for snap. Windows' Chrome
+ * knows no `--version`.
+ */
 async function working(): Promise<string | undefined> {
   for (const path of chromiumCandidates()) {
     if (process.platform === 'win32') return path;

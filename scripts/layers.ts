@@ -44,16 +44,36 @@ interface TypeException {
 
 /** The types that a folder may import from a later one. */
 const typeExceptions: readonly TypeException[] = [
-  { from: 'core/src/error', to: 'core/src/message/json.ts', reason: 'details of an error are JSON' },
-  { from: 'core/src/loop/run.ts', to: 'core/src/agent/agent-options.ts', reason: 'a run has its agent’s options' },
-  { from: 'core/src/prompt', to: 'core/src/recall/retrieval/retriever.ts', reason: 'documents are a section of a prompt' },
+  {
+    from: 'core/src/error',
+    to: 'core/src/message/json.ts',
+    reason: 'details of an error are JSON',
+  },
+  {
+    from: 'core/src/loop/run.ts',
+    to: 'core/src/agent/agent-options.ts',
+    reason: 'a run has its agent’s options',
+  },
+  {
+    from: 'core/src/prompt',
+    to: 'core/src/recall/retrieval/retriever.ts',
+    reason: 'documents are a section of a prompt',
+  },
   {
     from: 'edge/src/completions/completion-messages.ts',
     to: 'edge/src/session/session-turn.ts',
     reason: 'a completion becomes a turn of a session',
   },
-  { from: 'edge/src/turn/asked-again.ts', to: 'edge/src/session/turn-queue.ts', reason: 'turns wait in the queue of a session' },
-  { from: 'edge/src/session/session-command.ts', to: 'edge/src/routes/interrupt-route.ts', reason: 'an interrupt is a command' },
+  {
+    from: 'edge/src/turn/asked-again.ts',
+    to: 'edge/src/session/turn-queue.ts',
+    reason: 'turns wait in the queue of a session',
+  },
+  {
+    from: 'edge/src/session/session-command.ts',
+    to: 'edge/src/routes/interrupt-route.ts',
+    reason: 'an interrupt is a command',
+  },
 ];
 
 /** A file of the repository: its path from the root with `/`, and its text. */
@@ -69,7 +89,9 @@ const allowedPackages: Readonly<Record<string, readonly string[]>> = {
   edge: ['core'],
 };
 
-/** The imports that break the layer rule, one line each: `path:line: why`. Empty if there are none. */
+/**
+ * The imports that break the layer rule, one line each: `path:line: why`. Empty if there are none.
+ */
 export function layerViolations(files: readonly SourceFile[]): readonly string[] {
   return files.flatMap(({ path, source }) =>
     moduleImports(path, source).flatMap((found) => {
@@ -83,12 +105,16 @@ function violation(path: string, { specifier, typeOnly }: ModuleImport): string 
   const from = /^packages\/([^/]+)\/src\//.exec(path)?.[1];
   if (from === undefined) return undefined;
   const named = /^@isoloop\/([^/]+)/.exec(specifier)?.[1];
-  if (named !== undefined) return named === from && isTest(path) ? undefined : packageViolation(from, named);
+  if (named !== undefined)
+    return named === from && isTest(path) ? undefined : packageViolation(from, named);
   if (!specifier.startsWith('.')) return undefined;
   const target = posix.join(posix.dirname(path), specifier);
   if (!target.startsWith(`packages/${from}/src/`)) {
-    const isSupport = target.startsWith('test/') || target.startsWith(`packages/${from}/test-support/`);
-    return isTest(path) && isSupport ? undefined : `${from} reaches out of its sources to ${target}`;
+    const isSupport =
+      target.startsWith('test/') || target.startsWith(`packages/${from}/test-support/`);
+    return isTest(path) && isSupport
+      ? undefined
+      : `${from} reaches out of its sources to ${target}`;
   }
   if (isTest(path) || (typeOnly && isTypeException(path, target))) return undefined;
   return folderViolation(from, path, { target, typeOnly });
@@ -104,18 +130,26 @@ interface Imported {
   readonly typeOnly: boolean;
 }
 
-function folderViolation(packageName: string, path: string, { target, typeOnly }: Imported): string | undefined {
+function folderViolation(
+  packageName: string,
+  path: string,
+  { target, typeOnly }: Imported,
+): string | undefined {
   const [from, to] = [folderOf(path), folderOf(target)];
   if (from === undefined) return undefined;
   // Types of edge's options stand beside its entry.
   if (to === undefined) {
-    return typeOnly && packageName === 'edge' ? undefined : `${from}/ must not import the entry file ${posix.basename(target)}`;
+    return typeOnly && packageName === 'edge'
+      ? undefined
+      : `${from}/ must not import the entry file ${posix.basename(target)}`;
   }
   const folders = layers[packageName] ?? [];
   const [own, other] = [folders.indexOf(from), folders.indexOf(to)];
   if (own < 0) return `${from}/ is not in the list of ${packageName}'s folders`;
   if (other < 0) return `${to}/ is not in the list of ${packageName}'s folders`;
-  return other <= own ? undefined : `${from}/ must not import ${typeOnly ? 'types of ' : ''}${to}/, a later folder`;
+  return other <= own
+    ? undefined
+    : `${from}/ must not import ${typeOnly ? 'types of ' : ''}${to}/, a later folder`;
 }
 
 function isTypeException(path: string, target: string): boolean {

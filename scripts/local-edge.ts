@@ -22,8 +22,16 @@ export interface LocalEdge {
   stop(): Promise<void>;
 }
 
-/** Starts `wrangler dev` on loopback, with everything simulated on this machine. It answers once `untilHealthy` resolves. */
-export function startLocalEdge({ port, persistTo = '.wrangler/state', config = 'wrangler.toml', vars = {} }: LocalEdgeOptions): LocalEdge {
+/**
+ * Starts `wrangler dev` on loopback, with everything simulated on this machine. It answers once
+ * `untilHealthy` resolves.
+ */
+export function startLocalEdge({
+  port,
+  persistTo = '.wrangler/state',
+  config = 'wrangler.toml',
+  vars = {},
+}: LocalEdgeOptions): LocalEdge {
   const args = [
     'dev',
     '--config',
@@ -39,11 +47,15 @@ export function startLocalEdge({ port, persistTo = '.wrangler/state', config = '
     persistTo,
   ];
   const given = Object.entries(vars).flatMap(([name, value]) => ['--var', `${name}:${value}`]);
-  const child = spawn('wrangler', [...args, ...given, '--show-interactive-dev-session=false', '--log-level', 'warn'], {
-    cwd: root,
-    env: quietEnvironment(),
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = spawn(
+    'wrangler',
+    [...args, ...given, '--show-interactive-dev-session=false', '--log-level', 'warn'],
+    {
+      cwd: root,
+      env: quietEnvironment(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
   let output = '';
   const keep = (data: Buffer): void => void (output = (output + data.toString()).slice(-100_000));
   child.stdout.on('data', keep);
@@ -55,11 +67,22 @@ export function startLocalEdge({ port, persistTo = '.wrangler/state', config = '
       resolve(1);
     });
   });
-  return { url: `http://127.0.0.1:${port}`, exited, log: () => output, stop: () => stop(child, exited) };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    exited,
+    log: () => output,
+    stop: () => stop(child, exited),
+  };
 }
 
-/** Waits until `/healthz` answers; rejects when the server ends first or `timeoutMs` (default 240,000) have passed. */
-export async function untilHealthy({ url, exited, log }: LocalEdge, timeoutMs = 240_000): Promise<void> {
+/**
+ * Waits until `/healthz` answers; rejects when the server ends first or `timeoutMs` (default
+ * 240,000) have passed.
+ */
+export async function untilHealthy(
+  { url, exited, log }: LocalEdge,
+  timeoutMs = 240_000,
+): Promise<void> {
   let ended = false;
   void exited.then(() => (ended = true));
   const deadline = Date.now() + timeoutMs;
@@ -80,14 +103,20 @@ export function isPortFree(port: number): Promise<boolean> {
   });
 }
 
-/** The port from `PORT`, or the default. Ends the process with a message when it is no port or taken. */
+/**
+ * The port from `PORT`, or the default. Ends the process with a message when it is no port or
+ * taken.
+ */
 export async function portFromEnvironment(defaultPort: number): Promise<number> {
   const { PORT } = process.env;
   const port = PORT ? Number(PORT) : defaultPort;
-  if (!Number.isInteger(port) || port < 1 || port > 65_535) fail(`PORT is ${PORT}, which is no port (1 to 65535).`);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535)
+    fail(`PORT is ${PORT}, which is no port (1 to 65535).`);
   if (!(await isPortFree(port))) {
     const other = port === 8787 ? 8799 : 8787;
-    fail(`Port ${port} of 127.0.0.1 is taken. Use another:  PORT=${other} npm ${process.env['npm_lifecycle_event'] ?? 'start'}`);
+    fail(
+      `Port ${port} of 127.0.0.1 is taken. Use another:  PORT=${other} npm ${process.env['npm_lifecycle_event'] ?? 'start'}`,
+    );
   }
   return port;
 }

@@ -14,10 +14,14 @@ export const entryPeers: Readonly<Record<string, readonly string[]>> = {
 
 export interface PackageManifest {
   readonly name: string;
-  readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>;
+  readonly exports: Readonly<
+    Record<string, string | { readonly types: string; readonly default: string }>
+  >;
   readonly dependencies?: Readonly<Record<string, string>>;
 }
 
 export function readManifest(folder: string): PackageManifest {
-  return JSON.parse(readFileSync(`${root}/packages/${folder}/package.json`, 'utf8')) as PackageManifest;
+  return JSON.parse(
+    readFileSync(`${root}/packages/${folder}/package.json`, 'utf8'),
+  ) as PackageManifest;
 }

@@ -5,7 +5,10 @@ import { entryPeers, packageFolders, readManifest, type PackageManifest } from '
 import { root } from './root.ts';
 import { runCommand, type CommandResult } from './run-command.ts';
 
-/** Packs every package, unpacks it as a user would have it, and imports each of its entries in plain Node. */
+/**
+ * Packs every package, unpacks it as a user would have it, and imports each of its entries in plain
+ * Node.
+ */
 export async function checkPackedImports(): Promise<CommandResult> {
   const folder = mkdtempSync(join(tmpdir(), 'isoloop-packed-'));
   try {
@@ -18,12 +21,28 @@ export async function checkPackedImports(): Promise<CommandResult> {
 async function packAndImport(folder: string): Promise<CommandResult> {
   const manifests = packageFolders.map(readManifest);
   const paths = packageFolders.map((name) => `./packages/${name}`);
-  const packed = await runCommand('npm', ['pack', '--silent', '--pack-destination', folder, ...paths]);
+  const packed = await runCommand('npm', [
+    'pack',
+    '--silent',
+    '--pack-destination',
+    folder,
+    ...paths,
+  ]);
   if (!packed.ok) return packed;
   for (const file of readdirSync(folder).filter((name) => name.endsWith('.tgz'))) {
-    const target = join(folder, 'node_modules', file.replace(/^isoloop-/, '@isoloop/').replace(/-\d.*$/, ''));
+    const target = join(
+      folder,
+      'node_modules',
+      file.replace(/^isoloop-/, '@isoloop/').replace(/-\d.*$/, ''),
+    );
     mkdirSync(target, { recursive: true });
-    const unpacked = await runCommand('tar', ['-xzf', join(folder, file), '-C', target, '--strip-components=1']);
+    const unpacked = await runCommand('tar', [
+      '-xzf',
+      join(folder, file),
+      '-C',
+      target,
+      '--strip-components=1',
+    ]);
     if (!unpacked.ok) return unpacked;
   }
   const dependencies = manifests.flatMap((manifest) => Object.keys(manifest.dependencies ?? {}));

@@ -7,8 +7,9 @@ export const examplesReadme: string = `${root}/packages/core/README.md`;
 const block = /^(?:<!-- example: (\S+) -->\n+)?```(?:ts|typescript|js)\b.*\n([\s\S]*?)^```$/gm;
 
 /**
- * A README with the code of its examples: each block below `<!-- example: name -->` is the region of that name. Throws for a block
- * without such a line, for a name without a region, and for a region that no block shows.
+ * A README with the code of its examples: each block below `<!-- example: name -->` is the region
+ * of that name. Throws for a block without such a line, for a name without a region, and for a
+ * region that no block shows.
  */
 export function withExamples(readme: string, examples: ReadonlyMap<string, string>): string {
   const shown = new Set<string>();
@@ -31,8 +32,9 @@ export function readExamples(): ReadonlyMap<string, string> {
 }
 
 /**
- * What stands between `// #region name` and `// #endregion`, without its indentation; regions of one name in one file are one
- * example, with a blank line between them. Throws where a name comes in two files, and for a region that does not end.
+ * What stands between `// #region name` and `// #endregion`, without its indentation; regions of
+ * one name in one file are one example, with a blank line between them. Throws where a name comes
+ * in two files, and for a region that does not end.
  */
 export function regionsIn(sources: readonly string[]): ReadonlyMap<string, string> {
   const examples = new Map<string, string>();
@@ -48,8 +50,10 @@ export function regionsIn(sources: readonly string[]): ReadonlyMap<string, strin
 function partsOf(source: string): ReadonlyMap<string, readonly string[]> {
   const parts = new Map<string, string[]>();
   const regions = [...source.matchAll(/^ *\/\/ #region (\S+)\n([\s\S]*?)^ *\/\/ #endregion$/gm)];
-  for (const [, name = '', code = ''] of regions) parts.set(name, [...(parts.get(name) ?? []), code]);
-  if (regions.length !== source.split('// #region ').length - 1) throw new Error(`A region does not end, or one is in another:\n${source}`);
+  for (const [, name = '', code = ''] of regions)
+    parts.set(name, [...(parts.get(name) ?? []), code]);
+  if (regions.length !== source.split('// #region ').length - 1)
+    throw new Error(`A region does not end, or one is in another:\n${source}`);
   return parts;
 }
 

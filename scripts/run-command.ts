@@ -15,13 +15,16 @@ export interface CommandOptions {
   /** Receives the messages that the command sends over an IPC channel. Default: no channel. */
   readonly onMessage?: (message: unknown) => void;
   /**
-   * Kills the command and its process group after this long without output or a message. Milliseconds; default 10 minutes. There is no
-   * limit on the total time.
+   * Kills the command and its process group after this long without output or a message.
+   * Milliseconds; default 10 minutes. There is no limit on the total time.
    */
   readonly silenceMs?: number;
 }
 
-/** The environment of child processes: `node_modules/.bin` (with Node 24) comes first on PATH, and telemetry is off. */
+/**
+ * The environment of child processes: `node_modules/.bin` (with Node 24) comes first on PATH, and
+ * telemetry is off.
+ */
 export function quietEnvironment(): NodeJS.ProcessEnv {
   return {
     ...process.env,
@@ -42,7 +45,11 @@ export function killCommands(): void {
 }
 
 /** Runs a command to its end without a terminal, and keeps its output. Never rejects. */
-export function runCommand(command: string, args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
+export function runCommand(
+  command: string,
+  args: readonly string[],
+  options: CommandOptions = {},
+): Promise<CommandResult> {
   const { env = {}, cwd = root, onMessage, silenceMs = 600_000 } = options;
   return new Promise((resolve) => {
     let output = '';

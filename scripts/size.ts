@@ -21,28 +21,41 @@ interface Row {
 }
 
 /**
- * What a bundle is meant to measure where it does not yet: its limit in `.size-limit.json` keeps it from growing, and is lowered with
- * each byte won back.
+ * What a bundle is meant to measure where it does not yet: its limit in `.size-limit.json` keeps it
+ * from growing, and is lowered with each byte won back.
  */
 const aims: Readonly<Record<string, number>> = { 'core + openai + tool, streaming': 12_000 };
 
 const rows = [...(await bundleRows()), dependencyRow(), ...entryRows()];
 const width = (key: 'what' | 'value'): number => Math.max(...rows.map((row) => row[key].length));
 for (const { what, value, budget, ok } of rows) {
-  console.log(`${ok ? 'ok  ' : 'OVER'}  ${what.padEnd(width('what'))}  ${value.padStart(width('value'))}  budget ${budget}`);
+  console.log(
+    `${ok ? 'ok  ' : 'OVER'}  ${what.padEnd(width('what'))}  ${value.padStart(width('value'))}  budget ${budget}`,
+  );
 }
 process.exitCode = rows.every((row) => row.ok) ? 0 : 1;
 
 async function bundleRows(): Promise<readonly Row[]> {
-  const budgets = JSON.parse(readFileSync(`${root}/.size-limit.json`, 'utf8')) as readonly { name: string; limit: string }[];
+  const budgets = JSON.parse(readFileSync(`${root}/.size-limit.json`, 'utf8')) as readonly {
+    name: string;
+    limit: string;
+  }[];
   const { output } = await runCommand('size-limit', ['--json']);
   const measured = parseMeasured(output);
   return budgets.map(({ name, limit }) => {
     const found = measured.find((one) => one.name === name);
     if (!found) throw new Error(`size-limit says nothing about "${name}":\n${output}`);
     const aim = aims[name];
-    const missed = aim !== undefined && found.size > aim ? `, over the aim of ${aim / 1000} kB by ${(found.size - aim) / 1000}` : '';
-    return { what: `${name}, gzip`, value: `${(found.size / 1000).toFixed(2)} kB`, budget: limit + missed, ok: found.passed };
+    const missed =
+      aim !== undefined && found.size > aim
+        ? `, over the aim of ${aim / 1000} kB by ${(found.size - aim) / 1000}`
+        : '';
+    return {
+      what: `${name}, gzip`,
+      value: `${(found.size / 1000).toFixed(2)} kB`,
+      budget: limit + missed,
+      ok: found.passed,
+    };
   });
 }
 
@@ -56,16 +69,26 @@ function parseMeasured(output: string): readonly Measured[] {
   }
   if (Array.isArray(parsed)) return parsed as readonly Measured[];
   const { error } = parsed as { error?: string };
-  console.error(`No bundle could be measured; is everything built (npm run build)?\n${stripVTControlCharacters(error ?? output)}`);
+  console.error(
+    `No bundle could be measured; is everything built (npm run build)?\n${stripVTControlCharacters(error ?? output)}`,
+  );
   process.exit(1);
 }
 
 function dependencyRow(): Row {
   const count = Object.keys(readManifest('core').dependencies ?? {}).length;
-  return { what: 'runtime dependencies of core', value: String(count), budget: '0', ok: count === 0 };
+  return {
+    what: 'runtime dependencies of core',
+    value: String(count),
+    budget: '0',
+    ok: count === 0,
+  };
 }
 
-/** What each entry of core pulls in: no package but its peer, and the main entry none of the other entries. */
+/**
+ * What each entry of core pulls in: no package but its peer, and the main entry none of the other
+ * entries.
+ */
 function entryRows(): readonly Row[] {
   const dist = `${root}/packages/core/dist`;
   const entries = Object.values(readManifest('core').exports).flatMap((target) =>

@@ -6,7 +6,10 @@ export interface Alias {
   readonly replacement: string;
 }
 
-/** Each export of a package, mapped to the source file it is built from: tests and `npm run dev` work on the sources. */
+/**
+ * Each export of a package, mapped to the source file it is built from: tests and `npm run dev`
+ * work on the sources.
+ */
 export const sourceAlias: Alias[] = ['core', 'web-worker', 'edge'].flatMap((name) => {
   const { exports } = JSON.parse(readFileSync(`${root}/packages/${name}/package.json`, 'utf8')) as {
     readonly exports: Readonly<Record<string, string | { readonly default: string }>>;

@@ -5,7 +5,8 @@ import { StatusLine } from './test/status-line.ts';
 import type { Step, StepContext, StepResult } from './test/step.ts';
 import { steps } from './test/steps.ts';
 
-// Usage: npm test [-- STEP… PATH…]. With --long, every core test runs in every engine, with all random cases.
+// Usage: npm test [-- STEP… PATH…]. With --long, every core test runs in every engine, with all
+// random cases.
 
 const args = process.argv.slice(2);
 if (args.includes('--long')) process.env['TEST_LONG'] = '1';
@@ -14,7 +15,9 @@ const choice = chooseSteps(
   args.filter((arg) => arg !== '--long'),
 );
 if ('unknown' in choice) {
-  console.error(`Unknown step: ${choice.unknown.join(', ')}. Steps: ${steps.map(({ name }) => name).join(', ')}.`);
+  console.error(
+    `Unknown step: ${choice.unknown.join(', ')}. Steps: ${steps.map(({ name }) => name).join(', ')}.`,
+  );
   console.error('To run test files, give a part of their path with a slash or a dot.');
   process.exit(1);
 }
@@ -55,7 +58,11 @@ async function runStep(step: Step): Promise<StepResult> {
   return step.run(context);
 }
 
-function print({ name }: Step, { failed: failures, note, output }: StepResult, durationMs: number): void {
+function print(
+  { name }: Step,
+  { failed: failures, note, output }: StepResult,
+  durationMs: number,
+): void {
   const mark = failures > 0 ? 'FAILED' : 'ok    ';
   const line = `${mark}  ${name.padEnd(20)} ${(durationMs / 1000).toFixed(1).padStart(6)} s`;
   console.log(note && failures === 0 ? `${line}  ${note}` : line);

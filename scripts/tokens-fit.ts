@@ -6,7 +6,11 @@ const written = existsSync(weightsPath) ? readFileSync(weightsPath, 'utf8') : ''
 const fitted = renderWeights(fitProfiles());
 const same = fitted === written;
 if (process.argv.includes('--check')) {
-  console.log(same ? 'The weights are those that the fit gives.' : 'The weights are not those that the fit gives: npm run tokens:fit.');
+  console.log(
+    same
+      ? 'The weights are those that the fit gives.'
+      : 'The weights are not those that the fit gives: npm run tokens:fit.',
+  );
   process.exitCode = same ? 0 : 1;
 } else {
   writeFileSync(weightsPath, fitted);

@@ -28,7 +28,8 @@ afterEach(() => {
 
 const never = new Promise<never>(() => {});
 const busy = new AgentError('MODEL_SERVER', 'busy', { retryable: true });
-const many = (count: number, reply: ScriptedReply = 'ok'): ScriptedReply[] => Array.from({ length: count }, () => reply);
+const many = (count: number, reply: ScriptedReply = 'ok'): ScriptedReply[] =>
+  Array.from({ length: count }, () => reply);
 const named = (name: string, execute: () => unknown = () => 'ran') =>
   tool({ name, description: name, input: { type: 'object' }, execute: execute as () => string });
 
@@ -38,7 +39,10 @@ function arcAgent(replies: readonly ScriptedReply[], options: Partial<AgentOptio
 }
 
 /** The first count from which on something no longer holds, less one. */
-async function largest(holds: (size: number) => Promise<boolean>, [low, high]: readonly [number, number]): Promise<number> {
+async function largest(
+  holds: (size: number) => Promise<boolean>,
+  [low, high]: readonly [number, number],
+): Promise<number> {
   while (high - low > 1) {
     const middle = (low + high) >> 1;
     if (await holds(middle)) low = middle;
@@ -63,7 +67,10 @@ async function timeOf(work: Promise<unknown>, begun: readonly number[]): Promise
   return end - begun[0]!;
 }
 
-async function retryWaits(attempts: number | undefined, random: number): Promise<readonly number[]> {
+async function retryWaits(
+  attempts: number | undefined,
+  random: number,
+): Promise<readonly number[]> {
   const waits: number[] = [];
   const sleep = async (ms: number): Promise<void> => void waits.push(ms);
   const { agent } = arcAgent(many(20, { error: busy }), {
@@ -96,24 +103,38 @@ async function pastBudget(): Promise<number> {
 async function shownOf(documents: readonly RetrievedDocument[]): Promise<string> {
   const model = new ScriptedModel(['ok']);
   const retriever = { retrieve: async () => documents };
-  await new ReActAgent({ name: 'a', model, extensions: [retrieval({ retriever, onError: () => {} })] }).call('Hi');
+  await new ReActAgent({
+    name: 'a',
+    model,
+    extensions: [retrieval({ retriever, onError: () => {} })],
+  }).call('Hi');
   const text = JSON.stringify(model.requests[0]!.messages[0]!.content[0]);
   return /<retrieved_context>\\n(.*)\\n<\/retrieved_context>/.exec(text)?.[1] ?? '';
 }
 
 /** The score, in thousandths, that the document `plain` needs not to be put last. */
-async function scoreNeeded(rerank: ReturnType<typeof keywordRerank>, others: readonly RetrievedDocument[]): Promise<number> {
+async function scoreNeeded(
+  rerank: ReturnType<typeof keywordRerank>,
+  others: readonly RetrievedDocument[],
+): Promise<number> {
   const about = { query: 'tea', topK: 3, signal: new AbortController().signal };
   const isLast = async (score: number): Promise<boolean> =>
-    (await rerank([...others, { id: 'plain', content: 'water', score: score / 1_000 }], about)).at(-1)!.id === 'plain';
+    (await rerank([...others, { id: 'plain', content: 'water', score: score / 1_000 }], about)).at(
+      -1,
+    )!.id === 'plain';
   return largest(isLast, [0, 3_000]);
 }
 
 async function similar(count: number, cosine: number): Promise<number> {
   const by = bySimilarity({
-    embed: async (texts) => texts.map((_, index) => (index ? [cosine, Math.sqrt(1 - cosine ** 2)] : [1, 0])),
+    embed: async (texts) =>
+      texts.map((_, index) => (index ? [cosine, Math.sqrt(1 - cosine ** 2)] : [1, 0])),
   });
-  const schemas = Array.from({ length: count }, (_, index) => ({ name: `t${index}`, description: `${index}`, parameters: {} }));
+  const schemas = Array.from({ length: count }, (_, index) => ({
+    name: `t${index}`,
+    description: `${index}`,
+    parameters: {},
+  }));
   return (await by('Hi', schemas, { signal: new AbortController().signal })).length;
 }
 
@@ -123,7 +144,13 @@ async function mcpWaits(): Promise<readonly number[]> {
   const sleep = async (ms: number): Promise<void> => void waits.push(ms);
   const told: unknown[] = [];
   const onError = (error: unknown): void => void told.push(error);
-  await mcpTools({ url: 'http://localhost:1', fetch: failing, optional: true, reconnect: { sleep }, onError });
+  await mcpTools({
+    url: 'http://localhost:1',
+    fetch: failing,
+    optional: true,
+    reconnect: { sleep },
+    onError,
+  });
   await expect.poll(() => told.length > (waits.length === 5 ? 5 : 100)).toBe(true);
   return waits;
 }
@@ -135,8 +162,14 @@ async function mcpConnectTime(): Promise<number> {
 
 async function mcpOutput(): Promise<number> {
   vi.useRealTimers();
-  const tools = await mcpTools({ url: `${inject('mcpUrl')}/servers/${crypto.randomUUID()}/mcp`, include: ['long'] });
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'long', input: { count: 70_000 } }] }, 'ok']);
+  const tools = await mcpTools({
+    url: `${inject('mcpUrl')}/servers/${crypto.randomUUID()}/mcp`,
+    include: ['long'],
+  });
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'long', input: { count: 70_000 } }] },
+    'ok',
+  ]);
   await new ReActAgent({ name: 'a', model, tools }).call('Hi');
   await tools.close();
   return /x+/.exec(JSON.stringify(model.requests[1]!.messages.at(-1)))![0].length;
@@ -151,7 +184,10 @@ async function breakerTimes() {
   while (breaker.state === 'open') vi.setSystemTime(Date.now() + 500);
   const openMs = Date.now() - start;
   const stuck = new ScriptedModel(many(9, { hang: true } as never));
-  const others = Array.from({ length: 3 }, () => new ReActAgent({ name: 'a', model: stuck, extensions: [breaker] }));
+  const others = Array.from(
+    { length: 3 },
+    () => new ReActAgent({ name: 'a', model: stuck, extensions: [breaker] }),
+  );
   for (const other of others) other.call('Hi').catch(() => {});
   await expect.poll(() => stuck.requests.length).toBeGreaterThan(0);
   return { failures, openMs, trials: stuck.requests.length };
@@ -169,13 +205,21 @@ const measured: Readonly<Record<string, () => Promise<number>>> = {
   },
   async 'Time of one call'() {
     const { begun, begin } = stall();
-    const stuck = tool({ name: 'stuck', description: '', input: {}, timeoutMs: 300_000, execute: begin });
+    const stuck = tool({
+      name: 'stuck',
+      description: '',
+      input: {},
+      timeoutMs: 300_000,
+      execute: begin,
+    });
     const { agent } = arcAgent([{ toolCalls: [{ name: 'stuck' }] }], { tools: [stuck] });
     return timeOf(agent.call('Hi'), begun);
   },
   async 'Time of a tool that sets none'() {
     const { begun, begin } = stall();
-    const { agent } = arcAgent([{ toolCalls: [{ name: 'stuck' }] }, 'ok'], { tools: [named('stuck', begin)] });
+    const { agent } = arcAgent([{ toolCalls: [{ name: 'stuck' }] }, 'ok'], {
+      tools: [named('stuck', begin)],
+    });
     return timeOf(agent.call('Hi'), begun);
   },
   async 'Calls at once'() {
@@ -183,7 +227,13 @@ const measured: Readonly<Record<string, () => Promise<number>>> = {
     const model = new ScriptedModel(many(50, { toolCalls: [{ name: 'stuck' }] }));
     const preset = arcReactor();
     for (let n = 0; n < 50; n += 1) {
-      const agent = new ReActAgent({ ...preset, name: 'a', model, tools: [named('stuck', stuck)], userId: `u${n}` });
+      const agent = new ReActAgent({
+        ...preset,
+        name: 'a',
+        model,
+        tools: [named('stuck', stuck)],
+        userId: `u${n}`,
+      });
       agent.call('Hi').catch(() => {});
     }
     await expect.poll(() => stuck.mock.calls.length).toBeGreaterThan(0);
@@ -191,7 +241,9 @@ const measured: Readonly<Record<string, () => Promise<number>>> = {
     return stuck.mock.calls.length;
   },
   async 'Tools in one request'() {
-    const { agent, model } = arcAgent(['ok'], { tools: Array.from({ length: 50 }, (_, n) => named(`t${n}`)) });
+    const { agent, model } = arcAgent(['ok'], {
+      tools: Array.from({ length: 50 }, (_, n) => named(`t${n}`)),
+    });
     await agent.call('Hi');
     return model.requests[0]!.tools.length;
   },
@@ -228,17 +280,27 @@ const measured: Readonly<Record<string, () => Promise<number>>> = {
   'Calls of a user in a minute': () => callsEach(5_000),
   'Calls of a user in an hour': () => callsEach(7_000),
   'Characters of an input': () =>
-    largest(async (size) => (await arcAgent(['ok']).agent.call('x'.repeat(size))).reason === 'stop', [1, 50_000]),
+    largest(
+      async (size) => (await arcAgent(['ok']).agent.call('x'.repeat(size))).reason === 'stop',
+      [1, 50_000],
+    ),
   async 'Characters of an input, at least'() {
-    const isBlankRefused = (await arcAgent(['ok']).agent.call(userMessage(' '))).reason === 'rejected';
+    const isBlankRefused =
+      (await arcAgent(['ok']).agent.call(userMessage(' '))).reason === 'rejected';
     return isBlankRefused && (await arcAgent(['ok']).agent.call('x')).reason === 'stop' ? 1 : 0;
   },
   '`circuitBreaker()`: failures in a row that open it': async () => (await breakerTimes()).failures,
   '`circuitBreaker()`: time that it is open': async () => (await breakerTimes()).openMs,
   '`circuitBreaker()`: trials when it is half open': async () => (await breakerTimes()).trials,
   '`retrieval()`: least score': async () =>
-    1 - (await largest(async (size) => (await shownOf([{ content: 'x', score: 1 - size / 100 }])) !== '', [0, 100])) / 100,
-  '`retrieval()`: documents at a time': async () => (await shownOf(many(50).map((_, n) => ({ content: `x${n}` })))).split('---').length,
+    1 -
+    (await largest(
+      async (size) => (await shownOf([{ content: 'x', score: 1 - size / 100 }])) !== '',
+      [0, 100],
+    )) /
+      100,
+  '`retrieval()`: documents at a time': async () =>
+    (await shownOf(many(50).map((_, n) => ({ content: `x${n}` })))).split('---').length,
   '`retrieval()`: tokens of all documents': async () => {
     const text = await shownOf([{ content: 'x'.repeat(100_000) }]);
     return estimateTokens(JSON.parse(`"${text}"`) as string);
@@ -256,7 +318,10 @@ const measured: Readonly<Record<string, () => Promise<number>>> = {
     return 1_000 / (1_000 + edge);
   },
   '`bySimilarity()`: least cosine': async () => {
-    const chosen = await largest(async (size) => (await similar(11, 1 - size / 100)) === 10, [0, 100]);
+    const chosen = await largest(
+      async (size) => (await similar(11, 1 - size / 100)) === 10,
+      [0, 100],
+    );
     return 1 - chosen / 100;
   },
   '`bySimilarity()`: tools': () => similar(50, 0.9),

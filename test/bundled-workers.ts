@@ -3,8 +3,9 @@ import { root } from '../scripts/root.ts';
 import { sourceAlias } from '../scripts/source-alias.ts';
 
 /**
- * Serves each worker script of the tests as one bundle. Vite's development server would send a worker its 250 modules one by one,
- * which takes ten times as long, and tests start hundreds of workers.
+ * Serves each worker script of the tests as one bundle. Vite's development server would send a
+ * worker its 250 modules one by one, which takes ten times as long, and tests start hundreds of
+ * workers.
  */
 export function bundledWorkers(): Plugin {
   const bundles = new Map<string, Promise<string>>();
@@ -39,11 +40,14 @@ async function bundleWorker(path: string): Promise<string> {
       rolldownOptions: {
         input: `${root}${path}`,
         output: { format: 'es', codeSplitting: false },
-        // The packages declare no side effects, so fixtures that are imported for theirs would be dropped.
+        // The packages declare no side effects, so fixtures that are imported for theirs would be
+        // dropped.
         treeshake: false,
       },
     },
   });
-  const { output } = [built].flat()[0] as { readonly output: readonly { readonly type: string; readonly code?: string }[] };
+  const { output } = [built].flat()[0] as {
+    readonly output: readonly { readonly type: string; readonly code?: string }[];
+  };
   return output[0]!.code!;
 }

@@ -1,7 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { readManifest } from '../scripts/packages.ts';
-import { examplesReadme, readExamples, regionsIn, withExamples } from '../scripts/readme-examples.ts';
+import {
+  examplesReadme,
+  readExamples,
+  regionsIn,
+  withExamples,
+} from '../scripts/readme-examples.ts';
 
 const readme = readFileSync(examplesReadme, 'utf8');
 
@@ -10,13 +15,18 @@ test('the code in the README of core is that of the tests in test/examples; npm 
 });
 
 test('the README of core names each of its entries', () => {
-  const entries = Object.keys(readManifest('core').exports).filter((entry) => entry !== './package.json');
-  const named = [...readme.matchAll(/^\| `(\.|\/[\w-]+)` +\|/gm)].map(([, entry]) => (entry === '.' ? '.' : `.${entry}`));
+  const entries = Object.keys(readManifest('core').exports).filter(
+    (entry) => entry !== './package.json',
+  );
+  const named = [...readme.matchAll(/^\| `(\.|\/[\w-]+)` +\|/gm)].map(([, entry]) =>
+    entry === '.' ? '.' : `.${entry}`,
+  );
   expect(named.toSorted()).toEqual(entries.toSorted());
 });
 
 const examples = new Map([['a', 'one();\n']]);
-const fence = (code: string, marker = '<!-- example: a -->\n\n'): string => `# Title\n\n${marker}\`\`\`ts\n${code}\`\`\`\n`;
+const fence = (code: string, marker = '<!-- example: a -->\n\n'): string =>
+  `# Title\n\n${marker}\`\`\`ts\n${code}\`\`\`\n`;
 
 test('code that differs from its example is found', () => {
   expect(withExamples(fence('one();\n'), examples)).toBe(fence('one();\n'));
@@ -24,7 +34,9 @@ test('code that differs from its example is found', () => {
 });
 
 test('code without an example, an example without code, and an unknown name are found', () => {
-  expect(() => withExamples(fence('one();\n', ''), examples)).toThrow('A block of code is no example');
+  expect(() => withExamples(fence('one();\n', ''), examples)).toThrow(
+    'A block of code is no example',
+  );
   expect(() => withExamples('# Title\n', examples)).toThrow('No block shows the region a.');
   expect(() => withExamples(fence('one();\n'), new Map())).toThrow('There is no region "a".');
 });
@@ -43,7 +55,9 @@ test('the parts of a region are put together, without their indentation', () => 
     '  // #endregion',
     '',
   ].join('\n');
-  expect(regionsIn([source])).toEqual(new Map([['a', "import x from 'x';\n\nif (x) {\n  y();\n}\n\nz();\n"]]));
+  expect(regionsIn([source])).toEqual(
+    new Map([['a', "import x from 'x';\n\nif (x) {\n  y();\n}\n\nz();\n"]]),
+  );
   expect(() => regionsIn([source, source])).toThrow('Two files have a region "a".');
   expect(() => regionsIn(['// #region a\nx();\n'])).toThrow('A region does not end');
 });

@@ -1,64 +1,110 @@
 import { expect, test } from 'vitest';
 import { layerViolations } from '../scripts/layers.ts';
 
-const check = (path: string, source: string): readonly string[] => layerViolations([{ path, source }]);
+const check = (path: string, source: string): readonly string[] =>
+  layerViolations([{ path, source }]);
 
 test('a folder may import itself and the folders before it', () => {
   const source = `import { a } from './limit.ts';\nimport { b } from '../event/hook-dispatcher.ts';`;
   expect(check('packages/core/src/loop/loop.ts', source)).toEqual([]);
-  expect(check('packages/edge/src/routes/chat-route.ts', `import { a } from '../session/command.ts';`)).toEqual([]);
+  expect(
+    check('packages/edge/src/routes/chat-route.ts', `import { a } from '../session/command.ts';`),
+  ).toEqual([]);
 });
 
 test('a folder may not import a later one, however it is written', () => {
   const path = 'packages/core/src/model/http.ts';
   const why = 'model/ must not import loop/, a later folder';
-  expect(check(path, `// first line\nimport { run } from '../loop/loop.ts';`)).toEqual([`${path}:2: ${why}`]);
-  expect(check(path, `import { type Run, run } from '../loop/loop.ts';`)).toEqual([`${path}:1: ${why}`]);
+  expect(check(path, `// first line\nimport { run } from '../loop/loop.ts';`)).toEqual([
+    `${path}:2: ${why}`,
+  ]);
+  expect(check(path, `import { type Run, run } from '../loop/loop.ts';`)).toEqual([
+    `${path}:1: ${why}`,
+  ]);
   expect(check(path, `import '../loop/loop.ts';`)).toEqual([`${path}:1: ${why}`]);
   expect(check(path, `export * from '../loop/loop.ts';`)).toEqual([`${path}:1: ${why}`]);
-  expect(check(path, `const { run } = await import('../loop/loop.ts');`)).toEqual([`${path}:1: ${why}`]);
-  expect(check('packages/core/src/memory/log/a.ts', `import { run } from '../../loop/loop.ts';`)[0]).toContain('memory/ must not');
-  expect(check('packages/web-worker/src/wire/a.ts', `import { b } from '../tabs/b.ts';`)[0]).toContain('wire/ must not import tabs/');
+  expect(check(path, `const { run } = await import('../loop/loop.ts');`)).toEqual([
+    `${path}:1: ${why}`,
+  ]);
+  expect(
+    check('packages/core/src/memory/log/a.ts', `import { run } from '../../loop/loop.ts';`)[0],
+  ).toContain('memory/ must not');
+  expect(
+    check('packages/web-worker/src/wire/a.ts', `import { b } from '../tabs/b.ts';`)[0],
+  ).toContain('wire/ must not import tabs/');
 });
 
 test('types follow the same order, but for the listed exceptions; a comment or a string is no import', () => {
   const path = 'packages/core/src/model/http.ts';
   const why = 'model/ must not import types of loop/, a later folder';
   expect(check(path, `import type { Run } from '../loop/loop.ts';`)).toEqual([`${path}:1: ${why}`]);
-  expect(check('packages/core/src/error/agent-error.ts', `import type { JsonObject } from '../message/json.ts';`)).toEqual([]);
-  expect(check('packages/core/src/error/agent-error.ts', `import { a } from '../message/json.ts';`)).toHaveLength(1);
-  expect(check(path, `// import { run } from '../loop/loop.ts';\nconst text = "import '../loop/loop.ts'";`)).toEqual([]);
+  expect(
+    check(
+      'packages/core/src/error/agent-error.ts',
+      `import type { JsonObject } from '../message/json.ts';`,
+    ),
+  ).toEqual([]);
+  expect(
+    check('packages/core/src/error/agent-error.ts', `import { a } from '../message/json.ts';`),
+  ).toHaveLength(1);
+  expect(
+    check(
+      path,
+      `// import { run } from '../loop/loop.ts';\nconst text = "import '../loop/loop.ts'";`,
+    ),
+  ).toEqual([]);
 });
 
 test('tests may use any folder, and test support', () => {
-  expect(check('packages/core/src/model/http.test.ts', `import { run } from '../loop/loop.ts';`)).toEqual([]);
-  expect(check('packages/edge/src/turn/a.test.ts', `import { b } from '../../test-support/b.ts';`)).toEqual([]);
-  expect(check('packages/edge/src/turn/a.ts', `import { b } from '../../test-support/b.ts';`)[0]).toContain('reaches out');
+  expect(
+    check('packages/core/src/model/http.test.ts', `import { run } from '../loop/loop.ts';`),
+  ).toEqual([]);
+  expect(
+    check('packages/edge/src/turn/a.test.ts', `import { b } from '../../test-support/b.ts';`),
+  ).toEqual([]);
+  expect(
+    check('packages/edge/src/turn/a.ts', `import { b } from '../../test-support/b.ts';`)[0],
+  ).toContain('reaches out');
 });
 
 test('no folder may import an entry file, and each folder must be in the list', () => {
-  expect(check('packages/core/src/model/http.ts', `import { tool } from '../index.ts';`)[0]).toContain('entry file index.ts');
-  expect(check('packages/core/src/utils/all.ts', `import { b } from '../event/dispatch.ts';`)[0]).toContain(
-    "utils/ is not in the list of core's folders",
-  );
+  expect(
+    check('packages/core/src/model/http.ts', `import { tool } from '../index.ts';`)[0],
+  ).toContain('entry file index.ts');
+  expect(
+    check('packages/core/src/utils/all.ts', `import { b } from '../event/dispatch.ts';`)[0],
+  ).toContain("utils/ is not in the list of core's folders");
 });
 
 test('core imports neither adapter, the adapters not each other, not even their types', () => {
-  expect(check('packages/core/src/loop/loop.ts', `import type { X } from '@isoloop/edge';`)[0]).toContain('core must not import edge');
-  expect(check('packages/web-worker/src/index.ts', `import type { X } from '@isoloop/edge';`)[0]).toContain(
-    'web-worker must not import edge',
-  );
-  expect(check('packages/edge/src/index.ts', `import { connectAgent } from '@isoloop/web-worker';`)[0]).toContain(
-    'edge must not import web-worker',
-  );
-  expect(check('packages/edge/src/index.ts', `import { openai } from '@isoloop/core/openai';`)).toEqual([]);
+  expect(
+    check('packages/core/src/loop/loop.ts', `import type { X } from '@isoloop/edge';`)[0],
+  ).toContain('core must not import edge');
+  expect(
+    check('packages/web-worker/src/index.ts', `import type { X } from '@isoloop/edge';`)[0],
+  ).toContain('web-worker must not import edge');
+  expect(
+    check('packages/edge/src/index.ts', `import { connectAgent } from '@isoloop/web-worker';`)[0],
+  ).toContain('edge must not import web-worker');
+  expect(
+    check('packages/edge/src/index.ts', `import { openai } from '@isoloop/core/openai';`),
+  ).toEqual([]);
 });
 
 test('a package may use its own name in tests only', () => {
-  expect(check('packages/core/src/loop/loop.test.ts', `import { ScriptedModel } from '@isoloop/core/testing';`)).toEqual([]);
-  expect(check('packages/core/src/loop/loop.ts', `import { tool } from '@isoloop/core';`)[0]).toContain('imports itself by name');
+  expect(
+    check(
+      'packages/core/src/loop/loop.test.ts',
+      `import { ScriptedModel } from '@isoloop/core/testing';`,
+    ),
+  ).toEqual([]);
+  expect(
+    check('packages/core/src/loop/loop.ts', `import { tool } from '@isoloop/core';`)[0],
+  ).toContain('imports itself by name');
 });
 
 test("an adapter goes through core's exports, not to its files", () => {
-  expect(check('packages/edge/src/index.ts', `import { tool } from '../../core/src/index.ts';`)[0]).toContain('reaches out of its sources');
+  expect(
+    check('packages/edge/src/index.ts', `import { tool } from '../../core/src/index.ts';`)[0],
+  ).toContain('reaches out of its sources');
 });

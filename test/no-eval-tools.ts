@@ -7,7 +7,11 @@ import { toSchema } from '../packages/core/src/schema/to-schema.ts';
 
 assert.throws(() => new Function('return 1'), EvalError);
 
-const definition = { type: 'object', properties: { a: { $ref: '#/$defs/b' } }, $defs: { b: { pattern: '^x' } } };
+const definition = {
+  type: 'object',
+  properties: { a: { $ref: '#/$defs/b' } },
+  $defs: { b: { pattern: '^x' } },
+};
 const pattern = toSchema(jsonSchema(definition));
 assert.deepEqual(await pattern.validate({ a: 'y' }), { ok: false, issues: ['a: must match ^x'] });
 

@@ -4,6 +4,10 @@ import { runCommand } from '../scripts/run-command.ts';
 
 test('JSON Schema validation and MCP tools work without eval', async () => {
   const url = `${inject('mcpUrl')}/servers/${crypto.randomUUID()}/mcp`;
-  const { ok, output } = await runCommand('node', ['--disallow-code-generation-from-strings', 'test/no-eval-tools.ts', url]);
+  const { ok, output } = await runCommand('node', [
+    '--disallow-code-generation-from-strings',
+    'test/no-eval-tools.ts',
+    url,
+  ]);
   expect(ok, output).toBe(true);
 });

@@ -1,4 +1,11 @@
-import { assistantMessage, InMemoryMemory, toolMessage, userMessage, type ModelDelta, type Msg } from '@isoloop/core';
+import {
+  assistantMessage,
+  InMemoryMemory,
+  toolMessage,
+  userMessage,
+  type ModelDelta,
+  type Msg,
+} from '@isoloop/core';
 import { expect, test } from 'vitest';
 import { demoAgent } from '../demo/src/demo-agent.ts';
 import { offlineModel } from '../demo/src/offline-model.ts';
@@ -56,14 +63,22 @@ test('pasted data does not become a thousand calls', () => {
 });
 
 async function say(messages: readonly Msg[]): Promise<ModelDelta[]> {
-  const tools = ['calculator', 'time_in_city', 'notes', 'set_theme'].map((name) => ({ name, description: '', parameters: {} }));
+  const tools = ['calculator', 'time_in_city', 'notes', 'set_theme'].map((name) => ({
+    name,
+    description: '',
+    parameters: {},
+  }));
   const deltas: ModelDelta[] = [];
-  for await (const batch of offlineModel({ delayMs: 0 }).stream({ messages, tools }, { signal: new AbortController().signal }))
+  for await (const batch of offlineModel({ delayMs: 0 }).stream(
+    { messages, tools },
+    { signal: new AbortController().signal },
+  ))
     deltas.push(...batch);
   return deltas;
 }
 
-const textOf = (deltas: readonly ModelDelta[]): string => deltas.map((delta) => (delta.type === 'text' ? delta.delta : '')).join('');
+const textOf = (deltas: readonly ModelDelta[]): string =>
+  deltas.map((delta) => (delta.type === 'text' ? delta.delta : '')).join('');
 
 test.for([
   ['Tell me a joke', /not a language model/],
@@ -87,7 +102,10 @@ test('a failed tool is told, beside one that worked', async () => {
     result('b', 'calculator', '{"expression":"2+2","result":4}', 'success'),
   ]);
   expect(textOf(answer)).toBe('That did not work: The result is not a finite number.\n2+2 = 4.');
-  expect(answer.at(-1)).toMatchObject({ type: 'finish', usage: { outputTokens: expect.any(Number) } });
+  expect(answer.at(-1)).toMatchObject({
+    type: 'finish',
+    usage: { outputTokens: expect.any(Number) },
+  });
 });
 
 const kept: readonly Note[] = [
@@ -97,21 +115,47 @@ const kept: readonly Note[] = [
 
 test.for([
   ['Delete all my notes', 'Deleted: “buy 牛乳”.\nDeleted: “call Ann”.', []],
-  ['Remove the note about Bob, please', 'Your notes:\n1. buy 牛乳\n4. call Ann', ['buy 牛乳', 'call Ann']],
+  [
+    'Remove the note about Bob, please',
+    'Your notes:\n1. buy 牛乳\n4. call Ann',
+    ['buy 牛乳', 'call Ann'],
+  ],
   ['Remove the note about ann, please', 'Deleted: “call Ann”.', ['buy 牛乳']],
   ['牛乳のメモを消して', 'メモを消しました：「buy 牛乳」', ['call Ann']],
   ['删除所有笔记', '已删除：“buy 牛乳”。\n已删除：“call Ann”。', []],
   ['모든 메모를 삭제해 줘', '메모를 지웠습니다: “buy 牛乳”\n메모를 지웠습니다: “call Ann”', []],
-  ['What is 17 * 23? Note the result.', '17 * 23 = 391.\nNoted: “17 * 23 = 391.”.', ['buy 牛乳', 'call Ann', '17 * 23 = 391.']],
-  ['6*7 を計算してメモして', '6*7 = 42 です。\nメモしました：「6*7 = 42 です。」', ['buy 牛乳', 'call Ann', '6*7 = 42 です。']],
-  ['What is 1/0? Note the result.', 'That did not work: The result is not a finite number.', ['buy 牛乳', 'call Ann']],
+  [
+    'What is 17 * 23? Note the result.',
+    '17 * 23 = 391.\nNoted: “17 * 23 = 391.”.',
+    ['buy 牛乳', 'call Ann', '17 * 23 = 391.'],
+  ],
+  [
+    '6*7 を計算してメモして',
+    '6*7 = 42 です。\nメモしました：「6*7 = 42 です。」',
+    ['buy 牛乳', 'call Ann', '6*7 = 42 です。'],
+  ],
+  [
+    'What is 1/0? Note the result.',
+    'That did not work: The result is not a finite number.',
+    ['buy 牛乳', 'call Ann'],
+  ],
 ] as const)('in two steps: %s', async ([question, answer, left]) => {
   let notes = kept;
-  const store = { read: async () => notes, write: async (changed: readonly Note[]) => void (notes = changed) };
-  const agent = demoAgent({ model: offlineModel({ delayMs: 0 }), memory: new InMemoryMemory(), sessionId: 's', notes: store });
+  const store = {
+    read: async () => notes,
+    write: async (changed: readonly Note[]) => void (notes = changed),
+  };
+  const agent = demoAgent({
+    model: offlineModel({ delayMs: 0 }),
+    memory: new InMemoryMemory(),
+    sessionId: 's',
+    notes: store,
+  });
   const { text, pending } = await agent.call(question);
   // Deleting is asked for first.
-  const allowed = pending.map(({ toolUseId, name }) => ({ type: 'approve', toolUseId, name }) as const);
+  const allowed = pending.map(
+    ({ toolUseId, name }) => ({ type: 'approve', toolUseId, name }) as const,
+  );
   expect(allowed.length ? (await agent.call(allowed)).text : text).toBe(answer);
   expect(notes.map(({ text: note }) => note)).toEqual(left);
 });
@@ -124,16 +168,26 @@ test.for([
 ] as const)('what is denied is not done: %s', async ([question, answer]) => {
   let written = 0;
   const store = { read: async () => kept, write: async () => void (written += 1) };
-  const agent = demoAgent({ model: offlineModel({ delayMs: 0 }), memory: new InMemoryMemory(), sessionId: 's', notes: store });
+  const agent = demoAgent({
+    model: offlineModel({ delayMs: 0 }),
+    memory: new InMemoryMemory(),
+    sessionId: 's',
+    notes: store,
+  });
   const { pending } = await agent.call(question);
   expect(pending).toHaveLength(2);
-  const denied = await agent.call(pending.map(({ toolUseId, name }) => ({ type: 'reject', toolUseId, name }) as const));
+  const denied = await agent.call(
+    pending.map(({ toolUseId, name }) => ({ type: 'reject', toolUseId, name }) as const),
+  );
   expect([denied.text, written]).toEqual([answer, 0]);
 });
 
 test('an abort ends the wait between deltas', async () => {
   const controller = new AbortController();
-  const stream = offlineModel({ delayMs: 1_000_000 }).stream({ messages: [userMessage('hi')], tools: [] }, { signal: controller.signal });
+  const stream = offlineModel({ delayMs: 1_000_000 }).stream(
+    { messages: [userMessage('hi')], tools: [] },
+    { signal: controller.signal },
+  );
   const reading = stream[Symbol.asyncIterator]().next();
   controller.abort(new Error('enough'));
   await expect(reading).rejects.toThrow('enough');
@@ -160,14 +214,22 @@ test.for(['1 +', '(1', '1 2', 'a + 1', '1 / 0', ')', ''])('%j is no expression',
 test('the time in a city, by any of its names', async () => {
   const tool = timeInCity(() => Date.UTC(2026, 0, 1, 15, 30));
   const run = (city: string) => tool.execute!({ city }, undefined as never);
-  expect(await run('東京')).toEqual({ city: '東京', zone: 'Asia/Tokyo', weekday: 'Friday', time: '00:30' });
+  expect(await run('東京')).toEqual({
+    city: '東京',
+    zone: 'Asia/Tokyo',
+    weekday: 'Friday',
+    time: '00:30',
+  });
   expect(await run('new york')).toMatchObject({ weekday: 'Thursday', time: '10:30' });
   expect(() => run('Atlantis')).toThrow('Atlantis');
 });
 
 test('notes added at the same time are all kept', async () => {
   let stored: readonly Note[] = [];
-  const tool = notesTool({ read: async () => stored, write: async (notes) => void (stored = notes) });
+  const tool = notesTool({
+    read: async () => stored,
+    write: async (notes) => void (stored = notes),
+  });
   const run = (input: object) => tool.execute!(input, undefined as never);
   await Promise.all(['a', 'b', 'c'].map((text) => run({ action: 'add', text })));
   expect(stored.map(({ id, text }) => `${id} ${text}`)).toEqual(['1 a', '2 b', '3 c']);

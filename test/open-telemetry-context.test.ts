@@ -1,6 +1,17 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { context, ROOT_CONTEXT, trace, type Context, type ContextManager } from '@opentelemetry/api';
-import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor, type ReadableSpan } from '@opentelemetry/sdk-trace-base';
+import {
+  context,
+  ROOT_CONTEXT,
+  trace,
+  type Context,
+  type ContextManager,
+} from '@opentelemetry/api';
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+  type ReadableSpan,
+} from '@opentelemetry/sdk-trace-base';
 import { agentTool, ReActAgent, tool, type ChatModel } from '@isoloop/core';
 import { fallback, retry } from '@isoloop/core/middleware';
 import { openTelemetry } from '@isoloop/core/open-telemetry';
@@ -13,7 +24,12 @@ class AsyncContext implements ContextManager {
   active(): Context {
     return this.#storage.getStore() ?? ROOT_CONTEXT;
   }
-  with<A extends unknown[], F extends (...args: A) => ReturnType<F>>(inside: Context, fn: F, self?: ThisParameterType<F>, ...args: A) {
+  with<A extends unknown[], F extends (...args: A) => ReturnType<F>>(
+    inside: Context,
+    fn: F,
+    self?: ThisParameterType<F>,
+    ...args: A
+  ) {
     return this.#storage.run(inside, () => fn.apply(self, args));
   }
   bind<T>(_inside: Context, target: T): T {
@@ -31,7 +47,9 @@ beforeAll(() => void context.setGlobalContextManager(new AsyncContext()));
 afterAll(() => context.disable());
 
 const exporter = new InMemorySpanExporter();
-const tracer = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).getTracer('test');
+const tracer = new BasicTracerProvider({
+  spanProcessors: [new SimpleSpanProcessor(exporter)],
+}).getTracer('test');
 const traced = openTelemetry({ api: { trace, context }, tracer });
 
 /** What a platform's own instrumentation would do: a span below the one that is active. */
@@ -71,7 +89,10 @@ test('whatever happens within a span is below it: requests, tools at the same ti
     });
     const childModel = fetching(['child says'], `child${n}`);
     const child = new ReActAgent({ name: `child${n}`, model: childModel, extensions: [traced] });
-    const first = fetching([{ error: busy }, { error: busy }, { error: busy }, { error: busy }], `first${n}`);
+    const first = fetching(
+      [{ error: busy }, { error: busy }, { error: busy }, { error: busy }],
+      `first${n}`,
+    );
     const toolCalls = [
       { name: `look${n}`, id: `a${n}` },
       { name: `call_child${n}`, id: `b${n}`, input: { message: 'go' } },
@@ -86,7 +107,8 @@ test('whatever happens within a span is below it: requests, tools at the same ti
 
   const spans = exporter.getFinishedSpans();
   for (const n of [1, 2, 3]) {
-    const of = (name: string) => spans.filter((span) => span.name === name).map((span) => parentOf(spans, span));
+    const of = (name: string) =>
+      spans.filter((span) => span.name === name).map((span) => parentOf(spans, span));
     expect(of(`invoke_agent agent${n}`)).toEqual([undefined]);
     expect(of(`chat first${n}`)).toEqual([`invoke_agent agent${n}`, `invoke_agent agent${n}`]);
     expect(of(`POST first${n}`)).toEqual(Array.from({ length: 4 }, () => `chat first${n}`));
@@ -106,11 +128,20 @@ test("a reader's own spans are not below the call's", async () => {
   exporter.reset();
   const outer = tracer.startSpan('outer');
   await context.with(trace.setSpan(context.active(), outer), async () => {
-    const agent = new ReActAgent({ name: 'a', model: fetching(['one two'], 'm'), extensions: [traced] });
-    for await (const { type } of agent.stream('go')) if (type === 'reasoning-chunk') await request('render');
+    const agent = new ReActAgent({
+      name: 'a',
+      model: fetching(['one two'], 'm'),
+      extensions: [traced],
+    });
+    for await (const { type } of agent.stream('go'))
+      if (type === 'reasoning-chunk') await request('render');
   });
   outer.end();
   const spans = exporter.getFinishedSpans();
-  expect(spans.filter(({ name }) => name === 'render').map((span) => parentOf(spans, span))).toEqual(['outer', 'outer']);
-  expect(spans.filter(({ name }) => name === 'invoke_agent a').map((span) => parentOf(spans, span))).toEqual(['outer']);
+  expect(
+    spans.filter(({ name }) => name === 'render').map((span) => parentOf(spans, span)),
+  ).toEqual(['outer', 'outer']);
+  expect(
+    spans.filter(({ name }) => name === 'invoke_agent a').map((span) => parentOf(spans, span)),
+  ).toEqual(['outer']);
 });

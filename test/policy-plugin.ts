@@ -1,15 +1,20 @@
 import type { Plugin } from 'vite';
 
-const page = '<!doctype html><script type="module" src="/packages/web-worker/test-support/csp-page.ts?csp"></script>';
+const page =
+  '<!doctype html><script type="module" src="/packages/web-worker/test-support/csp-page.ts?csp"></script>';
 
-/** Serves what has `?csp` in its address, the page `/csp-page` too, with a policy for scripts and workers of the site alone. */
+/**
+ * Serves what has `?csp` in its address, the page `/csp-page` too, with a policy for scripts and
+ * workers of the site alone.
+ */
 export function policyPlugin(): Plugin {
   return {
     name: 'content-security-policy',
     configureServer({ middlewares }) {
       middlewares.use((request, response, next) => {
         const url = request.url ?? '';
-        if (url.includes('?csp')) response.setHeader('content-security-policy', "worker-src 'self'; script-src 'self'");
+        if (url.includes('?csp'))
+          response.setHeader('content-security-policy', "worker-src 'self'; script-src 'self'");
         if (!url.startsWith('/csp-page?')) return next();
         response.setHeader('content-type', 'text/html');
         response.end(page);

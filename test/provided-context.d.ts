@@ -8,7 +8,10 @@ declare module 'vitest' {
     browserEndpoint: string;
     /** End to end: the address of the demo. */
     demoUrl: string;
-    /** End to end: the address of the model that stops in the middle of an answer, see `e2e/held-model.ts`. */
+    /**
+     * End to end: the address of the model that stops in the middle of an answer, see
+     * `e2e/held-model.ts`.
+     */
     heldModelUrl: string;
   }
 }

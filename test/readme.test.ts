@@ -8,13 +8,17 @@ const folder = `${root}/node_modules/.cache/readme`;
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** What a block is compiled with: the page's and the worker's own types, or Node's, or Workers'. */
-const typesOf: Readonly<Record<string, readonly string[]>> = { 'agent.ts': ['node'], 'edge.ts': ['@cloudflare/workers-types'] };
+const typesOf: Readonly<Record<string, readonly string[]>> = {
+  'agent.ts': ['node'],
+  'edge.ts': ['@cloudflare/workers-types'],
+};
 const workers = { lib: ['es2023'], types: ['@cloudflare/workers-types'] };
 
 test('the code in README compiles against the built packages', async () => {
   const blocks = codeBlocks();
   expect(blocks.map(({ file }) => file)).toEqual(['agent.ts', 'worker.ts', 'page.ts', 'edge.ts']);
-  for (const { file } of blocks) expect(await compile(file, blocks), file).toEqual({ ok: true, output: '' });
+  for (const { file } of blocks)
+    expect(await compile(file, blocks), file).toEqual({ ok: true, output: '' });
 });
 
 test('the code in the worker package’s README compiles against the built packages', async () => {
@@ -32,7 +36,8 @@ test('the code in the worker package’s README compiles against the built packa
     'shared-worker.ts',
     'sessions.ts',
   ]);
-  for (const { file } of blocks) expect(await compile(file, blocks), file).toEqual({ ok: true, output: '' });
+  for (const { file } of blocks)
+    expect(await compile(file, blocks), file).toEqual({ ok: true, output: '' });
 });
 
 test('the code in the edge package’s README compiles against the built packages', async () => {
@@ -54,20 +59,31 @@ test('the code in the edge package’s README compiles against the built package
 });
 
 test('the hook that follows other tabs is the one that is tried in a browser', () => {
-  const block = codeBlocks('packages/web-worker/README.md').find(({ file }) => file === 'other-tabs.ts');
-  expect(block?.source).toBe(readFileSync(`${root}/packages/web-worker/test-support/other-tabs.ts`, 'utf8'));
+  const block = codeBlocks('packages/web-worker/README.md').find(
+    ({ file }) => file === 'other-tabs.ts',
+  );
+  expect(block?.source).toBe(
+    readFileSync(`${root}/packages/web-worker/test-support/other-tabs.ts`, 'utf8'),
+  );
 });
 
 test('a mistake in a block is found', async () => {
   const { ok, output } = await compile('agent.ts', [
-    { file: 'agent.ts', source: `import { ReActAgent } from '@isoloop/core';\nnew ReActAgent({ name: 7 });` },
+    {
+      file: 'agent.ts',
+      source: `import { ReActAgent } from '@isoloop/core';\nnew ReActAgent({ name: 7 });`,
+    },
   ]);
   expect(ok).toBe(false);
   expect(output).toContain("Type 'number' is not assignable to type 'string'");
 });
 
 /** Compiles one block; the others are there to be imported. */
-function compile(file: string, blocks: readonly Block[], options: Partial<typeof workers> = {}): ReturnType<typeof runCommand> {
+function compile(
+  file: string,
+  blocks: readonly Block[],
+  options: Partial<typeof workers> = {},
+): ReturnType<typeof runCommand> {
   const compilerOptions = {
     target: 'es2023',
     module: 'esnext',

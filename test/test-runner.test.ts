@@ -9,7 +9,13 @@ const step = (name: string, runsTestFiles = false): Step => ({
   runsTestFiles,
   run: async (): Promise<StepResult> => ({ passed: 1, failed: 0, output: '' }),
 });
-const steps = [step('types'), step('node', true), step('workerd', true), step('publint core'), step('publint edge')];
+const steps = [
+  step('types'),
+  step('node', true),
+  step('workerd', true),
+  step('publint core'),
+  step('publint edge'),
+];
 
 test.for<readonly [args: readonly string[], names: readonly string[], filters: readonly string[]]>([
   [[], ['types', 'node', 'workerd', 'publint core', 'publint edge'], []],
@@ -56,7 +62,11 @@ test('a command that reports nothing is stopped, with the processes it started',
   // The pipes stay open until the process that it started has ended too.
   const start = `require('node:child_process').spawn(process.execPath, ['-e', '${hang}'], { stdio: 'inherit' })`;
   const onMessage = (): void => void vi.advanceTimersByTime(silenceMs);
-  const { ok, output } = await runCommand('node', ['-e', `${start}; ${hang}; process.send('ready')`], { silenceMs, onMessage });
+  const { ok, output } = await runCommand(
+    'node',
+    ['-e', `${start}; ${hang}; process.send('ready')`],
+    { silenceMs, onMessage },
+  );
   expect(ok).toBe(false);
   expect(output).toContain('Stopped after 1 minutes without a report: node -e');
 });
@@ -64,12 +74,16 @@ test('a command that reports nothing is stopped, with the processes it started',
 test('a command that goes on reporting has no time limit', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
-  const source = 'let n = 0; const timer = setInterval(() => { process.send(n); if (++n === 5) process.exit(); }, 10);';
+  const source =
+    'let n = 0; const timer = setInterval(() => { process.send(n); if (++n === 5) process.exit(); }, 10);';
   const messages: unknown[] = [];
   const onMessage = (message: unknown): void => {
     messages.push(message);
     vi.advanceTimersByTime(silenceMs - 1);
   };
-  expect(await runCommand('node', ['-e', source], { silenceMs, onMessage })).toEqual({ ok: true, output: '' });
+  expect(await runCommand('node', ['-e', source], { silenceMs, onMessage })).toEqual({
+    ok: true,
+    output: '',
+  });
   expect(messages).toEqual([0, 1, 2, 3, 4]);
 });

@@ -2,11 +2,22 @@ import { expect, test } from 'vitest';
 import { estimateTokens, type TokenProfile } from '@isoloop/core';
 import * as core from '@isoloop/core';
 import { readSegments, tokenizers } from '../scripts/tokens/corpus.ts';
-import { accuracyByGroup, accuracyOf, errorsOf, histories, historyErrors } from '../scripts/tokens/measure.ts';
+import {
+  accuracyByGroup,
+  accuracyOf,
+  errorsOf,
+  histories,
+  historyErrors,
+} from '../scripts/tokens/measure.ts';
 
 const held = readSegments('held');
 const profiles = core as unknown as Readonly<Record<string, TokenProfile>>;
-const errors = new Map(tokenizers.map((name) => [name, errorsOf(held, name, (text) => estimateTokens(text, profiles[name]))]));
+const errors = new Map(
+  tokenizers.map((name) => [
+    name,
+    errorsOf(held, name, (text) => estimateTokens(text, profiles[name])),
+  ]),
+);
 
 /** The highest mean error of a group of the held-out texts. */
 const limits: Readonly<Record<string, number>> = {
@@ -22,7 +33,17 @@ const limits: Readonly<Record<string, number>> = {
 };
 
 test('the corpus has the nine families and both parts', () => {
-  expect(tokenizers).toEqual(['o200k', 'cl100k', 'qwen3', 'llama3', 'deepseek3', 'gemma3', 'mistral', 'claude3', 'claude5']);
+  expect(tokenizers).toEqual([
+    'o200k',
+    'cl100k',
+    'qwen3',
+    'llama3',
+    'deepseek3',
+    'gemma3',
+    'mistral',
+    'claude3',
+    'claude5',
+  ]);
   expect([readSegments('train').length, held.length]).toEqual([1886, 1243]);
 });
 

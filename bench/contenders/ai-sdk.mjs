@@ -7,7 +7,9 @@ import { memo } from '../lib/common.mjs';
 export const label = 'ai 7 ToolLoopAgent + @ai-sdk/openai';
 
 export async function run(sc, baseURL) {
-  const agent = memo(sc, () => makeAgent(sc, createOpenAI({ baseURL, apiKey: 'x' }).chat(sc.model)));
+  const agent = memo(sc, () =>
+    makeAgent(sc, createOpenAI({ baseURL, apiKey: 'x' }).chat(sc.model)),
+  );
   const { stream } = await agent.stream({ prompt: sc.prompt });
   const out = { chars: 0, deltas: 0, tools: 0 };
   for await (const part of stream) {
@@ -26,5 +28,10 @@ function makeAgent(sc, model) {
     inputSchema: z.object({ query: z.string(), n: z.number() }),
     execute: async (input) => sc.tool(input),
   });
-  return new ToolLoopAgent({ model, instructions: sc.system, tools: { lookup }, stopWhen: isStepCount(sc.maxTurns) });
+  return new ToolLoopAgent({
+    model,
+    instructions: sc.system,
+    tools: { lookup },
+    stopWhen: isStepCount(sc.maxTurns),
+  });
 }

@@ -16,7 +16,11 @@ export const params = [
   },
 ];
 export async function turn(url, body, onText) {
-  const res = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', authorization: 'Bearer x' }, body });
+  const res = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: 'Bearer x' },
+    body,
+  });
   if (!res.ok) throw new Error('HTTP ' + res.status);
   const reader = res.body.getReader();
   const dec = new TextDecoder();
@@ -29,7 +33,11 @@ export async function turn(url, body, onText) {
     buf += dec.decode(value, { stream: true });
     let start = 0;
     for (let nl = buf.indexOf('\n'); nl !== -1; nl = buf.indexOf('\n', start)) {
-      if (nl > start + 6 && buf.charCodeAt(start) === 100 /* d */ && buf.charCodeAt(start + 6) === 123 /* { */) {
+      if (
+        nl > start + 6 &&
+        buf.charCodeAt(start) === 100 /* d */ &&
+        buf.charCodeAt(start + 6) === 123 /* { */
+      ) {
         const d = JSON.parse(buf.slice(start + 6, nl)).choices[0]?.delta;
         if (d) {
           if (d.content) {
@@ -38,7 +46,11 @@ export async function turn(url, body, onText) {
           }
           if (d.tool_calls)
             for (const t of d.tool_calls) {
-              const c = (calls[t.index] ??= { id: t.id, type: 'function', function: { name: t.function.name, arguments: '' } });
+              const c = (calls[t.index] ??= {
+                id: t.id,
+                type: 'function',
+                function: { name: t.function.name, arguments: '' },
+              });
               c.function.arguments += t.function.arguments;
             }
         }
@@ -60,11 +72,19 @@ export async function run(sc, baseURL) {
     { role: 'user', content: sc.prompt },
   ];
   for (let i = 0; i < sc.maxTurns; i++) {
-    const body = JSON.stringify({ model: sc.model, messages, tools: params, stream: true, stream_options: { include_usage: true } });
+    const body = JSON.stringify({
+      model: sc.model,
+      messages,
+      tools: params,
+      stream: true,
+      stream_options: { include_usage: true },
+    });
     const { content, calls } = await turn(baseURL + '/chat/completions', body, onText);
     if (!calls.length) break;
     messages.push({ role: 'assistant', content: content || null, tool_calls: calls });
-    const results = await Promise.all(calls.map(async (c) => sc.tool(JSON.parse(c.function.arguments))));
+    const results = await Promise.all(
+      calls.map(async (c) => sc.tool(JSON.parse(c.function.arguments))),
+    );
     results.forEach((result, k) => {
       messages.push({ role: 'tool', tool_call_id: calls[k].id, content: result });
       out.tools++;

@@ -1,4 +1,5 @@
-// Ours, read event by event. An agent holds one conversation, so every run builds its own, as an adapter does for each session.
+// Ours, read event by event. An agent holds one conversation, so every run builds its own, as an
+// adapter does for each session.
 import { ReActAgent, tool } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
 import { memo } from '../lib/common.mjs';
@@ -10,7 +11,13 @@ export function makeAgent(sc, baseURL) {
   const model = memo(sc, () => openai({ baseURL, apiKey: 'x', model: sc.model }));
   const { name, description, parameters } = params[0].function;
   const lookup = tool({ name, description, input: parameters, execute: (input) => sc.tool(input) });
-  return new ReActAgent({ name: 'bench', systemPrompt: sc.system, model, tools: [lookup], limits: { iterations: sc.maxTurns } });
+  return new ReActAgent({
+    name: 'bench',
+    systemPrompt: sc.system,
+    model,
+    tools: [lookup],
+    limits: { iterations: sc.maxTurns },
+  });
 }
 
 export function count(out, event) {

@@ -4,7 +4,10 @@ import { memo } from '../lib/common.mjs';
 import { params } from './floor.mjs';
 export const label = 'openai client, own loop';
 export async function run(sc, baseURL) {
-  const client = memo(sc, () => new OpenAI({ baseURL, apiKey: 'x', dangerouslyAllowBrowser: true }));
+  const client = memo(
+    sc,
+    () => new OpenAI({ baseURL, apiKey: 'x', dangerouslyAllowBrowser: true }),
+  );
   const out = { chars: 0, deltas: 0, tools: 0 };
   const messages = [
     { role: 'system', content: sc.system },
@@ -30,13 +33,19 @@ export async function run(sc, baseURL) {
       }
       if (d.tool_calls)
         for (const t of d.tool_calls) {
-          const c = (calls[t.index] ??= { id: t.id, type: 'function', function: { name: t.function.name, arguments: '' } });
+          const c = (calls[t.index] ??= {
+            id: t.id,
+            type: 'function',
+            function: { name: t.function.name, arguments: '' },
+          });
           c.function.arguments += t.function.arguments;
         }
     }
     if (!calls.length) break;
     messages.push({ role: 'assistant', content: content || null, tool_calls: calls });
-    const results = await Promise.all(calls.map(async (c) => sc.tool(JSON.parse(c.function.arguments))));
+    const results = await Promise.all(
+      calls.map(async (c) => sc.tool(JSON.parse(c.function.arguments))),
+    );
     results.forEach((result, k) => {
       messages.push({ role: 'tool', tool_call_id: calls[k].id, content: result });
       out.tools++;

@@ -4,20 +4,26 @@ import { drive } from './load.mjs';
 
 const inner = 3;
 const warm = 8;
-const titles = { '2000-burst': 'In network writes of 16 KB', '2000-paced': 'One network write a delta, each 5 ms' };
+const titles = {
+  '2000-burst': 'In network writes of 16 KB',
+  '2000-paced': 'One network write a delta, each 5 ms',
+};
 
 /** One answer of 2,000 deltas at a time, each in a conversation of its own. */
 export async function measureAnswer({ bundles, world, reps = 15 }) {
   const running = [];
   for (const [name, contender] of Object.entries(contenders)) {
-    if (contender.app) running.push({ name, face: contender.face, ...(await startApp(bundles, contender, world)) });
+    if (contender.app)
+      running.push({ name, face: contender.face, ...(await startApp(bundles, contender, world)) });
   }
   const sections = [];
   try {
     for (const [model, title] of Object.entries(titles)) {
       // A paced one takes 10 seconds, most of them idle: all contenders at once.
       const paced = model.endsWith('-paced');
-      const plan = paced ? { model, count: 5, concurrency: 5, turns: 1 } : { model, count: inner, concurrency: 1, turns: 1 };
+      const plan = paced
+        ? { model, count: 5, concurrency: 5, turns: 1 }
+        : { model, count: inner, concurrency: 1, turns: 1 };
       for (const each of running) each.cpu = [];
       for (let round = paced ? 0 : -warm; round < (paced ? Math.min(3, reps) : reps); round++) {
         for (let i = 0; i < running.length; i++) {

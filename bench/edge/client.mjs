@@ -6,9 +6,10 @@ const agent = new http.Agent({ keepAlive: true, maxSockets: Infinity });
 const answers = new Map();
 
 /**
- * One user's conversation with an endpoint. `ask(model)` takes a turn and gives what it took, in milliseconds: until the first byte, until
- * the first text, and until the first text without what the model itself took for it. Throws unless the answer came whole and to the
- * right conversation: the model says how many of the user's messages it was shown.
+ * One user's conversation with an endpoint. `ask(model)` takes a turn and gives what it took, in
+ * milliseconds: until the first byte, until the first text, and until the first text without what
+ * the model itself took for it. Throws unless the answer came whole and to the right conversation:
+ * the model says how many of the user's messages it was shown.
  */
 export function converse({ port, face, user = 'ann', posts = Infinity }) {
   const id = crypto.randomUUID();
@@ -19,28 +20,55 @@ export function converse({ port, face, user = 'ann', posts = Infinity }) {
     const question = `What is ${asked} times 17? Take your time.`;
     history.push(message('user', question, face));
     const body = { ...faces[face].extra, id, model, messages: history.slice(-posts) };
-    const read = await post({ port, path: faces[face].path(model), body: JSON.stringify(body), face, user });
+    const read = await post({
+      port,
+      path: faces[face].path(model),
+      body: JSON.stringify(body),
+      face,
+      user,
+    });
     const { text, metadata } = read;
     const [, shown, took] = /^\[(\d+) ([\d.]+)\]/.exec(text) ?? [];
     const wanted = answerOf(model);
     if (Number(shown) !== Math.min(asked, seenTurns + 1))
-      throw new Error(`The model was shown ${shown} questions, not ${asked}: ${text.slice(0, 200)}`);
-    if (!read.ended || text.slice(text.indexOf(']') + 1) !== wanted) throw new Error(`The answer is not whole: ${text.slice(-200)}`);
+      throw new Error(
+        `The model was shown ${shown} questions, not ${asked}: ${text.slice(0, 200)}`,
+      );
+    if (!read.ended || text.slice(text.indexOf(']') + 1) !== wanted)
+      throw new Error(`The answer is not whole: ${text.slice(-200)}`);
     history.push(message('assistant', text, face, metadata));
-    return { firstByte: read.firstByte, firstText: read.firstText, added: read.firstText - Number(took), wall: read.wall };
+    return {
+      firstByte: read.firstByte,
+      firstText: read.firstText,
+      added: read.firstText - Number(took),
+      wall: read.wall,
+    };
   };
 }
 
 const faces = {
   ui: { path: () => '/api/chat', extra: {}, read: readUiChunk },
-  openai: { path: () => '/v1/chat/completions', extra: { stream: true }, read: readCompletionChunk },
+  openai: {
+    path: () => '/v1/chat/completions',
+    extra: { stream: true },
+    read: readCompletionChunk,
+  },
   /** The model itself. */
-  model: { path: (model) => `/${model}/v1/chat/completions`, extra: { stream: true }, read: readCompletionChunk },
+  model: {
+    path: (model) => `/${model}/v1/chat/completions`,
+    extra: { stream: true },
+    read: readCompletionChunk,
+  },
 };
 
 function message(role, text, face, metadata) {
   if (face !== 'ui') return { role, content: text };
-  return { id: crypto.randomUUID(), role, parts: [{ type: 'text', text }], ...(metadata && { metadata }) };
+  return {
+    id: crypto.randomUUID(),
+    role,
+    parts: [{ type: 'text', text }],
+    ...(metadata && { metadata }),
+  };
 }
 
 function answerOf(model) {
@@ -58,26 +86,37 @@ function post({ port, path, body, face, user }) {
     'x-user': user,
   };
   return new Promise((resolve, reject) => {
-    const request = http.request({ host: '127.0.0.1', port, path, method: 'POST', agent, headers }, (response) => {
-      const read = { text: '', metadata: undefined, ended: false, firstByte: undefined, firstText: undefined, wall: undefined };
-      let rest = '';
-      let bytes = '';
-      response.setEncoding('utf8');
-      response.on('data', (data) => {
-        read.firstByte ??= since();
-        if (response.statusCode !== 200) return void (bytes += data);
-        const events = (rest + data).split('\n\n');
-        rest = events.pop();
-        for (const event of events) readEvent(event, read, face);
-        if (read.text) read.firstText ??= since();
-      });
-      response.on('error', reject);
-      response.on('end', () => {
-        read.wall = since();
-        if (response.statusCode !== 200) reject(new Error(`${path}: ${response.statusCode} ${bytes}`));
-        else resolve(read);
-      });
-    });
+    const request = http.request(
+      { host: '127.0.0.1', port, path, method: 'POST', agent, headers },
+      (response) => {
+        const read = {
+          text: '',
+          metadata: undefined,
+          ended: false,
+          firstByte: undefined,
+          firstText: undefined,
+          wall: undefined,
+        };
+        let rest = '';
+        let bytes = '';
+        response.setEncoding('utf8');
+        response.on('data', (data) => {
+          read.firstByte ??= since();
+          if (response.statusCode !== 200) return void (bytes += data);
+          const events = (rest + data).split('\n\n');
+          rest = events.pop();
+          for (const event of events) readEvent(event, read, face);
+          if (read.text) read.firstText ??= since();
+        });
+        response.on('error', reject);
+        response.on('end', () => {
+          read.wall = since();
+          if (response.statusCode !== 200)
+            reject(new Error(`${path}: ${response.statusCode} ${bytes}`));
+          else resolve(read);
+        });
+      },
+    );
     request.on('error', reject);
     request.end(body);
   });
@@ -93,7 +132,8 @@ function readEvent(event, read, face) {
 function readUiChunk(chunk, read) {
   if (chunk.type === 'text-delta') read.text += chunk.delta;
   else if (chunk.type === 'error') throw new Error(chunk.errorText);
-  else if (chunk.type === 'finish') read.finished = chunk.finishReason === 'stop' || chunk.finishReason === undefined;
+  else if (chunk.type === 'finish')
+    read.finished = chunk.finishReason === 'stop' || chunk.finishReason === undefined;
   if (chunk.messageMetadata) read.metadata = { ...read.metadata, ...chunk.messageMetadata };
 }
 

@@ -15,7 +15,11 @@ export async function measureCold({ bundles, world, reps = 15 }) {
   const samples = Object.fromEntries(Object.keys(apps).map((app) => [app, []]));
   for (let round = -1; round < reps; round++) {
     for (const app of Object.keys(apps)) {
-      const { pid, stop } = await startApp(bundles, { app, binds: app === 'isoloop' ? ['kv'] : [] }, world);
+      const { pid, stop } = await startApp(
+        bundles,
+        { app, binds: app === 'isoloop' ? ['kv'] : [] },
+        world,
+      );
       if (round >= 0) samples[app].push(cpuTimeOf(pid));
       stop();
     }

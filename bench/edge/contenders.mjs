@@ -6,7 +6,10 @@ import { token } from './plan.mjs';
 
 const secret = 'bench-secret-0123456789abcdef0123456789abcdef';
 
-/** What is measured: a Worker's source, how it is asked, what is bound to it, and which share of the requests it gets. `model` is the model itself, without a Worker. */
+/**
+ * What is measured: a Worker's source, how it is asked, what is bound to it, and which share of the
+ * requests it gets. `model` is the model itself, without a Worker.
+ */
 export const contenders = {
   model: { face: 'model' },
   floor: { app: 'floor', face: 'ui' },
@@ -21,25 +24,39 @@ export async function bundleApps(bundles, names) {
     mkdirSync(folderOf(bundles, name), { recursive: true });
     const source = `${import.meta.dirname}/apps/${name}.mjs`;
     const code = `export * from ${JSON.stringify(source)}; export { app as default } from ${JSON.stringify(source)};`;
-    await bundle(code, { file: `${folderOf(bundles, name)}/worker.js`, conditions: workerConditions });
+    await bundle(code, {
+      file: `${folderOf(bundles, name)}/worker.js`,
+      conditions: workerConditions,
+    });
   }
 }
 
-/** A Worker in a workerd of its own; Durable Objects are in a folder that `stop` deletes, in memory where there is such a folder: how long this machine's disk
- * takes to sync says nothing about Workers'. */
+/**
+ * A Worker in a workerd of its own; Durable Objects are in a folder that `stop` deletes, in memory
+ * where there is such a folder: how long this machine's disk takes to sync says nothing about
+ * Workers'.
+ */
 export async function startApp(bundles, { app, binds = [] }, world) {
   const disk = mkdtempSync(`${existsSync('/dev/shm') ? '/dev/shm' : tmpdir()}/isoloop-bench-`);
-  const bindings = [`(name = "WORLD", text = "http://127.0.0.1:${world}")`, `(name = "TOKEN", text = "${token}")`];
+  const bindings = [
+    `(name = "WORLD", text = "http://127.0.0.1:${world}")`,
+    `(name = "TOKEN", text = "${token}")`,
+  ];
   const services = [];
   const lines = ['compatibilityFlags = ["enable_request_signal"]'];
   if (binds.includes('kv')) {
-    bindings.push('(name = "CHAT_KV", kvNamespace = "kv")', `(name = "SESSION_SECRET", text = "${secret}")`);
+    bindings.push(
+      '(name = "CHAT_KV", kvNamespace = "kv")',
+      `(name = "SESSION_SECRET", text = "${secret}")`,
+    );
     services.push(`(name = "kv", external = (address = "127.0.0.1:${world}", http = ()))`);
   }
   if (binds.includes('object')) {
     bindings.push('(name = "CHAT_SESSION", durableObjectNamespace = "ChatSession")');
     services.push(`(name = "disk", disk = (path = "${disk}", writable = true))`);
-    lines.push('durableObjectNamespaces = [(className = "ChatSession", uniqueKey = "chat-session", enableSql = true)]');
+    lines.push(
+      'durableObjectNamespaces = [(className = "ChatSession", uniqueKey = "chat-session", enableSql = true)]',
+    );
     lines.push('durableObjectStorage = (localDisk = "disk")');
   }
   lines.push(`bindings = [${bindings.join(', ')}]`);

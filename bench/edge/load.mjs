@@ -10,11 +10,16 @@ const titles = {
   '100-paced': '100 deltas, one each 5 ms: 50 streams open at any time',
 };
 
-/** 50 users at once, each in conversations of 10 turns; rounds of 300 requests, the order of the contenders rotated. */
+/**
+ * 50 users at once, each in conversations of 10 turns; rounds of 300 requests, the order of the
+ * contenders rotated.
+ */
 export async function measureLoad({ bundles, world, reps = 3 }) {
   const running = [];
   for (const [name, contender] of Object.entries(contenders)) {
-    const { port, pid, stop } = contender.app ? await startApp(bundles, contender, world) : { port: world, stop: () => undefined };
+    const { port, pid, stop } = contender.app
+      ? await startApp(bundles, contender, world)
+      : { port: world, stop: () => undefined };
     running.push({ name, face: contender.face, share: contender.share ?? 1, port, pid, stop });
   }
   const sections = [];
@@ -36,8 +41,14 @@ export async function measureLoad({ bundles, world, reps = 3 }) {
   return sections.join('\n\n');
 }
 
-/** `count` requests by `concurrency` users, a new conversation each `turns`, or going on with the one given; gives what one request took. */
-export async function drive({ port, pid, face }, { model, count, concurrency, turns, conversation }) {
+/**
+ * `count` requests by `concurrency` users, a new conversation each `turns`, or going on with the
+ * one given; gives what one request took.
+ */
+export async function drive(
+  { port, pid, face },
+  { model, count, concurrency, turns, conversation },
+) {
   const times = [];
   let left = count;
   const [cpu, begin] = [pid && cpuTimeOf(pid), performance.now()];

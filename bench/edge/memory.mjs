@@ -12,10 +12,18 @@ const plans = {
     concurrency: 50,
     turns: 10,
   },
-  'One session': { names: ['isoloop, KV', 'isoloop, Durable Object'], concurrency: 1, turns: Infinity, posts: 2 },
+  'One session': {
+    names: ['isoloop, KV', 'isoloop, Durable Object'],
+    concurrency: 1,
+    turns: Infinity,
+    posts: 2,
+  },
 };
 
-/** 2,000 turns in a fresh workerd: what it has in memory before and after each 500, and what a turn of them took. */
+/**
+ * 2,000 turns in a fresh workerd: what it has in memory before and after each 500, and what a turn
+ * of them took.
+ */
 export async function measureMemory({ bundles, world }) {
   const sections = [];
   for (const [title, { names, ...plan }] of Object.entries(plans)) {
@@ -23,8 +31,14 @@ export async function measureMemory({ bundles, world }) {
     for (const name of names) {
       rows.push([name, ...(await grow(contenders[name], plan, { bundles, world }))]);
     }
-    const head = ['', '0', ...Array.from({ length: steps }, (_, step) => `${(step + 1) * stepTurns}`)];
-    sections.push(`### ${title}: MB in memory · CPU ms a turn of the last 500\n\n${table(head, rows)}`);
+    const head = [
+      '',
+      '0',
+      ...Array.from({ length: steps }, (_, step) => `${(step + 1) * stepTurns}`),
+    ];
+    sections.push(
+      `### ${title}: MB in memory · CPU ms a turn of the last 500\n\n${table(head, rows)}`,
+    );
   }
   return sections.join('\n\n');
 }
@@ -47,5 +61,7 @@ async function grow(contender, { concurrency, turns, posts }, { bundles, world }
 }
 
 function residentMb(pid) {
-  return Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024);
+  return Math.round(
+    Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024,
+  );
 }

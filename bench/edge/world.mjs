@@ -1,15 +1,22 @@
-// node world.mjs: what the Worker's CPU time is not to hold, in a process of its own; prints "listening PORT".
-//   POST /MODEL/v1/chat/completions   a model that takes `firstDeltaMs` to begin; MODEL is DELTAS-burst or DELTAS-paced
-//   all others                        Workers KV as workerd asks for it, kept in a map
+// node world.mjs: what the Worker's CPU time is not to hold, in a process of its own; prints
+// "listening PORT". POST /MODEL/v1/chat/completions   a model that takes `firstDeltaMs` to begin;
+// MODEL is DELTAS-burst or DELTAS-paced all others                        Workers KV as workerd
+// asks for it, kept in a map
 import http from 'node:http';
 import { words } from '../lib/scenarios.mjs';
 import { occurrences, pieces } from '../lib/server-bytes.mjs';
 
 const firstDeltaMs = 20;
 const paceMs = 5;
-const head = { id: 'chatcmpl-8fVq2hT1mock0000000000000001', object: 'chat.completion.chunk', created: 1_760_000_000, model: 'mock-model' };
+const head = {
+  id: 'chatcmpl-8fVq2hT1mock0000000000000001',
+  object: 'chat.completion.chunk',
+  created: 1_760_000_000,
+  model: 'mock-model',
+};
 const event = (rest) => `data: ${JSON.stringify({ ...head, ...rest })}\n\n`;
-const delta = (content) => event({ choices: [{ index: 0, delta: content, logprobs: null, finish_reason: null }] });
+const delta = (content) =>
+  event({ choices: [{ index: 0, delta: content, logprobs: null, finish_reason: null }] });
 const usage = { prompt_tokens: 100, completion_tokens: 50, total_tokens: 150 };
 const end = `${event({ choices: [{ index: 0, delta: {}, logprobs: null, finish_reason: 'stop' }] })}${event({ choices: [], usage })}data: [DONE]\n\n`;
 const bodies = new Map();
@@ -34,16 +41,24 @@ setInterval(() => {
   }
 }, paceMs);
 
-/** The answer begins with how many of the user's messages the request has, and how long the model took to begin. */
+/**
+ * The answer begins with how many of the user's messages the request has, and how long the model
+ * took to begin.
+ */
 async function complete(model, begin, request, response) {
   const body = Buffer.concat(await request.toArray());
   const asked = occurrences(body, '"role":"user"');
   const writes = piecesOf(model);
   setTimeout(
     () => {
-      response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' });
+      response.writeHead(200, {
+        'content-type': 'text/event-stream; charset=utf-8',
+        'cache-control': 'no-cache',
+      });
       const took = (performance.now() - begin).toFixed(3);
-      response.write(delta({ role: 'assistant', content: '' }) + delta({ content: `[${asked} ${took}]` }));
+      response.write(
+        delta({ role: 'assistant', content: '' }) + delta({ content: `[${asked} ${took}]` }),
+      );
       if (model.endsWith('-paced')) return paced.add({ response, pieces: writes, at: 0 });
       for (const piece of writes) response.write(piece);
       return response.end();
@@ -55,7 +70,10 @@ async function complete(model, begin, request, response) {
 function piecesOf(model) {
   if (!bodies.has(model)) {
     const events = [...words(Number.parseInt(model) - 1).map((content) => delta({ content })), end];
-    bodies.set(model, model.endsWith('-paced') ? events.map((text) => Buffer.from(text)) : pieces(events.join('')));
+    bodies.set(
+      model,
+      model.endsWith('-paced') ? events.map((text) => Buffer.from(text)) : pieces(events.join('')),
+    );
   }
   return bodies.get(model);
 }
@@ -70,8 +88,16 @@ async function keep(request, response) {
     const found = JSON.parse(body).keys.map((each) => [each, values.get(each)?.toString() ?? null]);
     return response.end(JSON.stringify(Object.fromEntries(found)));
   } else if (key === '') {
-    const names = [...values.keys()].filter((name) => name.startsWith(searchParams.get('prefix') ?? '')).toSorted();
-    return response.end(JSON.stringify({ keys: names.map((name) => ({ name })), list_complete: true, cacheStatus: null }));
+    const names = [...values.keys()]
+      .filter((name) => name.startsWith(searchParams.get('prefix') ?? ''))
+      .toSorted();
+    return response.end(
+      JSON.stringify({
+        keys: names.map((name) => ({ name })),
+        list_complete: true,
+        cacheStatus: null,
+      }),
+    );
   } else if (!values.has(key)) return response.writeHead(404).end();
   else return response.end(values.get(key));
   return response.end();

@@ -11,12 +11,16 @@ const plan = {
   's4-200': { inner: 1, warm: 1, reps: 3 },
 };
 
-/** Runs one scenario with every contender, one repetition of each in turn, the order rotated: A B C, B C A, … */
+/**
+ * Runs one scenario with every contender, one repetition of each in turn, the order rotated: A B C,
+ * B C A, …
+ */
 export async function measure({ runtime, names, scenario, reps }) {
   const steps = plan[scenario];
   if (!steps) throw new Error(`There is no scenario ${scenario}: ${Object.keys(plan).join(', ')}.`);
   const contenders = [];
-  for (const name of names) contenders.push({ name, samples: [], ...(await runtime.start(name, scenario)) });
+  for (const name of names)
+    contenders.push({ name, samples: [], ...(await runtime.start(name, scenario)) });
   const warm = steps.warm * (runtime.warmFactor ?? 1);
   for (let round = -warm; round < (reps ?? steps.reps); round++) {
     for (let i = 0; i < contenders.length; i++) {

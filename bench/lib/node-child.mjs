@@ -1,4 +1,5 @@
-// One contender, one scenario, one process. CPU time is the whole process's: all its threads, garbage collection and JIT included.
+// One contender, one scenario, one process. CPU time is the whole process's: all its threads,
+// garbage collection and JIT included.
 import { clientScenario, runOnce } from './scenarios.mjs';
 
 const [file, scenario, baseURL] = process.argv.slice(2);
@@ -12,7 +13,10 @@ process.on('message', async ({ inner, collect }) => {
     const cpu = process.cpuUsage();
     for (let i = 0; i < inner; i++) await runOnce(run, sc, baseURL);
     const { user, system } = process.cpuUsage(cpu);
-    process.send({ cpu: (user + system) / 1000 / inner, wall: (performance.now() - begin) / inner });
+    process.send({
+      cpu: (user + system) / 1000 / inner,
+      wall: (performance.now() - begin) / inner,
+    });
   } catch (error) {
     process.send({ error: String(error?.stack ?? error) });
   }

@@ -8,10 +8,12 @@ const titles = {
   s2: '10 model turns, one tool call each',
   s3: '8 parallel tool calls',
 };
-const titleOf = (scenario) => titles[scenario] ?? `${scenario.slice(3)} model turns with tool results of 4 KB`;
+const titleOf = (scenario) =>
+  titles[scenario] ?? `${scenario.slice(3)} model turns with tool results of 4 KB`;
 
 export const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
-export const quantile = (values, share) => values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))];
+export const quantile = (values, share) =>
+  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))];
 
 /** A Markdown table: the first column names, the others are numbers. */
 export function table(head, rows) {
@@ -26,7 +28,13 @@ function rowsOf(measured) {
     const cpu = samples.map((sample) => sample.cpu);
     const middle = median(cpu);
     const range = `${Math.min(...cpu).toFixed(2)} to ${Math.max(...cpu).toFixed(2)}`;
-    return { name, cpu: middle.toFixed(2), range, wall: median(samples.map((sample) => sample.wall)).toFixed(2), ratio: middle / floor };
+    return {
+      name,
+      cpu: middle.toFixed(2),
+      range,
+      wall: median(samples.map((sample) => sample.wall)).toFixed(2),
+      ratio: middle / floor,
+    };
   });
 }
 
@@ -44,7 +52,10 @@ export function resultSections(runtimes) {
   return Object.entries(runtimes).flatMap(([runtime, { version, scenarios }]) =>
     Object.entries(scenarios).map(([scenario, measured]) => {
       const budget = budgets[runtime]?.[scenario];
-      const rows = rowsOf(measured).map((row) => `| \`${row.name}\` | ${row.cpu} | ${row.range} | ${row.wall} | ${row.ratio.toFixed(2)} |`);
+      const rows = rowsOf(measured).map(
+        (row) =>
+          `| \`${row.name}\` | ${row.cpu} | ${row.range} | ${row.wall} | ${row.ratio.toFixed(2)} |`,
+      );
       const body = `| contender | CPU ms a run, median | range | wall ms, median | CPU over the floor |
 | :-- | --: | --: | --: | --: |
 ${rows.join('\n')}

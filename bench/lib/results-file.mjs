@@ -3,16 +3,22 @@ import os from 'node:os';
 
 const file = `${import.meta.dirname}/../RESULTS.md`;
 
-/** Puts sections into RESULTS.md in the place of those with the same heading but for versions; the others stay as they were. */
+/**
+ * Puts sections into RESULTS.md in the place of those with the same heading but for versions; the
+ * others stay as they were.
+ */
 export function writeSections(sections) {
   const [preamble, ...old] = readFileSync(file, 'utf8')
     .trimEnd()
     .split(/\n+(?=## )/);
-  const all = new Map(old.map((section) => [keyOf(section.slice(3, section.indexOf('\n'))), section]));
+  const all = new Map(
+    old.map((section) => [keyOf(section.slice(3, section.indexOf('\n'))), section]),
+  );
   const load = os.loadavg().map((value) => value.toFixed(1));
   const machine = `${os.cpus().length} × ${os.cpus()[0].model}, load averages at the end ${load.join(', ')}`;
   const run = `${new Date().toISOString().slice(0, 10)}, Node ${process.versions.node}, ${machine}.`;
-  for (const { heading, body } of sections) all.set(keyOf(heading), `## ${heading}\n\n${run}\n\n${body.trim()}`);
+  for (const { heading, body } of sections)
+    all.set(keyOf(heading), `## ${heading}\n\n${run}\n\n${body.trim()}`);
   writeFileSync(file, `${[preamble, ...all.values()].join('\n\n')}\n`);
 }
 

@@ -1,15 +1,30 @@
-// What every scenario is, for both sides: the server renders it as bytes, a contender gets a prompt and one tool.
+// What every scenario is, for both sides: the server renders it as bytes, a contender gets a prompt
+// and one tool.
 
 export const model = 'mock-model';
 export const toolName = 'lookup';
 
-/** The script of a scenario: tool turns and calls in each, fragments and length of the arguments, deltas of the answer, length of a tool's result. */
+/**
+ * The script of a scenario: tool turns and calls in each, fragments and length of the arguments,
+ * deltas of the answer, length of a tool's result.
+ */
 export function spec(name) {
-  if (name === 's1' || name === 's1t') return { turns: 0, calls: 0, answer: 2000, resultSize: 0, trickle: name === 's1t' };
-  if (name === 's2') return { turns: 9, calls: 1, fragments: 3, argSize: 24, answer: 20, resultSize: 64 };
-  if (name === 's3') return { turns: 1, calls: 8, fragments: 50, argSize: 400, answer: 20, resultSize: 64 };
+  if (name === 's1' || name === 's1t')
+    return { turns: 0, calls: 0, answer: 2000, resultSize: 0, trickle: name === 's1t' };
+  if (name === 's2')
+    return { turns: 9, calls: 1, fragments: 3, argSize: 24, answer: 20, resultSize: 64 };
+  if (name === 's3')
+    return { turns: 1, calls: 8, fragments: 50, argSize: 400, answer: 20, resultSize: 64 };
   const turns = /^s4-(\d+)$/.exec(name)?.[1];
-  if (turns) return { turns: Number(turns) - 1, calls: 1, fragments: 3, argSize: 24, answer: 20, resultSize: 4096 };
+  if (turns)
+    return {
+      turns: Number(turns) - 1,
+      calls: 1,
+      fragments: 3,
+      argSize: 24,
+      answer: 20,
+      resultSize: 4096,
+    };
   throw new Error(`There is no scenario ${name}.`);
 }
 
@@ -36,12 +51,17 @@ export function words(count) {
 
 /** The arguments of a call, as JSON text. */
 export function args({ argSize }, turn, call) {
-  return JSON.stringify({ query: `topic ${turn}.${call} ${'abcdefghij'.repeat(60)}`.slice(0, argSize), n: turn * 100 + call });
+  return JSON.stringify({
+    query: `topic ${turn}.${call} ${'abcdefghij'.repeat(60)}`.slice(0, argSize),
+    n: turn * 100 + call,
+  });
 }
 
 export const callId = (turn, call) => `call_${String(turn).padStart(4, '0')}_${call}`;
 
-/** What a contender gets; `tool(args)` is the tool's whole body. `want` is what it must have seen. */
+/**
+ * What a contender gets; `tool(args)` is the tool's whole body. `want` is what it must have seen.
+ */
 export function clientScenario(name) {
   const { answer, turns, calls, resultSize } = spec(name);
   const result = 'x'.repeat(resultSize);
@@ -63,6 +83,7 @@ export function clientScenario(name) {
 export async function runOnce(run, sc, baseURL) {
   const seen = await run(sc, baseURL);
   for (const key of ['chars', 'deltas', 'tools']) {
-    if (seen[key] !== sc.want[key]) throw new Error(`${sc.name}: ${key} ${seen[key]}, not ${sc.want[key]}`);
+    if (seen[key] !== sc.want[key])
+      throw new Error(`${sc.name}: ${key} ${seen[key]}, not ${sc.want[key]}`);
   }
 }

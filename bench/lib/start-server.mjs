@@ -2,7 +2,11 @@ import { spawn } from 'node:child_process';
 
 /** The mock provider in a process of its own, so that its CPU time is not a contender's. */
 export async function startServer(staticFolder) {
-  const args = [`${import.meta.dirname}/../server.mjs`, '0', ...(staticFolder ? [staticFolder] : [])];
+  const args = [
+    `${import.meta.dirname}/../server.mjs`,
+    '0',
+    ...(staticFolder ? [staticFolder] : []),
+  ];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const port = await new Promise((resolve, reject) => {
     child.stdout.once('data', (data) => resolve(Number(/\d+/.exec(data)[0])));

@@ -7,14 +7,17 @@ import { dirname } from 'node:path';
 const packageFolder = dirname(createRequire(import.meta.url).resolve('workerd/package.json'));
 
 /** Of the workerd that wrangler ships. */
-export const workerdVersion = JSON.parse(readFileSync(`${packageFolder}/package.json`, 'utf8')).version;
+export const workerdVersion = JSON.parse(
+  readFileSync(`${packageFolder}/package.json`, 'utf8'),
+).version;
 
 /** How Workers' code is bundled. */
 export const workerConditions = ['workerd', 'worker', 'browser', 'module', 'import'];
 
 /**
- * Starts workerd on `folder/worker.js`, without Node's modules and without the platform's limits, and waits until `GET /ready` answers.
- * `worker` are further lines of its configuration (bindings with them), `services` further services.
+ * Starts workerd on `folder/worker.js`, without Node's modules and without the platform's limits,
+ * and waits until `GET /ready` answers. `worker` are further lines of its configuration (bindings
+ * with them), `services` further services.
  */
 export async function startWorkerd({ folder, worker, services = '' }) {
   const port = await freePort();
@@ -34,7 +37,14 @@ const main :Workerd.Worker = (
   );
   const child = spawn(
     `${packageFolder}/bin/workerd`,
-    ['serve', '--experimental', ...(process.env.BENCH_INSPECT ? ['--inspector-addr=127.0.0.1:' + process.env.BENCH_INSPECT] : []), file],
+    [
+      'serve',
+      '--experimental',
+      ...(process.env.BENCH_INSPECT
+        ? ['--inspector-addr=127.0.0.1:' + process.env.BENCH_INSPECT]
+        : []),
+      file,
+    ],
     {
       stdio: ['ignore', 'inherit', 'inherit'],
     },

@@ -4,24 +4,35 @@ import { chromiumArgs, chromiumPath } from '../../scripts/chromium.ts';
 import { bundle } from '../lib/bundle.mjs';
 import { cpuTimeOf } from '../lib/cpu-time.mjs';
 
-/** Headless Chromium: each contender in a module worker of one page. CPU is the page's process, its workers included. */
+/**
+ * Headless Chromium: each contender in a module worker of one page. CPU is the page's process, its
+ * workers included.
+ */
 export async function openRuntime({ origin, bundles }) {
   const browser = await chromium.launch({
     executablePath: chromiumPath(),
     args: [...chromiumArgs, '--disable-background-timer-throttling'],
   });
   const page = await browser.newPage();
-  writeFileSync(`${bundles}/index.html`, '<!doctype html><meta charset="utf-8"><title>bench</title>');
+  writeFileSync(
+    `${bundles}/index.html`,
+    '<!doctype html><meta charset="utf-8"><title>bench</title>',
+  );
   await page.goto(`${origin}/static/index.html`);
   const session = await browser.newBrowserCDPSession();
   const rendererTime = async () => {
     const { processInfo } = await session.send('SystemInfo.getProcessInfo');
-    return processInfo.filter(({ type }) => type === 'renderer').reduce((sum, { id }) => sum + cpuTimeOf(id), 0);
+    return processInfo
+      .filter(({ type }) => type === 'renderer')
+      .reduce((sum, { id }) => sum + cpuTimeOf(id), 0);
   };
   return {
     version: browser.version(),
     async start(name, scenario) {
-      await bundle(workerSource(name), { file: `${bundles}/chromium-${name}.js`, conditions: ['browser', 'module', 'import'] });
+      await bundle(workerSource(name), {
+        file: `${bundles}/chromium-${name}.js`,
+        conditions: ['browser', 'module', 'import'],
+      });
       const worker = await page.evaluateHandle(startWorker, `/static/chromium-${name}.js`);
       return {
         async rep(inner) {
@@ -42,7 +53,11 @@ function startWorker(url) {
   return new Promise((resolve, reject) => {
     const worker = new Worker(url, { type: 'module' });
     worker.addEventListener('message', () => resolve(worker), { once: true });
-    worker.addEventListener('error', (event) => reject(new Error(event.message ?? 'the worker does not start')), { once: true });
+    worker.addEventListener(
+      'error',
+      (event) => reject(new Error(event.message ?? 'the worker does not start')),
+      { once: true },
+    );
   });
 }
 

@@ -1,12 +1,19 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 
-/** Node: a fresh process for each contender and scenario, and a full garbage collection before each repetition. */
+/**
+ * Node: a fresh process for each contender and scenario, and a full garbage collection before each
+ * repetition.
+ */
 export async function openRuntime({ origin, collect = true }) {
   return {
     version: process.version.slice(1),
     async start(name, scenario) {
-      const files = [`${import.meta.dirname}/../contenders/${name}.mjs`, scenario, `${origin}/${scenario}/v1`];
+      const files = [
+        `${import.meta.dirname}/../contenders/${name}.mjs`,
+        scenario,
+        `${origin}/${scenario}/v1`,
+      ];
       const { NODE_OPTIONS: _, ...env } = process.env;
       const child = fork(`${import.meta.dirname}/../lib/node-child.mjs`, files, {
         execArgv: ['--expose-gc'],
@@ -16,7 +23,9 @@ export async function openRuntime({ origin, collect = true }) {
         const ended = new AbortController();
         const [message] = await Promise.race([
           once(child, 'message', { signal: ended.signal }),
-          once(child, 'exit', { signal: ended.signal }).then(([code]) => [{ error: `its process ended with ${code}` }]),
+          once(child, 'exit', { signal: ended.signal }).then(([code]) => [
+            { error: `its process ended with ${code}` },
+          ]),
         ]);
         ended.abort();
         if (message.error) throw new Error(`${name}, ${scenario}: ${message.error}`);

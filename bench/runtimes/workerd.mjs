@@ -12,10 +12,18 @@ export async function openRuntime({ origin, bundles }) {
     async start(name, scenario) {
       const folder = `${bundles}/workerd-${name}`;
       mkdirSync(folder, { recursive: true });
-      await bundle(workerSource(name), { file: `${folder}/worker.js`, conditions: workerConditions });
-      const { port, pid, stop } = await startWorkerd({ folder, worker: `bindings = [(name = "ORIGIN", text = "${origin}")]` });
+      await bundle(workerSource(name), {
+        file: `${folder}/worker.js`,
+        conditions: workerConditions,
+      });
+      const { port, pid, stop } = await startWorkerd({
+        folder,
+        worker: `bindings = [(name = "ORIGIN", text = "${origin}")]`,
+      });
       const run = async (inner) => {
-        const response = await fetch(`http://127.0.0.1:${port}/?scenario=${scenario}&inner=${inner}`);
+        const response = await fetch(
+          `http://127.0.0.1:${port}/?scenario=${scenario}&inner=${inner}`,
+        );
         if (!response.ok) throw new Error(`${name}, ${scenario}: ${await response.text()}`);
       };
       return {

@@ -37,7 +37,8 @@ async function run(way, job, times) {
   const begin = performance.now();
   for (let time = 0; time < times; time++) await ways[way](job, take);
   const wall = performance.now() - begin;
-  if (way !== 'none' && seen !== chars * times) throw new Error(`${way}: ${seen} characters, not ${chars * times}`);
+  if (way !== 'none' && seen !== chars * times)
+    throw new Error(`${way}: ${seen} characters, not ${chars * times}`);
   return wall / times;
 }
 

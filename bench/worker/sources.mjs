@@ -1,11 +1,15 @@
-// What a run brings across: 2,000 deltas, as the events of an agent whose model is a local one, or as they are.
+// What a run brings across: 2,000 deltas, as the events of an agent whose model is a local one, or
+// as they are.
 import { ReActAgent } from '@isoloop/core';
 import { words } from '../lib/scenarios.mjs';
 
 const texts = words(2000);
 export const chars = texts.join('').length;
 
-/** How many deltas are in one read of the model, and whether the reads come a macrotask apart, as from a network. */
+/**
+ * How many deltas are in one read of the model, and whether the reads come a macrotask apart, as
+ * from a network.
+ */
 const reads = {
   reads: { size: 80, apart: true },
   'at once': { size: texts.length, apart: false },
@@ -29,7 +33,9 @@ export function makeAgent(kind) {
     features: { tools: true, media: [] },
     async *stream() {
       yield* readsOf(kind, (delta) => ({ type: 'text', id: 't', delta }));
-      yield [{ type: 'finish', reason: 'stop', usage: { inputTokens: 10, outputTokens: texts.length } }];
+      yield [
+        { type: 'finish', reason: 'stop', usage: { inputTokens: 10, outputTokens: texts.length } },
+      ];
     },
   };
   return new ReActAgent({ name: 'bench', model });
@@ -39,7 +45,8 @@ const agents = new Map();
 
 /** The batches of one run, to be sent somehow: of an agent in this thread, or bare. */
 export function batchesOf({ source, kind }) {
-  if (source === 'bare') return readsOf(kind, (delta) => ({ type: 'text-delta', id: 'msg_1', delta }));
+  if (source === 'bare')
+    return readsOf(kind, (delta) => ({ type: 'text-delta', id: 'msg_1', delta }));
   if (!agents.has(kind)) agents.set(kind, makeAgent(kind));
   return agents.get(kind).stream('go').batches();
 }

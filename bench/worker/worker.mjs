@@ -13,7 +13,8 @@ const ways = {
   },
   async calls(job, callback) {
     const answers = [];
-    for await (const batch of batchesOf(job)) for (const event of batch) answers.push(callback(event));
+    for await (const batch of batchesOf(job))
+      for (const event of batch) answers.push(callback(event));
     await Promise.all(answers);
     callback[releaseProxy]();
   },

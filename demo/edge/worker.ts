@@ -23,21 +23,33 @@ const withModel = demoHandler(['offline', 'edge']);
 export const ChatSession: typeof withModel.Session = withModel.Session;
 
 export default {
-  fetch: (request, env, context) => (env.OPENAI_MODEL ? withModel : offlineOnly).fetch(request, env, context),
+  fetch: (request, env, context) =>
+    (env.OPENAI_MODEL ? withModel : offlineOnly).fetch(request, env, context),
 } satisfies ExportedHandler<Env>;
 
-/** Without `authorize` only requests to this machine are answered: put yours in before you deploy. */
+/**
+ * Without `authorize` only requests to this machine are answered: put yours in before you deploy.
+ */
 function demoHandler(models: readonly string[]): AgentHandler<Env> {
   return createAgentHandler<Env>({
     models,
     agent: ({ env, session, user, memory, model }) =>
-      demoAgent({ sessionId: session, memory, model: chooseModel(model, env), notes: notesInKv(env.CHAT_KV, user) }),
-    // In KV leaving is how the page's Stop reaches the edge. A run that went on would write its answer behind the next question's.
+      demoAgent({
+        sessionId: session,
+        memory,
+        model: chooseModel(model, env),
+        notes: notesInKv(env.CHAT_KV, user),
+      }),
+    // In KV leaving is how the page's Stop reaches the edge. A run that went on would write its
+    // answer behind the next question's.
     limits: { afterDisconnectMs: 0 },
   });
 }
 
-function chooseModel(name: string, { OPENAI_API_KEY: apiKey, OPENAI_MODEL: model, OPENAI_BASE_URL: baseURL }: Env): ChatModel {
+function chooseModel(
+  name: string,
+  { OPENAI_API_KEY: apiKey, OPENAI_MODEL: model, OPENAI_BASE_URL: baseURL }: Env,
+): ChatModel {
   if (name !== 'edge' || !model) return offlineModel();
   return openai({ model, ...(apiKey ? { apiKey } : {}), ...(baseURL ? { baseURL } : {}) });
 }

@@ -9,10 +9,17 @@ import type { Note, NotesStore } from './tools/notes.ts';
 
 const choice = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('offline') }),
-  z.object({ kind: z.literal('endpoint'), baseURL: z.url(), model: z.string().min(1), apiKey: z.string() }),
+  z.object({
+    kind: z.literal('endpoint'),
+    baseURL: z.url(),
+    model: z.string().min(1),
+    apiKey: z.string(),
+  }),
 ]);
 
-exposeAgent(({ sessionId, memory, options }) => demoAgent({ sessionId, memory, model: chooseModel(options), notes: notesInTab() }));
+exposeAgent(({ sessionId, memory, options }) =>
+  demoAgent({ sessionId, memory, model: chooseModel(options), notes: notesInTab() }),
+);
 
 /** The key stays in this worker's memory: it is written nowhere. */
 function chooseModel(options: JsonValue | undefined): ChatModel {

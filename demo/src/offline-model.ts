@@ -18,8 +18,9 @@ export interface OfflineModelOptions {
 }
 
 /**
- * A model without a language model, a key or a network: rules that understand what the demo's tools are for, plan their calls,
- * and word the answer from what they gave. It exists so that the loop can be tried at once, and says so when it is asked for more.
+ * A model without a language model, a key or a network: rules that understand what the demo's tools
+ * are for, plan their calls, and word the answer from what they gave. It exists so that the loop
+ * can be tried at once, and says so when it is asked for more.
  */
 export function offlineModel({ delayMs = 15 }: OfflineModelOptions = {}): ChatModel {
   return {
@@ -57,9 +58,18 @@ function* reply({ messages, tools }: ModelRequest): Generator<readonly ModelDelt
     for (const delta of pieces(JSON.stringify(input))) yield [{ type: 'tool-input', index, delta }];
   }
   // Estimated, so that whoever sums up usage sees that something was used.
-  const inputTokens = messages.reduce((sum, message) => sum + countMessage(message), countTools(tools));
+  const inputTokens = messages.reduce(
+    (sum, message) => sum + countMessage(message),
+    countTools(tools),
+  );
   const outputTokens = estimateTokens(text + JSON.stringify(calls));
-  yield [{ type: 'finish', reason: calls.length ? 'tool_calls' : 'stop', usage: { inputTokens, outputTokens } }];
+  yield [
+    {
+      type: 'finish',
+      reason: calls.length ? 'tool_calls' : 'stop',
+      usage: { inputTokens, outputTokens },
+    },
+  ];
 }
 
 /** A word at a time; two characters at a time where there are no spaces between words. */

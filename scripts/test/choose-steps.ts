@@ -7,18 +7,28 @@ export interface Choice {
 }
 
 /**
- * Splits the arguments of `npm test` into step names and path filters. An argument with `/` or `.` is a path filter. With
- * filters only, every step with test files runs. Returns the unknown step names if there are any.
+ * Splits the arguments of `npm test` into step names and path filters. An argument with `/` or `.`
+ * is a path filter. With filters only, every step with test files runs. Returns the unknown step
+ * names if there are any.
  */
-export function chooseSteps(steps: readonly Step[], args: readonly string[]): Choice | { readonly unknown: readonly string[] } {
+export function chooseSteps(
+  steps: readonly Step[],
+  args: readonly string[],
+): Choice | { readonly unknown: readonly string[] } {
   const filters = args.filter((arg) => /[/.]/.test(arg));
   const names = args.filter((arg) => !filters.includes(arg));
   const unknown = names.filter((name) => !steps.some((step) => stepMatches(step, name)));
   if (unknown.length > 0) return { unknown };
   if (names.length > 0) {
-    return { filters, steps: steps.filter((step) => names.some((name) => stepMatches(step, name))) };
+    return {
+      filters,
+      steps: steps.filter((step) => names.some((name) => stepMatches(step, name))),
+    };
   }
-  return { filters, steps: filters.length > 0 ? steps.filter((step) => step.runsTestFiles) : steps };
+  return {
+    filters,
+    steps: filters.length > 0 ? steps.filter((step) => step.runsTestFiles) : steps,
+  };
 }
 
 /** `publint` selects `publint core`, `publint edge` and so on. */

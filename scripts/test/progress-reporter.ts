@@ -1,5 +1,13 @@
 import type { UserConsoleLog } from 'vitest';
-import type { Reporter, SerializedError, TestCase, TestModule, TestSpecification, TestSuite, Vitest } from 'vitest/node';
+import type {
+  Reporter,
+  SerializedError,
+  TestCase,
+  TestModule,
+  TestSpecification,
+  TestSuite,
+  Vitest,
+} from 'vitest/node';
 import type { TestReport } from './test-report.ts';
 
 /** Vitest reporter: sends each file and test result to `npm test`, and prints failures at once. */

@@ -13,7 +13,15 @@ export interface Progress {
 }
 
 export function noProgress(): Progress {
-  return { files: 0, filesDone: 0, passed: 0, failed: 0, skipped: 0, strayErrors: 0, running: new Set() };
+  return {
+    files: 0,
+    filesDone: 0,
+    passed: 0,
+    failed: 0,
+    skipped: 0,
+    strayErrors: 0,
+    running: new Set(),
+  };
 }
 
 export function addReport(progress: Progress, report: TestReport): void {

@@ -18,10 +18,16 @@ const errors = new Writable({
 const vitest = await startVitest(
   'test',
   filters,
-  { project: [project], run: true, passWithNoTests: filters.length > 0, reporters: [new ProgressReporter(send)] },
+  {
+    project: [project],
+    run: true,
+    passWithNoTests: filters.length > 0,
+    reporters: [new ProgressReporter(send)],
+  },
   {},
   { stderr: errors },
 );
 await vitest?.close();
-// Waits until the parent has all reports, and for nothing else: a handle that a test left open must not hang the step.
+// Waits until the parent has all reports, and for nothing else: a handle that a test left open must
+// not hang the step.
 process.send?.({ type: 'output', text: '' } satisfies TestReport, () => process.exit());

@@ -18,7 +18,11 @@ export const steps: readonly Step[] = [
   vitestStep({ name: 'browser', needs: ['chromium'] }),
   vitestStep({ name: 'leaks', needs: ['chromium'] }),
   vitestStep({ name: 'e2e', needs: ['chromium', 'types', 'build'] }),
-  { name: 'deploy', needs: ['types', 'build'], run: () => command('wrangler', 'deploy', '--dry-run') },
+  {
+    name: 'deploy',
+    needs: ['types', 'build'],
+    run: () => command('wrangler', 'deploy', '--dry-run'),
+  },
   { name: 'size', needs: ['types'], run: () => command('node', 'scripts/size.ts') },
   ...packageFolders.flatMap((folder): Step[] => [
     {
@@ -29,7 +33,8 @@ export const steps: readonly Step[] = [
     {
       name: `attw ${folder}`,
       needs: ['types'],
-      run: () => command('attw', '--profile', 'esm-only', '--no-emoji', '--pack', `packages/${folder}`),
+      run: () =>
+        command('attw', '--profile', 'esm-only', '--no-emoji', '--pack', `packages/${folder}`),
     },
   ]),
   { name: 'packed', needs: ['types'], run: async () => withNote(await checkPackedImports()) },

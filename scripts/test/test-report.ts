@@ -9,7 +9,9 @@ export type TestReport =
       readonly name: string;
       readonly state: 'passed' | 'failed' | 'skipped';
     }
-  /** An error outside a test: a file that does not load, a hook that fails, an unhandled rejection. */
+  /**
+   * An error outside a test: a file that does not load, a hook that fails, an unhandled rejection.
+   */
   | { readonly type: 'stray-error' }
   /** Text for the reader, such as a failing test's diff. */
   | { readonly type: 'output'; readonly text: string };

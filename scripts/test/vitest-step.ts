@@ -25,11 +25,16 @@ async function runProject(name: string, { filters, status }: StepContext): Promi
     if (report.type === 'output') status.print(report.text);
     else status.show(`        ${name}: ${progressText(progress)}`);
   };
-  const { ok, output } = await runCommand('node', ['scripts/test/run-vitest.ts', name, ...filters], {
-    env: { CI: 'true', ...(!process.stdout.isTTY && { NO_COLOR: '1' }) },
-    onMessage,
-    silenceMs: 60_000 * (process.env['TEST_LONG'] === '1' ? silenceMinutes.long : silenceMinutes.quick),
-  });
+  const { ok, output } = await runCommand(
+    'node',
+    ['scripts/test/run-vitest.ts', name, ...filters],
+    {
+      env: { CI: 'true', ...(!process.stdout.isTTY && { NO_COLOR: '1' }) },
+      onMessage,
+      silenceMs:
+        60_000 * (process.env['TEST_LONG'] === '1' ? silenceMinutes.long : silenceMinutes.quick),
+    },
+  );
   status.clear();
   const problems = problemsOf(progress);
   if (progress.passed === 0 && filters.length === 0) problems.push('No test passed.\n');

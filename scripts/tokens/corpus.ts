@@ -13,7 +13,9 @@ const folder = `${root}/test/fixtures/tokens`;
 
 /** The tokenizer families that were counted with. */
 export const tokenizers: readonly string[] = (
-  JSON.parse(readFileSync(`${folder}/meta.json`, 'utf8')) as { readonly tokenizers: readonly string[] }
+  JSON.parse(readFileSync(`${folder}/meta.json`, 'utf8')) as {
+    readonly tokenizers: readonly string[];
+  }
 ).tokenizers;
 
 /** The labels of each group of scripts or kinds. */
@@ -48,14 +50,20 @@ const groups: Readonly<Record<string, string>> = {
 export const groupNames: readonly string[] = Object.keys(groups);
 
 const groupOf: ReadonlyMap<string, string> = new Map(
-  Object.entries(groups).flatMap(([group, labels]) => labels.split(' ').map((label) => [label, group] as const)),
+  Object.entries(groups).flatMap(([group, labels]) =>
+    labels.split(' ').map((label) => [label, group] as const),
+  ),
 );
 
 /** One part of the corpus in `test/fixtures/tokens`. */
 export function readSegments(part: 'train' | 'held'): readonly Segment[] {
   const lines = readFileSync(`${folder}/${part}.jsonl`, 'utf8').trim().split('\n');
   return lines.map((line) => {
-    const { l: label, n: counts, t: text } = JSON.parse(line) as { l: string; n: readonly number[]; t: string };
+    const {
+      l: label,
+      n: counts,
+      t: text,
+    } = JSON.parse(line) as { l: string; n: readonly number[]; t: string };
     const group = groupOf.get(label);
     if (group === undefined) throw new Error(`The label "${label}" is in no group.`);
     return { label, group, counts, text };

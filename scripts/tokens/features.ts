@@ -3,8 +3,8 @@ import type { WeightPrior } from './fit-weights.ts';
 const free = -4;
 
 /**
- * The counters of `packages/core/src/tokens/text-features.ts`, in its order, each with the weight that the fit draws it to, and the
- * lowest that it may give, 0 where none is said.
+ * The counters of `packages/core/src/tokens/text-features.ts`, in its order, each with the weight
+ * that the fit draws it to, and the lowest that it may give, 0 where none is said.
  */
 const priors: readonly (readonly [name: string, value: number, min?: number])[] = [
   ['words', 0.6],
@@ -71,7 +71,10 @@ const priors: readonly (readonly [name: string, value: number, min?: number])[] 
   ['other', 2.5, 1],
 ];
 
-/** Tokens of a single Hangul letter, which the corpus hardly has: the means of 19 forms of chat (ㅋㅋ, ㅠㅠ, ㅎㅎ, …). */
+/**
+ * Tokens of a single Hangul letter, which the corpus hardly has: the means of 19 forms of chat (ㅋㅋ,
+ * ㅠㅠ, ㅎㅎ, …).
+ */
 const jamo: Readonly<Record<string, number>> = {
   o200k: 1.6,
   cl100k: 2.7,
@@ -93,7 +96,10 @@ export function jamoWeight(tokenizer: string): number {
   return weight;
 }
 
-/** The families whose vocabulary has tags as tokens of their own. Of the others a weight would be no more than noise of the training texts. */
+/**
+ * The families whose vocabulary has tags as tokens of their own. Of the others a weight would be no
+ * more than noise of the training texts.
+ */
 const tagFamilies: readonly string[] = ['gemma3'];
 
 /** The priors of one fit; a single Hangul letter has the tokens given. */

@@ -5,9 +5,21 @@ import { fitWeights } from './fit-weights.ts';
 import { quantizeWeights } from './quantize-weights.ts';
 
 /** What `generic` is fitted to: the geometric mean of these families' tokens. */
-const genericFamilies: readonly string[] = ['o200k', 'qwen3', 'llama3', 'deepseek3', 'gemma3', 'mistral', 'claude3', 'claude5'];
+const genericFamilies: readonly string[] = [
+  'o200k',
+  'qwen3',
+  'llama3',
+  'deepseek3',
+  'gemma3',
+  'mistral',
+  'claude3',
+  'claude5',
+];
 
-/** Weights by profile, a character each: those of each tokenizer of the corpus, and `generic`. Fitted to the train part alone. */
+/**
+ * Weights by profile, a character each: those of each tokenizer of the corpus, and `generic`.
+ * Fitted to the train part alone.
+ */
 export function fitProfiles(): ReadonlyMap<string, string> {
   const segments = readSegments('train');
   const rows = segments.map(({ text }) => Float64Array.from(countFeatures(text)));
@@ -21,13 +33,19 @@ export function fitProfiles(): ReadonlyMap<string, string> {
     const tokens = segments.map(({ counts }) => counts[column]!);
     return [name, fit(name, tokens, jamoWeight(name))] as const;
   });
-  const genericTokens = segments.map(({ counts }) => eighthRoot(columns.map((column) => counts[column]!)));
-  return new Map([...fitted, ['generic', fit('generic', genericTokens, eighthRoot(genericFamilies.map(jamoWeight)))]]);
+  const genericTokens = segments.map(({ counts }) =>
+    eighthRoot(columns.map((column) => counts[column]!)),
+  );
+  return new Map([
+    ...fitted,
+    ['generic', fit('generic', genericTokens, eighthRoot(genericFamilies.map(jamoWeight)))],
+  ]);
 }
 
 /**
- * A group of many texts counts more than one of few, but not in proportion, and so does a long text against a short one. English counts
- * twice: prompts, tools and comments are in English whatever the conversation is in.
+ * A group of many texts counts more than one of few, but not in proportion, and so does a long text
+ * against a short one. English counts twice: prompts, tools and comments are in English whatever
+ * the conversation is in.
  */
 function importanceOf(segments: readonly Segment[]): readonly number[] {
   const sizes = new Map<string, number>();
@@ -38,7 +56,10 @@ function importanceOf(segments: readonly Segment[]): readonly number[] {
   });
 }
 
-/** The geometric mean of eight numbers. `Math.pow` may differ between machines, a square root may not. */
+/**
+ * The geometric mean of eight numbers. `Math.pow` may differ between machines, a square root may
+ * not.
+ */
 function eighthRoot(values: readonly number[]): number {
   const product = values.reduce((a, b) => a * b, 1);
   return Math.sqrt(Math.sqrt(Math.sqrt(product)));

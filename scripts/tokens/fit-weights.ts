@@ -19,9 +19,9 @@ const rounds = 25;
 const ridge = 1e-3;
 
 /**
- * The weights with the least sum of relative absolute errors, by least squares whose rows are weighed anew in each round. Each weight is
- * drawn a little to its prior, and is that where no text has its counter. Only sums, products, quotients and square roots: the same
- * everywhere.
+ * The weights with the least sum of relative absolute errors, by least squares whose rows are
+ * weighed anew in each round. Each weight is drawn a little to its prior, and is that where no text
+ * has its counter. Only sums, products, quotients and square roots: the same everywhere.
  */
 export function fitWeights({ rows, tokens, importance, priors }: FitInput): readonly number[] {
   let weights: readonly number[] = priors.map(({ value }) => value);
@@ -83,7 +83,11 @@ function normalEquations(
 }
 
 /** Coordinate descent within the bounds. */
-function solve({ left, right }: Equations, start: readonly number[], priors: readonly WeightPrior[]): readonly number[] {
+function solve(
+  { left, right }: Equations,
+  start: readonly number[],
+  priors: readonly WeightPrior[],
+): readonly number[] {
   const weights = Float64Array.from(start);
   for (let sweep = 0; sweep < 400; sweep++) {
     let change = 0;

@@ -14,19 +14,35 @@ export interface Accuracy {
 }
 
 /** The signed relative error of each text, for one of the tokenizers. */
-export function errorsOf(segments: readonly Segment[], tokenizer: string, estimate: Estimator): readonly number[] {
+export function errorsOf(
+  segments: readonly Segment[],
+  tokenizer: string,
+  estimate: Estimator,
+): readonly number[] {
   const column = tokenizers.indexOf(tokenizer);
   return segments.map(({ text, counts }) => (estimate(text) - counts[column]!) / counts[column]!);
 }
 
 export function accuracyOf(errors: readonly number[]): Accuracy {
   const sizes = errors.map(Math.abs).toSorted((a, b) => a - b);
-  return { mean: meanOf(sizes), p95: sizes[Math.floor(sizes.length * 0.95)]!, bias: meanOf(errors) };
+  return {
+    mean: meanOf(sizes),
+    p95: sizes[Math.floor(sizes.length * 0.95)]!,
+    bias: meanOf(errors),
+  };
 }
 
 /** The accuracy in each group, in the corpus's order. */
-export function accuracyByGroup(segments: readonly Segment[], errors: readonly number[]): ReadonlyMap<string, Accuracy> {
-  return new Map(groupNames.map((group) => [group, accuracyOf(errors.filter((_, i) => segments[i]!.group === group))] as const));
+export function accuracyByGroup(
+  segments: readonly Segment[],
+  errors: readonly number[],
+): ReadonlyMap<string, Accuracy> {
+  return new Map(
+    groupNames.map(
+      (group) =>
+        [group, accuracyOf(errors.filter((_, i) => segments[i]!.group === group))] as const,
+    ),
+  );
 }
 
 /** The kinds of text that the histories are made of, with the parts they have. */
@@ -44,14 +60,23 @@ export const histories: Readonly<Record<string, Readonly<Record<string, number>>
 const historyTokens = 8000;
 const historyCount = 300;
 
-/** The errors on histories of 8,000 tokens, drawn from the texts; `estimates` are those of the segments. The same at each run. */
+/**
+ * The errors on histories of 8,000 tokens, drawn from the texts; `estimates` are those of the
+ * segments. The same at each run.
+ */
 export function historyErrors(
   segments: readonly Segment[],
-  { parts, tokenizer, estimates }: { parts: Readonly<Record<string, number>>; tokenizer: string; estimates: readonly number[] },
+  {
+    parts,
+    tokenizer,
+    estimates,
+  }: { parts: Readonly<Record<string, number>>; tokenizer: string; estimates: readonly number[] },
 ): readonly number[] {
   const column = tokenizers.indexOf(tokenizer);
   const random = randomNumbers();
-  const pools = Object.keys(parts).map((group) => [...segments.keys()].filter((i) => segments[i]!.group === group));
+  const pools = Object.keys(parts).map((group) =>
+    [...segments.keys()].filter((i) => segments[i]!.group === group),
+  );
   const shares = Object.values(parts);
   return Array.from({ length: historyCount }, () => {
     let tokens = 0;

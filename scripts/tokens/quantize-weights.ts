@@ -2,17 +2,23 @@ import { decodeWeight } from '../../packages/core/src/tokens/fitted-profile.ts';
 import { weigh, type FitInput } from './fit-weights.ts';
 
 /**
- * The printable characters from `R` to `~` and from `#` to `Q`, and what they stand for as weights, in ascending order. The frequent ones
- * are small letters and signs that are frequent in the code as well, so that all of it is compressed better.
+ * The printable characters from `R` to `~` and from `#` to `Q`, and what they stand for as weights,
+ * in ascending order. The frequent ones are small letters and signs that are frequent in the code
+ * as well, so that all of it is compressed better.
  */
-const characters: readonly string[] = Array.from({ length: 92 }, (_, i) => String.fromCharCode(35 + ((i + 47) % 92)));
+const characters: readonly string[] = Array.from({ length: 92 }, (_, i) =>
+  String.fromCharCode(35 + ((i + 47) % 92)),
+);
 const grid: readonly number[] = characters.map(decodeWeight);
 
 /**
- * Weights as one character each. From the nearest ones on, each is moved by a step or two as long as that makes the sum of the errors
- * smaller: what rounding one weight spoils, another makes good.
+ * Weights as one character each. From the nearest ones on, each is moved by a step or two as long
+ * as that makes the sum of the errors smaller: what rounding one weight spoils, another makes good.
  */
-export function quantizeWeights(weights: readonly number[], { rows, tokens, importance, priors }: FitInput): string {
+export function quantizeWeights(
+  weights: readonly number[],
+  { rows, tokens, importance, priors }: FitInput,
+): string {
   const steps = weights.map(nearest);
   const estimates = rows.map((row) =>
     weigh(
@@ -20,18 +26,23 @@ export function quantizeWeights(weights: readonly number[], { rows, tokens, impo
       steps.map((step) => grid[step]!),
     ),
   );
-  const columns = weights.map((_, column) => [...rows.keys()].filter((i) => rows[i]![column] !== 0));
+  const columns = weights.map((_, column) =>
+    [...rows.keys()].filter((i) => rows[i]![column] !== 0),
+  );
 
   for (let moved = true; moved;) {
     moved = false;
     for (const [column, { min, max }] of priors.entries()) {
       const step = steps[column]!;
-      const candidates = [-2, -1, 1, 2].map((by) => step + by).filter((to) => grid[to]! >= min && grid[to]! <= max);
+      const candidates = [-2, -1, 1, 2]
+        .map((by) => step + by)
+        .filter((to) => grid[to]! >= min && grid[to]! <= max);
       const gains = candidates.map((to) => gainOf(column, grid[to]! - grid[step]!));
       const best = Math.max(0, ...gains);
       if (best < 1e-9) continue;
       const to = candidates[gains.indexOf(best)]!;
-      for (const i of columns[column]!) estimates[i]! += (grid[to]! - grid[step]!) * rows[i]![column]!;
+      for (const i of columns[column]!)
+        estimates[i]! += (grid[to]! - grid[step]!) * rows[i]![column]!;
       steps[column] = to;
       moved = true;
     }

@@ -1,5 +1,10 @@
 /// <reference path="../provided-context.d.ts" />
-import { chromium, type Browser, type BrowserContext, type BrowserContextOptions } from 'playwright';
+import {
+  chromium,
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+} from 'playwright';
 import { inject } from 'vitest';
 
 /** The timeout of any page action. It only detects a hang. Milliseconds. */
@@ -11,7 +16,10 @@ export function connectBrowser(): Promise<Browser> {
 }
 
 /** Creates a browser profile. */
-export async function newContext(browser: Browser, options: BrowserContextOptions = {}): Promise<BrowserContext> {
+export async function newContext(
+  browser: Browser,
+  options: BrowserContextOptions = {},
+): Promise<BrowserContext> {
   const context = await browser.newContext(options);
   context.setDefaultTimeout(timeoutMs);
   return context;

@@ -10,7 +10,10 @@ import { startLocalEdge, untilHealthy, type LocalEdge } from '../../scripts/loca
 import { connectBrowser, newContext } from './browser.ts';
 import { freePort } from './demo-server.ts';
 
-/** `useChat` with its default transport in a page, against the endpoint, mounted in another app twice: by what keeps its sessions. */
+/**
+ * `useChat` with its default transport in a page, against the endpoint, mounted in another app
+ * twice: by what keeps its sessions.
+ */
 const places = ['/kv', '/do'] as const;
 type Place = (typeof places)[number] | '/kv-brief';
 
@@ -27,8 +30,15 @@ beforeAll(async () => {
     logLevel: 'error',
     build: { outDir: `${root}/node_modules/.cache/e2e-chat`, emptyOutDir: true, target: 'es2023' },
   });
-  edge = startLocalEdge({ port: await freePort(), persistTo: folder, config: 'test/e2e/chat/wrangler.toml' });
-  await Promise.all([untilHealthy(edge), connectBrowser().then((launched) => (browser = launched))]);
+  edge = startLocalEdge({
+    port: await freePort(),
+    persistTo: folder,
+    config: 'test/e2e/chat/wrangler.toml',
+  });
+  await Promise.all([
+    untilHealthy(edge),
+    connectBrowser().then((launched) => (browser = launched)),
+  ]);
 });
 afterAll(async () => {
   await browser?.close();
@@ -93,23 +103,27 @@ async function stored(at: Place, id: string): Promise<readonly UIMessage[]> {
   return ((await response.json()) as { messages: UIMessage[] }).messages;
 }
 
-const textOf = ({ parts }: UIMessage): string => parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+const textOf = ({ parts }: UIMessage): string =>
+  parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 
 const weather = [
   'user | weather?',
   'assistant | (I have to look.) | I look. | weather {"place":"Seoul"} output-available "rain" | It is rain.',
 ];
 
-test.for(places)('%s: reasoning, text and a tool, and all of it again after a reload', async (at) => {
-  const chat = await openChat(at);
-  await chat.ask('weather?');
-  expect(await chat.shown()).toEqual(weather);
-  await chat.reload();
-  await chat.ready();
-  expect(await chat.shown()).toEqual(weather);
-  await chat.ask('서울은?');
-  expect((await chat.shown()).at(-1)).toBe('assistant | “서울은?”, message 2, after 2.');
-});
+test.for(places)(
+  '%s: reasoning, text and a tool, and all of it again after a reload',
+  async (at) => {
+    const chat = await openChat(at);
+    await chat.ask('weather?');
+    expect(await chat.shown()).toEqual(weather);
+    await chat.reload();
+    await chat.ready();
+    expect(await chat.shown()).toEqual(weather);
+    await chat.ask('서울은?');
+    expect((await chat.shown()).at(-1)).toBe('assistant | “서울은?”, message 2, after 2.');
+  },
+);
 
 test.for(places.flatMap((at) => [true, false].map((yes) => [at, yes] as const)))(
   '%s: an approval is asked for, and given: %s',
@@ -124,11 +138,19 @@ test.for(places.flatMap((at) => [true, false].map((yes) => [at, yes] as const)))
     expect(await chat.shown()).toEqual(asked);
     await chat.page.evaluate(async (approved) => {
       const part = window.chat.messages[1]!.parts.find((each) => each.type === 'dynamic-tool');
-      await window.chat.addToolApprovalResponse({ id: part!.approval!.id, approved, ...(!approved && { reason: 'not today' }) });
+      await window.chat.addToolApprovalResponse({
+        id: part!.approval!.id,
+        approved,
+        ...(!approved && { reason: 'not today' }),
+      });
     }, yes);
     await expect
       .poll(async () => (await chat.shown()).at(-1))
-      .toMatch(yes ? /output-available "removed" \| It is removed\.$/ : /output-error “.*not today.*” \| It is .*not today/);
+      .toMatch(
+        yes
+          ? /output-available "removed" \| It is removed\.$/
+          : /output-error “.*not today.*” \| It is .*not today/,
+      );
     await chat.ready();
     expect(await chat.shown()).toHaveLength(2);
     const done = await chat.shown();
@@ -143,39 +165,56 @@ test.for(places)('%s: a tool that runs in the page gives its result', async (at)
   await chat.ask('where am I?');
   await chat.page.evaluate(async () => {
     const part = window.chat.messages[1]!.parts.find((each) => each.type === 'dynamic-tool')!;
-    await window.chat.addToolOutput({ tool: part.toolName, toolCallId: part.toolCallId, output: 'Seoul' });
+    await window.chat.addToolOutput({
+      tool: part.toolName,
+      toolCallId: part.toolCallId,
+      output: 'Seoul',
+    });
   });
-  await expect.poll(async () => (await chat.shown()).at(-1)).toBe('assistant | location {} output-available "Seoul" | It is Seoul.');
+  await expect
+    .poll(async () => (await chat.shown()).at(-1))
+    .toBe('assistant | location {} output-available "Seoul" | It is Seoul.');
 });
 
-test.for(places)('%s: a failure is told in the stream, in our words, and the next turn works', async (at) => {
-  const chat = await openChat(at);
-  await chat.page.evaluate(() => window.chat.sendMessage({ text: 'fail' }));
-  await expect.poll(() => chat.page.locator('output').innerText()).toBe('error');
-  const alert = await chat.page.getByRole('alert').innerText();
-  expect(alert).not.toBe('');
-  expect(alert).not.toContain('sk-secret');
-  expect(await chat.shown()).toEqual(['user | fail', 'assistant | Half an']);
-  await chat.ask('and now?');
-  expect((await chat.shown()).at(-1)).toMatch(/^assistant \| “and now\?”, message 2/);
-});
+test.for(places)(
+  '%s: a failure is told in the stream, in our words, and the next turn works',
+  async (at) => {
+    const chat = await openChat(at);
+    await chat.page.evaluate(() => window.chat.sendMessage({ text: 'fail' }));
+    await expect.poll(() => chat.page.locator('output').innerText()).toBe('error');
+    const alert = await chat.page.getByRole('alert').innerText();
+    expect(alert).not.toBe('');
+    expect(alert).not.toContain('sk-secret');
+    expect(await chat.shown()).toEqual(['user | fail', 'assistant | Half an']);
+    await chat.ask('and now?');
+    expect((await chat.shown()).at(-1)).toMatch(/^assistant \| “and now\?”, message 2/);
+  },
+);
 
-test.for(['/kv-brief', '/do'] as const)('%s: what is stopped stays as it is, and the conversation goes on', async (at) => {
-  const chat = await openChat(at);
-  const last = async (): Promise<string> => (await chat.shown()).at(-1) ?? '';
-  await chat.page.evaluate(() => void window.chat.sendMessage({ text: 'count' }));
-  await expect.poll(last).toContain('1 2 3');
-  await chat.page.evaluate(() => window.chat.stop());
-  await chat.ready();
-  // In KV leaving was enough, by `afterDisconnectMs: 0`.
-  if (at === '/do') await interrupt(chat);
-  await expect.poll(async () => (await stored(at, chat.id)).map(textOf).at(-1)).toMatch(/^1 2 3/);
-  await chat.ask('and now?');
-  expect(await last()).toContain('“and now?”, message 2, after 1.');
-  const texts = (await stored(at, chat.id)).map(textOf);
-  expect(texts).toEqual(['count', expect.stringMatching(/^1 2 3/), 'and now?', '“and now?”, message 2, after 1.']);
-  expect(texts[1]).not.toContain('40');
-});
+test.for(['/kv-brief', '/do'] as const)(
+  '%s: what is stopped stays as it is, and the conversation goes on',
+  async (at) => {
+    const chat = await openChat(at);
+    const last = async (): Promise<string> => (await chat.shown()).at(-1) ?? '';
+    await chat.page.evaluate(() => void window.chat.sendMessage({ text: 'count' }));
+    await expect.poll(last).toContain('1 2 3');
+    await chat.page.evaluate(() => window.chat.stop());
+    await chat.ready();
+    // In KV leaving was enough, by `afterDisconnectMs: 0`.
+    if (at === '/do') await interrupt(chat);
+    await expect.poll(async () => (await stored(at, chat.id)).map(textOf).at(-1)).toMatch(/^1 2 3/);
+    await chat.ask('and now?');
+    expect(await last()).toContain('“and now?”, message 2, after 1.');
+    const texts = (await stored(at, chat.id)).map(textOf);
+    expect(texts).toEqual([
+      'count',
+      expect.stringMatching(/^1 2 3/),
+      'and now?',
+      '“and now?”, message 2, after 1.',
+    ]);
+    expect(texts[1]).not.toContain('40');
+  },
+);
 
 test('/do: a turn that another connection stops ends in the page that reads it', async () => {
   const chat = await openChat('/do');
@@ -187,40 +226,63 @@ test('/do: a turn that another connection stops ends in the page that reads it',
 });
 
 async function interrupt({ page, id }: Chat): Promise<void> {
-  const interrupted = await page.request.post(`${edge.url}/do/api/chat/${id}/interrupt`, { data: { mode: 'abort' } });
+  const interrupted = await page.request.post(`${edge.url}/do/api/chat/${id}/interrupt`, {
+    data: { mode: 'abort' },
+  });
   expect(await interrupted.json()).toEqual({ interrupted: true });
 }
 
-test.for(places)('%s: an answer is given again, a message edited, and what came after it is gone', async (at) => {
-  const chat = await openChat(at);
-  await chat.ask('one');
-  await chat.ask('two');
-  await chat.page.evaluate(() => window.chat.regenerate());
-  await chat.ready();
-  const [one, answer] = ['user | one', 'assistant | “one”, message 1, after 0.'];
-  expect(await chat.shown()).toEqual([one, answer, 'user | two', 'assistant | “two”, message 2, after 1.']);
-  await chat.page.evaluate(() => window.chat.sendMessage({ text: 'eins', messageId: window.chat.messages[0]!.id }));
-  await chat.ready();
-  const edited = ['user | eins', 'assistant | “eins”, message 1, after 0.'];
-  expect(await chat.shown()).toEqual(edited);
-  await chat.reload();
-  await chat.ready();
-  expect(await chat.shown()).toEqual(edited);
-  await chat.page.evaluate(() => window.chat.regenerate({ messageId: window.chat.messages[1]!.id }));
-  await chat.ready();
-  expect(await chat.shown()).toEqual(edited);
-  expect((await stored(at, chat.id)).map(textOf)).toEqual(['eins', '“eins”, message 1, after 0.']);
-});
+test.for(places)(
+  '%s: an answer is given again, a message edited, and what came after it is gone',
+  async (at) => {
+    const chat = await openChat(at);
+    await chat.ask('one');
+    await chat.ask('two');
+    await chat.page.evaluate(() => window.chat.regenerate());
+    await chat.ready();
+    const [one, answer] = ['user | one', 'assistant | “one”, message 1, after 0.'];
+    expect(await chat.shown()).toEqual([
+      one,
+      answer,
+      'user | two',
+      'assistant | “two”, message 2, after 1.',
+    ]);
+    await chat.page.evaluate(() =>
+      window.chat.sendMessage({ text: 'eins', messageId: window.chat.messages[0]!.id }),
+    );
+    await chat.ready();
+    const edited = ['user | eins', 'assistant | “eins”, message 1, after 0.'];
+    expect(await chat.shown()).toEqual(edited);
+    await chat.reload();
+    await chat.ready();
+    expect(await chat.shown()).toEqual(edited);
+    await chat.page.evaluate(() =>
+      window.chat.regenerate({ messageId: window.chat.messages[1]!.id }),
+    );
+    await chat.ready();
+    expect(await chat.shown()).toEqual(edited);
+    expect((await stored(at, chat.id)).map(textOf)).toEqual([
+      'eins',
+      '“eins”, message 1, after 0.',
+    ]);
+  },
+);
 
 test('/kv: the echo is carried unasked, over turns and a reload', async () => {
   const chat = await openChat('/kv');
   const posted = async (): Promise<readonly (string | undefined)[]> => {
-    const bodies = await chat.page.evaluate(() => window.requests.filter(({ path }) => path === '/kv/api/chat').map(({ body }) => body));
+    const bodies = await chat.page.evaluate(() =>
+      window.requests.filter(({ path }) => path === '/kv/api/chat').map(({ body }) => body),
+    );
     return bodies.map(
-      (body) => (body as { messages: UIMessage<{ echo?: string }>[] }).messages.findLast(({ metadata }) => metadata)?.metadata?.echo,
+      (body) =>
+        (body as { messages: UIMessage<{ echo?: string }>[] }).messages.findLast(
+          ({ metadata }) => metadata,
+        )?.metadata?.echo,
     );
   };
-  const latest = () => chat.page.evaluate(() => (window.chat.messages.at(-1)!.metadata as { echo?: string }).echo);
+  const latest = () =>
+    chat.page.evaluate(() => (window.chat.messages.at(-1)!.metadata as { echo?: string }).echo);
   await chat.ask('one');
   const first = await latest();
   await chat.ask('two');
@@ -251,29 +313,38 @@ test.for(places)('%s: a page that is closed in mid-answer loses none of it', asy
   await chat.page.evaluate(() => void window.chat.sendMessage({ text: 'count' }));
   await expect.poll(async () => (await chat.shown()).at(-1)).toContain('1 2 3');
   await chat.page.close();
-  await expect.poll(async () => (await stored(at, chat.id)).map(textOf).at(-1)).toMatch(/^1 2 3 .* 40 $/);
+  await expect
+    .poll(async () => (await stored(at, chat.id)).map(textOf).at(-1))
+    .toMatch(/^1 2 3 .* 40 $/);
 });
 
-test.for(places)('%s: beside the app’s own routes: the list of conversations, and a run as the agent’s events', async (at) => {
-  const chat = await openChat(at);
-  await chat.ask('제목이 되는 말');
-  const response = await fetch(`${edge.url}${at}/api/chats`);
-  const { chats } = (await response.json()) as { chats: { id: string; title: string }[] };
-  expect(chats).toContainEqual(expect.objectContaining({ id: chat.id, title: '제목이 되는 말' }));
-  const run = await fetch(`${edge.url}${at}/api/run`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ id: crypto.randomUUID(), input: 'weather?' }),
-  });
-  const lines = (await run.text())
-    .split('\n')
-    .flatMap((line) => (line.startsWith('data: {') ? [JSON.parse(line.slice(6)) as { type: string }] : []));
-  const types = lines.map(({ type }) => type);
-  expect([types[0], types.at(-1)]).toEqual(['run-start', 'run-end']);
-  expect(types).toEqual(expect.arrayContaining(['reasoning-chunk', 'pre-acting', 'post-acting']));
-  expect(await (await fetch(`${edge.url}/kv/api/mine`)).text()).toBe('mine');
-  expect((await fetch(`${edge.url}/api/chat`, { method: 'POST' })).status).toBeGreaterThanOrEqual(404);
-});
+test.for(places)(
+  '%s: beside the app’s own routes: the list of conversations, and a run as the agent’s events',
+  async (at) => {
+    const chat = await openChat(at);
+    await chat.ask('제목이 되는 말');
+    const response = await fetch(`${edge.url}${at}/api/chats`);
+    const { chats } = (await response.json()) as { chats: { id: string; title: string }[] };
+    expect(chats).toContainEqual(expect.objectContaining({ id: chat.id, title: '제목이 되는 말' }));
+    const run = await fetch(`${edge.url}${at}/api/run`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ id: crypto.randomUUID(), input: 'weather?' }),
+    });
+    const lines = (await run.text())
+      .split('\n')
+      .flatMap((line) =>
+        line.startsWith('data: {') ? [JSON.parse(line.slice(6)) as { type: string }] : [],
+      );
+    const types = lines.map(({ type }) => type);
+    expect([types[0], types.at(-1)]).toEqual(['run-start', 'run-end']);
+    expect(types).toEqual(expect.arrayContaining(['reasoning-chunk', 'pre-acting', 'post-acting']));
+    expect(await (await fetch(`${edge.url}/kv/api/mine`)).text()).toBe('mine');
+    expect((await fetch(`${edge.url}/api/chat`, { method: 'POST' })).status).toBeGreaterThanOrEqual(
+      404,
+    );
+  },
+);
 
 test('each kind of chunk was read by AI SDK’s own schema', () => {
   expect([...chunks].toSorted()).toEqual([

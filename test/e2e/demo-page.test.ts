@@ -2,7 +2,16 @@
 import type { Browser, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { connectBrowser } from './browser.ts';
-import { answers, ask, atRest, chooseModel, goHome, openDemo, questions, timeline } from './demo-server.ts';
+import {
+  answers,
+  ask,
+  atRest,
+  chooseModel,
+  goHome,
+  openDemo,
+  questions,
+  timeline,
+} from './demo-server.ts';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -25,31 +34,44 @@ test('the theme tool changes the page, and a reload keeps it without applying hi
 
 test.for([
   ['a wrong key', '/fault/401/v1', 'refused the key'],
-  ['a reply that is no event stream', '/fault/html/v1', 'not an answer of a chat-completions endpoint'],
+  [
+    'a reply that is no event stream',
+    '/fault/html/v1',
+    'not an answer of a chat-completions endpoint',
+  ],
   ['a reply that is no JSON', '/fault/bad-json/v1', 'not an answer of a chat-completions endpoint'],
   ['a server that fails', '/fault/500/v1', 'The endpoint failed'],
   ['an endpoint that is down', 'down', 'can’t be reached'],
-] as const)('%s is told in plain words, and the conversation goes on with another model', async ([, path, words]) => {
-  const { page } = await openDemo(browser, inject('demoUrl'));
-  await ask(page, 'What is 6 * 7?');
-  await chooseEndpoint(page, path === 'down' ? 'http://127.0.0.1:1/v1' : `${inject('providerUrl')}${path}`);
-  await ask(page, 'Hello?');
-  const alert = page.getByRole('alert');
-  await expect.poll(() => alert.innerText()).toContain(words);
-  expect(await alert.innerText()).toContain('Your conversation is kept.');
-  expect(await page.content()).not.toContain('sk-secret');
+] as const)(
+  '%s is told in plain words, and the conversation goes on with another model',
+  async ([, path, words]) => {
+    const { page } = await openDemo(browser, inject('demoUrl'));
+    await ask(page, 'What is 6 * 7?');
+    await chooseEndpoint(
+      page,
+      path === 'down' ? 'http://127.0.0.1:1/v1' : `${inject('providerUrl')}${path}`,
+    );
+    await ask(page, 'Hello?');
+    const alert = page.getByRole('alert');
+    await expect.poll(() => alert.innerText()).toContain(words);
+    expect(await alert.innerText()).toContain('Your conversation is kept.');
+    expect(await page.content()).not.toContain('sk-secret');
 
-  await chooseEndpoint(page, `${inject('providerUrl')}/deltas/3/v1`);
-  await ask(page, 'And now?');
-  expect(await questions(page).allInnerTexts()).toEqual(['What is 6 * 7?', 'Hello?', 'And now?']);
-  expect(await answers(page).count()).toBe(2);
-});
+    await chooseEndpoint(page, `${inject('providerUrl')}/deltas/3/v1`);
+    await ask(page, 'And now?');
+    expect(await questions(page).allInnerTexts()).toEqual(['What is 6 * 7?', 'Hello?', 'And now?']);
+    expect(await answers(page).count()).toBe(2);
+  },
+);
 
 test('a full disk is told in plain words, and the conversation goes on when there is room again', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
   const devtools = await page.context().newCDPSession(page);
   // Chromium remembers how much room there was when it opened the database.
-  await devtools.send('Storage.overrideQuotaForOrigin', { origin: inject('demoUrl'), quotaSize: 400_000 });
+  await devtools.send('Storage.overrideQuotaForOrigin', {
+    origin: inject('demoUrl'),
+    quotaSize: 400_000,
+  });
   await page.reload();
   await ask(page, 'What is 6 * 7?');
   await ask(page, 'never mind '.repeat(60_000));
@@ -103,7 +125,8 @@ test('what is written and not sent stays when another model, another home or a n
 
 test('a conversation that is left takes nothing any more', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
-  // Before anything else can happen in the page: a message sent here would be lost with the connection.
+  // Before anything else can happen in the page: a message sent here would be lost with the
+  // connection.
   const left = await page.evaluate(async () => {
     const field = document.querySelector('textarea')!;
     document.querySelector<HTMLElement>('[aria-label="New conversation"]')!.click();
@@ -114,7 +137,11 @@ test('a conversation that is left takes nothing any more', async () => {
 });
 
 test('on a phone the timeline is a tab, and nothing is wider than the screen', async () => {
-  const { page } = await openDemo(browser, inject('demoUrl'), { viewport: { width: 375, height: 740 }, hasTouch: true, isMobile: true });
+  const { page } = await openDemo(browser, inject('demoUrl'), {
+    viewport: { width: 375, height: 740 },
+    hasTouch: true,
+    isMobile: true,
+  });
   await page.getByRole('button', { name: '東京とパリは今何時ですか？' }).tap();
   await expect.poll(() => answers(page).last().innerText()).toMatch(/パリは.*です。/);
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(375);
@@ -127,7 +154,12 @@ test('Enter that ends an input method’s composition does not send', async () =
   const { page } = await openDemo(browser, inject('demoUrl'));
   const field = page.getByLabel('Your message');
   await field.fill('東京');
-  await field.dispatchEvent('keydown', { key: 'Enter', isComposing: true, bubbles: true, cancelable: true });
+  await field.dispatchEvent('keydown', {
+    key: 'Enter',
+    isComposing: true,
+    bubbles: true,
+    cancelable: true,
+  });
   expect(await field.inputValue()).toBe('東京');
   await field.press('Shift+Enter');
   expect(await field.inputValue()).toBe('東京\n');

@@ -2,7 +2,17 @@
 import type { Browser, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { connectBrowser } from './browser.ts';
-import { answers, ask, atRest, chooseModel, goHome, openDemo, questions, send, timeline } from './demo-server.ts';
+import {
+  answers,
+  ask,
+  atRest,
+  chooseModel,
+  goHome,
+  openDemo,
+  questions,
+  send,
+  timeline,
+} from './demo-server.ts';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -26,7 +36,9 @@ test('an edge that can’t be reached: the question is asked again when it can, 
   await page.getByRole('button', { name: 'Try again' }).click();
   await expect.poll(() => answers(page).last().innerText()).toContain('2 + 2 = 4.');
   await page.reload();
-  await expect.poll(() => questions(page).allInnerTexts()).toEqual(['What is 6 * 7?', 'What is 2 + 2?']);
+  await expect
+    .poll(() => questions(page).allInnerTexts())
+    .toEqual(['What is 6 * 7?', 'What is 2 + 2?']);
   expect(await answers(page).first().innerText()).toContain('6 * 7 = 42.');
 });
 
@@ -46,7 +58,9 @@ test('the edge’s own model: its refusal is told without its words, and the con
 
 test('an answer that broke off is replaced, not added to', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
-  await chooseModel(page, /OpenAI-compatible/, { baseURL: `${inject('providerUrl')}/fault/error-event/v1` });
+  await chooseModel(page, /OpenAI-compatible/, {
+    baseURL: `${inject('providerUrl')}/fault/error-event/v1`,
+  });
   await fail(page, 'Hello?');
   const broken = [expect.stringContaining('Hello')];
   await expect.poll(() => answers(page).allInnerTexts()).toEqual(broken);
@@ -59,14 +73,22 @@ test('an answer that broke off is replaced, not added to', async () => {
 test('the keyboard never loses its place', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
   const focused = async (role: 'button' | 'log', name: string): Promise<void> => {
-    await expect.poll(() => page.getByRole(role, { name }).evaluate((element) => element === document.activeElement)).toBe(true);
+    await expect
+      .poll(() =>
+        page.getByRole(role, { name }).evaluate((element) => element === document.activeElement),
+      )
+      .toBe(true);
   };
   await page.getByRole('button', { name: /^Model: / }).focus();
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Use this model' }).press('Enter');
   await focused('button', 'Model: offline rules');
-  await page.getByRole('button', { name: 'Work out 12 * (3 + 4) and note the result' }).press('Enter');
-  await expect.poll(() => answers(page).last().innerText()).toContain('Noted: “12 * (3 + 4) = 84.”');
+  await page
+    .getByRole('button', { name: 'Work out 12 * (3 + 4) and note the result' })
+    .press('Enter');
+  await expect
+    .poll(() => answers(page).last().innerText())
+    .toContain('Noted: “12 * (3 + 4) = 84.”');
   await focused('log', 'Messages');
   await atRest(page);
   await page.getByLabel('Your message').fill('Tell me about the history of tea');
@@ -86,6 +108,10 @@ function namesOfFocus(last: string): Promise<readonly string[]> {
       if (name !== (names.at(-1) ?? last)) names.push(name);
       if (name === last && names.length) resolve(names);
     };
-    new MutationObserver(look).observe(document.body, { subtree: true, childList: true, characterData: true });
+    new MutationObserver(look).observe(document.body, {
+      subtree: true,
+      childList: true,
+      characterData: true,
+    });
   });
 }

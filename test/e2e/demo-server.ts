@@ -12,8 +12,13 @@ export interface DemoServer {
   stop(): Promise<void>;
 }
 
-/** `wrangler dev` over the built demo, on a free port, with nothing kept from before. `vars` are the Worker's. */
-export async function startDemoServer(vars: Readonly<Record<string, string>> = {}): Promise<DemoServer> {
+/**
+ * `wrangler dev` over the built demo, on a free port, with nothing kept from before. `vars` are the
+ * Worker's.
+ */
+export async function startDemoServer(
+  vars: Readonly<Record<string, string>> = {},
+): Promise<DemoServer> {
   const folder = await mkdtemp(join(tmpdir(), 'isoloop-e2e-'));
   const edge = startLocalEdge({ port: await freePort(), persistTo: folder, vars });
   await untilHealthy(edge);
@@ -33,7 +38,11 @@ export interface DemoPage {
 }
 
 /** The demo in a browser profile of its own. */
-export async function openDemo(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<DemoPage> {
+export async function openDemo(
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<DemoPage> {
   const context = await newContext(browser, { viewport: { width: 1280, height: 800 }, ...options });
   const problems: string[] = [];
   const page = await openTab(context, url, problems);
@@ -42,7 +51,11 @@ export async function openDemo(browser: Browser, url: string, options: BrowserCo
 }
 
 /** The demo in another tab of a profile; its problems are added to those given. */
-export async function openTab(context: BrowserContext, url: string, problems: string[]): Promise<Page> {
+export async function openTab(
+  context: BrowserContext,
+  url: string,
+  problems: string[],
+): Promise<Page> {
   const page = await context.newPage();
   page.on('pageerror', (error) => problems.push(error.message));
   page.on('console', (message) => {
@@ -69,7 +82,10 @@ export async function send(page: Page, text: string): Promise<void> {
   await questions(page).nth(asked).waitFor({ state: 'attached' });
 }
 
-/** Presses Enter until the message is sent: during a run, also one that another tab has just begun, the page keeps the text. */
+/**
+ * Presses Enter until the message is sent: during a run, also one that another tab has just begun,
+ * the page keeps the text.
+ */
 export async function sendSoon(page: Page, text: string): Promise<void> {
   const field = page.getByLabel('Your message');
   await field.fill(text);
@@ -102,7 +118,11 @@ export interface EndpointChoice {
 }
 
 /** Chooses a model in the dialog, and waits for the conversation with it. */
-export async function chooseModel(page: Page, name: RegExp, endpoint?: EndpointChoice): Promise<void> {
+export async function chooseModel(
+  page: Page,
+  name: RegExp,
+  endpoint?: EndpointChoice,
+): Promise<void> {
   await atRest(page);
   await page.getByRole('button', { name: /^Model: / }).click();
   const dialog = page.getByRole('dialog');

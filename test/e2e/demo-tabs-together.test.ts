@@ -2,7 +2,19 @@
 import type { Browser, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { connectBrowser, newContext } from './browser.ts';
-import { answers, ask, chooseModel, goHome, homes, openDemo, openTab, questions, send, sendSoon, timeline } from './demo-server.ts';
+import {
+  answers,
+  ask,
+  chooseModel,
+  goHome,
+  homes,
+  openDemo,
+  openTab,
+  questions,
+  send,
+  sendSoon,
+  timeline,
+} from './demo-server.ts';
 import { chooseHeldModel, heldQuestion, release } from './held-answer.ts';
 import { lastAnswer, openTwo, shows } from './two-tabs.ts';
 
@@ -12,37 +24,44 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-test.for(homes)('%s: two tabs that ask at the same time both show both, in one order', async (home) => {
-  const { first, second, problems } = await openTwo(browser, home);
-  await Promise.all([sendSoon(first, 'What is 6 * 7?'), sendSoon(second, 'What is 5 * 5?')]);
-  const said = async (page: Page): Promise<string> => (await page.getByRole('article').allInnerTexts()).join('\n');
-  for (const page of [first, second]) {
-    await expect.poll(() => said(page)).toContain('6 * 7 = 42.');
-    await expect.poll(() => said(page)).toContain('5 * 5 = 25.');
-  }
-  await expect.poll(async () => (await said(first)) === (await said(second))).toBe(true);
-  for (const page of [first, second]) expect(await page.getByRole('article').count()).toBe(6);
-  expect(problems).toEqual([]);
-});
+test.for(homes)(
+  '%s: two tabs that ask at the same time both show both, in one order',
+  async (home) => {
+    const { first, second, problems } = await openTwo(browser, home);
+    await Promise.all([sendSoon(first, 'What is 6 * 7?'), sendSoon(second, 'What is 5 * 5?')]);
+    const said = async (page: Page): Promise<string> =>
+      (await page.getByRole('article').allInnerTexts()).join('\n');
+    for (const page of [first, second]) {
+      await expect.poll(() => said(page)).toContain('6 * 7 = 42.');
+      await expect.poll(() => said(page)).toContain('5 * 5 = 25.');
+    }
+    await expect.poll(async () => (await said(first)) === (await said(second))).toBe(true);
+    for (const page of [first, second]) expect(await page.getByRole('article').count()).toBe(6);
+    expect(problems).toEqual([]);
+  },
+);
 
-test.for(homes)('%s: a new conversation in one tab leaves the other its own, also with an answer that is under way', async (home) => {
-  const { first, second, problems } = await openTwo(browser, home, { held: true });
-  const speech = heldQuestion();
-  await send(first, speech);
-  await second.getByText('I am the offline').first().waitFor();
-  await second.getByRole('button', { name: 'New conversation' }).click();
-  await second.getByRole('heading', { name: /Ask something/ }).waitFor();
-  await release(speech);
-  await expect.poll(() => lastAnswer(first)).toContain('top of the page');
-  await ask(second, 'What is 6 * 7?');
-  await first.reload();
-  await shows([first], ['What is 1 + 1?', speech]);
-  await second.reload();
-  await shows([second], ['What is 6 * 7?']);
-  const third = await openTab(first.context(), inject('demoUrl'), problems);
-  await third.getByRole('article').first().waitFor();
-  expect(problems).toEqual([]);
-});
+test.for(homes)(
+  '%s: a new conversation in one tab leaves the other its own, also with an answer that is under way',
+  async (home) => {
+    const { first, second, problems } = await openTwo(browser, home, { held: true });
+    const speech = heldQuestion();
+    await send(first, speech);
+    await second.getByText('I am the offline').first().waitFor();
+    await second.getByRole('button', { name: 'New conversation' }).click();
+    await second.getByRole('heading', { name: /Ask something/ }).waitFor();
+    await release(speech);
+    await expect.poll(() => lastAnswer(first)).toContain('top of the page');
+    await ask(second, 'What is 6 * 7?');
+    await first.reload();
+    await shows([first], ['What is 1 + 1?', speech]);
+    await second.reload();
+    await shows([second], ['What is 6 * 7?']);
+    const third = await openTab(first.context(), inject('demoUrl'), problems);
+    await third.getByRole('article').first().waitFor();
+    expect(problems).toEqual([]);
+  },
+);
 
 test('At the edge: what was said elsewhere is shown when the page is looked at again', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
@@ -51,7 +70,10 @@ test('At the edge: what was said elsewhere is shown when the page is looked at a
   const settings = await page.evaluate(() => JSON.stringify(localStorage));
   // Another browser: nothing but the edge is shared.
   const context = await newContext(browser);
-  await context.addInitScript((stored) => Object.assign(localStorage, JSON.parse(stored)), settings);
+  await context.addInitScript(
+    (stored) => Object.assign(localStorage, JSON.parse(stored)),
+    settings,
+  );
   const other = await openTab(context, inject('demoUrl'), []);
   await ask(other, 'What is 5 * 5?');
   expect(await questions(page).count()).toBe(1);
@@ -72,15 +94,21 @@ test('At the edge: what was said elsewhere is shown when the page is looked at a
 test('tabs of one conversation agree on the model, whichever has the agent, and the key is written nowhere', async () => {
   const { first, second, problems } = await openTwo(browser, 'In this tab’s worker');
   const model = (page: Page) => page.getByRole('button', { name: 'Model: test-model' });
-  await chooseModel(second, /OpenAI-compatible/, { baseURL: `${inject('providerUrl')}/deltas/3/v1`, key: 'sk-secret' });
+  await chooseModel(second, /OpenAI-compatible/, {
+    baseURL: `${inject('providerUrl')}/deltas/3/v1`,
+    key: 'sk-secret',
+  });
   const third = await openTab(first.context(), inject('demoUrl'), problems);
   for (const page of [first, second, third]) await model(page).waitFor();
   for (const [index, page] of [first, second, third].entries()) {
     await ask(page, 'Hello?');
-    for (const each of [first, second, third]) await expect.poll(() => answers(each).count()).toBe(index + 2);
+    for (const each of [first, second, third])
+      await expect.poll(() => answers(each).count()).toBe(index + 2);
     expect(await lastAnswer(page)).not.toContain('I am the offline');
   }
-  expect(await first.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]))).not.toContain('sk-secret');
+  expect(
+    await first.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }])),
+  ).not.toContain('sk-secret');
   await first.getByRole('button', { name: 'New conversation' }).click();
   await chooseModel(first, /Offline rules/);
   await ask(second, 'Hello?');

@@ -2,7 +2,19 @@
 import type { Browser } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { connectBrowser } from './browser.ts';
-import { answers, ask, atRest, goHome, homes, openDemo, openTab, questions, send, sendSoon, timeline } from './demo-server.ts';
+import {
+  answers,
+  ask,
+  atRest,
+  goHome,
+  homes,
+  openDemo,
+  openTab,
+  questions,
+  send,
+  sendSoon,
+  timeline,
+} from './demo-server.ts';
 import { chooseHeldModel, heldQuestion, release } from './held-answer.ts';
 import { lastAnswer, openTwo, shows } from './two-tabs.ts';
 
@@ -12,94 +24,109 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-test.for(homes)('%s: what one tab asks is shown in the other as it comes, and stopped there', async (home) => {
-  const { first, second, problems } = await openTwo(browser, home, { held: true });
-  const sums = heldQuestion('what 17 * 23 is, and what time it is in Tokyo, in');
-  await send(first, sums);
-  await shows([second], ['What is 1 + 1?', sums]);
-  await timeline(second).getByText('Reasoning, step 1').waitFor();
-  await release(sums);
-  await expect.poll(() => lastAnswer(second)).toMatch(/17 \* 23 = 391\.\s+In Tokyo it is/);
-  await timeline(second).getByText('Calls 2 tools').waitFor();
-  await timeline(second).getByText('Ended: stop').waitFor();
-  await atRest(second);
-  expect(await answers(second).count()).toBe(2);
+test.for(homes)(
+  '%s: what one tab asks is shown in the other as it comes, and stopped there',
+  async (home) => {
+    const { first, second, problems } = await openTwo(browser, home, { held: true });
+    const sums = heldQuestion('what 17 * 23 is, and what time it is in Tokyo, in');
+    await send(first, sums);
+    await shows([second], ['What is 1 + 1?', sums]);
+    await timeline(second).getByText('Reasoning, step 1').waitFor();
+    await release(sums);
+    await expect.poll(() => lastAnswer(second)).toMatch(/17 \* 23 = 391\.\s+In Tokyo it is/);
+    await timeline(second).getByText('Calls 2 tools').waitFor();
+    await timeline(second).getByText('Ended: stop').waitFor();
+    await atRest(second);
+    expect(await answers(second).count()).toBe(2);
 
-  const speech = heldQuestion();
-  await send(first, speech);
-  await second.getByText('I am the offline').first().waitFor();
-  expect(await first.getByRole('button', { name: 'Stop' }).count()).toBe(1);
-  await second.getByRole('button', { name: 'Stop' }).click();
-  await timeline(first).getByText('Ended: aborted').waitFor();
-  await atRest(first);
-  const kept = await lastAnswer(first);
-  expect(kept).not.toContain('top of the page');
-  await expect.poll(() => lastAnswer(second)).toBe(kept);
+    const speech = heldQuestion();
+    await send(first, speech);
+    await second.getByText('I am the offline').first().waitFor();
+    expect(await first.getByRole('button', { name: 'Stop' }).count()).toBe(1);
+    await second.getByRole('button', { name: 'Stop' }).click();
+    await timeline(first).getByText('Ended: aborted').waitFor();
+    await atRest(first);
+    const kept = await lastAnswer(first);
+    expect(kept).not.toContain('top of the page');
+    await expect.poll(() => lastAnswer(second)).toBe(kept);
 
-  await ask(second, 'What is 2 + 2?');
-  await expect.poll(() => lastAnswer(first)).toContain('2 + 2 = 4.');
-  const all = ['What is 1 + 1?', sums, speech, 'What is 2 + 2?'];
-  await shows([first, second], all);
-  for (const page of [first, second]) expect(await answers(page).count()).toBe(4);
-  expect(problems).toEqual([]);
-});
+    await ask(second, 'What is 2 + 2?');
+    await expect.poll(() => lastAnswer(first)).toContain('2 + 2 = 4.');
+    const all = ['What is 1 + 1?', sums, speech, 'What is 2 + 2?'];
+    await shows([first, second], all);
+    for (const page of [first, second]) expect(await answers(page).count()).toBe(4);
+    expect(problems).toEqual([]);
+  },
+);
 
-test.for(homes)('%s: what waits for an answer does so in both tabs, and either gives it', async (home) => {
-  const { first, second, problems } = await openTwo(browser, home, { begin: 'Note: oolong' });
-  for (const [asking, answering, word, said] of [
-    [first, second, 'Deny', 'All right, it stays as it is.'],
-    [second, first, 'Allow', 'Deleted: “oolong”.'],
-  ] as const) {
-    await ask(asking, 'Delete my notes about oolong');
-    await answering.getByRole('button', { name: word }).click();
-    for (const page of [first, second]) {
-      await expect.poll(() => lastAnswer(page)).toContain(said);
-      await atRest(page);
-      expect(await page.getByRole('button', { name: 'Allow' }).count()).toBe(0);
+test.for(homes)(
+  '%s: what waits for an answer does so in both tabs, and either gives it',
+  async (home) => {
+    const { first, second, problems } = await openTwo(browser, home, { begin: 'Note: oolong' });
+    for (const [asking, answering, word, said] of [
+      [first, second, 'Deny', 'All right, it stays as it is.'],
+      [second, first, 'Allow', 'Deleted: “oolong”.'],
+    ] as const) {
+      await ask(asking, 'Delete my notes about oolong');
+      await answering.getByRole('button', { name: word }).click();
+      for (const page of [first, second]) {
+        await expect.poll(() => lastAnswer(page)).toContain(said);
+        await atRest(page);
+        expect(await page.getByRole('button', { name: 'Allow' }).count()).toBe(0);
+      }
     }
-  }
-  for (const page of [first, second]) expect(await answers(page).count()).toBe(3);
-  expect(problems).toEqual([]);
-});
+    for (const page of [first, second]) expect(await answers(page).count()).toBe(3);
+    expect(problems).toEqual([]);
+  },
+);
 
-test.for(homes)('%s: a tab that is closed in the middle of its answer leaves it to the other', async (home) => {
-  const { first, second, problems } = await openTwo(browser, home, { begin: 'Note: sencha', held: true });
-  const speech = heldQuestion();
-  await send(first, speech);
-  await second.getByText('I am the offline').first().waitFor();
-  await first.close();
-  const restarts = timeline(second).getByText(/Step started over/);
-  // A closed tab's worker lives on for a moment. An answer released then could still end there.
-  if (home !== 'At the edge') await restarts.waitFor();
-  await release(speech);
-  await expect.poll(() => lastAnswer(second)).toContain('top of the page');
-  await timeline(second).getByText('Ended: stop').waitFor();
-  await atRest(second);
-  expect(await restarts.count()).toBe(home === 'At the edge' ? 0 : 1);
-  expect(await answers(second).count()).toBe(2);
-  await ask(second, 'Show my notes');
-  expect(await lastAnswer(second)).toContain('. sencha');
-  await second.reload();
-  await shows([second], ['Note: sencha', speech, 'Show my notes']);
-  expect(problems).toEqual([]);
-});
+test.for(homes)(
+  '%s: a tab that is closed in the middle of its answer leaves it to the other',
+  async (home) => {
+    const { first, second, problems } = await openTwo(browser, home, {
+      begin: 'Note: sencha',
+      held: true,
+    });
+    const speech = heldQuestion();
+    await send(first, speech);
+    await second.getByText('I am the offline').first().waitFor();
+    await first.close();
+    const restarts = timeline(second).getByText(/Step started over/);
+    // A closed tab's worker lives on for a moment. An answer released then could still end there.
+    if (home !== 'At the edge') await restarts.waitFor();
+    await release(speech);
+    await expect.poll(() => lastAnswer(second)).toContain('top of the page');
+    await timeline(second).getByText('Ended: stop').waitFor();
+    await atRest(second);
+    expect(await restarts.count()).toBe(home === 'At the edge' ? 0 : 1);
+    expect(await answers(second).count()).toBe(2);
+    await ask(second, 'Show my notes');
+    expect(await lastAnswer(second)).toContain('. sencha');
+    await second.reload();
+    await shows([second], ['Note: sencha', speech, 'Show my notes']);
+    expect(problems).toEqual([]);
+  },
+);
 
-test.for(homes)('%s: a tab that is opened in the middle of an answer shows it, and asks on when it has ended', async (home) => {
-  const { page: first, problems } = await openDemo(browser, inject('demoUrl'));
-  await goHome(first, home);
-  await chooseHeldModel(first, home);
-  const speech = heldQuestion();
-  await send(first, speech);
-  await first.getByText('I am the offline').first().waitFor();
-  const second = await openTab(first.context(), inject('demoUrl'), problems);
-  await second.getByText('I am the offline').first().waitFor();
-  await release(speech);
-  await expect.poll(() => lastAnswer(second)).toContain('top of the page');
-  await ask(second, 'What is 2 + 2?');
-  await expect.poll(() => lastAnswer(first)).toContain('2 + 2 = 4.');
-  for (const page of [first, second]) expect(await answers(page).count()).toBe(2);
-  expect(problems).toEqual([]);
-});
+test.for(homes)(
+  '%s: a tab that is opened in the middle of an answer shows it, and asks on when it has ended',
+  async (home) => {
+    const { page: first, problems } = await openDemo(browser, inject('demoUrl'));
+    await goHome(first, home);
+    await chooseHeldModel(first, home);
+    const speech = heldQuestion();
+    await send(first, speech);
+    await first.getByText('I am the offline').first().waitFor();
+    const second = await openTab(first.context(), inject('demoUrl'), problems);
+    await second.getByText('I am the offline').first().waitFor();
+    await release(speech);
+    await expect.poll(() => lastAnswer(second)).toContain('top of the page');
+    await ask(second, 'What is 2 + 2?');
+    await expect.poll(() => lastAnswer(first)).toContain('2 + 2 = 4.');
+    for (const page of [first, second]) expect(await answers(page).count()).toBe(2);
+    expect(problems).toEqual([]);
+  },
+);
 
 test('At the edge: an answer that ends while a tab opens is shown in that tab', async () => {
   const { page: first, problems } = await openDemo(browser, inject('demoUrl'));

@@ -2,7 +2,16 @@
 import type { Browser, Page } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { connectBrowser } from './browser.ts';
-import { answers, ask, atRest, goHome, homes, openDemo, questions, timeline } from './demo-server.ts';
+import {
+  answers,
+  ask,
+  atRest,
+  goHome,
+  homes,
+  openDemo,
+  questions,
+  timeline,
+} from './demo-server.ts';
 import { chooseHeldModel, heldQuestion } from './held-answer.ts';
 
 let browser: Browser;
@@ -11,30 +20,41 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-test.for(homes)('%s: two tools, a streamed answer, the timeline, and the history after a reload', async (home) => {
-  const { page, problems } = await openDemo(browser, inject('demoUrl'));
-  await goHome(page, home);
-  const seen = watchAnswer(page);
-  await ask(page, 'What is 17 * 23, and what time is it in Tokyo?');
-  const answer = answers(page).last();
-  await expect.poll(() => answer.innerText()).toMatch(/17 \* 23 = 391\.\s+In Tokyo it is \d\d:\d\d on \w+day\./);
-  expect(await seen(), 'the answer came in pieces').toBeGreaterThan(1);
-  expect(await page.getByRole('group', { name: 'Tool calculator, done' }).innerText()).toContain('391');
-  expect(await page.getByRole('group', { name: 'Tool time_in_city, done' }).innerText()).toContain('Asia/Tokyo');
-  const events = await timeline(page).getByRole('listitem').allInnerTexts();
-  const labels = events.map((event) => event.split('\n')[0]);
-  expect(labels.slice(0, 3)).toEqual(['Run started', 'Reasoning, step 1', 'Calls 2 tools']);
-  expect(labels.slice(-3)).toEqual(['Reasoning, step 2', 'Answered', 'Ended: stop']);
-  const before = await page.getByRole('log', { name: 'Messages' }).innerText();
+test.for(homes)(
+  '%s: two tools, a streamed answer, the timeline, and the history after a reload',
+  async (home) => {
+    const { page, problems } = await openDemo(browser, inject('demoUrl'));
+    await goHome(page, home);
+    const seen = watchAnswer(page);
+    await ask(page, 'What is 17 * 23, and what time is it in Tokyo?');
+    const answer = answers(page).last();
+    await expect
+      .poll(() => answer.innerText())
+      .toMatch(/17 \* 23 = 391\.\s+In Tokyo it is \d\d:\d\d on \w+day\./);
+    expect(await seen(), 'the answer came in pieces').toBeGreaterThan(1);
+    expect(await page.getByRole('group', { name: 'Tool calculator, done' }).innerText()).toContain(
+      '391',
+    );
+    expect(
+      await page.getByRole('group', { name: 'Tool time_in_city, done' }).innerText(),
+    ).toContain('Asia/Tokyo');
+    const events = await timeline(page).getByRole('listitem').allInnerTexts();
+    const labels = events.map((event) => event.split('\n')[0]);
+    expect(labels.slice(0, 3)).toEqual(['Run started', 'Reasoning, step 1', 'Calls 2 tools']);
+    expect(labels.slice(-3)).toEqual(['Reasoning, step 2', 'Answered', 'Ended: stop']);
+    const before = await page.getByRole('log', { name: 'Messages' }).innerText();
 
-  await page.reload();
-  await answers(page).first().waitFor();
-  expect(await page.getByRole('log', { name: 'Messages' }).innerText()).toBe(before);
-  await ask(page, 'Note: buy milk');
-  await ask(page, 'Show my notes');
-  expect(await answers(page).last().innerText()).toMatch(home === 'At the edge' ? /\d+\. buy milk/ : /^1\. buy milk/m);
-  expect(problems).toEqual([]);
-});
+    await page.reload();
+    await answers(page).first().waitFor();
+    expect(await page.getByRole('log', { name: 'Messages' }).innerText()).toBe(before);
+    await ask(page, 'Note: buy milk');
+    await ask(page, 'Show my notes');
+    expect(await answers(page).last().innerText()).toMatch(
+      home === 'At the edge' ? /\d+\. buy milk/ : /^1\. buy milk/m,
+    );
+    expect(problems).toEqual([]);
+  },
+);
 
 /** How many different texts the last answer had on its way. */
 function watchAnswer(page: Page): () => Promise<number> {
@@ -57,7 +77,9 @@ function watchAnswer(page: Page): () => Promise<number> {
 test('Japanese, Chinese and Korean questions are answered in their language, and notes survive', async () => {
   const { page } = await openDemo(browser, inject('demoUrl'));
   await ask(page, '東京とパリは今何時ですか？');
-  expect(await answers(page).last().innerText()).toMatch(/東京は.曜日の\d\d:\d\dです。\s*パリは.曜日の\d\d:\d\dです。/);
+  expect(await answers(page).last().innerText()).toMatch(
+    /東京は.曜日の\d\d:\d\dです。\s*パリは.曜日の\d\d:\d\dです。/,
+  );
   await ask(page, '记一下：明天给妈妈打电话');
   expect(await answers(page).last().innerText()).toContain('已记下：“明天给妈妈打电话”。');
   await ask(page, '(48 + 72) / 5는 얼마예요?');
@@ -68,48 +90,56 @@ test('Japanese, Chinese and Korean questions are answered in their language, and
   expect(await answers(page).last().innerText()).toContain('1. 明天给妈妈打电话');
 });
 
-test.for(homes)('%s: what is deleted is asked for first, also after a reload, and the question can be asked again', async (home) => {
-  const { page, problems } = await openDemo(browser, inject('demoUrl'));
-  const call = page.getByRole('group', { name: /^Tool notes/ }).last();
-  const decide = (word: 'Allow' | 'Deny') => call.getByRole('button', { name: word });
-  await goHome(page, home);
-  await ask(page, 'Note: gyokuro');
-  await ask(page, 'Delete my notes about gyokuro');
-  await page.reload();
-  await decide('Deny').click();
-  await expect.poll(() => answers(page).last().innerText()).toContain('All right, it stays as it is.');
-  await atRest(page);
-  await page.getByRole('button', { name: 'Answer again' }).click();
-  await decide('Allow').click();
-  await expect.poll(() => answers(page).last().innerText()).toContain('Deleted: “gyokuro”.');
-  await atRest(page);
-  // Somebody who asks something else has not said yes.
-  await ask(page, 'Note: matcha');
-  await ask(page, 'Delete my notes about matcha');
-  await ask(page, 'Show my notes');
-  expect(await answers(page).last().innerText()).toContain('. matcha');
-  expect(await questions(page).count()).toBe(5);
-  expect(await page.getByRole('button', { name: 'Allow' }).count()).toBe(0);
-  expect(problems).toEqual([]);
-});
+test.for(homes)(
+  '%s: what is deleted is asked for first, also after a reload, and the question can be asked again',
+  async (home) => {
+    const { page, problems } = await openDemo(browser, inject('demoUrl'));
+    const call = page.getByRole('group', { name: /^Tool notes/ }).last();
+    const decide = (word: 'Allow' | 'Deny') => call.getByRole('button', { name: word });
+    await goHome(page, home);
+    await ask(page, 'Note: gyokuro');
+    await ask(page, 'Delete my notes about gyokuro');
+    await page.reload();
+    await decide('Deny').click();
+    await expect
+      .poll(() => answers(page).last().innerText())
+      .toContain('All right, it stays as it is.');
+    await atRest(page);
+    await page.getByRole('button', { name: 'Answer again' }).click();
+    await decide('Allow').click();
+    await expect.poll(() => answers(page).last().innerText()).toContain('Deleted: “gyokuro”.');
+    await atRest(page);
+    // Somebody who asks something else has not said yes.
+    await ask(page, 'Note: matcha');
+    await ask(page, 'Delete my notes about matcha');
+    await ask(page, 'Show my notes');
+    expect(await answers(page).last().innerText()).toContain('. matcha');
+    expect(await questions(page).count()).toBe(5);
+    expect(await page.getByRole('button', { name: 'Allow' }).count()).toBe(0);
+    expect(problems).toEqual([]);
+  },
+);
 
-test.for(homes)('%s: Stop ends the run at once and keeps what was said; the conversation goes on', async (home) => {
-  const { page } = await openDemo(browser, inject('demoUrl'));
-  await goHome(page, home);
-  await chooseHeldModel(page, home);
-  await page.getByLabel('Your message').fill(heldQuestion());
-  await page.keyboard.press('Tab');
-  await page.keyboard.press('Enter');
-  await page.getByText('I am the offline').first().waitFor();
-  await page.keyboard.press('Escape');
-  await timeline(page).getByText('Ended: aborted').waitFor();
-  const kept = await answers(page).last().innerText();
-  expect(kept).not.toContain('top of the page');
-  await ask(page, 'What is 2 + 2?');
-  await page.reload();
-  await expect.poll(() => answers(page).allInnerTexts()).toHaveLength(2);
-  const [first, second] = await answers(page).allInnerTexts();
-  expect(first!.startsWith('I am the offline')).toBe(true);
-  expect(first).not.toContain('top of the page');
-  expect(second).toContain('2 + 2 = 4.');
-});
+test.for(homes)(
+  '%s: Stop ends the run at once and keeps what was said; the conversation goes on',
+  async (home) => {
+    const { page } = await openDemo(browser, inject('demoUrl'));
+    await goHome(page, home);
+    await chooseHeldModel(page, home);
+    await page.getByLabel('Your message').fill(heldQuestion());
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.getByText('I am the offline').first().waitFor();
+    await page.keyboard.press('Escape');
+    await timeline(page).getByText('Ended: aborted').waitFor();
+    const kept = await answers(page).last().innerText();
+    expect(kept).not.toContain('top of the page');
+    await ask(page, 'What is 2 + 2?');
+    await page.reload();
+    await expect.poll(() => answers(page).allInnerTexts()).toHaveLength(2);
+    const [first, second] = await answers(page).allInnerTexts();
+    expect(first!.startsWith('I am the offline')).toBe(true);
+    expect(first).not.toContain('top of the page');
+    expect(second).toContain('2 + 2 = 4.');
+  },
+);

@@ -7,7 +7,16 @@ import type { Browser } from 'playwright';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { startLocalEdge, untilHealthy, type LocalEdge } from '../../scripts/local-edge.ts';
 import { connectBrowser } from './browser.ts';
-import { answers, ask, atRest, freePort, goHome, openDemo, questions, timeline } from './demo-server.ts';
+import {
+  answers,
+  ask,
+  atRest,
+  freePort,
+  goHome,
+  openDemo,
+  questions,
+  timeline,
+} from './demo-server.ts';
 import { chooseHeldModel, heldQuestion, release } from './held-answer.ts';
 import { heldModelVars } from './held-model.ts';
 
@@ -43,11 +52,13 @@ async function leave(id: string, text: string): Promise<void> {
   });
   const reader = response.body!.getReader();
   const decoder = new TextDecoder();
-  for (let seen = ''; !seen.includes('text-delta');) seen += decoder.decode((await reader.read()).value);
+  for (let seen = ''; !seen.includes('text-delta');)
+    seen += decoder.decode((await reader.read()).value);
   await reader.cancel();
 }
 
-const textOf = ({ parts }: UIMessage): string => parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+const textOf = ({ parts }: UIMessage): string =>
+  parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 
 async function stored(id: string): Promise<readonly string[]> {
   const response = await fetch(`${edge.url}/api/chat/${id}/messages`);
@@ -62,7 +73,8 @@ test('a client that left comes back to its turn, by AI SDK’s transport', async
   const stream = await transport.reconnectToStream({ chatId: id });
   await release(story);
   let last: UIMessage | undefined;
-  for await (const read of readUIMessageStream({ stream: stream!, terminateOnError: true })) last = read;
+  for await (const read of readUIMessageStream({ stream: stream!, terminateOnError: true }))
+    last = read;
   expect(textOf(last!)).toMatch(/^I am the offline[\s\S]*top of the page/);
   await expect.poll(() => transport.reconnectToStream({ chatId: id })).toBeNull();
   expect(await stored(id)).toEqual([story, textOf(last!)]);
@@ -81,7 +93,11 @@ test('another connection stops a turn; the list has its session until it is dele
   await expect.poll(async () => (await stored(id)).at(-1)).toContain('Stopped from elsewhere.');
   expect((await stored(id)).at(-1)).not.toContain(lastWords);
   const chats = async (): Promise<readonly { id: string; title: string }[]> =>
-    ((await (await fetch(`${edge.url}/api/chats`)).json()) as { chats: { id: string; title: string }[] }).chats;
+    (
+      (await (await fetch(`${edge.url}/api/chats`)).json()) as {
+        chats: { id: string; title: string }[];
+      }
+    ).chats;
   await expect.poll(chats).toContainEqual(expect.objectContaining({ id, title: story }));
   expect((await fetch(`${edge.url}/api/chat/${id}`, { method: 'DELETE' })).status).toBe(204);
   expect(await stored(id)).toEqual([]);
@@ -116,11 +132,22 @@ test('a run outlives its client and the server, and is watched to its end; a com
   await edge.stop();
   await start();
   const place = [...seen.matchAll(/^id: (.+)$/gm)].at(-1)![1]!;
-  const watched = await fetch(`${edge.url}/api/chat/${id}/stream?events=only`, { headers: { 'last-event-id': place } });
+  const watched = await fetch(`${edge.url}/api/chat/${id}/stream?events=only`, {
+    headers: { 'last-event-id': place },
+  });
   await release(story);
-  expect((await watched.text()).split('\n\n').at(-3)).toMatch(new RegExp(`"type":"run-end".*${lastWords}`));
-  const client = new OpenAI({ baseURL: `${edge.url}/v1`, apiKey: 'unused', defaultHeaders: { 'x-isoloop-session': id } });
-  const { choices } = await client.chat.completions.create({ model: 'offline', messages: [{ role: 'user', content: 'What is 2 + 2?' }] });
+  expect((await watched.text()).split('\n\n').at(-3)).toMatch(
+    new RegExp(`"type":"run-end".*${lastWords}`),
+  );
+  const client = new OpenAI({
+    baseURL: `${edge.url}/v1`,
+    apiKey: 'unused',
+    defaultHeaders: { 'x-isoloop-session': id },
+  });
+  const { choices } = await client.chat.completions.create({
+    model: 'offline',
+    messages: [{ role: 'user', content: 'What is 2 + 2?' }],
+  });
   expect(choices[0]!.message.content).toContain('4');
   const texts = await stored(id);
   expect([texts[0], texts[2], texts.length]).toEqual([story, 'What is 2 + 2?', 4]);

@@ -11,7 +11,10 @@ import { chunk, done, event } from '../provider-server/event-stream.ts';
 import { connectBrowser, newContext } from './browser.ts';
 import { freePort } from './demo-server.ts';
 
-/** README's project, its files as they stand there, on this machine in place of Cloudflare and with a model of rules. */
+/**
+ * README's project, its files as they stand there, on this machine in place of Cloudflare and with
+ * a model of rules.
+ */
 const folder = `${root}/node_modules/.cache/edge-readme`;
 const token = 'a-token-of-ann-long-enough';
 
@@ -22,16 +25,27 @@ beforeAll(async () => {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const readme = readFileSync(`${root}/packages/edge/README.md`, 'utf8');
-  for (const [, file = '', source = ''] of readme.matchAll(/^```\w+ (\S+)\n([\s\S]*?)^```$/gm)) writeFileSync(`${folder}/${file}`, source);
+  for (const [, file = '', source = ''] of readme.matchAll(/^```\w+ (\S+)\n([\s\S]*?)^```$/gm))
+    writeFileSync(`${folder}/${file}`, source);
   model = await listenOnLoopback(
     createServer((request, response) => void answer(request, response)),
     0,
   );
-  writeFileSync(`${folder}/.dev.vars`, `OPENAI_API_KEY="sk-test"\nANN_TOKEN="${token}"\nOPENAI_BASE_URL="${model.url}/v1"\n`);
+  writeFileSync(
+    `${folder}/.dev.vars`,
+    `OPENAI_API_KEY="sk-test"\nANN_TOKEN="${token}"\nOPENAI_BASE_URL="${model.url}/v1"\n`,
+  );
   const { ok, output } = await runCommand('vite', ['build'], { cwd: folder });
   if (!ok) throw new Error(output);
-  edge = startLocalEdge({ port: await freePort(), persistTo: `${folder}/state`, config: `${folder}/wrangler.toml` });
-  await Promise.all([untilHealthy(edge), connectBrowser().then((launched) => (browser = launched))]);
+  edge = startLocalEdge({
+    port: await freePort(),
+    persistTo: `${folder}/state`,
+    config: `${folder}/wrangler.toml`,
+  });
+  await Promise.all([
+    untilHealthy(edge),
+    connectBrowser().then((launched) => (browser = launched)),
+  ]);
 });
 afterAll(async () => {
   await browser?.close();
@@ -45,14 +59,23 @@ interface Asked {
   readonly messages: readonly { readonly role: string; readonly content: string }[];
 }
 
-/** Calls a tool where it is asked for what the tool does, and tells a long story slowly, where it waits for the page to go on. */
+/**
+ * Calls a tool where it is asked for what the tool does, and tells a long story slowly, where it
+ * waits for the page to go on.
+ */
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { model: name, messages } = JSON.parse(await text(request)) as Asked;
   const last = messages.at(-1)!;
-  const send = (delta: object, reason?: string): void => void response.write(event(chunk(name, delta, reason)));
+  const send = (delta: object, reason?: string): void =>
+    void response.write(event(chunk(name, delta, reason)));
   const call = (tool: string, input: object): void => {
     const calls = [
-      { index: 0, id: `call_${messages.length}`, type: 'function', function: { name: tool, arguments: JSON.stringify(input) } },
+      {
+        index: 0,
+        id: `call_${messages.length}`,
+        type: 'function',
+        function: { name: tool, arguments: JSON.stringify(input) },
+      },
     ];
     send({ role: 'assistant', content: null, tool_calls: calls });
   };
@@ -60,8 +83,10 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   const asksFor = (word: string): boolean => last.role === 'user' && last.content.includes(word);
   if (asksFor('time')) call('now', {});
   else if (asksFor('mail')) call('send_mail', { to: 'bob@example.com', text: '회의는 내일입니다' });
-  else send({ content: last.role === 'tool' ? `The tool says: ${last.content}` : 'Once upon a time' });
-  if (asksFor('story')) return void stories.push(() => (send({ content: ' there was an end.' }), finish()));
+  else
+    send({ content: last.role === 'tool' ? `The tool says: ${last.content}` : 'Once upon a time' });
+  if (asksFor('story'))
+    return void stories.push(() => (send({ content: ' there was an end.' }), finish()));
   finish();
 
   function finish(): void {
@@ -77,7 +102,10 @@ test('README’s page: a tool, an approval, a reload in mid-answer, Stop, and an
   const page = await (await newContext(browser)).newPage();
   const problems: string[] = [];
   page.on('pageerror', (error) => problems.push(error.message));
-  page.on('console', (message) => void (message.type() === 'error' && problems.push(message.text())));
+  page.on(
+    'console',
+    (message) => void (message.type() === 'error' && problems.push(message.text())),
+  );
   page.on('dialog', (dialog) => dialog.accept(token));
   await page.goto(edge.url);
   await ask(page, 'What time is it?');
@@ -114,13 +142,22 @@ test('README’s client: OpenAI’s, with the token as its key', async () => {
   const file = `${folder}/client.mjs`;
   writeFileSync(file, readFileSync(file, 'utf8').replace('http://localhost:8787', edge.url));
   const { ok, output } = await runCommand('node', [`--env-file=${folder}/.dev.vars`, file]);
-  expect({ ok, output }).toEqual({ ok: true, output: expect.stringMatching(/^The tool says: 20\d\d-/) });
+  expect({ ok, output }).toEqual({
+    ok: true,
+    output: expect.stringMatching(/^The tool says: 20\d\d-/),
+  });
 });
 
 test('README’s project is one that can be deployed', async () => {
-  const { ok, output } = await runCommand('wrangler', ['deploy', '--dry-run', '--config', `${folder}/wrangler.toml`]);
+  const { ok, output } = await runCommand('wrangler', [
+    'deploy',
+    '--dry-run',
+    '--config',
+    `${folder}/wrangler.toml`,
+  ]);
   expect(ok, output).toBe(true);
   // Nothing of Node's: no module is asked for, and none warned of.
   expect(output).not.toMatch(/node:|WARNING/);
-  for (const binding of ['CHAT_SESSION', 'RATE_LIMITER', 'OPENAI_BASE_URL']) expect(output).toContain(`env.${binding}`);
+  for (const binding of ['CHAT_SESSION', 'RATE_LIMITER', 'OPENAI_BASE_URL'])
+    expect(output).toContain(`env.${binding}`);
 });

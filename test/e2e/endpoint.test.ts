@@ -4,10 +4,15 @@ import OpenAI from 'openai';
 import { expect, inject, test } from 'vitest';
 
 const client = () => new OpenAI({ baseURL: `${inject('demoUrl')}/v1`, apiKey: 'unused' });
-const question = [{ role: 'user' as const, content: 'What is 17 * 23, and what time is it in 서울?' }];
+const question = [
+  { role: 'user' as const, content: 'What is 17 * 23, and what time is it in 서울?' },
+];
 
 test('the openai client gets the whole answer', async () => {
-  const completion = await client().chat.completions.create({ model: 'offline', messages: question });
+  const completion = await client().chat.completions.create({
+    model: 'offline',
+    messages: question,
+  });
   expect(completion.choices[0]).toMatchObject({
     finish_reason: 'stop',
     message: { role: 'assistant', content: expect.stringContaining('391') },
@@ -37,8 +42,12 @@ test('the openai client streams it, with usage', async () => {
 });
 
 test('the openai client is told of an unknown model and of a malformed body', async () => {
-  await expect(client().chat.completions.create({ model: 'gpt-0', messages: question })).rejects.toMatchObject({ status: 404 });
-  await expect(client().chat.completions.create({ model: 'offline', messages: [] })).rejects.toMatchObject({
+  await expect(
+    client().chat.completions.create({ model: 'gpt-0', messages: question }),
+  ).rejects.toMatchObject({ status: 404 });
+  await expect(
+    client().chat.completions.create({ model: 'offline', messages: [] }),
+  ).rejects.toMatchObject({
     status: 400,
     code: 'INVALID_INPUT',
   });
@@ -49,7 +58,11 @@ test('AI SDK’s transport and reader hold a conversation of two turns', async (
   const transport = new DefaultChatTransport<UIMessage>({ api: `${inject('demoUrl')}/api/chat` });
   const chatId = crypto.randomUUID();
   const turn = async (text: string): Promise<UIMessage> => {
-    const message: UIMessage = { id: crypto.randomUUID(), role: 'user', parts: [{ type: 'text', text }] };
+    const message: UIMessage = {
+      id: crypto.randomUUID(),
+      role: 'user',
+      parts: [{ type: 'text', text }],
+    };
     const stream = await transport.sendMessages({
       trigger: 'submit-message',
       chatId,
@@ -62,10 +75,19 @@ test('AI SDK’s transport and reader hold a conversation of two turns', async (
     return last!;
   };
   const answer = await turn('Note: 牛乳を買う');
-  expect(answer.parts.filter((part) => part.type === 'dynamic-tool')).toMatchObject([{ toolName: 'notes', state: 'output-available' }]);
+  expect(answer.parts.filter((part) => part.type === 'dynamic-tool')).toMatchObject([
+    { toolName: 'notes', state: 'output-available' },
+  ]);
   await turn('show my notes');
-  const history = (await (await fetch(`${inject('demoUrl')}/api/chat/${chatId}/messages`)).json()) as { messages: UIMessage[] };
-  expect(history.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);
+  const history = (await (
+    await fetch(`${inject('demoUrl')}/api/chat/${chatId}/messages`)
+  ).json()) as { messages: UIMessage[] };
+  expect(history.messages.map(({ role }) => role)).toEqual([
+    'user',
+    'assistant',
+    'user',
+    'assistant',
+  ]);
   expect(JSON.stringify(history.messages.at(-1))).toMatch(/\d+\. 牛乳を買う/);
 });
 
@@ -76,5 +98,7 @@ test('a malformed body is a coded error', async () => {
     body: '{"id":',
   });
   expect(response.status).toBe(400);
-  expect(await response.json()).toMatchObject({ error: { code: 'INVALID_INPUT', requestId: expect.any(String) } });
+  expect(await response.json()).toMatchObject({
+    error: { code: 'INVALID_INPUT', requestId: expect.any(String) },
+  });
 });

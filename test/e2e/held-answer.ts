@@ -8,7 +8,10 @@ export async function chooseHeldModel(page: Page, home: (typeof homes)[number]):
   else await chooseModel(page, /OpenAI-compatible/, { baseURL: `${inject('heldModelUrl')}/v1` });
 }
 
-/** A question with a text of its own, so that tests release only their own answers. Its id has no digits: rules would calculate. */
+/**
+ * A question with a text of its own, so that tests release only their own answers. Its id has no
+ * digits: rules would calculate.
+ */
 export function heldQuestion(about = 'about the history of tea in'): string {
   return `Tell me ${about} ${crypto.randomUUID().replace(/[^a-f]/g, '')}`;
 }

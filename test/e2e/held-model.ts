@@ -3,7 +3,13 @@ import type { ModelDelta, ToolSchema } from '@isoloop/core';
 import { fromOpenAiMessages } from '@isoloop/core/openai';
 import { offlineModel } from '../../demo/src/offline-model.ts';
 import { listenOnLoopback, type LoopbackServer } from '../listen-on-loopback.ts';
-import { chunk, done, event, openEventStream, usageChunk } from '../provider-server/event-stream.ts';
+import {
+  chunk,
+  done,
+  event,
+  openEventStream,
+  usageChunk,
+} from '../provider-server/event-stream.ts';
 import { readBody, sendError } from '../provider-server/exchange.ts';
 
 interface CompletionRequest {
@@ -11,13 +17,16 @@ interface CompletionRequest {
   readonly tools?: readonly { readonly function: ToolSchema }[];
 }
 
-/** How many deltas of a held reply come before the wait: "I am the offline model:", or the beginning of a tool call. */
+/**
+ * How many deltas of a held reply come before the wait: "I am the offline model:", or the beginning
+ * of a tool call.
+ */
 const deltasBefore = 5;
 
 /**
- * Serves the demo's offline rules as an OpenAI-compatible endpoint. A question that begins with "Tell me" gets the first words of
- * its reply at once. The rest follows after a test posts the question to `/release`. The question "Who are you?" is refused as one
- * with a wrong key.
+ * Serves the demo's offline rules as an OpenAI-compatible endpoint. A question that begins with
+ * "Tell me" gets the first words of its reply at once. The rest follows after a test posts the
+ * question to `/release`. The question "Who are you?" is refused as one with a wrong key.
  */
 export async function startHeldModel(): Promise<LoopbackServer> {
   const releases = new Releases();
@@ -50,9 +59,16 @@ class Releases {
   }
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, releases: Releases): Promise<void> {
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  releases: Releases,
+): Promise<void> {
   response.setHeader('access-control-allow-origin', '*');
-  response.setHeader('access-control-allow-headers', request.headers['access-control-request-headers'] ?? '*');
+  response.setHeader(
+    'access-control-allow-headers',
+    request.headers['access-control-request-headers'] ?? '*',
+  );
   if (request.method === 'OPTIONS') return void response.writeHead(204).end();
   const body = await readBody(request);
   if (request.url === '/release') {
@@ -61,12 +77,16 @@ async function answer(request: IncomingMessage, response: ServerResponse, releas
   }
   const { messages, tools = [] } = JSON.parse(body) as CompletionRequest;
   const question = String(messages.findLast(({ role }) => role === 'user')?.content);
-  if (question === 'Who are you?') return sendError(response, 401, { message: 'Incorrect API key provided: sk-edge.' });
+  if (question === 'Who are you?')
+    return sendError(response, 401, { message: 'Incorrect API key provided: sk-edge.' });
   openEventStream(response);
   const controller = new AbortController();
   response.once('close', () => controller.abort());
   const model = offlineModel({ delayMs: 0 });
-  const asked = { messages: fromOpenAiMessages(messages), tools: tools.map((tool) => tool.function) };
+  const asked = {
+    messages: fromOpenAiMessages(messages),
+    tools: tools.map((tool) => tool.function),
+  };
   let count = 0;
   for await (const deltas of model.stream(asked, { signal: controller.signal })) {
     if (count === deltasBefore && question.startsWith('Tell me')) await releases.until(question);
@@ -88,7 +108,10 @@ function wireEvents(delta: ModelDelta): string {
     }
     case 'finish': {
       const { inputTokens = 0, outputTokens = 0 } = delta.usage ?? {};
-      return event(chunk('held', {}, delta.reason)) + event(usageChunk('held', inputTokens, outputTokens));
+      return (
+        event(chunk('held', {}, delta.reason)) +
+        event(usageChunk('held', inputTokens, outputTokens))
+      );
     }
     default:
       return '';

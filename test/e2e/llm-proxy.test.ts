@@ -21,11 +21,25 @@ let browser: Browser;
 let folder: string;
 beforeAll(async () => {
   const sources: Record<string, string> = {};
-  for (const file of ['page.ts', 'agent.worker.ts']) sources[file] = await readFile(`${root}/test/e2e/llm-proxy/${file}`, 'utf8');
+  for (const file of ['page.ts', 'agent.worker.ts'])
+    sources[file] = await readFile(`${root}/test/e2e/llm-proxy/${file}`, 'utf8');
   folder = await mkdtemp(join(tmpdir(), 'isoloop-e2e-'));
-  [site, browser] = await Promise.all([startSite({ name: 'llm-proxy-page', sources, pages: { page: 'page.ts' } }), connectBrowser()]);
-  const vars = { PAGE_ORIGIN: site.origin, USER_TOKEN: token, MODEL_KEY: modelKey, MODEL_SERVER: inject('providerUrl') };
-  edge = startLocalEdge({ port: await freePort(), config: 'test/e2e/llm-proxy/wrangler.toml', persistTo: folder, vars });
+  [site, browser] = await Promise.all([
+    startSite({ name: 'llm-proxy-page', sources, pages: { page: 'page.ts' } }),
+    connectBrowser(),
+  ]);
+  const vars = {
+    PAGE_ORIGIN: site.origin,
+    USER_TOKEN: token,
+    MODEL_KEY: modelKey,
+    MODEL_SERVER: inject('providerUrl'),
+  };
+  edge = startLocalEdge({
+    port: await freePort(),
+    config: 'test/e2e/llm-proxy/wrangler.toml',
+    persistTo: folder,
+    vars,
+  });
   await untilHealthy(edge);
 });
 afterAll(async () => {
@@ -52,7 +66,11 @@ async function visit(origin: string = site.origin): Promise<Visit> {
   return {
     ask: (model, more) =>
       page.evaluate(
-        ([input, options]) => (globalThis as unknown as { ask(text: string, given: object): Promise<Answer> }).ask(input, options),
+        ([input, options]) =>
+          (globalThis as unknown as { ask(text: string, given: object): Promise<Answer> }).ask(
+            input,
+            options,
+          ),
         ['What is 1 + 2?', { baseURL: `${edge.url}/llm/v1`, token, model, ...more }] as const,
       ),
     seen: () => seen.join(),
@@ -64,8 +82,11 @@ test('an agent in a worker streams and calls tools by the edge’s model, across
   const { text } = await ask('scripted');
   expect(text).toMatch(/^The tools say: sum \d/);
   expect((await ask('deltas/500')).deltas).toBeGreaterThan(100);
-  // What the model's server was sent: the edge's key, which is hidden even where the server quotes it.
-  const echoed = JSON.parse((await ask('echo')).text!) as { readonly headers: { readonly authorization: string } };
+  // What the model's server was sent: the edge's key, which is hidden even where the server quotes
+  // it.
+  const echoed = JSON.parse((await ask('echo')).text!) as {
+    readonly headers: { readonly authorization: string };
+  };
   expect(echoed.headers.authorization).not.toContain(token);
   expect(echoed.headers.authorization).not.toContain(modelKey);
   expect(seen()).toContain(token);
@@ -74,7 +95,9 @@ test('an agent in a worker streams and calls tools by the edge’s model, across
 
 test('its refusals are errors with their codes', async () => {
   const { ask, seen } = await visit();
-  expect(await ask('scripted', { token: 'token-of-nobody-012345' })).toEqual({ code: 'MODEL_AUTH' });
+  expect(await ask('scripted', { token: 'token-of-nobody-012345' })).toEqual({
+    code: 'MODEL_AUTH',
+  });
   expect(await ask('not-on-the-list')).toEqual({ code: 'MODEL_REQUEST' });
   expect((await ask('fault/401')).code).toMatch(/^MODEL_/);
   expect(seen()).not.toContain(modelKey);

@@ -18,7 +18,9 @@ void agent.call('Call it Example 2.').then(({ text }) => document.body.append(te
 let site: Site;
 let browser: Browser;
 beforeAll(async () => {
-  const blocks = codeBlocks('packages/web-worker/README.md').map(({ file, source }) => [file, source] as const);
+  const blocks = codeBlocks('packages/web-worker/README.md').map(
+    ({ file, source }) => [file, source] as const,
+  );
   const pages = {
     page: 'page.ts',
     chat: 'chat-main.tsx',
@@ -26,7 +28,11 @@ beforeAll(async () => {
     'page-parts': 'page-parts-main.ts',
     sessions: 'sessions.ts',
   };
-  const files = { name: 'readme-pages', sources: { ...Object.fromEntries(blocks), ...added }, pages };
+  const files = {
+    name: 'readme-pages',
+    sources: { ...Object.fromEntries(blocks), ...added },
+    pages,
+  };
   [site, browser] = await Promise.all([startSite(files), connectBrowser()]);
 });
 afterAll(async () => {
@@ -36,7 +42,10 @@ afterAll(async () => {
 
 interface OpenedPage {
   readonly page: Page;
-  /** The model's server of the examples, from now on: a path of the provider server, or the steps of the scripted one. */
+  /**
+   * The model's server of the examples, from now on: a path of the provider server, or the steps of
+   * the scripted one.
+   */
   answer(by: string | readonly unknown[]): void;
   /** What the page's console reported as errors, and what it threw. */
   readonly problems: readonly string[];
@@ -50,7 +59,10 @@ async function newPage(by: string | readonly unknown[]): Promise<OpenedPage> {
     const model = typeof answer === 'string' ? answer : 'scripted';
     const script = typeof answer === 'string' ? {} : { script: answer };
     const postData = JSON.stringify({ ...(route.request().postDataJSON() as object), ...script });
-    await route.continue({ url: `${inject('providerUrl')}/${model}/v1/chat/completions`, postData });
+    await route.continue({
+      url: `${inject('providerUrl')}/${model}/v1/chat/completions`,
+      postData,
+    });
   });
   const page = await context.newPage();
   const problems: string[] = [];
@@ -146,7 +158,9 @@ test('the page of sessions: what the first page said is renamed, copied and dele
           });
         }),
     );
-  await expect.poll(async () => (await keys()).every((key) => key.includes('notes-copy'))).toBe(true);
+  await expect
+    .poll(async () => (await keys()).every((key) => key.includes('notes-copy')))
+    .toBe(true);
   expect((await keys()).length).toBeGreaterThan(0);
   expect(problems).toEqual([]);
 });
@@ -162,8 +176,12 @@ test('the page with parts: its model calls its tool, the user is asked, the hook
   });
   // No Chromium has the model itself.
   await page.addInitScript(() => {
-    const replies = ['{"tool_name": "set_title", "arguments": {"title": "Example 2"}}', 'It is called so.'];
-    const promptStreaming = () => new Blob([replies.shift()!]).stream().pipeThrough(new TextDecoderStream());
+    const replies = [
+      '{"tool_name": "set_title", "arguments": {"title": "Example 2"}}',
+      'It is called so.',
+    ];
+    const promptStreaming = () =>
+      new Blob([replies.shift()!]).stream().pipeThrough(new TextDecoderStream());
     const create = async () => ({ promptStreaming, destroy: () => {} });
     Object.assign(globalThis, { LanguageModel: { availability: async () => 'available', create } });
   });

@@ -17,19 +17,24 @@ export interface SiteFiles {
   readonly pages: Readonly<Record<string, string>>;
 }
 
-/** Pages with nothing but a script, built by Vite as it comes, with the built packages; on loopback. */
+/**
+ * Pages with nothing but a script, built by Vite as it comes, with the built packages; on loopback.
+ */
 export async function startSite({ name, sources, pages }: SiteFiles): Promise<Site> {
   // Here, so that the packages are found.
   const folder = `${root}/node_modules/.cache/${name}`;
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   for (const [file, source] of Object.entries(sources)) writeFileSync(`${folder}/${file}`, source);
-  for (const [page, script] of Object.entries(pages)) writeFileSync(`${folder}/${page}.html`, htmlOf(script));
+  for (const [page, script] of Object.entries(pages))
+    writeFileSync(`${folder}/${page}.html`, htmlOf(script));
   const config: InlineConfig = {
     root: folder,
     configFile: false,
     logLevel: 'error',
-    build: { rolldownOptions: { input: Object.keys(pages).map((page) => `${folder}/${page}.html`) } },
+    build: {
+      rolldownOptions: { input: Object.keys(pages).map((page) => `${folder}/${page}.html`) },
+    },
     preview: { host: '127.0.0.1', port: 0 },
   };
   await build(config);

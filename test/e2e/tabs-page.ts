@@ -15,7 +15,10 @@ export interface TestTab {
   roles(): Promise<readonly string[]>;
 }
 
-const worker = new Worker(new URL('../../packages/web-worker/test-support/tabs.ts', import.meta.url), { type: 'module' });
+const worker = new Worker(
+  new URL('../../packages/web-worker/test-support/tabs.ts', import.meta.url),
+  { type: 'module' },
+);
 let agent: ReturnType<typeof connectAgent>;
 
 const tab: TestTab = {
@@ -24,7 +27,10 @@ const tab: TestTab = {
   ends: [],
   async start(sessionId, text) {
     const replies = JSON.parse(text) as TabsFixtureOptions['replies'];
-    agent = connectAgent(worker, { sessionId, options: { replies, database: sessionId } as unknown as JsonValue });
+    agent = connectAgent(worker, {
+      sessionId,
+      options: { replies, database: sessionId } as unknown as JsonValue,
+    });
     void watch();
     await agent.messages();
   },

@@ -15,7 +15,9 @@ beforeAll(async () => {
     configureServer: ({ middlewares }: ViteDevServer): void => {
       middlewares.use('/tab.html', (_request, response) => {
         response.setHeader('content-type', 'text/html');
-        response.end('<!doctype html><title>Tab</title><script type="module" src="/test/e2e/tabs-page.ts"></script>');
+        response.end(
+          '<!doctype html><title>Tab</title><script type="module" src="/test/e2e/tabs-page.ts"></script>',
+        );
       });
     },
   };
@@ -37,11 +39,18 @@ afterAll(async () => {
   await server?.close();
 });
 
-async function openTab(context: BrowserContext, sessionId: string, replies: TabsFixtureOptions['replies']): Promise<Page> {
+async function openTab(
+  context: BrowserContext,
+  sessionId: string,
+  replies: TabsFixtureOptions['replies'],
+): Promise<Page> {
   const page = await context.newPage();
   await page.goto(`${server.resolvedUrls!.local[0]}tab.html`);
   await page.waitForFunction(() => 'tab' in globalThis);
-  await page.evaluate(([id, given]) => tabOf().start(id, given), [sessionId, JSON.stringify(replies)] as const);
+  await page.evaluate(([id, given]) => tabOf().start(id, given), [
+    sessionId,
+    JSON.stringify(replies),
+  ] as const);
   return page;
 }
 
@@ -50,19 +59,33 @@ declare function tabOf(): TestTab;
 
 const ask = (page: Page): Promise<void> => page.evaluate(() => tabOf().ask('go'));
 const reaches = (page: Page, gate: string): Promise<unknown> =>
-  page.waitForFunction((name) => tabOf().told.some((told) => 'reached' in told && told.reached === name), gate);
-const shows = (page: Page, text: string): Promise<unknown> => page.waitForFunction((shown) => tabOf().text === shown, text);
+  page.waitForFunction(
+    (name) => tabOf().told.some((told) => 'reached' in told && told.reached === name),
+    gate,
+  );
+const shows = (page: Page, text: string): Promise<unknown> =>
+  page.waitForFunction((shown) => tabOf().text === shown, text);
 const ends = (page: Page): Promise<unknown> => page.waitForFunction(() => tabOf().ends.length > 0);
-const ran = (page: Page): Promise<number> => page.evaluate(() => tabOf().told.filter((told) => 'ran' in told).length);
+const ran = (page: Page): Promise<number> =>
+  page.evaluate(() => tabOf().told.filter((told) => 'ran' in told).length);
 
-const cutOff = [[{ toolCalls: [{ name: 'note', id: 'n1' }] }], [{ text: 'half of ' }, { gate: 'middle', text: 'the old answer' }]];
+const cutOff = [
+  [{ toolCalls: [{ name: 'note', id: 'n1' }] }],
+  [{ text: 'half of ' }, { gate: 'middle', text: 'the old answer' }],
+];
 
-async function inTheMiddle(): Promise<{ readonly context: BrowserContext; readonly leader: Page; readonly follower: Page }> {
+async function inTheMiddle(): Promise<{
+  readonly context: BrowserContext;
+  readonly leader: Page;
+  readonly follower: Page;
+}> {
   const sessionId = `e2e-${crypto.randomUUID()}`;
   const context = await newContext(browser);
   await context.addInitScript('globalThis.tabOf = () => globalThis.tab');
   const leader = await openTab(context, sessionId, cutOff);
-  const follower = await openTab(context, sessionId, [[{ text: 'the new ' }, { gate: 'new', text: 'answer' }]]);
+  const follower = await openTab(context, sessionId, [
+    [{ text: 'the new ' }, { gate: 'new', text: 'answer' }],
+  ]);
   await ask(leader);
   await reaches(leader, 'middle');
   await shows(follower, 'half of ');
@@ -75,15 +98,24 @@ test('a tab that is closed in the middle of a run is followed by another, and no
   await reaches(follower, 'new');
   await follower.evaluate(() => tabOf().open('new'));
   await ends(follower);
-  expect(await follower.evaluate(() => [tabOf().text, tabOf().ends])).toEqual(['the new answer', ['the new answer']]);
-  expect(await follower.evaluate(() => tabOf().roles())).toEqual(['user', 'assistant', 'tool', 'assistant']);
+  expect(await follower.evaluate(() => [tabOf().text, tabOf().ends])).toEqual([
+    'the new answer',
+    ['the new answer'],
+  ]);
+  expect(await follower.evaluate(() => tabOf().roles())).toEqual([
+    'user',
+    'assistant',
+    'tool',
+    'assistant',
+  ]);
   expect(await ran(follower)).toBe(0);
   await context.close();
 });
 
 test('a tab that is told of its freezing in the middle of a run is followed; when it is back it shows what the other one has', async () => {
   const { context, leader, follower } = await inTheMiddle();
-  // A browser freezes hidden pages only, and without a screen none is hidden: the event is what the page sees of it.
+  // A browser freezes hidden pages only, and without a screen none is hidden: the event is what the
+  // page sees of it.
   await leader.evaluate(() => document.dispatchEvent(new Event('freeze')));
   await reaches(follower, 'new');
   await leader.evaluate(() => document.dispatchEvent(new Event('resume')));
@@ -91,8 +123,16 @@ test('a tab that is told of its freezing in the middle of a run is followed; whe
   await follower.evaluate(() => tabOf().open('new'));
   for (const page of [leader, follower]) {
     await ends(page);
-    expect(await page.evaluate(() => [tabOf().text, tabOf().ends])).toEqual(['the new answer', ['the new answer']]);
-    expect(await page.evaluate(() => tabOf().roles())).toEqual(['user', 'assistant', 'tool', 'assistant']);
+    expect(await page.evaluate(() => [tabOf().text, tabOf().ends])).toEqual([
+      'the new answer',
+      ['the new answer'],
+    ]);
+    expect(await page.evaluate(() => tabOf().roles())).toEqual([
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
+    ]);
   }
   expect([await ran(leader), await ran(follower)]).toEqual([1, 0]);
   await context.close();

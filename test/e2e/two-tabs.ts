@@ -1,14 +1,23 @@
 import type { Browser, Page } from 'playwright';
 import { expect, inject } from 'vitest';
-import { answers, ask, atRest, goHome, openDemo, openTab, questions, type homes } from './demo-server.ts';
+import {
+  answers,
+  ask,
+  atRest,
+  goHome,
+  openDemo,
+  openTab,
+  questions,
+  type homes,
+} from './demo-server.ts';
 import { chooseHeldModel } from './held-answer.ts';
 
 interface TwoTabs {
   /** The first question. Default: "What is 1 + 1?" */
   readonly begin?: string;
   /**
-   * Whether the held model answers. It is chosen before the second tab opens, so that the first tab leads: each tab connects anew when
-   * the model changes.
+   * Whether the held model answers. It is chosen before the second tab opens, so that the first tab
+   * leads: each tab connects anew when the model changes.
    */
   readonly held?: boolean;
 }
@@ -31,7 +40,8 @@ export async function openTwo(
 
 /** Waits until each page shows these questions. */
 export async function shows(pages: readonly Page[], wanted: readonly string[]): Promise<void> {
-  for (const page of pages) await expect.poll(() => questions(page).allInnerTexts()).toEqual(wanted);
+  for (const page of pages)
+    await expect.poll(() => questions(page).allInnerTexts()).toEqual(wanted);
 }
 
 export function lastAnswer(page: Page): Promise<string> {

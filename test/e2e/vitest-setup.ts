@@ -6,13 +6,22 @@ import { startDemoServer } from './demo-server.ts';
 import { heldModelVars, startHeldModel } from './held-model.ts';
 
 /**
- * Starts the servers that the end-to-end tests share: one Chromium, a model, and the demo behind `wrangler dev`. The demo's users
- * at the edge share their notes, so each test file takes notes of its own words.
+ * Starts the servers that the end-to-end tests share: one Chromium, a model, and the demo behind
+ * `wrangler dev`. The demo's users at the edge share their notes, so each test file takes notes of
+ * its own words.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const options = { executablePath: chromiumPath(), args: [...chromiumArgs], host: '127.0.0.1', timeout: 240_000 };
+  const options = {
+    executablePath: chromiumPath(),
+    args: [...chromiumArgs],
+    host: '127.0.0.1',
+    timeout: 240_000,
+  };
   const model = await startHeldModel();
-  const [browser, demo] = await Promise.all([chromium.launchServer(options), startDemoServer(heldModelVars(model.url))]);
+  const [browser, demo] = await Promise.all([
+    chromium.launchServer(options),
+    startDemoServer(heldModelVars(model.url)),
+  ]);
   project.provide('browserEndpoint', browser.wsEndpoint());
   project.provide('demoUrl', demo.url);
   project.provide('heldModelUrl', model.url);

@@ -35,7 +35,11 @@ test('approvals, external tools and suspended tools', async () => {
     needsApproval: ({ amount }) => amount > 100, // or true
     execute: ({ to, amount }) => send(to, amount),
   });
-  const askUser = tool({ name: 'ask_user', description: 'Asks the user', input: z.object({ question: z.string() }) }); // no execute: external
+  const askUser = tool({
+    name: 'ask_user',
+    description: 'Asks the user',
+    input: z.object({ question: z.string() }),
+  }); // no execute: external
   const deploy = tool({
     name: 'deploy',
     description: 'Deploys the site',
@@ -46,7 +50,8 @@ test('approvals, external tools and suspended tools', async () => {
   const agent = new ReActAgent({ name: 'assistant', model, tools: [pay, askUser, deploy] });
   const asked = await agent.call('Pay Bob 500 and Eve 900, ask me, then deploy.');
   console.assert(asked.reason === 'suspended');
-  for (const { toolUseId, kind, name, input, reason } of asked.pending) console.log(toolUseId, kind, name, input, reason);
+  for (const { toolUseId, kind, name, input, reason } of asked.pending)
+    console.log(toolUseId, kind, name, input, reason);
   // #endregion
 
   expect(log).toHaveBeenCalledTimes(4);
@@ -89,8 +94,13 @@ test('what is refused while calls are open', async () => {
   const agent = new ReActAgent({ name: 'assistant', model, tools: [askUser] });
   const { pending } = await agent.call('Ask me.');
   const id = pending[0]!.toolUseId;
-  await expect(agent.call('Hello?')).rejects.toMatchObject({ code: 'PENDING_TOOL_CALLS', details: { ids: [id] } });
-  await expect(agent.call([{ toolUseId: 'nope', type: 'approve' }])).rejects.toMatchObject({ code: 'INVALID_DECISION' });
+  await expect(agent.call('Hello?')).rejects.toMatchObject({
+    code: 'PENDING_TOOL_CALLS',
+    details: { ids: [id] },
+  });
+  await expect(agent.call([{ toolUseId: 'nope', type: 'approve' }])).rejects.toMatchObject({
+    code: 'INVALID_DECISION',
+  });
   const approve: Decision = { toolUseId: id, type: 'approve' };
   await expect(agent.call([approve, approve])).rejects.toMatchObject({ code: 'INVALID_DECISION' });
   expect((await agent.call()).reason).toBe('suspended');
@@ -111,13 +121,29 @@ test('replay', async () => {
   const open = names.map((name) => ({ type: 'tool_use', id: name, name, input: {} }) as const);
   const memory = new InMemoryMemory([userMessage('Go.'), assistantMessage(open)]);
   const model = new ScriptedModel(['Done.']);
-  const [read, mail, book] = names.map((name) => () => `${name} ${ran.push(name)}`) as [() => string, () => string, () => string];
+  const [read, mail, book] = names.map((name) => () => `${name} ${ran.push(name)}`) as [
+    () => string,
+    () => string,
+    () => string,
+  ];
 
   // #region replay
   const tools = [
-    tool({ name: 'read_page', description: 'Reads a page', input: z.object({}), execute: read, replay: 'safe' }), // runs again
+    tool({
+      name: 'read_page',
+      description: 'Reads a page',
+      input: z.object({}),
+      execute: read,
+      replay: 'safe',
+    }), // runs again
     tool({ name: 'send_mail', description: 'Sends a mail', input: z.object({}), execute: mail }), // 'never': told as interrupted
-    tool({ name: 'book_room', description: 'Books a room', input: z.object({}), execute: book, replay: 'ask' }), // somebody decides
+    tool({
+      name: 'book_room',
+      description: 'Books a room',
+      input: z.object({}),
+      execute: book,
+      replay: 'ask',
+    }), // somebody decides
   ];
   const agent = new ReActAgent({ name: 'assistant', model, memory, tools }); // its host went away while these three ran
   const { pending } = await agent.call(); // no input: goes on from the log
@@ -127,21 +153,30 @@ test('replay', async () => {
   expect(pending.map(({ kind, name }) => [kind, name])).toEqual([['replay', 'book_room']]);
   expect(ran).toEqual(['read_page']);
   const results = (await agent.messages()).flatMap(toolResultsOf);
-  expect(results.map(({ name, state }) => `${name} ${state}`).toSorted()).toEqual(['read_page success', 'send_mail interrupted']);
+  expect(results.map(({ name, state }) => `${name} ${state}`).toSorted()).toEqual([
+    'read_page success',
+    'send_mail interrupted',
+  ]);
   expect((await agent.call([{ toolUseId: 'book_room', type: 'approve' }])).text).toBe('Done.');
   expect(ran).toEqual(['read_page', 'book_room']);
 });
 
 test('human in the loop', async () => {
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'send_mail', input: { to: 'Bob' } }, { name: 'read_page' }] }, 'Sent.']);
-  const tools = ['send_mail', 'read_page'].map((name) => tool({ name, description: '', input: {}, execute: () => name }));
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'send_mail', input: { to: 'Bob' } }, { name: 'read_page' }] },
+    'Sent.',
+  ]);
+  const tools = ['send_mail', 'read_page'].map((name) =>
+    tool({ name, description: '', input: {}, execute: () => name }),
+  );
   const askOnPage = async (question: string, input: unknown): Promise<boolean> =>
     `${question} ${JSON.stringify(input)}` === 'A mail goes out. {"to":"Bob"}';
 
   // #region human-in-the-loop
   const people = humanInTheLoop({
     approvalOn: { send_mail: 'A mail goes out.', delete_file: true },
-    decide: async ({ name, input, reason = name }) => ((await askOnPage(reason, input)) ? { type: 'approve' } : { type: 'reject' }),
+    decide: async ({ name, input, reason = name }) =>
+      (await askOnPage(reason, input)) ? { type: 'approve' } : { type: 'reject' },
     timeoutMs: 60_000, // then it is rejected
   });
   const agent = new ReActAgent({ name: 'assistant', model, tools, extensions: [people] });

@@ -8,9 +8,12 @@ import { toolMedia } from '@isoloop/core/middleware';
 import { textOf, toolResultsOf } from '@isoloop/core';
 
 test('attachments', async () => {
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'screenshot' }] }, 'The chart is on the page.'], {
-    features: { media: ['image', 'file'] },
-  });
+  const model = new ScriptedModel(
+    [{ toolCalls: [{ name: 'screenshot' }] }, 'The chart is on the page.'],
+    {
+      features: { media: ['image', 'file'] },
+    },
+  );
   const bytes = new Uint8Array([0x25, 0x50, 0x44, 0x46]);
   const png = new Uint8Array([0x89, 0x50, 0x4e, 0x47]);
 
@@ -19,9 +22,16 @@ test('attachments', async () => {
     name: 'screenshot',
     description: 'Takes a picture of the page',
     input: { type: 'object' },
-    execute: () => ({ content: [{ type: 'text', text: 'The page:' }, attachment(png, { mediaType: 'image/png' })] }),
+    execute: () => ({
+      content: [{ type: 'text', text: 'The page:' }, attachment(png, { mediaType: 'image/png' })],
+    }),
   });
-  const agent = new ReActAgent({ name: 'assistant', model, tools: [screenshot], extensions: [toolMedia()] });
+  const agent = new ReActAgent({
+    name: 'assistant',
+    model,
+    tools: [screenshot],
+    extensions: [toolMedia()],
+  });
   await agent.call(
     userMessage([
       { type: 'text', text: 'Is this chart in the report, and on the page?' },
@@ -33,12 +43,22 @@ test('attachments', async () => {
 
   expect(model.requests[0]!.messages[0]!.content).toEqual([
     { type: 'text', text: 'Is this chart in the report, and on the page?' },
-    { type: 'image', name: 'chart.png', source: { type: 'url', url: 'https://example.com/chart.png', mediaType: 'image/png' } },
-    { type: 'file', name: 'report.pdf', source: { type: 'base64', mediaType: 'application/pdf', data: 'JVBERg==' } },
+    {
+      type: 'image',
+      name: 'chart.png',
+      source: { type: 'url', url: 'https://example.com/chart.png', mediaType: 'image/png' },
+    },
+    {
+      type: 'file',
+      name: 'report.pdf',
+      source: { type: 'base64', mediaType: 'application/pdf', data: 'JVBERg==' },
+    },
   ]);
   const seen = model.requests[1]!.messages;
   expect(seen.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user']);
   expect(textOf(seen[3]!)).toBe('From the result of screenshot (call call_1):');
   expect(seen[3]!.content[1]).toMatchObject({ type: 'image' });
-  expect((await agent.messages()).flatMap(toolResultsOf)[0]!.output[1]).toMatchObject({ type: 'image' });
+  expect((await agent.messages()).flatMap(toolResultsOf)[0]!.output[1]).toMatchObject({
+    type: 'image',
+  });
 });

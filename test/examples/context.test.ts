@@ -10,26 +10,46 @@ import { chain, clearToolResults, summarizeHistory } from '@isoloop/core';
 // #region history-views
 import { answersOnly, lastTurns, successfulTurns } from '@isoloop/core';
 // #endregion
-import { AgentError, assistantMessage, MemoryStore, textOf, tool, userMessage, type ContextPolicy } from '@isoloop/core';
+import {
+  AgentError,
+  assistantMessage,
+  MemoryStore,
+  textOf,
+  tool,
+  userMessage,
+  type ContextPolicy,
+} from '@isoloop/core';
 
 test('fitContext', async () => {
   const model = new ScriptedModel(['Yes.']);
 
   // #region fit-context
-  const agent = new ReActAgent({ name: 'assistant', model, context: fitContext({ window: 128_000, reserveOutput: 4_000 }) });
+  const agent = new ReActAgent({
+    name: 'assistant',
+    model,
+    context: fitContext({ window: 128_000, reserveOutput: 4_000 }),
+  });
   // #endregion
 
   await agent.observe([userMessage('long '.repeat(200_000)), userMessage('short')]);
   const removed: number[] = [];
-  for await (const event of agent.stream('Hello')) if (event.type === 'context-fitted') removed.push(event.removed);
+  for await (const event of agent.stream('Hello'))
+    if (event.type === 'context-fitted') removed.push(event.removed);
   expect(removed).toEqual([1]);
   expect(model.requests[0]!.messages.map(textOf)).toEqual(['short', 'Hello']);
 });
 
 test('a chain', async () => {
-  const search = tool({ name: 'search', description: 'Searches', input: {}, execute: () => 'found '.repeat(1_000) });
+  const search = tool({
+    name: 'search',
+    description: 'Searches',
+    input: {},
+    execute: () => 'found '.repeat(1_000),
+  });
   const call = { toolCalls: [{ name: 'search' }] };
-  const model = new ScriptedModel([...Array.from({ length: 11 }, () => call), 'Done.', 'Yes.'], { features: { contextWindow: 60_000 } });
+  const model = new ScriptedModel([...Array.from({ length: 11 }, () => call), 'Done.', 'Yes.'], {
+    features: { contextWindow: 60_000 },
+  });
   const small = new ScriptedModel(['They searched.']);
   const store = new MemoryStore();
 
@@ -37,14 +57,25 @@ test('a chain', async () => {
   const summaries = summarizeHistory({ model: small, store, timeoutMs: 10_000 }); // by default the agent's own model, and in memory
   const context = chain(clearToolResults({ keep: 5, exclude: ['plan'] }), summaries);
 
-  const agent = new ReActAgent({ name: 'assistant', model, tools: [search], context, limits: { iterations: 20 } });
+  const agent = new ReActAgent({
+    name: 'assistant',
+    model,
+    tools: [search],
+    context,
+    limits: { iterations: 20 },
+  });
   for await (const event of agent.stream('Look for it.')) {
     if (event.type === 'context-fitted') console.log(event.removed, event.before, event.after);
   }
   // #endregion
 
   const long = 'long '.repeat(10_000);
-  await agent.observe([userMessage(long), assistantMessage(long), userMessage(long), assistantMessage(long)]);
+  await agent.observe([
+    userMessage(long),
+    assistantMessage(long),
+    userMessage(long),
+    assistantMessage(long),
+  ]);
   await agent.call('Well?');
   const texts = model.requests.map(({ messages }) => JSON.stringify(messages));
   expect(texts.findIndex((text) => text.includes('[cleared]'))).toBe(10);
@@ -58,9 +89,12 @@ test('a chain', async () => {
 test('views of the history', async () => {
   const down = { error: new AgentError('MODEL_SERVER', 'down') };
   const look = tool({ name: 'look', description: 'Looks', input: {}, execute: () => 'found' });
-  const model = new ScriptedModel(['One.', down, { toolCalls: [{ name: 'look' }] }, 'Two.', 'Three.'], {
-    features: { contextWindow: 8_000 },
-  });
+  const model = new ScriptedModel(
+    ['One.', down, { toolCalls: [{ name: 'look' }] }, 'Two.', 'Three.'],
+    {
+      features: { contextWindow: 8_000 },
+    },
+  );
 
   // #region history-views
   const agent = new ReActAgent({
@@ -80,7 +114,13 @@ test('views of the history', async () => {
   await agent.call('Broken?', { throwOnError: false });
   await agent.call('Second?');
   await agent.call('Third?');
-  expect(model.requests.at(-1)!.messages.map(textOf)).toEqual(['First?', 'One.', 'Second?', 'Two.', 'Third?']);
+  expect(model.requests.at(-1)!.messages.map(textOf)).toEqual([
+    'First?',
+    'One.',
+    'Second?',
+    'Two.',
+    'Third?',
+  ]);
 });
 
 test('a policy of one’s own', async () => {
@@ -91,7 +131,11 @@ test('a policy of one’s own', async () => {
     const kept = messages.filter(({ id, metadata }) => id === promptId || !metadata?.['draft']);
     return { messages: kept, removed: messages.length - kept.length, before: 0, after: 0 }; // tokens: a chain counts for itself
   };
-  const agent = new ReActAgent({ name: 'assistant', model, context: chain(withoutDrafts, fitContext({ window: 32_000 })) });
+  const agent = new ReActAgent({
+    name: 'assistant',
+    model,
+    context: chain(withoutDrafts, fitContext({ window: 32_000 })),
+  });
   // #endregion
 
   await agent.observe([userMessage('draft', { metadata: { draft: true } }), userMessage('final')]);

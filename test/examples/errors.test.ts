@@ -25,10 +25,14 @@ test('errors', async () => {
   console.assert(result.reason === 'error' && result.error?.code === 'MODEL_AUTH');
   // #endregion
 
-  expect(log.mock.calls).toEqual([['MODEL_AUTH', expect.any(String), false, expect.objectContaining({ status: 401 })]]);
+  expect(log.mock.calls).toEqual([
+    ['MODEL_AUTH', expect.any(String), false, expect.objectContaining({ status: 401 })],
+  ]);
   expect(() => new ReActAgent({ name: 'assistant', model, hooks: 'none' as never })).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
-  expect(() => tool({ name: 'no name', description: '', input: {} })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  expect(() => tool({ name: 'no name', description: '', input: {} })).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
   expect(result).toMatchObject({ reason: 'error', error: { code: 'MODEL_AUTH' } });
 });

@@ -8,7 +8,12 @@ import { ReActAgent, textOf, userMessage, type Hook } from '@isoloop/core';
 // #endregion
 import { AgentError, tool, type AgentEvent, type ChatModel, type Tool } from '@isoloop/core';
 
-const deleteFile = tool({ name: 'delete_file', description: 'Deletes a file', input: {}, execute: () => 'deleted' });
+const deleteFile = tool({
+  name: 'delete_file',
+  description: 'Deletes a file',
+  input: {},
+  execute: () => 'deleted',
+});
 
 test('hooks change what passes, in their order, and come and go', async () => {
   const model = new ScriptedModel(['call me 555-0100', 'Bye.', 'Bye.']);
@@ -19,11 +24,17 @@ test('hooks change what passes, in their order, and come and go', async () => {
     priority: 10, // default 100; lower runs first, equal ones as given
     on: {
       // The request's view only: what is added here is not stored.
-      'pre-reasoning': (event) => ({ ...event, messages: [...event.messages, userMessage('(Today is Friday.)')] }),
+      'pre-reasoning': (event) => ({
+        ...event,
+        messages: [...event.messages, userMessage('(Today is Friday.)')],
+      }),
       // What the log keeps and the reader gets.
       'post-reasoning': (event) => ({
         ...event,
-        message: { ...event.message, content: [{ type: 'text', text: textOf(event.message).replace(/\d{3}-\d{4}/, '…') }] },
+        message: {
+          ...event.message,
+          content: [{ type: 'text', text: textOf(event.message).replace(/\d{3}-\d{4}/, '…') }],
+        },
       }),
     },
   };
@@ -37,15 +48,25 @@ test('hooks change what passes, in their order, and come and go', async () => {
   const agent = new ReActAgent({ name: 'assistant', model, hooks: [counter, today] });
   const { text } = await agent.call('What is your number?');
 
-  const remove = agent.addHook({ on: { 'run-end': ({ result }) => console.assert(result.reason === 'stop') } });
+  const remove = agent.addHook({
+    on: { 'run-end': ({ result }) => console.assert(result.reason === 'stop') },
+  });
   await agent.call('Bye');
   remove();
   // #endregion
 
   expect(text).toBe('call me …');
   expect(counts.get('run-start')).toBe(2);
-  expect(model.requests[0]?.messages.map(textOf)).toEqual(['What is your number?', '(Today is Friday.)']);
-  expect((await agent.messages()).map(textOf)).toEqual(['What is your number?', 'call me …', 'Bye', 'Bye.']);
+  expect(model.requests[0]?.messages.map(textOf)).toEqual([
+    'What is your number?',
+    '(Today is Friday.)',
+  ]);
+  expect((await agent.messages()).map(textOf)).toEqual([
+    'What is your number?',
+    'call me …',
+    'Bye',
+    'Bye.',
+  ]);
 });
 
 test('hooks control the loop', async () => {
@@ -57,7 +78,12 @@ test('hooks control the loop', async () => {
     'Done.',
   ]);
   const agentOf = (hook: Hook): ReActAgent =>
-    new ReActAgent({ name: 'assistant', model: model as ChatModel, tools: [deleteFile as Tool], hooks: [hook] });
+    new ReActAgent({
+      name: 'assistant',
+      model: model as ChatModel,
+      tools: [deleteFile as Tool],
+      hooks: [hook],
+    });
 
   // #region hook-control
   const careful: Hook = {
@@ -73,8 +99,12 @@ test('hooks control the loop', async () => {
     },
   };
   const human: Hook = {
-    // Ends the call with reason `stopped-by-hook`; tool calls stay open, and `agent.call()` goes on with them.
-    on: { 'post-reasoning': ({ message }, control) => void (message.content.some(({ type }) => type === 'tool_use') && control.stop()) },
+    // Ends the call with reason `stopped-by-hook`; tool calls stay open, and `agent.call()` goes on
+    // with them.
+    on: {
+      'post-reasoning': ({ message }, control) =>
+        void (message.content.some(({ type }) => type === 'tool_use') && control.stop()),
+    },
   };
   // #endregion
 
@@ -92,10 +122,16 @@ test('hooks control the loop', async () => {
 
 test('a notification is frozen: writing to it fails the call', async () => {
   const hooks: readonly Hook[] = [
-    { name: 'writer', on: { 'reasoning-chunk': (event) => void ((event as { delta: string }).delta = 'x') } },
+    {
+      name: 'writer',
+      on: { 'reasoning-chunk': (event) => void ((event as { delta: string }).delta = 'x') },
+    },
   ];
   const agent = new ReActAgent({ name: 'assistant', model: new ScriptedModel(['one']), hooks });
-  await expect(agent.call('Hi')).rejects.toMatchObject({ code: 'HOOK_ERROR', details: { hook: 'writer', event: 'reasoning-chunk' } });
+  await expect(agent.call('Hi')).rejects.toMatchObject({
+    code: 'HOOK_ERROR',
+    details: { hook: 'writer', event: 'reasoning-chunk' },
+  });
 });
 
 /** All there are, or this file does not compile. */
@@ -121,17 +157,36 @@ const eventTypes: Readonly<Record<AgentEvent['type'], true>> = {
 };
 
 test('the table of events in README has all events, and says which ones a hook can change', async () => {
-  const rows = [...readFileSync(examplesReadme, 'utf8').matchAll(/^\| `([\w-]+)` +\| (yes|no) +\|/gm)];
-  const table = Object.fromEntries(rows.map(([, type = '', modifiable]) => [type, modifiable === 'yes']));
+  const rows = [
+    ...readFileSync(examplesReadme, 'utf8').matchAll(/^\| `([\w-]+)` +\| (yes|no) +\|/gm),
+  ];
+  const table = Object.fromEntries(
+    rows.map(([, type = '', modifiable]) => [type, modifiable === 'yes']),
+  );
   expect(Object.keys(table).toSorted()).toEqual(Object.keys(eventTypes).toSorted());
 
   const changed: Record<string, boolean> = {};
   const hooks: readonly Hook[] = [
-    { onEvent: (event) => (event.type in eventTypes ? { ...event, agentPath: ['changed'] } : undefined) },
+    {
+      onEvent: (event) =>
+        event.type in eventTypes ? { ...event, agentPath: ['changed'] } : undefined,
+    },
     { onEvent: ({ type, agentPath }) => void (changed[type] = agentPath[0] === 'changed') },
-    { on: { 'post-summary': (event) => ({ ...event, message: { ...event.message, content: [{ type: 'text', text: 'short' }] } }) } },
+    {
+      on: {
+        'post-summary': (event) => ({
+          ...event,
+          message: { ...event.message, content: [{ type: 'text', text: 'short' }] },
+        }),
+      },
+    },
   ];
-  const echo = tool({ name: 'echo', description: 'Gives back', input: {}, execute: (_, { emit }) => (emit('echoing'), 'echo') });
+  const echo = tool({
+    name: 'echo',
+    description: 'Gives back',
+    input: {},
+    execute: (_, { emit }) => (emit('echoing'), 'echo'),
+  });
   const external = tool({ name: 'external', description: 'Runs elsewhere', input: {} });
   const model = new ScriptedModel([
     { text: 'I look.', toolCalls: [{ name: 'echo' }] },

@@ -27,7 +27,9 @@ test('interrupt, pause, inject, abort', async () => {
   // #endregion
 
   expect([reason, text]).toEqual(['interrupted', 'What now?']);
-  expect((await agent.messages()).map((message) => [textOf(message), message.metadata?.['partial']])).toEqual([
+  expect(
+    (await agent.messages()).map((message) => [textOf(message), message.metadata?.['partial']]),
+  ).toEqual([
     ['Tell me a story.', undefined],
     ['Once upon ', 'interrupted'],
     ['What now?', undefined],
@@ -49,7 +51,8 @@ test('interrupt, pause, inject, abort', async () => {
   const price = agent.stream('What does it cost?');
   for await (const event of price) {
     // The reply is read to its end; then the loop goes on with this.
-    if (event.type === 'reasoning-chunk' && event.delta === '10 ') agent.interrupt({ mode: 'inject', messages: 'In euros, please.' });
+    if (event.type === 'reasoning-chunk' && event.delta === '10 ')
+      agent.interrupt({ mode: 'inject', messages: 'In euros, please.' });
   }
   // #endregion
 

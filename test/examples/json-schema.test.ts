@@ -24,7 +24,13 @@ test('plain JSON Schema that is checked', async () => {
       type: 'object',
       properties: { place: { $ref: '#/$defs/place' } },
       required: ['place'],
-      $defs: { place: { type: 'object', properties: { city: { type: 'string', minLength: 1 } }, required: ['city'] } },
+      $defs: {
+        place: {
+          type: 'object',
+          properties: { city: { type: 'string', minLength: 1 } },
+          required: ['city'],
+        },
+      },
     }),
     execute: ({ place }) => find(place.city), // the type is what you say; the value has been checked
   });

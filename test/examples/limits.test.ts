@@ -19,7 +19,11 @@ const look = tool({ name: 'look', description: 'Looks', input: {}, execute: () =
 const tools = [look];
 
 test('the limit', async () => {
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, { toolCalls: [{ name: 'look' }] }, 'I found nothing.']);
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'look' }] },
+    { toolCalls: [{ name: 'look' }] },
+    'I found nothing.',
+  ]);
 
   // #region limits
   const agent = new ReActAgent({
@@ -39,7 +43,10 @@ test('the limit', async () => {
 });
 
 test('limits of calls, tokens and time', async () => {
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }, { name: 'look' }, { name: 'look' }] }, 'I looked twice.']);
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'look' }, { name: 'look' }, { name: 'look' }] },
+    'I looked twice.',
+  ]);
 
   // #region call-limits
   const bounded = new ReActAgent({
@@ -85,11 +92,19 @@ test("AgentScope's defaults", async () => {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'Stopped.']);
 
   // #region agentscope
-  const like = new ReActAgent({ ...agentscope(), name: 'assistant', model, tools, limits: { iterations: 1 } });
+  const like = new ReActAgent({
+    ...agentscope(),
+    name: 'assistant',
+    model,
+    tools,
+    limits: { iterations: 1 },
+  });
   // #endregion
 
   await like.call('Look.');
-  expect(textOf(model.requests[1]!.messages.at(-1)!)).toMatch(/^You have failed to generate response within the maximum iterations/);
+  expect(textOf(model.requests[1]!.messages.at(-1)!)).toMatch(
+    /^You have failed to generate response within the maximum iterations/,
+  );
   const { limits, preCall, presetPriority, pendingToolRecovery, recoveryMessage } = agentscope();
   expect({ limits, preCall, presetPriority, pendingToolRecovery, recoveryMessage }).toEqual({
     limits: { iterations: 10 },
@@ -105,7 +120,8 @@ test('Arc Reactor', async () => {
 
   // #region arc-reactor
   const preset = arcReactor();
-  const agentFor = (userId: string) => new ReActAgent({ ...preset, name: 'assistant', model, tools, userId });
+  const agentFor = (userId: string) =>
+    new ReActAgent({ ...preset, name: 'assistant', model, tools, userId });
   const answer = await agentFor('ann').call('Look for it.', { throwOnError: false }); // failures as results, as there
   // #endregion
 

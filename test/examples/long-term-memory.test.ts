@@ -18,11 +18,21 @@ test('what one session said, another one knows', async () => {
   const memory = keywordMemory({ store: new MemoryStore(), namespace: userId }); // nothing is found across namespaces
   const remembering = longTermMemory({ memory });
 
-  const agent = new ReActAgent({ name: 'assistant', model, sessionId: 'monday', extensions: [remembering] });
+  const agent = new ReActAgent({
+    name: 'assistant',
+    model,
+    sessionId: 'monday',
+    extensions: [remembering],
+  });
   await agent.call('私の猫の名前はモモです。');
   await remembering.settled(); // before a shutdown; no reply ever waits for it
 
-  const later = new ReActAgent({ name: 'assistant', model, sessionId: 'friday', extensions: [longTermMemory({ memory })] });
+  const later = new ReActAgent({
+    name: 'assistant',
+    model,
+    sessionId: 'friday',
+    extensions: [longTermMemory({ memory })],
+  });
   const { text } = await later.call('猫の名前は?'); // the request has what was said on Monday in it
   // #endregion
 
@@ -31,11 +41,15 @@ test('what one session said, another one knows', async () => {
   expect(recalled).toMatchObject({ role: 'user', name: 'long_term_memory' });
   expect(textOf(recalled!)).toContain('モモ');
   expect((await later.messages()).map(textOf)).toEqual(['猫の名前は?', 'Momo.']);
-  expect(model.requests[1]?.tools.map(({ name }) => name)).toEqual(['record_to_memory', 'retrieve_from_memory']);
+  expect(model.requests[1]?.tools.map(({ name }) => name)).toEqual([
+    'record_to_memory',
+    'retrieve_from_memory',
+  ]);
 
   const told: string[] = [];
   const log = vi.spyOn(console, 'log').mockReturnValue();
-  const waitUntil = (recording: Promise<void>): void => void recording.then(() => told.push('recorded'));
+  const waitUntil = (recording: Promise<void>): void =>
+    void recording.then(() => told.push('recorded'));
   // #region long-term-options
   const careful = longTermMemory({
     memory,
@@ -47,7 +61,12 @@ test('what one session said, another one knows', async () => {
   });
   // #endregion
 
-  await new ReActAgent({ name: 'assistant', model, sessionId: 'sunday', extensions: [careful] }).call('名前は?');
+  await new ReActAgent({
+    name: 'assistant',
+    model,
+    sessionId: 'sunday',
+    extensions: [careful],
+  }).call('名前は?');
   await careful.settled();
   expect(told).toEqual(['recorded']);
   expect(log).not.toHaveBeenCalled();
@@ -85,7 +104,10 @@ test('a long-term memory of your own; its failure fails no call', async () => {
   };
   // #endregion
 
-  const extension = longTermMemory({ memory: vectors, onError: (error, phase) => failures.push(`${phase}: ${error.message}`) });
+  const extension = longTermMemory({
+    memory: vectors,
+    onError: (error, phase) => failures.push(`${phase}: ${error.message}`),
+  });
   const agent = new ReActAgent({ name: 'assistant', model, extensions: [extension] });
   await agent.call('Hello');
   await extension.settled();

@@ -15,7 +15,9 @@ const host = 'https://tools.example.com';
 function redirectToServer(): string {
   const server = `${inject('mcpUrl')}/servers/${crypto.randomUUID()}`;
   const realFetch = globalThis.fetch;
-  vi.stubGlobal('fetch', (url: string | URL, init: RequestInit) => realFetch(String(url).replace(host, server), init));
+  vi.stubGlobal('fetch', (url: string | URL, init: RequestInit) =>
+    realFetch(String(url).replace(host, server), init),
+  );
   onTestFinished(() => void vi.unstubAllGlobals());
   return server;
 }
@@ -28,7 +30,12 @@ test('the tools of an MCP server beside own ones', async () => {
     { toolCalls: [{ name: 'calc_add', input: { a: 1, b: 2 } }] },
     'Three.',
   ]);
-  const clock = tool({ name: 'clock', description: 'Tells the time', input: { type: 'object' }, execute: () => 'noon' });
+  const clock = tool({
+    name: 'clock',
+    description: 'Tells the time',
+    input: { type: 'object' },
+    execute: () => 'noon',
+  });
 
   // #region mcp
   const calculator = await mcpTools({
@@ -51,8 +58,15 @@ test('the tools of an MCP server beside own ones', async () => {
   // #endregion
 
   expect(text).toBe('Three.');
-  expect(model.requests[0]!.messages[0]).toMatchObject({ role: 'system', content: [{ text: 'Add first.' }] });
-  expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual(['clock', 'calc_add', 'calc_echo']);
+  expect(model.requests[0]!.messages[0]).toMatchObject({
+    role: 'system',
+    content: [{ text: 'Add first.' }],
+  });
+  expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual([
+    'clock',
+    'calc_add',
+    'calc_echo',
+  ]);
   const results = (await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output);
   expect(results).toContain('3');
   expect(results.join()).toContain('b: must be number, is string');
@@ -78,7 +92,9 @@ test('a server that is down', async () => {
   console.assert(!calculator.connected && calculator.schemas().length === 0);
   // #endregion
 
-  expect(warned).toEqual([expect.stringContaining('There is no connection to the MCP server "calculator"')]);
+  expect(warned).toEqual([
+    expect.stringContaining('There is no connection to the MCP server "calculator"'),
+  ]);
   await fetch(`${server}/up`);
   await calculator.refresh();
   expect(new Toolkit(calculator.list()).schemas().length).toBeGreaterThan(3);

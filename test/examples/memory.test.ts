@@ -17,7 +17,12 @@ test('a session over a store', async () => {
   // #region memory
   const store = new MemoryStore(); // in a worker IndexedDbStore, on Cloudflare KvStore, or a KeyValueStore of your own
   const agentOf = (sessionId: string): ReActAgent =>
-    new ReActAgent({ name: 'assistant', model, sessionId, memory: new SessionMemory(store, sessionId) });
+    new ReActAgent({
+      name: 'assistant',
+      model,
+      sessionId,
+      memory: new SessionMemory(store, sessionId),
+    });
 
   await agentOf('notes').call('I am Ann.');
   const { text } = await agentOf('notes').call('Who am I?'); // another instance, the same conversation
@@ -54,7 +59,13 @@ test('durable sessions', async () => {
       memory: new SessionMemory(store, 'trip'), // IndexedDbStore in a worker, DurableStore in a Durable Object
       tools: [
         tool({ name: 'book', description: 'Books a room', input: {}, execute: book }), // its result is stored: never again
-        tool({ name: 'read', description: 'Reads a page', input: {}, execute: readPage, replay: 'safe' }), // runs again
+        tool({
+          name: 'read',
+          description: 'Reads a page',
+          input: {},
+          execute: readPage,
+          replay: 'safe',
+        }), // runs again
       ],
     });
   const first = open().stream('Book a room, then read the page.', { detached: true });
@@ -74,7 +85,8 @@ test('a session whose clients bring an echo', async () => {
   const model = new ScriptedModel(['One.', 'Two.', 'Three.']);
   const store = new MemoryStore();
   const secret = 'of 32 characters or more ........';
-  const agentOf = (memory: EchoMemory): ReActAgent => new ReActAgent({ name: 'assistant', model, memory });
+  const agentOf = (memory: EchoMemory): ReActAgent =>
+    new ReActAgent({ name: 'assistant', model, memory });
   const first = new EchoMemory(store, 'ann/notes', { secrets: [secret] });
   await agentOf(first).call('Count.');
   const echo = first.echo!;
@@ -94,5 +106,8 @@ test('a session whose clients bring an echo', async () => {
   // #endregion
 
   const { yours, theirs } = await memory.branches();
-  expect([yours, theirs].map((branch) => textOf(branch!.messages[0]!))).toEqual(['Count.', 'Begin anew.']);
+  expect([yours, theirs].map((branch) => textOf(branch!.messages[0]!))).toEqual([
+    'Count.',
+    'Begin anew.',
+  ]);
 });

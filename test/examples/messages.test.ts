@@ -2,7 +2,15 @@ import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region messages
-import { AgentError, assistantMessage, InMemoryMemory, parseHistory, parseMessages, ReActAgent, userMessage } from '@isoloop/core';
+import {
+  AgentError,
+  assistantMessage,
+  InMemoryMemory,
+  parseHistory,
+  parseMessages,
+  ReActAgent,
+  userMessage,
+} from '@isoloop/core';
 // #endregion
 import { systemMessage, toolMessage } from '@isoloop/core';
 
@@ -17,7 +25,11 @@ test('messages', async () => {
       [
         { type: 'text', text: 'What is this?' },
         { type: 'image', source: { type: 'base64', mediaType: 'image/png', data } },
-        { type: 'file', source: { type: 'url', url: 'https://example.com/report.pdf' }, name: 'report.pdf' },
+        {
+          type: 'file',
+          source: { type: 'url', url: 'https://example.com/report.pdf' },
+          name: 'report.pdf',
+        },
       ],
       { name: 'Ann', metadata: { locale: 'en' } },
     ),
@@ -51,15 +63,22 @@ test('messages', async () => {
   // #endregion
 
   expect(log.mock.calls).toEqual([[{ index: 1, id: 'm2', field: 'content[0].text' }]]);
-  expect(() => parseMessages(JSON.parse(body))).toThrow('Message 1 (id "m2"): content[0].text must be a string');
+  expect(() => parseMessages(JSON.parse(body))).toThrow(
+    'Message 1 (id "m2"): content[0].text must be a string',
+  );
   await again.call('Sure?');
   expect(model.requests[1]?.messages).toHaveLength(3);
   const twice = userMessage('Hi', { id: 'same' });
   expect(parseMessages([twice, twice])).toHaveLength(2);
-  expect(() => parseHistory([twice, twice])).toThrow('Message 1 (id "same"): id must be another than that of message 0');
+  expect(() => parseHistory([twice, twice])).toThrow(
+    'Message 1 (id "same"): id must be another than that of message 0',
+  );
 });
 
 test('the other constructors', () => {
   expect(systemMessage('Be brief.').role).toBe('system');
-  expect(toolMessage({ type: 'tool_result', toolUseId: 'c', name: 't', output: 'ok', state: 'success' }).role).toBe('tool');
+  expect(
+    toolMessage({ type: 'tool_result', toolUseId: 'c', name: 't', output: 'ok', state: 'success' })
+      .role,
+  ).toBe('tool');
 });

@@ -23,7 +23,8 @@ import { contextEditing, summarization } from '@isoloop/core/middleware';
 // #endregion
 import { AgentError, MemoryStore, textOf, tool, toolResultsOf, type Tool } from '@isoloop/core';
 
-const own = (name: string, execute: () => string): Tool => tool({ name, description: name, input: { type: 'object' }, execute });
+const own = (name: string, execute: () => string): Tool =>
+  tool({ name, description: name, input: { type: 'object' }, execute });
 
 test('wrappers of one’s own', async () => {
   const log = vi.spyOn(console, 'log').mockReturnValue();
@@ -32,7 +33,8 @@ test('wrappers of one’s own', async () => {
 
   // #region own-middleware
   const cool: Extension = {
-    wrapModel: (next) => withStream(next, (request, context) => next.stream({ ...request, temperature: 0 }, context)),
+    wrapModel: (next) =>
+      withStream(next, (request, context) => next.stream({ ...request, temperature: 0 }, context)),
   };
   const logged: Extension = {
     wrapCall: (next) =>
@@ -57,12 +59,24 @@ test('wrappers of one’s own', async () => {
 });
 
 test('failures in words of one’s own', async () => {
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'print' }] }, 'Off.', { toolCalls: [{ name: 'buy' }] }, 'Fine.']);
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'print' }] },
+    'Off.',
+    { toolCalls: [{ name: 'buy' }] },
+    'Fine.',
+  ]);
   const print = own('print', () => {
     throw new Error('ECONNREFUSED');
   });
-  const buy = tool({ name: 'buy', description: 'Buys', input: { type: 'object' }, needsApproval: true, execute: () => 'bought' });
-  const isFatal = (error: unknown): boolean => AgentError.is(error) && error.code === 'STORAGE_QUOTA';
+  const buy = tool({
+    name: 'buy',
+    description: 'Buys',
+    input: { type: 'object' },
+    needsApproval: true,
+    execute: () => 'bought',
+  });
+  const isFatal = (error: unknown): boolean =>
+    AgentError.is(error) && error.code === 'STORAGE_QUOTA';
 
   // #region tool-failures
   const agent = new ReActAgent({
@@ -71,7 +85,8 @@ test('failures in words of one’s own', async () => {
     tools: [print, buy],
     extensions: [
       toolError({
-        format: (error, { name }) => `${name} is not to be had now (${String(error)}). Try something else.`,
+        format: (error, { name }) =>
+          `${name} is not to be had now (${String(error)}). Try something else.`,
         rethrow: isFatal, // these end the call, with TOOL_ERROR
       }),
       patchToolCalls(), // a new message cancels calls that wait
@@ -89,7 +104,10 @@ test('failures in words of one’s own', async () => {
 });
 
 test('a tool that is not there yet', async () => {
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'pay', input: { amount: 5 } }] }, 'Paid.']);
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'pay', input: { amount: 5 } }] },
+    'Paid.',
+  ]);
   const small = new ScriptedModel(['{"receipt":"R-17"}']);
   const pay = own('pay', () => 'really paid');
 
@@ -103,12 +121,17 @@ test('a tool that is not there yet', async () => {
   await rehearsing.call('Pay the bill');
   // #endregion
 
-  expect((await rehearsing.messages()).flatMap(toolResultsOf)[0]!.output).toBe('{"receipt":"R-17"}');
+  expect((await rehearsing.messages()).flatMap(toolResultsOf)[0]!.output).toBe(
+    '{"receipt":"R-17"}',
+  );
 });
 
 test('a list of what is to be done', async () => {
   const todos = [{ content: 'Book the train', status: 'in_progress' }];
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'write_todos', input: { todos } }] }, 'On it.']);
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'write_todos', input: { todos } }] },
+    'On it.',
+  ]);
   const render = vi.fn<(todos: unknown) => void>();
 
   // #region todo-list
@@ -121,7 +144,9 @@ test('a list of what is to be done', async () => {
 });
 
 test('large results', async () => {
-  const report = own('report', () => Array.from({ length: 20_000 }, (_, n) => `${n + 1}: a line of the report`).join('\n'));
+  const report = own('report', () =>
+    Array.from({ length: 20_000 }, (_, n) => `${n + 1}: a line of the report`).join('\n'),
+  );
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'report', id: 'r1' }] },
     { toolCalls: [{ name: 'read_result', input: { id: 'r1', query: '1999: a' } }] },
@@ -131,12 +156,20 @@ test('large results', async () => {
 
   // #region large-results
   const evicting = evictLargeResults({ store, maxTokens: 20_000, headLines: 10 }); // any KeyValueStore
-  const agent = new ReActAgent({ name: 'assistant', model, tools: [report], sessionId: 'ann-1', extensions: [evicting] });
+  const agent = new ReActAgent({
+    name: 'assistant',
+    model,
+    tools: [report],
+    sessionId: 'ann-1',
+    extensions: [evicting],
+  });
   await agent.call('What is in line 1999?'); // ten lines of the report, then read_result({ id, query })
   await evicting.forget('ann-1'); // with the session's log
   // #endregion
 
-  expect((await agent.messages()).flatMap(toolResultsOf)[1]!.output).toContain('1999: 1999: a line');
+  expect((await agent.messages()).flatMap(toolResultsOf)[1]!.output).toContain(
+    '1999: 1999: a line',
+  );
   expect(await store.keys('')).toEqual([]);
 });
 
@@ -146,7 +179,12 @@ test('editing and summarising', async () => {
 
   // #region context-editing
   const context = chain(
-    contextEditing({ trigger: 100_000, keep: 3, clearAtLeast: 20_000, excludeTools: ['write_todos'] }), // old tool results
+    contextEditing({
+      trigger: 100_000,
+      keep: 3,
+      clearAtLeast: 20_000,
+      excludeTools: ['write_todos'],
+    }), // old tool results
     summarization({ maxTokens: 150_000, keep: 20, model: small }), // old messages; the first one of the user stays
   );
   const agent = new ReActAgent({ name: 'assistant', model, context });

@@ -16,8 +16,13 @@ import { assistantMessage, multiAgent, userMessage } from '@isoloop/core';
 // #endregion
 
 const apiKey = 'sk-test';
-const scripted = (body: object): Readonly<Record<string, unknown>> => ({ ...body, script: ['9.9 is.'] });
-const scriptedParameters = (body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> => ({
+const scripted = (body: object): Readonly<Record<string, unknown>> => ({
+  ...body,
+  script: ['9.9 is.'],
+});
+const scriptedParameters = (
+  body: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> => ({
   ...body,
   parameters: scripted(body['parameters'] as object),
 });
@@ -33,19 +38,37 @@ test('openai()', async () => {
     features: { media: ['image'] }, // what it takes; the rest goes to it as a text such as [audio: call.wav]
     timeoutMs: 60_000, // longest silence; default 5 minutes
   });
-  const agent = new ReActAgent({ name: 'assistant', model, generate: { temperature: 0, maxTokens: 500 } });
-  const { text } = await agent.call('Which is larger, 9.9 or 9.11?', { providerOptions: { seed: 7 } }); // into the body as it is
+  const agent = new ReActAgent({
+    name: 'assistant',
+    model,
+    generate: { temperature: 0, maxTokens: 500 },
+  });
+  const { text } = await agent.call('Which is larger, 9.9 or 9.11?', {
+    providerOptions: { seed: 7 },
+  }); // into the body as it is
   // #endregion
 
   expect(text).toBe('9.9 is.');
   expect(sent[0]?.body).toMatchObject({ model: 'qwen3', temperature: 0, max_tokens: 500, seed: 7 });
   expect(sent[0]?.headers.get('authorization')).toBe('Bearer sk-test');
-  await agent.call(userMessage([{ type: 'audio', source: { type: 'base64', mediaType: 'audio/wav', data: 'QUJD' }, name: 'call.wav' }]));
+  await agent.call(
+    userMessage([
+      {
+        type: 'audio',
+        source: { type: 'base64', mediaType: 'audio/wav', data: 'QUJD' },
+        name: 'call.wav',
+      },
+    ]),
+  );
   expect(JSON.stringify(sent[1]?.body)).toContain('[audio: call.wav]');
 });
 
 test('dashscope()', async () => {
-  const sent = redirectFetch('https://dashscope.aliyuncs.com/api/v1', '/dashscope/scripted/api/v1', scriptedParameters);
+  const sent = redirectFetch(
+    'https://dashscope.aliyuncs.com/api/v1',
+    '/dashscope/scripted/api/v1',
+    scriptedParameters,
+  );
 
   // #region dashscope
   const qwen = dashscope({ model: 'qwen-plus', apiKey, thinkingBudget: 2000 });
@@ -58,14 +81,26 @@ test('dashscope()', async () => {
 
   expect(thoughts).toBe('Let me think.');
   expect(sent[0]?.url).toContain('/services/aigc/text-generation/generation');
-  expect(sent[0]?.body['parameters']).toMatchObject({ enable_thinking: true, thinking_budget: 2000, incremental_output: true });
+  expect(sent[0]?.body['parameters']).toMatchObject({
+    enable_thinking: true,
+    thinking_budget: 2000,
+    incremental_output: true,
+  });
 });
 
 test('the compatible mode', async () => {
-  const sent = redirectFetch('https://dashscope.aliyuncs.com/compatible-mode/v1', '/scripted/v1', scripted);
+  const sent = redirectFetch(
+    'https://dashscope.aliyuncs.com/compatible-mode/v1',
+    '/scripted/v1',
+    scripted,
+  );
 
   // #region compatible-mode
-  const compatible = openai({ model: 'qwen3-max', baseURL: 'https://dashscope.aliyuncs.com/compatible-mode/v1', apiKey });
+  const compatible = openai({
+    model: 'qwen3-max',
+    baseURL: 'https://dashscope.aliyuncs.com/compatible-mode/v1',
+    apiKey,
+  });
   const compatibleAgent = new ReActAgent({
     name: 'assistant',
     model: compatible,
@@ -74,7 +109,11 @@ test('the compatible mode', async () => {
   // #endregion
 
   expect((await compatibleAgent.call('Which?')).text).toBe('9.9 is.');
-  expect(sent[0]?.body).toMatchObject({ model: 'qwen3-max', enable_thinking: true, thinking_budget: 2000 });
+  expect(sent[0]?.body).toMatchObject({
+    model: 'qwen3-max',
+    enable_thinking: true,
+    thinking_budget: 2000,
+  });
 });
 
 test('fromAiSdk()', async () => {
@@ -93,8 +132,14 @@ test('multiAgent()', async () => {
   const sent = redirectFetch('https://api.openai.com/v1', '/scripted/v1', scripted);
 
   // #region multi-agent
-  const cal = new ReActAgent({ name: 'Cal', model: multiAgent(openai({ model: 'gpt-5-mini', apiKey })) });
-  await cal.observe([userMessage('Is it warm in Paris?', { name: 'Ann' }), assistantMessage('20 degrees.', { name: 'Bob' })]);
+  const cal = new ReActAgent({
+    name: 'Cal',
+    model: multiAgent(openai({ model: 'gpt-5-mini', apiKey })),
+  });
+  await cal.observe([
+    userMessage('Is it warm in Paris?', { name: 'Ann' }),
+    assistantMessage('20 degrees.', { name: 'Bob' }),
+  ]);
   await cal.call(userMessage('What should I wear?', { name: 'Ann' }));
   // #endregion
 

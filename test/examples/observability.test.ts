@@ -1,5 +1,9 @@
 import { context as otelContext, trace as otelTrace } from '@opentelemetry/api';
-import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-base';
 import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
@@ -22,10 +26,13 @@ test('metrics', async () => {
 
   // #region metrics
   const recorder: Metrics = {
-    execution: ({ agent, userId, reason, durationMs }) => console.log(agent, userId, reason, durationMs),
-    modelRequest: ({ modelId, outcome, durationMs, firstDeltaMs }) => console.log(modelId, outcome, durationMs, firstDeltaMs),
+    execution: ({ agent, userId, reason, durationMs }) =>
+      console.log(agent, userId, reason, durationMs),
+    modelRequest: ({ modelId, outcome, durationMs, firstDeltaMs }) =>
+      console.log(modelId, outcome, durationMs, firstDeltaMs),
     toolCall: ({ name, outcome, durationMs }) => console.log(name, outcome, durationMs),
-    tokenUsage: ({ inputTokens, outputTokens }, { sessionId }) => console.log(sessionId, inputTokens, outputTokens),
+    tokenUsage: ({ inputTokens, outputTokens }, { sessionId }) =>
+      console.log(sessionId, inputTokens, outputTokens),
     retry: ({ attempt, error }) => console.log(attempt, error.code),
     outputGuard: ({ rule, action }) => console.log(rule, action),
   };
@@ -35,12 +42,22 @@ test('metrics', async () => {
     name: 'assistant',
     model,
     userId: 'ann', // in every event
-    extensions: [metrics(recorder), outputGuards([maskPii()], { onAction }), circuitBreaker(), retry({ onRetry })],
+    extensions: [
+      metrics(recorder),
+      outputGuards([maskPii()], { onAction }),
+      circuitBreaker(),
+      retry({ onRetry }),
+    ],
   });
   await agent.call('Hi');
   // #endregion
 
-  expect(log.mock.calls.map(([first]) => first)).toEqual(['maskPii', 'scripted', 'assistant', agent.sessionId]);
+  expect(log.mock.calls.map(([first]) => first)).toEqual([
+    'maskPii',
+    'scripted',
+    'assistant',
+    agent.sessionId,
+  ]);
   log.mockRestore();
 });
 
@@ -48,7 +65,9 @@ test('a trace', async () => {
   const model = new ScriptedModel(['Hello.']);
   let written = '';
   const decoder = new TextDecoder();
-  const sink = new WritableStream<Uint8Array>({ write: (chunk) => void (written += decoder.decode(chunk)) });
+  const sink = new WritableStream<Uint8Array>({
+    write: (chunk) => void (written += decoder.decode(chunk)),
+  });
 
   // #region trace
   const traced = jsonlTrace(sink); // a WritableStream of bytes: a file, a response, a compression stream
@@ -72,11 +91,18 @@ test('spans', async () => {
   const model = new ScriptedModel(['Hello.']);
 
   // #region open-telemetry
-  const agent = new ReActAgent({ name: 'assistant', model, extensions: [openTelemetry({ api: { context, trace } })] });
+  const agent = new ReActAgent({
+    name: 'assistant',
+    model,
+    extensions: [openTelemetry({ api: { context, trace } })],
+  });
   await agent.call('Hi');
   // #endregion
 
-  expect(exporter.getFinishedSpans().map(({ name }) => name)).toEqual(['chat scripted', 'invoke_agent assistant']);
+  expect(exporter.getFinishedSpans().map(({ name }) => name)).toEqual([
+    'chat scripted',
+    'invoke_agent assistant',
+  ]);
   otelTrace.disable();
   otelContext.disable();
 });

@@ -11,7 +11,10 @@ test('one agent', async () => {
   const apiKey = 'sk-test';
   const log = vi.spyOn(console, 'log').mockReturnValue();
   const script = [[{ name: 'add', arguments: { a: 2, b: 40 } }], '2 + 40 = {results}.'];
-  const sent = redirectFetch('https://api.openai.com/v1', '/scripted/v1', (body) => ({ ...body, script }));
+  const sent = redirectFetch('https://api.openai.com/v1', '/scripted/v1', (body) => ({
+    ...body,
+    script,
+  }));
 
   // #region one-agent
   const add = tool({
@@ -31,8 +34,13 @@ test('one agent', async () => {
   console.log(result.text, result.reason, result.toolsUsed, result.usage);
   // #endregion
 
-  expect(log.mock.calls).toEqual([['2 + 40 = 42.', 'stop', ['add'], { inputTokens: 30, outputTokens: 10 }]]);
-  expect(sent.map(({ headers }) => headers.get('authorization'))).toEqual(['Bearer sk-test', 'Bearer sk-test']);
+  expect(log.mock.calls).toEqual([
+    ['2 + 40 = 42.', 'stop', ['add'], { inputTokens: 30, outputTokens: 10 }],
+  ]);
+  expect(sent.map(({ headers }) => headers.get('authorization'))).toEqual([
+    'Bearer sk-test',
+    'Bearer sk-test',
+  ]);
 
   // #region conversation
   await agent.observe('By the way, my name is Ann.'); // adds to the conversation, asks nobody
@@ -42,5 +50,8 @@ test('one agent', async () => {
 
   const roles = log.mock.calls.slice(1).map(([role]) => role as unknown);
   expect(roles.join(' ')).toBe('user assistant tool assistant user user assistant tool assistant');
-  expect(sent.at(-1)?.body['messages']).toContainEqual({ role: 'user', content: 'By the way, my name is Ann.' });
+  expect(sent.at(-1)?.body['messages']).toContainEqual({
+    role: 'user',
+    content: 'By the way, my name is Ann.',
+  });
 });

@@ -16,7 +16,17 @@ import { friendlyErrors } from '@isoloop/core/middleware';
 // #region oxygent
 import { oxygent } from '@isoloop/core/presets';
 // #endregion
-import { AgentError, chain, errorMessage, fitContext, lastTurns, ReActAgent, successfulTurns, textOf, tool } from '@isoloop/core';
+import {
+  AgentError,
+  chain,
+  errorMessage,
+  fitContext,
+  lastTurns,
+  ReActAgent,
+  successfulTurns,
+  textOf,
+  tool,
+} from '@isoloop/core';
 
 const look = tool({ name: 'look', description: 'Looks', input: {}, execute: () => 'nothing' });
 const tools = [look];
@@ -53,12 +63,20 @@ test('an answer from the observations', async () => {
   const model = new ScriptedModel([call, 'There is nothing.']);
 
   // #region observations
-  const seeker = new ReActAgent({ name: 'seeker', model, tools, limits: { iterations: 1 }, onLimit: answerFromObservations() });
+  const seeker = new ReActAgent({
+    name: 'seeker',
+    model,
+    tools,
+    limits: { iterations: 1 },
+    onLimit: answerFromObservations(),
+  });
   const found = await seeker.call('What is there?'); // 'max-iterations'
   // #endregion
 
   expect(found).toMatchObject({ reason: 'max-iterations', text: 'There is nothing.' });
-  expect(model.requests[1]!.messages.map(textOf)[1]).toBe('Question:\nWhat is there?\n\nObservations:\n1. look: nothing\n2. look: nothing');
+  expect(model.requests[1]!.messages.map(textOf)[1]).toBe(
+    'Question:\nWhat is there?\n\nObservations:\n1. look: nothing\n2. look: nothing',
+  );
 });
 
 test('the steps of a call', async () => {
@@ -66,7 +84,12 @@ test('the steps of a call', async () => {
   const log = vi.spyOn(console, 'log').mockReturnValue();
 
   // #region react-memory
-  const agent = new ReActAgent({ name: 'assistant', model, tools, extensions: [reactMemory(), parallelIds()] });
+  const agent = new ReActAgent({
+    name: 'assistant',
+    model,
+    tools,
+    extensions: [reactMemory(), parallelIds()],
+  });
   const stream = agent.stream('Look twice.');
   for await (const event of stream) {
     if (event.type === 'pre-acting') console.log(event.parallelId, event.toolUse.name); // one id for calls of one reply
@@ -83,7 +106,11 @@ test('words for a user', async () => {
   const model = new ScriptedModel([{ error: new AgentError('MODEL_SERVER', 'down') }]);
 
   // #region friendly-errors
-  const kind = new ReActAgent({ name: 'kind', model, extensions: [friendlyErrors('Please try again.')] }); // or errorMessage
+  const kind = new ReActAgent({
+    name: 'kind',
+    model,
+    extensions: [friendlyErrors('Please try again.')],
+  }); // or errorMessage
   const failed = await kind.call('Hello', { throwOnError: false });
   console.assert(failed.text === 'Please try again.' && failed.error?.code === 'MODEL_SERVER');
   // #endregion
@@ -93,7 +120,10 @@ test('words for a user', async () => {
 });
 
 test('OxyGent', async () => {
-  const model = new ScriptedModel(['```json\n{"tool_name": "look", "arguments": {}}\n```', 'Nothing.'], { features: { tools: false } });
+  const model = new ScriptedModel(
+    ['```json\n{"tool_name": "look", "arguments": {}}\n```', 'Nothing.'],
+    { features: { tools: false } },
+  );
   vi.spyOn(console, 'log').mockReturnValue();
 
   // #region oxygent

@@ -2,7 +2,14 @@ import { expect, test } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region prompt-variables
-import { contextToken, promptVariables, provide, ReActAgent, renderTemplate, type TemplateVariables } from '@isoloop/core';
+import {
+  contextToken,
+  promptVariables,
+  provide,
+  ReActAgent,
+  renderTemplate,
+  type TemplateVariables,
+} from '@isoloop/core';
 // #endregion
 import { textOf } from '@isoloop/core';
 
@@ -14,16 +21,24 @@ test('variables in a system prompt', async () => {
   const agent = new ReActAgent({
     name: 'assistant',
     model,
-    systemPrompt: 'You work for ${company}. Today is ${day}. The user is ${user}. Write prices as ${price}.',
-    extensions: [promptVariables({ variables: () => ({ company: 'Rail', day: 'Monday' }), token: perCall })],
+    systemPrompt:
+      'You work for ${company}. Today is ${day}. The user is ${user}. Write prices as ${price}.',
+    extensions: [
+      promptVariables({ variables: () => ({ company: 'Rail', day: 'Monday' }), token: perCall }),
+    ],
   });
   await agent.call('Hello', { context: [provide(perCall, { user: 'Ann ${company}' })] }); // what is put in is not rendered again
 
-  const text = renderTemplate('Hello {name}, {"a": 1}', { name: 'Ann' }, { form: '{}', missing: 'fail' });
+  const text = renderTemplate(
+    'Hello {name}, {"a": 1}',
+    { name: 'Ann' },
+    { form: '{}', missing: 'fail' },
+  );
   console.assert(text === 'Hello Ann, {"a": 1}');
   // #endregion
 
-  const prompt = 'You work for Rail. Today is Monday. The user is Ann ${company}. Write prices as ${price}.';
+  const prompt =
+    'You work for Rail. Today is Monday. The user is Ann ${company}. Write prices as ${price}.';
   expect(model.requests[0]!.messages.map(textOf)).toEqual([prompt, 'Hello']);
   expect(text).toBe('Hello Ann, {"a": 1}');
 });

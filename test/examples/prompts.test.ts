@@ -12,7 +12,12 @@ import { systemPrompt } from '@isoloop/core';
 
 test('formats and system prompts', async () => {
   const yaml = 'city: Rome\ndays: 3\n';
-  const model = new ScriptedModel(['Rome!', '```json\n{"city":"Rome","days":3}\n```', yaml, 'Hello, Ann.']);
+  const model = new ScriptedModel([
+    'Rome!',
+    '```json\n{"city":"Rome","days":3}\n```',
+    yaml,
+    'Hello, Ann.',
+  ]);
 
   // #region json-mode
   const Trip = z.object({ city: z.string(), days: z.number() });

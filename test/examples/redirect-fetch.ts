@@ -9,15 +9,25 @@ export interface Sent {
   readonly body: Body;
 }
 
-/** Sends requests for the server at `from` to a path of the provider server; gives what the library sent. `change` scripts the server. */
-export function redirectFetch(from: string, path: string, change: (body: Body) => Body = (body) => body): readonly Sent[] {
+/**
+ * Sends requests for the server at `from` to a path of the provider server; gives what the library
+ * sent. `change` scripts the server.
+ */
+export function redirectFetch(
+  from: string,
+  path: string,
+  change: (body: Body) => Body = (body) => body,
+): readonly Sent[] {
   const sent: Sent[] = [];
   const realFetch = globalThis.fetch;
   vi.stubGlobal('fetch', async (url: string, init: RequestInit) => {
     if (!url.startsWith(from)) throw new Error(`The example asks another server: ${url}`);
     const body = JSON.parse(init.body as string) as Body;
     sent.push({ url, headers: new Headers(init.headers), body });
-    return realFetch(`${inject('providerUrl')}${path}${url.slice(from.length)}`, { ...init, body: JSON.stringify(change(body)) });
+    return realFetch(`${inject('providerUrl')}${path}${url.slice(from.length)}`, {
+      ...init,
+      body: JSON.stringify(change(body)),
+    });
   });
   onTestFinished(() => void vi.unstubAllGlobals());
   return sent;

@@ -23,7 +23,10 @@ import { textStream } from '@isoloop/core';
 // #endregion
 import { classifyError } from '@isoloop/core';
 
-const busy = new AgentError('MODEL_RATE_LIMITED', 'Slow down.', { retryable: true, details: { retryAfterMs: 1 } });
+const busy = new AgentError('MODEL_RATE_LIMITED', 'Slow down.', {
+  retryable: true,
+  details: { retryAfterMs: 1 },
+});
 
 // The waits between tries take no time; time-outs do.
 beforeEach(() => {
@@ -38,14 +41,20 @@ test('what stands around a model', async () => {
   const log = vi.spyOn(console, 'log').mockReturnValue();
 
   // #region resilience
-  const breaker = circuitBreaker({ failures: 5, openMs: 30_000, onStateChange: ({ to }) => console.log(to) }); // for all agents
+  const breaker = circuitBreaker({
+    failures: 5,
+    openMs: 30_000,
+    onStateChange: ({ to }) => console.log(to),
+  }); // for all agents
   const agent = new ReActAgent({
     name: 'assistant',
     model,
     extensions: [
       fallback([other]), // the same history and tools
       breaker,
-      retry({ onRetry: ({ attempt, delayMs, error }) => console.log(attempt, delayMs, error.code) }),
+      retry({
+        onRetry: ({ attempt, delayMs, error }) => console.log(attempt, delayMs, error.code),
+      }),
       modelTimeout({ firstDeltaMs: 20_000, totalMs: 120_000 }), // each try's
     ],
   });
@@ -55,10 +64,17 @@ test('what stands around a model', async () => {
   expect(text).toBe('Hello.');
   expect(log.mock.calls).toEqual([[1, expect.any(Number), 'MODEL_RATE_LIMITED']]);
   expect(breaker.state).toBe('closed');
-  expect(classifyError(new TypeError('Failed to fetch'))).toEqual({ code: 'MODEL_UNREACHABLE', transient: true });
+  expect(classifyError(new TypeError('Failed to fetch'))).toEqual({
+    code: 'MODEL_UNREACHABLE',
+    transient: true,
+  });
 
   // #region resilience-model
-  const sturdy = wrapModel(model, retry({ attempts: 5, afterFirstDelta: true }), modelTimeout({ silenceMs: 10_000 }));
+  const sturdy = wrapModel(
+    model,
+    retry({ attempts: 5, afterFirstDelta: true }),
+    modelTimeout({ silenceMs: 10_000 }),
+  );
   // #endregion
 
   expect(sturdy.modelId).toBe('scripted');
@@ -76,9 +92,14 @@ test('what was answered before', async () => {
     onLookup: (lookup) => recorder.cache?.(lookup),
   });
   const ask = (sessionId: string) =>
-    new ReActAgent({ name: 'guide', model, sessionId, userId: 'ann', extensions: [cache], generate: { temperature: 0 } }).call(
-      'The capital of France?',
-    );
+    new ReActAgent({
+      name: 'guide',
+      model,
+      sessionId,
+      userId: 'ann',
+      extensions: [cache],
+      generate: { temperature: 0 },
+    }).call('The capital of France?');
   await ask('monday');
   const { text, usage } = await ask('tuesday'); // the model is not asked again
   console.assert(usage.inputTokens === 0);
@@ -96,7 +117,12 @@ test('load', async () => {
 
   // #region concurrency
   const semaphore = new Semaphore(20, { queue: 100 }); // for all agents of this process
-  const agent = new ReActAgent({ name: 'assistant', model, extensions: [concurrency(semaphore)], limits: { timeoutMs: 30_000 } });
+  const agent = new ReActAgent({
+    name: 'assistant',
+    model,
+    extensions: [concurrency(semaphore)],
+    limits: { timeoutMs: 30_000 },
+  });
   const { text } = await agent.call('Hi');
   console.assert(semaphore.free === 20 && semaphore.waiting === 0);
   // #endregion
@@ -116,11 +142,17 @@ test('a tool that is tried again', async () => {
     input: { type: 'object' },
     async execute() {
       const response = await fetchOrders();
-      if (response.status === 503) throw new AgentError('INTERNAL', 'The shop is busy.', { retryable: true }); // worth another try
+      if (response.status === 503)
+        throw new AgentError('INTERNAL', 'The shop is busy.', { retryable: true }); // worth another try
       return response.text();
     },
   });
-  const clerk = new ReActAgent({ name: 'clerk', model, tools: [orders], extensions: [toolRetry()] });
+  const clerk = new ReActAgent({
+    name: 'clerk',
+    model,
+    tools: [orders],
+    extensions: [toolRetry()],
+  });
   const { text } = await clerk.call('How many orders?');
   // #endregion
 
@@ -129,7 +161,10 @@ test('a tool that is tried again', async () => {
 });
 
 test('text alone', async () => {
-  const agent = new ReActAgent({ name: 'assistant', model: new ScriptedModel(['One two.', { text: 'Half ', error: busy }]) });
+  const agent = new ReActAgent({
+    name: 'assistant',
+    model: new ScriptedModel(['One two.', { text: 'Half ', error: busy }]),
+  });
 
   // #region text-stream
   let said = '';

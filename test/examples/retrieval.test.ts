@@ -24,12 +24,18 @@ test('retrieval', async () => {
     { id: 'hours', content: '图书馆早上九点开门，星期天不开门。', source: '开放时间' },
     { id: 'cards', content: 'Borrowing cards are made at the front desk.', source: 'cards.md' },
   ]);
-  const agent = new ReActAgent({ name: 'assistant', model, extensions: [retrieval({ retriever })] });
+  const agent = new ReActAgent({
+    name: 'assistant',
+    model,
+    extensions: [retrieval({ retriever })],
+  });
   const answer = await agent.call('图书馆几点开门？'); // the request has "[1] Source: 开放时间 …" in it
   // #endregion
 
   expect(answer.text).toBe('九点。');
-  expect(textOf(model.requests[0]!.messages[0]!)).toContain('[1] Source: 开放时间\n图书馆早上九点开门，星期天不开门。');
+  expect(textOf(model.requests[0]!.messages[0]!)).toContain(
+    '[1] Source: 开放时间\n图书馆早上九点开门，星期天不开门。',
+  );
   expect((await agent.messages()).map(textOf)).toEqual(['图书馆几点开门？', '九点。']);
 
   const search = vi.spyOn(retriever, 'retrieve');
@@ -53,15 +59,31 @@ test('retrieval', async () => {
   await assistant.call('Is it open on Sunday?', { context: [provide(Tenant, 'acme')] });
   // #endregion
 
-  expect(search.mock.calls[0]).toMatchObject(['Is it open on Sunday?', { topK: 20, filters: { tenant: 'acme' } }]);
+  expect(search.mock.calls[0]).toMatchObject([
+    'Is it open on Sunday?',
+    { topK: 20, filters: { tenant: 'acme' } },
+  ]);
   expect(model.requests[1]!.tools.map(({ name }) => name)).toEqual(['search_documents']);
   expect(log).not.toHaveBeenCalled();
 
   // #region stored-documents
   const store = new MemoryStore(); // or IndexedDbStore, KvStore, any KeyValueStore
-  const handbook = keywordRetriever({ store, namespace: 'handbook' }, { chunks: { maxTokens: 300, overlap: 40 } });
-  await handbook.add([{ id: 'parking', content: '駐車場は裏手にあります。', source: 'guide.md', metadata: { lang: 'ja' } }]);
-  const found = await handbook.retrieve('駐車場はどこ?', { topK: 3, filters: { lang: ['ja', 'en'] } });
+  const handbook = keywordRetriever(
+    { store, namespace: 'handbook' },
+    { chunks: { maxTokens: 300, overlap: 40 } },
+  );
+  await handbook.add([
+    {
+      id: 'parking',
+      content: '駐車場は裏手にあります。',
+      source: 'guide.md',
+      metadata: { lang: 'ja' },
+    },
+  ]);
+  const found = await handbook.retrieve('駐車場はどこ?', {
+    topK: 3,
+    filters: { lang: ['ja', 'en'] },
+  });
   console.assert(found[0]?.source === 'guide.md');
   await handbook.remove(['parking']);
   // #endregion
@@ -69,17 +91,28 @@ test('retrieval', async () => {
   expect(found).toHaveLength(1);
 
   const service = {
-    query: async (_text: string, _options: object) => [{ id: '1', text: 'Closed at ten.', title: 'News', similarity: 0.9 }],
+    query: async (_text: string, _options: object) => [
+      { id: '1', text: 'Closed at ten.', title: 'News', similarity: 0.9 },
+    ],
   };
   // #region own-retriever
   const vectors: Retriever = {
     async retrieve(query, { topK, filters, signal }) {
       const hits = await service.query(query, { limit: topK, filters, signal });
-      return hits.map(({ id, text, title, similarity }) => ({ id, content: text, source: title, score: similarity }));
+      return hits.map(({ id, text, title, similarity }) => ({
+        id,
+        content: text,
+        source: title,
+        score: similarity,
+      }));
     },
   };
   // #endregion
 
-  await new ReActAgent({ name: 'assistant', model, extensions: [retrieval({ retriever: vectors })] }).call('When does it close?');
+  await new ReActAgent({
+    name: 'assistant',
+    model,
+    extensions: [retrieval({ retriever: vectors })],
+  }).call('When does it close?');
   expect(textOf(model.requests[2]!.messages[0]!)).toContain('[1] Source: News\nClosed at ten.');
 });

@@ -13,12 +13,24 @@ import { toolSourcing } from '@isoloop/core';
 import { tool, type Tool } from '@isoloop/core';
 
 const named = (name: string, server?: string): Tool =>
-  tool({ name, description: name, input: { type: 'object' }, execute: () => name, ...(server && { server }) });
-const offered = (model: ScriptedModel): readonly (readonly string[])[] => model.requests.map(({ tools }) => tools.map(({ name }) => name));
+  tool({
+    name,
+    description: name,
+    input: { type: 'object' },
+    execute: () => name,
+    ...(server && { server }),
+  });
+const offered = (model: ScriptedModel): readonly (readonly string[])[] =>
+  model.requests.map(({ tools }) => tools.map(({ name }) => name));
 
 test('fewer tools a request', async () => {
   const model = new ScriptedModel(['Sent.', 'Hm.', 'Booked.', 'Noon.']);
-  const tools = [named('mail_send', 'office'), named('cal_add', 'office'), named('cal_list', 'office'), named('clock')];
+  const tools = [
+    named('mail_send', 'office'),
+    named('cal_add', 'office'),
+    named('cal_list', 'office'),
+    named('clock'),
+  ];
 
   // #region select-tools
   const categories = [
@@ -54,7 +66,10 @@ test('fewer tools a request', async () => {
   const planner = new ReActAgent({ name: 'planner', model, tools, extensions: [selecting] });
   await planner.call('Add the meeting'); // cal_add and cal_list
 
-  const own = selectTools({ by: async (question, schemas) => schemas.flatMap(({ name }) => (question.includes(name) ? name : [])) });
+  const own = selectTools({
+    by: async (question, schemas) =>
+      schemas.flatMap(({ name }) => (question.includes(name) ? name : [])),
+  });
   const picky = new ReActAgent({ name: 'picky', model, tools, extensions: [own] });
   await picky.call('What says the clock?'); // clock
   // #endregion
@@ -73,7 +88,10 @@ test('by words, or by a model', async () => {
   const clerk = new ReActAgent({ name: 'clerk', model, tools, extensions: [byText] });
   await clerk.call('Send a mail'); // mail_send
 
-  const asked = selectTools({ by: byModel({ model: small, maxTools: 2, alwaysInclude: [] }), local: [] });
+  const asked = selectTools({
+    by: byModel({ model: small, maxTools: 2, alwaysInclude: [] }),
+    local: [],
+  });
   const planner = new ReActAgent({ name: 'planner', model, tools, extensions: [asked] });
   await planner.call('I meet Ann at noon'); // cal_add, as the small model says
   // #endregion

@@ -18,7 +18,15 @@ import { append, merge, replace, stateKeys } from '@isoloop/core';
 // #region spring-ai-alibaba
 import { springAiAlibaba } from '@isoloop/core/presets';
 // #endregion
-import { loadState, saveState, textOf, toolMessage, toolUsesOf, userMessage, type Hook } from '@isoloop/core';
+import {
+  loadState,
+  saveState,
+  textOf,
+  toolMessage,
+  toolUsesOf,
+  userMessage,
+  type Hook,
+} from '@isoloop/core';
 
 const look = tool({ name: 'look', description: 'Looks', input: {}, execute: () => 'nothing' });
 const tools = [look];
@@ -45,7 +53,12 @@ test('a tool whose result is the answer', async () => {
   // #endregion
 
   expect([text, reason]).toEqual(['# May\n…', 'return-direct']);
-  expect((await agent.messages()).map(({ role }) => role).slice(0, 4)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+  expect((await agent.messages()).map(({ role }) => role).slice(0, 4)).toEqual([
+    'user',
+    'assistant',
+    'tool',
+    'assistant',
+  ]);
   model.assertDone();
 });
 
@@ -63,18 +76,35 @@ test('jumps', async () => {
         const [first] = toolUsesOf(message);
         // Gives the first call its result; the others run.
         if (first)
-          jumpTo('tools', toolMessage({ type: 'tool_result', toolUseId: first.id, name: first.name, output: 'cached', state: 'success' }));
+          jumpTo(
+            'tools',
+            toolMessage({
+              type: 'tool_result',
+              toolUseId: first.id,
+              name: first.name,
+              output: 'cached',
+              state: 'success',
+            }),
+          );
       },
     },
   };
   // #endregion
 
   const agent = new ReActAgent({ name: 'assistant', model, tools, hooks: [clerk] });
-  expect(await agent.call('Look twice.')).toMatchObject({ text: 'We are closed.', reason: 'stopped-by-hook' });
+  expect(await agent.call('Look twice.')).toMatchObject({
+    text: 'We are closed.',
+    reason: 'stopped-by-hook',
+  });
   closed.now = false;
   expect((await agent.call('Look twice.')).text).toBe('Seen.');
-  const results = model.requests[1]!.messages.filter(({ role }) => role === 'tool').map(({ content }) => JSON.stringify(content));
-  expect(results.map((result) => /cached|nothing/.exec(result)?.[0])).toEqual(['cached', 'nothing']);
+  const results = model.requests[1]!.messages.filter(({ role }) => role === 'tool').map(
+    ({ content }) => JSON.stringify(content),
+  );
+  expect(results.map((result) => /cached|nothing/.exec(result)?.[0])).toEqual([
+    'cached',
+    'nothing',
+  ]);
 });
 
 test('hooks at positions', async () => {
@@ -98,7 +128,8 @@ test('hooks at positions', async () => {
   ]);
   const agent = new ReActAgent({ name: 'assistant', model, tools, hooks: [around] });
   await agent.call('Look.');
-  // asked: 1 · timing starts · model answered · timing ends · timing starts · model answered · timing ends · answered: assistant
+  // asked: 1 · timing starts · model answered · timing ends · timing starts · model answered ·
+  // timing ends · answered: assistant
   // #endregion
 
   const each = ['timing starts', 'model answered', 'timing ends'];
@@ -159,10 +190,21 @@ test('values of a session', async () => {
       },
     },
   };
-  const agent = new ReActAgent({ name: 'assistant', model, tools: [note], hooks: [tellItems], extensions: [state] });
+  const agent = new ReActAgent({
+    name: 'assistant',
+    model,
+    tools: [note],
+    hooks: [tellItems],
+    extensions: [state],
+  });
   await agent.call('Bread and milk.');
 
-  const elsewhere = new ReActAgent({ name: 'assistant', model, hooks: [tellItems], extensions: [state] });
+  const elsewhere = new ReActAgent({
+    name: 'assistant',
+    model,
+    hooks: [tellItems],
+    extensions: [state],
+  });
   await loadState(elsewhere, await saveState(agent)); // they go with the state
   await elsewhere.call('What is on my list?');
   // #endregion
@@ -176,9 +218,19 @@ test('values of a session', async () => {
 async function timeOfTool(): Promise<number> {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   let begun = false;
-  const never = tool({ name: 'look', description: '', input: {}, execute: () => new Promise(() => void (begun = true)) });
+  const never = tool({
+    name: 'look',
+    description: '',
+    input: {},
+    execute: () => new Promise(() => void (begun = true)),
+  });
   const model = new ScriptedModel([looks, 'Done.']);
-  const call = new ReActAgent({ ...springAiAlibaba(), name: 'assistant', model, tools: [never] }).call('Look.');
+  const call = new ReActAgent({
+    ...springAiAlibaba(),
+    name: 'assistant',
+    model,
+    tools: [never],
+  }).call('Look.');
   await expect.poll(() => begun).toBe(true);
   vi.advanceTimersToNextTimer();
   await call;
@@ -206,16 +258,22 @@ test('the preset, and its numbers as README has them', async () => {
   // #endregion
 
   expect((await alibaba.call('Look.')).text).toBe('Done.');
-  expect(textOf(model.requests[0]!.messages[0]!)).toBe('You are a guide to Seoul. What is asked: Look.');
+  expect(textOf(model.requests[0]!.messages[0]!)).toBe(
+    'You are a guide to Seoul. What is asked: Look.',
+  );
   const readme = readFileSync('packages/core/README.md', 'utf8');
   const numbers = new Map(
-    [...readme.matchAll(/^\| `springAiAlibaba\(\)`: (.+?) +\| (.+?) +\|$/gm)].map(([, what, value]) => [what, value]),
+    [...readme.matchAll(/^\| `springAiAlibaba\(\)`: (.+?) +\| (.+?) +\|$/gm)].map(
+      ([, what, value]) => [what, value],
+    ),
   );
   const { limits } = springAiAlibaba();
   expect(Object.fromEntries(numbers)).toEqual({
     iterations: limits.iterations === Infinity ? 'no limit' : limits.iterations,
     'tool calls at the same time': String(limits.parallelTools),
-    'the same, with `parallelToolExecution`': String(springAiAlibaba({ parallelToolExecution: true }).limits.parallelTools),
+    'the same, with `parallelToolExecution`': String(
+      springAiAlibaba({ parallelToolExecution: true }).limits.parallelTools,
+    ),
     'time of a tool': `${(await timeOfTool()) / 60_000} min`,
     'priority of a hook': '0',
   });

@@ -6,7 +6,12 @@ import { ReActAgent } from '@isoloop/core';
 // #endregion
 
 test('streaming', async () => {
-  const model = new ScriptedModel(['Tea is a drink.', 'One two three.', 'In batches.', 'A long report.']);
+  const model = new ScriptedModel([
+    'Tea is a drink.',
+    'One two three.',
+    'In batches.',
+    'A long report.',
+  ]);
 
   // #region stream
   const agent = new ReActAgent({ name: 'assistant', model });
@@ -19,7 +24,11 @@ test('streaming', async () => {
   const { reason, usage } = await stream.result;
   // #endregion
 
-  expect([text, reason, usage]).toEqual(['Tea is a drink.', 'stop', expect.objectContaining({ outputTokens: 5 })]);
+  expect([text, reason, usage]).toEqual([
+    'Tea is a drink.',
+    'stop',
+    expect.objectContaining({ outputTokens: 5 }),
+  ]);
 
   // #region stream-cancel
   for await (const event of agent.stream('Tell me more.')) {
@@ -28,14 +37,23 @@ test('streaming', async () => {
   // #endregion
 
   expect(model.reads).toBe(4 + 1);
-  expect((await agent.messages()).at(-1)).toMatchObject({ content: [{ text: 'One ' }], metadata: { partial: 'aborted' } });
+  expect((await agent.messages()).at(-1)).toMatchObject({
+    content: [{ text: 'One ' }],
+    metadata: { partial: 'aborted' },
+  });
 
-  const socket: { readonly sent: unknown[]; send(data: string): void } = { sent: [], send: (data) => socket.sent.push(JSON.parse(data)) };
+  const socket: { readonly sent: unknown[]; send(data: string): void } = {
+    sent: [],
+    send: (data) => socket.sent.push(JSON.parse(data)),
+  };
   // #region stream-batches
   for await (const batch of agent.stream('And more.').batches()) socket.send(JSON.stringify(batch));
   // #endregion
 
-  expect(socket.sent.flat().at(-1)).toMatchObject({ type: 'run-end', result: { text: 'In batches.' } });
+  expect(socket.sent.flat().at(-1)).toMatchObject({
+    type: 'run-end',
+    result: { text: 'In batches.' },
+  });
 
   const log = vi.spyOn(console, 'log').mockReturnValue();
   // #region stream-detached
@@ -60,7 +78,9 @@ test('a run that a reader paces has one reader', async () => {
   const first = stream[Symbol.asyncIterator]();
   await first.next();
   expect(agent.attach()).toBeNull();
-  await expect(stream[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  await expect(stream[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+  });
   await first.return?.();
 });
 

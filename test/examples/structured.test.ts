@@ -8,7 +8,9 @@ import * as z from 'zod';
 import { textOf } from '@isoloop/core';
 
 test('structured output', async () => {
-  const value = (input: object) => ({ toolCalls: [{ name: 'generate_response', input: input as {} }] });
+  const value = (input: object) => ({
+    toolCalls: [{ name: 'generate_response', input: input as {} }],
+  });
   const wrong = value({ city: 'Rome', days: 0 });
   const model = new ScriptedModel([
     'Rome is nice.',
@@ -33,7 +35,10 @@ test('structured output', async () => {
 
   expect(days).toBe(3);
   expect(trip.text).toBe('{"city":"Rome","days":3}');
-  expect((await agent.messages()).map(textOf)).toEqual(['Plan a short trip to Rome.', '{"city":"Rome","days":3}']);
+  expect((await agent.messages()).map(textOf)).toEqual([
+    'Plan a short trip to Rome.',
+    '{"city":"Rome","days":3}',
+  ]);
   expect(model.requests[1]?.toolChoice).toEqual({ name: 'generate_response' });
 
   // #region structured-prompt
@@ -56,7 +61,13 @@ test('structured output', async () => {
   console.assert(kept.reason === 'error' && kept.text === '{"city":"Rome","days":0}');
   // #endregion
 
-  expect(log.mock.calls).toEqual([[{ issues: [expect.stringMatching(/^days: /)], text: '{"city":"Rome","days":0}' }]]);
-  expect([kept.reason, kept.text, kept.error?.code]).toEqual(['error', '{"city":"Rome","days":0}', 'OUTPUT_INVALID']);
+  expect(log.mock.calls).toEqual([
+    [{ issues: [expect.stringMatching(/^days: /)], text: '{"city":"Rome","days":0}' }],
+  ]);
+  expect([kept.reason, kept.text, kept.error?.code]).toEqual([
+    'error',
+    '{"city":"Rome","days":0}',
+    'OUTPUT_INVALID',
+  ]);
   model.assertDone();
 });

@@ -34,7 +34,10 @@ test('a scripted model', async () => {
   let open!: () => void;
   const opened = new Promise<void>((resolve) => (open = resolve));
   const model = new ScriptedModel([
-    { thinking: 'I need the weather.', toolCalls: [{ name: 'get_weather', input: { city: 'Paris' } }] },
+    {
+      thinking: 'I need the weather.',
+      toolCalls: [{ name: 'get_weather', input: { city: 'Paris' } }],
+    },
     [{ text: 'It is ' }, { wait: opened, text: '18 °C.' }], // the second step waits; no clock is involved
     { text: 'Half a ', error: new Error('The line broke.') },
     (request) => `I got ${request.messages.length} messages.`,
@@ -53,7 +56,9 @@ test('a scripted model', async () => {
   // #endregion
 
   expect((await asked).text).toBe('It is 18 °C.');
-  expect(() => new ScriptedModel(['One.']).assertDone()).toThrow('The script has 1 reply: 1 not asked for.');
+  expect(() => new ScriptedModel(['One.']).assertDone()).toThrow(
+    'The script has 1 reply: 1 not asked for.',
+  );
 });
 
 // #region conformance
@@ -71,11 +76,22 @@ test('faults', async () => {
         name: 'assistant',
         sessionId: 'trip',
         memory: process.memory('trip'),
-        tools: [process.tool({ name: 'book', description: 'Books a room', input: {}, execute: () => 'Booked.' })],
-        model: process.model(({ messages }) => (messages.length > 2 ? 'Done.' : { toolCalls: [{ name: 'book', id: 'call' }] })),
+        tools: [
+          process.tool({
+            name: 'book',
+            description: 'Books a room',
+            input: {},
+            execute: () => 'Booked.',
+          }),
+        ],
+        model: process.model(({ messages }) =>
+          messages.length > 2 ? 'Done.' : { toolCalls: [{ name: 'book', id: 'call' }] },
+        ),
       }),
   };
-  const report = await injectFaults(scenario, { makeHost: () => localHost(scenario, new MemoryStore()) }); // or a store of your own
+  const report = await injectFaults(scenario, {
+    makeHost: () => localHost(scenario, new MemoryStore()),
+  }); // or a store of your own
   console.assert(report.kills > 20 && report.faults.length === 0);
   // #endregion
   expect(report.kills).toBe(report.points);

@@ -37,7 +37,12 @@ test('a model without tool calling', async () => {
     input: z.object({ a: z.number(), b: z.number() }),
     execute: ({ a, b }) => a + b,
   });
-  const agent = new ReActAgent({ name: 'assistant', model, tools: [add], extensions: [textToolCalls()] });
+  const agent = new ReActAgent({
+    name: 'assistant',
+    model,
+    tools: [add],
+    extensions: [textToolCalls()],
+  });
   const { toolsUsed, text } = await agent.call('What is 2 + 40?');
   console.assert(toolsUsed.includes('add') && text === '42');
   // #endregion
@@ -55,26 +60,53 @@ test('a model without tool calling', async () => {
   const said = (await agent.messages()).filter(({ metadata }) => !metadata?.['correction']);
   console.log(said.map(textOf));
   // #endregion
-  expect(said.map(textOf)).toEqual(['What is 2 + 40?', 'I add.', '', '42', 'And 3 + 40?', '', '', '43']);
+  expect(said.map(textOf)).toEqual([
+    'What is 2 + 40?',
+    'I add.',
+    '',
+    '42',
+    'And 3 + 40?',
+    '',
+    '',
+    '43',
+  ]);
 
   const lines = new ScriptedModel(['ADD 2 40', 'TBD', '42'], { features });
   // #region text-protocol-options
   const protocol = textToolCalls({
     parse: (reply, { tools }, otherwise) => {
       const [, a, b] = /^ADD (\d+) (\d+)$/.exec(reply) ?? [];
-      if (a && tools.length) return { type: 'calls', calls: [{ name: 'add', arguments: { a: Number(a), b: Number(b) } }] };
+      if (a && tools.length)
+        return {
+          type: 'calls',
+          calls: [{ name: 'add', arguments: { a: Number(a), b: Number(b) } }],
+        };
       return otherwise(reply);
     },
-    reflect: async (reply) => refuseEmpty(reply) ?? (reply.includes('TBD') ? 'Leave nothing open.' : undefined),
+    reflect: async (reply) =>
+      refuseEmpty(reply) ?? (reply.includes('TBD') ? 'Leave nothing open.' : undefined),
     parallel: false, // one call a reply
-    prompt: ({ toolsText }) => `Du hast Werkzeuge. Antworte mit "ADD a b", um eines zu rufen.\n\n${toolsText}`,
+    prompt: ({ toolsText }) =>
+      `Du hast Werkzeuge. Antworte mit "ADD a b", um eines zu rufen.\n\n${toolsText}`,
   });
   console.assert(parseToolCalls('Result is {"foo": 1} ok').type === 'answer');
   // #endregion
-  const custom = new ReActAgent({ name: 'assistant', model: lines, tools: [add], extensions: [protocol] });
-  expect(await custom.call('What is 2 + 40?')).toMatchObject({ text: '42', toolsUsed: ['add'], iterations: 3 });
+  const custom = new ReActAgent({
+    name: 'assistant',
+    model: lines,
+    tools: [add],
+    extensions: [protocol],
+  });
+  expect(await custom.call('What is 2 + 40?')).toMatchObject({
+    text: '42',
+    toolsUsed: ['add'],
+    iterations: 3,
+  });
 
-  const sure = new ScriptedModel(['{"tool_name": "add", "arguments": {"a": 2, "b": 40}, "trust_mode": 1}'], { features });
+  const sure = new ScriptedModel(
+    ['{"tool_name": "add", "arguments": {"a": 2, "b": 40}, "trust_mode": 1}'],
+    { features },
+  );
   // #region text-protocol-trust
   const trusting = new ReActAgent({
     name: 'assistant',
@@ -88,7 +120,9 @@ test('a model without tool calling', async () => {
   // #endregion
   expect(direct).toMatchObject({ text: '42', reason: 'return-direct' });
 
-  const local = new ScriptedModel(['{"tool_name": "add", "arguments": {"a": 2, "b": 40}}', '42'], { features });
+  const local = new ScriptedModel(['{"tool_name": "add", "arguments": {"a": 2, "b": 40}}', '42'], {
+    features,
+  });
   const native = new ScriptedModel([{ error: new Error('down') }, { error: new Error('down') }]);
   // #region text-protocol-order
   const byText = textToolCalls();
@@ -96,7 +130,12 @@ test('a model without tool calling', async () => {
     name: 'assistant',
     model: native, // it calls tools itself; when it fails the local one takes over, by text
     tools: [add],
-    extensions: [outputGuards([maskPii()]), { hooks: byText.hooks ?? [] }, fallback([wrapModel(local, byText)]), retry()],
+    extensions: [
+      outputGuards([maskPii()]),
+      { hooks: byText.hooks ?? [] },
+      fallback([wrapModel(local, byText)]),
+      retry(),
+    ],
   });
   // #endregion
   expect(await guarded.call('go').catch((error: unknown) => error)).toMatchObject({ text: '42' });

@@ -10,10 +10,18 @@ import { fitContext, ReActAgent } from '@isoloop/core';
 // #region tokens-calibration
 import { calibrated, TokenCalibration } from '@isoloop/core';
 // #endregion
-import { userMessage, type MediaBlock, type TokenProfile, type ToolSchema, type Usage } from '@isoloop/core';
+import {
+  userMessage,
+  type MediaBlock,
+  type TokenProfile,
+  type ToolSchema,
+  type Usage,
+} from '@isoloop/core';
 
 const messages = [userMessage('What is the weather in Seoul?')];
-const tools: readonly ToolSchema[] = [{ name: 'get_weather', description: 'Current weather of a city', parameters: { type: 'object' } }];
+const tools: readonly ToolSchema[] = [
+  { name: 'get_weather', description: 'Current weather of a city', parameters: { type: 'object' } },
+];
 
 test('estimates', () => {
   const log = vi.spyOn(console, 'log').mockReturnValue();
@@ -41,11 +49,22 @@ test('fitting by a profile', async () => {
 
 test('media', () => {
   // #region tokens-media
-  const profile: TokenProfile = { ...o200k, countMedia: (block: MediaBlock) => (block.type === 'image' ? 765 : 3000) };
+  const profile: TokenProfile = {
+    ...o200k,
+    countMedia: (block: MediaBlock) => (block.type === 'image' ? 765 : 3000),
+  };
   // #endregion
 
-  const image = { type: 'image', source: { type: 'url', url: 'https://example.com/cat.png' } } as const;
-  expect(countRequest({ messages: [userMessage([image, { ...image, type: 'file' }])], tools: [] }, profile)).toBe(765 + 3000 + 5 + 8);
+  const image = {
+    type: 'image',
+    source: { type: 'url', url: 'https://example.com/cat.png' },
+  } as const;
+  expect(
+    countRequest(
+      { messages: [userMessage([image, { ...image, type: 'file' }])], tools: [] },
+      profile,
+    ),
+  ).toBe(765 + 3000 + 5 + 8);
 });
 
 test('calibration', async () => {

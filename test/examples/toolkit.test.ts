@@ -2,13 +2,22 @@ import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 // #region toolkit
-import { agentTool, MemoryStore, metaTool, ReActAgent, SessionMemory, tool, Toolkit } from '@isoloop/core';
+import {
+  agentTool,
+  MemoryStore,
+  metaTool,
+  ReActAgent,
+  SessionMemory,
+  tool,
+  Toolkit,
+} from '@isoloop/core';
 import * as z from 'zod';
 // #endregion
 import { textOf, toolResultsOf } from '@isoloop/core';
 
 const find = (query: string): string => `found ${query}`;
-const offered = (model: ScriptedModel): readonly (readonly string[])[] => model.requests.map(({ tools }) => tools.map(({ name }) => name));
+const offered = (model: ScriptedModel): readonly (readonly string[])[] =>
+  model.requests.map(({ tools }) => tools.map(({ name }) => name));
 
 test('groups, switched by the program and by the model', async () => {
   const model = new ScriptedModel([
@@ -48,7 +57,10 @@ test('groups, switched by the program and by the model', async () => {
   const { text } = await agent.call('What is tea?'); // the model switches `web` on itself, with metaTool()
 
   agent.tools.setActiveGroups?.(['work']); // the agent's own copy; `toolkit` stays as it was
-  console.assert(agent.tools.activeGroups?.().join() === 'work' && toolkit.activeGroups().join() === 'files,work');
+  console.assert(
+    agent.tools.activeGroups?.().join() === 'work' &&
+      toolkit.activeGroups().join() === 'files,work',
+  );
   // #endregion
 
   expect(text).toBe('Tea.');
@@ -63,14 +75,18 @@ test('groups, switched by the program and by the model', async () => {
     ['file_search', 'switch_tool_groups'],
   ]);
   const outputs = (await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output);
-  expect(outputs[0]).toBe('Error: Tool not available: web_search. None of its groups is active: web.');
+  expect(outputs[0]).toBe(
+    'Error: Tool not available: web_search. None of its groups is active: web.',
+  );
   expect(outputs[2]).toBe('found tea');
   expect(() => toolkit.remove('web_search')).toThrow('does not allow deletion');
   expect(() => toolkit.updateGroups(['none'], true)).toThrow('There is no tool group "none"');
 });
 
 test('presets', async () => {
-  const said: ScriptedReply = { toolCalls: [{ name: 'query', input: { sql: 'select 1', tenant: 'evil' } }] };
+  const said: ScriptedReply = {
+    toolCalls: [{ name: 'query', input: { sql: 'select 1', tenant: 'evil' } }],
+  };
   const model = new ScriptedModel([said, 'One.', said, 'Two.']);
   const ran: string[] = [];
   const run = (sql: string, tenant: string): string => `${ran.push(`${tenant}: ${sql}`)} rows`;
@@ -100,7 +116,11 @@ test('an agent as a tool', async () => {
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'call_researcher', id: 'c1', input: { message: 'What is tea?' } }] },
     'It is a leaf.',
-    { toolCalls: [{ name: 'call_researcher', id: 'c2', input: { message: 'Where from?', session_id: 'c1' } }] },
+    {
+      toolCalls: [
+        { name: 'call_researcher', id: 'c2', input: { message: 'Where from?', session_id: 'c1' } },
+      ],
+    },
     'From China.',
     'Tea is a leaf from China.',
   ]);
@@ -109,16 +129,29 @@ test('an agent as a tool', async () => {
   // #region agent-tool
   const store = new MemoryStore();
   const researcher = agentTool(
-    ({ sessionId }) => new ReActAgent({ name: 'researcher', sessionId, model, memory: new SessionMemory(store, sessionId) }),
+    ({ sessionId }) =>
+      new ReActAgent({
+        name: 'researcher',
+        sessionId,
+        model,
+        memory: new SessionMemory(store, sessionId),
+      }),
     { name: 'researcher', description: 'Researches a question' },
   );
   const editor = new ReActAgent({ name: 'editor', model, tools: [researcher] });
 
-  for await (const event of editor.stream('Write about tea.')) console.log(event.agentPath.join('/'), event.type); // editor/researcher reasoning-chunk
+  for await (const event of editor.stream('Write about tea.'))
+    console.log(event.agentPath.join('/'), event.type); // editor/researcher reasoning-chunk
   // #endregion
 
   expect(log.mock.calls).toContainEqual(['editor/researcher', 'reasoning-chunk']);
   expect(log.mock.lastCall).toEqual(['editor', 'run-end']);
-  expect(model.requests[3]?.messages.map(textOf)).toEqual(['What is tea?', 'It is a leaf.', 'Where from?']);
-  expect((await editor.messages()).flatMap(toolResultsOf)[0]?.output).toBe('session_id: c1\n\nIt is a leaf.');
+  expect(model.requests[3]?.messages.map(textOf)).toEqual([
+    'What is tea?',
+    'It is a leaf.',
+    'Where from?',
+  ]);
+  expect((await editor.messages()).flatMap(toolResultsOf)[0]?.output).toBe(
+    'session_id: c1\n\nIt is a leaf.',
+  );
 });

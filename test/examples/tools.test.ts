@@ -7,7 +7,8 @@ import * as z from 'zod';
 // #endregion
 import { toolResultsOf, type Msg } from '@isoloop/core';
 
-const outputsOf = (messages: readonly Msg[]): unknown[] => messages.flatMap(toolResultsOf).map(({ output }) => output);
+const outputsOf = (messages: readonly Msg[]): unknown[] =>
+  messages.flatMap(toolResultsOf).map(({ output }) => output);
 
 test('tools get what their tokens name, and emit progress', async () => {
   const model = new ScriptedModel([
@@ -43,11 +44,19 @@ test('tools get what their tokens name, and emit progress', async () => {
     },
   });
 
-  const agent = new ReActAgent({ name: 'clerk', model, tools: [listOrders], toolContext: [provide(shopToken, annsShop)] });
+  const agent = new ReActAgent({
+    name: 'clerk',
+    model,
+    tools: [listOrders],
+    toolContext: [provide(shopToken, annsShop)],
+  });
   for await (const event of agent.stream('What is open?')) {
     if (event.type === 'acting-chunk') console.log(event.chunk);
   }
-  await agent.call('What is sent to Bob?', { context: [provide(shopToken, bobsShop)], allowTools: ['list_orders'] });
+  await agent.call('What is sent to Bob?', {
+    context: [provide(shopToken, bobsShop)],
+    allowTools: ['list_orders'],
+  });
   // #endregion
 
   expect(log.mock.calls).toEqual([['looking for what is open']]);
@@ -57,9 +66,17 @@ test('tools get what their tokens name, and emit progress', async () => {
 });
 
 test('what goes wrong with a tool, and what is fatal', async () => {
-  const calls = (...inputs: (object | string)[]) => ({ toolCalls: inputs.map((input) => ({ name: 'pay', input: input as {} })) });
+  const calls = (...inputs: (object | string)[]) => ({
+    toolCalls: inputs.map((input) => ({ name: 'pay', input: input as {} })),
+  });
   const model = new ScriptedModel([
-    { toolCalls: [...calls({ amount: -1 }, '{"amount":', { amount: 2_000 }).toolCalls, { name: 'fly' }, { name: 'wait' }] },
+    {
+      toolCalls: [
+        ...calls({ amount: -1 }, '{"amount":', { amount: 2_000 }).toolCalls,
+        { name: 'fly' },
+        { name: 'wait' },
+      ],
+    },
     'Sorry.',
     { toolCalls: [{ name: 'watch' }, { name: 'pay', input: { amount: 5 } }] },
     'Closed, I hear.',
@@ -69,7 +86,8 @@ test('what goes wrong with a tool, and what is fatal', async () => {
     name: 'watch',
     description: 'Watches until it is stopped',
     input: z.object({}),
-    execute: (_, { signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve((stopped = true)))),
+    execute: (_, { signal }) =>
+      new Promise((resolve) => signal.addEventListener('abort', () => resolve((stopped = true)))),
   });
   const wait = tool({
     name: 'wait',
@@ -100,7 +118,10 @@ test('what goes wrong with a tool, and what is fatal', async () => {
     'Error: Over the limit of 1000.',
     'Error: Tool "wait" timed out after 1 ms',
   ]);
-  await expect(agent.call('Pay 5.')).rejects.toMatchObject({ code: 'TOOL_ERROR', message: 'The account is closed.' });
+  await expect(agent.call('Pay 5.')).rejects.toMatchObject({
+    code: 'TOOL_ERROR',
+    message: 'The account is closed.',
+  });
   expect(stopped).toBe(true);
   expect((await agent.call()).text).toBe('Closed, I hear.');
 });
@@ -133,15 +154,26 @@ test('results with media, plain JSON Schema, and a cap on parallel calls', async
       return {
         content: [
           { type: 'text', text: `Here is ${String(what)}:` },
-          { type: 'image', source: { type: 'base64', mediaType: 'image/png', data: await draw(what) } },
+          {
+            type: 'image',
+            source: { type: 'base64', mediaType: 'image/png', data: await draw(what) },
+          },
         ],
       };
     },
   });
-  const artist = new ReActAgent({ name: 'artist', model, tools: [drawing], limits: { parallelTools: 1 } });
+  const artist = new ReActAgent({
+    name: 'artist',
+    model,
+    tools: [drawing],
+    limits: { parallelTools: 1 },
+  });
   // #endregion
 
   await artist.call('Draw.');
   expect(most).toBe(1);
-  expect(outputsOf(await artist.messages())[0]).toMatchObject([{ text: 'Here is tea:' }, { source: { data: 'dGVh' } }]);
+  expect(outputsOf(await artist.messages())[0]).toMatchObject([
+    { text: 'Here is tea:' },
+    { source: { data: 'dGVh' } },
+  ]);
 });

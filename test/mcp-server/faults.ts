@@ -19,7 +19,10 @@ const result =
     request.on('data', (chunk: Buffer) => (body += chunk.toString()));
     request.on('end', () => {
       const { id } = JSON.parse(body) as { id?: number };
-      answer('application/json', JSON.stringify({ jsonrpc: '2.0', id, result: given }))(request, response);
+      answer('application/json', JSON.stringify({ jsonrpc: '2.0', id, result: given }))(
+        request,
+        response,
+      );
     });
   };
 
@@ -28,7 +31,11 @@ const faults: Readonly<Record<string, Fault>> = {
   json: answer('application/json', '{"hello":"world"}'),
   text: answer('application/json', 'hello'),
   'other-result': result({ hello: 'world' }),
-  'other-protocol': result({ protocolVersion: '1999-12-31', capabilities: {}, serverInfo: { name: 'old', version: '1' } }),
+  'other-protocol': result({
+    protocolVersion: '1999-12-31',
+    capabilities: {},
+    serverInfo: { name: 'old', version: '1' },
+  }),
   'not-found': status(404),
   unauthorized: status(401),
   forbidden: status(403),

@@ -17,7 +17,9 @@ export class Happenings {
   async wait(asked: string): Promise<{ readonly happened: string }> {
     const [what = '', times = 1] = asked.split(':');
     while (this.count(what) < Number(times)) {
-      await new Promise<void>((resolve) => this.#waiting.set(what, [...(this.#waiting.get(what) ?? []), resolve]));
+      await new Promise<void>((resolve) =>
+        this.#waiting.set(what, [...(this.#waiting.get(what) ?? []), resolve]),
+      );
     }
     return { happened: asked };
   }

@@ -9,7 +9,10 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import type { McpHost } from './mcp-host.ts';
 
-type Handler = (args: Readonly<Record<string, unknown>>, call: CallContext) => CallToolResult | Promise<CallToolResult>;
+type Handler = (
+  args: Readonly<Record<string, unknown>>,
+  call: CallContext,
+) => CallToolResult | Promise<CallToolResult>;
 
 interface CallContext {
   readonly signal: AbortSignal;
@@ -23,7 +26,8 @@ interface CallContext {
 
 const text = (value: string): CallToolResult => ({ content: [{ type: 'text', text: value }] });
 /** One transparent pixel. */
-const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
+const png =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
 
 const handlers: Readonly<Record<string, Handler>> = {
   add: ({ a, b }) => text(String(Number(a) + Number(b))),
@@ -38,8 +42,14 @@ const handlers: Readonly<Record<string, Handler>> = {
   }),
   documents: () => ({
     content: [
-      { type: 'resource', resource: { uri: 'file:///notes.txt', mimeType: 'text/plain', text: 'Buy milk.' } },
-      { type: 'resource', resource: { uri: 'file:///a.pdf', mimeType: 'application/pdf', blob: 'JVBERg==' } },
+      {
+        type: 'resource',
+        resource: { uri: 'file:///notes.txt', mimeType: 'text/plain', text: 'Buy milk.' },
+      },
+      {
+        type: 'resource',
+        resource: { uri: 'file:///a.pdf', mimeType: 'application/pdf', blob: 'JVBERg==' },
+      },
       {
         type: 'resource_link',
         uri: 'https://example.com/long.txt',
@@ -70,14 +80,21 @@ const handlers: Readonly<Record<string, Handler>> = {
     throw new McpError(Number(code), 'as a protocol error');
   },
   rubbish: () => ({ content: 'no list' }) as never,
-  pair: ({ text: said }) => ({ content: [{ type: 'text', text: String(said) }], structuredContent: { said } as never }),
+  pair: ({ text: said }) => ({
+    content: [{ type: 'text', text: String(said) }],
+    structuredContent: { said } as never,
+  }),
   cut(_args, { cut }) {
     cut();
     return text('after the cut');
   },
 };
 
-const numbers = { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] } as const;
+const numbers = {
+  type: 'object',
+  properties: { a: { type: 'number' }, b: { type: 'number' } },
+  required: ['a', 'b'],
+} as const;
 
 /** An MCP server whose tools are above, listed four a page. */
 export function makeServer(host: McpHost): Server {
@@ -89,25 +106,37 @@ export function makeServer(host: McpHost): Server {
     host.happenings.happen('list');
     const all = [...Object.keys(handlers).map(toTool), ...host.added];
     const from = Number(params?.cursor ?? 0);
-    return { tools: all.slice(from, from + 4), ...(from + 4 < all.length && { nextCursor: String(from + 4) }) };
+    return {
+      tools: all.slice(from, from + 4),
+      ...(from + 4 < all.length && { nextCursor: String(from + 4) }),
+    };
   });
-  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal, requestInfo, requestId, sendNotification }) => {
-    host.happenings.happen('call');
-    const handler =
-      handlers[params.name] ?? (host.added.some(({ name }) => name === params.name) ? () => text(`ran ${params.name}`) : undefined);
-    if (!handler) throw new Error(`There is no tool ${params.name}`);
-    const progressToken = params._meta?.progressToken;
-    return handler(params.arguments ?? {}, {
-      signal,
-      host,
-      headers: requestInfo?.headers ?? {},
-      async progress(progress, total, message) {
-        if (progressToken === undefined) return;
-        await sendNotification({ method: 'notifications/progress', params: { progressToken, progress, total, message } });
-      },
-      cut: () => (server.transport as StreamableHTTPServerTransport).closeSSEStream(requestId),
-    });
-  });
+  server.setRequestHandler(
+    CallToolRequestSchema,
+    async ({ params }, { signal, requestInfo, requestId, sendNotification }) => {
+      host.happenings.happen('call');
+      const handler =
+        handlers[params.name] ??
+        (host.added.some(({ name }) => name === params.name)
+          ? () => text(`ran ${params.name}`)
+          : undefined);
+      if (!handler) throw new Error(`There is no tool ${params.name}`);
+      const progressToken = params._meta?.progressToken;
+      return handler(params.arguments ?? {}, {
+        signal,
+        host,
+        headers: requestInfo?.headers ?? {},
+        async progress(progress, total, message) {
+          if (progressToken === undefined) return;
+          await sendNotification({
+            method: 'notifications/progress',
+            params: { progressToken, progress, total, message },
+          });
+        },
+        cut: () => (server.transport as StreamableHTTPServerTransport).closeSSEStream(requestId),
+      });
+    },
+  );
   return server;
 }
 
@@ -116,6 +145,9 @@ function toTool(name: string): Tool {
   return {
     name,
     description: `Does ${name}.`,
-    inputSchema: { $schema: 'http://json-schema.org/draft-07/schema#', ...inputSchema } as Tool['inputSchema'],
+    inputSchema: {
+      $schema: 'http://json-schema.org/draft-07/schema#',
+      ...inputSchema,
+    } as Tool['inputSchema'],
   };
 }

@@ -47,7 +47,11 @@ export class McpHost {
     else if (what === 'up') this.#down = false;
     else if (what === 'forget') this.#forget();
     else if (what === 'add' || what === 'define') {
-      const plain = { name: detail, description: `Added later: ${detail}.`, inputSchema: { type: 'object' } };
+      const plain = {
+        name: detail,
+        description: `Added later: ${detail}.`,
+        inputSchema: { type: 'object' },
+      };
       this.added.push((what === 'add' ? plain : JSON.parse(detail)) as Tool);
       await Promise.all([...this.#sessions.values()].map((session) => session.changed()));
     } else throw new Error(`Nothing to do for ${what}`);

@@ -4,7 +4,9 @@ import { fault } from './faults.ts';
 import { McpHost } from './mcp-host.ts';
 
 /** MCP servers on loopback, one a key, by the SDK's own server; see README.md for the routes. */
-export async function startMcpServer({ port = 0 }: { readonly port?: number } = {}): Promise<LoopbackServer> {
+export async function startMcpServer({
+  port = 0,
+}: { readonly port?: number } = {}): Promise<LoopbackServer> {
   const hosts = new Map<string, McpHost>();
   const server = createServer((request, response) => {
     answer(request, response, hosts).catch((error: unknown) => {
@@ -15,10 +17,17 @@ export async function startMcpServer({ port = 0 }: { readonly port?: number } = 
   return listenOnLoopback(server, port);
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, hosts: Map<string, McpHost>): Promise<void> {
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  hosts: Map<string, McpHost>,
+): Promise<void> {
   allowAnyOrigin(request, response);
   if (request.method === 'OPTIONS') return void response.writeHead(204).end();
-  const [area = '', key = '', what = '', detail = ''] = new URL(request.url ?? '/', 'http://localhost').pathname
+  const [area = '', key = '', what = '', detail = ''] = new URL(
+    request.url ?? '/',
+    'http://localhost',
+  ).pathname
     .split('/')
     .slice(1)
     .map(decodeURIComponent);
@@ -26,7 +35,8 @@ async function answer(request: IncomingMessage, response: ServerResponse, hosts:
   if (area !== 'servers' || !key) return void response.writeHead(404).end('Nothing here');
   const host = hosts.get(key) ?? new McpHost();
   hosts.set(key, host);
-  if (what === 'mcp' || what === 'resumable' || what === 'stateless') return host.answer(request, response, what);
+  if (what === 'mcp' || what === 'resumable' || what === 'stateless')
+    return host.answer(request, response, what);
   const told = await host.control(what, detail);
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(told));
 }
@@ -34,7 +44,10 @@ async function answer(request: IncomingMessage, response: ServerResponse, hosts:
 function allowAnyOrigin(request: IncomingMessage, response: ServerResponse): void {
   response.setHeader('access-control-allow-origin', '*');
   response.setHeader('access-control-allow-methods', 'GET, POST, DELETE, OPTIONS');
-  response.setHeader('access-control-allow-headers', request.headers['access-control-request-headers'] ?? '*');
+  response.setHeader(
+    'access-control-allow-headers',
+    request.headers['access-control-request-headers'] ?? '*',
+  );
   response.setHeader('access-control-expose-headers', 'mcp-session-id');
   response.setHeader('access-control-max-age', '600');
 }

@@ -2,7 +2,9 @@ import type { EventStore } from '@modelcontextprotocol/sdk/server/streamableHttp
 
 type Message = Parameters<EventStore['storeEvent']>[1];
 
-/** Keeps a server's events in their order, so that a stream can be taken up again after any of them. */
+/**
+ * Keeps a server's events in their order, so that a stream can be taken up again after any of them.
+ */
 export class StoredEvents implements EventStore {
   readonly #events: { readonly streamId: string; readonly message: Message }[] = [];
 
@@ -20,7 +22,8 @@ export class StoredEvents implements EventStore {
   ): Promise<string> {
     const streamId = (await this.getStreamIdForEventId(lastEventId)) ?? '';
     for (const [index, event] of this.#events.entries()) {
-      if (index > Number(lastEventId) && event.streamId === streamId) await send(String(index), event.message);
+      if (index > Number(lastEventId) && event.streamId === streamId)
+        await send(String(index), event.message);
     }
     return streamId;
   }

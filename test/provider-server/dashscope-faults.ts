@@ -1,6 +1,12 @@
 import { openEventStream, write, writePieces } from './event-stream.ts';
 import type { Exchange } from './exchange.ts';
-import { dashScopeErrorEvent, dashScopeEvent, dashScopeEvents, sendDashScopeError, type Service } from './dashscope-wire.ts';
+import {
+  dashScopeErrorEvent,
+  dashScopeEvent,
+  dashScopeEvents,
+  sendDashScopeError,
+  type Service,
+} from './dashscope-wire.ts';
 
 export interface DashScopeExchange extends Exchange {
   readonly service: Service;
@@ -14,30 +20,69 @@ const events = (service: Service): string[] =>
   );
 
 /** `/dashscope/NAME/api/v1`: one way of misbehaving each. */
-export const dashScopeFaults: Readonly<Record<string, (exchange: DashScopeExchange) => void | Promise<void>>> = {
-  '400': ({ response }) => sendDashScopeError(response, 400, 'InvalidParameter', 'temperature should be in [0.0, 2.0)'),
-  '401': ({ response }) => sendDashScopeError(response, 401, 'InvalidApiKey', 'Invalid API-key provided.'),
+export const dashScopeFaults: Readonly<
+  Record<string, (exchange: DashScopeExchange) => void | Promise<void>>
+> = {
+  '400': ({ response }) =>
+    sendDashScopeError(response, 400, 'InvalidParameter', 'temperature should be in [0.0, 2.0)'),
+  '401': ({ response }) =>
+    sendDashScopeError(response, 401, 'InvalidApiKey', 'Invalid API-key provided.'),
   '429': ({ response }) =>
-    sendDashScopeError(response, 429, 'Throttling.RateQuota', 'Requests rate limit exceeded, please try again later.'),
-  '500': ({ response }) => sendDashScopeError(response, 500, 'InternalError', 'An internal error has occured, please try again later.'),
-  'input-length': ({ response }) => sendDashScopeError(response, 400, 'InvalidParameter', 'Range of input length should be [1, 30720]'),
+    sendDashScopeError(
+      response,
+      429,
+      'Throttling.RateQuota',
+      'Requests rate limit exceeded, please try again later.',
+    ),
+  '500': ({ response }) =>
+    sendDashScopeError(
+      response,
+      500,
+      'InternalError',
+      'An internal error has occured, please try again later.',
+    ),
+  'input-length': ({ response }) =>
+    sendDashScopeError(
+      response,
+      400,
+      'InvalidParameter',
+      'Range of input length should be [1, 30720]',
+    ),
 
   /** Refused under the HTTP status 200, as the service does once the stream is open. */
-  'event-parameter': (exchange) => streamError(exchange, 400, 'InvalidParameter', 'Range of max_tokens should be [1, 8192]', 0),
-  'event-input-length': (exchange) => streamError(exchange, 400, 'InvalidParameter', 'Range of input length should be [1, 30720]', 0),
-  'event-key': (exchange) => streamError(exchange, 401, 'InvalidApiKey', 'Invalid API-key provided.', 0),
-  'event-throttling': (exchange) => streamError(exchange, 429, 'Throttling.AllocationQuota', 'Allocated quota exceeded.', 2),
-  'event-inspection': (exchange) => streamError(exchange, 400, 'DataInspectionFailed', 'Output data may contain inappropriate content.', 2),
-  'event-timeout': (exchange) => streamError(exchange, 500, 'RequestTimeOut', 'Request timed out, please try again later.', 2),
-  'event-server': (exchange) => streamError(exchange, 500, 'InternalError.Algo', 'inference internal error', 2),
+  'event-parameter': (exchange) =>
+    streamError(exchange, 400, 'InvalidParameter', 'Range of max_tokens should be [1, 8192]', 0),
+  'event-input-length': (exchange) =>
+    streamError(exchange, 400, 'InvalidParameter', 'Range of input length should be [1, 30720]', 0),
+  'event-key': (exchange) =>
+    streamError(exchange, 401, 'InvalidApiKey', 'Invalid API-key provided.', 0),
+  'event-throttling': (exchange) =>
+    streamError(exchange, 429, 'Throttling.AllocationQuota', 'Allocated quota exceeded.', 2),
+  'event-inspection': (exchange) =>
+    streamError(
+      exchange,
+      400,
+      'DataInspectionFailed',
+      'Output data may contain inappropriate content.',
+      2,
+    ),
+  'event-timeout': (exchange) =>
+    streamError(exchange, 500, 'RequestTimeOut', 'Request timed out, please try again later.', 2),
+  'event-server': (exchange) =>
+    streamError(exchange, 500, 'InternalError.Algo', 'inference internal error', 2),
   /** An error without the name of one, and then silence. */
   'unnamed-error': async ({ response, service }) => {
     openEventStream(response);
-    const data = { code: 'InternalError', message: 'An internal error has occured.', request_id: 'r' };
+    const data = {
+      code: 'InternalError',
+      message: 'An internal error has occured.',
+      request_id: 'r',
+    };
     await writePieces(response, [...events(service).slice(0, 2), dashScopeEvent(3, data)]);
   },
   /** An error as the whole reply, under the status 200. */
-  'json-error': ({ response }) => sendDashScopeError(response, 200, 'ModelNotFound', 'Model not exist.'),
+  'json-error': ({ response }) =>
+    sendDashScopeError(response, 200, 'ModelNotFound', 'Model not exist.'),
   malformed: async ({ response, service }) => {
     openEventStream(response);
     await writePieces(response, [

@@ -25,12 +25,20 @@ export interface Piece {
 
 const requestId = '7a1f5c0e-0000-9000-8000-c0ffee000001';
 
-/** One event as DashScope writes it: an id, a name, the HTTP status as a comment, no space after the colons. */
+/**
+ * One event as DashScope writes it: an id, a name, the HTTP status as a comment, no space after the
+ * colons.
+ */
 export function dashScopeEvent(id: number, data: unknown, name = 'result', status = 200): string {
   return `id:${id}\nevent:${name}\n:HTTP_STATUS/${status}\ndata:${JSON.stringify(data)}\n\n`;
 }
 
-export function dashScopeChunk(service: Service, piece: Piece, finishReason: string, outputTokens: number): Record<string, unknown> {
+export function dashScopeChunk(
+  service: Service,
+  piece: Piece,
+  finishReason: string,
+  outputTokens: number,
+): Record<string, unknown> {
   const { text = '', thinking, calls } = piece;
   const message = {
     role: 'assistant',
@@ -45,22 +53,43 @@ export function dashScopeChunk(service: Service, piece: Piece, finishReason: str
       output_tokens: outputTokens,
       total_tokens: 20 + outputTokens,
       output_tokens_details: { reasoning_tokens: thinking === undefined ? 0 : 1 },
-      ...(service === 'text' ? { prompt_tokens_details: { cached_tokens: 8 } } : { input_tokens_details: { cached_tokens: 8 } }),
+      ...(service === 'text'
+        ? { prompt_tokens_details: { cached_tokens: 8 } }
+        : { input_tokens_details: { cached_tokens: 8 } }),
     },
     request_id: requestId,
   };
 }
 
-/** A whole reply. The reason is the text `null` until the last piece; usage counts up from event to event. */
-export function dashScopeEvents(service: Service, pieces: readonly Piece[], finishReason: string): string[] {
+/**
+ * A whole reply. The reason is the text `null` until the last piece; usage counts up from event to
+ * event.
+ */
+export function dashScopeEvents(
+  service: Service,
+  pieces: readonly Piece[],
+  finishReason: string,
+): string[] {
   const chunks = pieces.map((piece, index) => dashScopeChunk(service, piece, 'null', index + 1));
-  return [...chunks, dashScopeChunk(service, {}, finishReason, pieces.length)].map((data, index) => dashScopeEvent(index + 1, data));
+  return [...chunks, dashScopeChunk(service, {}, finishReason, pieces.length)].map((data, index) =>
+    dashScopeEvent(index + 1, data),
+  );
 }
 
-export function dashScopeErrorEvent(id: number, status: number, code: string, message: string): string {
+export function dashScopeErrorEvent(
+  id: number,
+  status: number,
+  code: string,
+  message: string,
+): string {
   return dashScopeEvent(id, { code, message, request_id: requestId }, 'error', status);
 }
 
-export function sendDashScopeError(response: ServerResponse, status: number, code: string, message: string): void {
+export function sendDashScopeError(
+  response: ServerResponse,
+  status: number,
+  code: string,
+  message: string,
+): void {
   sendJson(response, status, { code, message, request_id: requestId });
 }

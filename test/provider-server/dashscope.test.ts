@@ -30,7 +30,11 @@ test('events are written as DashScope writes them', async () => {
 });
 
 test('the multimodal service answers in parts', async () => {
-  const request = { model: 'm', input: { messages: inParts }, parameters: { ...parameters, script: ['Yes.'], enable_thinking: true } };
+  const request = {
+    model: 'm',
+    input: { messages: inParts },
+    parameters: { ...parameters, script: ['Yes.'], enable_thinking: true },
+  };
   const text = await (await post('scripted', 'multimodal', request)).text();
   expect(text).toContain('"content":[],"reasoning_content":"Let me "');
   expect(text).toContain('"content":[{"text":"Yes."}]');
@@ -41,16 +45,43 @@ test.each<[problem: string, service: string, body: Record<string, unknown>]>([
   ['cannot both be none', 'text', { model: 'm', messages: plain }],
   ['url error', 'text', { model: 'm', input: { messages: inParts } }],
   ['valid list', 'multimodal', { model: 'm', input: { messages: plain } }],
-  ['valid part', 'multimodal', { model: 'm', input: { messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }] } }],
+  [
+    'valid part',
+    'multimodal',
+    {
+      model: 'm',
+      input: { messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }] },
+    },
+  ],
   ['tool_call_id', 'text', { model: 'm', input: { messages: [{ role: 'tool', content: 'sun' }] } }],
   ['Role must be', 'text', { model: 'm', input: { messages: [{ role: 'USER', content: 'Hi' }] } }],
-  ['incremental_output', 'text', { model: 'm', input: { messages: plain }, parameters: { enable_thinking: true } }],
-  ['thinking_budget', 'text', { model: 'm', input: { messages: plain }, parameters: { ...parameters, thinking_budget: 0 } }],
-  ['["none", "auto"]', 'text', { model: 'm', input: { messages: plain }, parameters: { ...parameters, tool_choice: 'required' } }],
+  [
+    'incremental_output',
+    'text',
+    { model: 'm', input: { messages: plain }, parameters: { enable_thinking: true } },
+  ],
+  [
+    'thinking_budget',
+    'text',
+    { model: 'm', input: { messages: plain }, parameters: { ...parameters, thinking_budget: 0 } },
+  ],
+  [
+    '["none", "auto"]',
+    'text',
+    {
+      model: 'm',
+      input: { messages: plain },
+      parameters: { ...parameters, tool_choice: 'required' },
+    },
+  ],
   [
     'thinking mode',
     'text',
-    { model: 'm', input: { messages: plain }, parameters: { ...parameters, enable_thinking: true, tool_choice: { type: 'function' } } },
+    {
+      model: 'm',
+      input: { messages: plain },
+      parameters: { ...parameters, enable_thinking: true, tool_choice: { type: 'function' } },
+    },
   ],
 ])('a request is refused: %s', async (problem, service, body) => {
   const response = await post('scripted', service, body);
@@ -61,5 +92,7 @@ test.each<[problem: string, service: string, body: Record<string, unknown>]>([
 
 test('an unknown name or service', async () => {
   expect((await post('none', 'text', { model: 'm', input: { messages: plain } })).status).toBe(404);
-  expect((await post('scripted', 'speech', { model: 'm', input: { messages: plain } })).status).toBe(404);
+  expect(
+    (await post('scripted', 'speech', { model: 'm', input: { messages: plain } })).status,
+  ).toBe(404);
 });

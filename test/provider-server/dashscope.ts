@@ -1,6 +1,13 @@
 import { dashScopeFaults } from './dashscope-faults.ts';
 import { refusal } from './dashscope-rules.ts';
-import { dashScopeChunk, dashScopeEvents, sendDashScopeError, type DashScopeRequest, type Piece, type Service } from './dashscope-wire.ts';
+import {
+  dashScopeChunk,
+  dashScopeEvents,
+  sendDashScopeError,
+  type DashScopeRequest,
+  type Piece,
+  type Service,
+} from './dashscope-wire.ts';
 import { openEventStream, writePieces } from './event-stream.ts';
 import { sendJson, type ChatRequest, type Exchange } from './exchange.ts';
 import { callId, halves, nextStep, words } from './scripted.ts';
@@ -11,13 +18,15 @@ export async function dashScope(exchange: Exchange): Promise<void> {
   const name = parameters[0] ?? '';
   const body = exchange.body as DashScopeRequest;
   const service = serviceOf(request.url ?? '');
-  if (!service) return sendDashScopeError(response, 404, 'InvalidURL', 'Invalid URL provided in your request.');
+  if (!service)
+    return sendDashScopeError(response, 404, 'InvalidURL', 'Invalid URL provided in your request.');
   const problem = refusal(body, service);
   if (problem !== undefined) return sendDashScopeError(response, 400, 'InvalidParameter', problem);
 
   const fault = Object.hasOwn(dashScopeFaults, name) ? dashScopeFaults[name] : undefined;
   if (fault) return fault({ ...exchange, service });
-  if (name !== 'scripted' && name !== 'echo') return sendDashScopeError(response, 404, 'InvalidURL', `Nothing at ${name}.`);
+  if (name !== 'scripted' && name !== 'echo')
+    return sendDashScopeError(response, 404, 'InvalidURL', `Nothing at ${name}.`);
   const { pieces, reason } = name === 'echo' ? echoReply(exchange) : scriptedReply(body);
   if (request.headers['x-dashscope-sse'] !== 'enable') {
     const text = pieces.map((piece) => piece.text ?? '').join('');
@@ -34,23 +43,39 @@ interface Reply {
 }
 
 function serviceOf(url: string): Service | undefined {
-  return /\/services\/aigc\/(text|multimodal)-generation\/generation$/.exec(url)?.[1] as Service | undefined;
+  return /\/services\/aigc\/(text|multimodal)-generation\/generation$/.exec(url)?.[1] as
+    | Service
+    | undefined;
 }
 
 /** The request as the answer's text: `{ path, headers, body }`. */
 function echoReply({ request, body }: Exchange): Reply {
-  return { pieces: [{ text: JSON.stringify({ path: request.url, headers: request.headers, body }) }], reason: 'stop' };
+  return {
+    pieces: [{ text: JSON.stringify({ path: request.url, headers: request.headers, body }) }],
+    reason: 'stop',
+  };
 }
 
 function scriptedReply({ input, parameters = {} }: DashScopeRequest): Reply {
-  const messages = (input?.messages ?? []).map((message) => ({ ...message, content: plain(message.content) }));
-  const { answer, calls, offset } = nextStep({ messages, ...pick(parameters, 'tools'), ...pick(parameters, 'script') } as ChatRequest);
-  const thoughts = parameters['enable_thinking'] === true ? [{ thinking: 'Let me ' }, { thinking: 'think.' }] : [];
-  if (calls.length === 0) return { pieces: [...thoughts, ...words(answer).map((text) => ({ text }))], reason: 'stop' };
+  const messages = (input?.messages ?? []).map((message) => ({
+    ...message,
+    content: plain(message.content),
+  }));
+  const { answer, calls, offset } = nextStep({
+    messages,
+    ...pick(parameters, 'tools'),
+    ...pick(parameters, 'script'),
+  } as ChatRequest);
+  const thoughts =
+    parameters['enable_thinking'] === true ? [{ thinking: 'Let me ' }, { thinking: 'think.' }] : [];
+  if (calls.length === 0)
+    return { pieces: [...thoughts, ...words(answer).map((text) => ({ text }))], reason: 'stop' };
   // An id comes with a call's first fragment and is empty in the later ones.
   const fragments = calls.flatMap(({ name, arguments: given }, index): Piece[] => {
     const [head, tail] = halves(JSON.stringify(given));
-    const call = (id: string, fragment: object): Piece => ({ calls: [{ index, id, type: 'function', function: fragment }] });
+    const call = (id: string, fragment: object): Piece => ({
+      calls: [{ index, id, type: 'function', function: fragment }],
+    });
     return [call(callId(offset + index), { name, arguments: head }), call('', { arguments: tail })];
   });
   return { pieces: [...thoughts, ...fragments], reason: 'tool_calls' };

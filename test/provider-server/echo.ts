@@ -12,7 +12,11 @@ export async function echo({ request, response, body }: Exchange): Promise<void>
 }
 
 /** `/deltas/COUNT/v1`: an answer of that many deltas, in one go. */
-export async function deltas({ response, parameters: [count = '2000'], body }: Exchange): Promise<void> {
+export async function deltas({
+  response,
+  parameters: [count = '2000'],
+  body,
+}: Exchange): Promise<void> {
   openEventStream(response);
   const pieces = Array.from({ length: Number(count) }, (_, index) => ` word${index}`);
   await write(response, textEvents(body.model ?? 'deltas', pieces).join(''));

@@ -14,7 +14,10 @@ export interface Delta {
 export const done = 'data: [DONE]\n\n';
 
 export function openEventStream(response: ServerResponse): void {
-  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' });
+  response.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache',
+  });
   response.socket?.setNoDelay(true);
   response.flushHeaders();
 }
@@ -23,7 +26,11 @@ export function event(data: unknown): string {
   return `data: ${JSON.stringify(data)}\n\n`;
 }
 
-export function chunk(model: string, delta: Delta, finishReason: string | null = null): Record<string, unknown> {
+export function chunk(
+  model: string,
+  delta: Delta,
+  finishReason: string | null = null,
+): Record<string, unknown> {
   return {
     id: 'chatcmpl-provider-server',
     object: 'chat.completion.chunk',
@@ -33,12 +40,20 @@ export function chunk(model: string, delta: Delta, finishReason: string | null =
   };
 }
 
-export function usageChunk(model: string, promptTokens: number, completionTokens: number): Record<string, unknown> {
+export function usageChunk(
+  model: string,
+  promptTokens: number,
+  completionTokens: number,
+): Record<string, unknown> {
   return { ...chunk(model, {}), choices: [], usage: usage(promptTokens, completionTokens) };
 }
 
 export function usage(promptTokens: number, completionTokens: number): Record<string, number> {
-  return { prompt_tokens: promptTokens, completion_tokens: completionTokens, total_tokens: promptTokens + completionTokens };
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+  };
 }
 
 /** A whole streamed answer: one event a piece, the finish, usage, `[DONE]`. */
@@ -73,8 +88,13 @@ export async function write(response: ServerResponse, bytes: string | Uint8Array
   });
 }
 
-/** Each piece in a turn of the event loop of its own: most reach the client as reads of their own. */
-export async function writePieces(response: ServerResponse, pieces: Iterable<string | Uint8Array>): Promise<void> {
+/**
+ * Each piece in a turn of the event loop of its own: most reach the client as reads of their own.
+ */
+export async function writePieces(
+  response: ServerResponse,
+  pieces: Iterable<string | Uint8Array>,
+): Promise<void> {
   for (const piece of pieces) {
     await write(response, piece);
     await new Promise((resolve) => setImmediate(resolve));

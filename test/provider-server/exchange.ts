@@ -4,8 +4,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 export interface ChatRequest {
   readonly model?: string;
   readonly stream?: boolean;
-  readonly messages?: readonly { readonly role: string; readonly content?: unknown; readonly tool_call_id?: string }[];
-  readonly tools?: readonly { readonly function: { readonly name: string; readonly parameters?: unknown } }[];
+  readonly messages?: readonly {
+    readonly role: string;
+    readonly content?: unknown;
+    readonly tool_call_id?: string;
+  }[];
+  readonly tools?: readonly {
+    readonly function: { readonly name: string; readonly parameters?: unknown };
+  }[];
   /** Steps for `/scripted`, see `scripted.ts`. */
   readonly script?: unknown;
 }
@@ -13,7 +19,10 @@ export interface ChatRequest {
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Path segments after the route's name and before `v1`: `['cut']` in `/fault/cut/v1/chat/completions`. */
+  /**
+   * Path segments after the route's name and before `v1`: `['cut']` in
+   * `/fault/cut/v1/chat/completions`.
+   */
   readonly parameters: readonly string[];
   readonly body: ChatRequest;
 }
@@ -26,7 +35,12 @@ export async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-export function sendJson(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}): void {
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers });
   response.end(JSON.stringify(body));
 }
@@ -38,5 +52,10 @@ export function sendError(
   error: { readonly message: string; readonly type?: string; readonly code?: string },
   headers?: Record<string, string>,
 ): void {
-  sendJson(response, status, { error: { type: 'invalid_request_error', param: null, code: null, ...error } }, headers);
+  sendJson(
+    response,
+    status,
+    { error: { type: 'invalid_request_error', param: null, code: null, ...error } },
+    headers,
+  );
 }

@@ -1,4 +1,13 @@
-import { chunk, completion, done, event, openEventStream, textEvents, write, writePieces } from './event-stream.ts';
+import {
+  chunk,
+  completion,
+  done,
+  event,
+  openEventStream,
+  textEvents,
+  write,
+  writePieces,
+} from './event-stream.ts';
 import { sendError, sendJson, type Exchange, type Handler } from './exchange.ts';
 
 /** Text of several scripts; every character but the spaces takes three or four bytes. */
@@ -11,19 +20,38 @@ const encoder = new TextEncoder();
 
 /** `/fault/NAME/v1`: one way of misbehaving each. */
 export const faults: Readonly<Record<string, Handler>> = {
-  '400': ({ response }) => sendError(response, 400, { message: "Invalid value for 'temperature'.", code: 'invalid_value' }),
-  '401': ({ response }) => sendError(response, 401, { message: 'Incorrect API key provided.', code: 'invalid_api_key' }),
+  '400': ({ response }) =>
+    sendError(response, 400, {
+      message: "Invalid value for 'temperature'.",
+      code: 'invalid_value',
+    }),
+  '401': ({ response }) =>
+    sendError(response, 401, { message: 'Incorrect API key provided.', code: 'invalid_api_key' }),
   '403': ({ response }) => sendError(response, 403, { message: 'Country not supported.' }),
-  '404': ({ response }) => sendError(response, 404, { message: 'The model does not exist.', code: 'model_not_found' }),
+  '404': ({ response }) =>
+    sendError(response, 404, { message: 'The model does not exist.', code: 'model_not_found' }),
   '429': ({ response }) =>
-    sendError(response, 429, { message: 'Rate limit reached.', code: 'rate_limit_exceeded' }, { 'retry-after': '2' }),
+    sendError(
+      response,
+      429,
+      { message: 'Rate limit reached.', code: 'rate_limit_exceeded' },
+      { 'retry-after': '2' },
+    ),
   '429-date': ({ response }) =>
-    sendError(response, 429, { message: 'Rate limit reached.' }, { 'retry-after': new Date(Date.now() + 60_000).toUTCString() }),
-  '500': ({ response }) => sendError(response, 500, { message: 'The server had an error.', type: 'server_error' }),
-  '503-text': ({ response }) => void response.writeHead(503, { 'content-type': 'text/plain' }).end('upstream connect error'),
+    sendError(
+      response,
+      429,
+      { message: 'Rate limit reached.' },
+      { 'retry-after': new Date(Date.now() + 60_000).toUTCString() },
+    ),
+  '500': ({ response }) =>
+    sendError(response, 500, { message: 'The server had an error.', type: 'server_error' }),
+  '503-text': ({ response }) =>
+    void response.writeHead(503, { 'content-type': 'text/plain' }).end('upstream connect error'),
   'context-length': ({ response }) =>
     sendError(response, 400, {
-      message: "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.",
+      message:
+        "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.",
       code: 'context_length_exceeded',
     }),
 
@@ -56,10 +84,15 @@ export const faults: Readonly<Record<string, Handler>> = {
     await writePieces(response, pieces(encoder.encode(events(body.model).join('')), 1));
     response.end();
   },
-  crlf: ({ response, body }) => stream(response, [events(body.model).join('').replaceAll('\n', '\r\n')]),
-  cr: ({ response, body }) => stream(response, [events(body.model).join('').replaceAll('\n', '\r')]),
+  crlf: ({ response, body }) =>
+    stream(response, [events(body.model).join('').replaceAll('\n', '\r\n')]),
+  cr: ({ response, body }) =>
+    stream(response, [events(body.model).join('').replaceAll('\n', '\r')]),
   bom: ({ response, body }) => stream(response, ['\uFEFF', ...events(body.model)]),
-  /** Chinese, Japanese, Korean and emoji, cut after every second byte: no character of theirs arrives whole. */
+  /**
+   * Chinese, Japanese, Korean and emoji, cut after every second byte: no character of theirs
+   * arrives whole.
+   */
   'split-utf8': async ({ response, body }) => {
     openEventStream(response);
     const text = textEvents(body.model ?? 'fault', [cjkText]).join('');
@@ -75,11 +108,19 @@ export const faults: Readonly<Record<string, Handler>> = {
     ),
 
   html: ({ response }) =>
-    void response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Log in</title><p>Please log in.</p>'),
-  json: ({ response, body }) => sendJson(response, 200, completion(body.model ?? 'fault', answer.join(''))),
-  'json-error': ({ response }) => sendJson(response, 200, { error: { message: 'No such deployment.', code: 'not_found' } }),
+    void response
+      .writeHead(200, { 'content-type': 'text/html' })
+      .end('<!doctype html><title>Log in</title><p>Please log in.</p>'),
+  json: ({ response, body }) =>
+    sendJson(response, 200, completion(body.model ?? 'fault', answer.join(''))),
+  'json-error': ({ response }) =>
+    sendJson(response, 200, { error: { message: 'No such deployment.', code: 'not_found' } }),
   'bad-json': ({ response, body }) =>
-    stream(response, [...events(body.model).slice(0, 3), `data: {"choices":[{"delta":{"content": oops ${'x'.repeat(1000)}}}]}\n\n`, done]),
+    stream(response, [
+      ...events(body.model).slice(0, 3),
+      `data: {"choices":[{"delta":{"content": oops ${'x'.repeat(1000)}}}]}\n\n`,
+      done,
+    ]),
   /** As Groq sends it. */
   'error-event': ({ response, body }) =>
     stream(response, [
@@ -91,17 +132,27 @@ export const faults: Readonly<Record<string, Handler>> = {
   'error-object': ({ response, body }) =>
     stream(response, [
       ...events(body.model).slice(0, 3),
-      event({ ...chunk('fault', { content: '' }, 'error'), error: { code: 502, message: 'Provider disconnected unexpectedly' } }),
+      event({
+        ...chunk('fault', { content: '' }, 'error'),
+        error: { code: 502, message: 'Provider disconnected unexpectedly' },
+      }),
       done,
     ]),
   'error-rate-limit': ({ response, body }) =>
-    stream(response, [...events(body.model).slice(0, 3), event({ error: { message: 'Slow down.', code: 429 } }), done]),
+    stream(response, [
+      ...events(body.model).slice(0, 3),
+      event({ error: { message: 'Slow down.', code: 429 } }),
+      done,
+    ]),
 };
 
 export async function fault(exchange: Exchange): Promise<void> {
   const name = exchange.parameters[0] ?? '';
   const handler = Object.hasOwn(faults, name) ? faults[name] : undefined;
-  if (!handler) return sendError(exchange.response, 404, { message: `No fault '${name}'. There are: ${Object.keys(faults).join(', ')}` });
+  if (!handler)
+    return sendError(exchange.response, 404, {
+      message: `No fault '${name}'. There are: ${Object.keys(faults).join(', ')}`,
+    });
   await handler(exchange);
 }
 
@@ -116,5 +167,6 @@ async function stream(response: Exchange['response'], parts: readonly string[]):
 }
 
 function* pieces(bytes: Uint8Array, size: number): Generator<Uint8Array> {
-  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
+  for (let start = 0; start < bytes.length; start += size)
+    yield bytes.subarray(start, start + size);
 }

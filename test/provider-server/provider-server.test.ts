@@ -3,22 +3,38 @@ import { expect, inject, test } from 'vitest';
 import { cjkText, faults } from './faults.ts';
 import { recordedNames } from './replay.ts';
 
-const post = (path: string, body: unknown = { stream: true }, headers: Record<string, string> = {}): Promise<Response> =>
-  fetch(`${inject('providerUrl')}${path}/chat/completions`, { method: 'POST', body: JSON.stringify(body), headers });
+const post = (
+  path: string,
+  body: unknown = { stream: true },
+  headers: Record<string, string> = {},
+): Promise<Response> =>
+  fetch(`${inject('providerUrl')}${path}/chat/completions`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers,
+  });
 
-const client = (path: string): OpenAI => new OpenAI({ apiKey: 'k', baseURL: inject('providerUrl') + path, maxRetries: 0 });
+const client = (path: string): OpenAI =>
+  new OpenAI({ apiKey: 'k', baseURL: inject('providerUrl') + path, maxRetries: 0 });
 
 const tool = (name: string, properties: Record<string, unknown>) =>
   ({ type: 'function', function: { name, parameters: { type: 'object', properties } } }) as const;
 
 test('the official client holds a scripted conversation, streamed and not', async () => {
-  const tools = [tool('weather', { city: { type: 'string' } }), tool('clock', { zone: { enum: ['UTC'] } })];
+  const tools = [
+    tool('weather', { city: { type: 'string' } }),
+    tool('clock', { zone: { enum: ['UTC'] } }),
+  ];
   for (const streamed of [false, true]) {
     const { chat } = client('/scripted/v1');
-    const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Weather and time?' }];
+    const messages: OpenAI.ChatCompletionMessageParam[] = [
+      { role: 'user', content: 'Weather and time?' },
+    ];
     const ask = async (): Promise<OpenAI.ChatCompletion> =>
       streamed
-        ? chat.completions.stream({ model: 'scripted', messages, tools: [...tools] }).finalChatCompletion()
+        ? chat.completions
+            .stream({ model: 'scripted', messages, tools: [...tools] })
+            .finalChatCompletion()
         : chat.completions.create({ model: 'scripted', messages, tools: [...tools] });
 
     const first = (await ask()).choices[0]!;
@@ -49,10 +65,16 @@ test('a script in the body sets the steps, and a new user message starts it agai
       tool_calls?: { id: string }[];
     };
   const result = (content: string) => ({ role: 'tool', content });
-  expect((await ask({ role: 'user' })).tool_calls).toMatchObject([{ id: 'call_1', function: { name: 'a' } }]);
-  expect((await ask({ role: 'user' }, result('1'))).tool_calls).toMatchObject([{ id: 'call_2', function: { name: 'b' } }]);
+  expect((await ask({ role: 'user' })).tool_calls).toMatchObject([
+    { id: 'call_1', function: { name: 'a' } },
+  ]);
+  expect((await ask({ role: 'user' }, result('1'))).tool_calls).toMatchObject([
+    { id: 'call_2', function: { name: 'b' } },
+  ]);
   expect((await ask({ role: 'user' }, result('1'), result('2'))).content).toBe('done 1; 2');
-  expect((await ask({ role: 'user' }, result('1'), { role: 'user' })).tool_calls).toMatchObject([{ function: { name: 'a' } }]);
+  expect((await ask({ role: 'user' }, result('1'), { role: 'user' })).tool_calls).toMatchObject([
+    { function: { name: 'a' } },
+  ]);
 });
 
 test('replays every recorded stream', async () => {
@@ -78,7 +100,9 @@ test('faults are as their names say', async () => {
 });
 
 test('the echo shows what was sent', async () => {
-  const { choices } = await (await post('/echo/v1', { model: 'm', a: 1 }, { authorization: 'Bearer k' })).json();
+  const { choices } = await (
+    await post('/echo/v1', { model: 'm', a: 1 }, { authorization: 'Bearer k' })
+  ).json();
   expect(JSON.parse(choices[0].message.content)).toMatchObject({
     path: '/echo/v1/chat/completions',
     headers: { authorization: 'Bearer k' },

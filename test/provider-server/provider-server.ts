@@ -13,10 +13,19 @@ export interface ProviderServerOptions {
   readonly port?: number;
 }
 
-const routes: Readonly<Record<string, Handler>> = { replay, fault, scripted, echo, deltas, dashscope: dashScope };
+const routes: Readonly<Record<string, Handler>> = {
+  replay,
+  fault,
+  scripted,
+  echo,
+  deltas,
+  dashscope: dashScope,
+};
 
 /** An OpenAI-compatible server on loopback; what it does is chosen by the path, see README.md. */
-export async function startProviderServer({ port = 0 }: ProviderServerOptions = {}): Promise<LoopbackServer> {
+export async function startProviderServer({
+  port = 0,
+}: ProviderServerOptions = {}): Promise<LoopbackServer> {
   const visits = new Visits();
   const server = createServer((request, response) => {
     answer(request, response, visits).catch((error: unknown) => {
@@ -27,23 +36,33 @@ export async function startProviderServer({ port = 0 }: ProviderServerOptions = 
   return listenOnLoopback(server, port);
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, visits: Visits): Promise<void> {
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  visits: Visits,
+): Promise<void> {
   allowAnyOrigin(request, response);
   if (request.method === 'OPTIONS') return void response.writeHead(204).end();
 
   const { pathname } = new URL(request.url ?? '/', 'http://localhost');
   const [route = '', ...rest] = pathname.split('/').filter(Boolean);
-  if (route === 'arrived' || route === 'departed') return visits.answer(route, rest[0] ?? '', response);
-  if (pathname.endsWith('/models')) return sendJson(response, 200, { object: 'list', data: [{ id: 'scripted', object: 'model' }] });
+  if (route === 'arrived' || route === 'departed')
+    return visits.answer(route, rest[0] ?? '', response);
+  if (pathname.endsWith('/models'))
+    return sendJson(response, 200, { object: 'list', data: [{ id: 'scripted', object: 'model' }] });
 
-  const handler = route === 'v1' ? scripted : Object.hasOwn(routes, route) ? routes[route] : undefined;
+  const handler =
+    route === 'v1' ? scripted : Object.hasOwn(routes, route) ? routes[route] : undefined;
   if (!handler || !pathname.endsWith(route === 'dashscope' ? '/generation' : '/chat/completions'))
     return sendError(response, 404, { message: `Nothing at ${pathname}` });
   if (request.method !== 'POST') return sendError(response, 405, { message: 'Use POST.' });
 
   visits.watch(request, response);
   const body = parseBody(await readBody(request));
-  if (!body) return sendError(response, 400, { message: 'We could not parse the JSON body of your request.' });
+  if (!body)
+    return sendError(response, 400, {
+      message: 'We could not parse the JSON body of your request.',
+    });
   await handler({ request, response, parameters: rest, body });
 }
 
@@ -51,7 +70,10 @@ async function answer(request: IncomingMessage, response: ServerResponse, visits
 function allowAnyOrigin(request: IncomingMessage, response: ServerResponse): void {
   response.setHeader('access-control-allow-origin', '*');
   response.setHeader('access-control-allow-methods', 'GET, POST, OPTIONS');
-  response.setHeader('access-control-allow-headers', request.headers['access-control-request-headers'] ?? '*');
+  response.setHeader(
+    'access-control-allow-headers',
+    request.headers['access-control-request-headers'] ?? '*',
+  );
   response.setHeader('access-control-expose-headers', 'retry-after');
   response.setHeader('access-control-max-age', '600');
 }

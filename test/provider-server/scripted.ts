@@ -1,4 +1,13 @@
-import { chunk, done, event, openEventStream, textEvents, usage, usageChunk, writePieces } from './event-stream.ts';
+import {
+  chunk,
+  done,
+  event,
+  openEventStream,
+  textEvents,
+  usage,
+  usageChunk,
+  writePieces,
+} from './event-stream.ts';
 import { sendJson, type ChatRequest, type Exchange } from './exchange.ts';
 
 export interface ScriptedCall {
@@ -6,25 +15,39 @@ export interface ScriptedCall {
   readonly arguments: unknown;
 }
 
-/** An answer, or the calls to make at the same time. `{results}` in an answer stands for the tool results so far. */
+/**
+ * An answer, or the calls to make at the same time. `{results}` in an answer stands for the tool
+ * results so far.
+ */
 type Step = string | readonly ScriptedCall[];
 
 /**
- * `/scripted/v1`: a model that calls tools. Which step it is at follows from the tool results after the last user message.
- * Steps come in the body's `script`; without one: two calls at once (of the first two tools, or of the only one twice, with
- * arguments made from the schema), then an answer that quotes the results.
+ * `/scripted/v1`: a model that calls tools. Which step it is at follows from the tool results after
+ * the last user message. Steps come in the body's `script`; without one: two calls at once (of the
+ * first two tools, or of the only one twice, with arguments made from the schema), then an answer
+ * that quotes the results.
  */
 export async function scripted({ response, body }: Exchange): Promise<void> {
   const model = body.model ?? 'scripted';
   const { answer, calls, offset } = nextStep(body);
-  if (body.stream !== true) return sendJson(response, 200, completionOf(model, answer, calls, offset));
+  if (body.stream !== true)
+    return sendJson(response, 200, completionOf(model, answer, calls, offset));
   openEventStream(response);
-  await writePieces(response, calls.length === 0 ? textEvents(model, words(answer)) : callEvents(model, calls, offset));
+  await writePieces(
+    response,
+    calls.length === 0 ? textEvents(model, words(answer)) : callEvents(model, calls, offset),
+  );
   response.end();
 }
 
-/** What comes next in the conversation; `offset` is how many calls of its turn have their results. */
-export function nextStep(body: ChatRequest): { readonly answer: string; readonly calls: readonly ScriptedCall[]; readonly offset: number } {
+/**
+ * What comes next in the conversation; `offset` is how many calls of its turn have their results.
+ */
+export function nextStep(body: ChatRequest): {
+  readonly answer: string;
+  readonly calls: readonly ScriptedCall[];
+  readonly offset: number;
+} {
   const results = resultsOfTurn(body);
   const step = currentStep(scriptOf(body), results.length);
   const offset = results.length;
@@ -37,7 +60,10 @@ function scriptOf(body: ChatRequest): readonly Step[] {
   const [first, second = first] = body.tools ?? [];
   if (!first || !second) return ['There are no tools to call.'];
   return [
-    [first, second].map((tool) => ({ name: tool.function.name, arguments: sample(tool.function.parameters) })),
+    [first, second].map((tool) => ({
+      name: tool.function.name,
+      arguments: sample(tool.function.parameters),
+    })),
     'The tools say: {results}',
   ];
 }
@@ -53,7 +79,9 @@ function currentStep(script: readonly Step[], resultCount: number): Step {
 
 function resultsOfTurn({ messages = [] }: ChatRequest): string[] {
   const start = messages.findLastIndex((message) => message.role === 'user') + 1;
-  return messages.slice(start).flatMap((message) => (message.role === 'tool' ? [String(message.content)] : []));
+  return messages
+    .slice(start)
+    .flatMap((message) => (message.role === 'tool' ? [String(message.content)] : []));
 }
 
 /** A value that satisfies the usual JSON Schemas. */
@@ -77,10 +105,15 @@ function sample(schema: unknown): unknown {
   if (type === 'number' || type === 'integer') return 1;
   if (type === 'boolean') return true;
   if (type === 'array') return [sample(items)];
-  return Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, sample(property)]));
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, property]) => [name, sample(property)]),
+  );
 }
 
-/** Both calls are opened first and their arguments come interleaved, as OpenAI may send parallel calls. */
+/**
+ * Both calls are opened first and their arguments come interleaved, as OpenAI may send parallel
+ * calls.
+ */
 function callEvents(model: string, calls: readonly ScriptedCall[], offset: number): string[] {
   const opened = calls.map((call, index) => ({
     index,
@@ -90,7 +123,9 @@ function callEvents(model: string, calls: readonly ScriptedCall[], offset: numbe
   }));
   const fragments = calls.map((call) => halves(JSON.stringify(call.arguments)));
   const argumentsOf = (half: 0 | 1): string[] =>
-    fragments.map((pair, index) => event(chunk(model, { tool_calls: [{ index, function: { arguments: pair[half] } }] })));
+    fragments.map((pair, index) =>
+      event(chunk(model, { tool_calls: [{ index, function: { arguments: pair[half] } }] })),
+    );
   return [
     event(chunk(model, { role: 'assistant', content: null, tool_calls: opened })),
     ...argumentsOf(0),
@@ -101,13 +136,21 @@ function callEvents(model: string, calls: readonly ScriptedCall[], offset: numbe
   ];
 }
 
-function completionOf(model: string, content: string, calls: readonly ScriptedCall[], offset: number): Record<string, unknown> {
+function completionOf(
+  model: string,
+  content: string,
+  calls: readonly ScriptedCall[],
+  offset: number,
+): Record<string, unknown> {
   const toolCalls = calls.map((call, index) => ({
     id: callId(offset + index),
     type: 'function',
     function: { name: call.name, arguments: JSON.stringify(call.arguments) },
   }));
-  const message = calls.length > 0 ? { role: 'assistant', content: null, tool_calls: toolCalls } : { role: 'assistant', content };
+  const message =
+    calls.length > 0
+      ? { role: 'assistant', content: null, tool_calls: toolCalls }
+      : { role: 'assistant', content };
   return {
     id: 'chatcmpl-provider-server',
     object: 'chat.completion',

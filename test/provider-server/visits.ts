@@ -9,8 +9,9 @@ interface Visit {
 }
 
 /**
- * Tells a test what became of its request with the header `x-test-key: KEY`. `GET /arrived/KEY` answers once it is here,
- * `GET /departed/KEY` once it is over: `{ departed: true }` where the client closed the connection before the answer's end.
+ * Tells a test what became of its request with the header `x-test-key: KEY`. `GET /arrived/KEY`
+ * answers once it is here, `GET /departed/KEY` once it is over: `{ departed: true }` where the
+ * client closed the connection before the answer's end.
  */
 export class Visits {
   readonly #visits = new Map<string, Visit>();
@@ -23,7 +24,11 @@ export class Visits {
     response.once('close', () => visit.end(!response.writableFinished));
   }
 
-  async answer(question: 'arrived' | 'departed', key: string, response: ServerResponse): Promise<void> {
+  async answer(
+    question: 'arrived' | 'departed',
+    key: string,
+    response: ServerResponse,
+  ): Promise<void> {
     sendJson(response, 200, { [question]: await this.#visit(key)[question] });
   }
 

@@ -5,7 +5,8 @@ import { seenTurns, system } from '../plan.mjs';
 
 export const app = {
   async fetch(request, env) {
-    if (request.headers.get('authorization') !== `Bearer ${env.TOKEN}`) return new Response(null, { status: 401 });
+    if (request.headers.get('authorization') !== `Bearer ${env.TOKEN}`)
+      return new Response(null, { status: 401 });
     const { messages, model } = await request.json();
     const result = streamText({
       model: createOpenAI({ baseURL: `${env.WORLD}/${model}/v1`, apiKey: 'x' }).chat(model),

@@ -1,12 +1,16 @@
-// The floor: a hand-written Worker that checks a token and rewrites the model's stream as a UI message stream. The history is the client's,
-// nothing is stored, checked or limited, and a failure of the model is not told.
+// The floor: a hand-written Worker that checks a token and rewrites the model's stream as a UI
+// message stream. The history is the client's, nothing is stored, checked or limited, and a failure
+// of the model is not told.
 import { seenTurns, system } from '../plan.mjs';
 
 export const app = {
   async fetch(request, env) {
-    if (request.headers.get('authorization') !== `Bearer ${env.TOKEN}`) return new Response(null, { status: 401 });
+    if (request.headers.get('authorization') !== `Bearer ${env.TOKEN}`)
+      return new Response(null, { status: 401 });
     const { messages, model } = await request.json();
-    const asked = messages.slice(-1 - 2 * seenTurns).map(({ role, parts }) => ({ role, content: parts.map(({ text }) => text).join('') }));
+    const asked = messages
+      .slice(-1 - 2 * seenTurns)
+      .map(({ role, parts }) => ({ role, content: parts.map(({ text }) => text).join('') }));
     const answer = await fetch(`${env.WORLD}/${model}/v1/chat/completions`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: 'Bearer x' },
@@ -29,20 +33,28 @@ function uiStream(reader) {
   const [decoder, encoder] = [new TextDecoder(), new TextEncoder()];
   let buffer = '';
   let head =
-    event({ type: 'start', messageId: crypto.randomUUID() }) + event({ type: 'start-step' }) + event({ type: 'text-start', id: '1' });
+    event({ type: 'start', messageId: crypto.randomUUID() }) +
+    event({ type: 'start-step' }) +
+    event({ type: 'text-start', id: '1' });
   return new ReadableStream(
     {
       async pull(controller) {
         for (;;) {
           const { done, value } = await reader.read();
           if (done) {
-            const tail = [{ type: 'text-end', id: '1' }, { type: 'finish-step' }, { type: 'finish', finishReason: 'stop' }];
+            const tail = [
+              { type: 'text-end', id: '1' },
+              { type: 'finish-step' },
+              { type: 'finish', finishReason: 'stop' },
+            ];
             controller.enqueue(encoder.encode(`${tail.map(event).join('')}data: [DONE]\n\n`));
             return controller.close();
           }
           const text = textIn(decoder.decode(value, { stream: true }));
           if (!text) continue;
-          controller.enqueue(encoder.encode(head + event({ type: 'text-delta', id: '1', delta: text })));
+          controller.enqueue(
+            encoder.encode(head + event({ type: 'text-delta', id: '1', delta: text })),
+          );
           head = '';
           return undefined;
         }
@@ -57,7 +69,8 @@ function uiStream(reader) {
     let text = '';
     let start = 0;
     for (let end = buffer.indexOf('\n'); end !== -1; end = buffer.indexOf('\n', start)) {
-      if (buffer.startsWith('data: {', start)) text += JSON.parse(buffer.slice(start + 6, end)).choices[0]?.delta.content ?? '';
+      if (buffer.startsWith('data: {', start))
+        text += JSON.parse(buffer.slice(start + 6, end)).choices[0]?.delta.content ?? '';
       start = end + 1;
     }
     buffer = buffer.slice(start);

@@ -1,4 +1,5 @@
-// The endpoint as its README has it, with a token and, in KV, with echoes; one token for all users, told apart by a header.
+// The endpoint as its README has it, with a token and, in KV, with echoes; one token for all users,
+// told apart by a header.
 import { lastTurns, ReActAgent } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
 import { bearerToken, createAgentHandler } from '@isoloop/edge';
@@ -16,7 +17,8 @@ export const app = createAgentHandler({
       context: lastTurns(seenTurns),
       model: openai({ model, baseURL: `${env.WORLD}/${model}/v1`, apiKey: 'x' }),
     }),
-  authorize: async (request, env) => (await knowsToken(request, env)) && { user: request.headers.get('x-user') },
+  authorize: async (request, env) =>
+    (await knowsToken(request, env)) && { user: request.headers.get('x-user') },
 });
 
 export const ChatSession = app.Session;

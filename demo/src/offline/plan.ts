@@ -12,14 +12,19 @@ export interface PlannedCall {
 /** A text with more parts than this is no question: pasted data, most likely. */
 const maxCalls = 12;
 
-/** The tool calls a question asks for, by the rules below; several at once where it has several parts, none where no rule fits. */
+/**
+ * The tool calls a question asks for, by the rules below; several at once where it has several
+ * parts, none where no rule fits.
+ */
 export function plan(question: string): readonly PlannedCall[] {
   const noted = addedNote(question);
   // What is to be noted is not a question itself.
   const rest = noted ? question.slice(0, noted.at) : question;
   return [
     ...expressionsIn(rest).map((expression) => ({ name: 'calculator', input: { expression } })),
-    ...(asksTime.test(rest) ? citiesIn(rest).map((city) => ({ name: 'time_in_city', input: { city } })) : []),
+    ...(asksTime.test(rest)
+      ? citiesIn(rest).map((city) => ({ name: 'time_in_city', input: { city } }))
+      : []),
     ...(noted ? [{ name: 'notes', input: { action: 'add', text: noted.text } }] : []),
     ...deletedNotes(rest).map((id) => ({ name: 'notes', input: { action: 'delete', id } })),
     ...(!noted && needsNotes(rest) ? [{ name: 'notes', input: { action: 'list' } }] : []),
@@ -32,18 +37,28 @@ export function planNext(question: string, results: readonly ToolResult[]): read
   const doomed = doomedNotes(question);
   if (doomed) {
     return results.flatMap(listedNotes).flatMap(({ id, text }) => {
-      return text.toLowerCase().includes(doomed.about) ? [{ name: 'notes', input: { action: 'delete', id } }] : [];
+      return text.toLowerCase().includes(doomed.about)
+        ? [{ name: 'notes', input: { action: 'delete', id } }]
+        : [];
     });
   }
-  const found = results.filter(({ name, state }) => state === 'success' && name !== 'notes' && name !== 'set_theme');
+  const found = results.filter(
+    ({ name, state }) => state === 'success' && name !== 'notes' && name !== 'set_theme',
+  );
   if (!found.length || !notesResult.test(question) || addedNote(question)) return [];
-  return [{ name: 'notes', input: { action: 'add', text: wordAnswer(found, languageOf(question)).replaceAll('\n', ' ') } }];
+  return [
+    {
+      name: 'notes',
+      input: { action: 'add', text: wordAnswer(found, languageOf(question)).replaceAll('\n', ' ') },
+    },
+  ];
 }
 
 const asksTime = /\btime\b|\bclock\b|何時|時間|時刻|몇\s*시|시간|几点|幾點|时间|時間/i;
 const asksNotes =
   /\bnotes\b|メモ.*(見|一覧|表示|リスト|何)|메모.*(보여|목록|뭐|알려)|(显示|看|列出|有什么|有哪些).*(笔记|备忘)|(笔记|备忘).*(显示|看|列出|有什么|有哪些)/i;
-const addsNote = /(?:^|[\s.;,。、，；])(?:note|remember|remind me|メモ|메모|记一下|記一下|记住|笔记)\s*[:：]\s*/i;
+const addsNote =
+  /(?:^|[\s.;,。、，；])(?:note|remember|remind me|メモ|메모|记一下|記一下|记住|笔记)\s*[:：]\s*/i;
 const deletesNote =
   /(?:delete|remove)\s+note\s*#?\s*(\d+)|メモ\s*(\d+)\s*(?:番)?を?(?:消|削除)|메모\s*(\d+)\s*번?을?\s*(?:삭제|지워)|删除(?:笔记|备忘)\s*(\d+)/i;
 
@@ -91,13 +106,19 @@ function deletedNotes(text: string): readonly number[] {
   return id === undefined ? [] : [Number(id)];
 }
 
-/** Runs of numbers and operators with at least one operator between; dates and ranges such as 2026-11-21 are left alone. */
+/**
+ * Runs of numbers and operators with at least one operator between; dates and ranges such as
+ * 2026-11-21 are left alone.
+ */
 function expressionsIn(text: string): readonly string[] {
   const runs = text.normalize('NFKC').match(/[-(\s]*\d[\d\s.,+\-*/×÷^%()]*/g) ?? [];
   return runs
     .map((run) => run.replace(/[\s.,+\-*/×÷^%(]+$/, '').trim())
     .map(balanced)
-    .filter((run) => /\d\s*\)*\s*[+\-*/×÷^%]\s*[(-]*\s*\d/.test(run) && !/^\d{4}-\d{1,2}-\d{1,2}$/.test(run));
+    .filter(
+      (run) =>
+        /\d\s*\)*\s*[+\-*/×÷^%]\s*[(-]*\s*\d/.test(run) && !/^\d{4}-\d{1,2}-\d{1,2}$/.test(run),
+    );
 }
 
 /** Without the parentheses that belong to the sentence around it. */
@@ -109,7 +130,15 @@ function balanced(run: string): string {
 }
 
 function themeIn(text: string): readonly ('dark' | 'light')[] {
-  if (/dark\s*(mode|theme)|ダークモード|暗く|深色|暗色|夜间模式|다크\s*(모드|테마)|어둡게/i.test(text)) return ['dark'];
-  if (/light\s*(mode|theme)|ライトモード|明るく|浅色|亮色|白天模式|라이트\s*(모드|테마)|밝게/i.test(text)) return ['light'];
+  if (
+    /dark\s*(mode|theme)|ダークモード|暗く|深色|暗色|夜间模式|다크\s*(모드|테마)|어둡게/i.test(text)
+  )
+    return ['dark'];
+  if (
+    /light\s*(mode|theme)|ライトモード|明るく|浅色|亮色|白天模式|라이트\s*(모드|테마)|밝게/i.test(
+      text,
+    )
+  )
+    return ['light'];
   return [];
 }

@@ -54,7 +54,8 @@ const words: Readonly<Record<Language, Words>> = {
   ko: {
     help: '저는 오프라인 모델입니다. 언어 모델이 아니라 정해진 규칙으로 답합니다. 계산(17 * 23), 도시 시각(도쿄, 파리 등), 메모(“메모: 우유 사기”, “메모 보여 줘”), 페이지 테마(“다크 모드”)를 할 수 있습니다. 다른 질문은 페이지 위에서 실제 모델을 골라 주세요.',
     calculated: (expression, result) => `${expression} = ${result}입니다.`,
-    time: (city, time, weekday) => `${city}은(는) 지금 ${weekdayName('ko', weekday)} ${time}입니다.`,
+    time: (city, time, weekday) =>
+      `${city}은(는) 지금 ${weekdayName('ko', weekday)} ${time}입니다.`,
     noted: (text) => `메모했습니다: “${text}”`,
     deleted: (text) => `메모를 지웠습니다: “${text}”`,
     notes: '메모 목록:',
@@ -82,13 +83,21 @@ function wordResult({ name, output, state }: ToolResult, say: Words): string {
   if (state === 'denied') return say.denied;
   if (state !== 'success') return say.failed(text.replace(/^Error: /, ''));
   const fields = JSON.parse(text) as Readonly<Record<string, unknown>>;
-  if (name === 'calculator') return say.calculated(String(fields['expression']), String(fields['result']));
-  if (name === 'time_in_city') return say.time(String(fields['city']), String(fields['time']), weekdays.indexOf(String(fields['weekday'])));
+  if (name === 'calculator')
+    return say.calculated(String(fields['expression']), String(fields['result']));
+  if (name === 'time_in_city')
+    return say.time(
+      String(fields['city']),
+      String(fields['time']),
+      weekdays.indexOf(String(fields['weekday'])),
+    );
   if (name === 'set_theme') return say.theme[fields['theme'] === 'dark' ? 'dark' : 'light'];
   if ('added' in fields) return say.noted(textOfNote(fields['added']));
   if ('deleted' in fields) return say.deleted(textOfNote(fields['deleted']));
   const notes = fields['notes'] as readonly { readonly id: number; readonly text: string }[];
-  return notes.length ? [say.notes, ...notes.map((note) => `${note.id}. ${note.text}`)].join('\n') : say.noNotes;
+  return notes.length
+    ? [say.notes, ...notes.map((note) => `${note.id}. ${note.text}`)].join('\n')
+    : say.noNotes;
 }
 
 const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
@@ -99,5 +108,7 @@ function textOfNote(note: unknown): string {
 
 function weekdayName(language: Language, weekday: number): string {
   // 1 January 2023 was a Sunday.
-  return new Intl.DateTimeFormat(language, { weekday: 'long', timeZone: 'UTC' }).format(Date.UTC(2023, 0, 1 + weekday));
+  return new Intl.DateTimeFormat(language, { weekday: 'long', timeZone: 'UTC' }).format(
+    Date.UTC(2023, 0, 1 + weekday),
+  );
 }

@@ -19,7 +19,8 @@ export function App() {
   const model = home === 'worker' ? workerModel : edgeModel;
   const sessionId = settings.sessions[home];
   const { connection, error, retry } = useConnection({ home, sessionId, model });
-  const change = (changes: Partial<Settings>): void => setSettings((current) => ({ ...current, ...changes }));
+  const change = (changes: Partial<Settings>): void =>
+    setSettings((current) => ({ ...current, ...changes }));
 
   useEffect(() => saveSettings(settings), [settings]);
   useLayoutEffect(() => applyTheme(theme), [theme]);
@@ -45,7 +46,13 @@ export function App() {
         </main>
       )}
       {connection && (
-        <Conversation key={connection.id} home={home} connection={connection} draft={draft} onTheme={(next) => change({ theme: next })} />
+        <Conversation
+          key={connection.id}
+          home={home}
+          connection={connection}
+          draft={draft}
+          onTheme={(next) => change({ theme: next })}
+        />
       )}
       {choosing && (
         <ModelDialog
@@ -55,7 +62,8 @@ export function App() {
           onClose={() => setChoosing(false)}
           onChoose={(chosen) => {
             (home === 'worker' ? setWorkerModel : setEdgeModel)(chosen);
-            if (chosen.kind === 'endpoint') change({ endpoint: { baseURL: chosen.baseURL, model: chosen.model } });
+            if (chosen.kind === 'endpoint')
+              change({ endpoint: { baseURL: chosen.baseURL, model: chosen.model } });
           }}
         />
       )}

@@ -1,4 +1,11 @@
-import { useEffect, useRef, useState, type FormEvent, type KeyboardEvent, type ReactNode } from 'react';
+import {
+  useEffect,
+  useRef,
+  useState,
+  type FormEvent,
+  type KeyboardEvent,
+  type ReactNode,
+} from 'react';
 import type { Draft } from './draft.ts';
 
 export interface ComposerProps {
@@ -29,8 +36,15 @@ export function Composer({ busy, draft, onSend, onStop, children }: ComposerProp
     write('');
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    // Enter that ends an IME's composition is not meant for us; Safari reports it as key 229 after the composition.
-    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing || event.keyCode === 229) return;
+    // Enter that ends an IME's composition is not meant for us; Safari reports it as key 229 after
+    // the composition.
+    if (
+      event.key !== 'Enter' ||
+      event.shiftKey ||
+      event.nativeEvent.isComposing ||
+      event.keyCode === 229
+    )
+      return;
     event.preventDefault();
     send();
   };
@@ -70,7 +84,8 @@ export function Composer({ busy, draft, onSend, onStop, children }: ComposerProp
       </div>
       <div className="below">
         <span className="keys">
-          <kbd>Enter</kbd> sends, <kbd>Shift</kbd>+<kbd>Enter</kbd> breaks the line, <kbd>Esc</kbd> stops
+          <kbd>Enter</kbd> sends, <kbd>Shift</kbd>+<kbd>Enter</kbd> breaks the line, <kbd>Esc</kbd>{' '}
+          stops
         </span>
         {children}
       </div>

@@ -4,7 +4,9 @@ import type { Home, ModelChoice } from './settings.ts';
 
 /** What others do with the conversation: other tabs and, at the edge, other browsers. */
 export type News =
-  /** A run has begun, or goes on; it may be this page's own. Without an id: one of another tab's. */
+  /**
+   * A run has begun, or goes on; it may be this page's own. Without an id: one of another tab's.
+   */
   | { readonly type: 'run'; readonly runId?: string }
   | { readonly type: 'end'; readonly runId: string }
   /** Nobody tells what was missed: there may be something new. */
@@ -41,7 +43,9 @@ export function connect(options: ConnectionOptions): Promise<Connection> {
 export async function edgeModels(): Promise<readonly string[]> {
   try {
     const response = await fetch('/v1/models');
-    const { data } = (await response.json()) as { readonly data: readonly { readonly id: string }[] };
+    const { data } = (await response.json()) as {
+      readonly data: readonly { readonly id: string }[];
+    };
     return data.map(({ id }) => id);
   } catch {
     return [];
@@ -77,7 +81,8 @@ async function connectEdge({ sessionId, model }: ConnectionOptions): Promise<Con
     return ((await response.json()) as { messages: UIMessage[] }).messages;
   };
   const messages = await history();
-  // The edge tells nobody of a new turn; this browser's other tabs are told here, all else is looked for.
+  // The edge tells nobody of a new turn; this browser's other tabs are told here, all else is
+  // looked for.
   const otherTabs = new BroadcastChannel(`isoloop-demo:${path}`);
   const tell = (news: News): void => otherTabs.postMessage(news.type);
   const edge = new DefaultChatTransport<UIMessage>({
@@ -103,7 +108,8 @@ async function connectEdge({ sessionId, model }: ConnectionOptions): Promise<Con
     messages,
     history,
     watch(listener) {
-      const hear = ({ data }: MessageEvent): void => listener({ type: data === 'run' ? 'run' : 'look' });
+      const hear = ({ data }: MessageEvent): void =>
+        listener({ type: data === 'run' ? 'run' : 'look' });
       otherTabs.addEventListener('message', hear);
       return joined(() => otherTabs.removeEventListener('message', hear), watchFocus(listener));
     },
@@ -151,8 +157,14 @@ function joined(...ends: readonly (() => void)[]): () => void {
   };
 }
 
-/** Where the edge keeps conversations in KV it has nothing to interrupt: there leaving was enough. */
+/**
+ * Where the edge keeps conversations in KV it has nothing to interrupt: there leaving was enough.
+ */
 async function interrupt(path: string): Promise<void> {
   const headers = { 'content-type': 'application/json' };
-  await fetch(`${path}/interrupt`, { method: 'POST', headers, body: JSON.stringify({ mode: 'abort' }) }).catch(() => {});
+  await fetch(`${path}/interrupt`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ mode: 'abort' }),
+  }).catch(() => {});
 }

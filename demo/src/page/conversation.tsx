@@ -26,7 +26,8 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
   const [view, setView] = useState<'chat' | 'timeline'>('chat');
   const [announcement, setAnnouncement] = useState('');
   const [reading] = useState(newReading);
-  // Not `useChat`'s own, whose state is known when it was drawn, and which stops when its view goes: in a worker that ends a turn for all tabs.
+  // Not `useChat`'s own, whose state is known when it was drawn, and which stops when its view
+  // goes: in a worker that ends a turn for all tabs.
   const [chat] = useState(
     () =>
       new Chat<UIMessage>({
@@ -70,15 +71,22 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
   const busy = status === 'submitted' || status === 'streaming' || isFollowing;
   useThemeTool(messages, connection.messages, onTheme);
 
-  const send = useCallback((text: string) => void reading.resumed.then(() => sendMessage({ text })), [reading, sendMessage]);
+  const send = useCallback(
+    (text: string) => void reading.resumed.then(() => sendMessage({ text })),
+    [reading, sendMessage],
+  );
   const stop = useCallback(() => {
     connection.stop();
     void leave();
   }, [connection, leave]);
   const retry = (): void => {
     const asked = messages.findLast(({ role }) => role === 'user');
-    // Sent under its own id, not regenerated: where it never arrived there is nothing to answer anew.
-    if (asked) void reading.resumed.then(() => sendMessage({ text: textOfMessage(asked), messageId: asked.id }));
+    // Sent under its own id, not regenerated: where it never arrived there is nothing to answer
+    // anew.
+    if (asked)
+      void reading.resumed.then(() =>
+        sendMessage({ text: textOfMessage(asked), messageId: asked.id }),
+      );
   };
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
@@ -92,7 +100,12 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
     <>
       <div className="views" role="group" aria-label="View">
         {(['chat', 'timeline'] as const).map((name) => (
-          <button key={name} type="button" aria-pressed={view === name} onClick={() => setView(name)}>
+          <button
+            key={name}
+            type="button"
+            aria-pressed={view === name}
+            onClick={() => setView(name)}
+          >
             {name === 'chat' ? 'Chat' : 'Timeline'}
           </button>
         ))}
@@ -106,7 +119,13 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
             waiting={status === 'submitted'}
             onExample={send}
             onAgain={error ? undefined : () => void regenerate()}
-            onDecide={(id, approved) => void addToolApprovalResponse({ id, approved, ...(!approved && { reason: 'the user said no' }) })}
+            onDecide={(id, approved) =>
+              void addToolApprovalResponse({
+                id,
+                approved,
+                ...(!approved && { reason: 'the user said no' }),
+              })
+            }
           >
             {error && <ErrorNotice error={error} onRetry={retry} />}
           </Messages>
@@ -124,7 +143,11 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
 }
 
 /** Applies what the theme tool chose in this visit; what it chose in an earlier one is history. */
-function useThemeTool(messages: OpenConnection['messages'], history: OpenConnection['messages'], onTheme: (theme: Theme) => void): void {
+function useThemeTool(
+  messages: OpenConnection['messages'],
+  history: OpenConnection['messages'],
+  onTheme: (theme: Theme) => void,
+): void {
   const seen = useRef<Set<string>>(null);
   seen.current ??= new Set(themeResults(history).map(({ id }) => id));
   useEffect(() => {

@@ -25,8 +25,8 @@ export function Examples({ home, onExample }: ExamplesProps) {
     <div className="welcome">
       <h2>Ask something the agent needs tools for</h2>
       <p>
-        It can calculate, tell the time in a city, keep notes and change this page’s theme. Nothing has to be set up: the offline rules
-        answer until you choose a model. {places[home]}
+        It can calculate, tell the time in a city, keep notes and change this page’s theme. Nothing
+        has to be set up: the offline rules answer until you choose a model. {places[home]}
       </p>
       <ul>
         {examples.map(({ text, lang }) => (

@@ -26,14 +26,26 @@ export function Header({ home, model, onHome, onTheme, onModel, onNew }: HeaderP
         <legend className="visually-hidden">Where the agent runs</legend>
         {homes.map(({ home: value, label, short }) => (
           <label key={value} className={value === home ? 'chosen' : ''}>
-            <input type="radio" name="home" checked={value === home} onChange={() => onHome(value)} aria-label={label} />
+            <input
+              type="radio"
+              name="home"
+              checked={value === home}
+              onChange={() => onHome(value)}
+              aria-label={label}
+            />
             <span className="long">{label}</span>
             <span className="short">{short}</span>
           </label>
         ))}
       </fieldset>
       <div className="actions">
-        <button type="button" className="model" onClick={onModel} aria-haspopup="dialog" aria-label={`Model: ${modelName(model)}`}>
+        <button
+          type="button"
+          className="model"
+          onClick={onModel}
+          aria-haspopup="dialog"
+          aria-label={`Model: ${modelName(model)}`}
+        >
           <span className="muted">Model</span> {shortName(model)}
         </button>
         <button type="button" onClick={onNew} aria-label="New conversation">

@@ -10,14 +10,23 @@ export function toolParts(message: UIMessage): readonly DynamicToolUIPart[] {
   return message.parts.filter((part) => part.type === 'dynamic-tool');
 }
 
-/** Whether there is anything to show of it: a run that failed at once leaves an answer without parts. */
+/**
+ * Whether there is anything to show of it: a run that failed at once leaves an answer without
+ * parts.
+ */
 export function isVisible({ role, parts }: UIMessage): boolean {
-  return role === 'user' || parts.some((part) => part.type === 'dynamic-tool' || ('text' in part && part.text !== ''));
+  return (
+    role === 'user' ||
+    parts.some((part) => part.type === 'dynamic-tool' || ('text' in part && part.text !== ''))
+  );
 }
 
-/** Whether they show the same; a message may have another id in the log than it was streamed with. */
+/**
+ * Whether they show the same; a message may have another id in the log than it was streamed with.
+ */
 export function saysTheSame(some: readonly UIMessage[], others: readonly UIMessage[]): boolean {
-  const shown = (messages: readonly UIMessage[]): string => JSON.stringify(messages.filter(isVisible).map(outline));
+  const shown = (messages: readonly UIMessage[]): string =>
+    JSON.stringify(messages.filter(isVisible).map(outline));
   return shown(some) === shown(others);
 }
 
@@ -32,9 +41,16 @@ function outline({ role, parts }: UIMessage): readonly unknown[] {
 const themeOutput = z.object({ theme: z.enum(['light', 'dark']) });
 
 /** What the theme tool chose, call by call. */
-export function themeResults(messages: readonly UIMessage[]): readonly { readonly id: string; readonly theme: Theme }[] {
+export function themeResults(
+  messages: readonly UIMessage[],
+): readonly { readonly id: string; readonly theme: Theme }[] {
   return messages.flatMap(toolParts).flatMap((part) => {
-    if (part.toolName !== 'set_theme' || part.state !== 'output-available' || typeof part.output !== 'string') return [];
+    if (
+      part.toolName !== 'set_theme' ||
+      part.state !== 'output-available' ||
+      typeof part.output !== 'string'
+    )
+      return [];
     const { theme } = themeOutput.parse(JSON.parse(part.output));
     return [{ id: part.toolCallId, theme }];
   });

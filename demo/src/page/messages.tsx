@@ -18,7 +18,16 @@ export interface MessagesProps {
   readonly children: ReactNode;
 }
 
-export function Messages({ home, messages, busy, waiting, onExample, onAgain, onDecide, children }: MessagesProps) {
+export function Messages({
+  home,
+  messages,
+  busy,
+  waiting,
+  onExample,
+  onAgain,
+  onDecide,
+  children,
+}: MessagesProps) {
   const region = useRef<HTMLDivElement>(null);
   const following = useRef(true);
   const last = messages.at(-1);
@@ -52,11 +61,21 @@ export function Messages({ home, messages, busy, waiting, onExample, onAgain, on
     >
       {messages.length === 0 && <Examples home={home} onExample={leaving(onExample)} />}
       {messages.filter(isShown).map((message) => (
-        <article key={message.id} className={`message ${message.role}`} aria-label={message.role === 'user' ? 'You' : 'Assistant'}>
+        <article
+          key={message.id}
+          className={`message ${message.role}`}
+          aria-label={message.role === 'user' ? 'You' : 'Assistant'}
+        >
           {message.parts.map((part, index) => {
             if (part.type === 'text') return <Text key={index} text={part.text} />;
             if (part.type === 'dynamic-tool') {
-              return <ToolCard key={part.toolCallId} part={part} onDecide={!busy && message === last ? leaving(onDecide) : undefined} />;
+              return (
+                <ToolCard
+                  key={part.toolCallId}
+                  part={part}
+                  onDecide={!busy && message === last ? leaving(onDecide) : undefined}
+                />
+              );
             }
             if (part.type !== 'reasoning' || !part.text) return null;
             return (
@@ -66,7 +85,9 @@ export function Messages({ home, messages, busy, waiting, onExample, onAgain, on
               </details>
             );
           })}
-          {busy && message === last && message.role === 'assistant' && <span className="writing" aria-hidden="true" />}
+          {busy && message === last && message.role === 'assistant' && (
+            <span className="writing" aria-hidden="true" />
+          )}
         </article>
       ))}
       {waiting && last?.role === 'user' && (
@@ -86,6 +107,7 @@ export function Messages({ home, messages, busy, waiting, onExample, onAgain, on
 
 function Text({ text }: { readonly text: string }) {
   const language = languageOf(text);
-  // Han characters look different in each language, and are read differently aloud. Others may be in any language.
+  // Han characters look different in each language, and are read differently aloud. Others may be
+  // in any language.
   return <p lang={language === 'en' ? undefined : language}>{text}</p>;
 }

@@ -20,7 +20,8 @@ export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelD
   useEffect(() => dialog.current?.showModal(), []);
   useEffect(() => {
     let current = true;
-    if (home === 'edge') void edgeModels().then((models) => current && setEdgeHasModel(models.includes('edge')));
+    if (home === 'edge')
+      void edgeModels().then((models) => current && setEdgeHasModel(models.includes('edge')));
     return () => {
       current = false;
     };
@@ -29,7 +30,14 @@ export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelD
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     onChoose(
-      kind === 'endpoint' ? { kind, baseURL: baseURL.trim().replace(/\/+$/, ''), model: name.trim(), apiKey: apiKey.trim() } : { kind },
+      kind === 'endpoint'
+        ? {
+            kind,
+            baseURL: baseURL.trim().replace(/\/+$/, ''),
+            model: name.trim(),
+            apiKey: apiKey.trim(),
+          }
+        : { kind },
     );
     // Closed, not only taken away: so the focus goes back to where it was.
     dialog.current?.close();
@@ -38,17 +46,34 @@ export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelD
   return (
     <dialog ref={dialog} className="dialog" aria-labelledby="dialog-title" onClose={onClose}>
       <form onSubmit={submit}>
-        <h2 id="dialog-title">{home === 'worker' ? 'Model for the agent in this tab' : 'Model for the agent at the edge'}</h2>
+        <h2 id="dialog-title">
+          {home === 'worker'
+            ? 'Model for the agent in this tab'
+            : 'Model for the agent at the edge'}
+        </h2>
         <label className="choice">
-          <input type="radio" name="kind" checked={kind === 'offline'} onChange={() => setKind('offline')} />
+          <input
+            type="radio"
+            name="kind"
+            checked={kind === 'offline'}
+            onChange={() => setKind('offline')}
+          />
           <span>
             <strong>Offline rules</strong>
-            <small>No language model: fixed rules for calculating, times, notes and the theme. No key, no network.</small>
+            <small>
+              No language model: fixed rules for calculating, times, notes and the theme. No key, no
+              network.
+            </small>
           </span>
         </label>
         {home === 'worker' ? (
           <label className="choice">
-            <input type="radio" name="kind" checked={kind === 'endpoint'} onChange={() => setKind('endpoint')} />
+            <input
+              type="radio"
+              name="kind"
+              checked={kind === 'endpoint'}
+              onChange={() => setKind('endpoint')}
+            />
             <span>
               <strong>OpenAI-compatible endpoint</strong>
               <small>Any chat-completions server that allows requests from this page (CORS).</small>
@@ -56,7 +81,13 @@ export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelD
           </label>
         ) : (
           <label className="choice">
-            <input type="radio" name="kind" disabled={!edgeHasModel} checked={kind === 'edge'} onChange={() => setKind('edge')} />
+            <input
+              type="radio"
+              name="kind"
+              disabled={!edgeHasModel}
+              checked={kind === 'edge'}
+              onChange={() => setKind('edge')}
+            />
             <span>
               <strong>The edge’s model</strong>
               <small>
@@ -92,11 +123,16 @@ export function ModelDialog({ home, model, endpoint, onClose, onChoose }: ModelD
             </label>
             <label>
               Key
-              <input type="password" value={apiKey} onChange={(event) => setApiKey(event.target.value)} autoComplete="off" />
+              <input
+                type="password"
+                value={apiKey}
+                onChange={(event) => setApiKey(event.target.value)}
+                autoComplete="off"
+              />
             </label>
             <p className="hint">
-              The key stays in the memory of this page and its worker, and of other tabs with this conversation. It is stored nowhere and
-              gone with them.
+              The key stays in the memory of this page and its worker, and of other tabs with this
+              conversation. It is stored nowhere and gone with them.
             </p>
           </div>
         )}

@@ -28,7 +28,10 @@ const titles: Readonly<Record<string, string>> = {
   OFFLINE: 'The edge can’t be reached.',
 };
 
-/** What to tell a person about a failure: of the worker, in the stream, or in the body of a refused request. */
+/**
+ * What to tell a person about a failure: of the worker, in the stream, or in the body of a refused
+ * request.
+ */
 export function readableError(error: unknown): ReadableError {
   const { code, message } = codeAndMessage(error);
   return { title: titles[code] ?? 'Something went wrong.', detail: message, code };
@@ -47,7 +50,9 @@ function codeAndMessage(error: unknown): { readonly code: string; readonly messa
 
 function parseBody(text: string): { readonly code: string; readonly message: string } | undefined {
   try {
-    const { error } = JSON.parse(text) as { readonly error?: { readonly code?: unknown; readonly message?: unknown } };
+    const { error } = JSON.parse(text) as {
+      readonly error?: { readonly code?: unknown; readonly message?: unknown };
+    };
     return error ? { code: String(error.code), message: String(error.message) } : undefined;
   } catch {
     return undefined;

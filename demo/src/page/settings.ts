@@ -5,7 +5,12 @@ export type Home = 'worker' | 'edge';
 
 export const modelChoice = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('offline') }),
-  z.object({ kind: z.literal('endpoint'), baseURL: z.string(), model: z.string(), apiKey: z.string() }),
+  z.object({
+    kind: z.literal('endpoint'),
+    baseURL: z.string(),
+    model: z.string(),
+    apiKey: z.string(),
+  }),
   z.object({ kind: z.literal('edge') }),
 ]);
 
@@ -27,7 +32,10 @@ export type Settings = z.infer<typeof schema>;
 
 const key = 'isoloop-demo';
 
-/** A tab keeps to its own conversations when another begins new ones; a new tab has those of the tab that was last changed. */
+/**
+ * A tab keeps to its own conversations when another begins new ones; a new tab has those of the tab
+ * that was last changed.
+ */
 export function loadSettings(): Settings {
   try {
     const settings = schema.parse(JSON.parse(localStorage.getItem(key) ?? ''));

@@ -10,7 +10,9 @@ export function currentTheme(): Theme {
   return document.documentElement.dataset['theme'] === 'dark' ? 'dark' : 'light';
 }
 
-/** Sets the page's theme; with `system` it follows the system until the clean-up that is given back. */
+/**
+ * Sets the page's theme; with `system` it follows the system until the clean-up that is given back.
+ */
 export function applyTheme(theme: Settings['theme']): () => void {
   const media = matchMedia('(prefers-color-scheme: dark)');
   const set = (): void => {

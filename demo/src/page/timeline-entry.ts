@@ -1,6 +1,9 @@
 import * as z from 'zod';
 
-/** The agent's events as the transports send them along: `data-isoloop-event` parts, without prompts. */
+/**
+ * The agent's events as the transports send them along: `data-isoloop-event` parts, without
+ * prompts.
+ */
 export const timelineEvent = z.looseObject({
   type: z.string(),
   runId: z.string(),
@@ -21,7 +24,10 @@ export interface TimelineEntry {
 const maxEvents = 400;
 
 /** A turn that is read again, from its start, tells nothing twice. */
-export function withEvent(events: readonly TimelineEvent[], event: TimelineEvent): readonly TimelineEvent[] {
+export function withEvent(
+  events: readonly TimelineEvent[],
+  event: TimelineEvent,
+): readonly TimelineEvent[] {
   if (events.some(({ runId, seq }) => runId === event.runId && seq === event.seq)) return events;
   return [...events, event].slice(-maxEvents);
 }
@@ -32,7 +38,10 @@ export function stopped(events: readonly TimelineEvent[]): readonly TimelineEven
   if (!last || last.type === 'run-end') return events;
   const at = Date.now();
   const start = events.find(({ runId }) => runId === last.runId)?.at ?? at;
-  return [...events, { ...last, type: 'run-end', seq: last.seq + 1, at, reason: 'aborted', durationMs: at - start }];
+  return [
+    ...events,
+    { ...last, type: 'run-end', seq: last.seq + 1, at, reason: 'aborted', durationMs: at - start },
+  ];
 }
 
 /** How the timeline words an event; `undefined` for those that say nothing a person would miss. */
@@ -50,7 +59,11 @@ export function toTimelineEntry(event: TimelineEvent): TimelineEntry | undefined
     case 'post-reasoning': {
       const calls = Array.isArray(event['toolCalls']) ? event['toolCalls'].map(String) : [];
       if (calls.length)
-        return { kind: 'reason', label: calls.length > 1 ? `Calls ${calls.length} tools` : 'Calls a tool', detail: calls.join(', ') };
+        return {
+          kind: 'reason',
+          label: calls.length > 1 ? `Calls ${calls.length} tools` : 'Calls a tool',
+          detail: calls.join(', '),
+        };
       return { kind: 'reason', label: 'Answered', detail: `${text('characters')} characters` };
     }
     case 'pre-acting':
@@ -58,17 +71,29 @@ export function toTimelineEntry(event: TimelineEvent): TimelineEntry | undefined
     case 'acting-chunk':
       return { kind: 'act', label: 'Progress', detail: JSON.stringify(event['chunk']) };
     case 'post-acting':
-      return { kind: text('state') === 'success' ? 'act' : 'error', label: text('name'), detail: text('state') };
+      return {
+        kind: text('state') === 'success' ? 'act' : 'error',
+        label: text('name'),
+        detail: text('state'),
+      };
     case 'pre-summary':
       return { kind: 'reason', label: 'Summing up', detail: 'the limit of steps is reached' };
     case 'context-fitted':
-      return { kind: 'run', label: 'Context fitted', detail: `${text('removed')} messages left out` };
+      return {
+        kind: 'run',
+        label: 'Context fitted',
+        detail: `${text('removed')} messages left out`,
+      };
     case 'step-reset':
       return { kind: 'reason', label: 'Step started over', detail: text('reason') };
     case 'error':
       return { kind: 'error', label: 'Failed', detail: text('code') };
     case 'run-end':
-      return { kind: text('reason') === 'error' ? 'error' : 'run', label: `Ended: ${text('reason')}`, detail: `${text('durationMs')} ms` };
+      return {
+        kind: text('reason') === 'error' ? 'error' : 'run',
+        label: `Ended: ${text('reason')}`,
+        detail: `${text('durationMs')} ms`,
+      };
     default:
       return undefined;
   }

@@ -14,19 +14,26 @@ export function Timeline({ events }: { readonly events: readonly TimelineEvent[]
     <aside className="timeline" aria-label="Timeline">
       <h2>What the loop does</h2>
       <div className="timeline-list" tabIndex={0} role="region" aria-label="Events of the loop">
-        {events.length === 0 && <p className="muted">Reason, act, observe: each step shows here as it happens.</p>}
+        {events.length === 0 && (
+          <p className="muted">Reason, act, observe: each step shows here as it happens.</p>
+        )}
         <ol>
           {events.map((event) => {
             const entry = toTimelineEntry(event);
             if (!entry) return null;
             return (
-              <li key={`${event.runId}:${event.seq}`} className={`entry ${entry.kind} ${event.type}`}>
+              <li
+                key={`${event.runId}:${event.seq}`}
+                className={`entry ${entry.kind} ${event.type}`}
+              >
                 <span className="dot" aria-hidden="true" />
                 <span className="entry-text">
                   <span className="entry-label">{entry.label}</span>
                   {entry.detail && <span className="entry-detail">{entry.detail}</span>}
                 </span>
-                <span className="entry-time">{event.at - (starts.get(event.runId) ?? event.at)} ms</span>
+                <span className="entry-time">
+                  {event.at - (starts.get(event.runId) ?? event.at)} ms
+                </span>
               </li>
             );
           })}

@@ -5,12 +5,16 @@ import { contextWindow } from '../context-window.ts';
 
 /** An estimate of how much of the model's window the conversation takes. */
 export function TokenGauge({ messages }: { readonly messages: readonly UIMessage[] }) {
-  const tokens = useMemo(() => messages.reduce((sum, message) => sum + tokensOf(message), 0), [messages]);
+  const tokens = useMemo(
+    () => messages.reduce((sum, message) => sum + tokensOf(message), 0),
+    [messages],
+  );
   const share = Math.min(1, tokens / contextWindow);
   return (
     <span className="gauge" title="Estimated, without a tokenizer">
       <meter min={0} max={contextWindow} value={tokens} aria-label="Context used" />
-      {tokens.toLocaleString('en')} of {contextWindow.toLocaleString('en')} tokens ({(share * 100).toFixed(share < 0.1 ? 1 : 0)} %)
+      {tokens.toLocaleString('en')} of {contextWindow.toLocaleString('en')} tokens (
+      {(share * 100).toFixed(share < 0.1 ? 1 : 0)} %)
     </span>
   );
 }
@@ -20,7 +24,9 @@ function tokensOf(message: UIMessage): number {
     if (part.type === 'text' || part.type === 'reasoning') return sum + estimateTokens(part.text);
     if (part.type !== 'dynamic-tool') return sum;
     return (
-      sum + estimateTokens(JSON.stringify(part.input ?? '')) + estimateTokens(part.state === 'output-available' ? String(part.output) : '')
+      sum +
+      estimateTokens(JSON.stringify(part.input ?? '')) +
+      estimateTokens(part.state === 'output-available' ? String(part.output) : '')
     );
   }, 0);
 }

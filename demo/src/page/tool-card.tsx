@@ -19,7 +19,8 @@ export function ToolCard({ part, onDecide }: ToolCardProps) {
   const { toolName, state } = part;
   const input = tryParse(part.input);
   const output = outputOf(part);
-  const word = state === 'approval-requested' && !onDecide ? 'not decided' : (states[state] ?? state);
+  const word =
+    state === 'approval-requested' && !onDecide ? 'not decided' : (states[state] ?? state);
   return (
     <dl className={`tool ${state}`} role="group" aria-label={`Tool ${toolName}, ${word}`}>
       <div>
@@ -58,13 +59,18 @@ function outputOf(part: DynamicToolUIPart): unknown {
   return part.state === 'output-available' ? tryParse(part.output) : undefined;
 }
 
-/** `city: Tokyo, time: 14:03`: an object's fields without its punctuation, the value alone of a single one; a text as it is. */
+/**
+ * `city: Tokyo, time: 14:03`: an object's fields without its punctuation, the value alone of a
+ * single one; a text as it is.
+ */
 function readable(value: unknown): string {
   if (Array.isArray(value)) return value.map(readable).join('; ') || 'none';
   if (!isObject(value)) return String(value ?? '');
   const fields = Object.entries(value);
   if (fields.length === 1) return readable(fields[0]![1]);
-  return fields.map(([key, field]) => `${key}: ${isObject(field) ? `(${readable(field)})` : readable(field)}`).join(', ');
+  return fields
+    .map(([key, field]) => `${key}: ${isObject(field) ? `(${readable(field)})` : readable(field)}`)
+    .join(', ');
 }
 
 /** The output's fields but those that only say again what went in. */

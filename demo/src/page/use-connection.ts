@@ -13,14 +13,18 @@ interface Wanted extends ConnectionOptions {
 }
 
 /**
- * Opens a connection for these options, and closes the one before. That one is given no longer from the first render with new options
- * on: what is typed or sent to a conversation that is about to go would be lost.
+ * Opens a connection for these options, and closes the one before. That one is given no longer from
+ * the first render with new options on: what is typed or sent to a conversation that is about to go
+ * would be lost.
  */
 export function useConnection(options: ConnectionOptions): State & { retry(): void } {
   const { home, sessionId, model } = options;
   const [state, setState] = useState<State & { readonly wanted?: Wanted }>({});
   const [attempt, setAttempt] = useState(0);
-  const wanted = useMemo<Wanted>(() => ({ home, sessionId, model, attempt }), [home, sessionId, model, attempt]);
+  const wanted = useMemo<Wanted>(
+    () => ({ home, sessionId, model, attempt }),
+    [home, sessionId, model, attempt],
+  );
 
   useEffect(() => {
     let current = true;

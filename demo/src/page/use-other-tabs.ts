@@ -10,7 +10,10 @@ export interface Reading {
   readonly runs: Set<string>;
   /** Whether what it read last was stopped here, before its end. */
   wasStopped: boolean;
-  /** Resolves when no stream is resumed. A message waits for it: AI SDK marks a chat as ready when it finds no stream. */
+  /**
+   * Resolves when no stream is resumed. A message waits for it: AI SDK marks a chat as ready when
+   * it finds no stream.
+   */
   resumed: Promise<void>;
 }
 
@@ -32,8 +35,9 @@ export interface UseOtherTabsOptions {
 }
 
 /**
- * Shows in this tab's chat what others ask, and are answered, as it comes. What comes while the chat is busy waits. Gives whether it follows
- * somebody's turn: then there is nothing to be asked, also where none of it has come yet.
+ * Shows in this tab's chat what others ask, and are answered, as it comes. What comes while the
+ * chat is busy waits. Gives whether it follows somebody's turn: then there is nothing to be asked,
+ * also where none of it has come yet.
  */
 export function useOtherTabs({ connection, chat, reading }: UseOtherTabsOptions): boolean {
   const [isFollowing, setFollowing] = useState(false);
@@ -47,7 +51,9 @@ export function useOtherTabs({ connection, chat, reading }: UseOtherTabsOptions)
     let willLook = false;
     const followed = new Set<string>();
 
-    /** What the conversation is while the chat asks nothing; nothing where that is no longer wanted. */
+    /**
+     * What the conversation is while the chat asks nothing; nothing where that is no longer wanted.
+     */
     const readAtRest = async (): Promise<UIMessage[] | undefined> => {
       for (;;) {
         while (isBusy(chat) && !left) await new Promise<void>((resolve) => waiting.push(resolve));
@@ -59,7 +65,8 @@ export function useOtherTabs({ connection, chat, reading }: UseOtherTabsOptions)
     const look = async (): Promise<boolean> => {
       const messages = await readAtRest();
       // What failed may have left a question that is nowhere but here.
-      if (!messages || chat.status === 'error' || saysTheSame(messages, chat.messages)) return false;
+      if (!messages || chat.status === 'error' || saysTheSame(messages, chat.messages))
+        return false;
       chat.messages = messages;
       return true;
     };
@@ -72,7 +79,10 @@ export function useOtherTabs({ connection, chat, reading }: UseOtherTabsOptions)
       if (!messages || (runId !== undefined && reading.runs.has(runId))) return;
       if (runId !== undefined) followed.add(runId);
       // The worker tells the answer to the last question from its start, under a name of its own.
-      chat.messages = runId === undefined ? messages : messages.slice(0, messages.findLastIndex(({ role }) => role === 'user') + 1);
+      chat.messages =
+        runId === undefined
+          ? messages
+          : messages.slice(0, messages.findLastIndex(({ role }) => role === 'user') + 1);
       await resume();
       // What was said until it was stopped is not in the log yet.
       if (!reading.wasStopped) await look();
@@ -83,7 +93,8 @@ export function useOtherTabs({ connection, chat, reading }: UseOtherTabsOptions)
       willLook = false;
       if (!(await look()) || !connection.resume) return;
       await resume();
-      // A run that ended before its stream was asked for has no stream. Its answer is in the history.
+      // A run that ended before its stream was asked for has no stream. Its answer is in the
+      // history.
       if (!reading.wasStopped) await look();
     };
     const hear = (news: News): void => {

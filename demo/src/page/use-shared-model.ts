@@ -11,10 +11,13 @@ const note = z.discriminatedUnion('type', [
 type Note = z.infer<typeof note>;
 
 /**
- * The model of a conversation that tabs share: the worker of one of them answers for all, so that they have to agree on whom it asks. The
- * key goes from page to page with it, and is written nowhere.
+ * The model of a conversation that tabs share: the worker of one of them answers for all, so that
+ * they have to agree on whom it asks. The key goes from page to page with it, and is written
+ * nowhere.
  */
-export function useSharedModel(sessionId: string): readonly [ModelChoice, (model: ModelChoice) => void] {
+export function useSharedModel(
+  sessionId: string,
+): readonly [ModelChoice, (model: ModelChoice) => void] {
   const [model, setModel] = useState<ModelChoice>({ kind: 'offline' });
   const current = useRef<ModelChoice>(model);
   const tabs = useRef<BroadcastChannel>(undefined);

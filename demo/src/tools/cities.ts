@@ -23,18 +23,26 @@ export const cities: readonly City[] = [
   { zone: 'Europe/London', names: ['London', 'ロンドン', '伦敦', '倫敦', '런던'] },
   { zone: 'Africa/Cairo', names: ['Cairo', 'カイロ', '开罗', '카이로'] },
   { zone: 'Africa/Nairobi', names: ['Nairobi', 'ナイロビ', '内罗毕', '나이로비'] },
-  { zone: 'America/Sao_Paulo', names: ['São Paulo', 'Sao Paulo', 'サンパウロ', '圣保罗', '상파울루'] },
+  {
+    zone: 'America/Sao_Paulo',
+    names: ['São Paulo', 'Sao Paulo', 'サンパウロ', '圣保罗', '상파울루'],
+  },
   { zone: 'America/New_York', names: ['New York', 'ニューヨーク', '纽约', '紐約', '뉴욕'] },
   { zone: 'America/Chicago', names: ['Chicago', 'シカゴ', '芝加哥', '시카고'] },
   { zone: 'America/Los_Angeles', names: ['Los Angeles', 'ロサンゼルス', '洛杉矶', '로스앤젤레스'] },
-  { zone: 'America/Los_Angeles', names: ['San Francisco', 'サンフランシスコ', '旧金山', '샌프란시스코'] },
+  {
+    zone: 'America/Los_Angeles',
+    names: ['San Francisco', 'サンフランシスコ', '旧金山', '샌프란시스코'],
+  },
   { zone: 'Australia/Sydney', names: ['Sydney', 'シドニー', '悉尼', '시드니'] },
 ];
 
 /** The names of the cities a text mentions, as it writes them, in its order, each city once. */
 export function citiesIn(text: string): readonly string[] {
   const found = cities.flatMap(({ names }) => {
-    const hits = names.map((name) => ({ name, at: text.toLowerCase().indexOf(name.toLowerCase()) })).filter(({ at }) => at >= 0);
+    const hits = names
+      .map((name) => ({ name, at: text.toLowerCase().indexOf(name.toLowerCase()) }))
+      .filter(({ at }) => at >= 0);
     return hits.slice(0, 1);
   });
   return found.toSorted((a, b) => a.at - b.at).map(({ name }) => name);

@@ -1,9 +1,16 @@
 /** Precedence of the binary operators; `^` binds to the right. */
-const precedence: Readonly<Record<string, number>> = { '+': 1, '-': 1, '*': 2, '/': 2, '%': 2, '^': 3 };
+const precedence: Readonly<Record<string, number>> = {
+  '+': 1,
+  '-': 1,
+  '*': 2,
+  '/': 2,
+  '%': 2,
+  '^': 3,
+};
 
 /**
- * The value of an arithmetic expression: numbers, + - * / % ^, parentheses, signs; also with × ÷ and full-width characters.
- * Throws an `Error` that says what is wrong.
+ * The value of an arithmetic expression: numbers, + - * / % ^, parentheses, signs; also with × ÷
+ * and full-width characters. Throws an `Error` that says what is wrong.
  */
 export function evaluate(expression: string): number {
   const tokens = tokenize(expression);

@@ -22,7 +22,8 @@ export function notesTool(store: NotesStore): Tool {
   };
   return tool({
     name: 'notes',
-    description: 'The user’s notes, kept for the next visit: add one, list them, delete one by its id.',
+    description:
+      'The user’s notes, kept for the next visit: add one, list them, delete one by its id.',
     // One flat object: providers refuse a schema whose root is a union.
     input: z.object({
       action: z.enum(['add', 'list', 'delete']),

@@ -10,10 +10,21 @@ export function timeInCity(now: () => number = Date.now): Tool {
     execute: ({ city }) => {
       const known = findCity(city);
       if (!known) throw new Error(`I do not know the city "${city}".`);
-      const format = { timeZone: known.zone, weekday: 'long', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+      const format = {
+        timeZone: known.zone,
+        weekday: 'long',
+        hour: '2-digit',
+        minute: '2-digit',
+        hourCycle: 'h23',
+      } as const;
       const parts = new Intl.DateTimeFormat('en-GB', format).formatToParts(now());
       const part = (type: string): string => parts.find((one) => one.type === type)?.value ?? '';
-      return { city, zone: known.zone, weekday: part('weekday'), time: `${part('hour')}:${part('minute')}` };
+      return {
+        city,
+        zone: known.zone,
+        weekday: part('weekday'),
+        time: `${part('hour')}:${part('minute')}`,
+      };
     },
   });
 }

@@ -6,17 +6,33 @@ import { dashscope, type DashScopeOptions } from './dashscope.ts';
 import { AgentError, type AgentErrorCode } from './error/agent-error.ts';
 import { multiAgent } from './provider/multi-agent.ts';
 import type { ContentBlock } from './message/content-block.ts';
-import { assistantMessage, createMessage, systemMessage, toolMessage, userMessage } from './message/create-message.ts';
+import {
+  assistantMessage,
+  createMessage,
+  systemMessage,
+  toolMessage,
+  userMessage,
+} from './message/create-message.ts';
 import { textOf } from './message/message-text.ts';
 import type { Msg } from './message/msg.ts';
 import type { ChatModel, ModelDelta, ModelRequest } from './model/chat-model.ts';
 import { tool } from './tool/tool.ts';
 
 const at = (name: string, options: Partial<DashScopeOptions> = {}): ChatModel =>
-  dashscope({ model: 'qwen-plus', baseURL: `${inject('providerUrl')}/dashscope/${name}/api/v1`, ...options });
+  dashscope({
+    model: 'qwen-plus',
+    baseURL: `${inject('providerUrl')}/dashscope/${name}/api/v1`,
+    ...options,
+  });
 
-const streamOf = (model: ChatModel, request: Partial<ModelRequest> = {}, signal: AbortSignal = new AbortController().signal) =>
-  model.stream({ messages: [userMessage('Hi')], tools: [], ...request }, { signal })[Symbol.asyncIterator]();
+const streamOf = (
+  model: ChatModel,
+  request: Partial<ModelRequest> = {},
+  signal: AbortSignal = new AbortController().signal,
+) => {
+  const stream = model.stream({ messages: [userMessage('Hi')], tools: [], ...request }, { signal });
+  return stream[Symbol.asyncIterator]();
+};
 
 interface Outcome {
   text: string;
@@ -46,10 +62,16 @@ const echoed = async (request: Partial<ModelRequest>, options?: Partial<DashScop
   JSON.parse((await run(at('echo', options), request)).text) as {
     readonly path: string;
     readonly headers: Record<string, string>;
-    readonly body: { readonly input: { readonly messages: readonly unknown[] }; readonly parameters: Record<string, unknown> };
+    readonly body: {
+      readonly input: { readonly messages: readonly unknown[] };
+      readonly parameters: Record<string, unknown>;
+    };
   };
 
-const image: ContentBlock = { type: 'image', source: { type: 'base64', mediaType: 'image/png', data: 'QUJD' } };
+const image: ContentBlock = {
+  type: 'image',
+  source: { type: 'base64', mediaType: 'image/png', data: 'QUJD' },
+};
 
 const weather = tool({
   name: 'weather',
@@ -80,7 +102,9 @@ test('text, with its reason and usage', async () => {
 });
 
 test('thinking comes apart from the text', async () => {
-  const { thinking, text } = await run(at('scripted', { thinkingBudget: 50 }), { providerOptions: { script: ['Yes.'] } });
+  const { thinking, text } = await run(at('scripted', { thinkingBudget: 50 }), {
+    providerOptions: { script: ['Yes.'] },
+  });
   expect({ thinking, text }).toEqual({ thinking: 'Let me think.', text: 'Yes.' });
 });
 
@@ -100,7 +124,9 @@ test.each<[endpoint: string, options: Partial<DashScopeOptions>]>([
   const { text, iterations, usage } = await agent.call('Is it warm?');
   expect([text, iterations]).toEqual(['They say: sun in 東京; sun in Paris', 2]);
   expect(usage.inputTokens).toBe(40);
-  const asked = (await agent.messages()).find((message) => message.content.some((block) => block.type === 'tool_use'));
+  const asked = (await agent.messages()).find((message) =>
+    message.content.some((block) => block.type === 'tool_use'),
+  );
   const thinks = options.enableThinking || options.thinkingBudget;
   expect(asked?.content).toMatchObject([
     ...(thinks ? [{ type: 'thinking', thinking: 'Let me think.' }] : []),
@@ -112,10 +138,19 @@ test.each<[endpoint: string, options: Partial<DashScopeOptions>]>([
 test('body, service, key and headers', async () => {
   const apiKey = vi.fn(async () => ' key-1\n');
   const request = { messages: [userMessage('東京')], maxTokens: 9, providerOptions: { seed: 1 } };
-  const options = { apiKey, headers: { 'x-team': 'a' }, baseURL: `${inject('providerUrl')}/dashscope/echo/api/v1/` };
+  const options = {
+    apiKey,
+    headers: { 'x-team': 'a' },
+    baseURL: `${inject('providerUrl')}/dashscope/echo/api/v1/`,
+  };
   expect(await echoed(request, options)).toMatchObject({
     path: '/dashscope/echo/api/v1/services/aigc/text-generation/generation',
-    headers: { authorization: 'Bearer key-1', 'x-team': 'a', 'x-dashscope-sse': 'enable', 'content-type': 'application/json' },
+    headers: {
+      authorization: 'Bearer key-1',
+      'x-team': 'a',
+      'x-dashscope-sse': 'enable',
+      'content-type': 'application/json',
+    },
     body: {
       model: 'qwen-plus',
       input: { messages: [{ role: 'user', content: '東京' }] },
@@ -126,7 +161,10 @@ test('body, service, key and headers', async () => {
 });
 
 test('media go to the multimodal service where the model takes them, else as text', async () => {
-  const messages = [systemMessage('Be brief.'), userMessage([image, { type: 'text', text: 'What is it?' }])];
+  const messages = [
+    systemMessage('Be brief.'),
+    userMessage([image, { type: 'text', text: 'What is it?' }]),
+  ];
   const seeing = await echoed({ messages }, { features: { media: ['image'] } });
   expect(seeing.path).toMatch(/\/services\/aigc\/multimodal-generation\/generation$/);
   expect(seeing.body.input.messages).toEqual([
@@ -135,27 +173,38 @@ test('media go to the multimodal service where the model takes them, else as tex
   ]);
   const blind = await echoed({ messages });
   expect(blind.path).toMatch(/\/text-generation\/generation$/);
-  expect(blind.body.input.messages.at(-1)).toEqual({ role: 'user', content: '[image: image/png]\nWhat is it?' });
+  expect(blind.body.input.messages.at(-1)).toEqual({
+    role: 'user',
+    content: '[image: image/png]\nWhat is it?',
+  });
 });
 
 test('a model’s name says which service has it and what it takes', () => {
   const mediaOf = (model: string): readonly string[] => dashscope({ model }).features.media;
   expect(mediaOf('qwen-plus')).toEqual([]);
   expect(mediaOf('qwen3-max')).toEqual([]);
-  for (const model of ['qwen-vl-max', 'qwen3-vl-plus', 'qvq-max', 'qwen3.6-plus']) expect(mediaOf(model)).toEqual(['image', 'video']);
+  for (const model of ['qwen-vl-max', 'qwen3-vl-plus', 'qvq-max', 'qwen3.6-plus'])
+    expect(mediaOf(model)).toEqual(['image', 'video']);
   expect(mediaOf('qwen3-omni-flash')).toEqual(['image', 'video', 'audio']);
   expect(mediaOf('qwen-audio-turbo')).toEqual(['audio']);
 });
 
 test('the service can be said', async () => {
-  expect((await echoed({}, { endpoint: 'multimodal' })).path).toMatch(/\/multimodal-generation\/generation$/);
-  expect((await echoed({}, { model: 'qwen3.6-text', endpoint: 'text' })).path).toMatch(/\/text-generation\/generation$/);
+  expect((await echoed({}, { endpoint: 'multimodal' })).path).toMatch(
+    /\/multimodal-generation\/generation$/,
+  );
+  expect((await echoed({}, { model: 'qwen3.6-text', endpoint: 'text' })).path).toMatch(
+    /\/text-generation\/generation$/,
+  );
 });
 
 test('a server that does not stream, and one that sends byte by byte', async () => {
-  const { text, finish } = await run(at('scripted', { headers: { 'x-dashscope-sse': 'disable' } }), {
-    providerOptions: { script: ['Yes.'] },
-  });
+  const { text, finish } = await run(
+    at('scripted', { headers: { 'x-dashscope-sse': 'disable' } }),
+    {
+      providerOptions: { script: ['Yes.'] },
+    },
+  );
   expect([text, finish?.reason]).toEqual(['Yes.', 'stop']);
   expect((await run(at('bytewise'))).text).toBe('Hello, 世界.');
 });
@@ -197,12 +246,18 @@ test.each<[fault: string, code: AgentErrorCode, retryable: boolean, words: strin
 test('a signal raised while the server is silent ends the wait and the connection', async () => {
   const key = crypto.randomUUID();
   const controller = new AbortController();
-  const stream = streamOf(at('hang-mid', { headers: { 'x-test-key': key } }), {}, controller.signal);
+  const stream = streamOf(
+    at('hang-mid', { headers: { 'x-test-key': key } }),
+    {},
+    controller.signal,
+  );
   for (let text = ''; !text.includes('Hello');) text += JSON.stringify((await stream.next()).value);
   const next = stream.next();
   controller.abort();
   await expect(next).rejects.toMatchObject({ code: 'ABORTED', retryable: false });
-  expect(await (await fetch(`${inject('providerUrl')}/departed/${key}`)).json()).toEqual({ departed: true });
+  expect(await (await fetch(`${inject('providerUrl')}/departed/${key}`)).json()).toEqual({
+    departed: true,
+  });
 });
 
 test('a reader that leaves closes the connection', async () => {
@@ -210,15 +265,22 @@ test('a reader that leaves closes the connection', async () => {
   const stream = streamOf(at('hang-mid', { headers: { 'x-test-key': key } }));
   await stream.next();
   await stream.return?.();
-  expect(await (await fetch(`${inject('providerUrl')}/departed/${key}`)).json()).toEqual({ departed: true });
+  expect(await (await fetch(`${inject('providerUrl')}/departed/${key}`)).json()).toEqual({
+    departed: true,
+  });
 });
 
 test('a key that the server quotes is not in the error', async () => {
   const apiKey = 'sk-secret-0123456789';
   const body = `event:error\ndata:{"code":"InvalidApiKey","message":"Wrong key ${apiKey} given"}\n\n`;
   const { error } = await run(at('-', { apiKey, fetch: async () => new Response(body) }));
-  expect([error?.code, error?.message]).toEqual(['MODEL_AUTH', 'The model server reported an error: Wrong key *** given']);
-  expect((await run(at('-', { apiKey: `${apiKey}\n東京` }))).error).toMatchObject({ code: 'CONFIGURATION' });
+  expect([error?.code, error?.message]).toEqual([
+    'MODEL_AUTH',
+    'The model server reported an error: Wrong key *** given',
+  ]);
+  expect((await run(at('-', { apiKey: `${apiKey}\n東京` }))).error).toMatchObject({
+    code: 'CONFIGURATION',
+  });
 });
 
 test.each<[problem: string, options: Partial<DashScopeOptions>]>([
@@ -234,7 +296,9 @@ test.each<[problem: string, options: Partial<DashScopeOptions>]>([
 
 test('a provider option against the protocol is refused before anything is sent', async () => {
   const send = vi.fn(async () => new Response(''));
-  const { error } = await run(at('echo', { fetch: send }), { providerOptions: { incremental_output: false } });
+  const { error } = await run(at('echo', { fetch: send }), {
+    providerOptions: { incremental_output: false },
+  });
   expect(error).toMatchObject({ code: 'INVALID_INPUT' });
   expect(send).not.toHaveBeenCalled();
 });
@@ -243,7 +307,13 @@ const talk: readonly Msg[] = [
   systemMessage('You are Cal.'),
   userMessage('Warm?', { name: 'Ann' }),
   assistantMessage([{ type: 'tool_use', id: 'c1', name: 'weather', input: { city: '東京' } }]),
-  toolMessage({ type: 'tool_result', toolUseId: 'c1', name: 'weather', output: 'sun', state: 'success' }),
+  toolMessage({
+    type: 'tool_result',
+    toolUseId: 'c1',
+    name: 'weather',
+    output: 'sun',
+    state: 'success',
+  }),
   assistantMessage('Sun in 東京.', { name: 'Bob' }),
   createMessage('user', [{ type: 'text', text: 'And this?' }, image], { name: 'Ann' }),
 ];
@@ -257,7 +327,9 @@ test('several agents’ turns over the wire', async () => {
     {
       role: 'assistant',
       content: [{ text: '' }],
-      tool_calls: [{ id: 'c1', type: 'function', function: { name: 'weather', arguments: '{"city":"東京"}' } }],
+      tool_calls: [
+        { id: 'c1', type: 'function', function: { name: 'weather', arguments: '{"city":"東京"}' } },
+      ],
     },
     { role: 'tool', tool_call_id: 'c1', name: 'weather', content: [{ text: 'sun' }] },
     {
@@ -273,10 +345,19 @@ test('several agents’ turns over the wire', async () => {
 
 test('an agent among others: the log keeps the turns, the model gets one history', async () => {
   const agent = new ReActAgent({ name: 'Cal', model: multiAgent(at('echo')), tools: [] });
-  await agent.observe([assistantMessage('Hi.', { name: 'Ann' }), assistantMessage('Hi!', { name: 'Bob' })]);
+  await agent.observe([
+    assistantMessage('Hi.', { name: 'Ann' }),
+    assistantMessage('Hi!', { name: 'Bob' }),
+  ]);
   const { text } = await agent.call(userMessage('Who is here?', { name: 'Dan' }));
   const { body } = JSON.parse(text);
   expect(body.input.messages).toHaveLength(1);
-  expect(body.input.messages[0].content).toMatch(/<history>\nAnn: Hi\.\nBob: Hi!\nDan: Who is here\?\n<\/history>$/);
-  expect((await agent.messages()).slice(0, 3).map((message) => textOf(message))).toEqual(['Hi.', 'Hi!', 'Who is here?']);
+  expect(body.input.messages[0].content).toMatch(
+    /<history>\nAnn: Hi\.\nBob: Hi!\nDan: Who is here\?\n<\/history>$/,
+  );
+  expect((await agent.messages()).slice(0, 3).map((message) => textOf(message))).toEqual([
+    'Hi.',
+    'Hi!',
+    'Who is here?',
+  ]);
 });

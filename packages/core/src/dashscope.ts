@@ -13,26 +13,42 @@ export type { Fetch } from './provider/http-transport.ts';
 
 export interface DashScopeOptions {
   readonly model: string;
-  /** Sent as `Authorization: Bearer …`; a function is asked before each request. None: no such header. */
+  /**
+   * Sent as `Authorization: Bearer …`; a function is asked before each request. None: no such
+   * header.
+   */
   readonly apiKey?: ApiKey;
-  /** Default `https://dashscope.aliyuncs.com/api/v1`; Singapore is `https://dashscope-intl.aliyuncs.com/api/v1`. */
+  /**
+   * Default `https://dashscope.aliyuncs.com/api/v1`; Singapore is
+   * `https://dashscope-intl.aliyuncs.com/api/v1`.
+   */
   readonly baseURL?: string;
   /** Added to each request; win over the library's own. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Default: the global `fetch` at the time of the request. */
   readonly fetch?: Fetch;
-  /** Default: tools; images and video where the model's name says that it sees, audio where it says that it hears; no known window. */
+  /**
+   * Default: tools; images and video where the model's name says that it sees, audio where it says
+   * that it hears; no known window.
+   */
   readonly features?: Partial<ModelFeatures>;
   /**
-   * The service: `text` takes text alone, `multimodal` is for models that see or hear, also when a request is text alone. Default:
-   * `multimodal` where the model's name says so or the request has media the model takes, else `text`.
+   * The service: `text` takes text alone, `multimodal` is for models that see or hear, also when a
+   * request is text alone. Default: `multimodal` where the model's name says so or the request has
+   * media the model takes, else `text`.
    */
   readonly endpoint?: DashScopeEndpoint;
-  /** Whether the model thinks before it answers. Default: the model's own; `true` with a `thinkingBudget`. */
+  /**
+   * Whether the model thinks before it answers. Default: the model's own; `true` with a
+   * `thinkingBudget`.
+   */
   readonly enableThinking?: boolean;
   /** The most tokens of thinking. */
   readonly thinkingBudget?: number;
-  /** Longest silence of the server in milliseconds, before the reply and within it. Default 5 minutes; `Infinity`: no limit. */
+  /**
+   * Longest silence of the server in milliseconds, before the reply and within it. Default 5
+   * minutes; `Infinity`: no limit.
+   */
   readonly timeoutMs?: number;
 }
 
@@ -41,11 +57,12 @@ const seeing = /-vl|^qvq|-omni|^qwen3\.[5-9]|^kimi-k2\.[5-9]/i;
 const hearing = /-audio|-omni|-asr/i;
 
 /**
- * A model behind DashScope's own protocol: thinking, incremental output, multimodal messages. `providerOptions` of a request are
- * merged into `parameters`. Thinking is not sent back; the tool choice `required`, and while the model thinks a certain tool too,
- * is sent as `auto`. Its stream rejects with the `MODEL_…` codes of `AgentErrorCode`, or `ABORTED`; with `INVALID_INPUT` where a
- * provider option contradicts the protocol; with `CONFIGURATION` where the key cannot be sent. Throws `CONFIGURATION` on options that
- * contradict themselves.
+ * A model behind DashScope's own protocol: thinking, incremental output, multimodal messages.
+ * `providerOptions` of a request are merged into `parameters`. Thinking is not sent back; the tool
+ * choice `required`, and while the model thinks a certain tool too, is sent as `auto`. Its stream
+ * rejects with the `MODEL_…` codes of `AgentErrorCode`, or `ABORTED`; with `INVALID_INPUT` where a
+ * provider option contradicts the protocol; with `CONFIGURATION` where the key cannot be sent.
+ * Throws `CONFIGURATION` on options that contradict themselves.
  */
 export function dashscope(options: DashScopeOptions): ChatModel {
   checkFields(
@@ -54,23 +71,45 @@ export function dashscope(options: DashScopeOptions): ChatModel {
     options,
     'model:string baseURL:string|? fetch:function|? timeoutMs:count|? features:object|?',
   );
-  const { model, baseURL = 'https://dashscope.aliyuncs.com/api/v1', timeoutMs = 300_000, enableThinking, thinkingBudget } = options;
+  const {
+    model,
+    baseURL = 'https://dashscope.aliyuncs.com/api/v1',
+    timeoutMs = 300_000,
+    enableThinking,
+    thinkingBudget,
+  } = options;
   checkThinking(options);
-  const named = [...(seeing.test(model) ? (['image', 'video'] as const) : []), ...(hearing.test(model) ? (['audio'] as const) : [])];
+  const named = [
+    ...(seeing.test(model) ? (['image', 'video'] as const) : []),
+    ...(hearing.test(model) ? (['audio'] as const) : []),
+  ];
   const features: ModelFeatures = { tools: true, media: named, ...options.features };
   const endpoint = options.endpoint ?? (named.length > 0 ? 'multimodal' : undefined);
-  const formatter = dashScopeFormatter({ model, features, endpoint, enableThinking, thinkingBudget });
+  const formatter = dashScopeFormatter({
+    model,
+    features,
+    endpoint,
+    enableThinking,
+    thinkingBudget,
+  });
   const services = `${baseURL.replace(/\/+$/, '')}/services/aigc`;
   return {
     provider: 'dashscope',
     modelId: model,
     features,
     async *stream(request, { signal }) {
-      const headers = { 'x-dashscope-sse': 'enable', ...(await authorization(options.apiKey)), ...options.headers };
+      const headers = {
+        'x-dashscope-sse': 'enable',
+        ...(await authorization(options.apiKey)),
+        ...options.headers,
+      };
       const url = `${services}/${formatter.endpointOf(request)}-generation/generation`;
       const body = formatter.format(request);
       try {
-        yield* streamReply({ url, headers, body, fetch: options.fetch, signal, timeoutMs }, formatter.decoder());
+        yield* streamReply(
+          { url, headers, body, fetch: options.fetch, signal, timeoutMs },
+          formatter.decoder(),
+        );
       } catch (error) {
         throw dashScopeError(error);
       }
@@ -80,7 +119,14 @@ export function dashscope(options: DashScopeOptions): ChatModel {
 
 function checkThinking({ enableThinking, thinkingBudget }: DashScopeOptions): void {
   if (thinkingBudget === undefined) return;
-  if (enableThinking === false) throw new AgentError('CONFIGURATION', 'A thinkingBudget needs thinking, but enableThinking is false');
+  if (enableThinking === false)
+    throw new AgentError(
+      'CONFIGURATION',
+      'A thinkingBudget needs thinking, but enableThinking is false',
+    );
   if (!Number.isInteger(thinkingBudget) || thinkingBudget < 1)
-    throw new AgentError('CONFIGURATION', `thinkingBudget must be a positive whole number of tokens, not ${String(thinkingBudget)}`);
+    throw new AgentError(
+      'CONFIGURATION',
+      `thinkingBudget must be a positive whole number of tokens, not ${String(thinkingBudget)}`,
+    );
 }

@@ -19,7 +19,10 @@ import { expect, inject, test } from 'vitest';
 const add = tool({
   name: 'add',
   description: 'Adds two numbers',
-  input: jsonSchema({ type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } }),
+  input: jsonSchema({
+    type: 'object',
+    properties: { a: { type: 'number' }, b: { type: 'number' } },
+  }),
   execute: (input) => {
     const { a, b } = input as { readonly a: number; readonly b: number };
     return a + b;
@@ -28,7 +31,10 @@ const add = tool({
 
 /** Runs an agent with these extensions. The scripted model calls `add`, then answers. */
 async function answerWith(...extensions: readonly Extension[]): Promise<readonly string[]> {
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'add', input: { a: 2, b: 3 } }] }, 'It is 5.']);
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'add', input: { a: 2, b: 3 } }] },
+    'It is 5.',
+  ]);
   const agent = new ReActAgent({ name: 'a', model, tools: [add], extensions });
   const { text, toolsUsed } = await agent.call('What is 2 + 3?');
   return [text, ...toolsUsed];
@@ -41,8 +47,13 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
   './index': [() => answerWith(), answered],
   './openai': [
     async () => {
-      const model = openai({ model: 'scripted', apiKey: 'k', baseURL: `${inject('providerUrl')}/v1` });
-      return (await new ReActAgent({ name: 'a', model, tools: [add] }).call('What is 1 + 2?')).reason;
+      const model = openai({
+        model: 'scripted',
+        apiKey: 'k',
+        baseURL: `${inject('providerUrl')}/v1`,
+      });
+      return (await new ReActAgent({ name: 'a', model, tools: [add] }).call('What is 1 + 2?'))
+        .reason;
     },
     'stop',
   ],
@@ -71,21 +82,39 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
   ],
   './text-protocol': [
     async () => {
-      const model = new ScriptedModel(['{"tool_name": "add", "arguments": {"a": 2, "b": 3}}', 'It is 5.']);
-      const agent = new ReActAgent({ name: 'a', model, tools: [add], extensions: [textToolCalls()] });
+      const model = new ScriptedModel([
+        '{"tool_name": "add", "arguments": {"a": 2, "b": 3}}',
+        'It is 5.',
+      ]);
+      const agent = new ReActAgent({
+        name: 'a',
+        model,
+        tools: [add],
+        extensions: [textToolCalls()],
+      });
       return (await agent.call('What is 2 + 3?')).toolsUsed;
     },
     ['add'],
   ],
-  './middleware': [() => answerWith(modelCallLimit({ run: 1, message: 'Enough.' })), ['Enough.', 'add']],
+  './middleware': [
+    () => answerWith(modelCallLimit({ run: 1, message: 'Enough.' })),
+    ['Enough.', 'add'],
+  ],
   './presets': [
     async () => {
-      const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Hello']), ...arcReactor() });
+      const agent = new ReActAgent({
+        name: 'a',
+        model: new ScriptedModel(['Hello']),
+        ...arcReactor(),
+      });
       return (await agent.call('Hi')).text;
     },
     'Hello',
   ],
-  './guards': [() => answerWith(inputGuards([inputLength({ max: 5 })])), [expect.stringContaining('too long')]],
+  './guards': [
+    () => answerWith(inputGuards([inputLength({ max: 5 })])),
+    [expect.stringContaining('too long')],
+  ],
   './memory-search': [
     async () => {
       const retriever = keywordRetriever([{ id: 'tea', content: 'Green tea is steamed.' }]);
@@ -95,10 +124,15 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
     ['tea'],
   ],
   './open-telemetry': [() => answerWith(openTelemetry({ api: { trace, context } })), answered],
-  './json-schema': [async () => (await jsonSchema({ type: 'number' })['~standard'].validate('x')).issues?.length, 1],
+  './json-schema': [
+    async () => (await jsonSchema({ type: 'number' })['~standard'].validate('x')).issues?.length,
+    1,
+  ],
   './mcp': [
     async () => {
-      const tools = await mcpTools({ url: `${inject('mcpUrl')}/servers/${crypto.randomUUID()}/mcp` });
+      const tools = await mcpTools({
+        url: `${inject('mcpUrl')}/servers/${crypto.randomUUID()}/mcp`,
+      });
       const found = tools.find('add');
       await tools.close();
       return found;

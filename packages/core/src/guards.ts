@@ -17,7 +17,13 @@ export { classify, permission } from './guard/input/own-stage.ts';
 export type { Classify } from './guard/input/own-stage.ts';
 export { outputGuards } from './guard/output/output-guards.ts';
 export type { OutputGuardOptions } from './guard/output/output-guards.ts';
-export type { Finding, OutputAction, OutputRule, Review, ReviewContext } from './guard/output/output-rule.ts';
+export type {
+  Finding,
+  OutputAction,
+  OutputRule,
+  Review,
+  ReviewContext,
+} from './guard/output/output-rule.ts';
 export { maskPii } from './guard/pii/mask-pii.ts';
 export type { MaskPiiOptions } from './guard/pii/mask-pii.ts';
 export type { PiiKind } from './guard/pii/pii-kinds.ts';

@@ -1,5 +1,10 @@
 export { agentTool } from './agent/agent-tool.ts';
-export type { AgentToolOptions, ChildAgent, ChildFactory, ChildSession } from './agent/agent-tool.ts';
+export type {
+  AgentToolOptions,
+  ChildAgent,
+  ChildFactory,
+  ChildSession,
+} from './agent/agent-tool.ts';
 export { ReActAgent } from './agent/react-agent.ts';
 export type { AgentInput, CallInput } from './loop/call-input.ts';
 export type { InterruptRequest } from './loop/interrupt-request.ts';
@@ -9,13 +14,23 @@ export { loadState, saveState } from './state/agent-state.ts';
 export type { AgentState } from './state/agent-state.ts';
 export type { AgentStatus } from './event/agent-status.ts';
 export type { CallState } from './event/call-state.ts';
-export type { Extension, GuardContext, RecallContext, Rejection, RunAgent } from './loop/extension.ts';
+export type {
+  Extension,
+  GuardContext,
+  RecallContext,
+  Rejection,
+  RunAgent,
+} from './loop/extension.ts';
 export { jsonMode, yamlMode } from './output/json-mode.ts';
 export type { JsonModeOptions, YamlModeOptions } from './output/json-mode.ts';
 export type { DirectAnswer, ReturnDirect } from './loop/direct-answer.ts';
 export { longTermMemory } from './recall/long-term/long-term-memory.ts';
 export type { LongTermMemoryExtension } from './recall/long-term/long-term-memory.ts';
-export type { LongTermMemoryOptions, LongTermPhase, LongTermTurn } from './recall/long-term/long-term-options.ts';
+export type {
+  LongTermMemoryOptions,
+  LongTermPhase,
+  LongTermTurn,
+} from './recall/long-term/long-term-options.ts';
 export type { FinishExtras, Move } from './loop/move.ts';
 export type { OutputMode, OutputRun } from './loop/output-mode.ts';
 export type { Decision, PendingCall } from './event/pending-call.ts';
@@ -31,7 +46,13 @@ export type { OnLimit, SummarizeOptions } from './loop/limit.ts';
 export { append, merge, replace } from './state/state-key.ts';
 export type { StateKey } from './state/state-key.ts';
 export { stateKeys } from './state/state-keys.ts';
-export type { SessionState, StateExtension, StateKeys, StateKeysOptions, StateSource } from './state/state-keys.ts';
+export type {
+  SessionState,
+  StateExtension,
+  StateKeys,
+  StateKeysOptions,
+  StateSource,
+} from './state/state-keys.ts';
 export { answerFromObservations } from './middleware/limits/answer-from-observations.ts';
 export type { AnswerFromObservationsOptions } from './middleware/limits/answer-from-observations.ts';
 export { attachment } from './prompt/attachment.ts';
@@ -91,7 +112,11 @@ export type {
 export type { Memory, RunEnd } from './memory/memory.ts';
 export { keywordRerank, mmrRerank } from './recall/retrieval/rerank.ts';
 export type { Rerank } from './recall/retrieval/rerank.ts';
-export type { RetrievedDocument, RetrieveOptions, Retriever } from './recall/retrieval/retriever.ts';
+export type {
+  RetrievedDocument,
+  RetrieveOptions,
+  Retriever,
+} from './recall/retrieval/retriever.ts';
 export { MemoryStore } from './memory/memory-store.ts';
 export type { LogRecord, RunNote } from './memory/log/log-record.ts';
 export { listSessions, SessionMemory } from './memory/session-memory.ts';
@@ -107,7 +132,13 @@ export type {
   ToolResultState,
   ToolUse,
 } from './message/content-block.ts';
-export { assistantMessage, createMessage, systemMessage, toolMessage, userMessage } from './message/create-message.ts';
+export {
+  assistantMessage,
+  createMessage,
+  systemMessage,
+  toolMessage,
+  userMessage,
+} from './message/create-message.ts';
 export type { MessageContext, MessageOptions } from './message/create-message.ts';
 export type { JsonObject, JsonValue } from './message/json.ts';
 export { outputText, textOf, toolResultsOf, toolUsesOf } from './message/message-text.ts';
@@ -138,7 +169,18 @@ export { calibrated } from './tokens/calibrated-model.ts';
 export { countMessage, countMessages, countRequest, countTools } from './tokens/count-message.ts';
 export { estimateTokens } from './tokens/estimate-tokens.ts';
 export { profileFor } from './tokens/profile-for.ts';
-export { cl100k, claude3, claude5, deepseek3, gemma3, generic, llama3, mistral, o200k, qwen3 } from './tokens/profiles.ts';
+export {
+  cl100k,
+  claude3,
+  claude5,
+  deepseek3,
+  gemma3,
+  generic,
+  llama3,
+  mistral,
+  o200k,
+  qwen3,
+} from './tokens/profiles.ts';
 export { TokenCalibration } from './tokens/token-calibration.ts';
 export type { ObservedRequest, TokenCalibrationOptions } from './tokens/token-calibration.ts';
 export type { TokenProfile, ToolCosts } from './tokens/token-profile.ts';
@@ -159,7 +201,15 @@ export type { SelectToolsOptions, ToolSelector } from './tool-selection/select-t
 export { joinTools } from './tool/join-tools.ts';
 export type { ForkOptions, ToolSet } from './tool/tool-set.ts';
 export { tool } from './tool/tool.ts';
-export type { Tool, ToolContent, ToolChanges, ToolContext, ToolOptions, ToolOutput, ReplayPolicy } from './tool/tool.ts';
+export type {
+  Tool,
+  ToolContent,
+  ToolChanges,
+  ToolContext,
+  ToolOptions,
+  ToolOutput,
+  ReplayPolicy,
+} from './tool/tool.ts';
 export { metaTool } from './tool/meta-tool.ts';
 export type { MetaToolOptions } from './tool/meta-tool.ts';
 export { Toolkit } from './tool/toolkit.ts';

@@ -22,10 +22,16 @@ afterEach(async () => {
 /** A server of its own, and what a test does to it. */
 function newServer(kind: 'mcp' | 'resumable' | 'stateless' = 'mcp') {
   const base = `${inject('mcpUrl')}/servers/${crypto.randomUUID()}`;
-  const ask = async (path: string): Promise<Record<string, unknown>> => (await fetch(`${base}/${path}`)).json();
+  const ask = async (path: string): Promise<Record<string, unknown>> =>
+    (await fetch(`${base}/${path}`)).json();
   const count = async (what: string): Promise<unknown> => (await ask(`count/${what}`))['count'];
   const open = async (options: Partial<McpToolsOptions> = {}): Promise<McpTools> => {
-    const tools = await mcpTools({ url: `${base}/${kind}`, name: 'test', onError: () => {}, ...options });
+    const tools = await mcpTools({
+      url: `${base}/${kind}`,
+      name: 'test',
+      onError: () => {},
+      ...options,
+    });
     opened.push(tools);
     return tools;
   };
@@ -33,13 +39,24 @@ function newServer(kind: 'mcp' | 'resumable' | 'stateless' = 'mcp') {
 }
 
 /** What the model is told of calls made at once, by an agent of its own. */
-async function resultsOf(tools: McpTools, toolCalls: readonly { name: string; input?: JsonObject }[]): Promise<readonly ToolResult[]> {
-  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([{ toolCalls }, 'done']), tools });
+async function resultsOf(
+  tools: McpTools,
+  toolCalls: readonly { name: string; input?: JsonObject }[],
+): Promise<readonly ToolResult[]> {
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([{ toolCalls }, 'done']),
+    tools,
+  });
   await agent.call('Do it');
   return (await agent.messages()).flatMap(toolResultsOf);
 }
 
-async function resultOf(tools: McpTools, name: string, input: JsonObject = {}): Promise<ToolResult> {
+async function resultOf(
+  tools: McpTools,
+  name: string,
+  input: JsonObject = {},
+): Promise<ToolResult> {
   return (await resultsOf(tools, [{ name, input }]))[0]!;
 }
 
@@ -59,23 +76,35 @@ test('the tools of a server, all pages of them, are an agent’s tools', async (
   expect(tools.schemas().find(({ name }) => name === 'add')).toEqual({
     name: 'add',
     description: 'Does add.',
-    parameters: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] },
+    parameters: {
+      type: 'object',
+      properties: { a: { type: 'number' }, b: { type: 'number' } },
+      required: ['a', 'b'],
+    },
     strict: undefined,
   });
-  expect(await resultOf(tools, 'add', { a: 2, b: 40 })).toMatchObject({ name: 'add', output: '42', state: 'success' });
+  expect(await resultOf(tools, 'add', { a: 2, b: 40 })).toMatchObject({
+    name: 'add',
+    output: '42',
+    state: 'success',
+  });
   expect(tools.fork()).toBe(tools);
   expect(tools.schemas()).toBe(tools.schemas());
 });
 
 test('names that no provider takes are made ones, and go to the server as they were', async () => {
-  const tools = await newServer().open({ include: ['odd.name/with spaces', 'add'], prefix: 'srv-' });
+  const tools = await newServer().open({
+    include: ['odd.name/with spaces', 'add'],
+    prefix: 'srv-',
+  });
   expect(tools.list().map(({ name }) => name)).toEqual(['srv-add', 'srv-odd_name_with_spaces']);
   expect(await resultOf(tools, 'srv-odd_name_with_spaces')).toMatchObject({ output: 'odd' });
 });
 
 test('names that become the same are told apart', async () => {
   const server = newServer();
-  for (const name of ['a.b', 'a_b', 'a b', 'x'.repeat(70), 'x'.repeat(71)]) await server.ask(`add/${encodeURIComponent(name)}`);
+  for (const name of ['a.b', 'a_b', 'a b', 'x'.repeat(70), 'x'.repeat(71)])
+    await server.ask(`add/${encodeURIComponent(name)}`);
   const tools = await server.open();
   const names = tools.list().map(({ name }) => name);
   expect(names.slice(-5)).toEqual(['a_b', 'a_b_2', 'a_b_3', 'x'.repeat(64), `${'x'.repeat(62)}_2`]);
@@ -86,45 +115,78 @@ test('include and exclude', async () => {
   const server = newServer();
   const chosen = await server.open({ include: ['add', 'echo', 'gone'], exclude: ['echo'] });
   expect(chosen.list().map(({ name }) => name)).toEqual(['add']);
-  expect(await resultOf(chosen, 'echo')).toMatchObject({ state: 'error', output: 'Error: Tool not found: echo. Available: add.' });
+  expect(await resultOf(chosen, 'echo')).toMatchObject({
+    state: 'error',
+    output: 'Error: Tool not found: echo. Available: add.',
+  });
 });
 
 test('text, images, sound, documents and links are what the model gets', async () => {
   const tools = await newServer().open();
   expect((await resultOf(tools, 'picture')).output).toEqual([
     { type: 'text', text: 'A pixel:' },
-    { type: 'image', source: { type: 'base64', mediaType: 'image/png', data: expect.stringMatching(/^iVBOR/) } },
+    {
+      type: 'image',
+      source: { type: 'base64', mediaType: 'image/png', data: expect.stringMatching(/^iVBOR/) },
+    },
     { type: 'audio', source: { type: 'base64', mediaType: 'audio/wav', data: 'AAAA' } },
   ]);
   expect((await resultOf(tools, 'documents')).output).toEqual([
     { type: 'text', text: 'Buy milk.' },
-    { type: 'file', source: { type: 'base64', mediaType: 'application/pdf', data: 'JVBERg==' }, name: 'file:///a.pdf' },
+    {
+      type: 'file',
+      source: { type: 'base64', mediaType: 'application/pdf', data: 'JVBERg==' },
+      name: 'file:///a.pdf',
+    },
     { type: 'text', text: 'long.txt: https://example.com/long.txt (text/plain, The whole text)' },
   ]);
-  expect(await resultOf(tools, 'structured')).toMatchObject({ output: '{"temperature":21}', state: 'success' });
+  expect(await resultOf(tools, 'structured')).toMatchObject({
+    output: '{"temperature":21}',
+    state: 'success',
+  });
   expect(await resultOf(tools, 'nothing')).toMatchObject({ output: '', state: 'success' });
   expect(await resultOf(tools, 'pair', { text: 'said' })).toMatchObject({ output: 'said' });
   expect(await resultOf(tools, 'pair', { text: '' })).toMatchObject({ output: '{"said":""}' });
-  expect(await resultOf(tools, 'rubbish')).toMatchObject({ state: 'error', output: expect.stringContaining('Invalid tools/call result') });
+  expect(await resultOf(tools, 'rubbish')).toMatchObject({
+    state: 'error',
+    output: expect.stringContaining('Invalid tools/call result'),
+  });
 });
 
 test('a long text is cut with a mark, never within a character', async () => {
   const tools = await newServer().open({ maxOutputChars: 9 });
   expect((await resultOf(tools, 'long', { count: 9 })).output).toBe('xxxxxxxxx');
-  expect((await resultOf(tools, 'long', { count: 10 })).output).toBe('xxxxxxxxx\n[cut: 9 of 10 characters]');
-  expect((await resultOf(tools, 'long', { character: '😀', count: 10 })).output).toBe('😀😀😀😀\n[cut: 9 of 20 characters]');
+  expect((await resultOf(tools, 'long', { count: 10 })).output).toBe(
+    'xxxxxxxxx\n[cut: 9 of 10 characters]',
+  );
+  expect((await resultOf(tools, 'long', { character: '😀', count: 10 })).output).toBe(
+    '😀😀😀😀\n[cut: 9 of 20 characters]',
+  );
   const usual = await newServer().open();
-  expect((await resultOf(usual, 'long', { count: 60_000 })).output).toBe(`${'x'.repeat(50_000)}\n[cut: 50000 of 60000 characters]`);
+  expect((await resultOf(usual, 'long', { count: 60_000 })).output).toBe(
+    `${'x'.repeat(50_000)}\n[cut: 50000 of 60000 characters]`,
+  );
 });
 
 test('what a tool says of its failure is an error result; so is what the server refuses', async () => {
   const tools = await newServer().open();
-  expect(await resultOf(tools, 'fail', { why: 'no stock' })).toMatchObject({ output: 'Error: no stock', state: 'error' });
-  expect(await resultOf(tools, 'fail', { why: 'Error: no stock' })).toMatchObject({ output: 'Error: no stock' });
-  expect(await resultOf(tools, 'fail_silently')).toMatchObject({ output: 'Error: The tool failed and did not say why.', state: 'error' });
+  expect(await resultOf(tools, 'fail', { why: 'no stock' })).toMatchObject({
+    output: 'Error: no stock',
+    state: 'error',
+  });
+  expect(await resultOf(tools, 'fail', { why: 'Error: no stock' })).toMatchObject({
+    output: 'Error: no stock',
+  });
+  expect(await resultOf(tools, 'fail_silently')).toMatchObject({
+    output: 'Error: The tool failed and did not say why.',
+    state: 'error',
+  });
   const [gone] = (await newServer().open()).list();
   expect(gone).toMatchObject({ server: 'test' });
-  expect(await resultOf(tools, 'add', 7 as never)).toMatchObject({ state: 'error', output: expect.stringContaining('they are no object') });
+  expect(await resultOf(tools, 'add', 7 as never)).toMatchObject({
+    state: 'error',
+    output: expect.stringContaining('they are no object'),
+  });
 });
 
 test('arguments are checked before they are sent where a schema is given, a schema that is refused costs one tool its check', async () => {
@@ -134,28 +196,49 @@ test('arguments are checked before they are sent where a schema is given, a sche
     if (!given['required']) throw new AgentError('CONFIGURATION', 'refused');
     return jsonSchema(given);
   });
-  const tools = await server.open({ include: ['add', 'echo'], schema, onError: (error) => errors.push(error) });
+  const tools = await server.open({
+    include: ['add', 'echo'],
+    schema,
+    onError: (error) => errors.push(error),
+  });
   expect(await resultOf(tools, 'add', { a: 'x' })).toMatchObject({
     state: 'error',
-    output: 'Error: The arguments of "add" do not fit its schema:\n- b: is required\n- a: must be number, is string\nCorrect them.',
+    output:
+      'Error: The arguments of "add" do not fit its schema:\n- b: is required\n- a: must be number, is string\nCorrect them.',
   });
   expect(await server.count('call')).toBe(0);
   expect(await resultOf(tools, 'echo', { x: 1 })).toMatchObject({ output: '{"x":1}' });
-  expect(errors).toMatchObject([{ code: 'MCP_BAD_RESPONSE', message: expect.stringContaining('"echo"') }]);
+  expect(errors).toMatchObject([
+    { code: 'MCP_BAD_RESPONSE', message: expect.stringContaining('"echo"') },
+  ]);
 });
 
-test.each([[undefined], [7], [{}]])('a schema() that gives %j costs the check, and no session', async (given) => {
-  const errors: AgentError[] = [];
-  const tools = await newServer().open({ include: ['add'], schema: () => given as never, onError: (error) => errors.push(error) });
-  expect(await resultOf(tools, 'add', { a: 1, b: 2 })).toMatchObject({ output: '3' });
-  expect(errors).toMatchObject([{ code: 'MCP_BAD_RESPONSE', message: expect.stringContaining('"add"') }]);
-});
+test.each([[undefined], [7], [{}]])(
+  'a schema() that gives %j costs the check, and no session',
+  async (given) => {
+    const errors: AgentError[] = [];
+    const tools = await newServer().open({
+      include: ['add'],
+      schema: () => given as never,
+      onError: (error) => errors.push(error),
+    });
+    expect(await resultOf(tools, 'add', { a: 1, b: 2 })).toMatchObject({ output: '3' });
+    expect(errors).toMatchObject([
+      { code: 'MCP_BAD_RESPONSE', message: expect.stringContaining('"add"') },
+    ]);
+  },
+);
 
 test('progress reaches hooks and readers', async () => {
   const tools = await newServer().open();
   const model = new ScriptedModel([{ toolCalls: [{ name: 'progress' }] }, 'done']);
   const chunks: unknown[] = [];
-  const agent = new ReActAgent({ name: 'a', model, tools, hooks: [{ on: { 'acting-chunk': ({ chunk }) => void chunks.push(chunk) } }] });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools,
+    hooks: [{ on: { 'acting-chunk': ({ chunk }) => void chunks.push(chunk) } }],
+  });
   await agent.call('Go');
   expect(chunks).toEqual([
     { progress: 1, total: 2, message: 'half' },
@@ -166,7 +249,11 @@ test('progress reaches hooks and readers', async () => {
 test('an abort cancels the call at the server', async () => {
   const server = newServer();
   const tools = await server.open();
-  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([{ toolCalls: [{ name: 'slow' }] }]), tools });
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([{ toolCalls: [{ name: 'slow' }] }]),
+    tools,
+  });
   const controller = new AbortController();
   const call = agent.call('Go', { signal: controller.signal });
   await server.ask('await/started');
@@ -178,7 +265,11 @@ test('an abort cancels the call at the server', async () => {
 test('an abort ends the request where the server answers by one body', async () => {
   const server = newServer('stateless');
   const tools = await server.open();
-  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([{ toolCalls: [{ name: 'slow' }] }]), tools });
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([{ toolCalls: [{ name: 'slow' }] }]),
+    tools,
+  });
   const controller = new AbortController();
   const call = agent.call('Go', { signal: controller.signal });
   await server.ask('await/started');
@@ -191,7 +282,11 @@ test('calls that are cancelled leave no connection behind: a browser has six', a
   const server = newServer();
   const tools = await server.open();
   for (let call = 1; call <= 8; call += 1) {
-    const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([{ toolCalls: [{ name: 'slow' }] }]), tools });
+    const agent = new ReActAgent({
+      name: 'a',
+      model: new ScriptedModel([{ toolCalls: [{ name: 'slow' }] }]),
+      tools,
+    });
     const controller = new AbortController();
     const result = agent.call('Go', { signal: controller.signal });
     await server.ask(`await/started:${call}`);
@@ -205,7 +300,10 @@ test('calls that are cancelled leave no connection behind: a browser has six', a
 
 test('a call that takes too long is an error result', async () => {
   const tools = await newServer().open({ timeoutMs: 1 });
-  expect(await resultOf(tools, 'slow')).toMatchObject({ state: 'error', output: 'Error: Tool "slow" timed out after 1 ms' });
+  expect(await resultOf(tools, 'slow')).toMatchObject({
+    state: 'error',
+    output: 'Error: Tool "slow" timed out after 1 ms',
+  });
 });
 
 test('new tools of the server are the agent’s from its next request on', async () => {
@@ -213,7 +311,11 @@ test('new tools of the server are the agent’s from its next request on', async
   const changed = deferred<readonly Tool[]>();
   const tools = await server.open({ onToolsChanged: changed.resolve });
   const before = tools.schemas();
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'add', input: { a: 1, b: 1 } }] }, { toolCalls: [{ name: 'later' }] }, 'done']);
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'add', input: { a: 1, b: 1 } }] },
+    { toolCalls: [{ name: 'later' }] },
+    'done',
+  ]);
   const agent = new ReActAgent({
     name: 'a',
     model,
@@ -232,8 +334,13 @@ test('new tools of the server are the agent’s from its next request on', async
     ],
   });
   await agent.call('Go');
-  expect(model.requests.map(({ tools: shown }) => shown.some(({ name }) => name === 'later'))).toEqual([false, true, true]);
-  expect((await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output)).toEqual(['2', 'ran later']);
+  expect(
+    model.requests.map(({ tools: shown }) => shown.some(({ name }) => name === 'later')),
+  ).toEqual([false, true, true]);
+  expect((await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output)).toEqual([
+    '2',
+    'ran later',
+  ]);
   expect(tools.schemas()).not.toBe(before);
   expect((await changed.promise).map(({ name }) => name)).toContain('later');
 });
@@ -257,7 +364,10 @@ test('a server without sessions, streams and notifications: refresh() lists anew
 
 test('a stream that ends in the middle is taken up again where the server keeps its events, and else fails the call', async () => {
   const keeping = await newServer('resumable').open();
-  expect(await resultOf(keeping, 'cut')).toMatchObject({ output: 'after the cut', state: 'success' });
+  expect(await resultOf(keeping, 'cut')).toMatchObject({
+    output: 'after the cut',
+    state: 'success',
+  });
   const forgetful = await newServer().open();
   expect(await resultOf(forgetful, 'cut')).toMatchObject({
     state: 'error',
@@ -278,24 +388,28 @@ test('a server that forgot the session is connected to anew, and the call made a
   expect(tools.connected).toBe(true);
 });
 
-test.each(['mcp', 'resumable', 'stateless'] as const)('calls made at once after a restart all run, each once: %s', async (kind) => {
-  const server = newServer(kind);
-  const tools = await server.open({ reconnect: { attempts: 0 } });
-  await server.ask('forget');
-  const results = await resultsOf(
-    tools,
-    [1, 2, 3, 4, 5, 6].map((a) => ({ name: 'add', input: { a, b: 0 } })),
-  );
-  expect(results.map(({ output }) => output).toSorted()).toEqual(['1', '2', '3', '4', '5', '6']);
-  expect(await server.count('call')).toBe(6);
-});
+test.each(['mcp', 'resumable', 'stateless'] as const)(
+  'calls made at once after a restart all run, each once: %s',
+  async (kind) => {
+    const server = newServer(kind);
+    const tools = await server.open({ reconnect: { attempts: 0 } });
+    await server.ask('forget');
+    const results = await resultsOf(
+      tools,
+      [1, 2, 3, 4, 5, 6].map((a) => ({ name: 'add', input: { a, b: 0 } })),
+    );
+    expect(results.map(({ output }) => output).toSorted()).toEqual(['1', '2', '3', '4', '5', '6']);
+    expect(await server.count('call')).toBe(6);
+  },
+);
 
 test.each([
   ['mcp', 'forget'],
   ['resumable', 'forget'],
   ['mcp', 'down'],
   ['resumable', 'down'],
-  // One that is there again at once: a browser makes a request of its own accord again that got no answer at all.
+  // One that is there again at once: a browser makes a request of its own accord again that got no
+  // answer at all.
   ['stateless', 'down'],
 ] as const)('a server that dies in the middle of a call: %s, %s', async (kind, how) => {
   const server = newServer(kind);
@@ -303,7 +417,10 @@ test.each([
   const call = resultsOf(tools, [{ name: 'slow' }, { name: 'slow' }]);
   await server.ask('await/started:2');
   await server.ask(how);
-  const lost = { state: 'error', output: expect.stringContaining('There is no connection to the MCP server "test"') };
+  const lost = {
+    state: 'error',
+    output: expect.stringContaining('There is no connection to the MCP server "test"'),
+  };
   expect(await call).toMatchObject([lost, lost]);
   // It may have run: it is not made again.
   expect(await server.count('call')).toBe(2);
@@ -317,7 +434,9 @@ test('close() ends a call that still runs in a session that was left', async () 
   let isBlocked = false;
   const stalling = (async (url: string, init: RequestInit) => {
     if (isBlocked && String(init.body).includes('"slow"')) {
-      return new Promise((_, reject) => init.signal!.addEventListener('abort', () => reject(init.signal!.reason)));
+      return new Promise((_, reject) =>
+        init.signal!.addEventListener('abort', () => reject(init.signal!.reason)),
+      );
     }
     return fetch(url, init);
   }) as typeof fetch;
@@ -330,16 +449,19 @@ test('close() ends a call that still runs in a session that was left', async () 
   expect(await call).toMatchObject({ state: 'error' });
 });
 
-test.each([404, 400, 401, 500, 7, -32_000, -32_001, -32_602])('a protocol error %i is what the server says, of one call', async (code) => {
-  const server = newServer();
-  const tools = await server.open({ reconnect: { attempts: 0 } });
-  expect(await resultOf(tools, 'protocol_error', { code })).toMatchObject({
-    state: 'error',
-    output: 'Error: The MCP server "test" says: as a protocol error',
-  });
-  expect(await server.count('call')).toBe(1);
-  expect(tools.connected).toBe(true);
-});
+test.each([404, 400, 401, 500, 7, -32_000, -32_001, -32_602])(
+  'a protocol error %i is what the server says, of one call',
+  async (code) => {
+    const server = newServer();
+    const tools = await server.open({ reconnect: { attempts: 0 } });
+    expect(await resultOf(tools, 'protocol_error', { code })).toMatchObject({
+      state: 'error',
+      output: 'Error: The MCP server "test" says: as a protocol error',
+    });
+    expect(await server.count('call')).toBe(1);
+    expect(tools.connected).toBe(true);
+  },
+);
 
 test.each([
   { name: '', inputSchema: { type: 'object' } },
@@ -357,7 +479,10 @@ test.each([
   const tools = await server.open({ onError: (error) => errors.push(error) });
   expect(tools.list()).toHaveLength((await newServer().open()).list().length);
   expect(errors).toMatchObject([
-    { code: 'MCP_BAD_RESPONSE', message: expect.stringContaining('1 tools that are none and are left out: ') },
+    {
+      code: 'MCP_BAD_RESPONSE',
+      message: expect.stringContaining('1 tools that are none and are left out: '),
+    },
   ]);
   await tools.refresh();
   expect(errors).toHaveLength(1);
@@ -365,18 +490,34 @@ test.each([
 
 test('a tool is not refused for what nobody reads of it', async () => {
   const server = newServer();
-  const odd = { name: 'odd', description: null, inputSchema: {}, outputSchema: { type: 'string' }, annotations: { title: 'Odd one' } };
+  const odd = {
+    name: 'odd',
+    description: null,
+    inputSchema: {},
+    outputSchema: { type: 'string' },
+    annotations: { title: 'Odd one' },
+  };
   await server.ask(`define/${encodeURIComponent(JSON.stringify(odd))}`);
   const tools = await server.open({ include: ['odd'] });
-  expect(tools.schemas()).toMatchObject([{ name: 'odd', description: 'Odd one', parameters: { type: 'object' } }]);
+  expect(tools.schemas()).toMatchObject([
+    { name: 'odd', description: 'Odd one', parameters: { type: 'object' } },
+  ]);
 });
 
 test('a tool of the server comes after one of one’s own with its name', async () => {
   const server = newServer();
   const changed = deferred<readonly Tool[]>();
   const tools = await server.open({ include: ['add', 'own'], onToolsChanged: changed.resolve });
-  const own = tool({ name: 'own', description: '', input: { type: 'object' }, execute: () => 'local' });
-  const agents = [{ tools, extensions: [{ tools: [own] }] }, { tools: joinTools([own], tools) }].map((options) => {
+  const own = tool({
+    name: 'own',
+    description: '',
+    input: { type: 'object' },
+    execute: () => 'local',
+  });
+  const agents = [
+    { tools, extensions: [{ tools: [own] }] },
+    { tools: joinTools([own], tools) },
+  ].map((options) => {
     const model = new ScriptedModel([{ toolCalls: [{ name: 'own' }] }, 'done']);
     return { model, agent: new ReActAgent({ name: 'a', model, ...options }) };
   });
@@ -393,7 +534,10 @@ test('a tool of the server comes after one of one’s own with its name', async 
 test('a server that restarts is reconnected to in the background', async () => {
   const server = newServer();
   const changed = deferred<readonly Tool[]>();
-  const tools = await server.open({ reconnect: { firstDelayMs: 1 }, onToolsChanged: changed.resolve });
+  const tools = await server.open({
+    reconnect: { firstDelayMs: 1 },
+    onToolsChanged: changed.resolve,
+  });
   await server.ask('await/stream');
   await server.ask('add/later');
   await changed.promise;
@@ -444,7 +588,10 @@ test('the tools of an optional server are told of when they come; a listener tha
   await server.ask('up');
   await tools.refresh();
   expect(told).toEqual([1]);
-  expect(errors).toMatchObject([{ code: 'MCP_UNREACHABLE' }, { code: 'INTERNAL', message: 'listener' }]);
+  expect(errors).toMatchObject([
+    { code: 'MCP_UNREACHABLE' },
+    { code: 'INTERNAL', message: 'listener' },
+  ]);
   await tools.open();
   expect(await server.count('list')).toBe(5);
 });
@@ -469,7 +616,9 @@ test('reconnecting ends when the tools are closed, and when a call has connected
     signals.push(signal);
     return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
   };
-  const [closed, called] = await Promise.all([1, 2].map(() => server.open({ optional: true, reconnect: { sleep } })));
+  const [closed, called] = await Promise.all(
+    [1, 2].map(() => server.open({ optional: true, reconnect: { sleep } })),
+  );
   await closed!.close();
   expect(signals.map(({ aborted }) => aborted).toSorted()).toEqual([false, true]);
   await server.ask('up');
@@ -497,7 +646,9 @@ test('close() ends the session at the server, running calls and the tools', asyn
     tools: new Toolkit([add!]),
   });
   await kit.call('Go');
-  expect((await kit.messages()).flatMap(toolResultsOf)).toMatchObject([{ output: expect.stringContaining('was closed') }]);
+  expect((await kit.messages()).flatMap(toolResultsOf)).toMatchObject([
+    { output: expect.stringContaining('was closed') },
+  ]);
   await expect(tools.refresh()).rejects.toMatchObject({ code: 'MCP_UNREACHABLE' });
   await tools.close();
 });
@@ -507,18 +658,32 @@ test('headers go with each request, and a function is asked each time', async ()
   let asked = 0;
   const tools = await server.open({ headers: () => ({ 'x-turn': String((asked += 1)) }) });
   const seen = async (): Promise<number> =>
-    Number((JSON.parse((await resultOf(tools, 'headers')).output as string) as JsonObject)['x-turn']);
+    Number(
+      (JSON.parse((await resultOf(tools, 'headers')).output as string) as JsonObject)['x-turn'],
+    );
   const first = await seen();
   expect(await seen()).toBeGreaterThan(first);
   const plain = await server.open({ headers: { authorization: 'Bearer secret' } });
   expect((await resultOf(plain, 'headers')).output).toContain('"authorization":"Bearer secret"');
-  await expect(server.open({ headers: () => Promise.reject(new Error('no token')) })).rejects.toMatchObject({
+  await expect(
+    server.open({ headers: () => Promise.reject(new Error('no token')) }),
+  ).rejects.toMatchObject({
     code: 'MCP_AUTH',
     message: 'The headers for the MCP server could not be had: no token',
   });
-  for (const headers of [() => undefined, () => null, () => 'Bearer secret', () => ({ authorization: 7 })]) {
-    const error = await server.open({ headers: headers as never }).catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject({ code: 'CONFIGURATION', message: expect.stringContaining('headers must') });
+  for (const headers of [
+    () => undefined,
+    () => null,
+    () => 'Bearer secret',
+    () => ({ authorization: 7 }),
+  ]) {
+    const error = await server
+      .open({ headers: headers as never })
+      .catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      code: 'CONFIGURATION',
+      message: expect.stringContaining('headers must'),
+    });
     expect((error as AgentError).message).not.toContain('secret');
   }
 });
@@ -526,7 +691,10 @@ test('headers go with each request, and a function is asked each time', async ()
 test('a fetch of one’s own is called on its own', async () => {
   const server = newServer();
   const seen: unknown[] = [];
-  const own = async function (this: unknown, ...given: Parameters<typeof fetch>): Promise<Response> {
+  const own = async function (
+    this: unknown,
+    ...given: Parameters<typeof fetch>
+  ): Promise<Response> {
     seen.push(this);
     return fetch(...given);
   } as typeof fetch;
@@ -537,22 +705,46 @@ test('a fetch of one’s own is called on its own', async () => {
 });
 
 test('approval and the toolkit’s groups', async () => {
-  const tools = await newServer().open({ group: 'numbers', needsApproval: (_input, { name }) => name === 'add', replay: 'safe' });
+  const tools = await newServer().open({
+    group: 'numbers',
+    needsApproval: (_input, { name }) => name === 'add',
+    replay: 'safe',
+  });
   const kit = new Toolkit(tools.list(), { groups: [{ name: 'numbers', description: 'Counts.' }] });
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'echo' }, { name: 'add', input: { a: 1, b: 2 } }] }, 'done']);
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'echo' }, { name: 'add', input: { a: 1, b: 2 } }] },
+    'done',
+  ]);
   const agent = new ReActAgent({ name: 'a', model, tools: kit });
   const { pending } = await agent.call('Go');
   expect(pending).toMatchObject([{ name: 'add', kind: 'approval' }]);
   await agent.call([{ type: 'approve', toolUseId: pending[0]!.toolUseId }]);
-  expect((await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output)).toEqual(['{}', '3']);
+  expect((await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output)).toEqual([
+    '{}',
+    '3',
+  ]);
   expect(tools.find('add')).toMatchObject({ replay: 'safe', groups: ['numbers'] });
 });
 
 test('own tools and two servers side by side', async () => {
-  const [one, two] = await Promise.all([newServer().open({ include: ['add'] }), newServer().open({ include: ['add'], prefix: 'two_' })]);
-  const clock = tool({ name: 'clock', description: '', input: { type: 'object' }, execute: () => 'noon' });
+  const [one, two] = await Promise.all([
+    newServer().open({ include: ['add'] }),
+    newServer().open({ include: ['add'], prefix: 'two_' }),
+  ]);
+  const clock = tool({
+    name: 'clock',
+    description: '',
+    input: { type: 'object' },
+    execute: () => 'noon',
+  });
   const model = new ScriptedModel([
-    { toolCalls: [{ name: 'clock' }, { name: 'add', input: { a: 1, b: 1 } }, { name: 'two_add', input: { a: 2, b: 2 } }] },
+    {
+      toolCalls: [
+        { name: 'clock' },
+        { name: 'add', input: { a: 1, b: 1 } },
+        { name: 'two_add', input: { a: 2, b: 2 } },
+      ],
+    },
     'done',
   ]);
   const agent = new ReActAgent({ name: 'a', model, tools: joinTools([clock], one!, two!) });
@@ -564,7 +756,12 @@ test('own tools and two servers side by side', async () => {
 });
 
 test.each<[fault: string, code: string, retryable: boolean, words: string]>([
-  ['html', 'MCP_BAD_RESPONSE', false, 'does not answer as an MCP server over Streamable HTTP: Unexpected content type: text/html'],
+  [
+    'html',
+    'MCP_BAD_RESPONSE',
+    false,
+    'does not answer as an MCP server over Streamable HTTP: Unexpected content type: text/html',
+  ],
   ['json', 'MCP_BAD_RESPONSE', false, 'does not answer as an MCP server'],
   ['text', 'MCP_BAD_RESPONSE', false, 'does not answer as an MCP server'],
   ['other-result', 'MCP_BAD_RESPONSE', false, 'does not answer as an MCP server'],
@@ -577,14 +774,26 @@ test.each<[fault: string, code: string, retryable: boolean, words: string]>([
   ['reset', 'MCP_UNREACHABLE', true, 'There is no connection'],
   ['empty-stream', 'MCP_UNREACHABLE', true, 'the connection ended before the answer'],
 ])('a server that is none: %s', async (fault, code, retryable, words) => {
-  const opening = mcpTools({ url: `${inject('mcpUrl')}/fault/${fault}`, name: 'odd', headers: { authorization: 'Bearer secret' } });
+  const opening = mcpTools({
+    url: `${inject('mcpUrl')}/fault/${fault}`,
+    name: 'odd',
+    headers: { authorization: 'Bearer secret' },
+  });
   const error = await opening.catch((thrown: unknown) => thrown);
-  expect(error).toMatchObject({ name: 'AgentError', code, retryable, message: expect.stringContaining(words), details: { server: 'odd' } });
+  expect(error).toMatchObject({
+    name: 'AgentError',
+    code,
+    retryable,
+    message: expect.stringContaining(words),
+    details: { server: 'odd' },
+  });
   expect(JSON.stringify((error as AgentError).toJSON())).not.toContain('secret');
 });
 
 test('a server that says nothing', async () => {
-  await expect(mcpTools({ url: `${inject('mcpUrl')}/fault/hang`, name: 'mute', connectTimeoutMs: 5 })).rejects.toMatchObject({
+  await expect(
+    mcpTools({ url: `${inject('mcpUrl')}/fault/hang`, name: 'mute', connectTimeoutMs: 5 }),
+  ).rejects.toMatchObject({
     code: 'MCP_TIMEOUT',
     retryable: true,
     message: 'The MCP server "mute" was not connected within 5 ms',
@@ -607,13 +816,25 @@ test.each<[options: object, words: string]>([
   [{ group: ['a', 5] }, 'mcpTools(): each of group: text must be string.'],
   [{ group: '' }, 'mcpTools(): group must not be blank.'],
   [{ maxOutputChars: 2.5 }, 'mcpTools(): maxOutputChars must be a whole number.'],
-  [{ headers: { a: { b: 'secret' } } }, 'mcpTools(): headers must have names and values that HTTP can send; there are: a.'],
+  [
+    { headers: { a: { b: 'secret' } } },
+    'mcpTools(): headers must have names and values that HTTP can send; there are: a.',
+  ],
   [{ maxOutputChars: -1 }, 'mcpTools(): maxOutputChars must be number >= 0.'],
   [{ reconnect: { attempts: 'many' } }, 'mcpTools(): reconnect: attempts must be number >= 0.'],
   [{ clientInfo: { name: 'a' } }, 'mcpTools(): clientInfo: version must be string.'],
-  [{ headers: { 'bad name': 'secret' } }, 'mcpTools(): headers must have names and values that HTTP can send; there are: bad name.'],
-  [{ name: 'other', allowedServers: ['github'] }, 'mcpTools(): the server "other" is not among the allowed ones.'],
-  [{ allowedServers: ['github'] }, 'mcpTools(): the server "localhost:1" is not among the allowed ones.'],
+  [
+    { headers: { 'bad name': 'secret' } },
+    'mcpTools(): headers must have names and values that HTTP can send; there are: bad name.',
+  ],
+  [
+    { name: 'other', allowedServers: ['github'] },
+    'mcpTools(): the server "other" is not among the allowed ones.',
+  ],
+  [
+    { allowedServers: ['github'] },
+    'mcpTools(): the server "localhost:1" is not among the allowed ones.',
+  ],
 ])('wrong options are refused by name, before anything is asked: %j', async (options, words) => {
   const own = vi.fn<typeof fetch>();
   const opening = mcpTools({ url: 'http://localhost:1', fetch: own, optional: true, ...options });
@@ -624,7 +845,11 @@ test.each<[options: object, words: string]>([
 });
 
 test('a server that is allowed', async () => {
-  const tools = await newServer().open({ name: 'github', allowedServers: ['github'], include: ['add'] });
+  const tools = await newServer().open({
+    name: 'github',
+    allowedServers: ['github'],
+    include: ['add'],
+  });
   expect(tools.name).toBe('github');
 });
 
@@ -643,8 +868,12 @@ test('failures in the background are told on the console where nobody listens', 
 
 test('an event of every kind, in order', async () => {
   const tools = await newServer().open({ include: ['add'] });
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'add', input: { a: 1, b: 1 } }] }, 'done']);
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'add', input: { a: 1, b: 1 } }] },
+    'done',
+  ]);
   const events: AgentEvent['type'][] = [];
-  for await (const { type } of new ReActAgent({ name: 'a', model, tools }).stream('Go')) events.push(type);
+  for await (const { type } of new ReActAgent({ name: 'a', model, tools }).stream('Go'))
+    events.push(type);
   expect(events.filter((type) => /acting/.test(type))).toEqual(['pre-acting', 'post-acting']);
 });

@@ -4,4 +4,8 @@ export { chunkText } from './recall/search/chunk-text.ts';
 export type { ChunkOptions } from './recall/search/chunk-text.ts';
 export type { SearchDocument } from './recall/search/document-index.ts';
 export { keywordRetriever } from './recall/search/keyword-retriever.ts';
-export type { KeywordRetriever, KeywordRetrieverOptions, StoredDocuments } from './recall/search/keyword-retriever.ts';
+export type {
+  KeywordRetriever,
+  KeywordRetrieverOptions,
+  StoredDocuments,
+} from './recall/search/keyword-retriever.ts';

@@ -2,11 +2,25 @@ export { concurrency } from './middleware/limits/concurrency-limit.ts';
 export { friendlyErrors } from './middleware/friendly-errors.ts';
 export type { FriendlyWords } from './middleware/friendly-errors.ts';
 export { humanInTheLoop } from './middleware/approval/human-in-the-loop.ts';
-export type { ApprovalRule, HumanInTheLoopOptions, Verdict } from './middleware/approval/human-in-the-loop.ts';
+export type {
+  ApprovalRule,
+  HumanInTheLoopOptions,
+  Verdict,
+} from './middleware/approval/human-in-the-loop.ts';
 export { evictLargeResults } from './middleware/evict-large-results.ts';
-export type { EvictLargeResultsOptions, LargeResultEviction } from './middleware/evict-large-results.ts';
+export type {
+  EvictLargeResultsOptions,
+  LargeResultEviction,
+} from './middleware/evict-large-results.ts';
 export { metrics } from './observe/metrics.ts';
-export type { ExecutionMetric, Metrics, MetricsOptions, ModelMetric, RunLabels, ToolMetric } from './observe/metrics.ts';
+export type {
+  ExecutionMetric,
+  Metrics,
+  MetricsOptions,
+  ModelMetric,
+  RunLabels,
+  ToolMetric,
+} from './observe/metrics.ts';
 export { modelCallLimit } from './middleware/limits/model-call-limit.ts';
 export type { CallLimitOptions } from './middleware/limits/call-limit.ts';
 export { parallelIds } from './middleware/parallel-ids.ts';
@@ -34,7 +48,12 @@ export { piiGuard } from './guard/pii/pii-guard.ts';
 export type { PiiGuardOptions } from './guard/pii/pii-guard.ts';
 export type { BackoffOptions, Retry } from './middleware/resilience/backoff.ts';
 export { circuitBreaker } from './middleware/resilience/circuit-breaker.ts';
-export type { CircuitBreaker, CircuitBreakerOptions, CircuitChange, CircuitState } from './middleware/resilience/circuit-breaker.ts';
+export type {
+  CircuitBreaker,
+  CircuitBreakerOptions,
+  CircuitChange,
+  CircuitState,
+} from './middleware/resilience/circuit-breaker.ts';
 export { fallback } from './middleware/resilience/fallback.ts';
 export type { Fallback, FallbackOptions } from './middleware/resilience/fallback.ts';
 export { modelTimeout } from './middleware/resilience/model-timeout.ts';

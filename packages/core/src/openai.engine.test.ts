@@ -8,23 +8,33 @@ import { openai, type Fetch, type OpenAiOptions } from './openai.ts';
 
 afterEach(() => void vi.useRealTimers());
 
-const golden = JSON.parse(goldenText) as Record<string, { readonly text: string; readonly reason: string; readonly usage?: unknown }>;
+const golden = JSON.parse(goldenText) as Record<
+  string,
+  { readonly text: string; readonly reason: string; readonly usage?: unknown }
+>;
 
 const at = (path: string, options: Partial<OpenAiOptions> = {}): ChatModel =>
   openai({ model: 'm', baseURL: `${inject('providerUrl')}${path}`, ...options });
 
 /** A model whose server is this response. */
-const served = (respond: (init: RequestInit) => Response, options: Partial<OpenAiOptions> = {}): ChatModel => {
+const served = (
+  respond: (init: RequestInit) => Response,
+  options: Partial<OpenAiOptions> = {},
+): ChatModel => {
   const serve: Fetch = async (_, init) => respond(init);
   return openai({ model: 'm', fetch: serve, ...options });
 };
 
-const eventStream = (body: BodyInit): Response => new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+const eventStream = (body: BodyInit): Response =>
+  new Response(body, { headers: { 'content-type': 'text/event-stream' } });
 
 const event = (content: string, finishReason: string | null = null): string =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content }, finish_reason: finishReason }] })}\n\n`;
 
-/** A body that gives these pieces, one a read, then stays open; tells how often it was read and whether it was let go. */
+/**
+ * A body that gives these pieces, one a read, then stays open; tells how often it was read and
+ * whether it was let go.
+ */
 const openBody = (...pieces: readonly string[]) => {
   const state = { reads: 0, cancelled: false };
   const stream = new ReadableStream<Uint8Array>(
@@ -44,8 +54,11 @@ const openBody = (...pieces: readonly string[]) => {
   return { state, stream };
 };
 
-const streamOf = (model: ChatModel, request: Partial<ModelRequest> = {}, signal: AbortSignal = new AbortController().signal) =>
-  model.stream({ messages: [], tools: [], ...request }, { signal })[Symbol.asyncIterator]();
+const streamOf = (
+  model: ChatModel,
+  request: Partial<ModelRequest> = {},
+  signal: AbortSignal = new AbortController().signal,
+) => model.stream({ messages: [], tools: [], ...request }, { signal })[Symbol.asyncIterator]();
 
 interface Outcome {
   text: string;
@@ -70,7 +83,8 @@ async function run(model: ChatModel, request: Partial<ModelRequest> = {}): Promi
   return outcome;
 }
 
-const errorOf = async (model: ChatModel): Promise<AgentError> => (await run(model)).error ?? expect.unreachable('no error');
+const errorOf = async (model: ChatModel): Promise<AgentError> =>
+  (await run(model)).error ?? expect.unreachable('no error');
 
 test.each(Object.keys(golden))('reads the recorded stream %s', async (name) => {
   const { text, reason, usage } = golden[name]!;
@@ -80,15 +94,20 @@ test.each(Object.keys(golden))('reads the recorded stream %s', async (name) => {
   expect(outcome.error).toBeUndefined();
 });
 
-test.each(['bytewise', 'crlf', 'cr', 'bom', 'comments', 'no-done', 'json'])('takes %s', async (fault) => {
-  expect(await run(at(`/fault/${fault}/v1`))).toMatchObject({
-    text: 'Hello, world.',
-    finish: { reason: 'stop', usage: { inputTokens: 10 } },
-  });
-});
+test.each(['bytewise', 'crlf', 'cr', 'bom', 'comments', 'no-done', 'json'])(
+  'takes %s',
+  async (fault) => {
+    expect(await run(at(`/fault/${fault}/v1`))).toMatchObject({
+      text: 'Hello, world.',
+      finish: { reason: 'stop', usage: { inputTokens: 10 } },
+    });
+  },
+);
 
 test('takes characters that are split over reads, and an event of four megabytes', async () => {
-  expect((await run(at('/fault/split-utf8/v1'))).text).toBe('東京の天気は晴れです。 北京今天多云，气温二十度。 서울은 맑습니다. 🌤️👩‍💻');
+  expect((await run(at('/fault/split-utf8/v1'))).text).toBe(
+    '東京の天気は晴れです。 北京今天多云，气温二十度。 서울은 맑습니다. 🌤️👩‍💻',
+  );
   expect((await run(at('/fault/huge/v1'))).text.length).toBe(4 * 1024 * 1024);
 });
 
@@ -130,11 +149,17 @@ test('a connection that breaks within the reply', async () => {
   // How much of the text arrives before is up to the runtime.
   const { finish, error } = await run(at('/fault/cut/v1'));
   expect([error?.code, error?.retryable, finish]).toEqual(['MODEL_UNREACHABLE', true, undefined]);
-  expect(error?.message).toContain(`${inject('providerUrl')}/fault/cut/v1/chat/completions failed: `);
+  expect(error?.message).toContain(
+    `${inject('providerUrl')}/fault/cut/v1/chat/completions failed: `,
+  );
 });
 
 test('a rate limit says how long to wait', async () => {
-  expect((await errorOf(at('/fault/429/v1'))).details).toEqual({ status: 429, providerCode: 'rate_limit_exceeded', retryAfterMs: 2000 });
+  expect((await errorOf(at('/fault/429/v1'))).details).toEqual({
+    status: 429,
+    providerCode: 'rate_limit_exceeded',
+    retryAfterMs: 2000,
+  });
 });
 
 test('nobody at the address', async () => {
@@ -151,7 +176,12 @@ test('sends body, key and headers', async () => {
     expect(JSON.parse(text)).toMatchObject({
       path: '/echo/v1/chat/completions',
       headers: { authorization: 'Bearer key-1', 'x-team': 'a', 'content-type': 'application/json' },
-      body: { model: 'm', stream: true, max_tokens: 9, messages: [{ role: 'user', content: '東京' }] },
+      body: {
+        model: 'm',
+        stream: true,
+        max_tokens: 9,
+        messages: [{ role: 'user', content: '東京' }],
+      },
     });
     expect(apiKey).toHaveBeenCalledTimes(calls);
   }
@@ -161,7 +191,9 @@ test('without a key there is no authorization; headers may bring their own', asy
   const headersOf = async (options: Partial<OpenAiOptions>) =>
     JSON.parse((await run(at('/echo/v1', options))).text).headers as Record<string, string>;
   expect(await headersOf({})).not.toHaveProperty('authorization');
-  expect((await headersOf({ apiKey: 'k', headers: { authorization: 'Basic x' } }))['authorization']).toBe('Basic x');
+  expect(
+    (await headersOf({ apiKey: 'k', headers: { authorization: 'Basic x' } }))['authorization'],
+  ).toBe('Basic x');
 });
 
 test('the field for the token limit follows the server', async () => {
@@ -189,45 +221,70 @@ test('a key that a server quotes is not in the error', async () => {
   const quoting = `{"error":{"message":"Wrong key ${apiKey} given"}}`;
   const errors = [
     await errorOf(served(() => new Response(quoting, { status: 401 }), { apiKey })),
-    await errorOf(served(() => new Response(`<p>${apiKey}`, { headers: { 'content-type': 'text/html' } }), { apiKey })),
+    await errorOf(
+      served(() => new Response(`<p>${apiKey}`, { headers: { 'content-type': 'text/html' } }), {
+        apiKey,
+      }),
+    ),
     await errorOf(served(() => expect.unreachable(`Invalid header Bearer ${apiKey}`), { apiKey })),
     await errorOf(openai({ model: 'm', apiKey: `${apiKey}\n東京` })),
   ];
-  expect(errors.map((error) => error.code)).toEqual(['MODEL_AUTH', 'MODEL_BAD_RESPONSE', 'MODEL_UNREACHABLE', 'CONFIGURATION']);
+  expect(errors.map((error) => error.code)).toEqual([
+    'MODEL_AUTH',
+    'MODEL_BAD_RESPONSE',
+    'MODEL_UNREACHABLE',
+    'CONFIGURATION',
+  ]);
   expect(JSON.stringify(errors)).not.toContain(apiKey);
   expect(errors[0]?.message).toContain('Wrong key *** given');
 });
 
 test('a key that cannot be had', async () => {
-  const error = await errorOf(at('/echo/v1', { apiKey: () => Promise.reject(new Error('signed out')) }));
+  const error = await errorOf(
+    at('/echo/v1', { apiKey: () => Promise.reject(new Error('signed out')) }),
+  );
   expect([error.code, error.message]).toEqual(['MODEL_AUTH', 'signed out']);
 });
 
 test('a signal raised before the request stops it', async () => {
   const request = vi.fn(() => eventStream('data: [DONE]\n\n'));
   const reason = new Error('enough');
-  await expect(streamOf(served(request), {}, AbortSignal.abort(reason)).next()).rejects.toMatchObject({ code: 'ABORTED', cause: reason });
+  await expect(
+    streamOf(served(request), {}, AbortSignal.abort(reason)).next(),
+  ).rejects.toMatchObject({ code: 'ABORTED', cause: reason });
   expect(request).not.toHaveBeenCalled();
 });
 
-test.each(['hang', 'hang-mid'])('a signal raised while the server does %s ends the wait and the connection', async (fault) => {
-  const key = crypto.randomUUID();
-  const controller = new AbortController();
-  const stream = streamOf(at(`/fault/${fault}/v1`, { headers: { 'x-test-key': key } }), {}, controller.signal);
-  for (let text = fault === 'hang' ? 'Hello' : ''; !text.includes('Hello');) text += JSON.stringify((await stream.next()).value);
-  const next = stream.next();
-  await fetch(`${inject('providerUrl')}/arrived/${key}`);
-  controller.abort();
-  await expect(next).rejects.toMatchObject({ code: 'ABORTED', retryable: false });
-  expect(await (await fetch(`${inject('providerUrl')}/departed/${key}`)).json()).toEqual({ departed: true });
-});
+test.each(['hang', 'hang-mid'])(
+  'a signal raised while the server does %s ends the wait and the connection',
+  async (fault) => {
+    const key = crypto.randomUUID();
+    const controller = new AbortController();
+    const stream = streamOf(
+      at(`/fault/${fault}/v1`, { headers: { 'x-test-key': key } }),
+      {},
+      controller.signal,
+    );
+    for (let text = fault === 'hang' ? 'Hello' : ''; !text.includes('Hello');)
+      text += JSON.stringify((await stream.next()).value);
+    const next = stream.next();
+    await fetch(`${inject('providerUrl')}/arrived/${key}`);
+    controller.abort();
+    await expect(next).rejects.toMatchObject({ code: 'ABORTED', retryable: false });
+    expect(await (await fetch(`${inject('providerUrl')}/departed/${key}`)).json()).toEqual({
+      departed: true,
+    });
+  },
+);
 
 test('a reader that leaves closes the connection', async () => {
   const key = crypto.randomUUID();
   const stream = streamOf(at('/fault/hang-mid/v1', { headers: { 'x-test-key': key } }));
   await stream.next();
   await stream.return?.();
-  expect(await (await fetch(`${inject('providerUrl')}/departed/${key}`)).json()).toEqual({ departed: true });
+  expect(await (await fetch(`${inject('providerUrl')}/departed/${key}`)).json()).toEqual({
+    departed: true,
+  });
 });
 
 test('the network is read as far as the reader goes, one array a read', async () => {
@@ -257,7 +314,10 @@ test('an injected fetch that ignores the signal is left behind', async () => {
 });
 
 test('a silent server is given up, before the reply and within it', async () => {
-  expect(await errorOf(at('/fault/hang/v1', { timeoutMs: 50 }))).toMatchObject({ code: 'MODEL_TIMEOUT', retryable: true });
+  expect(await errorOf(at('/fault/hang/v1', { timeoutMs: 50 }))).toMatchObject({
+    code: 'MODEL_TIMEOUT',
+    retryable: true,
+  });
   const { stream } = openBody(event('a'));
   const { text, error } = await run(served(() => eventStream(stream), { timeoutMs: 2000 }));
   expect([text, error?.code]).toEqual(['a', 'MODEL_TIMEOUT']);
@@ -279,7 +339,10 @@ test('a connection that stays open after [DONE] is closed', async () => {
   vi.useFakeTimers();
   const { state, stream } = openBody(`${event('a', 'stop')}data: [DONE]\n\n`);
   const deltas = streamOf(served(() => eventStream(stream)));
-  expect((await deltas.next()).value).toMatchObject([{ delta: 'a' }, { type: 'finish', reason: 'stop' }]);
+  expect((await deltas.next()).value).toMatchObject([
+    { delta: 'a' },
+    { type: 'finish', reason: 'stop' },
+  ]);
   const end = deltas.next();
   await vi.advanceTimersByTimeAsync(1000);
   expect(await end).toEqual({ done: true, value: undefined });
@@ -295,28 +358,46 @@ test('a connection that breaks after the finish reason leaves the reply whole', 
       else controller.enqueue(new TextEncoder().encode(piece));
     },
   });
-  expect(await run(served(() => eventStream(body)))).toEqual({ text: 'a', finish: { type: 'finish', reason: 'stop', metadata: {} } });
+  expect(await run(served(() => eventStream(body)))).toEqual({
+    text: 'a',
+    finish: { type: 'finish', reason: 'stop', metadata: {} },
+  });
 });
 
 test.each([
   ['a last event without its blank line', `${event('a')}data: [DONE]`],
   ['text after the end', `${event('a', 'stop')}data: [DONE]\n\nnonsense\n\n${event('b')}`],
-  ['events without data, and with names of their own', `event: ping\ndata: {}\n\ndata:\n\n${event('a', 'stop')}`],
+  [
+    'events without data, and with names of their own',
+    `event: ping\ndata: {}\n\ndata:\n\n${event('a', 'stop')}`,
+  ],
   ['a usage that is cut off', `${event('a', 'stop')}data: {"choices":[],"usa`],
 ])('%s does no harm', async (_, body) => {
-  expect(await run(served(() => eventStream(body)))).toMatchObject({ text: 'a', finish: { reason: 'stop' } });
+  expect(await run(served(() => eventStream(body)))).toMatchObject({
+    text: 'a',
+    finish: { reason: 'stop' },
+  });
 });
 
 test('a content type other than JSON or HTML is no obstacle', async () => {
-  const respond = (body: string) => served(() => new Response(body, { headers: { 'content-type': 'text/plain' } }));
-  expect(await run(respond(`${event('a', 'stop')}`))).toMatchObject({ text: 'a', finish: { reason: 'stop' } });
+  const respond = (body: string) =>
+    served(() => new Response(body, { headers: { 'content-type': 'text/plain' } }));
+  expect(await run(respond(`${event('a', 'stop')}`))).toMatchObject({
+    text: 'a',
+    finish: { reason: 'stop' },
+  });
   expect(await errorOf(respond('Service is being updated'))).toMatchObject({
     code: 'MODEL_BAD_RESPONSE',
     message: 'The reply is no event stream: Service is being updated',
   });
 });
 
-test.each(['', 'not JSON', '{}', '[]', '{"choices":[]}'])('a JSON reply %j that is no completion', async (body) => {
-  const model = served(() => new Response(body, { headers: { 'content-type': 'application/json' } }));
-  expect(await errorOf(model)).toMatchObject({ code: 'MODEL_BAD_RESPONSE', retryable: false });
-});
+test.each(['', 'not JSON', '{}', '[]', '{"choices":[]}'])(
+  'a JSON reply %j that is no completion',
+  async (body) => {
+    const model = served(
+      () => new Response(body, { headers: { 'content-type': 'application/json' } }),
+    );
+    expect(await errorOf(model)).toMatchObject({ code: 'MODEL_BAD_RESPONSE', retryable: false });
+  },
+);

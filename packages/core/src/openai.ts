@@ -8,7 +8,10 @@ export type { Fetch } from './provider/http-transport.ts';
 
 export interface OpenAiOptions {
   readonly model: string;
-  /** Sent as `Authorization: Bearer …`; a function is asked before each request. None: no such header. */
+  /**
+   * Sent as `Authorization: Bearer …`; a function is asked before each request. None: no such
+   * header.
+   */
   readonly apiKey?: ApiKey;
   /** Any server that speaks chat completions. Default `https://api.openai.com/v1`. */
   readonly baseURL?: string;
@@ -24,23 +27,33 @@ export interface OpenAiOptions {
   readonly sendThinking?: boolean;
   /** Asks for token counts; false for servers that refuse `stream_options`. Default true. */
   readonly includeUsage?: boolean;
-  /** Longest silence of the server in milliseconds, before the reply and within it. Default 5 minutes; `Infinity`: no limit. */
+  /**
+   * Longest silence of the server in milliseconds, before the reply and within it. Default 5
+   * minutes; `Infinity`: no limit.
+   */
   readonly timeoutMs?: number;
 }
 
 /**
- * A model behind a chat-completions endpoint. Its stream rejects with the `MODEL_…` codes of `AgentErrorCode`, or `ABORTED`; with
- * `CONFIGURATION` where the key cannot be sent.
+ * A model behind a chat-completions endpoint. Its stream rejects with the `MODEL_…` codes of
+ * `AgentErrorCode`, or `ABORTED`; with `CONFIGURATION` where the key cannot be sent.
  */
 export function openai(options: OpenAiOptions): ChatModel {
-  checkFields('CONFIGURATION', 'openai()', options, 'model:string baseURL:string|? fetch:function|? timeoutMs:count|?');
+  checkFields(
+    'CONFIGURATION',
+    'openai()',
+    options,
+    'model:string baseURL:string|? fetch:function|? timeoutMs:count|?',
+  );
   const { model, baseURL = 'https://api.openai.com/v1', timeoutMs = 300_000 } = options;
   const features: ModelFeatures = { tools: true, media: ['image', 'file'], ...options.features };
   const url = `${baseURL.replace(/\/+$/, '')}/chat/completions`;
   const formatter = openAiFormatter({
     ...options,
     features,
-    maxTokensField: options.maxTokensField ?? (/\b(openai|azure)\.com\//.test(url) ? 'max_completion_tokens' : 'max_tokens'),
+    maxTokensField:
+      options.maxTokensField ??
+      (/\b(openai|azure)\.com\//.test(url) ? 'max_completion_tokens' : 'max_tokens'),
   });
   return {
     provider: 'openai',
@@ -48,7 +61,10 @@ export function openai(options: OpenAiOptions): ChatModel {
     features,
     async *stream(request, { signal }) {
       const headers = { ...(await authorization(options.apiKey)), ...options.headers };
-      yield* streamReply({ url, headers, body: formatter.format(request), fetch: options.fetch, signal, timeoutMs }, formatter.decoder());
+      yield* streamReply(
+        { url, headers, body: formatter.format(request), fetch: options.fetch, signal, timeoutMs },
+        formatter.decoder(),
+      );
     },
   };
 }

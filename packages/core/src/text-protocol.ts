@@ -1,7 +1,13 @@
 export { parseOxygent } from './text-protocol/parse-oxygent.ts';
 export { parseToolCalls } from './text-protocol/parse-tool-calls.ts';
 export type { ParseContext } from './text-protocol/parse-tool-calls.ts';
-export type { ParsedReply, ParseReply, Reflect, ReplyContext, TextCall } from './text-protocol/parsed-reply.ts';
+export type {
+  ParsedReply,
+  ParseReply,
+  Reflect,
+  ReplyContext,
+  TextCall,
+} from './text-protocol/parsed-reply.ts';
 export { refuseEmpty, textToolCalls } from './text-protocol/text-tool-calls.ts';
 export type { CorrectionPart, TextToolCallsOptions } from './text-protocol/text-tool-calls.ts';
 export { trustedCalls } from './text-protocol/trusted-calls.ts';

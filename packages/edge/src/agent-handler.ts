@@ -10,7 +10,13 @@ import { checkOptions } from './check-options.ts';
 import { completionsRoute } from './routes/completions-route.ts';
 import { errorResponse, logError } from './http/error-response.ts';
 import { defaultLimits, defaultSessions } from './handler-options.ts';
-import type { AgentHandler, AgentHandlerOptions, EdgeEnv, HandlerSettings, RequestVariables } from './handler-options.ts';
+import type {
+  AgentHandler,
+  AgentHandlerOptions,
+  EdgeEnv,
+  HandlerSettings,
+  RequestVariables,
+} from './handler-options.ts';
 import { interruptRoute } from './routes/interrupt-route.ts';
 import { llmRoute } from './routes/llm-route.ts';
 import { branchesRoute, messagesRoute } from './routes/messages-route.ts';
@@ -23,23 +29,26 @@ import { echoHeader } from './turn/session.ts';
 import { streamRoute } from './routes/stream-route.ts';
 
 /**
- * An agent as a chat endpoint: a Worker's default export, or mounted into another Hono app by `app.route('/', handler)`.
+ * An agent as a chat endpoint: a Worker's default export, or mounted into another Hono app by
+ * `app.route('/', handler)`.
  *
- * `/api/chat` speaks with AI SDK's `useChat`, `POST /v1/chat/completions` and `GET /v1/models`
- * with OpenAI's clients, `POST /api/run` with any other; `/llm/v1` hands requests of agents in pages on to a model. `GET /healthz` asks
- * nobody who they are. An error is `{ error: { code, message, requestId } }`, under `/v1`
- * OpenAI's `{ error: { message, type, code, param } }`. Where its class `Session` is bound as `CHAT_SESSION`, each conversation is a
- * Durable Object; else it is kept in KV. Throws `CONFIGURATION` where `models` is empty, for an option of
- * `sessions` or `limits`, for one of `cors` that is no origin, and for `llm.maxTokens` and `llm.timeoutMs`.
+ * `/api/chat` speaks with AI SDK's `useChat`, `POST /v1/chat/completions` and `GET /v1/models` with
+ * OpenAI's clients, `POST /api/run` with any other; `/llm/v1` hands requests of agents in pages on
+ * to a model. `GET /healthz` asks nobody who they are. An error is `{ error: { code, message,
+ * requestId } }`, under `/v1` OpenAI's `{ error: { message, type, code, param } }`. Where its class
+ * `Session` is bound as `CHAT_SESSION`, each conversation is a Durable Object; else it is kept in
+ * KV. Throws `CONFIGURATION` where `models` is empty, for an option of `sessions` or `limits`, for
+ * one of `cors` that is no origin, and for `llm.maxTokens` and `llm.timeoutMs`.
  *
- * @example
- * export default createAgentHandler<Env>({
- *   authorize: (request, env) => callerOf(request, env),
- *   agent: ({ env, memory }) => new ReActAgent({ name: 'assistant', model: openai({ model: 'gpt-5-mini', apiKey: env.KEY }), memory }),
- * });
+ * @example export default createAgentHandler<Env>({ authorize: (request, env) => callerOf(request,
+ * env), agent: ({ env, memory }) => new ReActAgent({ name: 'assistant', model: openai({ model:
+ * 'gpt-5-mini', apiKey: env.KEY }), memory }), });
  */
-export function createAgentHandler<Env extends object>(options: AgentHandlerOptions<Env>): AgentHandler<Env> {
-  // Hono's types do not follow bindings that are a type parameter: inside they are an object, what goes in and out is `Env`.
+export function createAgentHandler<Env extends object>(
+  options: AgentHandlerOptions<Env>,
+): AgentHandler<Env> {
+  // Hono's types do not follow bindings that are a type parameter: inside they are an object, what
+  // goes in and out is `Env`.
   const settings: HandlerSettings = {
     ...(options as AgentHandlerOptions),
     models: options.models ?? ['default'],
@@ -50,9 +59,11 @@ export function createAgentHandler<Env extends object>(options: AgentHandlerOpti
   const app = new Hono<EdgeEnv>();
   const identified = access(settings);
   const counted = rateLimited(settings);
-  const allowed: MiddlewareHandler<EdgeEnv> = (c, next) => identified(c, async () => void (await counted(c, next)));
+  const allowed: MiddlewareHandler<EdgeEnv> = (c, next) =>
+    identified(c, async () => void (await counted(c, next)));
   // Per path, not for all: mounted in another app, its other routes are none of ours.
-  for (const [path, face] of paths) app.use(path, begin(face), crossOrigin(options.cors ?? []), knownOrigins(options.cors ?? []));
+  for (const [path, face] of paths)
+    app.use(path, begin(face), crossOrigin(options.cors ?? []), knownOrigins(options.cors ?? []));
 
   app.post('/api/chat', allowed, (c) => chatRoute(c, settings));
   app.delete('/api/chat/:id', allowed, (c) => deleteRoute(c, settings));
@@ -81,17 +92,24 @@ export function createAgentHandler<Env extends object>(options: AgentHandlerOpti
   });
   app.notFound((c) => {
     const face = /^\/(llm\/)?v1\//.test(c.req.path) ? 'openai' : 'isoloop';
-    return errorResponse(new AgentError('NOT_FOUND', `There is no ${c.req.method} ${c.req.path} here.`), {
-      // Set where the path is ours and only the proxy is not.
-      requestId: (c.get('requestId') as string | undefined) ?? crypto.randomUUID(),
-      face,
-      headers: Object.fromEntries(securityHeaders),
-    });
+    return errorResponse(
+      new AgentError('NOT_FOUND', `There is no ${c.req.method} ${c.req.path} here.`),
+      {
+        // Set where the path is ours and only the proxy is not.
+        requestId: (c.get('requestId') as string | undefined) ?? crypto.randomUUID(),
+        face,
+        headers: Object.fromEntries(securityHeaders),
+      },
+    );
   });
   return Object.assign(app, { Session: agentSession(settings) }) as unknown as AgentHandler<Env>;
 }
 
-const paths: readonly (readonly [path: string, face: RequestVariables['face'], method: 'GET' | 'POST' | 'DELETE'])[] = [
+const paths: readonly (readonly [
+  path: string,
+  face: RequestVariables['face'],
+  method: 'GET' | 'POST' | 'DELETE',
+])[] = [
   ['/api/chat', 'isoloop', 'POST'],
   ['/api/chat/:id/messages', 'isoloop', 'GET'],
   ['/api/chat/:id/branches', 'isoloop', 'GET'],
@@ -119,9 +137,21 @@ function begin(face: RequestVariables['face']): MiddlewareHandler<EdgeEnv> {
   };
 }
 
-function wrongMethod(c: Context<EdgeEnv>, face: RequestVariables['face'], method: string): Response {
-  const error = new AgentError('NOT_FOUND', `${c.req.path} is not asked by ${c.req.method}, but by ${method}.`);
-  return errorResponse(error, { requestId: c.get('requestId'), face, status: 405, headers: { allow: method } });
+function wrongMethod(
+  c: Context<EdgeEnv>,
+  face: RequestVariables['face'],
+  method: string,
+): Response {
+  const error = new AgentError(
+    'NOT_FOUND',
+    `${c.req.path} is not asked by ${c.req.method}, but by ${method}.`,
+  );
+  return errorResponse(error, {
+    requestId: c.get('requestId'),
+    face,
+    status: 405,
+    headers: { allow: method },
+  });
 }
 
 function crossOrigin(origins: readonly string[]): MiddlewareHandler {

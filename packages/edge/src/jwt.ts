@@ -28,37 +28,54 @@ interface JwtByKeySet {
 }
 
 interface JwtBySecret<Env> {
-  /** A secret of 32 bytes or more that the issuer signs with (HS256), from the Worker's bindings. */
+  /**
+   * A secret of 32 bytes or more that the issuer signs with (HS256), from the Worker's bindings.
+   */
   readonly secret: (env: Env) => string;
 }
 
 /**
- * For `authorize`: callers by a JSON Web Token in `Authorization: Bearer …`, checked by jose: signature, issuer, audience and expiry, which it
- * must have. A token that does not pass is nobody's. Throws `CONFIGURATION`.
+ * For `authorize`: callers by a JSON Web Token in `Authorization: Bearer …`, checked by jose:
+ * signature, issuer, audience and expiry, which it must have. A token that does not pass is
+ * nobody's. Throws `CONFIGURATION`.
  *
- * @example
- * authorize: jwt({ jwksUrl: 'https://login.example.com/.well-known/jwks.json', issuer: 'https://login.example.com/', audience: 'chat' })
+ * @example authorize: jwt({ jwksUrl: 'https://login.example.com/.well-known/jwks.json', issuer:
+ * 'https://login.example.com/', audience: 'chat' })
  */
-export function jwt<Env extends object = object>(options: JwtOptions<Env>): (request: Request, env: Env) => Promise<Caller | null> {
+export function jwt<Env extends object = object>(
+  options: JwtOptions<Env>,
+): (request: Request, env: Env) => Promise<Caller | null> {
   const { issuer, audience, user = ({ sub }) => sub ?? null, clockTolerance = 5 } = options;
-  if (!issuer || !audience) throw new AgentError('CONFIGURATION', 'jwt() needs the `issuer` and the `audience` of its tokens.');
+  if (!issuer || !audience)
+    throw new AgentError(
+      'CONFIGURATION',
+      'jwt() needs the `issuer` and the `audience` of its tokens.',
+    );
   const checks: JWTVerifyOptions = { issuer, audience, clockTolerance, requiredClaims: ['exp'] };
   let keys: JWTVerifyGetKey | undefined;
 
   const verify = async (token: string, env: Env): Promise<JWTPayload> => {
     if ('secret' in options) {
       const key = new TextEncoder().encode(options.secret(env) ?? '');
-      if (key.length < 32) throw new AgentError('CONFIGURATION', 'jwt(): the secret is not set, or has less than 32 bytes.');
+      if (key.length < 32)
+        throw new AgentError(
+          'CONFIGURATION',
+          'jwt(): the secret is not set, or has less than 32 bytes.',
+        );
       return (await jwtVerify(token, key, { ...checks, algorithms: ['HS256'] })).payload;
     }
     const { jwksUrl, algorithms = ['RS256', 'PS256', 'ES256', 'EdDSA'], fetch: send } = options;
     // One that is signed with a public key as if it were a secret must not pass.
     if (algorithms.some((name) => /^(HS|none)/i.test(name))) {
-      throw new AgentError('CONFIGURATION', 'jwt(): with `jwksUrl` the algorithms are those of public keys.');
+      throw new AgentError(
+        'CONFIGURATION',
+        'jwt(): with `jwksUrl` the algorithms are those of public keys.',
+      );
     }
     const url = new URL(jwksUrl);
     // Whoever stands between could put their own keys in.
-    if (url.protocol !== 'https:' && !isLocalHost(url.hostname)) throw new AgentError('CONFIGURATION', 'jwt(): `jwksUrl` must be https.');
+    if (url.protocol !== 'https:' && !isLocalHost(url.hostname))
+      throw new AgentError('CONFIGURATION', 'jwt(): `jwksUrl` must be https.');
     keys ??= createRemoteJWKSet(url, send && { [customFetch]: send });
     return (await jwtVerify(token, keys, { ...checks, algorithms: [...algorithms] })).payload;
   };
@@ -71,7 +88,11 @@ export function jwt<Env extends object = object>(options: JwtOptions<Env>): (req
       return typeof name === 'string' && name ? { user: name } : null;
     } catch (error) {
       // The token's fault; what is wrong with the issuer's keys is for the log.
-      if (error instanceof errors.JOSEError && !/^ERR_(JWKS_INVALID|JWKS_TIMEOUT|JWK_INVALID|JOSE_GENERIC)$/.test(error.code)) return null;
+      if (
+        error instanceof errors.JOSEError &&
+        !/^ERR_(JWKS_INVALID|JWKS_TIMEOUT|JWK_INVALID|JOSE_GENERIC)$/.test(error.code)
+      )
+        return null;
       throw error;
     }
   };

@@ -1,6 +1,11 @@
 import type { ReActAgent } from '@isoloop/core';
 import { createAgentHandler } from '../src/agent-handler.ts';
-import type { AgentHandler, AgentSetup, SessionAgent, SessionOptions } from '../src/handler-options.ts';
+import type {
+  AgentHandler,
+  AgentSetup,
+  SessionAgent,
+  SessionOptions,
+} from '../src/handler-options.ts';
 
 export interface SessionEnv {
   readonly CHAT_KV: KVNamespace;
@@ -8,11 +13,18 @@ export interface SessionEnv {
   readonly BRIEF_SESSIONS: DurableObjectNamespace;
 }
 
-/** Makes the agents of a session, by its id: a test puts it there, its session's object takes it. */
-export const factories: Map<string, (setup: AgentSetup<SessionEnv>) => ReActAgent | SessionAgent> = new Map();
+/**
+ * Makes the agents of a session, by its id: a test puts it there, its session's object takes it.
+ */
+export const factories: Map<string, (setup: AgentSetup<SessionEnv>) => ReActAgent | SessionAgent> =
+  new Map();
 
 export const sessions: AgentHandler<SessionEnv> = handler({});
-export const briefSessions: AgentHandler<SessionEnv> = handler({ resumeAttempts: 0, expireAfterMs: 3_600_000, queuedTurns: 2 });
+export const briefSessions: AgentHandler<SessionEnv> = handler({
+  resumeAttempts: 0,
+  expireAfterMs: 3_600_000,
+  queuedTurns: 2,
+});
 
 export class TestSession extends sessions.Session {
   constructor(ctx: DurableObjectState, env: SessionEnv) {

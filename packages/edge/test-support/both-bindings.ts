@@ -27,7 +27,10 @@ export interface Bound extends Pick<TestEndpoint, 'fetch' | 'post' | 'get' | 'cl
   readonly chat: (init?: Partial<ChatInit<UIMessage>>) => TestChat;
 }
 
-/** An endpoint and the id of a session that is kept in that place, whose agents say what the script says. */
+/**
+ * An endpoint and the id of a session that is kept in that place, whose agents say what the script
+ * says.
+ */
 export function boundEndpoint(
   place: Place,
   replies: readonly ScriptedReply[],
@@ -36,9 +39,15 @@ export function boundEndpoint(
   { id = crypto.randomUUID() as string, user = `user-${crypto.randomUUID()}` } = {},
 ): Bound {
   const model = new ScriptedModel(replies);
-  factories.set(id, ({ memory, session }) => new ReActAgent({ name: 'assistant', memory, sessionId: session, ...agentOptions, model }));
+  factories.set(
+    id,
+    ({ memory, session }) =>
+      new ReActAgent({ name: 'assistant', memory, sessionId: session, ...agentOptions, model }),
+  );
   const isObject = place === 'Durable Object';
-  const bindings = isObject ? boundTo(given, given.TEST_SESSIONS) : { ...given, ...(place !== 'KV' && { SESSION_SECRET: 'x'.repeat(32) }) };
+  const bindings = isObject
+    ? boundTo(given, given.TEST_SESSIONS)
+    : { ...given, ...(place !== 'KV' && { SESSION_SECRET: 'x'.repeat(32) }) };
   const target = testEndpoint(model as never, agentOptions, options, bindings);
   // A header takes less than a name may have; `authorize` may say whose it is.
   const caller = encodeURIComponent(user);
@@ -53,14 +62,25 @@ export function boundEndpoint(
     client: (from = caller, more = {}) => target.client(from, more),
     stored: async () => {
       await target.settled();
-      return [await storedInKv(), ...(isObject ? await Promise.all([`${user}/${id}`, `${user}/`].map(storedInObject)) : [])];
+      return [
+        await storedInKv(),
+        ...(isObject ? await Promise.all([`${user}/${id}`, `${user}/`].map(storedInObject)) : []),
+      ];
     },
     messages: async () => {
       await target.settled();
-      return ((await (await target.get(`/api/chat/${id}/messages`, caller)).json()) as { messages: UIMessage[] }).messages;
+      return (
+        (await (await target.get(`/api/chat/${id}/messages`, caller)).json()) as {
+          messages: UIMessage[];
+        }
+      ).messages;
     },
     chat: (init = {}) => {
-      const transport = new DefaultChatTransport({ api: 'https://edge.test/api/chat', headers, fetch: target.fetch as typeof fetch });
+      const transport = new DefaultChatTransport({
+        api: 'https://edge.test/api/chat',
+        headers,
+        fetch: target.fetch as typeof fetch,
+      });
       return new TestChat({ id, transport, ...init });
     },
   };
@@ -90,9 +110,11 @@ class State implements ChatState<UIMessage> {
     this.messages = messages;
   }
 
-  readonly pushMessage = (message: UIMessage): void => void (this.messages = [...this.messages, message]);
+  readonly pushMessage = (message: UIMessage): void =>
+    void (this.messages = [...this.messages, message]);
   readonly popMessage = (): void => void (this.messages = this.messages.slice(0, -1));
-  readonly replaceMessage = (index: number, message: UIMessage): void => void (this.messages = this.messages.with(index, message));
+  readonly replaceMessage = (index: number, message: UIMessage): void =>
+    void (this.messages = this.messages.with(index, message));
   readonly snapshot = <T>(thing: T): T => structuredClone(thing);
 }
 
@@ -104,11 +126,15 @@ async function storedInKv(): Promise<unknown> {
 function storedInObject(name: string): Promise<unknown> {
   const objects = given.TEST_SESSIONS;
   return runInDurableObject(objects.get(objects.idFromName(name)), async (_object, { storage }) => {
-    const tables = [...storage.sql.exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'")].map((row) => row.name);
+    const tables = [
+      ...storage.sql.exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'"),
+    ].map((row) => row.name);
     const own = tables.filter((table) => !table.startsWith('_cf_'));
     return {
       values: [...(await storage.list())],
-      rows: own.flatMap((table) => [...storage.sql.exec(`SELECT * FROM ${table}`)].map((row) => [table, row])),
+      rows: own.flatMap((table) =>
+        [...storage.sql.exec(`SELECT * FROM ${table}`)].map((row) => [table, row]),
+      ),
       alarm: await storage.getAlarm(),
     };
   });

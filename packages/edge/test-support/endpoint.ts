@@ -19,22 +19,33 @@ export interface TestEndpoint {
   readonly model: ScriptedModel;
   readonly fetch: (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>;
   /** JSON, or a text as it is; an empty user is nobody. */
-  readonly post: (path: string, body: unknown, user?: string, headers?: Record<string, string>) => Promise<Response>;
+  readonly post: (
+    path: string,
+    body: unknown,
+    user?: string,
+    headers?: Record<string, string>,
+  ) => Promise<Response>;
   readonly get: (path: string, user?: string) => Promise<Response>;
   readonly settled: () => Promise<unknown>;
   readonly client: (user?: string, headers?: Record<string, string>) => OpenAI;
 }
 
-/** An endpoint whose agent says what the script says; callers name themselves in the Authorization header. */
+/**
+ * An endpoint whose agent says what the script says; callers name themselves in the Authorization
+ * header.
+ */
 export function testEndpoint(
   replies: readonly ScriptedReply[] | ChatModel,
   agentOptions: Partial<AgentOptions> = {},
   options: Partial<AgentHandlerOptions<TestEnv>> = {},
   given: object = bindings,
 ): TestEndpoint {
-  const model = Array.isArray(replies) ? new ScriptedModel(replies as readonly ScriptedReply[]) : (replies as ChatModel);
+  const model = Array.isArray(replies)
+    ? new ScriptedModel(replies as readonly ScriptedReply[])
+    : (replies as ChatModel);
   const handler = createAgentHandler<TestEnv>({
-    agent: ({ memory, session }) => new ReActAgent({ name: 'assistant', model, memory, sessionId: session, ...agentOptions }),
+    agent: ({ memory, session }) =>
+      new ReActAgent({ name: 'assistant', model, memory, sessionId: session, ...agentOptions }),
     authorize: (request) => {
       const user = request.headers.get('authorization')?.replace('Bearer ', '');
       return user ? { user } : null;
@@ -45,12 +56,16 @@ export function testEndpoint(
   const pending: Promise<unknown>[] = [];
   const fetchIt = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
     const context = createExecutionContext();
-    const request = input instanceof Request ? input : new Request(new URL(String(input), 'https://edge.test'), init);
+    const request =
+      input instanceof Request
+        ? input
+        : new Request(new URL(String(input), 'https://edge.test'), init);
     const response = await handler.fetch(request, given as TestEnv, context);
     pending.push(waitOnExecutionContext(context));
     return response;
   };
-  const bearer = (user: string): Record<string, string> => (user ? { authorization: `Bearer ${user}` } : {});
+  const bearer = (user: string): Record<string, string> =>
+    user ? { authorization: `Bearer ${user}` } : {};
   return {
     handler,
     model: model as ScriptedModel,

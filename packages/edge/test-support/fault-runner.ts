@@ -1,7 +1,13 @@
 import { DurableObject } from 'cloudflare:workers';
 import type { Msg } from '@isoloop/core';
 import { SessionMemory } from '@isoloop/core';
-import { faultScenarios, liveAndDie, type Life, type LifeReport, type Witness } from '@isoloop/core/testing';
+import {
+  faultScenarios,
+  liveAndDie,
+  type Life,
+  type LifeReport,
+  type Witness,
+} from '@isoloop/core/testing';
 import { DurableStore } from '../src/store/durable-store.ts';
 
 /** A Durable Object in which one process of a fault scenario after the other lives. */

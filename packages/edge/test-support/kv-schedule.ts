@@ -46,7 +46,10 @@ const sessionId = 'ann/chat';
 const otherSession = 'bob/chat';
 const minute = 60_000;
 
-/** Two clients on one session, each request at one of two locations; rejects where a promise of `EchoMemory` is broken. */
+/**
+ * Two clients on one session, each request at one of two locations; rejects where a promise of
+ * `EchoMemory` is broken.
+ */
 export async function runSchedule(seed: number, tally: Tally): Promise<void> {
   const random = randomOf(seed);
   const chance = (probability: number): boolean => random() < probability;
@@ -88,7 +91,8 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
 
   const mustHold = (held: readonly Msg[], expected: Iterable<string>, what: string): void => {
     const there = held.map(({ id }) => id);
-    if (new Set(there).size < there.length) fail(`${what}: a message is there twice: ${there.join()}`);
+    if (new Set(there).size < there.length)
+      fail(`${what}: a message is there twice: ${there.join()}`);
     const missing = [...expected].filter((id) => !there.includes(id));
     if (missing.length > 0) fail(`${what}: ${missing.join()} are lost; there are ${there.join()}`);
   };
@@ -138,7 +142,9 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
       }
     }
 
-    /** With time enough for everything to have come through, nothing that it was told is missing. */
+    /**
+     * With time enough for everything to have come through, nothing that it was told is missing.
+     */
     async settle(): Promise<void> {
       for (let load = 0; load < 2; load++) {
         const memory = await this.#load();
@@ -163,7 +169,11 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
       const stays = chance(0.7);
       if (stays && (await answer())) {
         const stored = await memory.read();
-        mustHold(stored, [...this.#known.ids, `${id}-q`, `${id}-a`], `${this.#name}, after its turn`);
+        mustHold(
+          stored,
+          [...this.#known.ids, `${id}-q`, `${id}-a`],
+          `${this.#name}, after its turn`,
+        );
         if (stored.length > before.length + 2) tally.joined++;
         this.#know({ echo: memory.echo, ids: new Set(stored.map((message) => message.id)) });
         return;
@@ -197,7 +207,8 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
           } else if (error.code === 'SESSION_STALE') {
             tally.stale++;
             const { retryAfterMs } = error.details as { readonly retryAfterMs: number };
-            if (clock.time - begun > 4 * minute) fail(`${this.#name} finds the session stale for four minutes`);
+            if (clock.time - begun > 4 * minute)
+              fail(`${this.#name} finds the session stale for four minutes`);
             await clock.sleep(retryAfterMs);
           } else throw error;
         }
@@ -207,7 +218,8 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
     async #choose(memory: KvMemory): Promise<void> {
       tally.conflicts++;
       const { yours, theirs } = await memory.branches();
-      if (!yours || !theirs) return fail(`${this.#name} can read only one branch: ${yours ? 'its own' : 'the other'}`);
+      if (!yours || !theirs)
+        return fail(`${this.#name} can read only one branch: ${yours ? 'its own' : 'the other'}`);
       mustHold(yours.messages, this.#known.ids, `${this.#name}'s branch after a conflict`);
       const told = new Set([...yours.messages, ...theirs.messages].map(({ id }) => id));
       this.#owed = this.#owed.filter(({ id }) => !told.has(`${id}-q`));
@@ -244,8 +256,15 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
       const forged = [elsewhere.echo!, '', 'x.y'];
       if (echo !== undefined) {
         const place = chance(0.3) ? echo.length - 1 : Math.floor(random() * echo.length);
-        const letter = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234_-.'.replace(echo[place]!, '')[Math.floor(random() * 31)] ?? '5';
-        forged.push(echo.slice(0, place) + letter + echo.slice(place + 1), echo.slice(0, -1), `${echo}A`, echo.split('.')[0]!);
+        const letter =
+          'ABCDEFGHIJKLMNOPQRSTUVWXYZ234_-.'.replace(echo[place]!, '')[Math.floor(random() * 31)] ??
+          '5';
+        forged.push(
+          echo.slice(0, place) + letter + echo.slice(place + 1),
+          echo.slice(0, -1),
+          `${echo}A`,
+          echo.split('.')[0]!,
+        );
       }
       const count = kv.versions.size;
       for (const each of forged) {
@@ -273,7 +292,8 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
   clock.start(async () => {
     let first: KvMemory;
     const owed: LeftTurn[] = [];
-    // In every third schedule the clients leave the very first turn, which then is stored while they go on.
+    // In every third schedule the clients leave the very first turn, which then is stored while
+    // they go on.
     const isLeft = seed % 3 === 0;
     do {
       first = open(undefined);
@@ -298,9 +318,12 @@ export async function runSchedule(seed: number, tally: Tally): Promise<void> {
   clock.time += 5 * minute;
   for (const client of clients) clock.start(() => client.settle());
   await clock.run();
-  for (const [key, value] of acknowledged) if (kv.value(key) !== value) fail(`what was acknowledged under ${key} was overwritten`);
+  for (const [key, value] of acknowledged)
+    if (kv.value(key) !== value) fail(`what was acknowledged under ${key} was overwritten`);
 }
 
 function payloadOf(echo: string): { readonly base?: { readonly ref: string } } {
-  return JSON.parse(atob(echo.split('.')[0]!.replaceAll('-', '+').replaceAll('_', '/'))) as { readonly base?: { readonly ref: string } };
+  return JSON.parse(atob(echo.split('.')[0]!.replaceAll('-', '+').replaceAll('_', '/'))) as {
+    readonly base?: { readonly ref: string };
+  };
 }

@@ -4,9 +4,15 @@ export interface KvSimulatorOptions {
   readonly clock: VirtualClock;
   /** Numbers from 0 to below 1. */
   readonly random: () => number;
-  /** What happens to a second write of a key within a second: 429, or nothing is said and one of the two holds. */
+  /**
+   * What happens to a second write of a key within a second: 429, or nothing is said and one of the
+   * two holds.
+   */
   readonly rate: 'error' | 'silent';
-  /** What a location's reads give that are not cached there: the newest value, or one that may be up to a minute old, too. */
+  /**
+   * What a location's reads give that are not cached there: the newest value, or one that may be up
+   * to a minute old, too.
+   */
   readonly uncached: 'new' | 'late';
   /** How often a write fails, with or without effect; from 0 to 1. */
   readonly failures: number;
@@ -21,14 +27,18 @@ const maxAge = 60_000;
 const latency = 40;
 
 /**
- * Workers KV as it is in production and not in the emulator: what a location has read, or found absent, it may show for a minute;
- * a write of its own shows there at once as a rule, not always; a key takes one write a second; the last write wins.
+ * Workers KV as it is in production and not in the emulator: what a location has read, or found
+ * absent, it may show for a minute; a write of its own shows there at once as a rule, not always; a
+ * key takes one write a second; the last write wins.
  */
 export class KvSimulator {
   /** Of each key all values, in their order. */
   readonly versions = new Map<string, Version[]>();
   readonly #options: KvSimulatorOptions;
-  readonly #caches = new Map<string, Map<string, { readonly value: string | null; readonly until: number }>>();
+  readonly #caches = new Map<
+    string,
+    Map<string, { readonly value: string | null; readonly until: number }>
+  >();
 
   constructor(options: KvSimulatorOptions) {
     this.#options = options;
@@ -41,7 +51,9 @@ export class KvSimulator {
 
   /** The namespace as a location sees it. */
   at(location: string): KVNamespace {
-    const cache = this.#caches.get(location) ?? new Map<string, { readonly value: string | null; readonly until: number }>();
+    const cache =
+      this.#caches.get(location) ??
+      new Map<string, { readonly value: string | null; readonly until: number }>();
     this.#caches.set(location, cache);
     const { clock, random } = this.#options;
     const pass = (): Promise<void> => clock.sleep(1 + Math.floor(random() * latency));
@@ -49,7 +61,8 @@ export class KvSimulator {
       const cached = cache.get(key);
       if (cached && clock.time < cached.until) return cached.value;
       const age = this.#options.uncached === 'late' && random() < 0.2 ? random() * maxAge : 0;
-      const value = this.versions.get(key)?.findLast(({ at }) => at <= clock.time - age)?.value ?? null;
+      const value =
+        this.versions.get(key)?.findLast(({ at }) => at <= clock.time - age)?.value ?? null;
       cache.set(key, { value, until: clock.time + random() * (maxAge - age) });
       return value;
     };
@@ -57,7 +70,8 @@ export class KvSimulator {
       await pass();
       const fails = random() < this.#options.failures;
       if (fails && random() < 0.5) throw new Error('KV PUT failed: 500 Internal Server Error');
-      if (this.#put(key, value) && random() < 0.8) cache.set(key, { value, until: clock.time + random() * maxAge });
+      if (this.#put(key, value) && random() < 0.8)
+        cache.set(key, { value, until: clock.time + random() * maxAge });
       await pass();
       if (fails) throw new Error('KV PUT failed: 500 Internal Server Error');
     };
@@ -71,8 +85,11 @@ export class KvSimulator {
       list: async ({ prefix }: { readonly prefix: string }) => {
         await pass();
         const late = clock.time - random() * maxAge;
-        const shown = (all: readonly Version[]): boolean => typeof all.findLast(({ at }) => at <= late)?.value === 'string';
-        const names = [...this.versions].flatMap(([name, all]) => (name.startsWith(prefix) && shown(all) ? [{ name }] : []));
+        const shown = (all: readonly Version[]): boolean =>
+          typeof all.findLast(({ at }) => at <= late)?.value === 'string';
+        const names = [...this.versions].flatMap(([name, all]) =>
+          name.startsWith(prefix) && shown(all) ? [{ name }] : [],
+        );
         return { list_complete: true, keys: names };
       },
     };

@@ -14,4 +14,8 @@ export const pay = tool({
 });
 
 /** A tool that runs on the page. */
-export const color = tool({ name: 'color', description: 'Asks the user for one', input: z.object({}) });
+export const color = tool({
+  name: 'color',
+  description: 'Asks the user for one',
+  input: z.object({}),
+});

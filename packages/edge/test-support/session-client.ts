@@ -13,7 +13,12 @@ import type { SessionAgent } from '../src/handler-options.ts';
 
 export const given = env as unknown as SessionEnv;
 
-export const clock = tool({ name: 'clock', description: 'The time', input: z.object({}), execute: () => '12:00' });
+export const clock = tool({
+  name: 'clock',
+  description: 'The time',
+  input: z.object({}),
+  execute: () => '12:00',
+});
 
 interface Options extends Partial<AgentOptions> {
   readonly brief?: boolean;
@@ -29,17 +34,29 @@ export interface Session {
   readonly stub: DurableObjectStub;
   readonly transport: DefaultChatTransport<UIMessage>;
   readonly send: (input: RequestInfo | URL, init?: RequestInit, from?: string) => Promise<Response>;
-  readonly post: (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Response>;
-  readonly chat: (messages: UIMessage[], trigger?: 'submit-message' | 'regenerate-message') => Promise<UIMessage>;
+  readonly post: (
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ) => Promise<Response>;
+  readonly chat: (
+    messages: UIMessage[],
+    trigger?: 'submit-message' | 'regenerate-message',
+  ) => Promise<UIMessage>;
   /** `POST /api/run` of this session. */
   readonly run: (body: object, headers?: Record<string, string>) => Promise<Response>;
   /** OpenAI's client with this session in its header. */
   readonly openai: OpenAI;
   readonly messages: () => Promise<UIMessage[]>;
-  readonly list: (query?: string) => Promise<readonly { id: string; title?: string; updatedAt: number; createdAt: number }[]>;
+  readonly list: (
+    query?: string,
+  ) => Promise<readonly { id: string; title?: string; updatedAt: number; createdAt: number }[]>;
 }
 
-/** A session whose agents say what the script says, one reply after the other; and its client. Nothing but its object is bound. */
+/**
+ * A session whose agents say what the script says, one reply after the other; and its client.
+ * Nothing but its object is bound.
+ */
 export function open(
   replies: readonly ScriptedReply[],
   { brief, user = `ann-${crypto.randomUUID()}`, parts, ...options }: Options = {},
@@ -50,21 +67,41 @@ export function open(
   factories.set(id, ({ memory, session, model }) => {
     script.models.push(model);
     return {
-      agent: new ReActAgent({ name: 'assistant', memory, sessionId: session, tools: [clock], ...options, model: script.model }),
+      agent: new ReActAgent({
+        name: 'assistant',
+        memory,
+        sessionId: session,
+        tools: [clock],
+        ...options,
+        model: script.model,
+      }),
       ...parts,
     };
   });
-  const send = (input: RequestInfo | URL, init: RequestInit = {}, from = user): Promise<Response> => {
+  const send = (
+    input: RequestInfo | URL,
+    init: RequestInit = {},
+    from = user,
+  ): Promise<Response> => {
     const headers = new Headers(init.headers);
     headers.set('authorization', `Bearer ${from}`);
     const request = new Request(new URL(String(input), 'https://edge.test'), { ...init, headers });
     const handler = brief ? briefSessions : sessions;
-    return Promise.resolve(handler.fetch(request, { CHAT_SESSION: objects } as never, createExecutionContext()));
+    return Promise.resolve(
+      handler.fetch(request, { CHAT_SESSION: objects } as never, createExecutionContext()),
+    );
   };
-  const post = (path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> =>
+  const post = (
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Response> =>
     send(path, {
       method: 'POST',
-      ...(body !== undefined && { headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }),
+      ...(body !== undefined && {
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      }),
     });
   const openai = new OpenAI({
     baseURL: 'https://edge.test/v1',
@@ -73,14 +110,28 @@ export function open(
     maxRetries: 0,
     defaultHeaders: { 'x-isoloop-session': id },
   });
-  const transport = new DefaultChatTransport({ api: 'https://edge.test/api/chat', fetch: send as typeof fetch });
-  const chat = async (messages: UIMessage[], trigger: 'submit-message' | 'regenerate-message' = 'submit-message'): Promise<UIMessage> => {
-    const stream = await transport.sendMessages({ chatId: id, messages, trigger, messageId: undefined, abortSignal: undefined });
+  const transport = new DefaultChatTransport({
+    api: 'https://edge.test/api/chat',
+    fetch: send as typeof fetch,
+  });
+  const chat = async (
+    messages: UIMessage[],
+    trigger: 'submit-message' | 'regenerate-message' = 'submit-message',
+  ): Promise<UIMessage> => {
+    const stream = await transport.sendMessages({
+      chatId: id,
+      messages,
+      trigger,
+      messageId: undefined,
+      abortSignal: undefined,
+    });
     return read(stream, trigger === 'submit-message' ? messages.at(-1) : undefined);
   };
   const messages = async (): Promise<UIMessage[]> =>
     ((await (await send(`/api/chat/${id}/messages`)).json()) as { messages: UIMessage[] }).messages;
-  const list = async (query = ''): Promise<readonly { id: string; title?: string; updatedAt: number; createdAt: number }[]> =>
+  const list = async (
+    query = '',
+  ): Promise<readonly { id: string; title?: string; updatedAt: number; createdAt: number }[]> =>
     ((await (await send(`/api/chats${query}`)).json()) as { chats: [] }).chats;
   const run: Session['run'] = (body, headers) => post('/api/run', { id, ...body }, headers);
   // A new one each time: one whose object died stays broken.
@@ -103,12 +154,16 @@ export function open(
   };
 }
 
-export async function read(stream: ReadableStream<UIMessageChunk>, last?: UIMessage): Promise<UIMessage> {
+export async function read(
+  stream: ReadableStream<UIMessageChunk>,
+  last?: UIMessage,
+): Promise<UIMessage> {
   let message: UIMessage | undefined;
   let failure: unknown;
   const onError = (error: unknown): void => void (failure = error);
   const of = last?.role === 'assistant' ? { message: last } : {};
-  for await (const each of readUIMessageStream({ ...of, stream, onError, terminateOnError: true })) message = each;
+  for await (const each of readUIMessageStream({ ...of, stream, onError, terminateOnError: true }))
+    message = each;
   if (failure) throw failure;
   return message!;
 }
@@ -160,7 +215,9 @@ export interface PublicEvent {
 
 /** The events in what `/api/run` answers. */
 export function eventsIn(text: string): readonly PublicEvent[] {
-  return [...text.matchAll(/^data: (\{.*\})$/gm)].map(([, json]) => JSON.parse(json!) as PublicEvent);
+  return [...text.matchAll(/^data: (\{.*\})$/gm)].map(
+    ([, json]) => JSON.parse(json!) as PublicEvent,
+  );
 }
 
 /** Its text, as far as it has come. */

@@ -1,11 +1,12 @@
 /**
- * Time that passes when all wait: one process runs at once, until it sleeps or ends, so that a schedule is the same each time. A process
- * sleeps once at a time.
+ * Time that passes when all wait: one process runs at once, until it sleeps or ends, so that a
+ * schedule is the same each time. A process sleeps once at a time.
  */
 export class VirtualClock {
   /** Milliseconds since 1970. */
   time = Date.UTC(2026, 0, 1);
-  readonly #waiting: { readonly at: number; readonly order: number; readonly wake: () => void }[] = [];
+  readonly #waiting: { readonly at: number; readonly order: number; readonly wake: () => void }[] =
+    [];
   #order = 0;
   #pause: () => void = () => {};
   #failure: unknown;
@@ -13,7 +14,9 @@ export class VirtualClock {
   readonly now = (): number => this.time;
 
   readonly sleep = (ms: number): Promise<void> => {
-    const woken = new Promise<void>((wake) => void this.#waiting.push({ at: this.time + ms, order: this.#order++, wake }));
+    const woken = new Promise<void>(
+      (wake) => void this.#waiting.push({ at: this.time + ms, order: this.#order++, wake }),
+    );
     this.#pause();
     return woken;
   };

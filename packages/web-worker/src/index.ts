@@ -14,6 +14,11 @@ export type { ConnectOptions, ConnectOptionsFor } from './page/connect-agent.ts'
 export type { RemoteAgent, RemoteCallOptions, RemoteStream } from './page/remote-agent.ts';
 export type { WorkerChatTransport, WorkerChatTransportOptions } from './page/chat-transport.ts';
 export { IndexedDbSessions } from './store/indexed-db-sessions.ts';
-export type { ImportOptions, IndexedDbSessionsOptions, SessionExport, StorageState } from './store/indexed-db-sessions.ts';
+export type {
+  ImportOptions,
+  IndexedDbSessionsOptions,
+  SessionExport,
+  StorageState,
+} from './store/indexed-db-sessions.ts';
 export { IndexedDbStore } from './store/indexed-db-store.ts';
 export type { IndexedDbStoreOptions } from './store/indexed-db-store.ts';

@@ -9,4 +9,9 @@ export type { IndexedDbMemoryOptions } from './store/indexed-db-memory.ts';
 export { IndexedDbStore } from './store/indexed-db-store.ts';
 export type { IndexedDbStoreOptions } from './store/indexed-db-store.ts';
 export { IndexedDbSessions } from './store/indexed-db-sessions.ts';
-export type { ImportOptions, IndexedDbSessionsOptions, SessionExport, StorageState } from './store/indexed-db-sessions.ts';
+export type {
+  ImportOptions,
+  IndexedDbSessionsOptions,
+  SessionExport,
+  StorageState,
+} from './store/indexed-db-sessions.ts';

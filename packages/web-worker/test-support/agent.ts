@@ -1,6 +1,11 @@
 import { AgentError, InMemoryMemory, ReActAgent, tool } from '@isoloop/core';
 import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
-import { exposeAgent, IndexedDbMemory, IndexedDbStore, type AgentSetup } from '@isoloop/web-worker/worker';
+import {
+  exposeAgent,
+  IndexedDbMemory,
+  IndexedDbStore,
+  type AgentSetup,
+} from '@isoloop/web-worker/worker';
 import * as z from 'zod';
 
 /** What the tests ask of this worker when they connect. */
@@ -19,7 +24,10 @@ export interface FixtureOptions {
   readonly rateLimited?: boolean;
 }
 
-/** What the worker says of a session: reads of the model, requests to it, agents built, and tools that were aborted. */
+/**
+ * What the worker says of a session: reads of the model, requests to it, agents built, and tools
+ * that were aborted.
+ */
 export interface FixtureReport {
   readonly report: string;
   readonly reads: number;
@@ -68,27 +76,52 @@ const odd = tool({
   name: 'odd',
   description: 'Gives back what cannot be cloned',
   input: { type: 'object' },
-  execute: () => ({ content: [{ type: 'text', text: 'done', providerMetadata: { f: (() => {}) as unknown as string } }] }),
+  execute: () => ({
+    content: [
+      { type: 'text', text: 'done', providerMetadata: { f: (() => {}) as unknown as string } },
+    ],
+  }),
 });
 
 exposeAgent(async ({ sessionId, options }: AgentSetup<FixtureOptions | null>) => {
-  const { replies = ['ok'], database, gated, failures = 0, coded, noAgent, rateLimited } = options ?? {};
+  const {
+    replies = ['ok'],
+    database,
+    gated,
+    failures = 0,
+    coded,
+    noAgent,
+    rateLimited,
+  } = options ?? {};
   if (noAgent) return undefined as never;
   const count = (built.get(sessionId) ?? 0) + 1;
   built.set(sessionId, count);
   if (count <= failures)
-    throw coded ? new AgentError('CONFIGURATION', 'no model is set', { details: { field: 'model' } }) : new Error('no model');
-  const error = new AgentError('MODEL_RATE_LIMITED', 'slow down', { retryable: true, details: { retryAfterMs: 1500 } });
+    throw coded
+      ? new AgentError('CONFIGURATION', 'no model is set', { details: { field: 'model' } })
+      : new Error('no model');
+  const error = new AgentError('MODEL_RATE_LIMITED', 'slow down', {
+    retryable: true,
+    details: { retryAfterMs: 1500 },
+  });
   const model = new ScriptedModel(rateLimited ? [{ text: 'half ', error }, ...replies] : replies);
   models.set(sessionId, model);
   const inMemory = gated ? new GatedMemory() : new InMemoryMemory();
-  const memory = database ? new IndexedDbMemory(sessionId, { store: new IndexedDbStore({ database }) }) : inMemory;
+  const memory = database
+    ? new IndexedDbMemory(sessionId, { store: new IndexedDbStore({ database }) })
+    : inMemory;
   return new ReActAgent({ name: 'worker', sessionId, model, memory, tools: [add, wait, odd] });
 });
 
 addEventListener(
   'message',
-  ({ data }: MessageEvent<{ readonly report?: string; readonly throw?: string; readonly open?: true } | null>) => {
+  ({
+    data,
+  }: MessageEvent<{
+    readonly report?: string;
+    readonly throw?: string;
+    readonly open?: true;
+  } | null>) => {
     if (data?.throw !== undefined) throw new Error(data.throw);
     if (data?.open) open();
     if (data?.report === undefined) return;

@@ -2,15 +2,27 @@ import { tool, toolResultsOf } from '@isoloop/core';
 import { connectAgent, pageTools } from '@isoloop/web-worker';
 import * as z from 'zod';
 
-/** The page of a policy's test: what its agent's tools said, and what of the site's storage was used. */
-const onPage = tool({ name: 'page', description: 'x', input: z.object({ n: z.number() }), execute: ({ n }) => `page ${n}` });
+/**
+ * The page of a policy's test: what its agent's tools said, and what of the site's storage was
+ * used.
+ */
+const onPage = tool({
+  name: 'page',
+  description: 'x',
+  input: z.object({ n: z.number() }),
+  execute: ({ n }) => `page ${n}`,
+});
 const policy = new URL(import.meta.url).search;
 
 async function run(): Promise<unknown> {
-  const worker = new Worker(`/packages/web-worker/test-support/csp-worker.ts${policy}`, { type: 'module' });
+  const worker = new Worker(`/packages/web-worker/test-support/csp-worker.ts${policy}`, {
+    type: 'module',
+  });
   const agent = connectAgent(worker, { sessionId: 's', page: [pageTools([onPage])] });
   await agent.call('go');
-  const results = (await agent.messages()).flatMap(toolResultsOf).toSorted((a, b) => a.toolUseId.localeCompare(b.toolUseId));
+  const results = (await agent.messages())
+    .flatMap(toolResultsOf)
+    .toSorted((a, b) => a.toolUseId.localeCompare(b.toolUseId));
   const outputs = results.map(({ output }) => output);
   agent.terminate();
   return { outputs, blocked: await codeOf(new Worker(URL.createObjectURL(new Blob([])))) };

@@ -12,8 +12,18 @@ const canEval = (): boolean => {
   }
 };
 
-const zod = tool({ name: 'zod', description: 'x', input: z.object({ n: z.number() }), execute: () => (canEval() ? 'eval' : 'no eval') });
-const plain = tool({ name: 'plain', description: 'x', input: jsonSchema({ type: 'object', required: ['n'] }), execute: () => 'ran' });
+const zod = tool({
+  name: 'zod',
+  description: 'x',
+  input: z.object({ n: z.number() }),
+  execute: () => (canEval() ? 'eval' : 'no eval'),
+});
+const plain = tool({
+  name: 'plain',
+  description: 'x',
+  input: jsonSchema({ type: 'object', required: ['n'] }),
+  execute: () => 'ran',
+});
 
 exposeAgent(({ page }) => {
   const toolCalls = [
@@ -22,5 +32,9 @@ exposeAgent(({ page }) => {
     { name: 'plain', input: {} },
     { name: 'page', input: { n: 1 } },
   ];
-  return new ReActAgent({ name: 'a', model: new ScriptedModel([{ toolCalls }, 'done']), tools: joinTools([zod, plain], page.tools) });
+  return new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([{ toolCalls }, 'done']),
+    tools: joinTools([zod, plain], page.tools),
+  });
 });

@@ -25,19 +25,35 @@ export async function inspectFrame(): Promise<Inspected> {
 }
 
 /** The worker that `start` starts. */
-export async function inspectWorker(start: () => Worker): Promise<{ readonly worker: Worker; readonly inspected: Inspected }> {
+export async function inspectWorker(
+  start: () => Worker,
+): Promise<{ readonly worker: Worker; readonly inspected: Inspected }> {
   const answers = new Map<number, (result: unknown) => void>();
   page.on('Target.receivedMessageFromTarget', ({ message }) => {
     const { id, result } = JSON.parse(message) as { readonly id: number; readonly result: unknown };
     answers.get(id)?.(result);
   });
   const attached = new Promise<string>((resolve) => {
-    page.on('Target.attachedToTarget', ({ sessionId, targetInfo }: { readonly sessionId: string; readonly targetInfo: TargetInfo }) => {
-      if (targetInfo.type === 'worker') resolve(sessionId);
-    });
+    page.on(
+      'Target.attachedToTarget',
+      ({
+        sessionId,
+        targetInfo,
+      }: {
+        readonly sessionId: string;
+        readonly targetInfo: TargetInfo;
+      }) => {
+        if (targetInfo.type === 'worker') resolve(sessionId);
+      },
+    );
   });
   // The deprecated way, by which one session can speak to another.
-  const attach = (autoAttach: boolean) => sendToPage('Target.setAutoAttach', { autoAttach, waitForDebuggerOnStart: false, flatten: false });
+  const attach = (autoAttach: boolean) =>
+    sendToPage('Target.setAutoAttach', {
+      autoAttach,
+      waitForDebuggerOnStart: false,
+      flatten: false,
+    });
   await attach(true);
   onTestFinished(async () => void (await attach(false)));
   const worker = start();
@@ -47,7 +63,10 @@ export async function inspectWorker(start: () => Worker): Promise<{ readonly wor
     new Promise((resolve, reject) => {
       const id = ++lastId;
       answers.set(id, resolve);
-      sendToPage('Target.sendMessageToTarget', { sessionId, message: JSON.stringify({ id, method, params }) }).catch(reject);
+      sendToPage('Target.sendMessageToTarget', {
+        sessionId,
+        message: JSON.stringify({ id, method, params }),
+      }).catch(reject);
     });
   return { worker, inspected: inspect(send) };
 }
@@ -56,10 +75,17 @@ function inspect(send: Send, contextId?: number): Inspected {
   const alive = async (className: string): Promise<number> => {
     const objectGroup = 'counted';
     const where = contextId === undefined ? {} : { contextId };
-    const prototype = (await send('Runtime.evaluate', { expression: `${className}.prototype`, objectGroup, ...where })) as {
+    const prototype = (await send('Runtime.evaluate', {
+      expression: `${className}.prototype`,
+      objectGroup,
+      ...where,
+    })) as {
       readonly result: { readonly objectId: string };
     };
-    const { objects } = (await send('Runtime.queryObjects', { prototypeObjectId: prototype.result.objectId, objectGroup })) as {
+    const { objects } = (await send('Runtime.queryObjects', {
+      prototypeObjectId: prototype.result.objectId,
+      objectGroup,
+    })) as {
       readonly objects: { readonly objectId: string };
     };
     const { result } = (await send('Runtime.callFunctionOn', {
@@ -87,7 +113,11 @@ function inspect(send: Send, contextId?: number): Inspected {
 /** The execution context of these tests, a frame of the page: objects are counted by context. */
 async function findContext(): Promise<number> {
   const ids: number[] = [];
-  const onCreated = ({ context: { id, auxData } }: { readonly context: { readonly id: number; readonly auxData?: object } }): void => {
+  const onCreated = ({
+    context: { id, auxData },
+  }: {
+    readonly context: { readonly id: number; readonly auxData?: object };
+  }): void => {
     // The test runner has a world of its own in each frame.
     if ((auxData as { readonly isDefault?: boolean } | undefined)?.isDefault) ids.push(id);
   };

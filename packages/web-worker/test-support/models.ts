@@ -16,10 +16,16 @@ const own = { apiKey: 'sk-of-the-worker-alone' };
 
 /** Agents with models over the network. */
 const agents = exposeAgent({
-  openai: ({ options, memory }: Setup) => new ReActAgent({ name: 'a', model: openai({ ...own, ...options, model: 'm' }), memory }),
+  openai: ({ options, memory }: Setup) =>
+    new ReActAgent({ name: 'a', model: openai({ ...own, ...options, model: 'm' }), memory }),
   'ai-sdk': ({ options, memory }: Setup) =>
-    new ReActAgent({ name: 'a', model: fromAiSdk(createOpenAI({ ...own, ...options }).chat('m')), memory }),
-  'no-memory': ({ options }: Setup) => new ReActAgent({ name: 'a', model: openai({ ...own, ...options, model: 'm' }) }),
+    new ReActAgent({
+      name: 'a',
+      model: fromAiSdk(createOpenAI({ ...own, ...options }).chat('m')),
+      memory,
+    }),
+  'no-memory': ({ options }: Setup) =>
+    new ReActAgent({ name: 'a', model: openai({ ...own, ...options, model: 'm' }) }),
   'ai-sdk-no-memory': ({ options }: Setup) =>
     new ReActAgent({ name: 'a', model: fromAiSdk(createOpenAI({ ...own, ...options }).chat('m')) }),
 });

@@ -6,6 +6,12 @@ import { ScriptedModel } from '@isoloop/core/testing';
 Object.defineProperty(navigator, 'locks', { value: undefined });
 
 exposeAgent<string>(({ sessionId, options }) => {
-  const memory = new IndexedDbMemory(sessionId, { store: new IndexedDbStore({ database: options }) });
-  return new ReActAgent({ name: 'a', model: new ScriptedModel([{ text: 'one ', hang: true }]), memory });
+  const memory = new IndexedDbMemory(sessionId, {
+    store: new IndexedDbStore({ database: options }),
+  });
+  return new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([{ text: 'one ', hang: true }]),
+    memory,
+  });
 });

@@ -4,7 +4,10 @@ import type { UIMessage } from 'ai';
 import { useEffect, useRef } from 'react';
 
 /** Shows in this tab's chat what other tabs ask, and are answered, as it comes. */
-export function useOtherTabs(agent: RemoteAgent, { status, setMessages, resumeStream }: UseChatHelpers<UIMessage>): void {
+export function useOtherTabs(
+  agent: RemoteAgent,
+  { status, setMessages, resumeStream }: UseChatHelpers<UIMessage>,
+): void {
   const isIdle = useRef(false);
   useEffect(() => {
     isIdle.current = status === 'ready' || status === 'error';

@@ -2,7 +2,12 @@ import { joinTools, ReActAgent, tool } from '@isoloop/core';
 import { humanInTheLoop } from '@isoloop/core/middleware';
 import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
 import { textToolCalls } from '@isoloop/core/text-protocol';
-import { exposeAgent, IndexedDbMemory, IndexedDbStore, type AgentSetup } from '@isoloop/web-worker/worker';
+import {
+  exposeAgent,
+  IndexedDbMemory,
+  IndexedDbStore,
+  type AgentSetup,
+} from '@isoloop/web-worker/worker';
 
 /** What the tests ask of this worker when they connect. */
 export interface PageFixtureOptions {
@@ -20,7 +25,12 @@ const opened = new Promise<void>((resolve) => {
   });
 });
 
-const here = tool({ name: 'here', description: 'Says where', input: { type: 'object' }, execute: () => 'in the worker' });
+const here = tool({
+  name: 'here',
+  description: 'Says where',
+  input: { type: 'object' },
+  execute: () => 'in the worker',
+});
 
 exposeAgent({
   main: ({ sessionId, options, page }: AgentSetup<PageFixtureOptions | null>) => {
@@ -34,12 +44,25 @@ exposeAgent({
       sessionId,
       model: new ScriptedModel(gated ? replies.map(held) : replies),
       tools: joinTools([here], page.tools),
-      ...(database && { memory: new IndexedDbMemory(sessionId, { store: new IndexedDbStore({ database }) }) }),
-      extensions: [humanInTheLoop({ approvalOn: Object.fromEntries(approvalOn.map((name) => [name, true])), decide: page.decide })],
+      ...(database && {
+        memory: new IndexedDbMemory(sessionId, { store: new IndexedDbStore({ database }) }),
+      }),
+      extensions: [
+        humanInTheLoop({
+          approvalOn: Object.fromEntries(approvalOn.map((name) => [name, true])),
+          decide: page.decide,
+        }),
+      ],
     });
   },
   browser: ({ sessionId, page }) =>
-    new ReActAgent({ name: 'browser', sessionId, model: page.model, tools: joinTools([here], page.tools), extensions: [textToolCalls()] }),
+    new ReActAgent({
+      name: 'browser',
+      sessionId,
+      model: page.model,
+      tools: joinTools([here], page.tools),
+      extensions: [textToolCalls()],
+    }),
 });
 
 // A script that posts so is in an endless loop from then on.

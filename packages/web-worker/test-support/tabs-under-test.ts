@@ -8,7 +8,10 @@ export type TabOptions = Omit<TabsFixtureOptions, 'database'>;
 export interface Tab {
   readonly worker: Worker;
   readonly told: readonly Witnessed[];
-  connect(replies?: TabOptions['replies'], more?: Partial<TabOptions> & Pick<ConnectOptions, 'agent' | 'page'>): RemoteAgent;
+  connect(
+    replies?: TabOptions['replies'],
+    more?: Partial<TabOptions> & Pick<ConnectOptions, 'agent' | 'page'>,
+  ): RemoteAgent;
   open(gate: string): void;
   /** Resolves when the tab's worker has told so. */
   heard(witnessed: Witnessed): Promise<void>;
@@ -23,14 +26,20 @@ export function startTabs(): { open(name?: TabsFixtureName): Tab; readonly sessi
   return {
     sessionId,
     open(name = {}) {
-      const worker = new Worker(new URL('./tabs.ts', import.meta.url), { type: 'module', name: JSON.stringify(name) });
+      const worker = new Worker(new URL('./tabs.ts', import.meta.url), {
+        type: 'module',
+        name: JSON.stringify(name),
+      });
       onTestFinished(() => worker.terminate());
       const told: Witnessed[] = [];
       let wake = (): void => {};
-      worker.addEventListener('message', ({ data }: MessageEvent<{ readonly witnessed?: Witnessed }>) => {
-        if (data.witnessed) told.push(data.witnessed);
-        wake();
-      });
+      worker.addEventListener(
+        'message',
+        ({ data }: MessageEvent<{ readonly witnessed?: Witnessed }>) => {
+          if (data.witnessed) told.push(data.witnessed);
+          wake();
+        },
+      );
       return {
         worker,
         told,
@@ -48,7 +57,8 @@ export function startTabs(): { open(name?: TabsFixtureName): Tab; readonly sessi
         },
         open: (gate) => worker.postMessage({ open: gate }),
         async heard(witnessed) {
-          const has = (): boolean => told.some((one) => JSON.stringify(one) === JSON.stringify(witnessed));
+          const has = (): boolean =>
+            told.some((one) => JSON.stringify(one) === JSON.stringify(witnessed));
           while (!has()) await new Promise<void>((resolve) => (wake = resolve));
         },
       };
@@ -90,7 +100,9 @@ export const says =
   (event: AgentEvent): boolean =>
     event.type === 'reasoning-chunk' && event.delta.includes(text);
 export const ends = (event: AgentEvent): boolean => event.type === 'run-end';
-/** What a reader shows at the end: of the last step what was streamed since it began or was reset. */
+/**
+ * What a reader shows at the end: of the last step what was streamed since it began or was reset.
+ */
 export function shown(events: readonly AgentEvent[]): string {
   let text = '';
   for (const event of events) {

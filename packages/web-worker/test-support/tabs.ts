@@ -1,20 +1,34 @@
 import { AgentError, joinTools, ReActAgent, structured, tool } from '@isoloop/core';
 import { humanInTheLoop } from '@isoloop/core/middleware';
 import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
-import { exposeAgent, IndexedDbMemory, IndexedDbStore, type AgentFactory, type ExposeOptions } from '@isoloop/web-worker/worker';
+import {
+  exposeAgent,
+  IndexedDbMemory,
+  IndexedDbStore,
+  type AgentFactory,
+  type ExposeOptions,
+} from '@isoloop/web-worker/worker';
 import * as z from 'zod';
 
 /** A worker's name, as JSON. */
 export interface TabsFixtureName {
   readonly tabs?: ExposeOptions['tabs'];
   /** Which features the browser lacks, or refuses. */
-  readonly without?: readonly ('locks' | 'BroadcastChannel' | 'leave for locks' | 'leave for BroadcastChannel')[];
+  readonly without?: readonly (
+    | 'locks'
+    | 'BroadcastChannel'
+    | 'leave for locks'
+    | 'leave for BroadcastChannel'
+  )[];
   /** Exposes two agents, `main` and `other`, which forgets. */
   readonly several?: boolean;
 }
 
 export interface TabsFixtureOptions {
-  readonly replies: readonly (string | (Omit<ScriptedStep, 'wait'> & { readonly gate?: string })[])[];
+  readonly replies: readonly (
+    | string
+    | (Omit<ScriptedStep, 'wait'> & { readonly gate?: string })[]
+  )[];
   readonly database: string;
   /** The factory finds no key. */
   readonly noKey?: boolean;
@@ -36,9 +50,11 @@ export type Witnessed =
 
 const { tabs, without = [], several } = JSON.parse(self.name || '{}') as TabsFixtureName;
 if (without.includes('locks')) Object.defineProperty(navigator, 'locks', { value: undefined });
-if (without.includes('BroadcastChannel')) Object.defineProperty(globalThis, 'BroadcastChannel', { value: undefined });
+if (without.includes('BroadcastChannel'))
+  Object.defineProperty(globalThis, 'BroadcastChannel', { value: undefined });
 const refused = new DOMException('Not here.', 'SecurityError');
-if (without.includes('leave for locks')) Object.defineProperty(navigator.locks, 'request', { value: () => Promise.reject(refused) });
+if (without.includes('leave for locks'))
+  Object.defineProperty(navigator.locks, 'request', { value: () => Promise.reject(refused) });
 if (without.includes('leave for BroadcastChannel')) {
   const refuse = function (): never {
     throw refused;
@@ -68,16 +84,33 @@ const note = tool({
   },
 });
 
-const ask = tool({ name: 'ask', description: 'Asks', input: { type: 'object' }, needsApproval: true, execute: () => 'allowed' });
+const ask = tool({
+  name: 'ask',
+  description: 'Asks',
+  input: { type: 'object' },
+  needsApproval: true,
+  execute: () => 'allowed',
+});
 
 const factory: AgentFactory = async ({ sessionId, options, page }) => {
-  const { replies, database, noKey, slow, pageModel, approvalOn = [] } = options as unknown as TabsFixtureOptions;
+  const {
+    replies,
+    database,
+    noKey,
+    slow,
+    pageModel,
+    approvalOn = [],
+  } = options as unknown as TabsFixtureOptions;
   if (slow) await gate(slow);
   if (noKey) throw new AgentError('CREDENTIALS_REQUIRED', 'Enter your key.');
   tell({ built: sessionId });
   const model = new ScriptedModel(
     replies.map((reply) =>
-      typeof reply === 'string' ? reply : reply.map(({ gate: name, ...step }) => (name ? { ...step, wait: () => gate(name) } : step)),
+      typeof reply === 'string'
+        ? reply
+        : reply.map(({ gate: name, ...step }) =>
+            name ? { ...step, wait: () => gate(name) } : step,
+          ),
     ),
   );
   return new ReActAgent({
@@ -86,11 +119,20 @@ const factory: AgentFactory = async ({ sessionId, options, page }) => {
     model: pageModel ? page.model : model,
     memory: new IndexedDbMemory(sessionId, { store: new IndexedDbStore({ database }) }),
     tools: joinTools([note, ask], page.tools),
-    extensions: [humanInTheLoop({ approvalOn: Object.fromEntries(approvalOn.map((name) => [name, true])), decide: page.decide })],
+    extensions: [
+      humanInTheLoop({
+        approvalOn: Object.fromEntries(approvalOn.map((name) => [name, true])),
+        decide: page.decide,
+      }),
+    ],
   });
 };
 const inMemory: AgentFactory = ({ sessionId, options }) =>
-  new ReActAgent({ name: 'other', sessionId, model: new ScriptedModel((options as unknown as TabsFixtureOptions).replies as string[]) });
+  new ReActAgent({
+    name: 'other',
+    sessionId,
+    model: new ScriptedModel((options as unknown as TabsFixtureOptions).replies as string[]),
+  });
 
 const word = z.object({ word: z.string() });
 const outputs = {
@@ -102,9 +144,12 @@ const exposeOptions = { outputs, ...(tabs !== undefined && { tabs }) };
 if (several) exposeAgent({ main: factory, other: inMemory }, exposeOptions);
 else exposeAgent(factory, exposeOptions);
 
-self.addEventListener?.('message', ({ data }: MessageEvent<{ readonly open?: string; readonly blockMs?: number } | null>) => {
-  if (data?.open !== undefined) gates.get(data.open)?.();
-  if (data?.blockMs === undefined) return;
-  // A frozen worker does nothing at all.
-  for (const end = performance.now() + data.blockMs; performance.now() < end;);
-});
+self.addEventListener?.(
+  'message',
+  ({ data }: MessageEvent<{ readonly open?: string; readonly blockMs?: number } | null>) => {
+    if (data?.open !== undefined) gates.get(data.open)?.();
+    if (data?.blockMs === undefined) return;
+    // A frozen worker does nothing at all.
+    for (const end = performance.now() + data.blockMs; performance.now() < end;);
+  },
+);

@@ -15,7 +15,8 @@ export function startWorker(): WorkerUnderTest {
   onTestFinished(() => worker.terminate());
   return {
     worker,
-    connect: (sessionId, options = {}, more = {}) => connectAgent(worker, { sessionId, options, timeoutMs: 120_000, ...more }),
+    connect: (sessionId, options = {}, more = {}) =>
+      connectAgent(worker, { sessionId, options, timeoutMs: 120_000, ...more }),
     report: (sessionId) =>
       new Promise((resolve) => {
         const listen = ({ data }: MessageEvent<Partial<FixtureReport>>): void => {

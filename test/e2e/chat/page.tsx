@@ -31,7 +31,11 @@ const { fetch } = window;
 window.fetch = async (input, init) => {
   const response = await fetch(input, init);
   const path = new URL(response.url).pathname;
-  window.requests.push({ path, body: typeof init?.body === 'string' ? JSON.parse(init.body) : undefined, status: response.status });
+  window.requests.push({
+    path,
+    body: typeof init?.body === 'string' ? JSON.parse(init.body) : undefined,
+    status: response.status,
+  });
   if (response.headers.get('content-type') !== 'text/event-stream') return response;
   const [read, kept] = response.body!.tee();
   const [parsed, raw] = kept.tee();
@@ -74,7 +78,8 @@ function Chat() {
     resume: messages.length > 0,
     transport: new DefaultChatTransport({ api }),
     sendAutomaticallyWhen: (at) =>
-      lastAssistantMessageIsCompleteWithApprovalResponses(at) || lastAssistantMessageIsCompleteWithToolCalls(at),
+      lastAssistantMessageIsCompleteWithApprovalResponses(at) ||
+      lastAssistantMessageIsCompleteWithToolCalls(at),
   });
   useEffect(() => void (window.chat = chat));
   return (
@@ -83,7 +88,9 @@ function Chat() {
       <p role="alert">{chat.error?.message}</p>
       <ol>
         {chat.messages.map((message) => (
-          <li key={message.id}>{[message.role, ...message.parts.map(told).filter(Boolean)].join(' | ')}</li>
+          <li key={message.id}>
+            {[message.role, ...message.parts.map(told).filter(Boolean)].join(' | ')}
+          </li>
         ))}
       </ol>
     </>
@@ -95,7 +102,11 @@ function told(part: UIMessage['parts'][number]): string {
   if (part.type === 'reasoning') return `(${part.text})`;
   if (part.type !== 'dynamic-tool') return '';
   const said =
-    part.state === 'output-available' ? ` ${JSON.stringify(part.output)}` : part.state === 'output-error' ? ` “${part.errorText}”` : '';
+    part.state === 'output-available'
+      ? ` ${JSON.stringify(part.output)}`
+      : part.state === 'output-error'
+        ? ` “${part.errorText}”`
+        : '';
   return `${part.toolName} ${JSON.stringify(part.input)} ${part.state}${said}`;
 }
 

@@ -1,4 +1,11 @@
-import { textOf, toolResultsOf, type ChatModel, type JsonObject, type ModelDelta, type ModelRequest } from '@isoloop/core';
+import {
+  textOf,
+  toolResultsOf,
+  type ChatModel,
+  type JsonObject,
+  type ModelDelta,
+  type ModelRequest,
+} from '@isoloop/core';
 
 interface Reply {
   readonly thinking?: string;
@@ -26,7 +33,10 @@ export const ruledModel: ChatModel = {
       }
     }
     if (fails) throw new TypeError('sk-secret-0123456789 is what the server would not say');
-    yield [...(call ? callOf(call.name, call.input) : []), { type: 'finish', reason: call ? 'tool_calls' : 'stop' }];
+    yield [
+      ...(call ? callOf(call.name, call.input) : []),
+      { type: 'finish', reason: call ? 'tool_calls' : 'stop' },
+    ];
   },
 };
 
@@ -41,16 +51,23 @@ function callOf(name: string, input: JsonObject): readonly ModelDelta[] {
 function reply({ messages }: ModelRequest): Reply {
   const users = messages.filter(({ role }) => role === 'user');
   const question = textOf(users.at(-1)!);
-  const results = messages.slice(messages.findLastIndex(({ role }) => role === 'user')).flatMap(toolResultsOf);
+  const results = messages
+    .slice(messages.findLastIndex(({ role }) => role === 'user'))
+    .flatMap(toolResultsOf);
   const result = results.at(-1);
   const answers = messages.filter(({ role }) => role === 'assistant').length;
   if (result) return { text: `It is ${typeof result.output === 'string' ? result.output : ''}.` };
   if (question.includes('weather'))
-    return { thinking: 'I have to look.', text: 'I look. ', call: { name: 'weather', input: { place: 'Seoul' } } };
+    return {
+      thinking: 'I have to look.',
+      text: 'I look. ',
+      call: { name: 'weather', input: { place: 'Seoul' } },
+    };
   if (question.includes('remove')) return { call: { name: 'remove', input: { place: 'Seoul' } } };
   if (question.includes('where')) return { call: { name: 'location', input: {} } };
   if (question.includes('fail')) return { text: 'Half an ', fails: true };
-  if (question.includes('count')) return { text: Array.from({ length: 40 }, (_, index) => `${index + 1} `).join(''), paceMs: 50 };
+  if (question.includes('count'))
+    return { text: Array.from({ length: 40 }, (_, index) => `${index + 1} `).join(''), paceMs: 50 };
   return { text: `“${question}”, message ${users.length}, after ${answers}.` };
 }
 

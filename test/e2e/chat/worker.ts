@@ -9,7 +9,11 @@ export interface Env {
   readonly SESSION_SECRET: string;
 }
 
-const place = { type: 'object', properties: { place: { type: 'string' } }, required: ['place'] } as const;
+const place = {
+  type: 'object',
+  properties: { place: { type: 'string' } },
+  required: ['place'],
+} as const;
 
 const options: AgentHandlerOptions<Env> = {
   // Shorter than the model's pauses: its words come with comments between them.
@@ -22,13 +26,26 @@ const options: AgentHandlerOptions<Env> = {
       model: ruledModel,
       tools: [
         tool({ name: 'weather', description: 'The weather', input: place, execute: () => 'rain' }),
-        tool({ name: 'remove', description: 'Removes all', input: place, needsApproval: true, execute: () => 'removed' }),
-        tool({ name: 'location', description: 'Where the user is; told by the page', input: { type: 'object' } }),
+        tool({
+          name: 'remove',
+          description: 'Removes all',
+          input: place,
+          needsApproval: true,
+          execute: () => 'removed',
+        }),
+        tool({
+          name: 'location',
+          description: 'Where the user is; told by the page',
+          input: { type: 'object' },
+        }),
       ],
     }),
 };
 const handler = createAgentHandler<Env>(options);
-const brief = createAgentHandler<Env>({ ...options, limits: { keepAliveMs: 20, afterDisconnectMs: 0 } });
+const brief = createAgentHandler<Env>({
+  ...options,
+  limits: { keepAliveMs: 20, afterDisconnectMs: 0 },
+});
 
 export const ChatSession: typeof handler.Session = handler.Session;
 
@@ -43,6 +60,10 @@ export default {
   fetch: (request, env, context) => {
     const { CHAT_SESSION, ...inKv } = env;
     const inObjects = new URL(request.url).pathname.startsWith('/do/');
-    return app.fetch(request, { ...inKv, ...(inObjects && CHAT_SESSION && { CHAT_SESSION }) }, context);
+    return app.fetch(
+      request,
+      { ...inKv, ...(inObjects && CHAT_SESSION && { CHAT_SESSION }) },
+      context,
+    );
   },
 } satisfies ExportedHandler<Env>;

@@ -12,7 +12,11 @@ export interface ProxyOptions {
 const add = tool({
   name: 'add',
   description: 'Adds',
-  input: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] },
+  input: {
+    type: 'object',
+    properties: { a: { type: 'number' }, b: { type: 'number' } },
+    required: ['a', 'b'],
+  },
   execute: (input) => {
     const { a, b } = input as { readonly a: number; readonly b: number };
     return `sum ${a + b}`;

@@ -20,7 +20,10 @@ export default {
       authorize: bearerToken(({ USER_TOKEN }) => ({ ann: USER_TOKEN })),
       llm: {
         models: ['scripted', 'echo', 'deltas/500', 'fault/401'],
-        upstream: ({ env: { MODEL_SERVER, MODEL_KEY }, model }) => ({ baseURL: `${MODEL_SERVER}/${model}/v1`, apiKey: MODEL_KEY }),
+        upstream: ({ env: { MODEL_SERVER, MODEL_KEY }, model }) => ({
+          baseURL: `${MODEL_SERVER}/${model}/v1`,
+          apiKey: MODEL_KEY,
+        }),
       },
     });
     return handler.fetch(request, env, context);

@@ -28,32 +28,61 @@ test('an agent built anew on the same session goes on where the last one stopped
     },
     'Done.',
   ]);
-  const before = new ReActAgent({ name: 'a', model: first, tools: [echo], memory: new SessionMemory(store, 's') });
+  const before = new ReActAgent({
+    name: 'a',
+    model: first,
+    tools: [echo],
+    memory: new SessionMemory(store, 's'),
+  });
   expect((await before.call('one')).sessionVersion).toBeGreaterThan(0);
 
   const second = new ScriptedModel(['Again.']);
-  const after = new ReActAgent({ name: 'a', model: second, tools: [echo], memory: new SessionMemory(store, 's') });
+  const after = new ReActAgent({
+    name: 'a',
+    model: second,
+    tools: [echo],
+    memory: new SessionMemory(store, 's'),
+  });
   expect(await after.messages()).toEqual(await before.messages());
   expect((await after.call('two')).text).toBe('Again.');
-  expect(second.requests[0]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool', 'assistant', 'user']);
+  expect(second.requests[0]?.messages.map(({ role }) => role)).toEqual([
+    'user',
+    'assistant',
+    'tool',
+    'tool',
+    'assistant',
+    'user',
+  ]);
 });
 
 test('a call that the store refuses ends with its code, and the conversation is whole', async () => {
   class FullStore extends MemoryStore {
     full = false;
     override setMany(entries: readonly (readonly [string, string])[]): Promise<void> {
-      return this.full ? Promise.reject(new AgentError('STORAGE_QUOTA', 'full')) : super.setMany(entries);
+      return this.full
+        ? Promise.reject(new AgentError('STORAGE_QUOTA', 'full'))
+        : super.setMany(entries);
     }
   }
   const store = new FullStore();
-  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['One.', 'Two.']), memory: new SessionMemory(store, 's') });
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel(['One.', 'Two.']),
+    memory: new SessionMemory(store, 's'),
+  });
   await agent.call('first');
   store.full = true;
   await expect(agent.call('second')).rejects.toMatchObject({ code: 'STORAGE_QUOTA' });
   store.full = false;
   await agent.call('third');
   const stored = await new SessionMemory(store, 's').read();
-  expect(stored.map((message) => textOf(message))).toEqual(['first', 'One.', 'second', 'third', 'Two.']);
+  expect(stored.map((message) => textOf(message))).toEqual([
+    'first',
+    'One.',
+    'second',
+    'third',
+    'Two.',
+  ]);
 });
 
 test('the requests of a long conversation stay within the window, and their beginning stays the same', async () => {

@@ -3,19 +3,22 @@ import type { AgentResult } from '../event/agent-result.ts';
 import type { RunDriver } from '../loop/run-driver.ts';
 
 /**
- * A call as it happens: an async iterable of single events, served from the current batch. The run starts at the first read or the
- * first use of `result`, a detached one at once.
+ * A call as it happens: an async iterable of single events, served from the current batch. The run
+ * starts at the first read or the first use of `result`, a detached one at once.
  *
- * With one reader the reader sets the pace: while it does not ask, the model's answer is not read. Leaving its loop cancels the run.
- * A detached run, and one whose `result` was asked for before it was read, goes on by itself: any number of readers, each gets
- * everything from the start, with adjacent deltas joined where it was slow, and leaving does nothing to a detached run.
+ * With one reader the reader sets the pace: while it does not ask, the model's answer is not read.
+ * Leaving its loop cancels the run. A detached run, and one whose `result` was asked for before it
+ * was read, goes on by itself: any number of readers, each gets everything from the start, with
+ * adjacent deltas joined where it was slow, and leaving does nothing to a detached run.
  */
 export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
   readonly runId: string;
   readonly #driver: RunDriver<T>;
   readonly #afterSeq: number;
 
-  /** `afterSeq`: what a reader of a run that goes on by itself has seen already. Default: nothing. */
+  /**
+   * `afterSeq`: what a reader of a run that goes on by itself has seen already. Default: nothing.
+   */
   constructor(driver: RunDriver<T>, afterSeq = 0) {
     this.runId = driver.runId;
     this.#driver = driver;
@@ -50,12 +53,18 @@ export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
     };
   }
 
-  /** The arrays themselves: one a network read or tick. Never empty. Rejects with `INVALID_INPUT` where the run has its one reader. */
+  /**
+   * The arrays themselves: one a network read or tick. Never empty. Rejects with `INVALID_INPUT`
+   * where the run has its one reader.
+   */
   batches(): AsyncGenerator<EventBatch, undefined> {
     return this.#driver.read(this.#afterSeq);
   }
 
-  /** The batches as a stream, made when asked for; nothing is read ahead. Cancelling it is `cancel()`. */
+  /**
+   * The batches as a stream, made when asked for; nothing is read ahead. Cancelling it is
+   * `cancel()`.
+   */
   readable(): ReadableStream<EventBatch> {
     const batches = this.batches();
     return new ReadableStream<EventBatch>(
@@ -71,7 +80,10 @@ export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
     );
   }
 
-  /** Aborts the run and waits until its log is in order; of a detached run, or one that ended, it does nothing. */
+  /**
+   * Aborts the run and waits until its log is in order; of a detached run, or one that ended, it
+   * does nothing.
+   */
   cancel(): Promise<void> {
     return this.#driver.cancel();
   }

@@ -8,7 +8,10 @@ import { agentTool } from './agent-tool.ts';
 import type { Decision } from '../event/pending-call.ts';
 import { ReActAgent } from './react-agent.ts';
 
-/** A parent whose child wants to run tools: one that needs approval, and one whose result is somebody else's. */
+/**
+ * A parent whose child wants to run tools: one that needs approval, and one whose result is
+ * somebody else's.
+ */
 function build(childAsks: readonly string[]) {
   const ran: string[] = [];
   const guarded = tool({
@@ -19,11 +22,26 @@ function build(childAsks: readonly string[]) {
     execute: () => (ran.push('guarded'), 'deleted'),
   });
   const external = tool({ name: 'external', description: '', input: {} });
-  const says: ScriptedReply[] = [{ toolCalls: childAsks.map((name, index) => ({ name, id: `child_${index}` })) }, 'child done'];
+  const says: ScriptedReply[] = [
+    { toolCalls: childAsks.map((name, index) => ({ name, id: `child_${index}` })) },
+    'child done',
+  ];
   const childModel = new ScriptedModel(says);
-  const child = new ReActAgent({ name: 'helper', sessionId: 'c', model: childModel, tools: [guarded, external] });
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'call_helper', input: { message: 'go' }, id: 'p1' }] }, 'all done']);
-  const parent = new ReActAgent({ name: 'boss', model, tools: [agentTool(child, { description: '' })] });
+  const child = new ReActAgent({
+    name: 'helper',
+    sessionId: 'c',
+    model: childModel,
+    tools: [guarded, external],
+  });
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'call_helper', input: { message: 'go' }, id: 'p1' }] },
+    'all done',
+  ]);
+  const parent = new ReActAgent({
+    name: 'boss',
+    model,
+    tools: [agentTool(child, { description: '' })],
+  });
   const outputs = (of: ScriptedModel) =>
     of.requests
       .at(-1)!
@@ -38,7 +56,12 @@ test('a child that waits suspends its parent, which says for what', async () => 
   const result = await parent.call('go');
   expect(result.reason).toBe('suspended');
   expect(result.pending).toMatchObject([
-    { toolUseId: 'p1', name: 'call_helper', kind: 'suspended', reason: 'helper waits: approval of guarded' },
+    {
+      toolUseId: 'p1',
+      name: 'call_helper',
+      kind: 'suspended',
+      reason: 'helper waits: approval of guarded',
+    },
   ]);
   const again = await parent.call();
   expect(again).toMatchObject({ reason: 'suspended', pending: [{ toolUseId: 'p1' }] });
@@ -47,20 +70,37 @@ test('a child that waits suspends its parent, which says for what', async () => 
 
 test.for([
   ['approve', ['guarded'], { type: 'approve' }, ['deleted'], ['guarded']],
-  ['approve, of two', ['guarded', 'guarded'], { type: 'approve' }, ['deleted', 'deleted'], ['guarded', 'guarded']],
-  ['reject', ['guarded'], { type: 'reject', reason: 'too risky' }, ['Tool call rejected: too risky'], []],
+  [
+    'approve, of two',
+    ['guarded', 'guarded'],
+    { type: 'approve' },
+    ['deleted', 'deleted'],
+    ['guarded', 'guarded'],
+  ],
+  [
+    'reject',
+    ['guarded'],
+    { type: 'reject', reason: 'too risky' },
+    ['Tool call rejected: too risky'],
+    [],
+  ],
   ['result', ['external'], { type: 'result', output: '42' }, ['42'], []],
-] as const)('the child goes on with what was decided about the parent’s call: %s', async ([, asks, decision, childSaw, executed]) => {
-  const { parent, model, childModel, ran, outputs } = build(asks);
-  await parent.call('go');
-  const result = await parent.call([{ toolUseId: 'p1', ...decision } as Decision]);
-  expect(result).toMatchObject({ reason: 'stop', text: 'all done', pending: [] });
-  expect(outputs(childModel)).toEqual(childSaw);
-  expect(outputs(model)).toEqual([answer]);
-  expect(ran).toEqual(executed);
-  // The message was given to the child once.
-  expect(childModel.requests.at(-1)!.messages.filter(({ role }) => role === 'user')).toHaveLength(1);
-});
+] as const)(
+  'the child goes on with what was decided about the parent’s call: %s',
+  async ([, asks, decision, childSaw, executed]) => {
+    const { parent, model, childModel, ran, outputs } = build(asks);
+    await parent.call('go');
+    const result = await parent.call([{ toolUseId: 'p1', ...decision } as Decision]);
+    expect(result).toMatchObject({ reason: 'stop', text: 'all done', pending: [] });
+    expect(outputs(childModel)).toEqual(childSaw);
+    expect(outputs(model)).toEqual([answer]);
+    expect(ran).toEqual(executed);
+    // The message was given to the child once.
+    expect(childModel.requests.at(-1)!.messages.filter(({ role }) => role === 'user')).toHaveLength(
+      1,
+    );
+  },
+);
 
 test.for([
   ['one result for two calls', ['external', 'external'], { type: 'result', output: '42' }],
@@ -87,13 +127,29 @@ test.for([
   ['a tool that waits', 'waits', 'helper waits: suspended of waits (for the boss)'],
   ['a pause', 'paused', 'helper waits: paused'],
 ] as const)('the parent says what its child waits for: %s', async ([, how, reason]) => {
-  const waits = tool({ name: 'waits', description: '', input: {}, execute: (_input, { suspend }) => suspend('for the boss') });
-  const childModel = new ScriptedModel([how === 'waits' ? { toolCalls: [{ name: 'waits' }] } : 'one two']);
+  const waits = tool({
+    name: 'waits',
+    description: '',
+    input: {},
+    execute: (_input, { suspend }) => suspend('for the boss'),
+  });
+  const childModel = new ScriptedModel([
+    how === 'waits' ? { toolCalls: [{ name: 'waits' }] } : 'one two',
+  ]);
   const child = new ReActAgent({ name: 'helper', model: childModel, tools: [waits] });
-  if (how === 'paused') child.addHook({ on: { 'reasoning-chunk': () => void child.interrupt({ mode: 'pause' }) } });
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'call_helper', input: { message: 'go' }, id: 'p1' }] }]);
-  const parent = new ReActAgent({ name: 'boss', model, tools: [agentTool(child, { description: '' })] });
-  expect((await parent.call('go')).pending).toMatchObject([{ toolUseId: 'p1', kind: 'suspended', reason }]);
+  if (how === 'paused')
+    child.addHook({ on: { 'reasoning-chunk': () => void child.interrupt({ mode: 'pause' }) } });
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'call_helper', input: { message: 'go' }, id: 'p1' }] },
+  ]);
+  const parent = new ReActAgent({
+    name: 'boss',
+    model,
+    tools: [agentTool(child, { description: '' })],
+  });
+  expect((await parent.call('go')).pending).toMatchObject([
+    { toolUseId: 'p1', kind: 'suspended', reason },
+  ]);
 });
 
 test.for([
@@ -101,17 +157,39 @@ test.for([
   [
     'while the child waited',
     [assistantMessage([{ type: 'tool_use', id: 'c1', name: 'external', input: {} }])],
-    { reason: 'suspended', pending: [{ toolUseId: 'p1', reason: 'helper waits: external of external' }] },
+    {
+      reason: 'suspended',
+      pending: [{ toolUseId: 'p1', reason: 'helper waits: external of external' }],
+    },
     ['user', 'assistant'],
   ],
-] as const)('a call that was lost %s goes on from the child’s log', async ([, said, ended, roles]) => {
-  const external = tool({ name: 'external', description: '', input: {} });
-  const childMemory = new InMemoryMemory([userMessage('go', { id: 's:p1' }), ...said]);
-  const child = new ReActAgent({ name: 'helper', model: new ScriptedModel(['hi']), memory: childMemory, tools: [external] });
-  const use = { type: 'tool_use', id: 'p1', name: 'call_helper', input: { message: 'go' } } as const;
-  const memory = new InMemoryMemory([userMessage('go'), assistantMessage([use])]);
-  const helper = agentTool(child, { description: '', replay: 'safe' });
-  const parent = new ReActAgent({ name: 'boss', sessionId: 's', model: new ScriptedModel(['all done']), memory, tools: [helper] });
-  expect(await parent.call()).toMatchObject(ended);
-  expect((await child.messages()).map(({ role }) => role)).toEqual(roles);
-});
+] as const)(
+  'a call that was lost %s goes on from the child’s log',
+  async ([, said, ended, roles]) => {
+    const external = tool({ name: 'external', description: '', input: {} });
+    const childMemory = new InMemoryMemory([userMessage('go', { id: 's:p1' }), ...said]);
+    const child = new ReActAgent({
+      name: 'helper',
+      model: new ScriptedModel(['hi']),
+      memory: childMemory,
+      tools: [external],
+    });
+    const use = {
+      type: 'tool_use',
+      id: 'p1',
+      name: 'call_helper',
+      input: { message: 'go' },
+    } as const;
+    const memory = new InMemoryMemory([userMessage('go'), assistantMessage([use])]);
+    const helper = agentTool(child, { description: '', replay: 'safe' });
+    const parent = new ReActAgent({
+      name: 'boss',
+      sessionId: 's',
+      model: new ScriptedModel(['all done']),
+      memory,
+      tools: [helper],
+    });
+    expect(await parent.call()).toMatchObject(ended);
+    expect((await child.messages()).map(({ role }) => role)).toEqual(roles);
+  },
+);

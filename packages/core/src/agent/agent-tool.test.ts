@@ -45,7 +45,11 @@ function build(
     { name: 'helper', description: 'Helps' },
   );
   const model = new ScriptedModel(parentSays);
-  return { parent: new ReActAgent({ name: 'boss', sessionId: 's', model, tools: [helper] }), model, made };
+  return {
+    parent: new ReActAgent({ name: 'boss', sessionId: 's', model, tools: [helper] }),
+    model,
+    made,
+  };
 }
 
 test('a child answers with its session id, and goes on under it in a later call of the parent', async () => {
@@ -58,11 +62,19 @@ test('a child answers with its session id, and goes on under it in a later call 
   await parent.call('again');
   expect(results(model).at(-1)).toEqual(['success', 'session_id: call_1\n\nhi again']);
   expect(made.map(({ sessionId }) => sessionId)).toEqual(['s:call_1']);
-  expect((await made[0]!.agent.messages()).map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);
+  expect((await made[0]!.agent.messages()).map(({ role }) => role)).toEqual([
+    'user',
+    'assistant',
+    'user',
+    'assistant',
+  ]);
 });
 
 test('each call without a session id opens one, at the same time as well', async () => {
-  const { parent, model, made } = build([{ toolCalls: [call('a'), call('b')] }, 'done'], [['one'], ['two']]);
+  const { parent, model, made } = build(
+    [{ toolCalls: [call('a'), call('b')] }, 'done'],
+    [['one'], ['two']],
+  );
   await parent.call('go');
   expect(results(model)).toEqual([
     ['success', 'session_id: call_1\n\none'],
@@ -77,15 +89,22 @@ test('two calls of one session wait for each other', async () => {
     [['one', 'two', 'three']],
   );
   await parent.call('go');
-  expect(results(model).map(([, text]) => text)).toEqual(['one', 'two', 'three'].map((text) => `session_id: call_1\n\n${text}`));
+  expect(results(model).map(([, text]) => text)).toEqual(
+    ['one', 'two', 'three'].map((text) => `session_id: call_1\n\n${text}`),
+  );
 });
 
-test.for([['nope'], ['other_1']])('a session id that is none of this tool’s is an error result: %s', async ([id]) => {
-  const { parent, model, made } = build([{ toolCalls: [call('a', id)] }, 'done'], [['never']]);
-  await parent.call('go');
-  expect(results(model)).toEqual([['error', expect.stringContaining(`no session "${id}" of call_helper`)]]);
-  expect(made).toEqual([]);
-});
+test.for([['nope'], ['other_1']])(
+  'a session id that is none of this tool’s is an error result: %s',
+  async ([id]) => {
+    const { parent, model, made } = build([{ toolCalls: [call('a', id)] }, 'done'], [['never']]);
+    await parent.call('go');
+    expect(results(model)).toEqual([
+      ['error', expect.stringContaining(`no session "${id}" of call_helper`)],
+    ]);
+    expect(made).toEqual([]);
+  },
+);
 
 test('another host takes a session up again from the child’s own log', async () => {
   const stores = { boss: new MemoryStore(), helper: new MemoryStore() };
@@ -93,11 +112,18 @@ test('another host takes a session up again from the child’s own log', async (
     const model = new ScriptedModel(parentSays);
     const helper = agentTool(
       ({ sessionId }) =>
-        new ReActAgent({ name: 'helper', model: new ScriptedModel(childSays), memory: new SessionMemory(stores.helper, sessionId) }),
+        new ReActAgent({
+          name: 'helper',
+          model: new ScriptedModel(childSays),
+          memory: new SessionMemory(stores.helper, sessionId),
+        }),
       { name: 'helper', description: '' },
     );
     const memory = new SessionMemory(stores.boss, 's');
-    return { model, agent: new ReActAgent({ name: 'boss', sessionId: 's', model, memory, tools: [helper] }) };
+    return {
+      model,
+      agent: new ReActAgent({ name: 'boss', sessionId: 's', model, memory, tools: [helper] }),
+    };
   };
   await host([{ toolCalls: [call('a', undefined, 'x1')] }, 'done'], ['one']).agent.call('go');
   const next = host([{ toolCalls: [call('b', 'x1', 'x2')] }, 'done'], ['two']);
@@ -113,19 +139,34 @@ test('the child’s events reach the parent’s readers with the path of names, 
   const agent = (name: string, says: readonly ScriptedReply[], tools: readonly Tool[] = []) =>
     new ReActAgent({ name, model: new ScriptedModel(says), tools });
   const inner = agentTool(agent('inner', ['deep']), { description: '' });
-  const middle = agentTool(agent('middle', [{ toolCalls: [{ name: 'call_inner', input: { message: 'm' } }] }, 'mid'], [inner]), {
-    description: '',
-  });
-  const outer = agent('outer', [{ toolCalls: [{ name: 'call_middle', input: { message: 'm' } }] }, 'top'], [middle]);
+  const middle = agentTool(
+    agent(
+      'middle',
+      [{ toolCalls: [{ name: 'call_inner', input: { message: 'm' } }] }, 'mid'],
+      [inner],
+    ),
+    {
+      description: '',
+    },
+  );
+  const outer = agent(
+    'outer',
+    [{ toolCalls: [{ name: 'call_middle', input: { message: 'm' } }] }, 'top'],
+    [middle],
+  );
   const events: AgentEvent[] = [];
   for await (const event of outer.stream('go')) events.push(event);
-  const said = events.flatMap((event) => (event.type === 'reasoning-chunk' ? [[event.agentPath.join('/'), event.delta]] : []));
+  const said = events.flatMap((event) =>
+    event.type === 'reasoning-chunk' ? [[event.agentPath.join('/'), event.delta]] : [],
+  );
   expect(said).toEqual([
     ['outer/middle/inner', 'deep'],
     ['outer/middle', 'mid'],
     ['outer', 'top'],
   ]);
-  expect(events.map(({ seq }) => seq)).toEqual(events.map(({ seq }) => seq).toSorted((a, b) => a - b));
+  expect(events.map(({ seq }) => seq)).toEqual(
+    events.map(({ seq }) => seq).toSorted((a, b) => a - b),
+  );
 });
 
 test('a child’s failure is an error result, and its session can be used again', async () => {
@@ -179,24 +220,40 @@ test('a copy with other fields stays one in each agent, with children of its own
     made.push(sessionId);
     return new ReActAgent({ name: 'helper', sessionId, model: new ScriptedModel(['hi']) });
   };
-  const helper = { ...agentTool(child, { name: 'helper', description: 'Helps' }), returnDirect: true };
+  const helper = {
+    ...agentTool(child, { name: 'helper', description: 'Helps' }),
+    returnDirect: true,
+  };
   for (const sessionId of ['s', 't']) {
     const model = new ScriptedModel([{ toolCalls: [call('hello', undefined, 'x')] }]);
-    const { reason } = await new ReActAgent({ name: 'boss', sessionId, model, tools: [helper] }).call('go');
+    const { reason } = await new ReActAgent({
+      name: 'boss',
+      sessionId,
+      model,
+      tools: [helper],
+    }).call('go');
     expect(reason).toBe('return-direct');
   }
   expect(made).toEqual(['s:x', 't:x']);
 });
 
 test('an agent given itself is one session', async () => {
-  const child = new ReActAgent({ name: 'the helper!', sessionId: 'c', model: new ScriptedModel(['one', 'two']) });
+  const child = new ReActAgent({
+    name: 'the helper!',
+    sessionId: 'c',
+    model: new ScriptedModel(['one', 'two']),
+  });
   const helper = agentTool(child, { description: 'Helps' });
   expect(helper.schema).toMatchObject({ name: 'call_the_helper_', description: 'Helps' });
   const say = (message: string, session_id?: string) => ({
     name: 'call_the_helper_',
     input: { message, ...(session_id && { session_id }) },
   });
-  const model = new ScriptedModel([{ toolCalls: [say('a')] }, { toolCalls: [say('b', 'c'), say('x', 'nope')] }, 'done']);
+  const model = new ScriptedModel([
+    { toolCalls: [say('a')] },
+    { toolCalls: [say('b', 'c'), say('x', 'nope')] },
+    'done',
+  ]);
   await new ReActAgent({ name: 'boss', model, tools: [helper] }).call('go');
   expect(results(model)).toEqual([
     ['success', 'session_id: c\n\none'],
@@ -206,18 +263,22 @@ test('an agent given itself is one session', async () => {
 });
 
 test('names are cut to what providers take, and one of no letters is a mistake', () => {
-  const named = (name: string) => agentTool(() => Promise.reject(new Error('never')), { name, description: '' });
+  const named = (name: string) =>
+    agentTool(() => Promise.reject(new Error('never')), { name, description: '' });
   expect(named('x'.repeat(100)).name).toBe(`call_${'x'.repeat(59)}`);
   expect(() => named('研究员')).toThrowError(expect.objectContaining({ code: 'CONFIGURATION' }));
-  expect(() => agentTool(() => Promise.reject(new Error('never')), { description: '' })).toThrowError(
-    expect.objectContaining({ code: 'CONFIGURATION' }),
-  );
+  expect(() =>
+    agentTool(() => Promise.reject(new Error('never')), { description: '' }),
+  ).toThrowError(expect.objectContaining({ code: 'CONFIGURATION' }));
 });
 
 test.for([[{}], [{ message: ' ' }], [{ message: 1 }], [{ message: 'a', session_id: 1 }], ['text']])(
   'bad arguments: %j',
   async ([input]) => {
-    const { parent, model, made } = build([{ toolCalls: [{ name: 'call_helper', input: input as never }] }, 'done'], []);
+    const { parent, model, made } = build(
+      [{ toolCalls: [{ name: 'call_helper', input: input as never }] }, 'done'],
+      [],
+    );
     await parent.call('go');
     expect(results(model)).toEqual([['error', expect.stringContaining('do not fit its schema')]]);
     expect(made).toEqual([]);
@@ -225,7 +286,10 @@ test.for([[{}], [{ message: ' ' }], [{ message: 1 }], [{ message: 'a', session_i
 );
 
 test('a child whose factory fails is an error result', async () => {
-  const helper = agentTool(() => Promise.reject(new Error('no room')), { name: 'helper', description: '' });
+  const helper = agentTool(() => Promise.reject(new Error('no room')), {
+    name: 'helper',
+    description: '',
+  });
   const model = new ScriptedModel([{ toolCalls: [call('a')] }, 'done']);
   await new ReActAgent({ name: 'boss', model, tools: [helper] }).call('go');
   expect(results(model)).toEqual([['error', 'Error: no room']]);
@@ -258,7 +322,9 @@ test('a factory needs a name, also one that is a function with a name', () => {
   function helper(): ReActAgent {
     return lone().agent;
   }
-  expect(() => agentTool(helper, { description: '' })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  expect(() => agentTool(helper, { description: '' })).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
 });
 
 test.for([
@@ -266,22 +332,34 @@ test.for([
   [{ message: ' ' }, 'message: a text that is not blank'],
   [{ message: 'go', session_id: 5 }, 'session_id: a text'],
 ] as const)('arguments that do not fit are told: %j', async ([input, words]) => {
-  const { parent, model, made } = build([{ toolCalls: [{ name: 'call_helper', input }] }, 'ok'], []);
+  const { parent, model, made } = build(
+    [{ toolCalls: [{ name: 'call_helper', input }] }, 'ok'],
+    [],
+  );
   await parent.call('go');
   expect(results(model)).toEqual([['error', expect.stringContaining(words)]]);
   expect(made).toEqual([]);
 });
 
 test.for(['', null])('a session id of nothing opens a session: %j', async (session_id) => {
-  const { parent, model } = build([{ toolCalls: [{ name: 'call_helper', input: { message: 'go', session_id } }] }, 'ok'], [['hi']]);
+  const { parent, model } = build(
+    [{ toolCalls: [{ name: 'call_helper', input: { message: 'go', session_id } }] }, 'ok'],
+    [['hi']],
+  );
   await parent.call('go');
   expect(results(model)).toEqual([['success', 'session_id: call_1\n\nhi']]);
 });
 
 test('a call of another tool names no session', async () => {
-  const { parent, model, made } = build([{ toolCalls: [{ name: 'none', id: 'n1' }] }, { toolCalls: [call('go', 'n1')] }, 'ok'], [['hi']]);
+  const { parent, model, made } = build(
+    [{ toolCalls: [{ name: 'none', id: 'n1' }] }, { toolCalls: [call('go', 'n1')] }, 'ok'],
+    [['hi']],
+  );
   await parent.call('go');
-  expect(results(model).at(-1)).toEqual(['error', expect.stringContaining('There is no session "n1"')]);
+  expect(results(model).at(-1)).toEqual([
+    'error',
+    expect.stringContaining('There is no session "n1"'),
+  ]);
   expect(made).toEqual([]);
 });
 
@@ -296,11 +374,29 @@ test('two calls that take a session up again at the same time share its child', 
     },
     { name: 'helper', description: '' },
   );
-  const use = { type: 'tool_use', id: 'c0', name: 'call_helper', input: { message: 'hello' } } as const;
-  const result = { type: 'tool_result', toolUseId: 'c0', name: 'call_helper', output: 'hi', state: 'success' } as const;
-  const memory = new InMemoryMemory([userMessage('go'), assistantMessage([use]), toolMessage(result), assistantMessage('done')]);
+  const use = {
+    type: 'tool_use',
+    id: 'c0',
+    name: 'call_helper',
+    input: { message: 'hello' },
+  } as const;
+  const result = {
+    type: 'tool_result',
+    toolUseId: 'c0',
+    name: 'call_helper',
+    output: 'hi',
+    state: 'success',
+  } as const;
+  const memory = new InMemoryMemory([
+    userMessage('go'),
+    assistantMessage([use]),
+    toolMessage(result),
+    assistantMessage('done'),
+  ]);
   const model = new ScriptedModel([{ toolCalls: [call('a', 'c0'), call('b', 'c0')] }, 'ok']);
-  await new ReActAgent({ name: 'boss', sessionId: 's', model, memory, tools: [helper] }).call('more');
+  await new ReActAgent({ name: 'boss', sessionId: 's', model, memory, tools: [helper] }).call(
+    'more',
+  );
   expect(models.map(({ requests }) => requests.length).toSorted()).toEqual([0, 2]);
 });
 
@@ -309,8 +405,14 @@ test('a call that waited for its turn at a child gives it nothing when the paren
   const model = new ScriptedModel([{ wait: async () => controller.abort(), hang: true }, 'late']);
   const agent = new ReActAgent({ name: 'helper', model });
   const boss = new ScriptedModel([{ toolCalls: [call('one'), call('two')] }]);
-  const parent = new ReActAgent({ name: 'boss', model: boss, tools: [agentTool(agent, { description: '' })] });
-  expect(await parent.call('go', { signal: controller.signal })).toMatchObject({ reason: 'aborted' });
+  const parent = new ReActAgent({
+    name: 'boss',
+    model: boss,
+    tools: [agentTool(agent, { description: '' })],
+  });
+  expect(await parent.call('go', { signal: controller.signal })).toMatchObject({
+    reason: 'aborted',
+  });
   for (let tick = 0; tick < 200; tick += 1) await Promise.resolve();
   expect((await agent.messages()).map(textOf)).toEqual(['one']);
 });
@@ -324,15 +426,24 @@ test('a child whose run ends with its failure as a result is an error result', a
     messages: () => agent.messages(),
     stream: (input, options) => agent.stream(input, { ...options, throwOnError: false }),
   };
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'call_x', input: { message: 'go' } }] }, 'ok']);
-  await new ReActAgent({ name: 'boss', model, tools: [agentTool(kind, { description: '' })] }).call('go');
-  expect(results(model)).toEqual([['error', expect.stringMatching(/x failed: .*down.*\(session_id: c\)/)]]);
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'call_x', input: { message: 'go' } }] },
+    'ok',
+  ]);
+  await new ReActAgent({ name: 'boss', model, tools: [agentTool(kind, { description: '' })] }).call(
+    'go',
+  );
+  expect(results(model)).toEqual([
+    ['error', expect.stringMatching(/x failed: .*down.*\(session_id: c\)/)],
+  ]);
 });
 
 test('a child that says nothing tells how it ended', async () => {
   const { parent, model } = build([{ toolCalls: [call('go')] }, 'ok'], [[{ text: '' }]]);
   await parent.call('go');
-  expect(results(model)).toEqual([['success', 'session_id: call_1\n\n(no text; it ended with: stop)']]);
+  expect(results(model)).toEqual([
+    ['success', 'session_id: call_1\n\n(no text; it ended with: stop)'],
+  ]);
 });
 
 /** An agent of one letter, in session `c`. */

@@ -16,7 +16,10 @@ import type { ReActAgent } from './react-agent.ts';
 export type ChildAgent = Pick<ReActAgent, 'name' | 'sessionId' | 'messages' | 'stream'>;
 
 export interface ChildSession {
-  /** `<the parent's session>:<the call that opened it>`: for the child's `sessionId` and the key of its log. */
+  /**
+   * `<the parent's session>:<the call that opened it>`: for the child's `sessionId` and the key of
+   * its log.
+   */
   readonly sessionId: string;
 }
 
@@ -24,7 +27,10 @@ export interface ChildSession {
 export type ChildFactory = (session: ChildSession) => ChildAgent | Promise<ChildAgent>;
 
 export interface AgentToolOptions {
-  /** The tool is named `call_<name>`, cut to 64 characters. Default: the agent's name; a factory needs one. */
+  /**
+   * The tool is named `call_<name>`, cut to 64 characters. Default: the agent's name; a factory
+   * needs one.
+   */
   readonly name?: string;
   /** What the agent is good for; the model chooses by it. */
   readonly description: string;
@@ -32,7 +38,10 @@ export interface AgentToolOptions {
   readonly timeoutMs?: number;
   /** The toolkit's groups the tool belongs to. */
   readonly group?: string | readonly string[];
-  /** As for any tool. `safe` where the children's logs are stored: the child then goes on from its own. Default `never`. */
+  /**
+   * As for any tool. `safe` where the children's logs are stored: the child then goes on from its
+   * own. Default `never`.
+   */
   readonly replay?: ReplayPolicy;
 }
 
@@ -49,21 +58,31 @@ interface Child {
 }
 
 /**
- * An agent as a tool (AgentScope: `SubAgentTool`). The model gives a `message` and, to go on with a child it talked to before, its
- * `session_id`, which every answer begins with. A factory makes one child a session; an agent that is given itself is one session.
+ * An agent as a tool (AgentScope: `SubAgentTool`). The model gives a `message` and, to go on with a
+ * child it talked to before, its `session_id`, which every answer begins with. A factory makes one
+ * child a session; an agent that is given itself is one session.
  *
- * The child's events go to the readers of the parent's run, the parent's signal stops it, its failure is an error result. Where it
- * suspends, the parent does: approving or rejecting the parent's call does so for all that the child waits for, and a result is given to
- * the one call it waits for. Throws `CONFIGURATION` without a usable name.
+ * The child's events go to the readers of the parent's run, the parent's signal stops it, its
+ * failure is an error result. Where it suspends, the parent does: approving or rejecting the
+ * parent's call does so for all that the child waits for, and a result is given to the one call it
+ * waits for. Throws `CONFIGURATION` without a usable name.
  */
 export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOptions): Tool {
   checkFields('CONFIGURATION', 'agentTool()', options, 'name:string|? description:string');
   if (typeof agent !== 'function')
-    checkFields('CONFIGURATION', 'agentTool(): the agent', agent, 'name:string stream:function messages:function');
+    checkFields(
+      'CONFIGURATION',
+      'agentTool(): the agent',
+      agent,
+      'name:string stream:function messages:function',
+    );
   const { name = typeof agent === 'function' ? '' : agent.name, description, ...rest } = options;
   const toolName = `call_${name.replace(/[^\w-]+/g, '_')}`.slice(0, 64);
   if (!/[a-z\d]/i.test(toolName.slice(5))) {
-    throw new AgentError('CONFIGURATION', `agentTool needs a name with letters or digits of ASCII; "${name}" has none.`);
+    throw new AgentError(
+      'CONFIGURATION',
+      `agentTool needs a name with letters or digits of ASCII; "${name}" has none.`,
+    );
   }
   const children = new Map<string, Child>();
   const declared = tool({
@@ -72,7 +91,13 @@ export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOp
     description,
     input: childInput,
     async execute(input, context) {
-      const child = await openChild(agent, children, toolName, input.session_id || undefined, context);
+      const child = await openChild(
+        agent,
+        children,
+        toolName,
+        input.session_id || undefined,
+        context,
+      );
       const answer = child.turn.then(() => ask(child, input.message, context));
       child.turn = answer.catch(() => {});
       return answer;
@@ -85,7 +110,12 @@ export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOp
     // Children of its own; what a copy of it has, it keeps.
     fork() {
       const own = agentTool(agent, options);
-      return { ...own, ...this, ...(this.execute === execute && { execute: own.execute! }), fork: own.fork! };
+      return {
+        ...own,
+        ...this,
+        ...(this.execute === execute && { execute: own.execute! }),
+        fork: own.fork!,
+      };
     },
   };
 }
@@ -100,17 +130,30 @@ async function openChild(
   const id = asked ?? (typeof agent === 'function' ? toolUseId : agent.sessionId);
   const known = children.get(id);
   if (known) return known;
-  const unknown = new Error(`There is no session "${id}" of ${toolName}. Leave session_id out to begin a new one.`);
+  const unknown = new Error(
+    `There is no session "${id}" of ${toolName}. Leave session_id out to begin a new one.`,
+  );
   if (typeof agent !== 'function') {
     if (id !== agent.sessionId) throw unknown;
     return keep({ id, agent, turn: Promise.resolve() });
   }
-  // A child that another host made: its log tells. Only the parent's own calls of this tool name sessions.
-  if (asked !== undefined && !messages.some((message) => toolUsesOf(message).some((use) => use.id === id && use.name === toolName))) {
+  // A child that another host made: its log tells. Only the parent's own calls of this tool name
+  // sessions.
+  if (
+    asked !== undefined &&
+    !messages.some((message) =>
+      toolUsesOf(message).some((use) => use.id === id && use.name === toolName),
+    )
+  ) {
     throw unknown;
   }
   const made = await agent({ sessionId: `${sessionId}:${id}` });
-  checkFields('CONFIGURATION', `${toolName}: what its factory made`, made, 'name:string stream:function messages:function');
+  checkFields(
+    'CONFIGURATION',
+    `${toolName}: what its factory made`,
+    made,
+    'name:string stream:function messages:function',
+  );
   if (asked !== undefined && !(await made.messages()).length) throw unknown;
   return children.get(id) ?? keep({ id, agent: made, turn: Promise.resolve() });
 
@@ -127,13 +170,18 @@ async function ask({ id, agent }: Child, message: string, context: ToolContext):
   const log = await agent.messages();
   const last = log.at(-1);
   const begun = log.some((one) => one.id === idempotencyKey);
-  if (begun && last?.role === 'assistant' && !toolUsesOf(last).length) return answerOf(id, textOf(last));
+  if (begun && last?.role === 'assistant' && !toolUsesOf(last).length)
+    return answerOf(id, textOf(last));
   const input = begun ? decide(log, context) : userMessage(message, { id: idempotencyKey });
   const result = await run(agent, input, context).catch((error: unknown) => {
-    throw new Error(`${agent.name} failed: ${messageOf(error)} (session_id: ${id})`, { cause: error });
+    throw new Error(`${agent.name} failed: ${messageOf(error)} (session_id: ${id})`, {
+      cause: error,
+    });
   });
-  if (result.reason === 'suspended') context.suspend(`${agent.name} waits: ${result.pending.map(toText).join('; ') || 'paused'}`);
-  if (result.reason === 'error') throw new Error(`${agent.name} failed: ${result.error?.message} (session_id: ${id})`);
+  if (result.reason === 'suspended')
+    context.suspend(`${agent.name} waits: ${result.pending.map(toText).join('; ') || 'paused'}`);
+  if (result.reason === 'error')
+    throw new Error(`${agent.name} failed: ${result.error?.message} (session_id: ${id})`);
   return answerOf(id, result.text || `(no text; it ended with: ${result.reason})`);
 }
 
@@ -141,12 +189,18 @@ async function ask({ id, agent }: Child, message: string, context: ToolContext):
 function decide(log: readonly Msg[], { decision, suspend }: ToolContext): AgentInput | undefined {
   const open = openCalls(log);
   if (!decision || !open.length) return undefined;
-  if (decision.type === 'edit') suspend('The call of an agent can be approved, rejected or given a result, not edited.');
-  if (decision.type === 'result' && open.length > 1) suspend(`One result does not answer ${open.length} calls: approve or reject.`);
+  if (decision.type === 'edit')
+    suspend('The call of an agent can be approved, rejected or given a result, not edited.');
+  if (decision.type === 'result' && open.length > 1)
+    suspend(`One result does not answer ${open.length} calls: approve or reject.`);
   return open.map(({ id: toolUseId }) => ({ ...decision, toolUseId }));
 }
 
-async function run(agent: ChildAgent, input: AgentInput | undefined, { signal, agentPath, forward }: ToolContext): Promise<AgentResult> {
+async function run(
+  agent: ChildAgent,
+  input: AgentInput | undefined,
+  { signal, agentPath, forward }: ToolContext,
+): Promise<AgentResult> {
   const stream = agent.stream(input, { signal });
   for await (const batch of stream.batches()) {
     forward(batch.map((event) => ({ ...event, agentPath: [...agentPath, ...event.agentPath] })));
@@ -173,7 +227,8 @@ const childInput: StandardSchema<ChildInput> = {
           message: { type: 'string', description: 'What to tell the agent.' },
           session_id: {
             type: 'string',
-            description: 'From an earlier answer, to go on with that conversation. Without it a new one begins.',
+            description:
+              'From an earlier answer, to go on with that conversation. Without it a new one begins.',
           },
         },
         required: ['message'],
@@ -182,7 +237,8 @@ const childInput: StandardSchema<ChildInput> = {
     },
     validate(value) {
       const { message, session_id } = isRecord(value) ? value : {};
-      if (typeof message !== 'string' || !message.trim()) return { issues: [{ path: ['message'], message: 'a text that is not blank' }] };
+      if (typeof message !== 'string' || !message.trim())
+        return { issues: [{ path: ['message'], message: 'a text that is not blank' }] };
       if (session_id !== undefined && session_id !== null && typeof session_id !== 'string') {
         return { issues: [{ path: ['session_id'], message: 'a text' }] };
       }

@@ -19,7 +19,9 @@ const thought = { thinking: 'so it is, is it not, yes', text: 'one two three fou
 
 /** What the events say, however their deltas are joined. */
 const said = (events: readonly AgentEvent[]): string =>
-  events.map((event) => (event.type === 'reasoning-chunk' ? event.delta : `<${event.type}>`)).join('');
+  events
+    .map((event) => (event.type === 'reasoning-chunk' ? event.delta : `<${event.type}>`))
+    .join('');
 
 test('a reader that comes back after any event gets exactly what followed it', async () => {
   const agent = setUp([thought, thought]);
@@ -123,7 +125,9 @@ test('a stream that is refused because the agent is busy takes no reader from th
   const { open, reply } = gate('first');
   const agent = setUp([reply]);
   const running = agent.stream('one', { detached: true });
-  await expect(agent.stream('two', { detached: true }).result).rejects.toMatchObject({ code: 'AGENT_BUSY' });
+  await expect(agent.stream('two', { detached: true }).result).rejects.toMatchObject({
+    code: 'AGENT_BUSY',
+  });
   await expect(readAll(agent.stream('three'))).rejects.toMatchObject({ code: 'AGENT_BUSY' });
   const later = readAll(agent.attach({ runId: running.runId }));
   open();
@@ -142,39 +146,52 @@ test('while a stream waits for its turn, readers get the one that runs; then its
   open();
   expect((await reader).at(-1)).toMatchObject({ runId: one.runId, result: { text: 'first' } });
   await three;
-  expect((await readAll(agent.attach({ runId: two.runId }))).at(-1)).toMatchObject({ result: { text: 'second' } });
+  expect((await readAll(agent.attach({ runId: two.runId }))).at(-1)).toMatchObject({
+    result: { text: 'second' },
+  });
 });
 
 test('readers of a run that had no pace because its result was asked for first are as many as come', async () => {
   const agent = setUp(['one two three']);
   const stream = agent.stream('go');
   const { result } = stream;
-  const [first, second] = await Promise.all([readAll(stream), readAll(agent.attach({ runId: stream.runId }))]);
+  const [first, second] = await Promise.all([
+    readAll(stream),
+    readAll(agent.attach({ runId: stream.runId })),
+  ]);
   expect(said(first)).toBe(said(second));
   expect((await result).text).toBe('one two three');
 });
 
-test.for([false, true])('reads that overlap get each event once, in order (detached: %s)', async (detached) => {
-  const deltas: readonly ModelDelta[][] = [['a', 'b', 'c'], ['d'], ['e', 'f']].map((texts) =>
-    texts.map((delta) => ({ type: 'text', id: 't', delta })),
-  );
-  const agent = setUp([{ deltas: [...deltas, [{ type: 'finish', reason: 'stop' }]] }]);
-  const heard: number[] = [];
-  agent.addHook({ onEvent: ({ seq }) => void heard.push(seq) });
-  const stream = agent.stream('go', { detached });
-  if (detached) await stream.result;
-  const iterator = stream[Symbol.asyncIterator]();
-  const reads = await Promise.all(Array.from({ length: 20 }, () => iterator.next()));
-  const events = reads.flatMap(({ done, value }) => (done ? [] : [value as AgentEvent]));
-  const seqs = events.map(({ seq }) => seq);
-  expect(seqs).toEqual(seqs.toSorted((a, b) => a - b));
-  if (!detached) expect(seqs).toEqual(heard);
-  expect(events.map((event) => (event.type === 'reasoning-chunk' ? event.delta : '')).join('')).toBe('abcdef');
-  expect(reads.at(-1)).toEqual({ done: true, value: undefined });
-});
+test.for([false, true])(
+  'reads that overlap get each event once, in order (detached: %s)',
+  async (detached) => {
+    const deltas: readonly ModelDelta[][] = [['a', 'b', 'c'], ['d'], ['e', 'f']].map((texts) =>
+      texts.map((delta) => ({ type: 'text', id: 't', delta })),
+    );
+    const agent = setUp([{ deltas: [...deltas, [{ type: 'finish', reason: 'stop' }]] }]);
+    const heard: number[] = [];
+    agent.addHook({ onEvent: ({ seq }) => void heard.push(seq) });
+    const stream = agent.stream('go', { detached });
+    if (detached) await stream.result;
+    const iterator = stream[Symbol.asyncIterator]();
+    const reads = await Promise.all(Array.from({ length: 20 }, () => iterator.next()));
+    const events = reads.flatMap(({ done, value }) => (done ? [] : [value as AgentEvent]));
+    const seqs = events.map(({ seq }) => seq);
+    expect(seqs).toEqual(seqs.toSorted((a, b) => a - b));
+    if (!detached) expect(seqs).toEqual(heard);
+    expect(
+      events.map((event) => (event.type === 'reasoning-chunk' ? event.delta : '')).join(''),
+    ).toBe('abcdef');
+    expect(reads.at(-1)).toEqual({ done: true, value: undefined });
+  },
+);
 
 test('a cancelled readable aborts a paced run, its network read too, and does nothing to a detached one', async () => {
-  const model = new ScriptedModel(['one two three four', [{ text: 'five six ' }, { text: 'seven' }]]);
+  const model = new ScriptedModel([
+    'one two three four',
+    [{ text: 'five six ' }, { text: 'seven' }],
+  ]);
   const agent = new ReActAgent({ name: 'a', model });
   const paced = agent.stream('go');
   const reader = paced.readable().getReader();
@@ -190,7 +207,13 @@ test('a cancelled readable aborts a paced run, its network read too, and does no
 });
 
 test('deltas of two blocks, and of calls between them, come back by sequence at every point', async () => {
-  const piece = (index: number, delta: string): ModelDelta => ({ type: 'tool-input', index, id: `c${index}`, name: 'x', delta });
+  const piece = (index: number, delta: string): ModelDelta => ({
+    type: 'tool-input',
+    index,
+    id: `c${index}`,
+    name: 'x',
+    delta,
+  });
   const deltas: readonly ModelDelta[][] = [
     [
       { type: 'thinking', id: 'k', delta: 'hm' },
@@ -221,7 +244,9 @@ test('deltas of two blocks, and of calls between them, come back by sequence at 
     const rest = await readAll(agent.attach({ afterSeq }));
     const expected = single.filter(({ seq }) => seq > afterSeq);
     expect(texts(rest)).toEqual(texts(expected));
-    expect(rest.filter((event) => !('delta' in event))).toEqual(expected.filter((event) => !('delta' in event)));
+    expect(rest.filter((event) => !('delta' in event))).toEqual(
+      expected.filter((event) => !('delta' in event)),
+    );
   }
 });
 
@@ -234,7 +259,10 @@ test('a stream that is cancelled while its reader goes on tells it how the run e
     const events: AgentEvent[] = [];
     for await (const event of stream) if (events.push(event) === at) void stream.cancel();
     expect(events, `at ${at}`).toEqual(heard);
-    expect(events.at(-1), `at ${at}`).toMatchObject({ type: 'run-end', result: { reason: at < 8 ? 'aborted' : 'stop' } });
+    expect(events.at(-1), `at ${at}`).toMatchObject({
+      type: 'run-end',
+      result: { reason: at < 8 ? 'aborted' : 'stop' },
+    });
     expect((await agent.call('again')).reason).toBe('stop');
   }
 });
@@ -256,7 +284,10 @@ test('a failure that nobody reads is nowhere an unhandled rejection, and whoever
   const failing = (options: Partial<AgentOptions> = {}) => {
     let fail!: () => void;
     const wait = new Promise<void>((resolve) => (fail = resolve));
-    return { fail, agent: setUp([[{ text: 'half ' }, { wait }, { error: new Error('down') }]], options) };
+    return {
+      fail,
+      agent: setUp([[{ text: 'half ' }, { wait }, { error: new Error('down') }]], options),
+    };
   };
   const settle = async (): Promise<void> => {
     for (let tick = 0; tick < 200; tick += 1) await Promise.resolve();

@@ -23,7 +23,12 @@ const wrong = <T>(value: unknown): T => value as T;
 const failure = (code: AgentErrorCode, message: string) =>
   expect.objectContaining({ name: 'AgentError', code, message: expect.stringContaining(message) });
 
-const noop = tool({ name: 'noop', description: 'Does nothing', input: { type: 'object' }, execute: () => 'done' });
+const noop = tool({
+  name: 'noop',
+  description: 'Does nothing',
+  input: { type: 'object' },
+  execute: () => 'done',
+});
 const call: ScriptedReply = { toolCalls: [{ name: 'noop' }] };
 
 function setUp(replies: readonly ScriptedReply[] = ['hi'], options: Partial<AgentOptions> = {}) {
@@ -64,7 +69,9 @@ test.each<[option: string, options: unknown]>([
 });
 
 test('an agent is not made without options', () => {
-  expect(() => new ReActAgent(wrong(undefined))).toThrow(failure('CONFIGURATION', 'ReActAgent must be object'));
+  expect(() => new ReActAgent(wrong(undefined))).toThrow(
+    failure('CONFIGURATION', 'ReActAgent must be object'),
+  );
 });
 
 test.each([null, { onEvent: 'x' }])('%j is no hook to add', (hook) => {
@@ -79,7 +86,9 @@ test.each<[what: string, options: unknown]>([
   ['context', { context: { db: 1 } }],
 ])('a call with wrong options is refused, and asks nobody: %s', async (what, options) => {
   const { agent, model } = setUp();
-  await expect(agent.call('x', wrong<object>(options))).rejects.toThrow(failure('INVALID_INPUT', what));
+  await expect(agent.call('x', wrong<object>(options))).rejects.toThrow(
+    failure('INVALID_INPUT', what),
+  );
   expect(() => agent.stream('x', wrong<object>(options))).toThrow(failure('INVALID_INPUT', what));
   expect(model.requests).toEqual([]);
   expect(await agent.messages()).toEqual([]);
@@ -101,7 +110,9 @@ test.each<unknown>([
   const error = failure('INVALID_INPUT', 'Item 1');
   await expect(agent.call(wrong([userMessage('x'), message]))).rejects.toThrow(error);
   await expect(agent.observe(wrong([userMessage('x'), message]))).rejects.toThrow(error);
-  expect(() => agent.interrupt(wrong({ mode: 'inject', messages: [userMessage('x'), message] }))).toThrow(error);
+  expect(() =>
+    agent.interrupt(wrong({ mode: 'inject', messages: [userMessage('x'), message] })),
+  ).toThrow(error);
   expect(await agent.messages()).toEqual([]);
 });
 
@@ -110,12 +121,20 @@ test.each<unknown>(['', ' \n', 42, null, [{ toolUseId: '1', type: 'maybe' }]])(
   async (input) => {
     const { agent } = setUp(['fine']);
     const options = { throwOnError: false };
-    expect(await agent.call(wrong(input), options)).toMatchObject({ reason: 'error', error: { code: 'INVALID_INPUT' }, iterations: 0 });
+    expect(await agent.call(wrong(input), options)).toMatchObject({
+      reason: 'error',
+      error: { code: 'INVALID_INPUT' },
+      iterations: 0,
+    });
     const events: AgentEvent[] = [];
     for await (const event of agent.stream(wrong(input), options)) events.push(event);
     expect(events.map(({ type }) => type)).toEqual(['run-start', 'error', 'run-end']);
-    expect(() => agent.stream(wrong(input))).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));
-    await expect(agent.call('x', wrong<object>({ ...options, signal: 5 }))).rejects.toThrow(failure('INVALID_INPUT', 'signal'));
+    expect(() => agent.stream(wrong(input))).toThrow(
+      expect.objectContaining({ code: 'INVALID_INPUT' }),
+    );
+    await expect(agent.call('x', wrong<object>({ ...options, signal: 5 }))).rejects.toThrow(
+      failure('INVALID_INPUT', 'signal'),
+    );
     expect([agent.busy, await agent.messages()]).toEqual([false, []]);
     expect((await agent.call('x')).text).toBe('fine');
   },
@@ -135,14 +154,17 @@ test.each<[what: string, request: unknown]>([
 ])('what is no interrupt stops nothing: %s, %j', async (what, request) => {
   const { agent } = setUp(['one two']);
   for await (const { type } of agent.stream('x')) {
-    if (type === 'reasoning-chunk') expect(() => agent.interrupt(wrong(request))).toThrow(failure('INVALID_INPUT', what));
+    if (type === 'reasoning-chunk')
+      expect(() => agent.interrupt(wrong(request))).toThrow(failure('INVALID_INPUT', what));
   }
   expect((await agent.messages()).at(-1)?.content).toEqual([{ type: 'text', text: 'one two' }]);
 });
 
 test('decisions are not observed', async () => {
   const { agent } = setUp();
-  await expect(agent.observe(wrong([{ toolUseId: '1', type: 'approve' }]))).rejects.toThrow(failure('INVALID_INPUT', 'decisions'));
+  await expect(agent.observe(wrong([{ toolUseId: '1', type: 'approve' }]))).rejects.toThrow(
+    failure('INVALID_INPUT', 'decisions'),
+  );
 });
 
 test.each<unknown>([
@@ -154,12 +176,21 @@ test.each<unknown>([
   { type: 'edit' },
   { type: 'allow' },
 ])('a decision of another shape leaves the call open: %j', async (decision) => {
-  const external = tool({ name: 'noop', description: 'Somebody else does it', input: { type: 'object' } });
+  const external = tool({
+    name: 'noop',
+    description: 'Somebody else does it',
+    input: { type: 'object' },
+  });
   const { agent } = setUp([call, 'done'], { tools: [external] });
   const { pending } = await agent.call('x');
   const { toolUseId } = pending[0]!;
-  await expect(agent.call(wrong([{ toolUseId, ...Object(decision) }]))).rejects.toThrow(failure('INVALID_INPUT', 'Item 0'));
-  expect(await agent.call([{ toolUseId, type: 'result', output: 'x' }])).toMatchObject({ reason: 'stop', text: 'done' });
+  await expect(agent.call(wrong([{ toolUseId, ...Object(decision) }]))).rejects.toThrow(
+    failure('INVALID_INPUT', 'Item 0'),
+  );
+  expect(await agent.call([{ toolUseId, type: 'result', output: 'x' }])).toMatchObject({
+    reason: 'stop',
+    text: 'done',
+  });
 });
 
 test.each<[type: AgentEvent['type'], field: string, value: unknown]>([
@@ -177,16 +208,22 @@ test.each<[type: AgentEvent['type'], field: string, value: unknown]>([
   ['pre-summary', 'messages', [null]],
   ['post-summary', 'message', null],
 ])('what a hook makes of %s is looked at before it counts: %s %j', async (type, field, value) => {
-  const spoil = (event: AgentEvent) => (event.type === type ? wrong<AgentEvent>({ ...event, [field]: value }) : undefined);
+  const spoil = (event: AgentEvent) =>
+    event.type === type ? wrong<AgentEvent>({ ...event, [field]: value }) : undefined;
   const limits = type.endsWith('summary') ? { iterations: 1 } : {};
   const { agent } = setUp([call, 'done'], { tools: [noop], limits, hooks: [{ onEvent: spoil }] });
-  await expect(agent.call('x')).rejects.toThrow(failure('HOOK_ERROR', `no valid ${field} in ${type}`));
-  for (const message of await agent.messages()) expect(toolResultsOf(message).map(({ output }) => output)).not.toContain(5);
+  await expect(agent.call('x')).rejects.toThrow(
+    failure('HOOK_ERROR', `no valid ${field} in ${type}`),
+  );
+  for (const message of await agent.messages())
+    expect(toolResultsOf(message).map(({ output }) => output)).not.toContain(5);
 });
 
 test('gotoReasoning takes messages', async () => {
   const again = (more: unknown) =>
-    [{ on: { 'post-reasoning': (_event, { gotoReasoning }) => gotoReasoning(wrong(more)) } }] satisfies AgentOptions['hooks'];
+    [
+      { on: { 'post-reasoning': (_event, { gotoReasoning }) => gotoReasoning(wrong(more)) } },
+    ] satisfies AgentOptions['hooks'];
   const { agent } = setUp(['one'], { hooks: again([{ role: 'user' }]) });
   await expect(agent.call('x')).rejects.toThrow(failure('INVALID_INPUT', 'Item 0'));
 });
@@ -205,16 +242,31 @@ test.each<[what: string, output: unknown]>([
   ['a text that is none', { content: [{ type: 'text', text: 5 }] }],
 ])('%s is no content for a model, but JSON', async (_what, output) => {
   const { agent } = setUp([call, 'done'], {
-    tools: [tool({ ...noop, input: { type: 'object' }, description: '', execute: () => wrong<object>(output) })],
+    tools: [
+      tool({
+        ...noop,
+        input: { type: 'object' },
+        description: '',
+        execute: () => wrong<object>(output),
+      }),
+    ],
   });
   await agent.call('x');
-  expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([{ state: 'success', output: JSON.stringify(output) }]);
+  expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([
+    { state: 'success', output: JSON.stringify(output) },
+  ]);
   const sent: string[] = [];
   const fetch = async (_url: string, { body }: RequestInit) => {
     sent.push(String(body));
-    return new Response('data: {"choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n');
+    return new Response(
+      'data: {"choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n',
+    );
   };
-  const other = new ReActAgent({ name: 'b', model: openai({ model: 'm', fetch }), memory: agent.memory });
+  const other = new ReActAgent({
+    name: 'b',
+    model: openai({ model: 'm', fetch }),
+    memory: agent.memory,
+  });
   expect((await other.call('and now?')).text).toBe('hi');
   expect(sent).toHaveLength(1);
 });
@@ -246,32 +298,51 @@ const throwing = {
   }),
 };
 
-test.each(Object.entries(throwing))('%s that throws is an error result of its call alone', async (_what, fails) => {
-  const { agent } = setUp([{ toolCalls: [{ name: 'fails' }, { name: 'noop' }] }, 'done'], { tools: [fails, noop] });
-  expect(await agent.call('x')).toMatchObject({ reason: 'stop', text: 'done' });
-  expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([
-    { name: 'fails', state: 'error', output: 'Error: no such date' },
-    { name: 'noop', state: 'success' },
-  ]);
-});
+test.each(Object.entries(throwing))(
+  '%s that throws is an error result of its call alone',
+  async (_what, fails) => {
+    const { agent } = setUp([{ toolCalls: [{ name: 'fails' }, { name: 'noop' }] }, 'done'], {
+      tools: [fails, noop],
+    });
+    expect(await agent.call('x')).toMatchObject({ reason: 'stop', text: 'done' });
+    expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([
+      { name: 'fails', state: 'error', output: 'Error: no such date' },
+      { name: 'noop', state: 'success' },
+    ]);
+  },
+);
 
 test('a schema that has no JSON Schema is told by the name of its tool', async () => {
-  const dated = tool({ name: 'book', description: '', input: z.object({ day: z.date() }), execute: () => 'booked' });
+  const dated = tool({
+    name: 'book',
+    description: '',
+    input: z.object({ day: z.date() }),
+    execute: () => 'booked',
+  });
   const { agent, model } = setUp([], { tools: [noop, dated] });
-  await expect(agent.call('x')).rejects.toThrow(failure('CONFIGURATION', 'The tool "book" gives no JSON Schema: Date'));
+  await expect(agent.call('x')).rejects.toThrow(
+    failure('CONFIGURATION', 'The tool "book" gives no JSON Schema: Date'),
+  );
   expect(model.requests).toEqual([]);
 });
 
 test('a factory that makes no agent is told by the name of its tool', async () => {
   const child = agentTool(() => wrong({}), { name: 'child', description: '' });
-  const { agent } = setUp([{ toolCalls: [{ name: 'call_child', input: { message: 'x' } }] }, 'done'], { tools: [child] });
+  const { agent } = setUp(
+    [{ toolCalls: [{ name: 'call_child', input: { message: 'x' } }] }, 'done'],
+    { tools: [child] },
+  );
   await agent.call('x');
-  expect((await agent.messages()).flatMap(toolResultsOf)[0]!.output).toContain('call_child: what its factory made: name must be string');
+  expect((await agent.messages()).flatMap(toolResultsOf)[0]!.output).toContain(
+    'call_child: what its factory made: name must be string',
+  );
 });
 
 test('an interrupt that comes when the answer is done says that it does nothing', async () => {
   const told: boolean[] = [];
-  const { agent } = setUp(['done'], { hooks: [{ on: { 'post-call': () => void told.push(agent.interrupt()) } }] });
+  const { agent } = setUp(['done'], {
+    hooks: [{ on: { 'post-call': () => void told.push(agent.interrupt()) } }],
+  });
   expect((await agent.call('x')).reason).toBe('stop');
   expect(told).toEqual([false]);
 });
@@ -287,7 +358,10 @@ test.each<[what: string, make: () => unknown]>([
   ['tool(): input', () => toolOf({ name: 'a', description: '' })],
   ['tool(): execute', () => toolOf({ name: 'a', description: '', input, execute: 'x' })],
   ['tool(): timeoutMs', () => tool({ name: 'a', description: '', input, timeoutMs: -1 })],
-  ['tool(): needsApproval', () => toolOf({ name: 'a', description: '', input, needsApproval: 'yes' })],
+  [
+    'tool(): needsApproval',
+    () => toolOf({ name: 'a', description: '', input, needsApproval: 'yes' }),
+  ],
   ['tool(): replay', () => toolOf({ name: 'a', description: '', input, replay: 'always' })],
   ['tool(): preset', () => toolOf({ name: 'a', description: '', input, preset: 5 })],
   ['A tool must be object', () => new Toolkit(wrong([null]))],
@@ -299,32 +373,50 @@ test.each<[what: string, make: () => unknown]>([
   ['Toolkit: presetPriority', () => new Toolkit([], wrong({ presetPriority: 'tool' }))],
   ['A tool: input', () => new Toolkit().add(wrong({ name: 'a', input }))],
   ['A tool group must be object', () => new Toolkit().createGroup(wrong(undefined))],
-  ['A tool group: active', () => new Toolkit([], { groups: [wrong({ name: 'g', description: '', active: 'no' })] })],
+  [
+    'A tool group: active',
+    () => new Toolkit([], { groups: [wrong({ name: 'g', description: '', active: 'no' })] }),
+  ],
   ['agentTool() must be object', () => agentTool(setUp().agent, wrong(undefined))],
   ['agentTool(): the agent: name', () => agentTool(wrong({}), { description: '' })],
   ['openai() must be object', () => openai(wrong(undefined))],
   ['openai(): model', () => openai(wrong({}))],
   ['openai(): timeoutMs', () => openai({ model: 'm', timeoutMs: Number.NaN })],
-  ['dashscope(): baseURL', () => dashscope(wrong({ model: 'm', baseURL: new URL('https://example.com') }))],
+  [
+    'dashscope(): baseURL',
+    () => dashscope(wrong({ model: 'm', baseURL: new URL('https://example.com') })),
+  ],
 ])('%s', (what, make) => {
   expect(make).toThrow(failure('CONFIGURATION', what));
 });
 
 test('groups are switched by an array of names', () => {
   const kit = new Toolkit([], { groups: [{ name: 'g', description: '' }] });
-  expect(() => kit.updateGroups(wrong('g'), false)).toThrow(failure('INVALID_INPUT', 'names must be array'));
-  expect(() => kit.updateGroups(['g'], wrong(undefined))).toThrow(failure('INVALID_INPUT', 'active must be boolean'));
-  expect(() => kit.setActiveGroups(wrong(null))).toThrow(failure('INVALID_INPUT', 'names must be array'));
+  expect(() => kit.updateGroups(wrong('g'), false)).toThrow(
+    failure('INVALID_INPUT', 'names must be array'),
+  );
+  expect(() => kit.updateGroups(['g'], wrong(undefined))).toThrow(
+    failure('INVALID_INPUT', 'active must be boolean'),
+  );
+  expect(() => kit.setActiveGroups(wrong(null))).toThrow(
+    failure('INVALID_INPUT', 'names must be array'),
+  );
   expect(kit.activeGroups()).toEqual(['g']);
 });
 
 test.each([
   ['longTermMemory()', () => longTermMemory(undefined as never)],
   ['longTermMemory(null)', () => longTermMemory(null as never)],
-  ['a select that is no function', () => longTermMemory({ memory: { retrieve() {}, record() {} }, select: 1 } as never)],
+  [
+    'a select that is no function',
+    () => longTermMemory({ memory: { retrieve() {}, record() {} }, select: 1 } as never),
+  ],
   ['structured(schema, null)', () => structured(z.object({}), null as never)],
   ['a mode that has no JSON', () => structured(z.object({}), { mode: 1n } as never)],
-  ['attempts that have no text', () => structured(z.object({}), { attempts: Symbol('x') } as never)],
+  [
+    'attempts that have no text',
+    () => structured(z.object({}), { attempts: Symbol('x') } as never),
+  ],
   ['summarize(null)', () => summarize(null as never)],
   ['a prompt that is no text', () => summarize({ prompt: 5 } as never)],
 ])('%s: refused with a code', (_what, make) => {
@@ -336,7 +428,9 @@ test('attach() with what is no place in a run', async () => {
   const stream = agent.stream('Hi', { detached: true });
   await stream.result;
   for (const options of [null, { afterSeq: 'x' }, { runId: 5 }]) {
-    expect(() => agent.attach(options as never)).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));
+    expect(() => agent.attach(options as never)).toThrow(
+      expect.objectContaining({ code: 'INVALID_INPUT' }),
+    );
   }
   expect(agent.attach({ afterSeq: 0 })).not.toBeNull();
 });

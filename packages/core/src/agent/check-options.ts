@@ -24,7 +24,9 @@ export function checkAgent(options: AgentOptions): void {
     'features:object iterations:count|? parallelTools:count|? toolCalls:count|? tokens:count|? timeoutMs:count|?',
   );
   [...hooks, ...extensions].forEach(checkPart);
-  if (Array.isArray(tools)) for (const tool of tools) checkFields('CONFIGURATION', 'A tool', tool, 'name:string input:validate()');
+  if (Array.isArray(tools))
+    for (const tool of tools)
+      checkFields('CONFIGURATION', 'A tool', tool, 'name:string input:validate()');
 }
 
 /** A hook, or an extension. */
@@ -47,8 +49,16 @@ export function checkCall(options: CallOptions): void {
 
 /** What `interrupt()` was given, as a request. Throws `INVALID_INPUT` for what is none. */
 export function toInterruptRequest(given: string | Msg | InterruptRequest): InterruptRequest {
-  const request = (typeof given === 'string' || 'role' in Object(given) ? { message: given } : given) as InterruptRequest;
-  checkFields('INVALID_INPUT', 'interrupt()', request, 'mode:stop|pause|inject|? message:string|object|?');
-  if (request.mode === 'inject') checkFields('INVALID_INPUT', 'interrupt()', request, 'messages:string|object');
+  const request = (
+    typeof given === 'string' || 'role' in Object(given) ? { message: given } : given
+  ) as InterruptRequest;
+  checkFields(
+    'INVALID_INPUT',
+    'interrupt()',
+    request,
+    'mode:stop|pause|inject|? message:string|object|?',
+  );
+  if (request.mode === 'inject')
+    checkFields('INVALID_INPUT', 'interrupt()', request, 'messages:string|object');
   return request;
 }

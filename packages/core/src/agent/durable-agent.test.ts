@@ -13,10 +13,20 @@ import { append, replace } from '../state/state-key.ts';
 import { stateKeys } from '../state/state-keys.ts';
 
 /** A new process's agent of a session. */
-function open(store: MemoryStore, replies: readonly ScriptedReply[], durability: 'step' | 'turn' = 'step') {
+function open(
+  store: MemoryStore,
+  replies: readonly ScriptedReply[],
+  durability: 'step' | 'turn' = 'step',
+) {
   const keys = stateKeys({ notes: append<string>(), title: replace('') }, { outputKey: 'title' });
   const ran: string[] = [];
-  const pay = tool({ name: 'pay', description: '', input: {}, needsApproval: true, execute: () => `paid ${ran.push('pay')}` });
+  const pay = tool({
+    name: 'pay',
+    description: '',
+    input: {},
+    needsApproval: true,
+    execute: () => `paid ${ran.push('pay')}`,
+  });
   const ask = tool({ name: 'ask', description: '', input: {} });
   const note = tool({
     name: 'note',
@@ -27,11 +37,26 @@ function open(store: MemoryStore, replies: readonly ScriptedReply[], durability:
       return `noted ${ran.push('note')}`;
     },
   });
-  const search = tool({ name: 'search', description: '', group: 'web', input: {}, execute: () => 'found' });
-  const toolkit = new Toolkit([pay, ask, note, search, metaTool()], { groups: [{ name: 'web', description: 'The web.', active: false }] });
+  const search = tool({
+    name: 'search',
+    description: '',
+    group: 'web',
+    input: {},
+    execute: () => 'found',
+  });
+  const toolkit = new Toolkit([pay, ask, note, search, metaTool()], {
+    groups: [{ name: 'web', description: 'The web.', active: false }],
+  });
   const model = new ScriptedModel(replies);
   const memory = new SessionMemory(store, 's', { durability });
-  const agent = new ReActAgent({ name: 'a', sessionId: 's', model, memory, tools: toolkit, extensions: [keys] });
+  const agent = new ReActAgent({
+    name: 'a',
+    sessionId: 's',
+    model,
+    memory,
+    tools: toolkit,
+    extensions: [keys],
+  });
   return { agent, model, ran, memory, state: keys.of(agent) };
 }
 
@@ -39,33 +64,47 @@ const calls = (...names: readonly string[]): ScriptedReply => ({
   toolCalls: names.map((name) => ({ name, id: `id of ${name}`, input: {} })),
 });
 
-test.for(['step', 'turn'] as const)('%s: values, groups and open calls are there in the next process', async (durability) => {
-  const store = new MemoryStore();
-  const first = open(store, [{ toolCalls: [{ name: 'note', id: 'n1', input: {} }] }, calls('pay', 'ask')], durability);
-  first.state.write({ notes: ['before the first call'] });
-  first.agent.tools.setActiveGroups?.(['web']);
-  expect((await first.agent.call('Go.')).reason).toBe('suspended');
+test.for(['step', 'turn'] as const)(
+  '%s: values, groups and open calls are there in the next process',
+  async (durability) => {
+    const store = new MemoryStore();
+    const first = open(
+      store,
+      [{ toolCalls: [{ name: 'note', id: 'n1', input: {} }] }, calls('pay', 'ask')],
+      durability,
+    );
+    first.state.write({ notes: ['before the first call'] });
+    first.agent.tools.setActiveGroups?.(['web']);
+    expect((await first.agent.call('Go.')).reason).toBe('suspended');
 
-  const second = open(store, ['Done.'], durability);
-  second.state.write({ title: 'given before it was read' });
-  expect((await second.agent.call()).pending.map(({ name, kind }) => `${name} ${kind}`)).toEqual(['pay approval', 'ask external']);
-  expect(second.state.read('notes')).toEqual(['before the first call', 'noted']);
-  expect(second.state.read('title')).toBe('given before it was read');
-  expect(second.agent.tools.activeGroups?.()).toEqual(['web']);
-  const decided = await second.agent.call([
-    { toolUseId: 'id of pay', type: 'approve' },
-    { toolUseId: 'id of ask', type: 'result', output: 'told' },
-  ]);
-  expect(decided.text).toBe('Done.');
-  expect(second.ran).toEqual(['pay']);
+    const second = open(store, ['Done.'], durability);
+    second.state.write({ title: 'given before it was read' });
+    expect((await second.agent.call()).pending.map(({ name, kind }) => `${name} ${kind}`)).toEqual([
+      'pay approval',
+      'ask external',
+    ]);
+    expect(second.state.read('notes')).toEqual(['before the first call', 'noted']);
+    expect(second.state.read('title')).toBe('given before it was read');
+    expect(second.agent.tools.activeGroups?.()).toEqual(['web']);
+    const decided = await second.agent.call([
+      { toolUseId: 'id of pay', type: 'approve' },
+      { toolUseId: 'id of ask', type: 'result', output: 'told' },
+    ]);
+    expect(decided.text).toBe('Done.');
+    expect(second.ran).toEqual(['pay']);
 
-  const third = open(store, ['Bye.'], durability);
-  await third.agent.call('And?');
-  expect(third.state.read('notes')).toEqual(['before the first call', 'noted']);
-  expect(third.state.read('title')).toBe('Bye.');
-  expect((await open(store, [], durability).memory.view()).state['values']).toMatchObject({ title: 'Bye.' });
-  expect(await listSessions(store)).toEqual([expect.not.objectContaining({ title: expect.anything() })]);
-});
+    const third = open(store, ['Bye.'], durability);
+    await third.agent.call('And?');
+    expect(third.state.read('notes')).toEqual(['before the first call', 'noted']);
+    expect(third.state.read('title')).toBe('Bye.');
+    expect((await open(store, [], durability).memory.view()).state['values']).toMatchObject({
+      title: 'Bye.',
+    });
+    expect(await listSessions(store)).toEqual([
+      expect.not.objectContaining({ title: expect.anything() }),
+    ]);
+  },
+);
 
 test('a value that was written between two calls is kept, and so is what another process wrote', async () => {
   const store = new MemoryStore();
@@ -92,7 +131,11 @@ test('a session moves from one store to another and back, open calls and approva
   await loadState(open(edge, []).agent, exported);
   // Another process, which has the log alone.
   const second = open(edge, [calls('search')], 'turn');
-  expect((await second.agent.call([{ toolUseId: 'id of pay', type: 'approve' }])).pending.map(({ name }) => name)).toEqual(['ask']);
+  expect(
+    (await second.agent.call([{ toolUseId: 'id of pay', type: 'approve' }])).pending.map(
+      ({ name }) => name,
+    ),
+  ).toEqual(['ask']);
   second.agent.tools.setActiveGroups?.(['web']);
   expect(second.ran).toEqual(['pay']);
   expect(second.state.read('notes')).toEqual(['noted']);
@@ -102,7 +145,9 @@ test('a session moves from one store to another and back, open calls and approva
   const third = open(browser, ['Done.']);
   expect((await third.agent.call()).pending.map(({ name }) => name)).toEqual(['ask']);
   expect(third.agent.tools.activeGroups?.()).toEqual(['web']);
-  expect((await third.agent.call([{ toolUseId: 'id of ask', type: 'result', output: 'told' }])).text).toBe('Done.');
+  expect(
+    (await third.agent.call([{ toolUseId: 'id of ask', type: 'result', output: 'told' }])).text,
+  ).toBe('Done.');
   expect(third.ran).toEqual([]);
   expect(historyFaults(await third.agent.messages())).toEqual([]);
 });
@@ -111,7 +156,9 @@ test('a state that cannot be loaded leaves the log as it was', async () => {
   const store = new MemoryStore();
   const first = open(store, [calls('pay')]);
   await first.agent.call('Go.');
-  await expect(loadState(first.agent, { version: 99 })).rejects.toMatchObject({ code: 'INVALID_STATE' });
+  await expect(loadState(first.agent, { version: 99 })).rejects.toMatchObject({
+    code: 'INVALID_STATE',
+  });
   const second = open(store, ['Done.']);
   expect((await second.agent.call()).pending).toHaveLength(1);
 });
@@ -123,6 +170,19 @@ test('an agent whose session another one has gone on with knows what was said th
   await one.agent.call('First.');
   await two.agent.call('Second.');
   await one.agent.call('Third.');
-  expect((await one.memory.read()).map(textOf)).toEqual(['First.', 'One.', 'Second.', 'Two.', 'Third.', 'Three.']);
-  expect(one.model.requests.at(-1)?.messages.map(textOf)).toEqual(['First.', 'One.', 'Second.', 'Two.', 'Third.']);
+  expect((await one.memory.read()).map(textOf)).toEqual([
+    'First.',
+    'One.',
+    'Second.',
+    'Two.',
+    'Third.',
+    'Three.',
+  ]);
+  expect(one.model.requests.at(-1)?.messages.map(textOf)).toEqual([
+    'First.',
+    'One.',
+    'Second.',
+    'Two.',
+    'Third.',
+  ]);
 });

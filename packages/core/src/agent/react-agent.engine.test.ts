@@ -29,7 +29,15 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
   const model = new ScriptedModel(replies);
   const memory = new InMemoryMemory();
   let id = 0;
-  const agent = new ReActAgent({ name: 'a', model, memory, tools: [add], generateId: () => `id${++id}`, now: () => 1_000, ...options });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    memory,
+    tools: [add],
+    generateId: () => `id${++id}`,
+    now: () => 1_000,
+    ...options,
+  });
   return { agent, model, memory };
 }
 
@@ -42,7 +50,10 @@ async function collect(events: AsyncIterable<AgentEvent>): Promise<AgentEvent[]>
 const types = (events: readonly AgentEvent[]): string[] => events.map((event) => event.type);
 const call = (a: number, b: number) => ({ name: 'add', input: { a, b } });
 
-/** What every request has to satisfy: each tool call is followed at once by its results, in order, and no result is alone. */
+/**
+ * What every request has to satisfy: each tool call is followed at once by its results, in order,
+ * and no result is alone.
+ */
 function expectValid(messages: readonly Msg[]): void {
   const expected: string[] = [];
   for (const message of messages) {
@@ -59,7 +70,12 @@ function expectValid(messages: readonly Msg[]): void {
 test('answers, and keeps the conversation', async () => {
   const { agent, model } = setUp(['Hello there.', 'You said hi.'], { systemPrompt: 'Be brief.' });
   const first = await agent.call('hi');
-  expect(first).toMatchObject({ text: 'Hello there.', reason: 'stop', iterations: 1, usage: { inputTokens: 10, outputTokens: 5 } });
+  expect(first).toMatchObject({
+    text: 'Hello there.',
+    reason: 'stop',
+    iterations: 1,
+    usage: { inputTokens: 10, outputTokens: 5 },
+  });
   await agent.call('what did I say?');
   expect(model.requests[1]!.messages.map((message) => [message.role, textOf(message)])).toEqual([
     ['system', 'Be brief.'],
@@ -94,8 +110,15 @@ test('events of a run with a tool come in the order of the law', async () => {
   ]);
   expect(events.map((event) => event.seq)).toEqual(events.map((_, index) => index + 1));
   expect(new Set(events.map((event) => event.runId))).toEqual(new Set([stream.runId]));
-  expect(events.find((event) => event.type === 'post-acting')?.result).toMatchObject({ output: '3', state: 'success' });
-  expect(await stream.result).toMatchObject({ text: 'It is 3.', toolsUsed: ['add'], iterations: 2 });
+  expect(events.find((event) => event.type === 'post-acting')?.result).toMatchObject({
+    output: '3',
+    state: 'success',
+  });
+  expect(await stream.result).toMatchObject({
+    text: 'It is 3.',
+    toolsUsed: ['add'],
+    iterations: 2,
+  });
 });
 
 test('parallel tools: results enter the log as they come, the model sees them in request order', async () => {
@@ -113,13 +136,15 @@ test('parallel tools: results enter the log as they come, the model sees them in
   const { agent, model, memory } = setUp([{ toolCalls }, 'ok'], { tools: [wait] });
   const finished: string[] = [];
   for await (const event of agent.stream('go')) {
-    if (event.type === 'pre-acting' && event.toolUse.id === 'call_3') queueMicrotask(() => void openWhenReady(gates, 3));
+    if (event.type === 'pre-acting' && event.toolUse.id === 'call_3')
+      queueMicrotask(() => void openWhenReady(gates, 3));
     if (event.type !== 'post-acting') continue;
     finished.push(event.toolUse.id);
     gates.get(event.toolUse.id === 'call_3' ? 2 : 1)?.();
   }
   expect(finished).toEqual(['call_3', 'call_2', 'call_1']);
-  const results = (messages: readonly Msg[]) => messages.flatMap(toolResultsOf).map(({ toolUseId }) => toolUseId);
+  const results = (messages: readonly Msg[]) =>
+    messages.flatMap(toolResultsOf).map(({ toolUseId }) => toolUseId);
   expect(results(await memory.read())).toEqual(['call_3', 'call_2', 'call_1']);
   expect(results(model.requests[1]!.messages)).toEqual(['call_1', 'call_2', 'call_3']);
 });
@@ -150,25 +175,36 @@ test('a cap on parallel tools is kept', async () => {
 });
 
 test.for([
-  ['an unknown tool', { name: 'subtract', input: {} }, /Tool not found: subtract\. Available: add\./],
+  [
+    'an unknown tool',
+    { name: 'subtract', input: {} },
+    /Tool not found: subtract\. Available: add\./,
+  ],
   ['arguments that are no JSON', { name: 'add', input: '{"a": 1, ' }, /not valid JSON/],
-  ['arguments that do not fit', { name: 'add', input: { a: 1, b: 'two' } }, /do not fit its schema:\n- b: /],
-] as const)('%s is an error result that the model sees, and the tool does not run', async ([, toolCall, message]) => {
-  let ran = false;
-  const guarded = tool({
-    name: 'add',
-    description: 'Adds',
-    input: z.object({ a: z.number(), b: z.number() }),
-    execute: () => void (ran = true),
-  });
-  const { agent, model } = setUp([{ toolCalls: [toolCall] }, 'sorry'], { tools: [guarded] });
-  const events = await collect(agent.stream('go'));
-  expect(ran).toBe(false);
-  expect(types(events)).not.toContain('pre-acting');
-  const result = model.requests[1]!.messages.flatMap(toolResultsOf)[0]!;
-  expect(result.state).toBe('error');
-  expect(result.output).toMatch(message);
-});
+  [
+    'arguments that do not fit',
+    { name: 'add', input: { a: 1, b: 'two' } },
+    /do not fit its schema:\n- b: /,
+  ],
+] as const)(
+  '%s is an error result that the model sees, and the tool does not run',
+  async ([, toolCall, message]) => {
+    let ran = false;
+    const guarded = tool({
+      name: 'add',
+      description: 'Adds',
+      input: z.object({ a: z.number(), b: z.number() }),
+      execute: () => void (ran = true),
+    });
+    const { agent, model } = setUp([{ toolCalls: [toolCall] }, 'sorry'], { tools: [guarded] });
+    const events = await collect(agent.stream('go'));
+    expect(ran).toBe(false);
+    expect(types(events)).not.toContain('pre-acting');
+    const result = model.requests[1]!.messages.flatMap(toolResultsOf)[0]!;
+    expect(result.state).toBe('error');
+    expect(result.output).toMatch(message);
+  },
+);
 
 test('a tool that throws is an error result; the call goes on', async () => {
   const broken = tool({
@@ -179,7 +215,9 @@ test('a tool that throws is an error result; the call goes on', async () => {
       throw new Error('disk on fire');
     },
   });
-  const { agent, model } = setUp([{ toolCalls: [{ name: 'broken' }, call(1, 1)] }, 'noted'], { tools: [broken, add] });
+  const { agent, model } = setUp([{ toolCalls: [{ name: 'broken' }, call(1, 1)] }, 'noted'], {
+    tools: [broken, add],
+  });
   expect((await agent.call('go')).text).toBe('noted');
   expect(model.requests[1]!.messages.flatMap(toolResultsOf)).toMatchObject([
     { state: 'error', output: 'Error: disk on fire' },
@@ -194,9 +232,12 @@ test('a tool that takes too long is told so and answered for', async () => {
     description: 'Never ends',
     input: { type: 'object' },
     timeoutMs: 1,
-    execute: (_input, { signal }) => new Promise(() => signal.addEventListener('abort', () => (reason = signal.reason))),
+    execute: (_input, { signal }) =>
+      new Promise(() => signal.addEventListener('abort', () => (reason = signal.reason))),
   });
-  const { agent, model } = setUp([{ toolCalls: [{ name: 'stuck' }] }, 'gave up'], { tools: [stuck] });
+  const { agent, model } = setUp([{ toolCalls: [{ name: 'stuck' }] }, 'gave up'], {
+    tools: [stuck],
+  });
   expect((await agent.call('go')).text).toBe('gave up');
   expect(model.requests[1]!.messages.flatMap(toolResultsOf)[0]).toMatchObject({
     state: 'error',
@@ -206,9 +247,12 @@ test('a tool that takes too long is told so and answered for', async () => {
 });
 
 test('at the limit of iterations the answer is a summary without tools', async () => {
-  const { agent, model } = setUp([{ toolCalls: [call(1, 1)] }, { toolCalls: [call(2, 2)] }, 'So far: 2 and 4.'], {
-    limits: { iterations: 2 },
-  });
+  const { agent, model } = setUp(
+    [{ toolCalls: [call(1, 1)] }, { toolCalls: [call(2, 2)] }, 'So far: 2 and 4.'],
+    {
+      limits: { iterations: 2 },
+    },
+  );
   const events = await collect(agent.stream('keep adding'));
   expect(types(events).slice(-7)).toEqual(
     [
@@ -223,10 +267,19 @@ test('at the limit of iterations the answer is a summary without tools', async (
       'run-end',
     ].slice(-7),
   );
-  expect(events.at(-1)).toMatchObject({ result: { reason: 'max-iterations', text: 'So far: 2 and 4.', iterations: 2 } });
+  expect(events.at(-1)).toMatchObject({
+    result: { reason: 'max-iterations', text: 'So far: 2 and 4.', iterations: 2 },
+  });
   expect(model.requests[2]!.tools).toEqual([]);
   expectValid(model.requests[2]!.messages);
-  expect((await agent.messages()).map((message) => message.role)).toEqual(['user', 'assistant', 'tool', 'assistant', 'tool', 'assistant']);
+  expect((await agent.messages()).map((message) => message.role)).toEqual([
+    'user',
+    'assistant',
+    'tool',
+    'assistant',
+    'tool',
+    'assistant',
+  ]);
 });
 
 test('a second call on a busy agent is refused, and the first goes on', async () => {
@@ -250,7 +303,9 @@ test('a model failure rejects with its code, after error and run-end, and the ne
     })(),
   ).rejects.toBe(failure);
   expect(types(seen).slice(-2)).toEqual(['error', 'run-end']);
-  expect(seen.at(-1)).toMatchObject({ result: { reason: 'error', error: { code: 'MODEL_RATE_LIMITED', retryable: true } } });
+  expect(seen.at(-1)).toMatchObject({
+    result: { reason: 'error', error: { code: 'MODEL_RATE_LIMITED', retryable: true } },
+  });
   await expect(stream.result).rejects.toBe(failure);
   expect((await agent.call('again')).text).toBe('whole');
 });
@@ -268,22 +323,37 @@ test('abort while the model answers resolves, keeps the released text, and the n
   const { agent, model } = setUp([{ text: 'one two', hang: true }, 'fresh']);
   const controller = new AbortController();
   const stream = agent.stream('count', { signal: controller.signal });
-  for await (const event of stream) if (event.type === 'reasoning-chunk' && event.delta === 'two') controller.abort();
-  expect(await stream.result).toMatchObject({ reason: 'aborted', text: 'one two', message: { metadata: { partial: 'aborted' } } });
+  for await (const event of stream)
+    if (event.type === 'reasoning-chunk' && event.delta === 'two') controller.abort();
+  expect(await stream.result).toMatchObject({
+    reason: 'aborted',
+    text: 'one two',
+    message: { metadata: { partial: 'aborted' } },
+  });
   await agent.call('go on');
   expect(model.requests[1]!.messages.map(textOf)).toEqual(['count', 'one two', 'go on']);
 });
 
 test('abort while tools run closes their calls as interrupted, also of one that does not listen', async () => {
-  const deaf = tool({ name: 'deaf', description: 'Never ends', input: { type: 'object' }, execute: () => new Promise(() => {}) });
-  const { agent, model } = setUp([{ toolCalls: [{ name: 'deaf' }, call(1, 2)] }, 'after'], { tools: [deaf, add] });
+  const deaf = tool({
+    name: 'deaf',
+    description: 'Never ends',
+    input: { type: 'object' },
+    execute: () => new Promise(() => {}),
+  });
+  const { agent, model } = setUp([{ toolCalls: [{ name: 'deaf' }, call(1, 2)] }, 'after'], {
+    tools: [deaf, add],
+  });
   const controller = new AbortController();
   const stream = agent.stream('go', { signal: controller.signal });
   for await (const event of stream) if (event.type === 'post-acting') controller.abort();
   expect((await stream.result).reason).toBe('aborted');
   await agent.call('next');
   expectValid(model.requests[1]!.messages);
-  expect(model.requests[1]!.messages.flatMap(toolResultsOf).map(({ state }) => state)).toEqual(['interrupted', 'success']);
+  expect(model.requests[1]!.messages.flatMap(toolResultsOf).map(({ state }) => state)).toEqual([
+    'interrupted',
+    'success',
+  ]);
 });
 
 test('an abort before the call starts asks nothing of the model', async () => {
@@ -315,7 +385,15 @@ test('a detached run goes on without a reader, and a later one gets all of it wi
   const stream = agent.stream('go', { detached: true });
   expect((await stream.result).text).toBe('a b c d');
   const events = await collect(stream);
-  expect(types(events)).toEqual(['run-start', 'pre-call', 'pre-reasoning', 'reasoning-chunk', 'post-reasoning', 'post-call', 'run-end']);
+  expect(types(events)).toEqual([
+    'run-start',
+    'pre-call',
+    'pre-reasoning',
+    'reasoning-chunk',
+    'post-reasoning',
+    'post-call',
+    'run-end',
+  ]);
   expect(events[3]).toMatchObject({ delta: 'a b c d' });
   expect(await collect(stream)).toEqual(events);
 });
@@ -331,7 +409,9 @@ test('a reader of a detached run loses nothing that comes while it is busy, and 
     }
     return text;
   };
-  expect(await Promise.all([read(0), read(7), read(40)])).toEqual(Array(3).fill('one two three four five six'));
+  expect(await Promise.all([read(0), read(7), read(40)])).toEqual(
+    Array(3).fill('one two three four five six'),
+  );
 });
 
 test('leaving a detached run does nothing to it', async () => {
@@ -348,12 +428,19 @@ test('the closing request at the limit is made to fit as well', async () => {
     limits: { iterations: 1 },
     context: ({ messages }) => {
       seen.push(messages.length);
-      return { messages: messages.slice(0, 1), removed: messages.length - 1, before: 2, after: messages.length > 1 ? 1 : 2 };
+      return {
+        messages: messages.slice(0, 1),
+        removed: messages.length - 1,
+        before: 2,
+        after: messages.length > 1 ? 1 : 2,
+      };
     },
   });
   const events = await collect(agent.stream('go'));
   expect(seen).toEqual([1, 3]);
-  expect(events.filter((event) => event.type === 'context-fitted')).toMatchObject([{ removed: 2, before: 2, after: 1 }]);
+  expect(events.filter((event) => event.type === 'context-fitted')).toMatchObject([
+    { removed: 2, before: 2, after: 1 },
+  ]);
   expect(model.requests[1]!.messages).toHaveLength(2);
 });
 
@@ -362,8 +449,10 @@ test('a run lets go of the caller’s signal when it ends', async () => {
   let listening = 0;
   const listen = signal.addEventListener.bind(signal) as (...given: unknown[]) => void;
   const unlisten = signal.removeEventListener.bind(signal) as (...given: unknown[]) => void;
-  signal.addEventListener = (...given: unknown[]): void => void ((listening += 1), listen(...given));
-  signal.removeEventListener = (...given: unknown[]): void => void ((listening -= 1), unlisten(...given));
+  signal.addEventListener = (...given: unknown[]): void =>
+    void ((listening += 1), listen(...given));
+  signal.removeEventListener = (...given: unknown[]): void =>
+    void ((listening -= 1), unlisten(...given));
   const { agent } = setUp(['one', { error: new Error('broken') }]);
   await agent.call('go', { signal });
   await agent.call('again', { signal, throwOnError: false });
@@ -396,7 +485,8 @@ test('interrupt between deltas keeps the partial text and answers with the recov
 test('interrupt reaches a model that says nothing, and answers with the given message', async () => {
   const { agent } = setUp([{ hang: true }]);
   const stream = agent.stream('go');
-  for await (const event of stream) if (event.type === 'pre-reasoning') queueMicrotask(() => agent.interrupt('Stopped by you.'));
+  for await (const event of stream)
+    if (event.type === 'pre-reasoning') queueMicrotask(() => agent.interrupt('Stopped by you.'));
   expect(await stream.result).toMatchObject({ reason: 'interrupted', text: 'Stopped by you.' });
 });
 
@@ -415,7 +505,9 @@ test('under an interrupt tools run to their end', async () => {
   const { agent } = setUp([{ toolCalls: [{ name: 'slow' }] }], { tools: [slow] });
   self.agent = agent;
   expect((await agent.call('go')).reason).toBe('interrupted');
-  expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([{ state: 'success', output: 'finished' }]);
+  expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([
+    { state: 'success', output: 'finished' },
+  ]);
 });
 
 test('a log that ends with open calls is closed before the model is asked', async () => {
@@ -431,7 +523,10 @@ test('a log that ends with open calls is closed before the model is asked', asyn
   const { agent, model } = setUp(['It was interrupted.'], { memory });
   expect((await agent.call()).text).toBe('It was interrupted.');
   expectValid(model.requests[0]!.messages);
-  expect(model.requests[0]!.messages.flatMap(toolResultsOf)[0]).toMatchObject({ toolUseId: 't1', state: 'interrupted' });
+  expect(model.requests[0]!.messages.flatMap(toolResultsOf)[0]).toMatchObject({
+    toolUseId: 't1',
+    state: 'interrupted',
+  });
 });
 
 test('tool call ids that are empty or taken are replaced, and the provider’s is kept', async () => {
@@ -448,7 +543,11 @@ test('tool call ids that are empty or taken are replaced, and the provider’s i
   await agent.call('go');
   const uses = model.requests[2]!.messages.flatMap(toolUsesOf);
   expect(new Set(uses.map(({ id }) => id)).size).toBe(3);
-  expect(uses.map(({ providerMetadata }) => providerMetadata)).toEqual([undefined, { id: 'same' }, undefined]);
+  expect(uses.map(({ providerMetadata }) => providerMetadata)).toEqual([
+    undefined,
+    { id: 'same' },
+    undefined,
+  ]);
   expectValid(model.requests[2]!.messages);
 });
 
@@ -469,7 +568,8 @@ test('a full store rejects with its code and leaves no tool running', async () =
   const memory = new InMemoryMemory();
   const append = memory.append.bind(memory);
   memory.append = async (messages) => {
-    if (messages.some((message) => message.role === 'tool')) throw new AgentError('STORAGE_QUOTA', 'The disk is full.');
+    if (messages.some((message) => message.role === 'tool'))
+      throw new AgentError('STORAGE_QUOTA', 'The disk is full.');
     await append(messages);
   };
   let stopped = false;
@@ -477,9 +577,13 @@ test('a full store rejects with its code and leaves no tool running', async () =
     name: 'slow',
     description: 'Waits to be stopped',
     input: { type: 'object' },
-    execute: (_input, { signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve((stopped = true)))),
+    execute: (_input, { signal }) =>
+      new Promise((resolve) => signal.addEventListener('abort', () => resolve((stopped = true)))),
   });
-  const { agent } = setUp([{ toolCalls: [{ name: 'slow' }, call(1, 1)] }], { memory, tools: [slow, add] });
+  const { agent } = setUp([{ toolCalls: [{ name: 'slow' }, call(1, 1)] }], {
+    memory,
+    tools: [slow, add],
+  });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'STORAGE_QUOTA' });
   expect(stopped).toBe(true);
 });
@@ -488,7 +592,10 @@ test('messages observed are part of the next request', async () => {
   const { agent, model } = setUp(['I know.']);
   await agent.observe('The meeting moved to three.');
   await agent.call('when is it?');
-  expect(model.requests[0]!.messages.map(textOf)).toEqual(['The meeting moved to three.', 'when is it?']);
+  expect(model.requests[0]!.messages.map(textOf)).toEqual([
+    'The meeting moved to three.',
+    'when is it?',
+  ]);
 });
 
 test('a call takes a text, a message, or messages, each with options of its own', async () => {
@@ -504,5 +611,14 @@ test('a call takes a text, a message, or messages, each with options of its own'
     [1, 5],
     [1, 9],
   ]);
-  expect(model.requests[3]!.messages.map(textOf)).toEqual(['text', '1', 'message', '2', 'some', 'messages', '3', 'again']);
+  expect(model.requests[3]!.messages.map(textOf)).toEqual([
+    'text',
+    '1',
+    'message',
+    '2',
+    'some',
+    'messages',
+    '3',
+    'again',
+  ]);
 });

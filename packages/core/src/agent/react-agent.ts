@@ -24,12 +24,18 @@ import { loop } from '../loop/loop.ts';
 import { Run, type RunSetup } from '../loop/run.ts';
 import { RunDriver } from '../loop/run-driver.ts';
 
-/** An agent that reasons, acts and observes until it has an answer. One instance holds one conversation. */
+/**
+ * An agent that reasons, acts and observes until it has an answer. One instance holds one
+ * conversation.
+ */
 export class ReActAgent {
   readonly name: string;
   readonly sessionId: string;
   readonly memory: Memory;
-  /** The agent's own: a fork of the toolkit it was given. Groups can be switched here; presets where it is a `Toolkit`. */
+  /**
+   * The agent's own: a fork of the toolkit it was given. Groups can be switched here; presets where
+   * it is a `Toolkit`.
+   */
   readonly tools: ToolSet;
   /** For `saveState` and `loadState`. */
   readonly status: AgentStatus = { calls: new Map(), state: {}, runs: 0, interrupted: false };
@@ -47,12 +53,22 @@ export class ReActAgent {
   /** Throws `CONFIGURATION` for an option of another kind than it has to be. */
   constructor(options: AgentOptions) {
     checkAgent(options);
-    const { name, systemPrompt, tools = [], hooks = [], extensions = [], presetPriority = 'preset' } = options;
+    const {
+      name,
+      systemPrompt,
+      tools = [],
+      hooks = [],
+      extensions = [],
+      presetPriority = 'preset',
+    } = options;
     const { generateId = () => crypto.randomUUID(), now = Date.now } = options;
     const given = Symbol.iterator in tools ? new ToolList(tools) : tools;
     const own = given.fork({ presetPriority });
     const around = <T>(key: 'wrapModel' | 'wrapTool' | 'wrapAnswer' | 'wrapCall', inner: T): T =>
-      extensions.reduceRight((next, extension) => (extension[key] as ((next: T) => T) | undefined)?.(next) ?? next, inner);
+      extensions.reduceRight(
+        (next, extension) => (extension[key] as ((next: T) => T) | undefined)?.(next) ?? next,
+        inner,
+      );
     const more = extensions.flatMap((extension) => extension.tools ?? []);
     this.name = name;
     this.sessionId = options.sessionId ?? generateId();
@@ -67,7 +83,9 @@ export class ReActAgent {
       model: around('wrapModel', options.model),
       directAnswer: around<DirectAnswer>('wrapAnswer', directAnswer),
       runTool: around('wrapTool', runCall),
-      systemMessage: systemPrompt?.trim() ? createMessage('system', systemPrompt, { id: 'system', now }) : undefined,
+      systemMessage: systemPrompt?.trim()
+        ? createMessage('system', systemPrompt, { id: 'system', now })
+        : undefined,
       generateId,
       now,
       status: this.status,
@@ -77,19 +95,24 @@ export class ReActAgent {
   }
 
   /**
-   * Runs to the end. Rejects with an `AgentError`; `AGENT_BUSY` while another call runs, `INVALID_INPUT` for what is no input. With
-   * `throwOnError: false` these are results too; options of a wrong kind always reject. An interrupt and an abort resolve, with their
-   * reason. Without input it goes on from the log: with tool calls that have no result, or after a pause.
+   * Runs to the end. Rejects with an `AgentError`; `AGENT_BUSY` while another call runs,
+   * `INVALID_INPUT` for what is no input. With `throwOnError: false` these are results too; options
+   * of a wrong kind always reject. An interrupt and an abort resolve, with their reason. Without
+   * input it goes on from the log: with tool calls that have no result, or after a pause.
    */
-  async call<T = unknown>(input?: AgentInput, options: CallOptions<T> = {}): Promise<AgentResult<T>> {
+  async call<T = unknown>(
+    input?: AgentInput,
+    options: CallOptions<T> = {},
+  ): Promise<AgentResult<T>> {
     const driver = this.#start(input, options);
     while (await driver.pull());
     return driver.result;
   }
 
   /**
-   * The same call as events. It starts at the first read, or at once with `detached: true`. What is no input throws at once unless
-   * `throwOnError` is false, options of a wrong kind always do: `INVALID_INPUT`.
+   * The same call as events. It starts at the first read, or at once with `detached: true`. What is
+   * no input throws at once unless `throwOnError` is false, options of a wrong kind always do:
+   * `INVALID_INPUT`.
    */
   stream<T = unknown>(input?: AgentInput, options: CallOptions<T> = {}): AgentStream<T> {
     const { busy } = this;
@@ -99,11 +122,14 @@ export class ReActAgent {
   }
 
   /**
-   * Another reader of the last stream, from the event after `afterSeq` on, also when the run has ended; `null` where the last stream
-   * is not `runId`, or has a reader that paces it (only a detached run, or one whose `result` was asked for first, takes several).
-   * A stream that waits for its turn is not the last yet.
+   * Another reader of the last stream, from the event after `afterSeq` on, also when the run has
+   * ended; `null` where the last stream is not `runId`, or has a reader that paces it (only a
+   * detached run, or one whose `result` was asked for first, takes several). A stream that waits
+   * for its turn is not the last yet.
    */
-  attach(options: { readonly runId?: string; readonly afterSeq?: number } = {}): AgentStream | null {
+  attach(
+    options: { readonly runId?: string; readonly afterSeq?: number } = {},
+  ): AgentStream | null {
     checkFields('INVALID_INPUT', 'attach()', options, 'runId:string|? afterSeq:number|?');
     const driver = this.#driver;
     if (!driver || driver.paced || (options.runId ?? driver.runId) !== driver.runId) return null;
@@ -111,15 +137,18 @@ export class ReActAgent {
   }
 
   /**
-   * Asks the running call to stop at its next interrupt point (before reasoning, between model deltas, after tools) and to answer
-   * with a recovery message, or with `message`; or to pause there; or to take messages in. Tools run to their end. False, and nothing
-   * done, when no call runs. Throws `INVALID_INPUT` for what is no such request.
+   * Asks the running call to stop at its next interrupt point (before reasoning, between model
+   * deltas, after tools) and to answer with a recovery message, or with `message`; or to pause
+   * there; or to take messages in. Tools run to their end. False, and nothing done, when no call
+   * runs. Throws `INVALID_INPUT` for what is no such request.
    */
   interrupt(request: string | Msg | InterruptRequest = {}): boolean {
     const asked = toInterruptRequest(request);
     const isInjection = asked.mode === 'inject';
     const { message } = asked as { readonly message?: string | Msg };
-    const messages = this.#toMessages(isInjection ? asked.messages : typeof message === 'object' ? [message] : message);
+    const messages = this.#toMessages(
+      isInjection ? asked.messages : typeof message === 'object' ? [message] : message,
+    );
     const run = this.#running;
     if (!run || run.closed) return false;
     if (isInjection) run.injected.push(...messages);
@@ -153,11 +182,16 @@ export class ReActAgent {
 
   #toMessages(input: string | Msg | readonly Msg[] | undefined): readonly Msg[] {
     const { messages, decisions } = toCallInput(input, this.#setup);
-    if (decisions.length) throw new AgentError('INVALID_INPUT', 'Only `call` and `stream` take decisions.');
+    if (decisions.length)
+      throw new AgentError('INVALID_INPUT', 'Only `call` and `stream` take decisions.');
     return messages;
   }
 
-  #start<T>(input: AgentInput | undefined, options: CallOptions<T>, streamed = false): RunDriver<T> {
+  #start<T>(
+    input: AgentInput | undefined,
+    options: CallOptions<T>,
+    streamed = false,
+  ): RunDriver<T> {
     checkCall(options);
     const run = new Run(this.#setup, options, new HookDispatcher(this.#hooks));
     let given: CallInput | undefined;
@@ -168,12 +202,22 @@ export class ReActAgent {
       run.failure = error as AgentError;
     }
     const events = this.#inTurn(run, given!, () => driver, streamed);
-    const driver: RunDriver = new RunDriver({ runId: run.id, events, detached: streamed && options.detached, abort: () => run.abort() });
+    const driver: RunDriver = new RunDriver({
+      runId: run.id,
+      events,
+      detached: streamed && options.detached,
+      abort: () => run.abort(),
+    });
     return driver as RunDriver<T>;
   }
 
   /** Runs the loop when it is this call's turn. */
-  async *#inTurn(run: Run, input: CallInput, driver: () => RunDriver, streamed: boolean): AsyncGenerator<EventBatch, AgentResult> {
+  async *#inTurn(
+    run: Run,
+    input: CallInput,
+    driver: () => RunDriver,
+    streamed: boolean,
+  ): AsyncGenerator<EventBatch, AgentResult> {
     const { options, extensions } = this.#setup;
     const { whenBusy = 'reject' } = options;
     const turn = this.#tail;
@@ -181,7 +225,8 @@ export class ReActAgent {
     let tail: typeof turn;
     run.begin();
     try {
-      if (turn && whenBusy === 'reject') run.failure ??= new AgentError('AGENT_BUSY', `The agent "${this.name}" is busy.`);
+      if (turn && whenBusy === 'reject')
+        run.failure ??= new AgentError('AGENT_BUSY', `The agent "${this.name}" is busy.`);
       if (run.failure) {
         if (run.options.throwOnError !== false) throw run.failure;
         return yield* loop(run, undefined);
@@ -207,8 +252,10 @@ export class ReActAgent {
       this.#result = result;
       const ended = yield* this.#loop(run, input);
       this.status.interrupted = ended.reason === 'interrupted';
-      // Of a call that a guard refused, or that was aborted before it began, nothing has changed: it has seen no log.
-      if (run.view[0] && !/suspended|error/.test(ended.reason) && !run.openCalls().length) this.status.suspendedRun = undefined;
+      // Of a call that a guard refused, or that was aborted before it began, nothing has changed:
+      // it has seen no log.
+      if (run.view[0] && !/suspended|error/.test(ended.reason) && !run.openCalls().length)
+        this.status.suspendedRun = undefined;
       return ended;
     } finally {
       run.end();

@@ -20,7 +20,10 @@ import { ReActAgent } from './react-agent.ts';
 const amount = z.object({ amount: z.number() });
 type Amount = typeof amount;
 
-/** An agent whose every step is watched: what ran, what the hooks saw, and whether the history is whole. */
+/**
+ * An agent whose every step is watched: what ran, what the hooks saw, and whether the history is
+ * whole.
+ */
 function setUp(
   replies: readonly ScriptedReply[],
   options: Partial<AgentOptions> & { readonly more?: readonly Tool[] } = {},
@@ -52,7 +55,14 @@ function setUp(
   ];
   const model = new ScriptedModel(replies);
   const seen: AgentEvent[] = [];
-  const agent = new ReActAgent({ name: 'a', sessionId: 's', model, memory, tools, ...agentOptions });
+  const agent = new ReActAgent({
+    name: 'a',
+    sessionId: 's',
+    model,
+    memory,
+    tools,
+    ...agentOptions,
+  });
   agent.addHook({ onEvent: (event) => void seen.push(event) });
   const read = async (input?: AgentInput) => {
     const events: AgentEvent[] = [];
@@ -64,16 +74,23 @@ function setUp(
     expect(model.requests.flatMap(({ messages }) => requestFaults(messages))).toEqual([]);
     return { events, result };
   };
-  const ids = (type: 'pre-acting' | 'post-acting') => seen.flatMap((event) => (event.type === type ? [event.toolUse.id] : []));
-  const results = async () => (await agent.messages()).flatMap(toolResultsOf).map(({ toolUseId, state }) => `${toolUseId} ${state}`);
-  const outputs = async () => (await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output);
+  const ids = (type: 'pre-acting' | 'post-acting') =>
+    seen.flatMap((event) => (event.type === type ? [event.toolUse.id] : []));
+  const results = async () =>
+    (await agent.messages())
+      .flatMap(toolResultsOf)
+      .map(({ toolUseId, state }) => `${toolUseId} ${state}`);
+  const outputs = async () =>
+    (await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output);
   return { agent, model, memory, ran, seen, read, ids, results, outputs };
 }
 
 function openIds(messages: readonly Msg[]): readonly string[] {
   const closed = new Set(messages.flatMap(toolResultsOf).map(({ toolUseId }) => toolUseId));
   return messages.flatMap(({ content }) =>
-    content.flatMap((block) => (block.type === 'tool_use' && !closed.has(block.id) ? [block.id] : [])),
+    content.flatMap((block) =>
+      block.type === 'tool_use' && !closed.has(block.id) ? [block.id] : [],
+    ),
   );
 }
 
@@ -83,7 +100,11 @@ const calls = (...names: readonly (string | readonly [string, number])[]): Scrip
     return { name, input: { amount: n } };
   }),
 });
-const result = (toolUseId: string, output = 'done there'): Decision => ({ type: 'result', toolUseId, output });
+const result = (toolUseId: string, output = 'done there'): Decision => ({
+  type: 'result',
+  toolUseId,
+  output,
+});
 const first = <K extends AgentEvent['type']>(events: readonly AgentEvent[], type: K) =>
   events.find((event): event is EventOf<K> => event.type === type);
 
@@ -96,12 +117,20 @@ test('a rejection without a reason is a denied result as well', async () => {
 });
 
 test('an edit changes the arguments of the call as the hooks left it, its tool too', async () => {
-  const redirect = (event: EventOf<'pre-acting'>) => ({ ...event, toolUse: { ...event.toolUse, name: 'asks' } });
-  const { read, ran, outputs } = setUp([calls('free'), 'ok'], { hooks: [{ on: { 'pre-acting': redirect } }] });
+  const redirect = (event: EventOf<'pre-acting'>) => ({
+    ...event,
+    toolUse: { ...event.toolUse, name: 'asks' },
+  });
+  const { read, ran, outputs } = setUp([calls('free'), 'ok'], {
+    hooks: [{ on: { 'pre-acting': redirect } }],
+  });
   expect((await read('go')).result.pending).toMatchObject([{ name: 'asks', kind: 'approval' }]);
   const approved = await read([{ type: 'edit', toolUseId: 'call_1', input: { amount: 2 } }]);
   expect(ran).toEqual(['s:call_1 {"amount":2}']);
-  expect(first(approved.events, 'post-acting')?.toolUse).toMatchObject({ name: 'asks', input: { amount: 2 } });
+  expect(first(approved.events, 'post-acting')?.toolUse).toMatchObject({
+    name: 'asks',
+    input: { amount: 2 },
+  });
   expect(await outputs()).toEqual(['paid 2']);
 });
 
@@ -111,7 +140,10 @@ test.for([
 ] as const)('approve: %s', async ([, name, kind]) => {
   const { read, ids } = setUp([calls(name), 'ok']);
   await read('go');
-  expect((await read([{ type: 'approve', toolUseId: 'call_1' }])).result).toMatchObject({ reason: 'suspended', pending: [{ kind }] });
+  expect((await read([{ type: 'approve', toolUseId: 'call_1' }])).result).toMatchObject({
+    reason: 'suspended',
+    pending: [{ kind }],
+  });
   expect((await read([result('call_1')])).result.text).toBe('ok');
   expect([ids('pre-acting'), ids('post-acting')]).toEqual([['call_1'], ['call_1']]);
 });
@@ -119,12 +151,27 @@ test.for([
 test('results come as tool messages as well, also several, also with media', async () => {
   const { read, agent, model } = setUp([calls('external', 'external', 'asks'), 'seen']);
   await read('go');
-  const image = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } } as const;
+  const image = {
+    type: 'image',
+    source: { type: 'url', url: 'https://example.com/a.png' },
+  } as const;
   const blocks = [
-    { type: 'tool_result', toolUseId: 'call_2', name: 'external', output: [image], state: 'success' },
+    {
+      type: 'tool_result',
+      toolUseId: 'call_2',
+      name: 'external',
+      output: [image],
+      state: 'success',
+    },
     { type: 'tool_result', toolUseId: 'call_3', name: 'asks', output: 'refused', state: 'denied' },
   ] as const;
-  const one = toolMessage({ type: 'tool_result', toolUseId: 'call_1', name: 'external', output: 'broken', state: 'error' });
+  const one = toolMessage({
+    type: 'tool_result',
+    toolUseId: 'call_1',
+    name: 'external',
+    output: 'broken',
+    state: 'error',
+  });
   const { events, result: ended } = await read([one, { ...one, id: 'both', content: blocks }]);
   expect(events[0]).toHaveProperty('resumes');
   expect(ended).toMatchObject({ reason: 'stop', text: 'seen' });
@@ -137,16 +184,25 @@ test('results come as tool messages as well, also several, also with media', asy
 });
 
 const yes = (toolUseId: string): Decision => ({ type: 'approve', toolUseId });
-const answer = (toolUseId: string): Msg => toolMessage({ type: 'tool_result', toolUseId, name: 'external', output: 'x', state: 'success' });
+const answer = (toolUseId: string): Msg =>
+  toolMessage({ type: 'tool_result', toolUseId, name: 'external', output: 'x', state: 'success' });
 
 const refused: readonly (readonly [string, AgentInput, string])[] = [
   ['an unknown id', [yes('call_1'), yes('nope')], 'INVALID_DECISION'],
   ['an id that has its result', [yes('call_3')], 'INVALID_DECISION'],
   ['an id twice', [yes('call_1'), { type: 'reject', toolUseId: 'call_1' }], 'INVALID_DECISION'],
-  ['a decision and a result for one id', [yes('call_1'), answer('call_1')] as unknown as readonly Decision[], 'INVALID_DECISION'],
+  [
+    'a decision and a result for one id',
+    [yes('call_1'), answer('call_1')] as unknown as readonly Decision[],
+    'INVALID_DECISION',
+  ],
   ['a result twice', [answer('call_2'), answer('call_2')], 'INVALID_DECISION'],
   ['a result of an unknown call', answer('nope'), 'INVALID_DECISION'],
-  ['decisions beside a message', [yes('call_1'), userMessage('and more')] as unknown as readonly Decision[], 'INVALID_DECISION'],
+  [
+    'decisions beside a message',
+    [yes('call_1'), userMessage('and more')] as unknown as readonly Decision[],
+    'INVALID_DECISION',
+  ],
   ['results beside a message', [answer('call_2'), userMessage('and more')], 'INVALID_DECISION'],
   [
     'a result and a text in one',
@@ -154,12 +210,26 @@ const refused: readonly (readonly [string, AgentInput, string])[] = [
     'INVALID_DECISION',
   ],
   ['other input', 'never mind', 'PENDING_TOOL_CALLS'],
-  ['an edit without arguments', [{ type: 'edit', toolUseId: 'call_1' } as unknown as Decision], 'INVALID_INPUT'],
-  ['a result without output', [{ type: 'result', toolUseId: 'call_1' } as unknown as Decision], 'INVALID_INPUT'],
-  ['a decision of another type', [{ type: 'maybe', toolUseId: 'call_1' } as unknown as Decision], 'INVALID_INPUT'],
+  [
+    'an edit without arguments',
+    [{ type: 'edit', toolUseId: 'call_1' } as unknown as Decision],
+    'INVALID_INPUT',
+  ],
+  [
+    'a result without output',
+    [{ type: 'result', toolUseId: 'call_1' } as unknown as Decision],
+    'INVALID_INPUT',
+  ],
+  [
+    'a decision of another type',
+    [{ type: 'maybe', toolUseId: 'call_1' } as unknown as Decision],
+    'INVALID_INPUT',
+  ],
 ];
 
-test.for(refused.flatMap((row) => [true, false].map((throwOnError) => [...row, throwOnError] as const)))(
+test.for(
+  refused.flatMap((row) => [true, false].map((throwOnError) => [...row, throwOnError] as const)),
+)(
   '%s is refused and changes nothing: %j %s, throwOnError %s',
   async ([, input, code, throwOnError]) => {
     const { agent, read, ran, ids } = setUp([calls('asks', 'external', 'free'), 'ok']);
@@ -182,7 +252,11 @@ test('another agent takes decisions at once, with the hooks that its calls have 
   const one = setUp([calls('external', 'asks', 'asks')]);
   await one.read('go');
   const two = setUp(['ok'], {}, one.memory);
-  const given = [result('call_1'), { type: 'edit', toolUseId: 'call_2', input: { amount: 1 } } as const, yes('call_3')];
+  const given = [
+    result('call_1'),
+    { type: 'edit', toolUseId: 'call_2', input: { amount: 1 } } as const,
+    yes('call_3'),
+  ];
   expect((await two.read(given)).result.text).toBe('ok');
   expect(two.ran).toEqual(['s:call_2 {"amount":1}', 's:call_3 {"amount":7}']);
   expect(two.ids('pre-acting')).toEqual(['call_2', 'call_3']);
@@ -193,7 +267,12 @@ function left(name: string, input: { readonly amount: number } = { amount: 7 }):
   const createdAt = '2026-01-01T00:00:00.000Z';
   return new InMemoryMemory([
     { id: 'u1', role: 'user', content: [{ type: 'text', text: 'go' }], createdAt },
-    { id: 'a1', role: 'assistant', content: [{ type: 'tool_use', id: 'call_1', name, input }], createdAt },
+    {
+      id: 'a1',
+      role: 'assistant',
+      content: [{ type: 'tool_use', id: 'call_1', name, input }],
+      createdAt,
+    },
   ]);
 }
 
@@ -201,13 +280,16 @@ test.for([
   ['free', ['call_1 interrupted'], []],
   ['safe', ['call_1 success'], ['s:call_1 {"amount":7}']],
   ['nonsense', ['call_1 error'], []],
-] as const)('a call that another host left open, of the tool "%s": %j', async ([name, expected, executed]) => {
-  const { read, results, ran, ids } = setUp(['ok'], {}, left(name));
-  expect((await read()).result.text).toBe('ok');
-  expect(await results()).toEqual(expected);
-  expect(ran).toEqual(executed);
-  expect(ids('post-acting')).toEqual(['call_1']);
-});
+] as const)(
+  'a call that another host left open, of the tool "%s": %j',
+  async ([name, expected, executed]) => {
+    const { read, results, ran, ids } = setUp(['ok'], {}, left(name));
+    expect((await read()).result.text).toBe('ok');
+    expect(await results()).toEqual(expected);
+    expect(ran).toEqual(executed);
+    expect(ids('post-acting')).toEqual(['call_1']);
+  },
+);
 
 test('a call that another host left open and that needed nobody’s yes may have run there: its predicate is asked first', async () => {
   const small = setUp(['ok'], {}, left('big', { amount: 1 }));
@@ -221,72 +303,105 @@ test('a call that another host left open and that needed nobody’s yes may have
 
 test.for([
   ['approve', yes('call_1'), ['s:call_1 {"amount":7}'], 'success'],
-  ['edit', { type: 'edit', toolUseId: 'call_1', input: { amount: 1 } }, ['s:call_1 {"amount":1}'], 'success'],
+  [
+    'edit',
+    { type: 'edit', toolUseId: 'call_1', input: { amount: 1 } },
+    ['s:call_1 {"amount":1}'],
+    'success',
+  ],
   ['reject', { type: 'reject', toolUseId: 'call_1' }, [], 'denied'],
   ['result', result('call_1'), [], 'success'],
-] as const)('a call left open whose tool says replay: ask waits; %s', async ([, decision, executed, state]) => {
-  const { read, results, ran } = setUp(['ok'], {}, left('ask'));
-  expect((await read()).result).toMatchObject({ reason: 'suspended', pending: [{ toolUseId: 'call_1', kind: 'replay' }] });
-  expect((await read()).result.pending).toMatchObject([{ kind: 'replay' }]);
-  expect((await read([decision])).result.text).toBe('ok');
-  expect([ran, await results()]).toEqual([executed, [`call_1 ${state}`]]);
-});
+] as const)(
+  'a call left open whose tool says replay: ask waits; %s',
+  async ([, decision, executed, state]) => {
+    const { read, results, ran } = setUp(['ok'], {}, left('ask'));
+    expect((await read()).result).toMatchObject({
+      reason: 'suspended',
+      pending: [{ toolUseId: 'call_1', kind: 'replay' }],
+    });
+    expect((await read()).result.pending).toMatchObject([{ kind: 'replay' }]);
+    expect((await read([decision])).result.text).toBe('ok');
+    expect([ran, await results()]).toEqual([executed, [`call_1 ${state}`]]);
+  },
+);
 
 test('a failure in the middle of a batch: what had finished stays, what had started is lost, what had not runs with the next call', async () => {
   let fail = true;
-  const stuck = tool({ name: 'stuck', description: 'Never ends', input: amount, execute: () => new Promise(() => {}) });
-  const { agent, read, ran, results, ids } = setUp([calls('free', 'asks', 'external', 'free', 'stuck', 'free'), 'ok'], {
-    limits: { parallelTools: 1 },
-    hooks: [
-      {
-        on: {
-          'post-acting': ({ toolUse }) => {
-            if (fail && toolUse.id === 'call_4') throw new Error('hook down');
+  const stuck = tool({
+    name: 'stuck',
+    description: 'Never ends',
+    input: amount,
+    execute: () => new Promise(() => {}),
+  });
+  const { agent, read, ran, results, ids } = setUp(
+    [calls('free', 'asks', 'external', 'free', 'stuck', 'free'), 'ok'],
+    {
+      limits: { parallelTools: 1 },
+      hooks: [
+        {
+          on: {
+            'post-acting': ({ toolUse }) => {
+              if (fail && toolUse.id === 'call_4') throw new Error('hook down');
+            },
           },
         },
-      },
-    ],
-    more: [stuck],
-  });
+      ],
+      more: [stuck],
+    },
+  );
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR' });
   expect(await results()).toEqual(['call_1 success']);
-  expect([...agent.status.calls].filter(([, { started }]) => started).map(([id]) => id)).toEqual(['call_4', 'call_5']);
+  expect([...agent.status.calls].filter(([, { started }]) => started).map(([id]) => id)).toEqual([
+    'call_4',
+    'call_5',
+  ]);
   fail = false;
   const { result: ended } = await read();
-  expect(ended).toMatchObject({ reason: 'suspended', pending: [{ toolUseId: 'call_2' }, { toolUseId: 'call_3' }] });
-  expect(await results()).toEqual(['call_1 success', 'call_4 interrupted', 'call_5 interrupted', 'call_6 success']);
+  expect(ended).toMatchObject({
+    reason: 'suspended',
+    pending: [{ toolUseId: 'call_2' }, { toolUseId: 'call_3' }],
+  });
+  expect(await results()).toEqual([
+    'call_1 success',
+    'call_4 interrupted',
+    'call_5 interrupted',
+    'call_6 success',
+  ]);
   expect(ran).toEqual(['call_1', 'call_4', 'call_6'].map((id) => `s:${id} {"amount":7}`));
   expect((await read([yes('call_2'), result('call_3')])).result.text).toBe('ok');
   expect(ids('pre-acting')).toEqual(['call_1', 'call_2', 'call_3', 'call_4', 'call_5', 'call_6']);
 });
 
-test.for(['stop', 'error', 'error as a result'] as const)('a run that goes on with what another one left open says so: %s', async (how) => {
-  let broken = true;
-  const { agent, read, ids } = setUp([calls('free', 'asks', 'free'), 'ok', 'next'], {
-    limits: { parallelTools: 1 },
-    hooks: [
-      {
-        on: {
-          'post-acting'(_event, control) {
-            if (broken && how !== 'stop') throw new Error('hook down');
-            if (broken) control.stop();
+test.for(['stop', 'error', 'error as a result'] as const)(
+  'a run that goes on with what another one left open says so: %s',
+  async (how) => {
+    let broken = true;
+    const { agent, read, ids } = setUp([calls('free', 'asks', 'free'), 'ok', 'next'], {
+      limits: { parallelTools: 1 },
+      hooks: [
+        {
+          on: {
+            'post-acting'(_event, control) {
+              if (broken && how !== 'stop') throw new Error('hook down');
+              if (broken) control.stop();
+            },
           },
         },
-      },
-    ],
-  });
-  const stream = agent.stream('go', { throwOnError: how !== 'error as a result' });
-  await stream.result.catch(() => {});
-  broken = false;
-  const second = await read();
-  expect(second.events[0]).toMatchObject({ resumes: stream.runId });
-  const third = await read([yes('call_2')]);
-  expect(third.events[0]).toMatchObject({ resumes: second.events[0]!.runId });
-  expect(third.result.text).toBe('ok');
-  expect(ids('pre-acting')).toEqual(['call_1', 'call_2', 'call_3']);
-  expect((await read('more')).events[0]).not.toHaveProperty('resumes');
-  expect(agent.status.suspendedRun).toBeUndefined();
-});
+      ],
+    });
+    const stream = agent.stream('go', { throwOnError: how !== 'error as a result' });
+    await stream.result.catch(() => {});
+    broken = false;
+    const second = await read();
+    expect(second.events[0]).toMatchObject({ resumes: stream.runId });
+    const third = await read([yes('call_2')]);
+    expect(third.events[0]).toMatchObject({ resumes: second.events[0]!.runId });
+    expect(third.result.text).toBe('ok');
+    expect(ids('pre-acting')).toEqual(['call_1', 'call_2', 'call_3']);
+    expect((await read('more')).events[0]).not.toHaveProperty('resumes');
+    expect(agent.status.suspendedRun).toBeUndefined();
+  },
+);
 
 test('a call that a guard refuses, or that is aborted before it begins, leaves open what the next one resumes', async () => {
   let isAllowed = true;
@@ -296,7 +411,9 @@ test('a call that a guard refuses, or that is aborted before it begins, leaves o
   isAllowed = false;
   expect(await agent.call([yes('call_1')])).toMatchObject({ reason: 'rejected' });
   isAllowed = true;
-  expect(await agent.call([yes('call_1')], { signal: AbortSignal.abort() })).toMatchObject({ reason: 'aborted' });
+  expect(await agent.call([yes('call_1')], { signal: AbortSignal.abort() })).toMatchObject({
+    reason: 'aborted',
+  });
   const ended = await read([yes('call_1')]);
   expect(ended.events[0]).toMatchObject({ resumes: begun.events[0]!.runId });
   expect([ended.result.text, agent.status.suspendedRun]).toEqual(['ok', undefined]);
@@ -311,18 +428,25 @@ test('a tool that ends the call keeps the next one from starting', async () => {
       throw new AgentError('TOOL_ERROR', 'on fire');
     },
   });
-  const { agent, read, ran, results } = setUp([calls('fatal', 'free'), 'ok'], { limits: { parallelTools: 1 }, more: [fatal] });
+  const { agent, read, ran, results } = setUp([calls('fatal', 'free'), 'ok'], {
+    limits: { parallelTools: 1 },
+    more: [fatal],
+  });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'TOOL_ERROR' });
   expect(ran).toEqual([]);
   await read();
-  expect([ran, await results()]).toEqual([['s:call_2 {"amount":7}'], ['call_1 interrupted', 'call_2 success']]);
+  expect([ran, await results()]).toEqual([
+    ['s:call_2 {"amount":7}'],
+    ['call_1 interrupted', 'call_2 success'],
+  ]);
 });
 
 test('a result that the store refused is not there; the calls follow their replay', async () => {
   class Full extends InMemoryMemory {
     full = true;
     override async append(messages: readonly Msg[]): Promise<void> {
-      if (this.full && messages.some(({ role }) => role === 'tool')) throw new AgentError('STORAGE_QUOTA', 'full');
+      if (this.full && messages.some(({ role }) => role === 'tool'))
+        throw new AgentError('STORAGE_QUOTA', 'full');
       await super.append(messages);
     }
   }
@@ -338,7 +462,14 @@ test('a result that the store refused is not there; the calls follow their repla
 test('a hook that throws before the third of four calls: none of them has run, all of them do with the next call', async () => {
   let fail = true;
   const { agent, read, ran, ids } = setUp([calls('free', 'free', 'free', 'free'), 'ok'], {
-    hooks: [{ on: { 'pre-acting': ({ toolUse }) => (fail && toolUse.id === 'call_3' ? Promise.reject(new Error('no')) : undefined) } }],
+    hooks: [
+      {
+        on: {
+          'pre-acting': ({ toolUse }) =>
+            fail && toolUse.id === 'call_3' ? Promise.reject(new Error('no')) : undefined,
+        },
+      },
+    ],
   });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR' });
   expect(ran).toEqual([]);
@@ -352,7 +483,11 @@ test('a hook that throws before the third of four calls: none of them has run, a
 });
 
 test('what waits, waits through an error of the model and a queue of empty calls', async () => {
-  const { agent, read, ran } = setUp([calls('external'), { error: new AgentError('MODEL_SERVER', 'down') }, 'ok']);
+  const { agent, read, ran } = setUp([
+    calls('external'),
+    { error: new AgentError('MODEL_SERVER', 'down') },
+    'ok',
+  ]);
   await read('go');
   for (let time = 0; time < 3; time += 1) expect((await read()).result.reason).toBe('suspended');
   await expect(agent.call([result('call_1')])).rejects.toMatchObject({ code: 'MODEL_SERVER' });
@@ -364,7 +499,13 @@ test.for(['safe', 'ask', 'never'] satisfies ReplayPolicy[])(
   'a call that never started runs whatever its replay (%s) says',
   async (replay) => {
     let runs = 0;
-    const own = tool({ name: 'own', description: '', input: { type: 'object' }, replay, execute: () => `run ${(runs += 1)}` });
+    const own = tool({
+      name: 'own',
+      description: '',
+      input: { type: 'object' },
+      replay,
+      execute: () => `run ${(runs += 1)}`,
+    });
     let stop = true;
     const { read, outputs } = setUp([{ toolCalls: [{ name: 'own' }] }, 'ok'], {
       tools: [own],
@@ -398,20 +539,35 @@ test('a call that another host left open does not run because the store failed w
 test('a pause before anything was said answers with nothing, not with what was said before', async () => {
   const { agent, read } = setUp(['Paris', 'Rome', calls('external')]);
   await read('first');
-  const off = agent.addHook({ on: { 'pre-reasoning': () => void agent.interrupt({ mode: 'pause' }) } });
-  expect((await read('second')).result).toMatchObject({ reason: 'suspended', text: '', message: { content: [] } });
+  const off = agent.addHook({
+    on: { 'pre-reasoning': () => void agent.interrupt({ mode: 'pause' }) },
+  });
+  expect((await read('second')).result).toMatchObject({
+    reason: 'suspended',
+    text: '',
+    message: { content: [] },
+  });
   off();
   expect((await read()).result.text).toBe('Rome');
   await read('third');
-  const later = agent.addHook({ on: { 'pre-reasoning': () => void agent.interrupt({ mode: 'pause' }) } });
+  const later = agent.addHook({
+    on: { 'pre-reasoning': () => void agent.interrupt({ mode: 'pause' }) },
+  });
   const paused = await read([result('call_1')]);
   later();
   expect(paused.result.message.content[0]).toMatchObject({ type: 'tool_use', id: 'call_1' });
 });
 
 /** Asks for three calls, then answers: wherever its conversation begins. */
-const anywhere: ScriptedReply = ({ messages }) => (messages.some(({ role }) => role === 'tool') ? 'all done' : threeCalls);
-const threeCalls = { toolCalls: ['free', 'safe', 'ask'].map((name, index) => ({ name, id: `t${index}`, input: { amount: index } })) };
+const anywhere: ScriptedReply = ({ messages }) =>
+  messages.some(({ role }) => role === 'tool') ? 'all done' : threeCalls;
+const threeCalls = {
+  toolCalls: ['free', 'safe', 'ask'].map((name, index) => ({
+    name,
+    id: `t${index}`,
+    input: { amount: index },
+  })),
+};
 
 test('a host that dies after any event leaves a log that another one can go on from, and no finished or unsafe tool runs again', async () => {
   const outcomes = new Set<string>();
@@ -437,7 +593,9 @@ test('a host that dies after any event leaves a log that another one can go on f
     }
     expect(ended, `after event ${point}`).toMatchObject({ reason: 'stop', text: 'all done' });
     const finished = log.flatMap(toolResultsOf).map(({ toolUseId }) => toolUseId);
-    const again = two.ran.filter((run) => ranBefore.includes(run) || finished.some((id) => run.startsWith(`s:${id} `)));
+    const again = two.ran.filter(
+      (run) => ranBefore.includes(run) || finished.some((id) => run.startsWith(`s:${id} `)),
+    );
     expect(
       again.filter((run) => !run.startsWith('s:t1 ')),
       `after event ${point}`,

@@ -21,7 +21,10 @@ import { ReActAgent } from './react-agent.ts';
 const names = ['free', 'safe', 'ask', 'asks', 'waits', 'broken', 'external', 'nonsense'] as const;
 const rounds = 3;
 
-/** A conversation in which anything may go wrong until its luck has run out: then it comes to an end. */
+/**
+ * A conversation in which anything may go wrong until its luck has run out: then it comes to an
+ * end.
+ */
 function world(seed: number) {
   const random = randomOf(seed);
   const chance = (odds: number): boolean => random() < odds;
@@ -43,9 +46,26 @@ function world(seed: number) {
     return text;
   };
   const tools = [
-    tool({ name: 'free', description: '', input, execute: (_input, { toolUseId, emit }) => (emit('on'), slow(toolUseId)) }),
-    tool({ name: 'safe', description: '', input, replay: 'safe', execute: (_input, { toolUseId }) => slow(toolUseId) }),
-    tool({ name: 'ask', description: '', input, replay: 'ask', execute: (_input, { toolUseId }) => slow(toolUseId) }),
+    tool({
+      name: 'free',
+      description: '',
+      input,
+      execute: (_input, { toolUseId, emit }) => (emit('on'), slow(toolUseId)),
+    }),
+    tool({
+      name: 'safe',
+      description: '',
+      input,
+      replay: 'safe',
+      execute: (_input, { toolUseId }) => slow(toolUseId),
+    }),
+    tool({
+      name: 'ask',
+      description: '',
+      input,
+      replay: 'ask',
+      execute: (_input, { toolUseId }) => slow(toolUseId),
+    }),
     tool({
       name: 'asks',
       description: '',
@@ -57,7 +77,8 @@ function world(seed: number) {
       name: 'waits',
       description: '',
       input,
-      execute: (_input, { toolUseId, suspend }) => (yeses.has(toolUseId) ? run(toolUseId) : suspend('later')),
+      execute: (_input, { toolUseId, suspend }) =>
+        yeses.has(toolUseId) ? run(toolUseId) : suspend('later'),
     }),
     tool({
       name: 'broken',
@@ -80,7 +101,12 @@ function world(seed: number) {
   const reply: ScriptedReply = ({ messages }) => {
     if (messages.filter((message) => toolUsesOf(message).length).length >= rounds) return 'done';
     if (strikes(0.05)) return { text: 'half', error: new Error('no line') };
-    return { text: 'well', toolCalls: Array.from({ length: 1 + Math.floor(random() * 5) }, () => ({ name: pick(names) })) };
+    return {
+      text: 'well',
+      toolCalls: Array.from({ length: 1 + Math.floor(random() * 5) }, () => ({
+        name: pick(names),
+      })),
+    };
   };
   const models: ScriptedModel[] = [];
   const host = (): ReActAgent => {
@@ -101,15 +127,34 @@ function world(seed: number) {
     };
     const generateId = (): string => `${seed}-${Math.floor(random() * 2 ** 40)}`;
     const limits = { parallelTools: pick([1, 2, Infinity]), iterations: 50 };
-    const agent: ReActAgent = new ReActAgent({ name: 'a', sessionId: 's', model, memory, tools, hooks: [hook], generateId, limits });
+    const agent: ReActAgent = new ReActAgent({
+      name: 'a',
+      sessionId: 's',
+      model,
+      memory,
+      tools,
+      hooks: [hook],
+      generateId,
+      limits,
+    });
     return agent;
   };
   const decide = ({ toolUseId, kind }: PendingCall): Decision | Msg => {
     const type = pick(
-      kind === 'external' ? (['reject', 'result', 'message'] as const) : (['approve', 'edit', 'reject', 'result', 'message'] as const),
+      kind === 'external'
+        ? (['reject', 'result', 'message'] as const)
+        : (['approve', 'edit', 'reject', 'result', 'message'] as const),
     );
-    if (type === 'approve' || type === 'edit') yeses.set(toolUseId, (yeses.get(toolUseId) ?? 0) + 1);
-    if (type === 'message') return toolMessage({ type: 'tool_result', toolUseId, name: '', output: 'given', state: 'success' });
+    if (type === 'approve' || type === 'edit')
+      yeses.set(toolUseId, (yeses.get(toolUseId) ?? 0) + 1);
+    if (type === 'message')
+      return toolMessage({
+        type: 'tool_result',
+        toolUseId,
+        name: '',
+        output: 'given',
+        state: 'success',
+      });
     if (type === 'edit') return { type, toolUseId, input: { edited: true } };
     return type === 'result' ? { type, toolUseId, output: 'given' } : { type, toolUseId };
   };
@@ -153,21 +198,33 @@ test.for(seeds({ quick: 60, full: 300 }))('whatever happens on the way, seed %i'
       at,
     ).toBe(true);
     expect(
-      models.flatMap((model) => model.requests.flatMap((request) => requestFaults(request.messages))),
+      models.flatMap((model) =>
+        model.requests.flatMap((request) => requestFaults(request.messages)),
+      ),
       at,
     ).toEqual([]);
-    if (ended.reason === 'stop' || ended.reason === 'interrupted' || ended.reason === 'aborted') expect(open, at).toEqual([]);
+    if (ended.reason === 'stop' || ended.reason === 'interrupted' || ended.reason === 'aborted')
+      expect(open, at).toEqual([]);
     input = nextInput(ended, open.length > 0);
-    if (ended.reason === 'error' && !open.length && chance(0.5) && /user|tool/.test(messages.at(-1)?.role ?? '')) input = undefined;
+    if (
+      ended.reason === 'error' &&
+      !open.length &&
+      chance(0.5) &&
+      /user|tool/.test(messages.at(-1)?.role ?? '')
+    )
+      input = undefined;
   }
   expect(ended, `seed ${seed}`).toMatchObject({ reason: 'stop', text: 'done', pending: [] });
   const messages = await memory.read();
-  const results = new Map(messages.flatMap(toolResultsOf).map((result) => [result.toolUseId, result]));
+  const results = new Map(
+    messages.flatMap(toolResultsOf).map((result) => [result.toolUseId, result]),
+  );
   for (const { id, name } of messages.flatMap(toolUsesOf)) {
     const { output, state } = results.get(id)!;
     const ran = runs.get(id) ?? 0;
     const said = yeses.get(id) ?? 0;
-    const most = { free: 1, safe: Infinity, ask: 1 + said, asks: said, waits: said }[name as string] ?? 0;
+    const most =
+      { free: 1, safe: Infinity, ask: 1 + said, asks: said, waits: said }[name as string] ?? 0;
     const at = `seed ${seed}, ${id} ${name} ${state}`;
     expect(ran, at).toBeLessThanOrEqual(most);
     if (output === `result of ${id}`) expect(ran, at).toBeGreaterThan(0);

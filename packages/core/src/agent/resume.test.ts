@@ -24,20 +24,36 @@ function kit(replay: ReplayPolicy = 'never') {
   };
   const tools = [
     tool({ name: 'plain', description: '', input, replay, execute: ({ n }) => run('plain', n) }),
-    tool({ name: 'guarded', description: '', input, needsApproval: true, execute: ({ n }) => run('guarded', n) }),
-    tool({ name: 'large', description: '', input, needsApproval: ({ n }) => n > 9, execute: ({ n }) => run('large', n) }),
+    tool({
+      name: 'guarded',
+      description: '',
+      input,
+      needsApproval: true,
+      execute: ({ n }) => run('guarded', n),
+    }),
+    tool({
+      name: 'large',
+      description: '',
+      input,
+      needsApproval: ({ n }) => n > 9,
+      execute: ({ n }) => run('large', n),
+    }),
     tool({ name: 'elsewhere', description: '', input }),
     tool({
       name: 'patient',
       description: '',
       input,
-      execute: ({ n }, { suspend }) => (ran.includes(`patient ${n}`) ? run('patient', n) : (run('patient', n), suspend('not yet'))),
+      execute: ({ n }, { suspend }) =>
+        ran.includes(`patient ${n}`) ? run('patient', n) : (run('patient', n), suspend('not yet')),
     }),
   ];
   return { ran, tools };
 }
 
-function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> & { readonly replay?: ReplayPolicy } = {}) {
+function setUp(
+  replies: readonly ScriptedReply[],
+  options: Partial<AgentOptions> & { readonly replay?: ReplayPolicy } = {},
+) {
   const { replay, ...agentOptions } = options;
   const model = new ScriptedModel(replies);
   const { ran, tools } = kit(replay);
@@ -49,7 +65,11 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
 
 /** `call_1` for the first name, and so on; each with its number. */
 const calls = (...names: string[]): ScriptedReply => ({
-  toolCalls: names.map((name, index) => ({ name, id: `call_${index + 1}`, input: { n: index + 1 } })),
+  toolCalls: names.map((name, index) => ({
+    name,
+    id: `call_${index + 1}`,
+    input: { n: index + 1 },
+  })),
 });
 
 const outputs = (messages: readonly Msg[]) =>
@@ -61,7 +81,9 @@ async function expectWhole(agent: ReActAgent, model: ScriptedModel): Promise<voi
 }
 
 test('a batch runs what it may and suspends with the rest', async () => {
-  const { agent, ran, events } = setUp([calls('plain', 'guarded', 'elsewhere', 'patient', 'large')]);
+  const { agent, ran, events } = setUp([
+    calls('plain', 'guarded', 'elsewhere', 'patient', 'large'),
+  ]);
   const result = await agent.call('go');
   expect(result.reason).toBe('suspended');
   expect(result.pending).toEqual([
@@ -70,7 +92,9 @@ test('a batch runs what it may and suspends with the rest', async () => {
     { toolUseId: 'call_4', name: 'patient', input: { n: 4 }, kind: 'suspended', reason: 'not yet' },
   ]);
   expect(ran).toEqual(['plain 1', 'patient 4', 'large 5']);
-  expect(events.find(({ type }) => type === 'suspended')).toMatchObject({ pending: result.pending });
+  expect(events.find(({ type }) => type === 'suspended')).toMatchObject({
+    pending: result.pending,
+  });
 });
 
 test('without input what is undecided suspends again: no hook and no tool runs twice', async () => {
@@ -86,7 +110,10 @@ test('without input what is undecided suspends again: no hook and no tool runs t
 });
 
 test('every kind of decision, all at once; the model sees the results in the order it asked', async () => {
-  const { agent, model, ran, events } = setUp([calls('guarded', 'guarded', 'guarded', 'elsewhere', 'patient'), 'done']);
+  const { agent, model, ran, events } = setUp([
+    calls('guarded', 'guarded', 'guarded', 'elsewhere', 'patient'),
+    'done',
+  ]);
   await agent.call('go');
   const decisions: Decision[] = [
     { toolUseId: 'call_5', type: 'approve' },
@@ -114,10 +141,18 @@ test('a subset is applied, the rest suspends again', async () => {
   const { agent, model, ran } = setUp([calls('guarded', 'elsewhere'), 'done']);
   await agent.call('go');
   const second = await agent.call([{ toolUseId: 'call_1', type: 'approve' }]);
-  expect(second).toMatchObject({ reason: 'suspended', pending: [{ toolUseId: 'call_2', kind: 'external' }] });
+  expect(second).toMatchObject({
+    reason: 'suspended',
+    pending: [{ toolUseId: 'call_2', kind: 'external' }],
+  });
   expect(ran).toEqual(['guarded 1']);
-  expect((await agent.call([{ toolUseId: 'call_2', type: 'result', output: 'x', state: 'error' }])).text).toBe('done');
-  expect(model.requests[1]!.messages.flatMap(toolResultsOf).at(-1)).toMatchObject({ output: 'x', state: 'error' });
+  expect(
+    (await agent.call([{ toolUseId: 'call_2', type: 'result', output: 'x', state: 'error' }])).text,
+  ).toBe('done');
+  expect(model.requests[1]!.messages.flatMap(toolResultsOf).at(-1)).toMatchObject({
+    output: 'x',
+    state: 'error',
+  });
   await expectWhole(agent, model);
 });
 
@@ -126,7 +161,13 @@ test('tool messages are results too, and say which run they resume', async () =>
   await agent.call('go');
   const { runId } = events[0]!;
   const results = ['call_1', 'call_2'].map((toolUseId) =>
-    toolMessage({ type: 'tool_result', toolUseId, name: 'elsewhere', output: `of ${toolUseId}`, state: 'success' }),
+    toolMessage({
+      type: 'tool_result',
+      toolUseId,
+      name: 'elsewhere',
+      output: `of ${toolUseId}`,
+      state: 'success',
+    }),
   );
   expect((await agent.call(results)).text).toBe('done');
   expect(outputs(model.requests[1]!.messages)).toEqual(['call_1 of call_1', 'call_2 of call_2']);
@@ -139,14 +180,23 @@ test('an edit is validated again', async () => {
   await agent.call('go');
   await agent.call([{ toolUseId: 'call_1', type: 'edit', input: { n: 'many' } }]);
   expect(ran).toEqual([]);
-  expect(model.requests[1]!.messages.flatMap(toolResultsOf)[0]).toMatchObject({ state: 'error', output: expect.stringContaining('n:') });
+  expect(model.requests[1]!.messages.flatMap(toolResultsOf)[0]).toMatchObject({
+    state: 'error',
+    output: expect.stringContaining('n:'),
+  });
 });
 
 test('the predicate sees the arguments as a hook left them', async () => {
-  const raise: Hook = { on: { 'pre-acting': (event) => ({ ...event, toolUse: { ...event.toolUse, input: { n: 10 } } }) } };
+  const raise: Hook = {
+    on: {
+      'pre-acting': (event) => ({ ...event, toolUse: { ...event.toolUse, input: { n: 10 } } }),
+    },
+  };
   const { agent, ran } = setUp([calls('large'), 'done'], { hooks: [raise] });
   const { pending } = await agent.call('go');
-  expect(pending).toEqual([{ toolUseId: 'call_1', name: 'large', input: { n: 10 }, kind: 'approval' }]);
+  expect(pending).toEqual([
+    { toolUseId: 'call_1', name: 'large', input: { n: 10 }, kind: 'approval' },
+  ]);
   await agent.call([{ toolUseId: 'call_1', type: 'approve' }]);
   expect(ran).toEqual(['large 10']);
 });
@@ -165,9 +215,21 @@ test.for([
     'a tool message with text',
     [
       {
-        ...toolMessage({ type: 'tool_result', toolUseId: 'call_1', name: 'guarded', output: '', state: 'success' }),
+        ...toolMessage({
+          type: 'tool_result',
+          toolUseId: 'call_1',
+          name: 'guarded',
+          output: '',
+          state: 'success',
+        }),
         content: [
-          { type: 'tool_result', toolUseId: 'call_1', name: 'guarded', output: '', state: 'success' },
+          {
+            type: 'tool_result',
+            toolUseId: 'call_1',
+            name: 'guarded',
+            output: '',
+            state: 'success',
+          },
           { type: 'text', text: 'and this' },
         ],
       },
@@ -186,14 +248,19 @@ test.for([
 test('a decision where nothing is open is refused', async () => {
   const { agent } = setUp(['hello']);
   await agent.call('hi');
-  await expect(agent.call([{ toolUseId: 'call_1', type: 'approve' }])).rejects.toMatchObject({ code: 'INVALID_DECISION' });
+  await expect(agent.call([{ toolUseId: 'call_1', type: 'approve' }])).rejects.toMatchObject({
+    code: 'INVALID_DECISION',
+  });
 });
 
 test('other input is refused with the ids, unless pendingToolRecovery is on', async () => {
   const strict = setUp([calls('guarded', 'elsewhere'), 'done']);
   await strict.agent.call('go');
   const before = await strict.agent.messages();
-  await expect(strict.agent.call('next')).rejects.toMatchObject({ code: 'PENDING_TOOL_CALLS', details: { ids: ['call_1', 'call_2'] } });
+  await expect(strict.agent.call('next')).rejects.toMatchObject({
+    code: 'PENDING_TOOL_CALLS',
+    details: { ids: ['call_1', 'call_2'] },
+  });
   expect(await strict.agent.messages()).toEqual(before);
 
   const lenient = setUp([calls('guarded', 'elsewhere'), 'done'], { pendingToolRecovery: true });
@@ -210,7 +277,12 @@ test('other input is refused with the ids, unless pendingToolRecovery is on', as
 
 test('of calls that an abort closes only those that began may have had effects', async () => {
   const controller = new AbortController();
-  const hang = tool({ name: 'hang', description: '', input, execute: () => (controller.abort(), new Promise(() => {})) });
+  const hang = tool({
+    name: 'hang',
+    description: '',
+    input,
+    execute: () => (controller.abort(), new Promise(() => {})),
+  });
   const model = new ScriptedModel([calls('hang', 'hang')]);
   const agent = new ReActAgent({ name: 'a', model, tools: [hang], limits: { parallelTools: 1 } });
   await agent.call('go', { signal: controller.signal });
@@ -224,36 +296,48 @@ test.for([
   ['safe', ['plain 1', 'plain 1'], 'stop'],
   ['never', ['plain 1'], 'stop'],
   ['ask', ['plain 1'], 'suspended'],
-] as const)('a call that had started and lost its result: %s', async ([replay, expected, reason]) => {
-  let fail = true;
-  const break1: Hook = {
-    on: {
-      'post-acting': () => {
-        if (fail) throw new Error('no power');
+] as const)(
+  'a call that had started and lost its result: %s',
+  async ([replay, expected, reason]) => {
+    let fail = true;
+    const break1: Hook = {
+      on: {
+        'post-acting': () => {
+          if (fail) throw new Error('no power');
+        },
       },
-    },
-  };
-  const { agent, model, ran } = setUp([calls('plain', 'guarded'), 'done'], { replay, hooks: [break1] });
-  await expect(agent.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR' });
-  fail = false;
-  await agent.call([{ toolUseId: 'call_2', type: 'reject' }]);
-  expect(ran).toEqual(expected);
-  if (reason === 'suspended') {
-    expect((await agent.call()).pending).toMatchObject([{ toolUseId: 'call_1', kind: 'replay' }]);
-    await agent.call([{ toolUseId: 'call_1', type: 'approve' }]);
-    expect(ran).toEqual(['plain 1', 'plain 1']);
-  }
-  expect(model.requests).toHaveLength(2);
-  await expectWhole(agent, model);
-});
+    };
+    const { agent, model, ran } = setUp([calls('plain', 'guarded'), 'done'], {
+      replay,
+      hooks: [break1],
+    });
+    await expect(agent.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR' });
+    fail = false;
+    await agent.call([{ toolUseId: 'call_2', type: 'reject' }]);
+    expect(ran).toEqual(expected);
+    if (reason === 'suspended') {
+      expect((await agent.call()).pending).toMatchObject([{ toolUseId: 'call_1', kind: 'replay' }]);
+      await agent.call([{ toolUseId: 'call_1', type: 'approve' }]);
+      expect(ran).toEqual(['plain 1', 'plain 1']);
+    }
+    expect(model.requests).toHaveLength(2);
+    await expectWhole(agent, model);
+  },
+);
 
 test('what stop() left open has not started: it runs, whatever its replay', async () => {
   const stop: Hook = {
-    on: { 'post-reasoning': (event, control) => void (event.iteration === 1 && event.message.content.length > 1 && control.stop()) },
+    on: {
+      'post-reasoning': (event, control) =>
+        void (event.iteration === 1 && event.message.content.length > 1 && control.stop()),
+    },
   };
   const { agent, model, ran } = setUp([calls('plain', 'guarded'), 'done'], { hooks: [stop] });
   expect((await agent.call('go')).reason).toBe('stopped-by-hook');
-  expect(await agent.call()).toMatchObject({ reason: 'suspended', pending: [{ toolUseId: 'call_2', kind: 'approval' }] });
+  expect(await agent.call()).toMatchObject({
+    reason: 'suspended',
+    pending: [{ toolUseId: 'call_2', kind: 'approval' }],
+  });
   expect(ran).toEqual(['plain 1']);
   await agent.call([{ toolUseId: 'call_2', type: 'approve' }]);
   expect(ran).toEqual(['plain 1', 'guarded 2']);
@@ -266,14 +350,21 @@ test('another agent on the same memory knows no states: what needs somebody wait
   await setUp([calls('plain', 'guarded', 'elsewhere')], { memory, hooks: [stop] }).agent.call('go');
   const { agent, model, ran } = setUp(['done'], { memory });
   const result = await agent.call();
-  expect(result.pending.map(({ toolUseId, kind }) => `${toolUseId} ${kind}`)).toEqual(['call_2 approval', 'call_3 external']);
+  expect(result.pending.map(({ toolUseId, kind }) => `${toolUseId} ${kind}`)).toEqual([
+    'call_2 approval',
+    'call_3 external',
+  ]);
   expect(ran).toEqual([]);
   await agent.call([
     { toolUseId: 'call_2', type: 'approve' },
     { toolUseId: 'call_3', type: 'result', output: 'here' },
   ]);
   expect(ran).toEqual(['guarded 2']);
-  expect(model.requests[0]!.messages.flatMap(toolResultsOf).map(({ state }) => state)).toEqual(['interrupted', 'success', 'success']);
+  expect(model.requests[0]!.messages.flatMap(toolResultsOf).map(({ state }) => state)).toEqual([
+    'interrupted',
+    'success',
+    'success',
+  ]);
   await expectWhole(agent, model);
 });
 
@@ -288,7 +379,11 @@ test('the key of a call is the same when it runs again', async () => {
       return keys.length < 2 ? suspend('again') : 'ok';
     },
   });
-  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([calls('flaky'), 'done']), tools: [flaky] });
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([calls('flaky'), 'done']),
+    tools: [flaky],
+  });
   await agent.call('go');
   await agent.call([{ toolUseId: 'call_1', type: 'approve' }]);
   expect(keys).toHaveLength(2);

@@ -11,7 +11,11 @@ const messages = [0, 1, 2, 3].flatMap((n) => [
   userMessage('x'.repeat(40), { id: `u${n}` }),
   assistantMessage('x'.repeat(40), { id: `a${n}` }),
 ]);
-const request: ContextRequest = { messages: [...messages, userMessage('x'.repeat(40), { id: 'p' })], tools: [], promptId: 'p' };
+const request: ContextRequest = {
+  messages: [...messages, userMessage('x'.repeat(40), { id: 'p' })],
+  tools: [],
+  promptId: 'p',
+};
 const idsOf = (list: readonly Msg[]): string => list.map(({ id }) => id).join(' ');
 
 const without =
@@ -26,7 +30,12 @@ test('each link gets what the one before has left; the sum of what went is told'
   const look: ContextPolicy = (given) => (seen.push(idsOf(given.messages)), without('a0')(given));
   const fitted = await chain(without('u0'), look, lastTurns(2))(request);
   expect(seen).toEqual(['a0 u1 a1 u2 a2 u3 a3 p']);
-  expect(fitted).toEqual({ messages: request.messages.slice(4), removed: 4, before: 90, after: 50 });
+  expect(fitted).toEqual({
+    messages: request.messages.slice(4),
+    removed: 4,
+    before: 90,
+    after: 50,
+  });
 });
 
 test('nothing to do: the very same array', async () => {
@@ -47,8 +56,16 @@ test('a link that is done is the last', async () => {
 test('the link that counts for itself says how many tokens there were, of all that went', async () => {
   const profile = { ...arc, countText: (text: string): number => arc.countText(text) * 2 };
   const fitting = fitContext({ window: 100, reserveOutput: 0, step: 0, profile });
-  expect(await chain(lastTurns(3), fitting)(request)).toMatchObject({ removed: 4, before: 180, after: 100 });
-  expect(await chain(fitting, without('p'))(request)).toMatchObject({ removed: 5, before: 180, after: 80 });
+  expect(await chain(lastTurns(3), fitting)(request)).toMatchObject({
+    removed: 4,
+    before: 180,
+    after: 100,
+  });
+  expect(await chain(fitting, without('p'))(request)).toMatchObject({
+    removed: 5,
+    before: 180,
+    after: 80,
+  });
 });
 
 test('a link may put a message of its own at the head, which later links leave there', async () => {
@@ -63,18 +80,29 @@ test('a link may put a message of its own at the head, which later links leave t
   const fitting = fitContext({ window: 41, reserveOutput: 0, step: 0 });
   expect(idsOf((await chain(put, lastTurns(1), fitting)(request)).messages)).toBe('note u3 a3 p');
   const small = fitContext({ window: 12, reserveOutput: 0 });
-  expect(await chain(put, small)({ ...request, messages: [systemMessage('s', { id: 's' }), ...request.messages], head: 1 })).toMatchObject({
+  expect(
+    await chain(
+      put,
+      small,
+    )({ ...request, messages: [systemMessage('s', { id: 's' }), ...request.messages], head: 1 }),
+  ).toMatchObject({
     head: 2,
   });
 });
 
 test('what the links have spent is summed', async () => {
-  const spends: ContextPolicy = (given) => ({ ...(without('')(given) as object), usage: { inputTokens: 2, outputTokens: 1 } }) as never;
-  expect((await chain(spends, lastTurns(9), spends)(request)).usage).toEqual({ inputTokens: 4, outputTokens: 2 });
+  const spends: ContextPolicy = (given) =>
+    ({ ...(without('')(given) as object), usage: { inputTokens: 2, outputTokens: 1 } }) as never;
+  expect((await chain(spends, lastTurns(9), spends)(request)).usage).toEqual({
+    inputTokens: 4,
+    outputTokens: 2,
+  });
 });
 
 test('a link that is no function is refused', () => {
-  expect(() => chain(lastTurns(1), { policy: 1 } as unknown as ContextPolicy)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  expect(() => chain(lastTurns(1), { policy: 1 } as unknown as ContextPolicy)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
 });
 
 test.each<unknown>([undefined, 'rubbish', {}, { messages: [], removed: NaN, before: 0, after: 0 }])(

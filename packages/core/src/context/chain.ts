@@ -5,12 +5,14 @@ import type { ContextPolicy, ContextRequest, FittedContext } from '../loop/conte
 import { requestCounter } from './request-counter.ts';
 
 /**
- * Policies one after the other, each over what the one before has left; a policy that gives `done: true` is the last. `before` and
- * `after` are counted by the last link that counts for itself (`fitContext`, `summarizeHistory`), else by `arc`. `CONFIGURATION` for a
- * link that is no function, and for what is no `FittedContext`.
+ * Policies one after the other, each over what the one before has left; a policy that gives `done:
+ * true` is the last. `before` and `after` are counted by the last link that counts for itself
+ * (`fitContext`, `summarizeHistory`), else by `arc`. `CONFIGURATION` for a link that is no
+ * function, and for what is no `FittedContext`.
  */
 export function chain(...policies: readonly ContextPolicy[]): ContextPolicy {
-  for (const policy of policies) checkFields('CONFIGURATION', 'chain()', { policy }, 'policy:function');
+  for (const policy of policies)
+    checkFields('CONFIGURATION', 'chain()', { policy }, 'policy:function');
   const counting = policies.findLast(({ count }) => count);
   const count = counting?.count ?? requestCounter(arc);
 
@@ -22,7 +24,12 @@ export function chain(...policies: readonly ContextPolicy[]): ContextPolicy {
     let isDone = false;
     for (const policy of policies) {
       const fitted = await policy(current);
-      checkFields('CONFIGURATION', 'What a policy gave', fitted, 'messages:array removed:count before:count after:count');
+      checkFields(
+        'CONFIGURATION',
+        'What a policy gave',
+        fitted,
+        'messages:array removed:count before:count after:count',
+      );
       removed += fitted.removed;
       if (fitted.usage) usage = usage ? addUsage(usage, fitted.usage) : fitted.usage;
       if (policy === counting) counted = fitted;
@@ -34,7 +41,12 @@ export function chain(...policies: readonly ContextPolicy[]): ContextPolicy {
     const before = count(request);
     const { messages, head } = current;
     // Two lists in turn would have the counter begin anew with each.
-    const after = messages === request.messages ? before : counted?.messages === messages ? counted.after : count(current);
+    const after =
+      messages === request.messages
+        ? before
+        : counted?.messages === messages
+          ? counted.after
+          : count(current);
     return {
       messages,
       removed,

@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { assistantMessage, systemMessage, toolMessage, userMessage } from '../message/create-message.ts';
+import {
+  assistantMessage,
+  systemMessage,
+  toolMessage,
+  userMessage,
+} from '../message/create-message.ts';
 import { toolResultsOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { requestFaults } from '../testing/history-faults.ts';
@@ -9,7 +14,17 @@ import type { FittedContext } from '../loop/context-policy.ts';
 const long = 'r'.repeat(400);
 const pair = (n: number, name = 'look', output: string | [] = long): readonly Msg[] => [
   assistantMessage([{ type: 'tool_use', id: `c${n}`, name, input: {} }], { id: `a${n}` }),
-  toolMessage({ type: 'tool_result', toolUseId: `c${n}`, name, output, state: 'error', providerMetadata: { k: n } }, { id: `t${n}` }),
+  toolMessage(
+    {
+      type: 'tool_result',
+      toolUseId: `c${n}`,
+      name,
+      output,
+      state: 'error',
+      providerMetadata: { k: n },
+    },
+    { id: `t${n}` },
+  ),
 ];
 const log = (count: number): readonly Msg[] => [
   systemMessage('s', { id: 's' }),
@@ -24,15 +39,25 @@ const outputs = ({ messages }: FittedContext): readonly string[] =>
 test('old results become a placeholder, in the view alone; pairs and the rest of the results stay', () => {
   const given = log(6);
   const fitted = clear(given, { keep: 2, every: 1 });
-  expect(outputs(fitted)).toEqual(['[cleared]', '[cleared]', '[cleared]', '[cleared]', 'whole', 'whole']);
+  expect(outputs(fitted)).toEqual([
+    '[cleared]',
+    '[cleared]',
+    '[cleared]',
+    '[cleared]',
+    'whole',
+    'whole',
+  ]);
   expect(fitted).toMatchObject({ removed: 0, before: 608, after: 608 - 4 * 100 + 4 * 2 });
   expect(requestFaults(fitted.messages)).toEqual([]);
-  expect(toolResultsOf(fitted.messages[3]!)).toEqual([{ ...toolResultsOf(given[3]!)[0], output: '[cleared]' }]);
+  expect(toolResultsOf(fitted.messages[3]!)).toEqual([
+    { ...toolResultsOf(given[3]!)[0], output: '[cleared]' },
+  ]);
   expect(given.flatMap(toolResultsOf).every(({ output }) => output === long)).toBe(true);
 });
 
 test('by default the newest three stay, and results are cleared three at a time', () => {
-  const cleared = (count: number): number => outputs(clear(log(count))).filter((output) => output !== 'whole').length;
+  const cleared = (count: number): number =>
+    outputs(clear(log(count))).filter((output) => output !== 'whole').length;
   expect([0, 3, 5, 6, 8, 9, 12].map(cleared)).toEqual([0, 0, 0, 3, 3, 6, 9]);
 });
 
@@ -42,7 +67,11 @@ test('between two clearings a request begins with the very messages of the one b
   let changes = 0;
   let last: readonly Msg[] = [];
   for (let length = 2; length <= all.length; length += 2) {
-    const { messages } = policy({ messages: all.slice(0, length), tools: [], promptId: 'u' }) as FittedContext;
+    const { messages } = policy({
+      messages: all.slice(0, length),
+      tools: [],
+      promptId: 'u',
+    }) as FittedContext;
     if (last.some((message, index) => messages[index] !== message)) changes += 1;
     last = messages;
   }
@@ -51,27 +80,59 @@ test('between two clearings a request begins with the very messages of the one b
 
 test('what is excluded stays and does not count', () => {
   const messages = [...pair(1, 'plan'), ...pair(2), ...pair(3, 'plan'), ...pair(4)];
-  expect(outputs(clear(messages, { keep: 1, every: 1, exclude: ['plan'] }))).toEqual(['whole', '[cleared]', 'whole', 'whole']);
+  expect(outputs(clear(messages, { keep: 1, every: 1, exclude: ['plan'] }))).toEqual([
+    'whole',
+    '[cleared]',
+    'whole',
+    'whole',
+  ]);
 });
 
 test('a placeholder of one’s own; what is shorter stays', () => {
-  const messages = [...pair(1, 'look', 'ok'), ...pair(2), ...pair(3, 'look', []), assistantMessage('Done.')];
-  expect(outputs(clear(messages, { keep: 0, placeholder: '(gone)' }))).toEqual(['ok', '(gone)', '(gone)']);
+  const messages = [
+    ...pair(1, 'look', 'ok'),
+    ...pair(2),
+    ...pair(3, 'look', []),
+    assistantMessage('Done.'),
+  ];
+  expect(outputs(clear(messages, { keep: 0, placeholder: '(gone)' }))).toEqual([
+    'ok',
+    '(gone)',
+    '(gone)',
+  ]);
 });
 
 test('what no model has answered yet stays whole, however many calls there were at once', () => {
-  const calls = Array.from({ length: 9 }, (_, n) => ({ type: 'tool_use', id: `p${n}`, name: 'look', input: {} }) as const);
-  const results = calls.map(({ id, name }) => toolMessage({ type: 'tool_result', toolUseId: id, name, output: long, state: 'success' }));
+  const calls = Array.from(
+    { length: 9 },
+    (_, n) => ({ type: 'tool_use', id: `p${n}`, name: 'look', input: {} }) as const,
+  );
+  const results = calls.map(({ id, name }) =>
+    toolMessage({ type: 'tool_result', toolUseId: id, name, output: long, state: 'success' }),
+  );
   const messages = [...log(1), assistantMessage(calls), ...results];
-  expect(outputs(clear(messages))).toEqual(Array.from({ length: 10 }, (_, n) => (n ? 'whole' : '[cleared]')));
-  expect(outputs(clear(messages, { keep: 0 })).slice(1)).toEqual(Array.from({ length: 9 }, () => 'whole'));
-  expect(outputs(clear([...messages, assistantMessage('Done.')])).filter((output) => output === 'whole')).toHaveLength(4);
+  expect(outputs(clear(messages))).toEqual(
+    Array.from({ length: 10 }, (_, n) => (n ? 'whole' : '[cleared]')),
+  );
+  expect(outputs(clear(messages, { keep: 0 })).slice(1)).toEqual(
+    Array.from({ length: 9 }, () => 'whole'),
+  );
+  expect(
+    outputs(clear([...messages, assistantMessage('Done.')])).filter((output) => output === 'whole'),
+  ).toHaveLength(4);
 });
 
 test('results that a user’s message brings are cleared as well, not the words beside them', () => {
   const [call, { content }] = pair(1) as [Msg, Msg];
-  const messages = [call, userMessage([...content, { type: 'text', text: 'And now?' }]), assistantMessage('Done.')];
-  expect(clear(messages, { keep: 0 }).messages[1]!.content).toMatchObject([{ output: '[cleared]' }, { text: 'And now?' }]);
+  const messages = [
+    call,
+    userMessage([...content, { type: 'text', text: 'And now?' }]),
+    assistantMessage('Done.'),
+  ];
+  expect(clear(messages, { keep: 0 }).messages[1]!.content).toMatchObject([
+    { output: '[cleared]' },
+    { text: 'And now?' },
+  ]);
 });
 
 test('a request that is short enough is left alone', () => {
@@ -93,5 +154,7 @@ test.each<[string, object]>([
   ['profile', { profile: {} }],
 ])('a %s of another kind is refused: %j', (field, options) => {
   const message = expect.stringContaining(`clearToolResults(): ${field}`) as string;
-  expect(() => clearToolResults(options)).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message }));
+  expect(() => clearToolResults(options)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION', message }),
+  );
 });

@@ -10,7 +10,10 @@ import { resultClearer } from './result-clearer.ts';
 export interface ClearToolResultsOptions {
   /** Newest results that stay as they are. Default 3. */
   readonly keep?: number;
-  /** Results are cleared so many at a time, so that requests in between begin with the same text. Default: as `keep`, at least 1. */
+  /**
+   * Results are cleared so many at a time, so that requests in between begin with the same text.
+   * Default: as `keep`, at least 1.
+   */
   readonly every?: number;
   /** Stands in their place. Default `[cleared]`. */
   readonly placeholder?: string;
@@ -23,15 +26,27 @@ export interface ClearToolResultsOptions {
 }
 
 /**
- * Puts a placeholder in the place of old tool results, in the request alone: the calls, and that they were answered, stay. What is
- * shorter than the placeholder stays, too, and so do all results that no model has answered yet. Throws `CONFIGURATION` for an option of another kind.
+ * Puts a placeholder in the place of old tool results, in the request alone: the calls, and that
+ * they were answered, stay. What is shorter than the placeholder stays, too, and so do all results
+ * that no model has answered yet. Throws `CONFIGURATION` for an option of another kind.
  */
 export function clearToolResults(options: ClearToolResultsOptions = {}): ContextPolicy {
-  const fields = 'keep:count|? every:count|? placeholder:string|? exclude:array|? above:count|? profile:countText()|?';
+  const fields =
+    'keep:count|? every:count|? placeholder:string|? exclude:array|? above:count|? profile:countText()|?';
   checkFields('CONFIGURATION', 'clearToolResults()', options, fields);
-  const { keep = 3, every = Math.max(1, keep), placeholder = '[cleared]', exclude = [], above = 0, profile = arc } = options;
+  const {
+    keep = 3,
+    every = Math.max(1, keep),
+    placeholder = '[cleared]',
+    exclude = [],
+    above = 0,
+    profile = arc,
+  } = options;
   if (!Number.isInteger(every) || every < 1)
-    throw new AgentError('CONFIGURATION', 'clearToolResults(): every must be a whole number from 1 on.');
+    throw new AgentError(
+      'CONFIGURATION',
+      'clearToolResults(): every must be a whole number from 1 on.',
+    );
   const countGiven = requestCounter(profile);
   const countCleared = requestCounter(profile);
   const { isOurs, clear } = resultClearer(placeholder, exclude);
@@ -45,10 +60,17 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
     const results: number[] = [];
     for (let i = start; i < messages.length; i++) if (isOurs(messages[i]!)) results.push(i);
     const seen = messages.findLastIndex(({ role }) => role === 'assistant');
-    const old = results.slice(0, Math.max(0, Math.floor((results.length - keep) / every)) * every).filter((index) => index < seen);
+    const old = results
+      .slice(0, Math.max(0, Math.floor((results.length - keep) / every)) * every)
+      .filter((index) => index < seen);
     const fitted = [...messages];
     for (const index of old) fitted[index] = clear(messages[index]!);
     if (old.every((index) => fitted[index] === messages[index])) return same;
-    return { messages: fitted, removed: 0, before, after: countCleared({ ...request, messages: fitted }) };
+    return {
+      messages: fitted,
+      removed: 0,
+      before,
+      after: countCleared({ ...request, messages: fitted }),
+    };
   };
 }

@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { assistantMessage, systemMessage, toolMessage, userMessage } from '../message/create-message.ts';
+import {
+  assistantMessage,
+  systemMessage,
+  toolMessage,
+  userMessage,
+} from '../message/create-message.ts';
 import { toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { requestFaults } from '../testing/history-faults.ts';
@@ -14,10 +19,17 @@ const call = (ids: readonly string[], name = 'look'): Msg =>
     { id: `a-${ids.join('-')}` },
   );
 const result = (id: string, name = 'look', output: string = long): Msg =>
-  toolMessage({ type: 'tool_result', toolUseId: id, name, output, state: 'success' }, { id: `t-${id}` });
+  toolMessage(
+    { type: 'tool_result', toolUseId: id, name, output, state: 'success' },
+    { id: `t-${id}` },
+  );
 const steps = (count: number, name?: string): readonly Msg[] =>
   Array.from({ length: count }, (_, n) => [call([`c${n}`], name), result(`c${n}`, name)]).flat();
-const log = (count: number): readonly Msg[] => [systemMessage('s', { id: 's' }), userMessage('u', { id: 'u' }), ...steps(count)];
+const log = (count: number): readonly Msg[] => [
+  systemMessage('s', { id: 's' }),
+  userMessage('u', { id: 'u' }),
+  ...steps(count),
+];
 const edit = (messages: readonly Msg[], options: ContextEditingOptions): FittedContext =>
   contextEditing(options)({ messages, tools: [], promptId: 'u' }) as FittedContext;
 const outputs = ({ messages }: FittedContext): string =>
@@ -35,7 +47,9 @@ test('by default nothing happens up to 100,000 tokens; then all but the newest t
     ...Array.from({ length: 5 }, (_, n) => [call([`c${n}`]), result(`c${n}`, 'look', text)]).flat(),
   ];
   const fitted = edit(messages, {});
-  expect(fitted.messages.flatMap(toolResultsOf).map(({ output }) => output.length)).toEqual([9, 9, 160_000, 160_000, 160_000]);
+  expect(fitted.messages.flatMap(toolResultsOf).map(({ output }) => output.length)).toEqual([
+    9, 9, 160_000, 160_000, 160_000,
+  ]);
   expect(fitted.before).toBeGreaterThan(200_000);
   expect(fitted.before - fitted.after).toBe(2 * (40_000 - 2));
   expect(requestFaults(fitted.messages)).toEqual([]);
@@ -66,7 +80,8 @@ test('excluded tools’ results stay and do not count; a placeholder of one’s 
 test('with clearAtLeast the oldest go in batches, until the request is short enough', () => {
   const messages = log(10);
   const { before } = edit(messages, { trigger: 0 });
-  const at = (trigger: number, clearAtLeast: number): string => outputs(edit(messages, { trigger, clearAtLeast }));
+  const at = (trigger: number, clearAtLeast: number): string =>
+    outputs(edit(messages, { trigger, clearAtLeast }));
   // A result frees 98 tokens.
   expect(at(before - 1, 98)).toBe('-xxxxxxxxx');
   expect(at(before - 1, 99)).toBe('--xxxxxxxx');
@@ -83,7 +98,11 @@ test('between two batches a request begins with the very messages of the one bef
   let [changes, longest] = [0, 0];
   let last: readonly Msg[] = [];
   for (let length = 2; length <= all.length; length += 2) {
-    const { messages, after } = policy({ messages: all.slice(0, length), tools: [], promptId: 'u' }) as FittedContext;
+    const { messages, after } = policy({
+      messages: all.slice(0, length),
+      tools: [],
+      promptId: 'u',
+    }) as FittedContext;
     if (last.some((message, index) => messages[index] !== message)) changes += 1;
     longest = Math.max(longest, after);
     last = messages;
@@ -93,7 +112,15 @@ test('between two batches a request begins with the very messages of the one bef
 });
 
 test('arguments go with their results where that is wanted, and no other call’s', () => {
-  const messages = [userMessage('u', { id: 'u' }), call(['a', 'b', 'c']), result('a'), result('b'), result('c'), call(['d']), result('d')];
+  const messages = [
+    userMessage('u', { id: 'u' }),
+    call(['a', 'b', 'c']),
+    result('a'),
+    result('b'),
+    result('c'),
+    call(['d']),
+    result('d'),
+  ];
   const inputs = (fitted: FittedContext): string =>
     fitted.messages
       .flatMap(toolUsesOf)
@@ -107,14 +134,21 @@ test('arguments go with their results where that is wanted, and no other call’
   // The same objects again: counts and wire forms are cached on them.
   const again = policy({ messages, tools: [] }) as FittedContext;
   expect(again.messages.every((message, index) => message === fitted.messages[index])).toBe(true);
-  expect(inputs(edit(messages, { trigger: 0, keep: 2, clearToolInputs: true, excludeTools: ['look'] }))).toBe('xxxx');
+  expect(
+    inputs(edit(messages, { trigger: 0, keep: 2, clearToolInputs: true, excludeTools: ['look'] })),
+  ).toBe('xxxx');
 });
 
 test('raw arguments go with them; a result whose call is not there is cleared alone', () => {
-  const raw: Msg = assistantMessage([{ type: 'tool_use', id: 'a', name: 'look', input: null, raw: '{"broken' }], { id: 'a' });
+  const raw: Msg = assistantMessage(
+    [{ type: 'tool_use', id: 'a', name: 'look', input: null, raw: '{"broken' }],
+    { id: 'a' },
+  );
   const messages = [userMessage('u', { id: 'u' }), result('lost'), raw, result('a')];
   const fitted = edit(messages, { trigger: 0, keep: 0, clearToolInputs: true });
-  expect(fitted.messages.flatMap(toolUsesOf)).toEqual([{ type: 'tool_use', id: 'a', name: 'look', input: {} }]);
+  expect(fitted.messages.flatMap(toolUsesOf)).toEqual([
+    { type: 'tool_use', id: 'a', name: 'look', input: {} },
+  ]);
   expect(outputs(fitted)).toBe('--');
 });
 
@@ -129,5 +163,7 @@ test.each([
   { placeholder: 5 },
   null,
 ])('%o is refused', (options) => {
-  expect(() => contextEditing(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  expect(() => contextEditing(options as never)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
 });

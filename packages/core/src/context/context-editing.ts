@@ -16,8 +16,9 @@ export interface ContextEditingOptions {
   /** Newest results that stay as they are. Default 3. */
   readonly keep?: number;
   /**
-   * Tokens that are freed at a time: the oldest results go in batches of so many, until the request is no longer than `trigger`; what
-   * would free less stays. Requests in between begin with the same text, so that prompt caches hold. Default 0: all but `keep` go.
+   * Tokens that are freed at a time: the oldest results go in batches of so many, until the request
+   * is no longer than `trigger`; what would free less stays. Requests in between begin with the
+   * same text, so that prompt caches hold. Default 0: all but `keep` go.
    */
   readonly clearAtLeast?: number;
   /** Whether the arguments of their calls are cleared as well, to `{}`. Default false. */
@@ -31,9 +32,11 @@ export interface ContextEditingOptions {
 }
 
 /**
- * For an agent's `context`: clears old tool results of a request that has grown too long, with the defaults of Spring AI Alibaba's
- * context editing interceptor. The calls, and that they were answered, stay, and the log keeps all. It makes no promise to come below
- * `trigger`: put `fitContext` or `summarizeHistory` behind it in a `chain`. Throws `CONFIGURATION` for an option of another kind.
+ * For an agent's `context`: clears old tool results of a request that has grown too long, with the
+ * defaults of Spring AI Alibaba's context editing interceptor. The calls, and that they were
+ * answered, stay, and the log keeps all. It makes no promise to come below `trigger`: put
+ * `fitContext` or `summarizeHistory` behind it in a `chain`. Throws `CONFIGURATION` for an option
+ * of another kind.
  */
 export function contextEditing(options: ContextEditingOptions = {}): ContextPolicy {
   const fields =
@@ -55,19 +58,22 @@ export function contextEditing(options: ContextEditingOptions = {}): ContextPoli
     if (before <= trigger) return same;
     const start = headOf(request);
     const results: number[] = [];
-    for (let index = start; index < messages.length; index += 1) if (isOurs(messages[index]!)) results.push(index);
+    for (let index = start; index < messages.length; index += 1)
+      if (isOurs(messages[index]!)) results.push(index);
     const fitted = [...messages];
     /** What is cleared once it is worth it. */
     let batch = new Map<number, Msg>();
     let [total, freed] = [before, 0];
     for (const index of results.slice(0, Math.max(0, results.length - keep))) {
       const put = (at: number, message: Msg): void => {
-        freed += countMessage(batch.get(at) ?? fitted[at]!, profile) - countMessage(message, profile);
+        freed +=
+          countMessage(batch.get(at) ?? fitted[at]!, profile) - countMessage(message, profile);
         batch.set(at, message);
       };
       put(index, clear(messages[index]!));
       const call = clearToolInputs ? callOf(messages, index) : -1;
-      if (call >= start) put(call, clearInputs(messages[call]!, batch.get(call) ?? fitted[call]!, messages[index]!));
+      if (call >= start)
+        put(call, clearInputs(messages[call]!, batch.get(call) ?? fitted[call]!, messages[index]!));
       if (freed < clearAtLeast) continue;
       for (const [at, message] of batch) fitted[at] = message;
       total -= freed;
@@ -76,7 +82,12 @@ export function contextEditing(options: ContextEditingOptions = {}): ContextPoli
       if (clearAtLeast && total <= trigger) break;
     }
     if (fitted.every((message, index) => message === messages[index])) return same;
-    return { messages: fitted, removed: 0, before, after: countCleared({ ...request, messages: fitted }) };
+    return {
+      messages: fitted,
+      removed: 0,
+      before,
+      after: countCleared({ ...request, messages: fitted }),
+    };
   };
 }
 
@@ -88,17 +99,24 @@ function callOf(messages: readonly Msg[], index: number): number {
   return at >= 0 && toolUsesOf(messages[at]!).some(({ id }) => ids.includes(id)) ? at : -1;
 }
 
-/** Clears the arguments of the calls that `results` are of; for the same calls of a message the same object each time. */
+/**
+ * Clears the arguments of the calls that `results` are of; for the same calls of a message the same
+ * object each time.
+ */
 function inputClearer(exclude: readonly string[]): (given: Msg, current: Msg, results: Msg) => Msg {
   const known = new WeakMap<Msg, Map<string, Msg>>();
   return (given, current, results) => {
-    const ids = toolResultsOf(results).flatMap(({ name, toolUseId }) => (exclude.includes(name) ? [] : [toolUseId]));
+    const ids = toolResultsOf(results).flatMap(({ name, toolUseId }) =>
+      exclude.includes(name) ? [] : [toolUseId],
+    );
     const cleared = mapContent(current, (block) => {
       if (block.type !== 'tool_use' || !ids.includes(block.id)) return block;
       const { raw: _raw, ...rest } = block;
       return { ...rest, input: {} };
     });
-    const key = cleared.content.flatMap((block, index) => (block === given.content[index] ? [] : [index])).join();
+    const key = cleared.content
+      .flatMap((block, index) => (block === given.content[index] ? [] : [index]))
+      .join();
     const versions = known.get(given) ?? new Map<string, Msg>();
     known.set(given, versions);
     const version = versions.get(key) ?? cleared;

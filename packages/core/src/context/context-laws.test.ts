@@ -21,16 +21,23 @@ import { weightedHistory } from './weighted-history.ts';
 const allSeeds = seeds({ quick: 80, full: 400 });
 const ids = (messages: readonly Msg[]): readonly string[] => messages.map(({ id }) => id);
 const tokensOf = ({ tools, beside }: RandomRequest, messages: readonly Msg[]): number =>
-  [...messages, ...(beside ? [beside] : [])].reduce((sum, message) => sum + countMessage(message), countTools(tools));
+  [...messages, ...(beside ? [beside] : [])].reduce(
+    (sum, message) => sum + countMessage(message),
+    countTools(tools),
+  );
 
 /** What no policy may do to a request. */
-function faults(request: RandomRequest, { messages, before, after }: FittedContext): readonly string[] {
+function faults(
+  request: RandomRequest,
+  { messages, before, after }: FittedContext,
+): readonly string[] {
   const { head, promptId, open } = request;
   const kept = new Set(ids(messages));
   const added = messages.filter(({ id }) => !ids(request.messages).includes(id));
   const given = ids(messages).filter((id) => ids(request.messages).includes(id));
   const inOrder = ids(request.messages).filter((id) => kept.has(id));
-  // Which calls and results belong together is not changed, so what is whole in the request is whole in the view.
+  // Which calls and results belong together is not changed, so what is whole in the request is
+  // whole in the view.
   const openNow = messages.flatMap(toolUsesOf).filter(({ id }) => open.includes(id));
   return [
     ...historyFaults(
@@ -59,41 +66,62 @@ function smallest({ messages, head, promptId }: RandomRequest): number {
 }
 
 /** The same, and what does not fit though there was more to leave out. */
-function faultsIn(request: RandomRequest, fitted: FittedContext, window: number): readonly string[] {
+function faultsIn(
+  request: RandomRequest,
+  fitted: FittedContext,
+  window: number,
+): readonly string[] {
   const fits = fitted.after <= window || fitted.messages.length <= smallest(request) + 1;
   return [
     ...faults(request, fitted),
-    ...(fits ? [] : [`${fitted.after} tokens in a window of ${window}, ${fitted.messages.length} messages`]),
+    ...(fits
+      ? []
+      : [`${fitted.after} tokens in a window of ${window}, ${fitted.messages.length} messages`]),
   ];
 }
 
-test.each([undefined, 0, 100])('fitContext, with a step of %s: the laws hold, and it fits or is the smallest there is', (step) => {
-  for (const seed of allSeeds) {
-    const request = randomRequest(seed);
-    const window = 10 + Math.floor(randomOf(seed)() * 3000);
-    const fitted = fitContext({ window, reserveOutput: 0, ...(step !== undefined && { step }) })(request) as FittedContext;
-    expect(faultsIn(request, fitted, window), `seed ${seed}`).toEqual([]);
-    if (fitted.before <= window) expect(fitted.messages, `seed ${seed}`).toBe(request.messages);
-    else if (fitted.after > window) expect(fitted.messages, `seed ${seed}`).toHaveLength(smallest(request));
-  }
-});
+test.each([undefined, 0, 100])(
+  'fitContext, with a step of %s: the laws hold, and it fits or is the smallest there is',
+  (step) => {
+    for (const seed of allSeeds) {
+      const request = randomRequest(seed);
+      const window = 10 + Math.floor(randomOf(seed)() * 3000);
+      const fitted = fitContext({ window, reserveOutput: 0, ...(step !== undefined && { step }) })(
+        request,
+      ) as FittedContext;
+      expect(faultsIn(request, fitted, window), `seed ${seed}`).toEqual([]);
+      if (fitted.before <= window) expect(fitted.messages, `seed ${seed}`).toBe(request.messages);
+      else if (fitted.after > window)
+        expect(fitted.messages, `seed ${seed}`).toHaveLength(smallest(request));
+    }
+  },
+);
 
 test('without a step fitContext takes out no group that has room', () => {
   for (const seed of allSeeds) {
     const request = randomRequest(seed);
     const window = 10 + Math.floor(randomOf(seed)() * 3000);
-    const { messages, removed, after } = fitContext({ window, reserveOutput: 0, step: 0 })(request) as FittedContext;
+    const { messages, removed, after } = fitContext({ window, reserveOutput: 0, step: 0 })(
+      request,
+    ) as FittedContext;
     if (!removed) continue;
     const kept = new Set(messages);
     const prompt = request.messages.findIndex(({ id }) => id === request.promptId);
-    const gone = request.messages.map((message, index) => ({ message, index })).filter(({ message }) => !kept.has(message));
-    // The last thing that went of a phase: a whole group, or, before the prompt, all up to a user's message.
+    const gone = request.messages
+      .map((message, index) => ({ message, index }))
+      .filter(({ message }) => !kept.has(message));
+    // The last thing that went of a phase: a whole group, or, before the prompt, all up to a user's
+    // message.
     const last = gone.at(-1)!.index;
     const from =
       last > prompt
         ? request.messages.findLastIndex((message, index) => index <= last && !isResult(message))
-        : request.messages.findLastIndex((message, index) => index <= last && message.role === 'user' && !isResult(message));
-    const back = request.messages.slice(Math.max(from, 0), last + 1).filter((message) => !kept.has(message));
+        : request.messages.findLastIndex(
+            (message, index) => index <= last && message.role === 'user' && !isResult(message),
+          );
+    const back = request.messages
+      .slice(Math.max(from, 0), last + 1)
+      .filter((message) => !kept.has(message));
     const without = after + back.reduce((sum, message) => sum + countMessage(message), 0);
     expect(without, `seed ${seed}`).toBeGreaterThan(window);
   }
@@ -104,9 +132,22 @@ const views: readonly (readonly [string, () => ContextPolicy])[] = [
   ['lastTurns', () => lastTurns(2)],
   ['answersOnly', answersOnly],
   ['weightedHistory', () => weightedHistory({ max: 1000 })],
-  ['weightedHistory by tokens', () => weightedHistory({ max: 300, unit: 'tokens', shortWeight: 1, reactWeight: 3 })],
+  [
+    'weightedHistory by tokens',
+    () => weightedHistory({ max: 300, unit: 'tokens', shortWeight: 1, reactWeight: 3 }),
+  ],
   ['clearToolResults', () => clearToolResults({ keep: 2, every: 1, exclude: ['kept'] })],
-  ['all of them', () => chain(successfulTurns(), lastTurns(3), clearToolResults({ keep: 0 }), weightedHistory(), answersOnly())],
+  [
+    'all of them',
+    () =>
+      chain(
+        successfulTurns(),
+        lastTurns(3),
+        clearToolResults({ keep: 0 }),
+        weightedHistory(),
+        answersOnly(),
+      ),
+  ],
 ];
 
 test.each(views)('%s: the laws hold, and the current turn is whole', async (name, policy) => {
@@ -114,9 +155,12 @@ test.each(views)('%s: the laws hold, and the current turn is whole', async (name
     const request = randomRequest(seed);
     const fitted = await policy()(request);
     expect(faults(request, fitted), `seed ${seed}`).toEqual([]);
-    const current = turnsOf(request.messages.slice(request.head)).findLast((turn) => turn.some(({ id }) => id === request.promptId))!;
+    const current = turnsOf(request.messages.slice(request.head)).findLast((turn) =>
+      turn.some(({ id }) => id === request.promptId),
+    )!;
     expect(ids(fitted.messages.slice(-current.length)), `seed ${seed}`).toEqual(ids(current));
-    if (!/clear|all/.test(name)) expect(fitted.messages.slice(-current.length), `seed ${seed}`).toEqual(current);
+    if (!/clear|all/.test(name))
+      expect(fitted.messages.slice(-current.length), `seed ${seed}`).toEqual(current);
   }
 });
 
@@ -126,7 +170,11 @@ test('a chain of clearing, views and a summary: the laws hold, and it fits or is
     const request = randomRequest(seed);
     const window = 150 + Math.floor(randomOf(seed)() * 3000);
     const model = new ScriptedModel(Array.from({ length: 99 }, () => 'In short: nothing.'));
-    const policy = chain(clearToolResults(), successfulTurns(), summarizeHistory({ window, reserveOutput: 0, summaryTokens: 100, model }));
+    const policy = chain(
+      clearToolResults(),
+      successfulTurns(),
+      summarizeHistory({ window, reserveOutput: 0, summaryTokens: 100, model }),
+    );
     expect(faultsIn(request, await policy(request), window), `seed ${seed}`).toEqual([]);
     summaries += model.requests.length;
   }
@@ -166,7 +214,14 @@ test('a conversation that grows under one chain, whose summaries fail now and th
     );
     const model = new ScriptedModel(replies);
     const onError = (): void => void failures++;
-    const summarize = summarizeHistory({ window, reserveOutput: 0, summaryTokens: 60, step: 100, model, onError });
+    const summarize = summarizeHistory({
+      window,
+      reserveOutput: 0,
+      summaryTokens: 60,
+      step: 100,
+      model,
+      onError,
+    });
     const policy = chain(clearToolResults({ keep: 2, every: 2 }), summarize);
     let promptId = '';
     for (let length = whole.head + 1; length <= whole.messages.length; length++) {
@@ -180,14 +235,17 @@ test('a conversation that grows under one chain, whose summaries fail now and th
           .flatMap(toolResultsOf)
           .map(({ toolUseId }) => toolUseId),
       );
-      const open = toolUsesOf(messages[last]!).flatMap((call) => (results.has(call.id) ? [] : call.id));
+      const open = toolUsesOf(messages[last]!).flatMap((call) =>
+        results.has(call.id) ? [] : call.id,
+      );
       if (!promptId) continue;
       const request = { ...whole, messages, promptId, open };
       const fitted = await policy(request);
       expect(faults(request, fitted), `seed ${seed}`).toEqual([]);
       // A system message right behind a summary stays, as one at the head does.
       const history = fitted.messages.filter((message) => message.role !== 'system');
-      if (fitted.after > window) expect(history.length, `seed ${seed}`).toBeLessThanOrEqual(smallest(request) + 1);
+      if (fitted.after > window)
+        expect(history.length, `seed ${seed}`).toBeLessThanOrEqual(smallest(request) + 1);
     }
     summaries += model.requests.length;
   }
@@ -201,7 +259,9 @@ test('the random requests have what the laws are about', () => {
   const all = requests.flatMap(({ messages }) => messages);
   expect(requests.some(({ open }) => open.length > 1)).toBe(true);
   expect(all.some((message) => toolUsesOf(message).length > 2)).toBe(true);
-  expect(all.some((message) => toolResultsOf(message).some(({ output }) => typeof output !== 'string'))).toBe(true);
+  expect(
+    all.some((message) => toolResultsOf(message).some(({ output }) => typeof output !== 'string')),
+  ).toBe(true);
   expect(all.some((message) => message.role === 'user' && isResult(message))).toBe(true);
   expect(arc.perMedia).toBeGreaterThan(0);
 });

@@ -21,10 +21,14 @@ export interface Cut {
 }
 
 /**
- * Where the two phases of `twoPhaseTrim` cut. `sums[i]` are the tokens of the first `i` messages; the groups that go are not walked
- * over, so a long history costs no more than a short one.
+ * Where the two phases of `twoPhaseTrim` cut. `sums[i]` are the tokens of the first `i` messages;
+ * the groups that go are not walked over, so a long history costs no more than a short one.
  */
-export function findCut(messages: readonly Msg[], sums: readonly number[], options: CutOptions): Cut {
+export function findCut(
+  messages: readonly Msg[],
+  sums: readonly number[],
+  options: CutOptions,
+): Cut {
   const { budget, prompt, step = 0, reference = false, start = 0 } = options;
   const { length } = messages;
   const total = sums[length]! - sums[start]!;
@@ -35,7 +39,8 @@ export function findCut(messages: readonly Msg[], sums: readonly number[], optio
 
   const excess = total - budget;
   const wanted = step > 0 ? Math.ceil(excess / step) * step : excess;
-  let history = prompt > start ? skip(messages, sums, { from: start, to: prompt, tokens: wanted }) : start;
+  let history =
+    prompt > start ? skip(messages, sums, { from: start, to: prompt, tokens: wanted }) : start;
   while (!reference && history < prompt && messages[history]!.role !== 'user') {
     const end = groupEnd(messages, history);
     if (end > prompt) break;
@@ -44,13 +49,23 @@ export function findCut(messages: readonly Msg[], sums: readonly number[], optio
 
   const gone = sums[history]! - sums[start]!;
   const missing = (gone < excess ? wanted : excess) - gone;
-  const last = lastCut(messages, held, { reference, keepNone: reference && budget <= 0 && prompt >= start });
-  const turn = missing > 0 && held < last ? skip(messages, sums, { from: held, to: last, tokens: missing }) : held;
+  const last = lastCut(messages, held, {
+    reference,
+    keepNone: reference && budget <= 0 && prompt >= start,
+  });
+  const turn =
+    missing > 0 && held < last
+      ? skip(messages, sums, { from: held, to: last, tokens: missing })
+      : held;
   return { history, held, turn };
 }
 
 /** The furthest place where the turn may be cut: the newest group stays. */
-function lastCut(messages: readonly Msg[], from: number, { reference, keepNone }: { reference: boolean; keepNone: boolean }): number {
+function lastCut(
+  messages: readonly Msg[],
+  from: number,
+  { reference, keepNone }: { reference: boolean; keepNone: boolean },
+): number {
   const { length } = messages;
   if (keepNone) return length;
   const start = groupStart(messages, length - 1, from);
@@ -58,7 +73,10 @@ function lastCut(messages: readonly Msg[], from: number, { reference, keepNone }
   return reference && start < length - 1 ? length : start;
 }
 
-/** The first end of a group behind `from` that leaves out so many tokens, or the last one up to `to`. */
+/**
+ * The first end of a group behind `from` that leaves out so many tokens, or the last one up to
+ * `to`.
+ */
 function skip(
   messages: readonly Msg[],
   sums: readonly number[],
@@ -78,12 +96,19 @@ function skip(
 }
 
 /** Begin and end of the group that the message at `index` is in. */
-export function groupOf(messages: readonly Msg[], index: number, from: number): readonly [start: number, end: number] {
+export function groupOf(
+  messages: readonly Msg[],
+  index: number,
+  from: number,
+): readonly [start: number, end: number] {
   const start = groupStart(messages, index, from);
   return [start, groupEnd(messages, start)];
 }
 
-/** Where the group begins that the message at `index` is in; a result whose call is not there is a group of its own. */
+/**
+ * Where the group begins that the message at `index` is in; a result whose call is not there is a
+ * group of its own.
+ */
 function groupStart(messages: readonly Msg[], index: number, from: number): number {
   let start = index;
   while (start > from && start < messages.length && isResult(messages[start]!)) start--;

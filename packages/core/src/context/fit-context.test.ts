@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { assistantMessage, systemMessage, toolMessage, userMessage } from '../message/create-message.ts';
+import {
+  assistantMessage,
+  systemMessage,
+  toolMessage,
+  userMessage,
+} from '../message/create-message.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
 import { arc } from '../tokens/arc-profile.ts';
@@ -21,7 +26,11 @@ const history = Array.from({ length: 20 }, (_, n): readonly Msg[] => [
 const prompt = userMessage(tokens(10), { id: 'prompt' });
 const messages = [system, ...history, prompt];
 
-async function fit(window: number, tools: readonly ToolSchema[] = [], step = 0): Promise<FittedContext> {
+async function fit(
+  window: number,
+  tools: readonly ToolSchema[] = [],
+  step = 0,
+): Promise<FittedContext> {
   return fitContext({ window, reserveOutput: 50, step })({ messages, tools, promptId: 'prompt' });
 }
 
@@ -36,8 +45,14 @@ test('the budget is the window without system prompt, tools and the reserve for 
 
   const tool: ToolSchema = { name: 'a', description: tokens(50), parameters: {} };
   const toolTokens = arc.countText(JSON.stringify(tool));
-  expect(await fit(560 + toolTokens, [tool])).toMatchObject({ removed: 0, before: 510 + toolTokens });
-  expect(await fit(559 + toolTokens, [tool])).toMatchObject({ removed: 2, after: 490 + toolTokens });
+  expect(await fit(560 + toolTokens, [tool])).toMatchObject({
+    removed: 0,
+    before: 510 + toolTokens,
+  });
+  expect(await fit(559 + toolTokens, [tool])).toMatchObject({
+    removed: 2,
+    after: 490 + toolTokens,
+  });
 });
 
 test('system prompt and current prompt stay, however small the window', async () => {
@@ -56,13 +71,27 @@ test('a later user message does not take the place of the prompt', async () => {
 test('by default a cut holds for a tenth of the window', async () => {
   const policy = fitContext({ window: 400, reserveOutput: 50 });
   const cut = async (length: number): Promise<string | undefined> =>
-    (await policy({ messages: [system, ...history.slice(0, length)], tools: [], promptId: history[length - 1]?.id ?? '' })).messages[1]?.id;
+    (
+      await policy({
+        messages: [system, ...history.slice(0, length)],
+        tools: [],
+        promptId: history[length - 1]?.id ?? '',
+      })
+    ).messages[1]?.id;
   expect(await Promise.all([25, 27, 29, 31, 33].map(cut))).toEqual(['u0', 'u2', 'u2', 'u4', 'u4']);
 });
 
 test('another profile counts the request', async () => {
-  const profile = { ...arc, name: 'twice', countText: (text: string): number => arc.countText(text) * 2 };
-  const fitted = await fitContext({ window: 2000, reserveOutput: 50, profile })({ messages, tools: [], promptId: 'prompt' });
+  const profile = {
+    ...arc,
+    name: 'twice',
+    countText: (text: string): number => arc.countText(text) * 2,
+  };
+  const fitted = await fitContext({ window: 2000, reserveOutput: 50, profile })({
+    messages,
+    tools: [],
+    promptId: 'prompt',
+  });
   expect(fitted.before).toBe(1020);
 });
 
@@ -70,12 +99,19 @@ test('the window is the model’s own where it says so', async () => {
   const model = new ScriptedModel([], { features: { contextWindow: 559 } });
   const request = { messages, tools: [], promptId: 'prompt', model };
   expect(await fitContext({ reserveOutput: 50, step: 0 })(request)).toMatchObject({ removed: 2 });
-  expect(await fitContext({ reserveOutput: 50, step: 0, window: 600 })(request)).toMatchObject({ removed: 0 });
+  expect(await fitContext({ reserveOutput: 50, step: 0, window: 600 })(request)).toMatchObject({
+    removed: 0,
+  });
 });
 
 test('what stands before the history is counted and stays: recalled messages as the system prompt', async () => {
   const recalled = userMessage(tokens(100), { id: 'recalled' });
-  const request = { messages: [system, recalled, ...history, prompt], tools: [], promptId: 'prompt', head: 2 };
+  const request = {
+    messages: [system, recalled, ...history, prompt],
+    tools: [],
+    promptId: 'prompt',
+    head: 2,
+  };
   const fitted = await fitContext({ window: 340, reserveOutput: 50, step: 0 })(request);
   expect(fitted.messages.slice(0, 3).map(({ id }) => id)).toEqual(['system', 'recalled', 'u16']);
   expect(fitted).toMatchObject({ before: 610, after: 290, removed: 32 });
@@ -83,7 +119,12 @@ test('what stands before the history is counted and stays: recalled messages as 
 
 test('what is sent beside the messages is counted', async () => {
   const beside = systemMessage(tokens(40));
-  const fitted = await fitContext({ window: 560, reserveOutput: 50, step: 0 })({ messages, tools: [], promptId: 'prompt', beside });
+  const fitted = await fitContext({ window: 560, reserveOutput: 50, step: 0 })({
+    messages,
+    tools: [],
+    promptId: 'prompt',
+    beside,
+  });
   expect(fitted).toMatchObject({ before: 550, after: 510, removed: 4 });
 });
 
@@ -103,20 +144,40 @@ test('what is known of a model’s real counts corrects the estimate, for that m
 
 test('a ratio that moves a little with each reply does not move the cut', () => {
   let ratio = 1.2;
-  const policy = fitContext({ window: 400, reserveOutput: 50, step: 0, calibration: { ratioOf: () => (ratio -= 0.004) } });
+  const policy = fitContext({
+    window: 400,
+    reserveOutput: 50,
+    step: 0,
+    calibration: { ratioOf: () => (ratio -= 0.004) },
+  });
   const model = new ScriptedModel([]);
-  const cuts = Array.from({ length: 10 }, () => policy({ messages, tools: [], promptId: 'prompt', model }) as FittedContext);
+  const cuts = Array.from(
+    { length: 10 },
+    () => policy({ messages, tools: [], promptId: 'prompt', model }) as FittedContext,
+  );
   expect(new Set(cuts.map((cut) => cut.messages[1]?.id)).size).toBe(1);
 });
 
 test('with `reference` it cuts as Arc Reactor does, no more than needed', () => {
   const step = [
     assistantMessage([{ type: 'tool_use', id: 'c', name: 't', input: {} }]),
-    toolMessage({ type: 'tool_result', toolUseId: 'c', name: 't', output: tokens(50), state: 'success' }),
+    toolMessage({
+      type: 'tool_result',
+      toolUseId: 'c',
+      name: 't',
+      output: tokens(50),
+      state: 'success',
+    }),
   ];
-  const request = { messages: [system, ...history.slice(0, 4), prompt, ...step], tools: [], promptId: 'prompt' };
+  const request = {
+    messages: [system, ...history.slice(0, 4), prompt, ...step],
+    tools: [],
+    promptId: 'prompt',
+  };
   const left = (window: number, reference: boolean): readonly string[] =>
-    (fitContext({ window, reserveOutput: 50, reference })(request) as FittedContext).messages.slice(1).map(({ id }) => id);
+    (fitContext({ window, reserveOutput: 50, reference })(request) as FittedContext).messages
+      .slice(1)
+      .map(({ id }) => id);
   expect(left(241, true)).toEqual(['a0', 'u1', 'a1', 'prompt', step[0]!.id, step[1]!.id]);
   expect(left(241, false)).toEqual(['prompt', step[0]!.id, step[1]!.id]);
   expect(left(170, true)).toEqual(['prompt']);
@@ -125,9 +186,18 @@ test('with `reference` it cuts as Arc Reactor does, no more than needed', () => 
 
 test('a long history costs what is new in it', async () => {
   let counted = 0;
-  const profile = { ...arc, countText: (text: string): number => ((counted += 1), arc.countText(text)) };
-  const long = Array.from({ length: 5_000 }, (_, n) => (n % 2 ? assistantMessage : userMessage)(tokens(10), { id: `m${n}` }));
-  const policy = chain(successfulTurns(), clearToolResults({ profile }), fitContext({ window: 8_000, profile }));
+  const profile = {
+    ...arc,
+    countText: (text: string): number => ((counted += 1), arc.countText(text)),
+  };
+  const long = Array.from({ length: 5_000 }, (_, n) =>
+    (n % 2 ? assistantMessage : userMessage)(tokens(10), { id: `m${n}` }),
+  );
+  const policy = chain(
+    successfulTurns(),
+    clearToolResults({ profile }),
+    fitContext({ window: 8_000, profile }),
+  );
   const log = [system, ...long, prompt];
   const step = async (): Promise<number> => {
     counted = 0;
@@ -137,24 +207,51 @@ test('a long history costs what is new in it', async () => {
   expect(await step()).toBe(5_002);
   for (let n = 0; n < 5; n++) {
     log.push(assistantMessage([{ type: 'tool_use', id: `c${n}`, name: 't', input: {} }]));
-    log.push(toolMessage({ type: 'tool_result', toolUseId: `c${n}`, name: 't', output: 'r', state: 'success' }));
+    log.push(
+      toolMessage({
+        type: 'tool_result',
+        toolUseId: `c${n}`,
+        name: 't',
+        output: 'r',
+        state: 'success',
+      }),
+    );
     expect(await step()).toBe(2);
   }
 });
 
 test.each<[string, FitContextOptions, RegExp]>([
   ['no room beside the default reserve', { window: 4096 }, /window of 4096 .* reserveOutput/],
-  ['no room beside the reserve', { window: 100, reserveOutput: 100 }, /window of 100 .* reserveOutput/],
+  [
+    'no room beside the reserve',
+    { window: 100, reserveOutput: 100 },
+    /window of 100 .* reserveOutput/,
+  ],
   ['a negative window', { window: -1 }, /fitContext\(\): window/],
   ['a window that is no number', { window: NaN }, /fitContext\(\): window/],
   ['a negative reserve', { window: 10, reserveOutput: -1 }, /fitContext\(\): reserveOutput/],
-  ['a reference that is no flag', { window: 9000, reference: 1 as unknown as boolean }, /fitContext\(\): reference/],
+  [
+    'a reference that is no flag',
+    { window: 9000, reference: 1 as unknown as boolean },
+    /fitContext\(\): reference/,
+  ],
   ['a negative step', { window: 9000, step: -1 }, /fitContext\(\): step/],
-  ['a profile that is none', { window: 9000, profile: {} as TokenProfile }, /fitContext\(\): profile/],
-  ['a calibration that is none', { window: 9000, calibration: {} as TokenRatios }, /fitContext\(\): calibration/],
+  [
+    'a profile that is none',
+    { window: 9000, profile: {} as TokenProfile },
+    /fitContext\(\): profile/,
+  ],
+  [
+    'a calibration that is none',
+    { window: 9000, calibration: {} as TokenRatios },
+    /fitContext\(\): calibration/,
+  ],
 ])('%s is refused', (_name, options, message) => {
   expect(() => fitContext(options)).toThrow(
-    expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringMatching(message) as string }),
+    expect.objectContaining({
+      code: 'CONFIGURATION',
+      message: expect.stringMatching(message) as string,
+    }),
   );
 });
 
@@ -162,11 +259,18 @@ test('what is only known when the model is asked is refused then', () => {
   const request = { messages, tools: [], promptId: 'prompt' };
   const small = new ScriptedModel([], { modelId: 'small', features: { contextWindow: 4000 } });
   const message = (text: string): unknown =>
-    expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(text) as string });
-  expect(() => fitContext()({ ...request, model: new ScriptedModel([], { modelId: 'mute' }) })).toThrow(
-    message('window must be given; the model "mute"'),
+    expect.objectContaining({
+      code: 'CONFIGURATION',
+      message: expect.stringContaining(text) as string,
+    });
+  expect(() =>
+    fitContext()({ ...request, model: new ScriptedModel([], { modelId: 'mute' }) }),
+  ).toThrow(message('window must be given; the model "mute"'));
+  expect(() => fitContext()({ ...request, model: small })).toThrow(
+    message('window of 4000 tokens leaves nothing beside reserveOutput'),
   );
-  expect(() => fitContext()({ ...request, model: small })).toThrow(message('window of 4000 tokens leaves nothing beside reserveOutput'));
   const wrong = fitContext({ window: 9000, calibration: { ratioOf: () => 0 } });
-  expect(() => wrong({ ...request, model: small })).toThrow(message('calibration must give a ratio above 0, not 0'));
+  expect(() => wrong({ ...request, model: small })).toThrow(
+    message('calibration must give a ratio above 0, not 0'),
+  );
 });

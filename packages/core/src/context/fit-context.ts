@@ -4,18 +4,26 @@ import { findCut } from './find-cut.ts';
 import { RequestMeter, type WindowOptions } from './request-meter.ts';
 
 export interface FitContextOptions extends WindowOptions {
-  /** Cuts come in multiples of this many tokens, so that the cut stays in place for many requests. Default: a tenth of the window. */
+  /**
+   * Cuts come in multiples of this many tokens, so that the cut stays in place for many requests.
+   * Default: a tenth of the window.
+   */
   readonly step?: number;
-  /** True: cuts exactly as Arc Reactor does, see `TrimOptions`; the default step is 0 then. Default false. */
+  /**
+   * True: cuts exactly as Arc Reactor does, see `TrimOptions`; the default step is 0 then. Default
+   * false.
+   */
   readonly reference?: boolean;
 }
 
 /**
- * Keeps requests within the model's window by leaving out old messages, in two phases (`twoPhaseTrim`). The system prompt, what was
- * recalled, the current prompt and the newest tool results always stay: when they alone are too long, the model's server has to
- * refuse them. Messages are counted once: a long history costs a request no more than what is new in it.
+ * Keeps requests within the model's window by leaving out old messages, in two phases
+ * (`twoPhaseTrim`). The system prompt, what was recalled, the current prompt and the newest tool
+ * results always stay: when they alone are too long, the model's server has to refuse them.
+ * Messages are counted once: a long history costs a request no more than what is new in it.
  *
- * Throws `CONFIGURATION` for a number that is none or below 0, and for a window with no room beside the reserve.
+ * Throws `CONFIGURATION` for a number that is none or below 0, and for a window with no room beside
+ * the reserve.
  */
 export function fitContext(options: FitContextOptions = {}): ContextPolicy {
   const meter = new RequestMeter('fitContext()', options);
@@ -25,15 +33,27 @@ export function fitContext(options: FitContextOptions = {}): ContextPolicy {
 }
 
 /** The request without what has no place in the window. */
-export function trimRequest(request: ContextRequest, meter: RequestMeter, options: FitContextOptions = {}): FittedContext {
+export function trimRequest(
+  request: ContextRequest,
+  meter: RequestMeter,
+  options: FitContextOptions = {},
+): FittedContext {
   const { messages } = request;
   const { reference = false } = options;
   const { window, start, prompt, sums, fixed, budget, corrected } = meter.measure(request);
   const total = fixed + sums[messages.length]! - sums[start]!;
   const { step = reference ? 0 : Math.floor(window / 10) } = options;
-  const { history, held, turn } = findCut(messages, sums, { budget, prompt, step, start, reference });
+  const { history, held, turn } = findCut(messages, sums, {
+    budget,
+    prompt,
+    step,
+    start,
+    reference,
+  });
   const removed = history - start + (turn - held);
   const left = total - (sums[history]! - sums[start]!) - (sums[turn]! - sums[held]!);
-  const kept = removed ? [...messages.slice(0, start), ...messages.slice(history, held), ...messages.slice(turn)] : messages;
+  const kept = removed
+    ? [...messages.slice(0, start), ...messages.slice(history, held), ...messages.slice(turn)]
+    : messages;
   return { messages: kept, removed, before: corrected(total), after: corrected(left) };
 }

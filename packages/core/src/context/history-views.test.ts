@@ -17,20 +17,33 @@ import { answersOnly, lastTurns, successfulTurns } from './history-views.ts';
 const look = tool({ name: 'look', description: '', input: {}, execute: () => 'found' });
 const call = { toolCalls: [{ name: 'look' }] };
 
-const lineOf = (message: Msg): string => `${message.role}: ${textOf(message) || message.content.map(({ type }) => type).join()}`;
+const lineOf = (message: Msg): string =>
+  `${message.role}: ${textOf(message) || message.content.map(({ type }) => type).join()}`;
 
-function setUp(replies: readonly ScriptedReply[], context: ContextPolicy, options: Partial<AgentOptions> = {}) {
+function setUp(
+  replies: readonly ScriptedReply[],
+  context: ContextPolicy,
+  options: Partial<AgentOptions> = {},
+) {
   const model = new ScriptedModel(replies);
   const agent = new ReActAgent({ name: 'a', model, tools: [look], context, ...options });
-  return { agent, model, lastSeen: (): readonly string[] => model.requests.at(-1)!.messages.map(lineOf) };
+  return {
+    agent,
+    model,
+    lastSeen: (): readonly string[] => model.requests.at(-1)!.messages.map(lineOf),
+  };
 }
 
 const down = { error: new AgentError('MODEL_SERVER', 'down') };
 
 test('successfulTurns leaves out what failed at once, on the way, and in the middle of a reply', async () => {
-  const { agent, lastSeen } = setUp(['One.', down, call, down, { text: 'Half of', ...down }, call, 'Two.', 'Last.'], successfulTurns());
+  const { agent, lastSeen } = setUp(
+    ['One.', down, call, down, { text: 'Half of', ...down }, call, 'Two.', 'Last.'],
+    successfulTurns(),
+  );
   await agent.call('first');
-  for (const question of ['broken', 'broken later', 'broken in the middle']) await agent.call(question, { throwOnError: false });
+  for (const question of ['broken', 'broken later', 'broken in the middle'])
+    await agent.call(question, { throwOnError: false });
   await agent.call('second');
   await agent.call('last');
   expect(lastSeen()).toEqual([
@@ -42,19 +55,27 @@ test('successfulTurns leaves out what failed at once, on the way, and in the mid
     'assistant: Two.',
     'user: last',
   ]);
-  expect((await agent.messages()).map(textOf)).toEqual(expect.arrayContaining(['broken', 'broken later', 'broken in the middle']));
+  expect((await agent.messages()).map(textOf)).toEqual(
+    expect.arrayContaining(['broken', 'broken later', 'broken in the middle']),
+  );
 });
 
 test('successfulTurns leaves out what never fitted a schema, though its text stays in the log', async () => {
   const { agent, lastSeen } = setUp(['never', 'nor now', 'Last.'], successfulTurns());
-  expect(await agent.call('as JSON', { output: jsonMode(), throwOnError: false })).toMatchObject({ reason: 'error', text: 'nor now' });
+  expect(await agent.call('as JSON', { output: jsonMode(), throwOnError: false })).toMatchObject({
+    reason: 'error',
+    text: 'nor now',
+  });
   await agent.call('last');
   expect(lastSeen()).toEqual(['user: last']);
   expect((await agent.messages()).map(textOf)).toContain('nor now');
 });
 
 test('successfulTurns leaves out what was interrupted or aborted, before, in and after a reply', async () => {
-  const { agent, lastSeen } = setUp([call, { text: 'one two' }, { text: 'three four' }, 'Last.'], successfulTurns());
+  const { agent, lastSeen } = setUp(
+    [call, { text: 'one two' }, { text: 'three four' }, 'Last.'],
+    successfulTurns(),
+  );
   const stop = async (question: string, at: string, how: 'interrupt' | 'abort'): Promise<void> => {
     const stream = agent.stream(question);
     for await (const { type } of stream) {
@@ -67,7 +88,9 @@ test('successfulTurns leaves out what was interrupted or aborted, before, in and
   await stop('interrupted in the reply', 'reasoning-chunk', 'interrupt');
   await stop('aborted in the reply', 'reasoning-chunk', 'abort');
   await stop('aborted before the reply', 'pre-reasoning', 'abort');
-  expect((await agent.messages()).map(textOf).filter((text) => text.startsWith('As you'))).toHaveLength(2);
+  expect(
+    (await agent.messages()).map(textOf).filter((text) => text.startsWith('As you')),
+  ).toHaveLength(2);
   await agent.call('last');
   expect(lastSeen()).toEqual(['user: last']);
 });
@@ -79,19 +102,35 @@ test('successfulTurns: what was repaired and answered is a success; an answered 
     pendingToolRecovery: true,
   });
   const { pending } = await agent.call('waits');
-  await agent.call([{ toolUseId: pending[0]!.toolUseId, type: 'result', output: 'found' }], { throwOnError: false });
+  await agent.call([{ toolUseId: pending[0]!.toolUseId, type: 'result', output: 'found' }], {
+    throwOnError: false,
+  });
   await agent.call();
   await agent.call('waits for ever');
   await agent.call('last');
-  expect(lastSeen()).toEqual(['user: waits', 'assistant: tool_use', 'tool: tool_result', 'assistant: Answered after all.', 'user: last']);
+  expect(lastSeen()).toEqual([
+    'user: waits',
+    'assistant: tool_use',
+    'tool: tool_result',
+    'assistant: Answered after all.',
+    'user: last',
+  ]);
 });
 
 test('a limit’s answer is an answer, and an input of several messages is one question', async () => {
-  const { agent, lastSeen } = setUp([call, 'In short.', 'Last.'], successfulTurns(), { limits: { iterations: 1 } });
+  const { agent, lastSeen } = setUp([call, 'In short.', 'Last.'], successfulTurns(), {
+    limits: { iterations: 1 },
+  });
   await agent.call([userMessage('first'), userMessage('and second')]);
   await agent.call('last');
   const question = ['user: first', 'user: and second'];
-  expect(lastSeen()).toEqual([...question, 'assistant: tool_use', 'tool: tool_result', 'assistant: In short.', 'user: last']);
+  expect(lastSeen()).toEqual([
+    ...question,
+    'assistant: tool_use',
+    'tool: tool_result',
+    'assistant: In short.',
+    'user: last',
+  ]);
 });
 
 test('what was observed goes with the question after it', async () => {
@@ -100,21 +139,41 @@ test('what was observed goes with the question after it', async () => {
   await agent.observe('By the way.');
   await agent.call('question');
   await agent.call('last');
-  expect(lastSeen()).toEqual(['user: By the way.', 'user: question', 'assistant: Answer.', 'user: last']);
+  expect(lastSeen()).toEqual([
+    'user: By the way.',
+    'user: question',
+    'assistant: Answer.',
+    'user: last',
+  ]);
 });
 
 test('what is said to a run on its way is part of its turn', async () => {
-  const { agent, lastSeen } = setUp([call, 'Answer.', 'Other.', 'Last.'], chain(answersOnly(), lastTurns(1)));
+  const { agent, lastSeen } = setUp(
+    [call, 'Answer.', 'Other.', 'Last.'],
+    chain(answersOnly(), lastTurns(1)),
+  );
   const stream = agent.stream('question');
-  for await (const { type } of stream) if (type === 'pre-acting') agent.interrupt({ mode: 'inject', messages: 'in short' });
+  for await (const { type } of stream)
+    if (type === 'pre-acting') agent.interrupt({ mode: 'inject', messages: 'in short' });
   await agent.call('last');
-  expect(lastSeen()).toEqual(['user: question', 'user: in short', 'assistant: Answer.', 'user: last']);
+  expect(lastSeen()).toEqual([
+    'user: question',
+    'user: in short',
+    'assistant: Answer.',
+    'user: last',
+  ]);
 });
 
 test('lastTurns: so many turns before the current one, which is whole', async () => {
   const { agent, model, lastSeen } = setUp(['1', '2', call, '3', call, call, '4'], lastTurns(1));
   for (const question of ['one', 'two', 'three', 'four']) await agent.call(question);
-  expect(lastSeen().slice(0, 5)).toEqual(['user: three', 'assistant: tool_use', 'tool: tool_result', 'assistant: 3', 'user: four']);
+  expect(lastSeen().slice(0, 5)).toEqual([
+    'user: three',
+    'assistant: tool_use',
+    'tool: tool_result',
+    'assistant: 3',
+    'user: four',
+  ]);
   expect(lastSeen()).toHaveLength(9);
   expect(model.requests.map(({ messages }) => messages.length)).toEqual([1, 3, 3, 5, 5, 7, 9]);
   expect(await agent.messages()).toHaveLength(14);
@@ -132,12 +191,22 @@ test('lastTurns(0) shows the current turn alone, and no count is refused', async
 
 test('answersOnly: question and the last iteration’s text, without tools and thinking', async () => {
   const thinks = { thinking: 'Hm.', text: 'Found it.' };
-  const { agent, model, lastSeen } = setUp([{ text: 'I look.', ...call }, thinks, call, 'Other.', 'Last.'], answersOnly());
+  const { agent, model, lastSeen } = setUp(
+    [{ text: 'I look.', ...call }, thinks, call, 'Other.', 'Last.'],
+    answersOnly(),
+  );
   await agent.call('where?');
   await agent.call('and now?');
   const earlier = ['user: where?', 'assistant: Found it.'];
-  expect(lastSeen()).toEqual([...earlier, 'user: and now?', 'assistant: tool_use', 'tool: tool_result']);
-  expect(model.requests.at(-1)!.messages[1]!.content).toEqual([{ type: 'text', text: 'Found it.' }]);
+  expect(lastSeen()).toEqual([
+    ...earlier,
+    'user: and now?',
+    'assistant: tool_use',
+    'tool: tool_result',
+  ]);
+  expect(model.requests.at(-1)!.messages[1]!.content).toEqual([
+    { type: 'text', text: 'Found it.' },
+  ]);
   // The same objects in each request: what is cached on them holds.
   expect(model.requests.at(-1)!.messages[1]).toBe(model.requests.at(-2)!.messages[1]);
   await agent.call('last');
@@ -146,32 +215,72 @@ test('answersOnly: question and the last iteration’s text, without tools and t
 
 test('system prompt and what was recalled stay before all views, and the event says what went', async () => {
   const recalled = userMessage('You know Ann.');
-  const { agent, lastSeen } = setUp(['1', '2', '3'], chain(successfulTurns(), lastTurns(1), answersOnly()), {
-    systemPrompt: 'Be kind.',
-    extensions: [{ recall: async () => [recalled] }],
-  });
+  const { agent, lastSeen } = setUp(
+    ['1', '2', '3'],
+    chain(successfulTurns(), lastTurns(1), answersOnly()),
+    {
+      systemPrompt: 'Be kind.',
+      extensions: [{ recall: async () => [recalled] }],
+    },
+  );
   await agent.call('one');
   await agent.call('two');
   const stream = agent.stream('three');
   const events = [];
   for await (const event of stream) if (event.type === 'context-fitted') events.push(event);
-  expect(lastSeen()).toEqual(['system: Be kind.', 'user: You know Ann.', 'user: two', 'assistant: 2', 'user: three']);
+  expect(lastSeen()).toEqual([
+    'system: Be kind.',
+    'user: You know Ann.',
+    'user: two',
+    'assistant: 2',
+    'user: three',
+  ]);
   expect(events).toMatchObject([{ removed: 2, before: 22, after: 20 }]);
 });
 
 test('a log without marks, as an imported one: a turn begins with each question', async () => {
-  const failed = [userMessage('failed'), assistantMessage([{ type: 'tool_use', id: 'c', name: 'look', input: {} }])];
-  const result = toolMessage({ type: 'tool_result', toolUseId: 'c', name: 'look', output: '', state: 'success' });
-  const history = [assistantMessage('Hello.'), userMessage('one'), userMessage('more'), assistantMessage('1'), ...failed, result];
+  const failed = [
+    userMessage('failed'),
+    assistantMessage([{ type: 'tool_use', id: 'c', name: 'look', input: {} }]),
+  ];
+  const result = toolMessage({
+    type: 'tool_result',
+    toolUseId: 'c',
+    name: 'look',
+    output: '',
+    state: 'success',
+  });
+  const history = [
+    assistantMessage('Hello.'),
+    userMessage('one'),
+    userMessage('more'),
+    assistantMessage('1'),
+    ...failed,
+    result,
+  ];
   const memory = new InMemoryMemory([...history, userMessage('two'), assistantMessage('2')]);
   const { agent, lastSeen } = setUp(['Last.'], successfulTurns(), { memory });
   await agent.call('last');
-  expect(lastSeen().map((line) => line.split(': ')[1])).toEqual(['Hello.', 'one', 'more', '1', 'two', '2', 'last']);
+  expect(lastSeen().map((line) => line.split(': ')[1])).toEqual([
+    'Hello.',
+    'one',
+    'more',
+    '1',
+    'two',
+    '2',
+    'last',
+  ]);
 });
 
 test('results that a user’s message brings stay with their calls, and go with them', async () => {
   const asking = assistantMessage([{ type: 'tool_use', id: 'c', name: 'look', input: {} }]);
-  const result: ContentBlock = { type: 'tool_result', toolUseId: 'c', name: 'look', output: 'found', state: 'success' };
+  const result: ContentBlock = {
+    type: 'tool_result',
+    toolUseId: 'c',
+    name: 'look',
+    output: 'found',
+    state: 'success',
+  };
   const brought = userMessage([result, { type: 'text', text: 'Quick!' }], { id: 'brought' });
   const log = [
     userMessage('Look.', { id: 'q' }),
@@ -181,22 +290,35 @@ test('results that a user’s message brings stay with their calls, and go with 
     userMessage('So?', { id: 'p' }),
   ];
   const given = { messages: log, tools: [], promptId: 'p' };
-  for (const policy of [successfulTurns(), lastTurns(1)]) expect((await policy(given)).messages).toBe(log);
+  for (const policy of [successfulTurns(), lastTurns(1)])
+    expect((await policy(given)).messages).toBe(log);
   const { messages } = await answersOnly()(given);
   expect(messages.map(({ id }) => id)).toEqual(['q', 'brought', 'a', 'p']);
   expect(messages[1]!.content).toEqual([{ type: 'text', text: 'Quick!' }]);
   const alone = log.with(2, { ...brought, content: [result] });
-  expect((await answersOnly()({ ...given, messages: alone })).messages.map(({ id }) => id)).toEqual(['q', 'a', 'p']);
+  expect((await answersOnly()({ ...given, messages: alone })).messages.map(({ id }) => id)).toEqual(
+    ['q', 'a', 'p'],
+  );
 });
 
 test('without a prompt the last turn is the current one', () => {
-  const messages = [userMessage('one'), assistantMessage('1'), userMessage('two'), assistantMessage('2')];
-  const view = (policy: ContextPolicy): readonly string[] => (policy({ messages, tools: [] }) as FittedContext).messages.map(textOf);
+  const messages = [
+    userMessage('one'),
+    assistantMessage('1'),
+    userMessage('two'),
+    assistantMessage('2'),
+  ];
+  const view = (policy: ContextPolicy): readonly string[] =>
+    (policy({ messages, tools: [] }) as FittedContext).messages.map(textOf);
   expect(view(lastTurns(0))).toEqual(['two', '2']);
   expect(view(lastTurns(1))).toEqual(['one', '1', 'two', '2']);
 
   const policy = lastTurns(0);
-  const shown = [2, 4].map((length) => (policy({ messages: messages.slice(0, length), tools: [] }) as FittedContext).messages.map(textOf));
+  const shown = [2, 4].map((length) =>
+    (policy({ messages: messages.slice(0, length), tools: [] }) as FittedContext).messages.map(
+      textOf,
+    ),
+  );
   expect(shown).toEqual([
     ['one', '1'],
     ['two', '2'],

@@ -4,25 +4,27 @@ import { isText, messageParts, turnView } from './turn-view.ts';
 import { answerOf, isAnswered } from './turns.ts';
 
 /**
- * Leaves out the turns of earlier calls that did not end with an answer: failed, aborted, interrupted, or stopped at a tool call
- * (Arc Reactor keeps successful runs alone). What a guard refuses is in no history.
+ * Leaves out the turns of earlier calls that did not end with an answer: failed, aborted,
+ * interrupted, or stopped at a tool call (Arc Reactor keeps successful runs alone). What a guard
+ * refuses is in no history.
  */
 export function successfulTurns(): ContextPolicy {
   return turnView((turns) => turns.filter(isAnswered));
 }
 
 /**
- * Shows the last `count` turns before the current one (Arc Reactor: `maxConversationTurns`, 10; OxyGent: `short_memory_size`, 10).
- * `CONFIGURATION` for no count.
+ * Shows the last `count` turns before the current one (Arc Reactor: `maxConversationTurns`, 10;
+ * OxyGent: `short_memory_size`, 10). `CONFIGURATION` for no count.
  */
 export function lastTurns(count: number): ContextPolicy {
-  if (!Number.isInteger(count) || count < 0) throw new AgentError('CONFIGURATION', `lastTurns(): ${count} is no number of turns.`);
+  if (!Number.isInteger(count) || count < 0)
+    throw new AgentError('CONFIGURATION', `lastTurns(): ${count} is no number of turns.`);
   return turnView((turns) => (count ? turns.slice(-count) : []));
 }
 
 /**
- * Shows of earlier turns what was asked and the text of the last iteration, without tools and thinking (Arc Reactor's history;
- * OxyGent: `is_discard_react_memory`).
+ * Shows of earlier turns what was asked and the text of the last iteration, without tools and
+ * thinking (Arc Reactor's history; OxyGent: `is_discard_react_memory`).
  */
 export function answersOnly(): ContextPolicy {
   const partOf = messageParts();

@@ -2,7 +2,10 @@ import type { Msg } from '../message/msg.ts';
 import { countMessage } from '../tokens/count-message.ts';
 import type { TokenProfile } from '../tokens/token-profile.ts';
 
-/** Tokens of a list of messages as prefix sums. What a list begins with as the one before it did is neither counted nor added again. */
+/**
+ * Tokens of a list of messages as prefix sums. What a list begins with as the one before it did is
+ * neither counted nor added again.
+ */
 export class MessageSums {
   readonly #profile: TokenProfile;
   readonly #messages: Msg[] = [];

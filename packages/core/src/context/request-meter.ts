@@ -16,7 +16,10 @@ export interface TokenRatios {
 }
 
 export interface WindowOptions {
-  /** Tokens the model can hold. Default: what the model says in `features.contextWindow`; `CONFIGURATION` where it says nothing. */
+  /**
+   * Tokens the model can hold. Default: what the model says in `features.contextWindow`;
+   * `CONFIGURATION` where it says nothing.
+   */
   readonly window?: number;
   /** Tokens kept free for the answer. Default 4096. */
   readonly reserveOutput?: number;
@@ -55,7 +58,12 @@ export class RequestMeter {
 
   /** Throws `CONFIGURATION` that names `where` and the field. */
   constructor(where: string, options: WindowOptions) {
-    checkFields('CONFIGURATION', where, options, 'window:count|? reserveOutput:count|? profile:countText()|? calibration:ratioOf()|?');
+    checkFields(
+      'CONFIGURATION',
+      where,
+      options,
+      'window:count|? reserveOutput:count|? profile:countText()|? calibration:ratioOf()|?',
+    );
     this.#where = where;
     this.#options = options;
     this.#profile = options.profile ?? arc;
@@ -67,9 +75,13 @@ export class RequestMeter {
   /** `extra`: tokens that are needed beside the answer. */
   measure(request: ContextRequest, extra = 0): Measured {
     const { messages, promptId, model } = request;
-    const { window = model?.features.contextWindow, reserveOutput = defaultReserve } = this.#options;
+    const { window = model?.features.contextWindow, reserveOutput = defaultReserve } =
+      this.#options;
     if (window === undefined) {
-      throw new AgentError('CONFIGURATION', `${this.#where}: window must be given; the model "${model?.modelId}" does not say its own.`);
+      throw new AgentError(
+        'CONFIGURATION',
+        `${this.#where}: window must be given; the model "${model?.modelId}" does not say its own.`,
+      );
     }
     this.#checkWindow(window, extra);
     const start = headOf(request);
@@ -80,7 +92,10 @@ export class RequestMeter {
       window,
       reserveOutput,
       start,
-      prompt: Math.max(promptId === undefined ? -1 : messages.findLastIndex(({ id }) => id === promptId), start - 1),
+      prompt: Math.max(
+        promptId === undefined ? -1 : messages.findLastIndex(({ id }) => id === promptId),
+        start - 1,
+      ),
       sums,
       fixed,
       budget: Math.floor((window - reserveOutput) / factor) - fixed,
@@ -108,14 +123,17 @@ export class RequestMeter {
   }
 
   /**
-   * In steps of a twentieth, upwards: a ratio that moved a little with each reply would move the cut as well, and no prompt cache
-   * would hold.
+   * In steps of a twentieth, upwards: a ratio that moved a little with each reply would move the
+   * cut as well, and no prompt cache would hold.
    */
   #factor(modelId: string | undefined): number {
     if (modelId === undefined) return 1;
     const ratio = this.#options.calibration?.ratioOf(modelId) ?? 1;
     if (ratio > 0 && ratio < Infinity) return Math.ceil(ratio * 20 - 1e-9) / 20;
-    throw new AgentError('CONFIGURATION', `${this.#where}: calibration must give a ratio above 0, not ${ratio}.`);
+    throw new AgentError(
+      'CONFIGURATION',
+      `${this.#where}: calibration must give a ratio above 0, not ${ratio}.`,
+    );
   }
 }
 

@@ -4,11 +4,16 @@ import type { Msg } from '../message/msg.ts';
 export interface ResultClearer {
   /** Whether it has a result that may be cleared. */
   isOurs(message: Msg): boolean;
-  /** The message with a placeholder for its results; the same object each time, as counts and the wire form are cached on it. */
+  /**
+   * The message with a placeholder for its results; the same object each time, as counts and the
+   * wire form are cached on it.
+   */
   clear(message: Msg): Msg;
 }
 
-/** `exclude`: names of tools whose results stay. What is shorter than the placeholder stays, too. */
+/**
+ * `exclude`: names of tools whose results stay. What is shorter than the placeholder stays, too.
+ */
 export function resultClearer(placeholder: string, exclude: readonly string[]): ResultClearer {
   const cleared = new WeakMap<Msg, Msg>();
   const clearBlock = (block: ContentBlock): ContentBlock => {
@@ -17,7 +22,8 @@ export function resultClearer(placeholder: string, exclude: readonly string[]): 
     return isShort ? block : { ...block, output: placeholder };
   };
   return {
-    isOurs: ({ content }) => content.some((block) => block.type === 'tool_result' && !exclude.includes(block.name)),
+    isOurs: ({ content }) =>
+      content.some((block) => block.type === 'tool_result' && !exclude.includes(block.name)),
     clear(message) {
       let found = cleared.get(message);
       if (!found) cleared.set(message, (found = mapContent(message, clearBlock)));
@@ -29,5 +35,7 @@ export function resultClearer(placeholder: string, exclude: readonly string[]): 
 /** The same message where no block changes. */
 export function mapContent(message: Msg, change: (block: ContentBlock) => ContentBlock): Msg {
   const content = message.content.map(change);
-  return content.every((block, index) => block === message.content[index]) ? message : { ...message, content };
+  return content.every((block, index) => block === message.content[index])
+    ? message
+    : { ...message, content };
 }

@@ -2,7 +2,12 @@ import { expect, test } from 'vitest';
 import { ReActAgent } from '../agent/react-agent.ts';
 import type { AgentError } from '../error/agent-error.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
-import { assistantMessage, systemMessage, toolMessage, userMessage } from '../message/create-message.ts';
+import {
+  assistantMessage,
+  systemMessage,
+  toolMessage,
+  userMessage,
+} from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { requestFaults } from '../testing/history-faults.ts';
@@ -33,7 +38,13 @@ const idsOf = ({ messages }: FittedContext): string => messages.map(({ id }) => 
 function setUp(replies: readonly ScriptedReply[], options: Partial<SummarizationOptions> = {}) {
   const model = new ScriptedModel(replies, { features: { contextWindow: 100_000 } });
   const errors: AgentError[] = [];
-  const policy = summarization({ maxTokens: 500, summaryTokens: 40, model, onError: (error) => void errors.push(error), ...options });
+  const policy = summarization({
+    maxTokens: 500,
+    summaryTokens: 40,
+    model,
+    onError: (error) => void errors.push(error),
+    ...options,
+  });
   return { model, policy, errors };
 }
 const prompt = userMessage(ten('p'), { id: 'p' });
@@ -54,7 +65,8 @@ test('by default the first message of the user and the newest twenty stay', asyn
 test('the summary stays until there are too many again', async () => {
   const { policy, model } = setUp(['First.', 'Second.']);
   const views = [];
-  for (let turns = 25; turns <= 40; turns += 1) views.push(idsOf(await policy(requestOf([...history(turns), prompt]))).split(' ')[2]);
+  for (let turns = 25; turns <= 40; turns += 1)
+    views.push(idsOf(await policy(requestOf([...history(turns), prompt]))).split(' ')[2]);
   expect(new Set(views).size).toBe(2);
   model.assertDone();
   expect(textOf(model.requests[1]!.messages[1]!)).toContain('<summary_so_far>\nFirst.\n');
@@ -66,7 +78,9 @@ test('keep, heading and the first message can be others', async () => {
   expect(idsOf(fitted)).toBe('system summary-u23 a23 u24 a24 p');
   expect(textOf(fitted.messages[1]!)).toMatch(/^Before:\n<conversation_summary>/);
   const none = setUp(['Tea.'], { keep: 0 });
-  expect(idsOf(await none.policy(requestOf([...history(25), prompt])))).toBe('system u0 summary-a24 p');
+  expect(idsOf(await none.policy(requestOf([...history(25), prompt])))).toBe(
+    'system u0 summary-a24 p',
+  );
 });
 
 test('a tool call is never parted from its results', async () => {
@@ -76,10 +90,22 @@ test('a tool call is never parted from its results', async () => {
       { id: `c${n}` },
     ),
     ...['x', 'y'].map((id) =>
-      toolMessage({ type: 'tool_result', toolUseId: `${id}${n}`, name: 'look', output: ten('r'), state: 'success' }, { id: `${id}${n}` }),
+      toolMessage(
+        {
+          type: 'tool_result',
+          toolUseId: `${id}${n}`,
+          name: 'look',
+          output: ten('r'),
+          state: 'success',
+        },
+        { id: `${id}${n}` },
+      ),
     ),
   ];
-  const log = [userMessage(ten('q'), { id: 'q' }), ...Array.from({ length: 40 }, (_, n) => calls(n)).flat()];
+  const log = [
+    userMessage(ten('q'), { id: 'q' }),
+    ...Array.from({ length: 40 }, (_, n) => calls(n)).flat(),
+  ];
   for (let keep = 1; keep < 12; keep += 1) {
     const { policy } = setUp(['Looked.'], { keep });
     const fitted = await policy(requestOf(log, 'q'));
@@ -91,10 +117,23 @@ test('a tool call is never parted from its results', async () => {
 });
 
 test('a prompt that is summarised is seen, too; the newest messages have to have room', async () => {
-  const log = [...history(3), prompt, ...history(30).map((message) => ({ ...message, id: `x${message.id}`, role: 'assistant' as const }))];
+  const log = [
+    ...history(3),
+    prompt,
+    ...history(30).map((message) => ({
+      ...message,
+      id: `x${message.id}`,
+      role: 'assistant' as const,
+    })),
+  ];
   const { policy } = setUp(['Tea.'], { keep: 20 });
   const fitted = await policy(requestOf(log, 'p'));
-  expect(idsOf(fitted).split(' ').slice(0, 4)).toEqual(['system', 'u0', expect.stringMatching(/^summary-/), 'p']);
+  expect(idsOf(fitted).split(' ').slice(0, 4)).toEqual([
+    'system',
+    'u0',
+    expect.stringMatching(/^summary-/),
+    'p',
+  ]);
   expect(fitted.messages).toHaveLength(24);
   const tight = setUp(['Tea.'], { keep: 60 });
   const small = await tight.policy(requestOf(log, 'p'));
@@ -111,7 +150,9 @@ test('where there is no summary the oldest are left out, the first message stays
 
 test('a conversation that does not begin with a user’s message is summarised from its beginning', async () => {
   const { policy } = setUp(['Tea.']);
-  const fitted = await policy(requestOf([assistantMessage(ten('hi'), { id: 'hi' }), ...history(25), prompt]));
+  const fitted = await policy(
+    requestOf([assistantMessage(ten('hi'), { id: 'hi' }), ...history(25), prompt]),
+  );
   expect(idsOf(fitted)).toMatch(/^system summary-\w+ /);
 });
 
@@ -120,7 +161,9 @@ test('a stored summary is used by another process, under its own heading', async
   await setUp(['Tea.'], { store }).policy(requestOf([...history(25), prompt]));
   const later = setUp([], { store, heading: 'Before:' });
   const fitted = await later.policy(requestOf([...history(25), prompt]));
-  expect(textOf(fitted.messages[2]!)).toBe('Before:\n<conversation_summary>\nTea.\n</conversation_summary>');
+  expect(textOf(fitted.messages[2]!)).toBe(
+    'Before:\n<conversation_summary>\nTea.\n</conversation_summary>',
+  );
   await later.policy.forget('s');
   expect(await store.keys('')).toEqual([]);
 });
@@ -146,11 +189,25 @@ test('whatever the request, what a model is asked with is valid', async () => {
 });
 
 test('an agent goes on with it over a run with tools', async () => {
-  const look = tool({ name: 'look', description: '', input: { type: 'object' }, execute: () => ten('seen') });
+  const look = tool({
+    name: 'look',
+    description: '',
+    input: { type: 'object' },
+    execute: () => ten('seen'),
+  });
   const small = new ScriptedModel(Array.from({ length: 9 }, (_, n) => `Summary ${n}.`));
-  const model = new ScriptedModel([...Array.from({ length: 30 }, () => ({ toolCalls: [{ name: 'look' }, { name: 'look' }] })), 'done']);
+  const model = new ScriptedModel([
+    ...Array.from({ length: 30 }, () => ({ toolCalls: [{ name: 'look' }, { name: 'look' }] })),
+    'done',
+  ]);
   const context = summarization({ maxTokens: 300, summaryTokens: 40, keep: 6, model: small });
-  const agent = new ReActAgent({ name: 'a', model, tools: [look], context, limits: { iterations: 40 } });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools: [look],
+    context,
+    limits: { iterations: 40 },
+  });
   expect(await agent.call('Look')).toMatchObject({ reason: 'stop', text: 'done' });
   expect(small.requests.length).toBeGreaterThan(1);
   for (const { messages } of model.requests) expect(requestFaults(messages)).toEqual([]);
@@ -165,5 +222,7 @@ test.each([
   { maxTokens: 5_000, keepFirstUserMessage: 1 },
   { maxTokens: 5_000, heading: 1 },
 ])('%o is refused', (options) => {
-  expect(() => summarization(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  expect(() => summarization(options as never)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
 });

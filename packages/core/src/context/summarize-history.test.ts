@@ -3,7 +3,12 @@ import { ReActAgent } from '../agent/react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
-import { assistantMessage, systemMessage, toolMessage, userMessage } from '../message/create-message.ts';
+import {
+  assistantMessage,
+  systemMessage,
+  toolMessage,
+  userMessage,
+} from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { requestFaults } from '../testing/history-faults.ts';
@@ -16,16 +21,31 @@ import { summarizeHistory, type SummarizeHistoryOptions } from './summarize-hist
 
 const ten = (label: string): string => label.padEnd(40, '.');
 const system = systemMessage('Be kind. '.padEnd(40), { id: 'system' });
-const turn = (n: number): readonly Msg[] => [userMessage(ten(`q${n}`), { id: `u${n}` }), assistantMessage(ten(`a${n}`), { id: `a${n}` })];
-const history = (turns: number): readonly Msg[] => Array.from({ length: turns }, (_, n) => turn(n)).flat();
+const turn = (n: number): readonly Msg[] => [
+  userMessage(ten(`q${n}`), { id: `u${n}` }),
+  assistantMessage(ten(`a${n}`), { id: `a${n}` }),
+];
+const history = (turns: number): readonly Msg[] =>
+  Array.from({ length: turns }, (_, n) => turn(n)).flat();
 const prompt = (id = 'p'): Msg => userMessage(ten(id), { id });
 const requestOf = (log: readonly Msg[], more: Partial<ContextRequest> = {}): ContextRequest => {
-  return { messages: [system, ...log], head: 1, tools: [], promptId: log.at(-1)!.id, sessionId: 's', ...more };
+  return {
+    messages: [system, ...log],
+    head: 1,
+    tools: [],
+    promptId: log.at(-1)!.id,
+    sessionId: 's',
+    ...more,
+  };
 };
 const idsOf = ({ messages }: FittedContext): string => messages.map(({ id }) => id).join(' ');
-const asked = (model: ScriptedModel, index = -1): string => textOf(model.requests.at(index)!.messages[1]!);
+const asked = (model: ScriptedModel, index = -1): string =>
+  textOf(model.requests.at(index)!.messages[1]!);
 
-/** System prompt 10 tokens, each message 10, summaries about 30: at 150 there is room for 14 messages, of which a summary takes 4. */
+/**
+ * System prompt 10 tokens, each message 10, summaries about 30: at 150 there is room for 14
+ * messages, of which a summary takes 4.
+ */
 function setUp(replies: readonly ScriptedReply[], options: SummarizeHistoryOptions = {}) {
   const model = new ScriptedModel(replies);
   const errors: AgentError[] = [];
@@ -33,14 +53,27 @@ function setUp(replies: readonly ScriptedReply[], options: SummarizeHistoryOptio
   return {
     model,
     errors,
-    policy: summarizeHistory({ window: 150, reserveOutput: 0, summaryTokens: 40, step: 40, model, onError, ...options }),
+    policy: summarizeHistory({
+      window: 150,
+      reserveOutput: 0,
+      summaryTokens: 40,
+      step: 40,
+      model,
+      onError,
+      ...options,
+    }),
   };
 }
 
 test('what fits is passed on, and nobody is asked', async () => {
   const { policy, model } = setUp([]);
   const request = requestOf([...history(6), prompt()]);
-  expect(await policy(request)).toEqual({ messages: request.messages, removed: 0, before: 140, after: 140 });
+  expect(await policy(request)).toEqual({
+    messages: request.messages,
+    removed: 0,
+    before: 140,
+    after: 140,
+  });
   expect((await policy(request)).messages).toBe(request.messages);
   expect(model.requests).toEqual([]);
 });
@@ -50,16 +83,25 @@ test('a summary takes the place of the oldest messages, behind the head', async 
   const log = [...history(8), prompt()];
   const fitted = await policy(requestOf(log));
   expect(idsOf(fitted)).toBe('system summary-a3 u4 a4 u5 a5 u6 a6 u7 a7 p');
-  expect(fitted).toMatchObject({ removed: 8, before: 180, head: 2, usage: { inputTokens: 10, outputTokens: 5 } });
+  expect(fitted).toMatchObject({
+    removed: 8,
+    before: 180,
+    head: 2,
+    usage: { inputTokens: 10, outputTokens: 5 },
+  });
   expect(fitted.after).toBe(100 + Math.round(textOf(fitted.messages[1]!).length / 4 - 0.5));
   expect(fitted.messages[1]).toMatchObject({ role: 'user', metadata: { bypassHistory: true } });
-  expect(textOf(fitted.messages[1]!)).toContain('<conversation_summary>\nThey spoke of tea.\n</conversation_summary>');
+  expect(textOf(fitted.messages[1]!)).toContain(
+    '<conversation_summary>\nThey spoke of tea.\n</conversation_summary>',
+  );
 
   const [request] = model.requests;
   expect(request!.tools).toEqual([]);
   expect(request!.messages.map(({ role }) => role)).toEqual(['system', 'user']);
   expect(textOf(request!.messages[0]!)).toMatch(/at most 24 words/);
-  expect(asked(model)).toMatch(/^<conversation>\n\[user\] q0\.+\n\n\[assistant\] a0\.+\n\n.*\[assistant\] a3\.+\n<\/conversation>$/s);
+  expect(asked(model)).toMatch(
+    /^<conversation>\n\[user\] q0\.+\n\n\[assistant\] a0\.+\n\n.*\[assistant\] a3\.+\n<\/conversation>$/s,
+  );
   // The system prompt and what stays are no matter of the summary.
   expect(asked(model)).not.toMatch(/Be kind|q4/);
 });
@@ -83,27 +125,37 @@ test('a summary is kept until there is no room behind it; the next is made of it
   const third = 'summary-a7 u8';
   expect(views).toEqual(['summary-a3 u4', second, second, third, third, 'summary-a9 u10']);
   expect(summaries.size).toBe(4);
-  expect(asked(model, 1)).toMatch(/^<summary_so_far>\nFirst\.\n<\/summary_so_far>\n<conversation>\n\[user\] q4/);
+  expect(asked(model, 1)).toMatch(
+    /^<summary_so_far>\nFirst\.\n<\/summary_so_far>\n<conversation>\n\[user\] q4/,
+  );
   expect(asked(model, 1)).toMatch(/a5\.+\n<\/conversation>$/);
   model.assertDone();
 });
 
-test.each(['0', '1', '2'])('a summary is no longer used when turn %s is cut from what it is of', async (gone) => {
-  const { policy, model } = setUp(['First.', 'Without.']);
-  const log = [...history(9), prompt()];
-  const summary = (await policy(requestOf(log))).messages[1]!;
-  // What is cut behind it is no matter of it.
-  expect((await policy(requestOf(log.filter(({ id }) => !id.endsWith('8'))))).messages[1]).toBe(summary);
-  const fitted = await policy(requestOf(log.filter(({ id }) => !id.endsWith(gone))));
-  expect(textOf(fitted.messages[1]!)).toContain('Without.');
-  expect(asked(model)).toMatch(/^<conversation>/);
-  expect(asked(model)).not.toContain(`q${gone}`);
-});
+test.each(['0', '1', '2'])(
+  'a summary is no longer used when turn %s is cut from what it is of',
+  async (gone) => {
+    const { policy, model } = setUp(['First.', 'Without.']);
+    const log = [...history(9), prompt()];
+    const summary = (await policy(requestOf(log))).messages[1]!;
+    // What is cut behind it is no matter of it.
+    expect((await policy(requestOf(log.filter(({ id }) => !id.endsWith('8'))))).messages[1]).toBe(
+      summary,
+    );
+    const fitted = await policy(requestOf(log.filter(({ id }) => !id.endsWith(gone))));
+    expect(textOf(fitted.messages[1]!)).toContain('Without.');
+    expect(asked(model)).toMatch(/^<conversation>/);
+    expect(asked(model)).not.toContain(`q${gone}`);
+  },
+);
 
 test('each session has its own summary', async () => {
   const { policy } = setUp(['Of one.', 'Of two.']);
   const log = [...history(8), prompt()];
-  const [one, two] = [await policy(requestOf(log)), await policy(requestOf(log, { sessionId: 'other' }))];
+  const [one, two] = [
+    await policy(requestOf(log)),
+    await policy(requestOf(log, { sessionId: 'other' })),
+  ];
   expect([textOf(one.messages[1]!), textOf(two.messages[1]!)]).toEqual([
     expect.stringContaining('Of one.'),
     expect.stringContaining('Of two.'),
@@ -113,8 +165,20 @@ test('each session has its own summary', async () => {
 
 const rounds = (count: number): readonly Msg[] =>
   Array.from({ length: count }, (_, n) => [
-    assistantMessage([{ type: 'tool_use', id: `c${n}`, name: 'look', input: { for: 'x'.repeat(20) } }], { id: `c${n}` }),
-    toolMessage({ type: 'tool_result', toolUseId: `c${n}`, name: 'look', output: ten(`r${n}`), state: 'success' }, { id: `r${n}` }),
+    assistantMessage(
+      [{ type: 'tool_use', id: `c${n}`, name: 'look', input: { for: 'x'.repeat(20) } }],
+      { id: `c${n}` },
+    ),
+    toolMessage(
+      {
+        type: 'tool_result',
+        toolUseId: `c${n}`,
+        name: 'look',
+        output: ten(`r${n}`),
+        state: 'success',
+      },
+      { id: `r${n}` },
+    ),
   ]).flat();
 
 test('in a long turn its oldest calls are summarised, with their results; the prompt stays, and is part of the summary', async () => {
@@ -123,12 +187,18 @@ test('in a long turn its oldest calls are summarised, with their results; the pr
   const fitted = await policy(requestOf(log, { promptId: 'p' }));
   expect(idsOf(fitted)).toMatch(/^system summary-r\d p c\d r\d .*c7 r7$/);
   expect(requestFaults(fitted.messages)).toEqual([]);
-  expect(asked(model)).toMatch(/\[user\] p\.+\n\n\[assistant\] calls look {"for":"x+"}\n\n\[tool\] look gave \(success\): r0\.+/);
+  expect(asked(model)).toMatch(
+    /\[user\] p\.+\n\n\[assistant\] calls look {"for":"x+"}\n\n\[tool\] look gave \(success\): r0\.+/,
+  );
 
   // The same call goes on: the summary holds; then the next call, whose prompt is another.
   const on = await policy(requestOf([...log, ...turn(8).slice(1)], { promptId: 'p' }));
   expect(on.messages.slice(0, 3)).toEqual(fitted.messages.slice(0, 3));
-  const next = await policy(requestOf([...log, assistantMessage('Done.', { id: 'done' }), prompt('next')], { promptId: 'next' }));
+  const next = await policy(
+    requestOf([...log, assistantMessage('Done.', { id: 'done' }), prompt('next')], {
+      promptId: 'next',
+    }),
+  );
   expect(idsOf(next)).toMatch(/^system summary-r\d c\d r\d .*done next$/);
   expect(model.requests).toHaveLength(1);
 });
@@ -142,19 +212,26 @@ test.each<[string, ScriptedReply, object]>([
     { code: 'MODEL_BAD_RESPONSE', message: expect.stringContaining('room for 40') as string },
   ],
   ['it throws what is no error', { error: 'oops' }, { code: 'INTERNAL' }],
-])('%s: messages are left out instead, it is told, and the same call does not ask again', async (_name, reply, error) => {
-  const { policy, model, errors } = setUp([reply, 'Better.']);
-  const log = [...history(8), prompt()];
-  const fitted = await policy(requestOf(log));
-  expect(idsOf(fitted)).toBe(idsOf(await fitContext({ window: 150, reserveOutput: 0 })(requestOf(log))));
-  expect(fitted.after).toBeLessThanOrEqual(150);
-  expect(errors).toMatchObject([error]);
-  await policy(requestOf(log));
-  expect(model.requests).toHaveLength(1);
+])(
+  '%s: messages are left out instead, it is told, and the same call does not ask again',
+  async (_name, reply, error) => {
+    const { policy, model, errors } = setUp([reply, 'Better.']);
+    const log = [...history(8), prompt()];
+    const fitted = await policy(requestOf(log));
+    expect(idsOf(fitted)).toBe(
+      idsOf(await fitContext({ window: 150, reserveOutput: 0 })(requestOf(log))),
+    );
+    expect(fitted.after).toBeLessThanOrEqual(150);
+    expect(errors).toMatchObject([error]);
+    await policy(requestOf(log));
+    expect(model.requests).toHaveLength(1);
 
-  const next = await policy(requestOf([...log, assistantMessage('ok'), prompt('next')], { promptId: 'next' }));
-  expect(textOf(next.messages[1]!)).toContain('Better.');
-});
+    const next = await policy(
+      requestOf([...log, assistantMessage('ok'), prompt('next')], { promptId: 'next' }),
+    );
+    expect(textOf(next.messages[1]!)).toContain('Better.');
+  },
+);
 
 test('a summary that there is already is used when the next one fails', async () => {
   const { policy, errors } = setUp(['First.', { error: new AgentError('MODEL_SERVER', 'down') }]);
@@ -177,7 +254,10 @@ test('nobody is held up for longer than the time-out, by a model or a store', as
       stream: () => ({ [Symbol.asyncIterator]: () => ({ next: () => never }) }),
     };
     const log = [...history(8), prompt()];
-    for (const options of [{ model: deaf }, { store: { get: () => never, set: () => never, delete: () => never } }]) {
+    for (const options of [
+      { model: deaf },
+      { store: { get: () => never, set: () => never, delete: () => never } },
+    ]) {
       const { policy, errors } = setUp([], { ...options, timeoutMs: 2_000 });
       let fitted: FittedContext | undefined;
       const fitting = Promise.resolve(policy(requestOf(log))).then((done) => (fitted = done));
@@ -185,7 +265,9 @@ test('nobody is held up for longer than the time-out, by a model or a store', as
       expect(fitted).toBeUndefined();
       await vi.advanceTimersByTimeAsync(1);
       expect((await fitting).after).toBeLessThanOrEqual(150);
-      expect(errors).toMatchObject([{ code: 'MODEL_TIMEOUT', message: expect.stringContaining('2000 ms') as string }]);
+      expect(errors).toMatchObject([
+        { code: 'MODEL_TIMEOUT', message: expect.stringContaining('2000 ms') as string },
+      ]);
     }
     expect(vi.getTimerCount()).toBe(0);
   } finally {
@@ -195,7 +277,9 @@ test('nobody is held up for longer than the time-out, by a model or a store', as
 
 test('an abort ends the wait and the request, and is no failure', async () => {
   const controller = new AbortController();
-  const { policy, model, errors } = setUp([{ wait: (signal) => (controller.abort(), new Promise(() => signal)) }]);
+  const { policy, model, errors } = setUp([
+    { wait: (signal) => (controller.abort(), new Promise(() => signal)) },
+  ]);
   const fitted = await policy(requestOf([...history(8), prompt()], { signal: controller.signal }));
   expect(fitted.removed).toBeGreaterThan(0);
   expect([model.requests.length, errors]).toEqual([1, []]);
@@ -214,27 +298,43 @@ test('a store keeps summaries beyond the process, and forgets them', async () =>
   expect(after).not.toHaveProperty('usage');
   await second.policy.forget('ü/1');
   expect(await store.keys('')).toEqual([]);
-  expect((await second.policy(requestOf(log, { sessionId: 'ü/1' }))).messages[1]?.id).not.toMatch(/^summary/);
+  expect((await second.policy(requestOf(log, { sessionId: 'ü/1' }))).messages[1]?.id).not.toMatch(
+    /^summary/,
+  );
 });
 
 test('a store that fails, or holds something else, costs a summary and no call', async () => {
   const log = [...history(8), prompt()];
   const full = setUp(['First.'], {
-    store: { get: async () => 'null', set: () => Promise.reject(new AgentError('STORAGE_QUOTA', 'full')), delete: async () => {} },
+    store: {
+      get: async () => 'null',
+      set: () => Promise.reject(new AgentError('STORAGE_QUOTA', 'full')),
+      delete: async () => {},
+    },
   });
   expect(textOf((await full.policy(requestOf(log))).messages[1]!)).toContain('First.');
   expect(full.errors).toMatchObject([{ code: 'STORAGE_FAILED' }, { code: 'STORAGE_QUOTA' }]);
   expect(textOf((await full.policy(requestOf(log))).messages[1]!)).toContain('First.');
-  const down = setUp(['First.'], { store: { get: () => Promise.reject(new Error('down')), set: async () => {}, delete: async () => {} } });
+  const down = setUp(['First.'], {
+    store: {
+      get: () => Promise.reject(new Error('down')),
+      set: async () => {},
+      delete: async () => {},
+    },
+  });
   expect(textOf((await down.policy(requestOf(log))).messages[1]!)).toContain('First.');
   expect(down.errors).toMatchObject([{ message: 'down' }]);
 });
 
 test('what is too long for one request for a summary goes in parts, a long message without its middle', async () => {
-  const model = new ScriptedModel(['One.', 'Two.', 'Three.'], { features: { contextWindow: 5_600 } });
+  const model = new ScriptedModel(['One.', 'Two.', 'Three.'], {
+    features: { contextWindow: 5_600 },
+  });
   const { policy } = setUp([], { model, summaryTokens: 40, reserveOutput: 4_000, window: 4_200 });
   const long = userMessage(`begin ${'x'.repeat(8_000)} end`, { id: 'long' });
-  const big = Array.from({ length: 3 }, (_, n) => assistantMessage('y'.repeat(1_600), { id: `big${n}` }));
+  const big = Array.from({ length: 3 }, (_, n) =>
+    assistantMessage('y'.repeat(1_600), { id: `big${n}` }),
+  );
   const fitted = await policy(requestOf([long, ...big, prompt()]));
   expect(idsOf(fitted)).toBe('system summary-big2 p');
   expect(textOf(fitted.messages[1]!)).toContain('Three.');
@@ -242,7 +342,8 @@ test('what is too long for one request for a summary goes in parts, a long messa
   expect(asked(model, 1)).toMatch(
     /^<summary_so_far>\nOne\.\n<\/summary_so_far>\n<conversation>\n\[assistant\] y+\n\n\[assistant\] y+\n<\/conv/,
   );
-  for (const { messages } of model.requests) expect(textOf(messages[1]!).length).toBeLessThan(1_100 * 4);
+  for (const { messages } of model.requests)
+    expect(textOf(messages[1]!).length).toBeLessThan(1_100 * 4);
   expect(fitted.usage).toEqual({ inputTokens: 30, outputTokens: 15 });
 });
 
@@ -280,7 +381,9 @@ test('in an agent: the model’s own window and model, usage counted, the event,
     for await (const event of stream) if (event.type === 'context-fitted') events.push(event);
     usages.push((await stream.result).usage.inputTokens);
   }
-  const summaries = model.requests.filter(({ messages }) => /<conversation>/.test(textOf(messages.at(-1)!)));
+  const summaries = model.requests.filter(({ messages }) =>
+    /<conversation>/.test(textOf(messages.at(-1)!)),
+  );
   expect(summaries.length).toBeGreaterThan(1);
   expect(usages.filter((tokens) => tokens === 20)).toHaveLength(summaries.length);
   expect(usages.filter((tokens) => tokens === 10)).toHaveLength(12 - summaries.length);
@@ -298,10 +401,17 @@ test('in an agent: the model’s own window and model, usage counted, the event,
 });
 
 test('an interrupt of an agent reaches the request for a summary', async () => {
-  const summarizer = new ScriptedModel([{ wait: () => (agent.interrupt('Stopped.'), new Promise(() => {})) }]);
+  const summarizer = new ScriptedModel([
+    { wait: () => (agent.interrupt('Stopped.'), new Promise(() => {})) },
+  ]);
   const { policy, errors } = setUp([], { model: summarizer });
   const model = new ScriptedModel([]);
-  const agent: ReActAgent = new ReActAgent({ name: 'a', model, context: policy, memory: new InMemoryMemory(history(8)) });
+  const agent: ReActAgent = new ReActAgent({
+    name: 'a',
+    model,
+    context: policy,
+    memory: new InMemoryMemory(history(8)),
+  });
   expect(await agent.call(ten('go'))).toMatchObject({ reason: 'interrupted', text: 'Stopped.' });
   expect([model.requests, errors]).toEqual([[], []]);
 });
@@ -310,7 +420,20 @@ test('with tools, behind other links, no request has a broken pair', async () =>
   const look = tool({ name: 'look', description: '', input: {}, execute: () => ten('found') });
   const call = { toolCalls: [{ name: 'look' }, { name: 'look' }] };
   const { policy } = setUp(Array.from({ length: 30 }, () => 'In short.'));
-  const model = new ScriptedModel([call, call, call, 'One.', call, call, 'Two.', call, call, call, call, 'Three.']);
+  const model = new ScriptedModel([
+    call,
+    call,
+    call,
+    'One.',
+    call,
+    call,
+    'Two.',
+    call,
+    call,
+    call,
+    call,
+    'Three.',
+  ]);
   const agent = new ReActAgent({
     name: 'a',
     model,
@@ -318,7 +441,8 @@ test('with tools, behind other links, no request has a broken pair', async () =>
     limits: { iterations: 20 },
     context: chain(policy, fitContext({ window: 150, reserveOutput: 0 })),
   });
-  for (const question of ['one', 'two', 'three']) expect((await agent.call(ten(question))).reason).toBe('stop');
+  for (const question of ['one', 'two', 'three'])
+    expect((await agent.call(ten(question))).reason).toBe('stop');
   for (const { messages } of model.requests) expect(requestFaults(messages)).toEqual([]);
   expect(model.requests.at(-1)!.messages.map(({ id }) => id)[0]).toMatch(/^summary/);
 });
@@ -334,7 +458,9 @@ test.each<[string, object]>([
   ['prompt', { prompt: 5 }],
 ])('%s of another kind is refused', (field, options) => {
   const message = expect.stringContaining(`summarizeHistory(): ${field}`) as string;
-  expect(() => summarizeHistory(options)).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message }));
+  expect(() => summarizeHistory(options)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION', message }),
+  );
 });
 
 test('a window with no room for a summary, and no model at all, are refused', async () => {
@@ -355,7 +481,9 @@ test('without onError a failure is a warning', async () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
   try {
     const model = new ScriptedModel([{ error: new AgentError('MODEL_SERVER', 'down') }]);
-    await summarizeHistory({ window: 150, reserveOutput: 0, summaryTokens: 40, model })(requestOf([...history(8), prompt()]));
+    await summarizeHistory({ window: 150, reserveOutput: 0, summaryTokens: 40, model })(
+      requestOf([...history(8), prompt()]),
+    );
     expect(warn).toHaveBeenCalledTimes(1);
   } finally {
     warn.mockRestore();

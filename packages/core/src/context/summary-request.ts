@@ -15,8 +15,16 @@ export interface SummaryRequest {
   onUsage(usage: Usage): void;
 }
 
-/** Asks a model for a summary. Rejects as the model does, and with `MODEL_BAD_RESPONSE` for a reply without text. */
-export function requestSummary({ instruction, summary, conversation, ...request }: SummaryRequest): Promise<string> {
+/**
+ * Asks a model for a summary. Rejects as the model does, and with `MODEL_BAD_RESPONSE` for a reply
+ * without text.
+ */
+export function requestSummary({
+  instruction,
+  summary,
+  conversation,
+  ...request
+}: SummaryRequest): Promise<string> {
   const before = summary === undefined ? '' : `${enclose('summary_so_far', summary)}\n`;
   return askText({
     ...request,

@@ -5,7 +5,10 @@ import { parseJson } from '../message/parse-json.ts';
 import type { SummaryStore } from '../memory/summary-store.ts';
 import { enclose } from './summary-request.ts';
 
-/** A summary of the first `count` messages of a history, from the one with the id `first` to the one with the id `last`. */
+/**
+ * A summary of the first `count` messages of a history, from the one with the id `first` to the one
+ * with the id `last`.
+ */
 export interface Summary {
   readonly first: string;
   readonly last: string;
@@ -21,7 +24,10 @@ export interface SessionSummary {
   failedFor?: string | undefined;
 }
 
-/** More sessions than this at once is no agent's own policy, but one for a server: what was used longest ago is read anew. */
+/**
+ * More sessions than this at once is no agent's own policy, but one for a server: what was used
+ * longest ago is read anew.
+ */
 const maxSessions = 1000;
 
 /** The summaries of sessions, in memory and, where there is one, in a store. */
@@ -41,11 +47,13 @@ export class SummaryState {
     let session = this.#sessions.get(sessionId);
     this.#sessions.delete(sessionId);
     this.#sessions.set(sessionId, (session ??= {}));
-    if (this.#sessions.size > maxSessions) this.#sessions.delete(this.#sessions.keys().next().value!);
+    if (this.#sessions.size > maxSessions)
+      this.#sessions.delete(this.#sessions.keys().next().value!);
     if (!('summary' in session)) {
       session.summary = undefined;
       const stored = await this.#store?.get(keyOf(sessionId));
-      if (stored !== undefined && stored !== null) session.summary = parseSummary(stored, this.#heading);
+      if (stored !== undefined && stored !== null)
+        session.summary = parseSummary(stored, this.#heading);
     }
     return session;
   }
@@ -64,11 +72,18 @@ export class SummaryState {
 
 export function makeSummary(messages: readonly Msg[], text: string, heading: string): Summary {
   const last = messages.at(-1)!;
-  return withMessage({ first: messages[0]!.id, last: last.id, count: messages.length, text }, heading);
+  return withMessage(
+    { first: messages[0]!.id, last: last.id, count: messages.length, text },
+    heading,
+  );
 }
 
 /** Whether a history that begins at `start` still begins with what the summary is of. */
-export function covers({ first, last, count }: Summary, messages: readonly Msg[], start: number): boolean {
+export function covers(
+  { first, last, count }: Summary,
+  messages: readonly Msg[],
+  start: number,
+): boolean {
   return messages[start]?.id === first && messages[start + count - 1]?.id === last;
 }
 
@@ -95,7 +110,13 @@ function parseSummary(stored: string, heading: string): Summary {
   const value = parseJson(stored);
   if (isRecord(value)) {
     const { v, first, last, count, text } = value;
-    if (v === 1 && typeof first === 'string' && typeof last === 'string' && typeof text === 'string' && Number.isInteger(count)) {
+    if (
+      v === 1 &&
+      typeof first === 'string' &&
+      typeof last === 'string' &&
+      typeof text === 'string' &&
+      Number.isInteger(count)
+    ) {
       return withMessage({ first, last, text, count: count as number }, heading);
     }
   }

@@ -20,7 +20,13 @@ test('who said what, which tools were called with what, and what they gave; noth
       { type: 'thinking', thinking: 'Hm.' },
       { type: 'tool_use', id: 'c', name: 'look', input: null, raw: '{bad' },
     ]),
-    toolMessage({ type: 'tool_result', toolUseId: 'c', name: 'look', output: [{ type: 'text', text: 'no' }], state: 'error' }),
+    toolMessage({
+      type: 'tool_result',
+      toolUseId: 'c',
+      name: 'look',
+      output: [{ type: 'text', text: 'no' }],
+      state: 'error',
+    }),
     assistantMessage([{ type: 'thinking', thinking: 'Well.' }]),
   ]);
   expect(said).toEqual([
@@ -39,11 +45,20 @@ test('parts keep to their size, and messages to their order', () => {
   expect(parts([])).toEqual([]);
 });
 
-test.each(['x', '日本', '👍', '\ud83d'])('a long message of %j becomes a part, whole at its cut', (unit) => {
-  const [part, ...rest] = parts([userMessage(unit.repeat(Math.ceil(extent({ quick: 1e6, full: 1e7 }) / unit.length)))], 500);
-  expect(rest).toEqual([]);
-  const tokens = arc.countText(part!);
-  expect(tokens).toBeLessThanOrEqual(500);
-  expect(tokens).toBeGreaterThan(300);
-  if (unit === '👍') expect(part).not.toMatch(/[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/);
-});
+test.each(['x', '日本', '👍', '\ud83d'])(
+  'a long message of %j becomes a part, whole at its cut',
+  (unit) => {
+    const [part, ...rest] = parts(
+      [userMessage(unit.repeat(Math.ceil(extent({ quick: 1e6, full: 1e7 }) / unit.length)))],
+      500,
+    );
+    expect(rest).toEqual([]);
+    const tokens = arc.countText(part!);
+    expect(tokens).toBeLessThanOrEqual(500);
+    expect(tokens).toBeGreaterThan(300);
+    if (unit === '👍')
+      expect(part).not.toMatch(
+        /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/,
+      );
+  },
+);

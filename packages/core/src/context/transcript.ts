@@ -4,8 +4,8 @@ import type { Msg } from '../message/msg.ts';
 import type { TokenProfile } from '../tokens/token-profile.ts';
 
 /**
- * A conversation as text, in parts of at most so many estimated tokens. A message that is longer than a part loses its middle; what
- * was only thought is left out.
+ * A conversation as text, in parts of at most so many estimated tokens. A message that is longer
+ * than a part loses its middle; what was only thought is left out.
  */
 export function transcript(
   messages: readonly Msg[],
@@ -44,7 +44,8 @@ function lineOf(block: ContentBlock): string {
     case 'tool_use':
       return `calls ${block.name} ${block.raw ?? JSON.stringify(block.input)}`;
     case 'tool_result': {
-      const output = typeof block.output === 'string' ? block.output : block.output.map(lineOf).join('\n');
+      const output =
+        typeof block.output === 'string' ? block.output : block.output.map(lineOf).join('\n');
       return `${block.name} gave (${block.state}): ${output}`;
     }
     default:
@@ -54,7 +55,11 @@ function lineOf(block: ContentBlock): string {
 
 function shorten(text: string, maxTokens: number, profile: TokenProfile): string {
   let shortened = text;
-  for (let tokens = profile.countText(text); tokens > maxTokens; tokens = profile.countText(shortened)) {
+  for (
+    let tokens = profile.countText(text);
+    tokens > maxTokens;
+    tokens = profile.countText(shortened)
+  ) {
     const length = Math.floor((shortened.length * maxTokens) / tokens / 2) - 4;
     if (length < 1) return '';
     // Half a surrogate pair is no text that every server takes.

@@ -10,12 +10,17 @@ export type Turn = readonly Msg[];
 
 interface Split {
   readonly promptId: string | undefined;
-  /** What came before the current turn, and what of it is shown: the same list where that is all. */
+  /**
+   * What came before the current turn, and what of it is shown: the same list where that is all.
+   */
   readonly past: Turn;
   readonly shown: Turn;
 }
 
-/** A policy over the turns of earlier calls. What stands before the history, and the current turn, stay whole. */
+/**
+ * A policy over the turns of earlier calls. What stands before the history, and the current turn,
+ * stay whole.
+ */
 export function turnView(view: (turns: readonly Turn[]) => readonly Turn[]): ContextPolicy {
   const countGiven = requestCounter(arc);
   const countShown = requestCounter(arc);
@@ -23,13 +28,22 @@ export function turnView(view: (turns: readonly Turn[]) => readonly Turn[]): Con
 
   // While a call goes on, what came before it stays as it is.
   const split = (messages: Turn, start: number, promptId: string | undefined): Split => {
-    if (promptId !== undefined && last?.promptId === promptId && standsAt(messages, start, last.past)) return last;
+    if (
+      promptId !== undefined &&
+      last?.promptId === promptId &&
+      standsAt(messages, start, last.past)
+    )
+      return last;
     const turns = turnsOf(messages.slice(start));
     const current = turns.findLastIndex((turn) => turn.some(({ id }) => id === promptId));
     const earlier = turns.slice(0, current < 0 ? -1 : current);
     const past = earlier.flat();
     const shown = view(earlier).flat();
-    return (last = { promptId, past, shown: shown.length === past.length && standsAt(past, 0, shown) ? past : shown });
+    return (last = {
+      promptId,
+      past,
+      shown: shown.length === past.length && standsAt(past, 0, shown) ? past : shown,
+    });
   };
 
   return (request) => {
@@ -39,14 +53,25 @@ export function turnView(view: (turns: readonly Turn[]) => readonly Turn[]): Con
     const before = countGiven(request);
     if (shown === past) return { messages, removed: 0, before, after: before };
     const fitted = [...messages.slice(0, start), ...shown, ...messages.slice(start + past.length)];
-    return { messages: fitted, removed: past.length - shown.length, before, after: countShown({ ...request, messages: fitted }) };
+    return {
+      messages: fitted,
+      removed: past.length - shown.length,
+      before,
+      after: countShown({ ...request, messages: fitted }),
+    };
   };
 }
 
-/** Gives messages with those of their blocks alone that are shown; none where there is no such block. */
+/**
+ * Gives messages with those of their blocks alone that are shown; none where there is no such
+ * block.
+ */
 export type PartOf = (message: Msg, isShown: (block: ContentBlock) => boolean) => readonly Msg[];
 
-/** The same object each time: counts and the wire form are cached on it. For one choice of blocks a message. */
+/**
+ * The same object each time: counts and the wire form are cached on it. For one choice of blocks a
+ * message.
+ */
 export function messageParts(): PartOf {
   const parts = new WeakMap<Msg, Msg>();
   return (message, isShown) => {

@@ -13,7 +13,11 @@ interface GoldenMessage {
   readonly id: string;
   readonly role: 'user' | 'assistant' | 'tool';
   readonly text?: string;
-  readonly toolCalls?: readonly { readonly id: string; readonly name: string; readonly arguments: string }[];
+  readonly toolCalls?: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly arguments: string;
+  }[];
   readonly responses?: readonly string[];
   readonly ids?: readonly string[];
 }
@@ -43,8 +47,16 @@ test.for(golden)(
     // The policy refuses a window without room, as Arc does.
     if (maxContextTokens <= maxOutputTokens) return;
     const system = createMessage('system', systemPrompt, { id: 'system' });
-    const policy = fitContext({ window: maxContextTokens, reserveOutput: maxOutputTokens, reference: true });
-    const fitted = policy({ messages: [system, ...log], tools: [], promptId: log[prompt]?.id }) as FittedContext;
+    const policy = fitContext({
+      window: maxContextTokens,
+      reserveOutput: maxOutputTokens,
+      reference: true,
+    });
+    const fitted = policy({
+      messages: [system, ...log],
+      tools: [],
+      promptId: log[prompt]?.id,
+    }) as FittedContext;
     expect(fitted.messages.map((message) => message.id)).toEqual(['system', ...keptIds]);
     expect(fitted.after).toBe(tokens + estimateTokens(systemPrompt));
   },
@@ -52,15 +64,24 @@ test.for(golden)(
 
 test('as Arc: a single message after the prompt is never removed, a budget of nothing leaves the prompt alone', () => {
   const log = conversation('u a u a');
-  expect(idsOf(twoPhaseTrim(log, { budget: 1, count: () => 10, prompt: 2, reference: true }).messages)).toBe('2u 3a');
-  expect(idsOf(twoPhaseTrim(log, { budget: 0, count: () => 10, prompt: 2, reference: true }).messages)).toBe('2u');
+  expect(
+    idsOf(twoPhaseTrim(log, { budget: 1, count: () => 10, prompt: 2, reference: true }).messages),
+  ).toBe('2u 3a');
+  expect(
+    idsOf(twoPhaseTrim(log, { budget: 0, count: () => 10, prompt: 2, reference: true }).messages),
+  ).toBe('2u');
 });
 
 test('a call takes all its results along, one message each', () => {
   const log = conversation('u c2 t t a u c2 t t c1 t');
   for (let budget = 0; budget <= 110; budget++) {
     for (const reference of [true, false]) {
-      const { messages, after } = twoPhaseTrim(log, { budget, count: () => 10, prompt: 5, reference });
+      const { messages, after } = twoPhaseTrim(log, {
+        budget,
+        count: () => 10,
+        prompt: 5,
+        reference,
+      });
       expect(orphans(messages)).toEqual([]);
       expect(messages).toContain(log[5]);
       expect(after).toBe(messages.length * 10);
@@ -77,31 +98,58 @@ test('the newest group stays, even over the budget', () => {
 
 test('what is left of the history begins with a user message', () => {
   const log = conversation('u c1 t a u a u');
-  expect(idsOf(twoPhaseTrim(log, { budget: 60, count: () => 10, prompt: 6 }).messages)).toBe('4u 5a 6u');
-  expect(idsOf(twoPhaseTrim(log, { budget: 60, count: () => 10, prompt: 6, reference: true }).messages)).toBe('1c 2t 3a 4u 5a 6u');
+  expect(idsOf(twoPhaseTrim(log, { budget: 60, count: () => 10, prompt: 6 }).messages)).toBe(
+    '4u 5a 6u',
+  );
+  expect(
+    idsOf(twoPhaseTrim(log, { budget: 60, count: () => 10, prompt: 6, reference: true }).messages),
+  ).toBe('1c 2t 3a 4u 5a 6u');
 });
 
 test('the prompt is the one that is marked, not the last user message', () => {
   const log = conversation('u a u a u');
-  expect(idsOf(twoPhaseTrim(log, { budget: 20, count: () => 10, prompt: 2 }).messages)).toBe('2u 4u');
+  expect(idsOf(twoPhaseTrim(log, { budget: 20, count: () => 10, prompt: 2 }).messages)).toBe(
+    '2u 4u',
+  );
 });
 
 test('a prompt that is a result keeps the call it belongs to', () => {
   const log = conversation('u a c1 t a');
-  expect(idsOf(twoPhaseTrim(log, { budget: 10, count: () => 10, prompt: 3 }).messages)).toBe('2c 3t 4a');
+  expect(idsOf(twoPhaseTrim(log, { budget: 10, count: () => 10, prompt: 3 }).messages)).toBe(
+    '2c 3t 4a',
+  );
 });
 
 test('a prompt that brings results stays with its call and with what else answers it', () => {
-  const result = (id: string): ContentBlock => ({ type: 'tool_result', toolUseId: id, name: 't', output: 'r', state: 'success' });
-  const prompt = createMessage('user', [result('3t'), { type: 'text', text: 'and now?' }], { id: '3t' });
-  const [u, a, call, , second, last] = conversation('u a c2 t t a') as [Msg, Msg, Msg, Msg, Msg, Msg];
+  const result = (id: string): ContentBlock => ({
+    type: 'tool_result',
+    toolUseId: id,
+    name: 't',
+    output: 'r',
+    state: 'success',
+  });
+  const prompt = createMessage('user', [result('3t'), { type: 'text', text: 'and now?' }], {
+    id: '3t',
+  });
+  const [u, a, call, , second, last] = conversation('u a c2 t t a') as [
+    Msg,
+    Msg,
+    Msg,
+    Msg,
+    Msg,
+    Msg,
+  ];
   const log = [u, a, call, prompt, second, last];
-  expect(idsOf(twoPhaseTrim(log, { budget: 10, count: () => 10, prompt: 3 }).messages)).toBe('2c 3t 4t 5a');
+  expect(idsOf(twoPhaseTrim(log, { budget: 10, count: () => 10, prompt: 3 }).messages)).toBe(
+    '2c 3t 4t 5a',
+  );
 });
 
 test('without a prompt the oldest go', () => {
   const log = conversation('u a c1 t c1 t');
-  expect(idsOf(twoPhaseTrim(log, { budget: 40, count: () => 10, prompt: -1 }).messages)).toBe('2c 3t 4c 5t');
+  expect(idsOf(twoPhaseTrim(log, { budget: 40, count: () => 10, prompt: -1 }).messages)).toBe(
+    '2c 3t 4c 5t',
+  );
 });
 
 test('with a step the cut stays in place while the history grows', () => {
@@ -109,7 +157,12 @@ test('with a step the cut stays in place while the history grows', () => {
   const first = new Set<string>();
   const cuts: number[] = [];
   for (let length = 101; length <= 201; length += 2) {
-    const { messages, after } = twoPhaseTrim(log.slice(0, length), { budget: 1000, count: () => 10, prompt: length - 1, step: 200 });
+    const { messages, after } = twoPhaseTrim(log.slice(0, length), {
+      budget: 1000,
+      count: () => 10,
+      prompt: length - 1,
+      step: 200,
+    });
     expect(after).toBeLessThanOrEqual(1000);
     expect(after).toBeGreaterThan(1000 - 200 - 20);
     first.add(messages[0]?.id ?? '');
@@ -121,8 +174,12 @@ test('with a step the cut stays in place while the history grows', () => {
 
 test('a step never costs what followed the prompt when the budget is kept without it', () => {
   const log = conversation('u a u c1 t c1 t');
-  expect(idsOf(twoPhaseTrim(log, { budget: 50, count: () => 10, prompt: 2, step: 60 }).messages)).toBe('2u 3c 4t 5c 6t');
-  expect(idsOf(twoPhaseTrim(log, { budget: 40, count: () => 10, prompt: 2, step: 40 }).messages)).toBe('2u 5c 6t');
+  expect(
+    idsOf(twoPhaseTrim(log, { budget: 50, count: () => 10, prompt: 2, step: 60 }).messages),
+  ).toBe('2u 3c 4t 5c 6t');
+  expect(
+    idsOf(twoPhaseTrim(log, { budget: 40, count: () => 10, prompt: 2, step: 40 }).messages),
+  ).toBe('2u 5c 6t');
 });
 
 test('what fits comes back as it is', () => {
@@ -130,7 +187,10 @@ test('what fits comes back as it is', () => {
   expect(twoPhaseTrim(log, { budget: 20, count: () => 10, prompt: 0 }).messages).toBe(log);
 });
 
-/** `u`, `a` and `t` are messages of a user, an assistant and a tool, `c2` an assistant's with two calls; ids are index and letter. */
+/**
+ * `u`, `a` and `t` are messages of a user, an assistant and a tool, `c2` an assistant's with two
+ * calls; ids are index and letter.
+ */
 function conversation(plan: string): readonly Msg[] {
   return plan.split(' ').map((part, index) => {
     const letter = part.charAt(0);
@@ -138,7 +198,11 @@ function conversation(plan: string): readonly Msg[] {
     if (letter === 'u') return createMessage('user', 'u', { id });
     if (letter === 'a') return createMessage('assistant', 'a', { id });
     if (letter === 't')
-      return createMessage('tool', [{ type: 'tool_result', toolUseId: id, name: 't', output: 'r', state: 'success' }], { id });
+      return createMessage(
+        'tool',
+        [{ type: 'tool_result', toolUseId: id, name: 't', output: 'r', state: 'success' }],
+        { id },
+      );
     const calls = Array.from({ length: Number(part.slice(1)) }, (_, n): ContentBlock => {
       return { type: 'tool_use', id: `${index + 1 + n}t`, name: 't', input: {} };
     });
@@ -150,25 +214,49 @@ function conversation(plan: string): readonly Msg[] {
 function orphans(messages: readonly Msg[]): readonly string[] {
   const ids = (type: 'tool_use' | 'tool_result'): readonly string[] =>
     messages.flatMap(({ content }) =>
-      content.flatMap((block) => (block.type === type ? ('id' in block ? block.id : block.toolUseId) : [])),
+      content.flatMap((block) =>
+        block.type === type ? ('id' in block ? block.id : block.toolUseId) : [],
+      ),
     );
   const calls = ids('tool_use');
   const results = ids('tool_result');
-  return [...calls.filter((id) => !results.includes(id)), ...results.filter((id) => !calls.includes(id))];
+  return [
+    ...calls.filter((id) => !results.includes(id)),
+    ...results.filter((id) => !calls.includes(id)),
+  ];
 }
 
 function idsOf(messages: readonly Msg[]): string {
   return messages.map((message) => message.id).join(' ');
 }
 
-function fromGolden({ id, role, text, toolCalls = [], responses = [], ids = [] }: GoldenMessage): Msg {
+function fromGolden({
+  id,
+  role,
+  text,
+  toolCalls = [],
+  responses = [],
+  ids = [],
+}: GoldenMessage): Msg {
   const content: ContentBlock[] = [];
   if (text) content.push({ type: 'text', text });
   for (const call of toolCalls) {
-    content.push({ type: 'tool_use', id: call.id, name: call.name, input: JSON.parse(call.arguments), raw: call.arguments });
+    content.push({
+      type: 'tool_use',
+      id: call.id,
+      name: call.name,
+      input: JSON.parse(call.arguments),
+      raw: call.arguments,
+    });
   }
   for (const [index, output] of responses.entries()) {
-    content.push({ type: 'tool_result', toolUseId: ids[index] ?? '', name: 'tool', output, state: 'success' });
+    content.push({
+      type: 'tool_result',
+      toolUseId: ids[index] ?? '',
+      name: 'tool',
+      output,
+      state: 'success',
+    });
   }
   return createMessage(role, content, { id });
 }

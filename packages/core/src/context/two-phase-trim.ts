@@ -9,13 +9,15 @@ export interface TrimOptions {
   /** Index of the current prompt, which always stays; -1: there is none. */
   readonly prompt: number;
   /**
-   * What is cut is rounded up to a multiple of this many tokens, so that a growing history is cut at the same place for many
-   * requests and the provider's prompt cache holds. Default 0: no more than needed.
+   * What is cut is rounded up to a multiple of this many tokens, so that a growing history is cut
+   * at the same place for many requests and the provider's prompt cache holds. Default 0: no more
+   * than needed.
    */
   readonly step?: number;
   /**
-   * True: exactly as Arc Reactor, where what is left may begin with an answer, and where even the newest tool results may go,
-   * after which a model repeats the calls. Default false: history begins with a user's message, and the newest group stays.
+   * True: exactly as Arc Reactor, where what is left may begin with an answer, and where even the
+   * newest tool results may go, after which a model repeats the calls. Default false: history
+   * begins with a user's message, and the newest group stays.
    */
   readonly reference?: boolean;
 }
@@ -29,8 +31,9 @@ export interface Trimmed {
 }
 
 /**
- * Arc Reactor's trimming: first the history before the current prompt goes, oldest first; if that is not enough, what followed
- * the prompt, oldest first. An assistant message with tool calls and all its results are one group: they go or stay together.
+ * Arc Reactor's trimming: first the history before the current prompt goes, oldest first; if that
+ * is not enough, what followed the prompt, oldest first. An assistant message with tool calls and
+ * all its results are one group: they go or stay together.
  */
 export function twoPhaseTrim(messages: readonly Msg[], options: TrimOptions): Trimmed {
   const sums = [0];

@@ -18,7 +18,11 @@ interface GoldenMessage {
 }
 
 interface Golden {
-  readonly rows: readonly { readonly query: string; readonly answer: string; readonly react_memory: readonly GoldenMessage[] }[];
+  readonly rows: readonly {
+    readonly query: string;
+    readonly answer: string;
+    readonly react_memory: readonly GoldenMessage[];
+  }[];
   readonly memoryMaxTokens: number;
   readonly weightShort: number;
   readonly weightReact: number;
@@ -32,8 +36,14 @@ type Lines = readonly (readonly [role: Role, text: string])[];
 /** A turn of each row, all messages of a turn marked with its run, as in a log. */
 function logOf(rows: Golden['rows']): readonly Msg[] {
   return rows.flatMap(({ query, answer, react_memory: steps }, row) =>
-    [{ role: 'user' as const, content: query }, ...steps, { role: 'assistant' as const, content: answer }].map(({ role, content }) =>
-      createMessage(role, content, { ...(role === 'user' && { metadata: { runId: `run${row}` } }) }),
+    [
+      { role: 'user' as const, content: query },
+      ...steps,
+      { role: 'assistant' as const, content: answer },
+    ].map(({ role, content }) =>
+      createMessage(role, content, {
+        ...(role === 'user' && { metadata: { runId: `run${row}` } }),
+      }),
     ),
   );
 }
@@ -41,7 +51,11 @@ function logOf(rows: Golden['rows']): readonly Msg[] {
 function shown(history: readonly Msg[], options?: WeightedHistoryOptions): Lines {
   const prompt = userMessage('now', { metadata: { runId: 'current' } });
   const messages = [...history, prompt];
-  const fitted = weightedHistory(options)({ messages, promptId: prompt.id, tools: [] }) as FittedContext;
+  const fitted = weightedHistory(options)({
+    messages,
+    promptId: prompt.id,
+    tools: [],
+  }) as FittedContext;
   expect(fitted.messages.at(-1)).toBe(prompt);
   expect(fitted.removed).toBe(messages.length - fitted.messages.length);
   return fitted.messages.slice(0, -1).map((message) => [message.role, textOf(message)]);
@@ -56,8 +70,15 @@ describe('OxyGent', () => {
   });
 
   test.for(golden)('cap $memoryMaxTokens, weights $weightShort and $weightReact', (vector) => {
-    const { memoryMaxTokens: max, weightShort: shortWeight, weightReact: reactWeight, messages } = vector;
-    expect(shown(logOf(vector.rows), { max, shortWeight, reactWeight, reference: true })).toEqual(messages);
+    const {
+      memoryMaxTokens: max,
+      weightShort: shortWeight,
+      weightReact: reactWeight,
+      messages,
+    } = vector;
+    expect(shown(logOf(vector.rows), { max, shortWeight, reactWeight, reference: true })).toEqual(
+      messages,
+    );
   });
 
   test('a step whose question went stands under the question before it', () => {
@@ -78,7 +99,11 @@ describe('OxyGent', () => {
     });
     const log = logOf([pair(1, 12_399), pair(2, 12_399)]);
     expect(shown(log, { reference: true })).toHaveLength(4);
-    expect(shown(logOf([pair(1, 12_400), pair(2, 12_399)]), { reference: true }).map(([, text]) => text.slice(0, 2))).toEqual(['🦊', '2']);
+    expect(
+      shown(logOf([pair(1, 12_400), pair(2, 12_399)]), { reference: true }).map(([, text]) =>
+        text.slice(0, 2),
+      ),
+    ).toEqual(['🦊', '2']);
     const oldest = shown(logOf(rows), { max: 4, order: (place) => 1 / place, reference: true });
     expect(oldest.map(([, text]) => text)).toEqual(['q0', 'a0']);
   });
@@ -94,7 +119,11 @@ test('by default a piece without room is passed over, and a step comes with its 
   expect(lines({ max: 12 })).toBe('q0 a0 q1 a1 q2 a2');
   expect(lines({ max: 0 })).toBe('');
   expect(lines({ reactWeight: 0, shortWeight: 0 })).toBe(logOf(rows).map(textOf).join(' '));
-  const long = logOf([rows[0]!, { query: 'x'.repeat(100), answer: 'y', react_memory: [] }, rows[2]!]);
+  const long = logOf([
+    rows[0]!,
+    { query: 'x'.repeat(100), answer: 'y', react_memory: [] },
+    rows[2]!,
+  ]);
   expect(
     shown(long, { max: 24 })
       .map(([, text]) => text)
@@ -104,28 +133,71 @@ test('by default a piece without room is passed over, and a step comes with its 
 
 test('tokens instead of characters, by a profile', () => {
   const doubled = { ...arc, countText: () => 1, perMessage: 1 };
-  const lines = (max: number): number => shown(logOf(rows), { max, unit: 'tokens', profile: doubled }).length;
+  const lines = (max: number): number =>
+    shown(logOf(rows), { max, unit: 'tokens', profile: doubled }).length;
   expect([lines(3), lines(4), lines(8), lines(16), lines(36)]).toEqual([0, 2, 4, 8, 18]);
   const both = 2 * (arc.perMessage + arc.countText('q0'));
-  expect([both - 1, both].map((max) => shown(logOf(rows), { max: Math.ceil(max), unit: 'tokens' }).length)).toEqual([0, 2]);
+  expect(
+    [both - 1, both].map(
+      (max) => shown(logOf(rows), { max: Math.ceil(max), unit: 'tokens' }).length,
+    ),
+  ).toEqual([0, 2]);
 });
 
 test('in an agent: calls stay with their results, answers come without thinking, the current turn is whole', async () => {
-  const look = tool({ name: 'look', description: '', input: { type: 'object' }, execute: () => 'found '.repeat(30) });
+  const look = tool({
+    name: 'look',
+    description: '',
+    input: { type: 'object' },
+    execute: () => 'found '.repeat(30),
+  });
   const call = { toolCalls: [{ name: 'look' }, { name: 'look' }] };
-  const model = new ScriptedModel([call, { thinking: 'so', text: 'One.' }, call, 'Two.', call, call, 'Three.']);
+  const model = new ScriptedModel([
+    call,
+    { thinking: 'so', text: 'One.' },
+    call,
+    'Two.',
+    call,
+    call,
+    'Three.',
+  ]);
   const context = weightedHistory({ max: 420, order: (place) => place });
   const agent = new ReActAgent({ name: 'a', model, tools: [look], context });
   for (const question of ['first', 'second', 'third']) await agent.call(question);
-  const last = model.requests.at(-1)!.messages.map(({ role, content }) => `${role} ${content.map(({ type }) => type).join('+')}`);
+  const last = model.requests
+    .at(-1)!
+    .messages.map(({ role, content }) => `${role} ${content.map(({ type }) => type).join('+')}`);
   const round = ['assistant tool_use+tool_use', 'tool tool_result', 'tool tool_result'];
-  expect(last).toEqual(['user text', 'assistant text', 'user text', ...round, 'assistant text', 'user text', ...round, ...round]);
+  expect(last).toEqual([
+    'user text',
+    'assistant text',
+    'user text',
+    ...round,
+    'assistant text',
+    'user text',
+    ...round,
+    ...round,
+  ]);
 });
 
 test('the same messages are shown as a call goes on, as the same objects', async () => {
-  const look = tool({ name: 'look', description: '', input: { type: 'object' }, execute: () => 'found' });
-  const model = new ScriptedModel([{ thinking: 'so', text: 'One.' }, { toolCalls: [{ name: 'look' }] }, 'Two.']);
-  const agent = new ReActAgent({ name: 'a', model, tools: [look], context: chain(lastTurns(10), weightedHistory()) });
+  const look = tool({
+    name: 'look',
+    description: '',
+    input: { type: 'object' },
+    execute: () => 'found',
+  });
+  const model = new ScriptedModel([
+    { thinking: 'so', text: 'One.' },
+    { toolCalls: [{ name: 'look' }] },
+    'Two.',
+  ]);
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools: [look],
+    context: chain(lastTurns(10), weightedHistory()),
+  });
   await agent.call('first');
   await agent.call('second');
   const [, before, after] = model.requests;
@@ -148,8 +220,14 @@ test('a turn without an answer, one without a question, and what followed an ans
 });
 
 test('a correction of an empty reply is a step of its own', () => {
-  const correction = userMessage('Your reply is empty.', { metadata: { runId: '1', correction: 'message' } });
-  const history = [userMessage('asked', { metadata: { runId: '1' } }), correction, assistantMessage('Answer.')];
+  const correction = userMessage('Your reply is empty.', {
+    metadata: { runId: '1', correction: 'message' },
+  });
+  const history = [
+    userMessage('asked', { metadata: { runId: '1' } }),
+    correction,
+    assistantMessage('Answer.'),
+  ];
   expect(shown(history).map(([, text]) => text)).toEqual(history.map(textOf));
   expect(shown(history, { max: 20 }).map(([, text]) => text)).toEqual(['asked', 'Answer.']);
 });
@@ -163,12 +241,17 @@ test.each<[options: unknown, message: string]>([
   [{ reference: 1 }, 'reference must be'],
   [null, 'weightedHistory() must be object'],
 ])('bad options %j', (options, message) => {
-  const error = expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(message) });
+  const error = expect.objectContaining({
+    code: 'CONFIGURATION',
+    message: expect.stringContaining(message),
+  });
   expect(() => weightedHistory(options as WeightedHistoryOptions)).toThrow(error);
 });
 
 test('an order that gives no number', () => {
   for (const value of [NaN, undefined, Infinity, '1']) {
-    expect(() => shown(logOf(rows), { order: () => value as number })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+    expect(() => shown(logOf(rows), { order: () => value as number })).toThrow(
+      expect.objectContaining({ code: 'CONFIGURATION' }),
+    );
   }
 });

@@ -11,23 +11,33 @@ import { answerOf, stepsStart } from './turns.ts';
 export interface WeightedHistoryOptions {
   /** Of a question with its answer. Default 5 (OxyGent: `weight_short_memory`). */
   readonly shortWeight?: number;
-  /** Of a step: an assistant's message with what came of it. Default 1 (OxyGent: `weight_react_memory`). */
+  /**
+   * Of a step: an assistant's message with what came of it. Default 1 (OxyGent:
+   * `weight_react_memory`).
+   */
   readonly reactWeight?: number;
   /**
-   * What a place in the history is worth, times its weight; 1 is the oldest. Default: the place itself, so that what is recent counts
-   * more (OxyGent: `func_map_memory_order`).
+   * What a place in the history is worth, times its weight; 1 is the oldest. Default: the place
+   * itself, so that what is recent counts more (OxyGent: `func_map_memory_order`).
    */
   readonly order?: (place: number) => number;
-  /** What earlier turns may have together. Default 24 800 (OxyGent: `memory_max_tokens`, which are characters). */
+  /**
+   * What earlier turns may have together. Default 24 800 (OxyGent: `memory_max_tokens`, which are
+   * characters).
+   */
   readonly max?: number;
-  /** What `max` counts: characters, by code points, of texts, calls and results (default), or estimated tokens. */
+  /**
+   * What `max` counts: characters, by code points, of texts, calls and results (default), or
+   * estimated tokens.
+   */
   readonly unit?: 'characters' | 'tokens';
   /** How tokens are counted. Default `arc`. */
   readonly profile?: TokenProfile;
   /**
-   * True: exactly as OxyGent. What comes first by its worth is taken until one piece has no room, smaller ones behind it are not; a step
-   * whose question went is shown under the question before it. Default false: such a piece is passed over, and a step comes with its
-   * question or not at all.
+   * True: exactly as OxyGent. What comes first by its worth is taken until one piece has no room,
+   * smaller ones behind it are not; a step whose question went is shown under the question before
+   * it. Default false: such a piece is passed over, and a step comes with its question or not at
+   * all.
    */
   readonly reference?: boolean;
 }
@@ -43,24 +53,38 @@ interface Piece {
 }
 
 /**
- * Shows of earlier turns the questions with their answers, and the steps between, that are worth most, in the log's order (OxyGent:
- * `_get_history` with `is_discard_react_memory=False`). A call stays with its results. The current turn is whole and not counted. How many
- * turns there are to choose from is `lastTurns`' to say, in a `chain` before this. `CONFIGURATION` for an option of another kind, and
- * where `order` gives no number.
+ * Shows of earlier turns the questions with their answers, and the steps between, that are worth
+ * most, in the log's order (OxyGent: `_get_history` with `is_discard_react_memory=False`). A call
+ * stays with its results. The current turn is whole and not counted. How many turns there are to
+ * choose from is `lastTurns`' to say, in a `chain` before this. `CONFIGURATION` for an option of
+ * another kind, and where `order` gives no number.
  */
 export function weightedHistory(options: WeightedHistoryOptions = {}): ContextPolicy {
-  const fields = 'shortWeight:count|? reactWeight:count|? order:function|? max:count|? unit:characters|tokens|? profile:countText()|?';
+  const fields =
+    'shortWeight:count|? reactWeight:count|? order:function|? max:count|? unit:characters|tokens|? profile:countText()|?';
   checkFields('CONFIGURATION', 'weightedHistory()', options, `${fields} reference:boolean|?`);
-  const { shortWeight = 5, reactWeight = 1, order = (place) => place, max = 24_800, unit = 'characters', reference = false } = options;
+  const {
+    shortWeight = 5,
+    reactWeight = 1,
+    order = (place) => place,
+    max = 24_800,
+    unit = 'characters',
+    reference = false,
+  } = options;
   if (options.profile && unit !== 'tokens') {
-    throw new AgentError('CONFIGURATION', 'weightedHistory(): a profile counts tokens; it needs unit: "tokens".');
+    throw new AgentError(
+      'CONFIGURATION',
+      'weightedHistory(): a profile counts tokens; it needs unit: "tokens".',
+    );
   }
   const profile = unit === 'tokens' ? (options.profile ?? arc) : characters;
   const partOf = messageParts();
 
   return turnView((turns) => {
     const pieces = turns.flatMap((turn, index) => piecesOf(turn, index, { profile, partOf }));
-    const worth = pieces.map(({ isStep }, index) => numberOf(order(index + 1)) * (isStep ? reactWeight : shortWeight));
+    const worth = pieces.map(
+      ({ isStep }, index) => numberOf(order(index + 1)) * (isStep ? reactWeight : shortWeight),
+    );
     const byWorth = pieces.map((_, index) => index).sort((a, b) => worth[b]! - worth[a]!);
     const ranked = byWorth.map((index) => pieces[index]!);
     const kept = reference ? takeFirst(ranked, max) : takeFitting(ranked, max);
@@ -98,10 +122,16 @@ function piecesOf(
     steps.at(-1)!.push(message);
   }
   const piece = (isStep: boolean, messages: Turn, behind: Turn): Piece => {
-    const size = [...messages, ...behind].reduce((sum, message) => sum + countMessage(message, profile), 0);
+    const size = [...messages, ...behind].reduce(
+      (sum, message) => sum + countMessage(message, profile),
+      0,
+    );
     return { turn: index, isStep, messages, closing: behind, size };
   };
-  return [piece(false, turn.slice(0, begin), closing), ...steps.map((messages) => piece(true, messages, []))];
+  return [
+    piece(false, turn.slice(0, begin), closing),
+    ...steps.map((messages) => piece(true, messages, [])),
+  ];
 }
 
 /** Up to the first piece that has no room. */
@@ -113,11 +143,15 @@ function takeFirst(ranked: readonly Piece[], max: number): ReadonlySet<Piece> {
 
 /** All that have room, a step with its question. */
 function takeFitting(ranked: readonly Piece[], max: number): ReadonlySet<Piece> {
-  const questions = new Map(ranked.filter(({ isStep }) => !isStep).map((piece) => [piece.turn, piece]));
+  const questions = new Map(
+    ranked.filter(({ isStep }) => !isStep).map((piece) => [piece.turn, piece]),
+  );
   const kept = new Set<Piece>();
   let left = max;
   for (const piece of ranked) {
-    const missing = [...new Set([piece, questions.get(piece.turn)!])].filter((each) => !kept.has(each));
+    const missing = [...new Set([piece, questions.get(piece.turn)!])].filter(
+      (each) => !kept.has(each),
+    );
     const size = missing.reduce((sum, each) => sum + each.size, 0);
     if (size > left) continue;
     left -= size;
@@ -152,5 +186,8 @@ function underOpenQuestions(shown: readonly Piece[]): readonly Turn[] {
 
 function numberOf(value: unknown): number {
   if (typeof value === 'number' && Number.isFinite(value)) return value;
-  throw new AgentError('CONFIGURATION', `weightedHistory(): order must give a number, not ${String(value)}.`);
+  throw new AgentError(
+    'CONFIGURATION',
+    `weightedHistory(): order must give a number, not ${String(value)}.`,
+  );
 }

@@ -11,17 +11,29 @@ test('an error survives a structured clone of its JSON with code and details, an
   expect(JSON.stringify(data)).not.toContain('secret');
   const back = AgentError.fromJSON(data);
   expect(back).toBeInstanceOf(AgentError);
-  expect(back).toMatchObject({ code: 'MODEL_RATE_LIMITED', message: 'slow down', retryable: true, details: { status: 429 } });
+  expect(back).toMatchObject({
+    code: 'MODEL_RATE_LIMITED',
+    message: 'slow down',
+    retryable: true,
+    details: { status: 429 },
+  });
 });
 
 test('an error of another copy of the library is recognised, other values are not', () => {
-  expect(AgentError.is({ name: 'AgentError', code: 'ABORTED', message: '', retryable: false })).toBe(true);
-  for (const value of [new Error('x'), { code: 'ABORTED' }, 'AgentError', null, undefined]) expect(AgentError.is(value)).toBe(false);
+  expect(
+    AgentError.is({ name: 'AgentError', code: 'ABORTED', message: '', retryable: false }),
+  ).toBe(true);
+  for (const value of [new Error('x'), { code: 'ABORTED' }, 'AgentError', null, undefined])
+    expect(AgentError.is(value)).toBe(false);
 });
 
 test('any thrown value becomes an AgentError with the value as its cause', () => {
   const cause = new TypeError('bad');
-  expect(AgentError.from(cause, 'TOOL_ERROR')).toMatchObject({ code: 'TOOL_ERROR', message: 'bad', cause });
+  expect(AgentError.from(cause, 'TOOL_ERROR')).toMatchObject({
+    code: 'TOOL_ERROR',
+    message: 'bad',
+    cause,
+  });
   expect(AgentError.from('text').message).toBe('text');
   const own = new AgentError('ABORTED', 'stop');
   expect(AgentError.from(own, 'INTERNAL')).toBe(own);

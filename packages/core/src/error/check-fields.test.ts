@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { checkFields } from './check-fields.ts';
 
-const check = (value: unknown, kinds: string) => () => checkFields('INVALID_INPUT', 'Here', { field: value }, `field:${kinds} other:?`);
+const check = (value: unknown, kinds: string) => () =>
+  checkFields('INVALID_INPUT', 'Here', { field: value }, `field:${kinds} other:?`);
 
 test.each<[string, readonly unknown[], readonly unknown[], words?: string]>([
   ['string', ['', 'x'], [5, null, undefined, ['x']]],

@@ -6,9 +6,16 @@ export function checkNames(where: string, names: readonly unknown[] = []): void 
   for (const name of names) checkFields('CONFIGURATION', where, { name }, 'name:string');
 }
 
-/** Throws `CONFIGURATION` for the first of these that is no whole number; one that is missing or `Infinity` passes. */
-export function checkWhole(where: string, numbers: Readonly<Record<string, number | undefined>>): void {
+/**
+ * Throws `CONFIGURATION` for the first of these that is no whole number; one that is missing or
+ * `Infinity` passes.
+ */
+export function checkWhole(
+  where: string,
+  numbers: Readonly<Record<string, number | undefined>>,
+): void {
   for (const [key, number = 0] of Object.entries(numbers)) {
-    if (number % 1) throw new AgentError('CONFIGURATION', `${where}: ${key} must be a whole number or Infinity.`);
+    if (number % 1)
+      throw new AgentError('CONFIGURATION', `${where}: ${key} must be a whole number or Infinity.`);
   }
 }

@@ -6,11 +6,31 @@ const withCause = (message: string, cause: unknown): Error => new Error(message,
 const withFields = (fields: object): Error => Object.assign(new Error('x'), fields);
 
 test.each<[string, unknown, string, boolean]>([
-  ['an error of ours', new AgentError('MODEL_SERVER', 'x', { retryable: true }), 'MODEL_SERVER', true],
-  ['one that says no', new AgentError('MODEL_RATE_LIMITED', 'no quota'), 'MODEL_RATE_LIMITED', false],
-  ['its data, from another realm', new AgentError('MODEL_TIMEOUT', 'x', { retryable: true }).toJSON(), 'MODEL_TIMEOUT', true],
+  [
+    'an error of ours',
+    new AgentError('MODEL_SERVER', 'x', { retryable: true }),
+    'MODEL_SERVER',
+    true,
+  ],
+  [
+    'one that says no',
+    new AgentError('MODEL_RATE_LIMITED', 'no quota'),
+    'MODEL_RATE_LIMITED',
+    false,
+  ],
+  [
+    'its data, from another realm',
+    new AgentError('MODEL_TIMEOUT', 'x', { retryable: true }).toJSON(),
+    'MODEL_TIMEOUT',
+    true,
+  ],
   ['our wrapping of another', AgentError.from(withFields({ status: 503 })), 'MODEL_SERVER', true],
-  ['what it wraps being ours', withCause('x', new AgentError('MODEL_AUTH', 'HTTP 500')), 'MODEL_AUTH', false],
+  [
+    'what it wraps being ours',
+    withCause('x', new AgentError('MODEL_AUTH', 'HTTP 500')),
+    'MODEL_AUTH',
+    false,
+  ],
   ['a status', withFields({ status: 429 }), 'MODEL_RATE_LIMITED', true],
   ['another name of it', withFields({ statusCode: 408 }), 'MODEL_TIMEOUT', true],
   ['that of a response', withFields({ response: { status: 529 } }), 'MODEL_SERVER', true],
@@ -19,9 +39,19 @@ test.each<[string, unknown, string, boolean]>([
   ['an abort', new DOMException('timed out', 'AbortError'), 'ABORTED', false],
   ['the signal of a time-out', new DOMException('x', 'TimeoutError'), 'MODEL_TIMEOUT', true],
   ['a broken network', new DOMException('x', 'NetworkError'), 'MODEL_UNREACHABLE', true],
-  ['Node below fetch', withCause('x', withFields({ code: 'ECONNREFUSED' })), 'MODEL_UNREACHABLE', true],
+  [
+    'Node below fetch',
+    withCause('x', withFields({ code: 'ECONNREFUSED' })),
+    'MODEL_UNREACHABLE',
+    true,
+  ],
   ['undici', withFields({ code: 'UND_ERR_HEADERS_TIMEOUT' }), 'MODEL_TIMEOUT', true],
-  ['a defect', new TypeError("Cannot read properties of undefined (reading 'fetch')"), 'INTERNAL', false],
+  [
+    'a defect',
+    new TypeError("Cannot read properties of undefined (reading 'fetch')"),
+    'INTERNAL',
+    false,
+  ],
   ['nothing', undefined, 'INTERNAL', false],
   ['null', null, 'INTERNAL', false],
 ])('%s', (_what, error, code, transient) => {
@@ -56,12 +86,20 @@ test.each<[string, string, boolean]>([
 });
 
 test('what the server asked to wait comes along', () => {
-  const error = new AgentError('MODEL_RATE_LIMITED', 'x', { retryable: true, details: { retryAfterMs: 1500 } });
-  expect(classifyError(withCause('x', error))).toEqual({ code: 'MODEL_RATE_LIMITED', transient: true, retryAfterMs: 1500 });
+  const error = new AgentError('MODEL_RATE_LIMITED', 'x', {
+    retryable: true,
+    details: { retryAfterMs: 1500 },
+  });
+  expect(classifyError(withCause('x', error))).toEqual({
+    code: 'MODEL_RATE_LIMITED',
+    transient: true,
+    retryAfterMs: 1500,
+  });
 });
 
 test('ten causes are looked at, and a circle ends', () => {
-  const nested = (depth: number): unknown => (depth ? withCause('x', nested(depth - 1)) : withFields({ status: 500 }));
+  const nested = (depth: number): unknown =>
+    depth ? withCause('x', nested(depth - 1)) : withFields({ status: 500 });
   expect(classifyError(nested(9))).toMatchObject({ transient: true });
   expect(classifyError(nested(10))).toMatchObject({ transient: false });
   const circle = new Error('x');
@@ -70,5 +108,6 @@ test('ten causes are looked at, and a circle ends', () => {
 });
 
 test('a message as long as a request is no trouble', () => {
-  for (const part of ['\n', 'error ', 'code!', ': ']) expect(classifyError(part.repeat(500_000))).toMatchObject({ code: 'INTERNAL' });
+  for (const part of ['\n', 'error ', 'code!', ': '])
+    expect(classifyError(part.repeat(500_000))).toMatchObject({ code: 'INTERNAL' });
 });

@@ -4,17 +4,25 @@ import { errorMessage, type ErrorMessageKey } from './error-message.ts';
 import { languages } from './error-words.ts';
 
 const keys = Object.keys(languages.en) as ErrorMessageKey[];
-const script = { en: /^[\x20-\x7e]+$/, zh: /[\u4e00-\u9fff]/, ja: /[\u3040-\u30ff]/, ko: /[\uac00-\ud7a3]/ };
+const script = {
+  en: /^[\x20-\x7e]+$/,
+  zh: /[\u4e00-\u9fff]/,
+  ja: /[\u3040-\u30ff]/,
+  ko: /[\uac00-\ud7a3]/,
+};
 
-test.each(['en', 'zh', 'ja', 'ko'] as const)('%s has words of its own for every code and category', (locale) => {
-  expect(Object.keys(languages[locale])).toEqual(keys);
-  for (const key of keys) {
-    const [code, category] = key.split(':');
-    const said = errorMessage({ code, details: { category } }, { locale });
-    expect(said).toBe(languages[locale][key]);
-    expect(said).toMatch(script[locale]);
-  }
-});
+test.each(['en', 'zh', 'ja', 'ko'] as const)(
+  '%s has words of its own for every code and category',
+  (locale) => {
+    expect(Object.keys(languages[locale])).toEqual(keys);
+    for (const key of keys) {
+      const [code, category] = key.split(':');
+      const said = errorMessage({ code, details: { category } }, { locale });
+      expect(said).toBe(languages[locale][key]);
+      expect(said).toMatch(script[locale]);
+    }
+  },
+);
 
 test('no text of the error stands in the message', () => {
   const secret = 'postgres://root:hunter2@db';
@@ -31,7 +39,9 @@ test('no text of the error stands in the message', () => {
     { code: Symbol(secret) },
     { code: { toString: null } },
     { code: { toString: () => secret }, details: { category: secret } },
-    new Error('outer', { cause: new AgentError('TOOL_ERROR', secret, { cause: new Error(secret) }) }),
+    new Error('outer', {
+      cause: new AgentError('TOOL_ERROR', secret, { cause: new Error(secret) }),
+    }),
     Object.defineProperty(new Error(secret), 'code', {
       get() {
         throw new Error(secret);
@@ -39,16 +49,23 @@ test('no text of the error stands in the message', () => {
     }),
   ];
   for (const locale of ['en', 'zh', 'ja', 'ko'] as const) {
-    for (const error of errors) expect(keys.map((key) => languages[locale][key])).toContain(errorMessage(error, { locale }));
+    for (const error of errors)
+      expect(keys.map((key) => languages[locale][key])).toContain(errorMessage(error, { locale }));
   }
   expect(errorMessage(new Error(secret))).toBe(languages.en.INTERNAL);
 });
 
 test('a category says more than its code, and a category of another code says nothing', () => {
   const rejected = new AgentError('GUARD_REJECTED', '', { details: { category: 'OFF_TOPIC' } });
-  expect(errorMessage(rejected.toJSON(), { locale: 'ko' })).toBe(languages.ko['GUARD_REJECTED:OFF_TOPIC']);
-  expect(errorMessage({ code: 'GUARD_REJECTED', details: { category: 'NEW' } })).toBe(languages.en.GUARD_REJECTED);
-  expect(errorMessage({ code: 'TOOL_ERROR', details: { category: 'OFF_TOPIC' } })).toBe(languages.en.TOOL_ERROR);
+  expect(errorMessage(rejected.toJSON(), { locale: 'ko' })).toBe(
+    languages.ko['GUARD_REJECTED:OFF_TOPIC'],
+  );
+  expect(errorMessage({ code: 'GUARD_REJECTED', details: { category: 'NEW' } })).toBe(
+    languages.en.GUARD_REJECTED,
+  );
+  expect(errorMessage({ code: 'TOOL_ERROR', details: { category: 'OFF_TOPIC' } })).toBe(
+    languages.en.TOOL_ERROR,
+  );
 });
 
 test.each([
@@ -63,9 +80,15 @@ test.each([
 });
 
 test('own words come first, also for what is no AgentError', () => {
-  const messages = { NOT_FOUND: 'Nichts da.', INTERNAL: 'Ups.', 'GUARD_REJECTED:OFF_TOPIC': 'Falsches Thema.' };
+  const messages = {
+    NOT_FOUND: 'Nichts da.',
+    INTERNAL: 'Ups.',
+    'GUARD_REJECTED:OFF_TOPIC': 'Falsches Thema.',
+  };
   expect(errorMessage({ code: 'NOT_FOUND' }, { messages })).toBe('Nichts da.');
   expect(errorMessage('?', { messages })).toBe('Ups.');
-  expect(errorMessage({ code: 'GUARD_REJECTED', details: { category: 'OFF_TOPIC' } }, { messages })).toBe('Falsches Thema.');
+  expect(
+    errorMessage({ code: 'GUARD_REJECTED', details: { category: 'OFF_TOPIC' } }, { messages }),
+  ).toBe('Falsches Thema.');
   expect(errorMessage({ code: 'TOOL_ERROR' }, { messages })).toBe(languages.en.TOOL_ERROR);
 });

@@ -1,7 +1,10 @@
 import type { AgentError, AgentErrorCode } from './agent-error.ts';
 import { languages } from './error-words.ts';
 
-/** Why a guard said no: a `GUARD_REJECTED` has it as `details.category`. The last two are about answers (Arc Reactor: `GuardModels`). */
+/**
+ * Why a guard said no: a `GUARD_REJECTED` has it as `details.category`. The last two are about
+ * answers (Arc Reactor: `GuardModels`).
+ */
 export type GuardCategory =
   | 'RATE_LIMITED'
   | 'INVALID_INPUT'
@@ -18,7 +21,10 @@ export type ErrorMessages = Readonly<Record<ErrorMessageKey, string>>;
 export type ErrorLanguage = 'en' | 'zh' | 'ja' | 'ko';
 
 export interface ErrorMessageOptions {
-  /** A language tag; what stands before its first `-` counts. `en`, `zh`, `ja`, `ko`; others are English. Default `en`. */
+  /**
+   * A language tag; what stands before its first `-` counts. `en`, `zh`, `ja`, `ko`; others are
+   * English. Default `en`.
+   */
   readonly locale?: string;
   /** In place of ours. */
   readonly messages?: Partial<ErrorMessages>;
@@ -28,13 +34,16 @@ export interface ErrorMessageOptions {
 export type ErrorMessageResolver = (error: unknown, options?: ErrorMessageOptions) => string;
 
 /**
- * What to tell a user about anything that can be thrown, an error's data or a result's `error`: fixed words by its code, never text
- * of the error itself. Anything that is no `AgentError` is `INTERNAL` (Arc Reactor: `ErrorMessageResolver`).
+ * What to tell a user about anything that can be thrown, an error's data or a result's `error`:
+ * fixed words by its code, never text of the error itself. Anything that is no `AgentError` is
+ * `INTERNAL` (Arc Reactor: `ErrorMessageResolver`).
  */
 export function errorMessage(error: unknown, options: ErrorMessageOptions = {}): string {
   const { locale = 'en', messages = {} } = options;
   const language = String(locale).toLowerCase().split(/[-_]/, 1)[0]!;
-  const ours = Object.hasOwn(languages, language) ? languages[language as ErrorLanguage] : languages.en;
+  const ours = Object.hasOwn(languages, language)
+    ? languages[language as ErrorLanguage]
+    : languages.en;
   for (const key of keysOf(error)) {
     if (!Object.hasOwn(ours, key)) continue;
     const own: unknown = Object.hasOwn(messages, key) ? messages[key] : undefined;

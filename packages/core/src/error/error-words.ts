@@ -10,9 +10,11 @@ const english: ErrorMessages = {
   MODEL_AUTH: 'The AI service refused our access. Please tell the operator.',
   MODEL_RATE_LIMITED: 'The AI service has too many requests now. Please try again later.',
   MODEL_REQUEST: 'The AI service did not accept the request.',
-  MODEL_CONTEXT_LENGTH: 'The conversation is too long. Please shorten your message or start a new conversation.',
+  MODEL_CONTEXT_LENGTH:
+    'The conversation is too long. Please shorten your message or start a new conversation.',
   MODEL_SERVER: 'The AI service has a problem. Please try again later.',
-  MODEL_UNREACHABLE: 'The AI service cannot be reached. Please check your connection and try again.',
+  MODEL_UNREACHABLE:
+    'The AI service cannot be reached. Please check your connection and try again.',
   MODEL_BAD_RESPONSE: 'The AI service gave an answer that cannot be read. Please try again.',
   OUTPUT_INVALID: 'The answer did not have the form it needs. Please try again.',
   MODEL_TIMEOUT: 'The AI service did not answer in time. Please try again.',
@@ -31,7 +33,8 @@ const english: ErrorMessages = {
   ABORTED: 'The request was stopped.',
   STORAGE_QUOTA: 'There is no space left to save the conversation.',
   STORAGE_FAILED: 'The conversation could not be saved or loaded.',
-  SESSION_STALE: 'The newest state of the conversation cannot be read yet. Please try again in a moment.',
+  SESSION_STALE:
+    'The newest state of the conversation cannot be read yet. Please try again in a moment.',
   SESSION_CONFLICT: 'The conversation was continued elsewhere.',
   CREDENTIALS_REQUIRED: 'Please give an access key to go on.',
   WORKER_TERMINATED: 'The assistant was stopped. Please reload the page.',
@@ -43,12 +46,15 @@ const english: ErrorMessages = {
   CONFIGURATION: 'The assistant is not set up correctly. Please tell the operator.',
   INTERNAL: 'Something went wrong. Please try again later.',
   'GUARD_REJECTED:RATE_LIMITED': 'You have reached the limit of requests. Please try again later.',
-  'GUARD_REJECTED:INVALID_INPUT': 'Your message is empty, too long, or has something in it that is not allowed.',
-  'GUARD_REJECTED:PROMPT_INJECTION': 'Your message looks like an attempt to change how the assistant works. Please rephrase it.',
+  'GUARD_REJECTED:INVALID_INPUT':
+    'Your message is empty, too long, or has something in it that is not allowed.',
+  'GUARD_REJECTED:PROMPT_INJECTION':
+    'Your message looks like an attempt to change how the assistant works. Please rephrase it.',
   'GUARD_REJECTED:OFF_TOPIC': 'The assistant does not help with this topic.',
   'GUARD_REJECTED:UNAUTHORIZED': 'You are not allowed to do this.',
   'GUARD_REJECTED:SYSTEM_ERROR': 'Security check failed',
-  'GUARD_REJECTED:OUTPUT_REJECTED': 'The answer was held back because it has something in it that may not be shown.',
+  'GUARD_REJECTED:OUTPUT_REJECTED':
+    'The answer was held back because it has something in it that may not be shown.',
   'GUARD_REJECTED:OUTPUT_TOO_SHORT': 'The answer was too short. Please try again.',
 };
 
@@ -146,9 +152,12 @@ const japanese: ErrorMessages = {
   NEEDS_DURABLE_OBJECT: 'ここではこの操作はできません。',
   CONFIGURATION: 'アシスタントの設定に誤りがあります。管理者にお知らせください。',
   INTERNAL: '問題が発生しました。しばらくしてからもう一度お試しください。',
-  'GUARD_REJECTED:RATE_LIMITED': 'リクエストの上限に達しました。しばらくしてからもう一度お試しください。',
-  'GUARD_REJECTED:INVALID_INPUT': 'メッセージが空か、長すぎるか、許可されていない内容を含んでいます。',
-  'GUARD_REJECTED:PROMPT_INJECTION': 'アシスタントの動作を変えようとするメッセージのようです。別の言い方をしてください。',
+  'GUARD_REJECTED:RATE_LIMITED':
+    'リクエストの上限に達しました。しばらくしてからもう一度お試しください。',
+  'GUARD_REJECTED:INVALID_INPUT':
+    'メッセージが空か、長すぎるか、許可されていない内容を含んでいます。',
+  'GUARD_REJECTED:PROMPT_INJECTION':
+    'アシスタントの動作を変えようとするメッセージのようです。別の言い方をしてください。',
   'GUARD_REJECTED:OFF_TOPIC': 'この話題はアシスタントの対象外です。',
   'GUARD_REJECTED:UNAUTHORIZED': 'この操作は許可されていません。',
   'GUARD_REJECTED:SYSTEM_ERROR': 'セキュリティチェックに失敗しました',
@@ -200,7 +209,8 @@ const korean: ErrorMessages = {
   INTERNAL: '문제가 생겼습니다. 잠시 후 다시 시도해 주세요.',
   'GUARD_REJECTED:RATE_LIMITED': '요청 한도에 도달했습니다. 잠시 후 다시 시도해 주세요.',
   'GUARD_REJECTED:INVALID_INPUT': '메시지가 비어 있거나 너무 길거나 허용되지 않는 내용이 있습니다.',
-  'GUARD_REJECTED:PROMPT_INJECTION': '도우미의 동작을 바꾸려는 메시지로 보입니다. 다르게 말씀해 주세요.',
+  'GUARD_REJECTED:PROMPT_INJECTION':
+    '도우미의 동작을 바꾸려는 메시지로 보입니다. 다르게 말씀해 주세요.',
   'GUARD_REJECTED:OFF_TOPIC': '도우미가 다루지 않는 주제입니다.',
   'GUARD_REJECTED:UNAUTHORIZED': '이 작업을 할 권한이 없습니다.',
   'GUARD_REJECTED:SYSTEM_ERROR': '보안 검사에 실패했습니다',
@@ -209,4 +219,9 @@ const korean: ErrorMessages = {
 };
 
 /** A code without words in one of the languages does not compile. */
-export const languages: Readonly<Record<ErrorLanguage, ErrorMessages>> = { en: english, zh: chinese, ja: japanese, ko: korean };
+export const languages: Readonly<Record<ErrorLanguage, ErrorMessages>> = {
+  en: english,
+  zh: chinese,
+  ja: japanese,
+  ko: korean,
+};

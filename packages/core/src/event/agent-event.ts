@@ -24,9 +24,10 @@ export interface AgentEventBase {
 }
 
 /**
- * The events of a run. Reference events (AgentScope): the pre-/post- pairs, the chunks and `error`; ours: the others.
- * Per iteration `pre-reasoning`, chunks, `post-reasoning`; per tool call `pre-acting`, chunks, `post-acting`.
- * A chunk carries only what is new. `parallelId` is there with `parallelIds()`, for readers.
+ * The events of a run. Reference events (AgentScope): the pre-/post- pairs, the chunks and `error`;
+ * ours: the others. Per iteration `pre-reasoning`, chunks, `post-reasoning`; per tool call
+ * `pre-acting`, chunks, `post-acting`. A chunk carries only what is new. `parallelId` is there with
+ * `parallelIds()`, for readers.
  */
 export type AgentEvent = AgentEventBase &
   (
@@ -40,16 +41,41 @@ export type AgentEvent = AgentEventBase &
         readonly options: GenerateOptions;
       }
     | { readonly type: 'post-reasoning'; readonly message: Msg }
-    | { readonly type: 'reasoning-chunk'; readonly blockId: string; readonly kind: 'text' | 'thinking'; readonly delta: string }
-    | { readonly type: 'tool-input-chunk'; readonly toolUseId: string; readonly name: string; readonly delta: string }
+    | {
+        readonly type: 'reasoning-chunk';
+        readonly blockId: string;
+        readonly kind: 'text' | 'thinking';
+        readonly delta: string;
+      }
+    | {
+        readonly type: 'tool-input-chunk';
+        readonly toolUseId: string;
+        readonly name: string;
+        readonly delta: string;
+      }
     | { readonly type: 'pre-acting'; readonly toolUse: ToolUse; readonly parallelId?: string }
-    | { readonly type: 'acting-chunk'; readonly toolUseId: string; readonly chunk: JsonValue; readonly parallelId?: string }
-    | { readonly type: 'post-acting'; readonly toolUse: ToolUse; readonly result: ToolResult; readonly parallelId?: string }
+    | {
+        readonly type: 'acting-chunk';
+        readonly toolUseId: string;
+        readonly chunk: JsonValue;
+        readonly parallelId?: string;
+      }
+    | {
+        readonly type: 'post-acting';
+        readonly toolUse: ToolUse;
+        readonly result: ToolResult;
+        readonly parallelId?: string;
+      }
     | { readonly type: 'pre-summary'; readonly messages: readonly Msg[] }
     | { readonly type: 'summary-chunk'; readonly blockId: string; readonly delta: string }
     | { readonly type: 'post-summary'; readonly message: Msg }
     | { readonly type: 'step-reset'; readonly reason: string; readonly replacement?: Msg }
-    | { readonly type: 'context-fitted'; readonly removed: number; readonly before: number; readonly after: number }
+    | {
+        readonly type: 'context-fitted';
+        readonly removed: number;
+        readonly before: number;
+        readonly after: number;
+      }
     | { readonly type: 'suspended'; readonly pending: readonly PendingCall[] }
     | { readonly type: 'error'; readonly error: AgentErrorData }
     | { readonly type: 'run-end'; readonly result: AgentResult }

@@ -4,9 +4,9 @@ import type { Usage } from '../model/usage.ts';
 import type { PendingCall } from './pending-call.ts';
 
 /**
- * Why a call ended. `max-iterations`: the loop's limit, answered by a summary. `limit`: another limit. `return-direct`:
- * tools' results are the answer. `rejected`: a guard's no.
- * `aborted`: an `AbortSignal`.
+ * Why a call ended. `max-iterations`: the loop's limit, answered by a summary. `limit`: another
+ * limit. `return-direct`: tools' results are the answer. `rejected`: a guard's no. `aborted`: an
+ * `AbortSignal`.
  */
 export type StopReason =
   | 'stop'
@@ -30,7 +30,10 @@ export interface AgentResult<T = unknown> {
   /** Tools that exist and were called, each once, in order of first call. */
   readonly toolsUsed: readonly string[];
   readonly durationMs: number;
-  /** Model requests the loop made, and those that a hook called off; the closing summary is not counted. */
+  /**
+   * Model requests the loop made, and those that a hook called off; the closing summary is not
+   * counted.
+   */
   readonly iterations: number;
   /** What a suspended call waits for; empty where it was only paused. */
   readonly pending: readonly PendingCall[];

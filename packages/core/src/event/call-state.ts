@@ -1,7 +1,10 @@
 import type { ToolUse } from '../message/content-block.ts';
 import type { Decision, PendingCall } from './pending-call.ts';
 
-/** What the agent knows of an open tool call beside the log, from the model's request to the result; plain JSON. */
+/**
+ * What the agent knows of an open tool call beside the log, from the model's request to the result;
+ * plain JSON.
+ */
 export interface CallState {
   /** The call as its `pre-acting` hooks or a decision left it; there once the hooks have run. */
   toolUse?: ToolUse;

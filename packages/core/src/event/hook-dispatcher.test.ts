@@ -1,8 +1,21 @@
 import { expect, test } from 'vitest';
-import { ReActAgent, textOf, tool, toolResultsOf, userMessage, type AgentEvent, type Hook } from '@isoloop/core';
+import {
+  ReActAgent,
+  textOf,
+  tool,
+  toolResultsOf,
+  userMessage,
+  type AgentEvent,
+  type Hook,
+} from '@isoloop/core';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 
-const echo = tool({ name: 'echo', description: 'Gives back', input: { type: 'object' }, execute: (input) => input as object });
+const echo = tool({
+  name: 'echo',
+  description: 'Gives back',
+  input: { type: 'object' },
+  execute: (input) => input as object,
+});
 
 function setUp(replies: readonly ScriptedReply[], hooks: readonly Hook[]) {
   const model = new ScriptedModel(replies);
@@ -16,15 +29,32 @@ const mark = (name: string): Hook['on'] => ({
 test('hooks run by priority, lower first, equal ones in the order given, each with what the last one made', async () => {
   const { agent, model } = setUp(
     ['ok'],
-    [{ on: mark('third')! }, { on: mark('fourth')! }, { priority: 1, on: mark('first')! }, { priority: 99, on: mark('second')! }],
+    [
+      { on: mark('third')! },
+      { on: mark('fourth')! },
+      { priority: 1, on: mark('first')! },
+      { priority: 99, on: mark('second')! },
+    ],
   );
   await agent.call('go');
-  expect(model.requests[0]!.messages.map(textOf)).toEqual(['go', 'first', 'second', 'third', 'fourth']);
+  expect(model.requests[0]!.messages.map(textOf)).toEqual([
+    'go',
+    'first',
+    'second',
+    'third',
+    'fourth',
+  ]);
 });
 
 test('pre-reasoning edits the request and not the log', async () => {
   const hook: Hook = {
-    on: { 'pre-reasoning': (event) => ({ ...event, messages: [...event.messages, userMessage('hint')], options: { temperature: 0 } }) },
+    on: {
+      'pre-reasoning': (event) => ({
+        ...event,
+        messages: [...event.messages, userMessage('hint')],
+        options: { temperature: 0 },
+      }),
+    },
   };
   const { agent, model } = setUp(['ok'], [hook]);
   await agent.call('go');
@@ -36,18 +66,37 @@ test('pre-reasoning edits the request and not the log', async () => {
 test('pre-acting changes the arguments, post-acting the result', async () => {
   const hook: Hook = {
     on: {
-      'pre-acting': (event) => ({ ...event, toolUse: { ...event.toolUse, input: { changed: true } } }),
-      'post-acting': (event) => ({ ...event, result: { ...event.result, output: `seen ${String(event.result.output)}` } }),
+      'pre-acting': (event) => ({
+        ...event,
+        toolUse: { ...event.toolUse, input: { changed: true } },
+      }),
+      'post-acting': (event) => ({
+        ...event,
+        result: { ...event.result, output: `seen ${String(event.result.output)}` },
+      }),
     },
   };
-  const { agent, model } = setUp([{ toolCalls: [{ name: 'echo', input: { changed: false } }] }, 'ok'], [hook]);
+  const { agent, model } = setUp(
+    [{ toolCalls: [{ name: 'echo', input: { changed: false } }] }, 'ok'],
+    [hook],
+  );
   await agent.call('go');
-  expect(model.requests[1]!.messages.flatMap(toolResultsOf)[0]!.output).toBe('seen {"changed":true}');
+  expect(model.requests[1]!.messages.flatMap(toolResultsOf)[0]!.output).toBe(
+    'seen {"changed":true}',
+  );
 });
 
 test('pre-acting refuses just its call', async () => {
-  const hook: Hook = { on: { 'pre-acting': (event, control) => void (event.toolUse.id === 'call_1' && control.reject('not today')) } };
-  const { agent, model } = setUp([{ toolCalls: [{ name: 'echo' }, { name: 'echo' }] }, 'ok'], [hook]);
+  const hook: Hook = {
+    on: {
+      'pre-acting': (event, control) =>
+        void (event.toolUse.id === 'call_1' && control.reject('not today')),
+    },
+  };
+  const { agent, model } = setUp(
+    [{ toolCalls: [{ name: 'echo' }, { name: 'echo' }] }, 'ok'],
+    [hook],
+  );
   await agent.call('go');
   expect(model.requests[1]!.messages.flatMap(toolResultsOf)).toMatchObject([
     { state: 'denied', output: 'Tool call rejected: not today' },
@@ -57,20 +106,36 @@ test('pre-acting refuses just its call', async () => {
 
 test('a hook that rewrites what was streamed announces it by step-reset', async () => {
   const hook: Hook = {
-    on: { 'post-reasoning': (event) => ({ ...event, message: { ...event.message, content: [{ type: 'text', text: 'polished' }] } }) },
+    on: {
+      'post-reasoning': (event) => ({
+        ...event,
+        message: { ...event.message, content: [{ type: 'text', text: 'polished' }] },
+      }),
+    },
   };
   const { agent } = setUp(['rough'], [hook]);
   const events: AgentEvent[] = [];
   for await (const event of agent.stream('go')) events.push(event);
-  expect(events.find((event) => event.type === 'step-reset')).toMatchObject({ replacement: { content: [{ text: 'polished' }] } });
+  expect(events.find((event) => event.type === 'step-reset')).toMatchObject({
+    replacement: { content: [{ text: 'polished' }] },
+  });
   expect(events.at(-1)).toMatchObject({ result: { text: 'polished' } });
-  expect(events.map(({ seq }) => seq)).toEqual(events.map(({ seq }) => seq).toSorted((a, b) => a - b));
+  expect(events.map(({ seq }) => seq)).toEqual(
+    events.map(({ seq }) => seq).toSorted((a, b) => a - b),
+  );
 });
 
 test('stop() from post-reasoning ends the call with its tool calls open; a call without input runs them', async () => {
   const { agent, model } = setUp(
     [{ toolCalls: [{ name: 'echo' }] }, 'later'],
-    [{ on: { 'post-reasoning': (event, control) => void (event.iteration === 1 && model.requests.length === 1 && control.stop()) } }],
+    [
+      {
+        on: {
+          'post-reasoning': (event, control) =>
+            void (event.iteration === 1 && model.requests.length === 1 && control.stop()),
+        },
+      },
+    ],
   );
   expect((await agent.call('go')).reason).toBe('stopped-by-hook');
   expect((await agent.messages()).at(-1)!.content[0]).toMatchObject({ type: 'tool_use' });
@@ -91,7 +156,8 @@ test('stop() from post-acting ends the call after the batch', async () => {
 test('gotoReasoning sends the reply back with its messages', async () => {
   const hook: Hook = {
     on: {
-      'post-reasoning': (event, control) => void (textOf(event.message) === 'no' && control.gotoReasoning([userMessage('try again')])),
+      'post-reasoning': (event, control) =>
+        void (textOf(event.message) === 'no' && control.gotoReasoning([userMessage('try again')])),
     },
   };
   const { agent, model } = setUp(['no', 'yes'], [hook]);
@@ -100,9 +166,15 @@ test('gotoReasoning sends the reply back with its messages', async () => {
 });
 
 test('a notification is frozen: a hook that writes to it fails the call', async () => {
-  const hook: Hook = { name: 'writer', on: { 'reasoning-chunk': (event) => void ((event as { delta: string }).delta = 'x') } };
+  const hook: Hook = {
+    name: 'writer',
+    on: { 'reasoning-chunk': (event) => void ((event as { delta: string }).delta = 'x') },
+  };
   const { agent } = setUp(['ok'], [hook]);
-  await expect(agent.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR', details: { hook: 'writer', event: 'reasoning-chunk' } });
+  await expect(agent.call('go')).rejects.toMatchObject({
+    code: 'HOOK_ERROR',
+    details: { hook: 'writer', event: 'reasoning-chunk' },
+  });
 });
 
 test('a hook that fails is ignored where it says so', async () => {
@@ -131,14 +203,27 @@ test('onEvent sees every event of the run, in order, and a hook can be taken off
 test('a hook without a priority has 100', async () => {
   const { agent, model } = setUp(
     ['ok'],
-    [{ priority: 101, on: mark('last')! }, { on: mark('first')! }, { priority: 100, on: mark('second')! }, { on: mark('third')! }],
+    [
+      { priority: 101, on: mark('last')! },
+      { on: mark('first')! },
+      { priority: 100, on: mark('second')! },
+      { on: mark('third')! },
+    ],
   );
   await agent.call('go');
-  expect(model.requests[0]!.messages.map(textOf)).toEqual(['go', 'first', 'second', 'third', 'last']);
+  expect(model.requests[0]!.messages.map(textOf)).toEqual([
+    'go',
+    'first',
+    'second',
+    'third',
+    'last',
+  ]);
 });
 
 test('of two hooks that fail at a notification the first is told, and one without a name is unnamed', async () => {
-  const fails = (why: string): Hook => ({ on: { 'reasoning-chunk': () => Promise.reject(new Error(why)) } });
+  const fails = (why: string): Hook => ({
+    on: { 'reasoning-chunk': () => Promise.reject(new Error(why)) },
+  });
   const { agent } = setUp(['ok'], [fails('one'), fails('two')]);
   await expect(agent.call('go')).rejects.toMatchObject({
     message: expect.stringMatching(/"unnamed".*one/),

@@ -30,7 +30,8 @@ export class HookDispatcher {
   /** Tells the hooks, also those after one that fails; what they return is ignored. */
   async notify(event: AgentEvent): Promise<void> {
     let failure: unknown;
-    for (const handle of this.handlers(event.type)) await handle(event, noControl).catch((error: unknown) => (failure ??= error));
+    for (const handle of this.handlers(event.type))
+      await handle(event, noControl).catch((error: unknown) => (failure ??= error));
     if (failure) throw failure;
   }
 
@@ -59,8 +60,12 @@ function bind(hook: Hook, type: AgentEvent['type']): readonly Handler[] {
   });
 }
 
-/** All of it: a hook that writes to a message, a call's arguments or a result has to hear of it, or log, caches and readers would differ. */
+/**
+ * All of it: a hook that writes to a message, a call's arguments or a result has to hear of it, or
+ * log, caches and readers would differ.
+ */
 export function freeze<T>(value: T): T {
-  if (isRecord(value) && !Object.isFrozen(value) && !ArrayBuffer.isView(value)) Object.values(Object.freeze(value)).forEach(freeze);
+  if (isRecord(value) && !Object.isFrozen(value) && !ArrayBuffer.isView(value))
+    Object.values(Object.freeze(value)).forEach(freeze);
   return value;
 }

@@ -25,14 +25,26 @@ const echo = tool({
 });
 const external = tool({ name: 'external', description: 'Runs elsewhere', input });
 
-function setUp(replies: readonly ScriptedReply[], hooks: readonly Hook[], options: Partial<AgentOptions> = {}) {
+function setUp(
+  replies: readonly ScriptedReply[],
+  hooks: readonly Hook[],
+  options: Partial<AgentOptions> = {},
+) {
   ran.length = 0;
   const model = new ScriptedModel(replies);
-  return { agent: new ReActAgent({ name: 'a', model, hooks, tools: [echo, external], ...options }), model };
+  return {
+    agent: new ReActAgent({ name: 'a', model, hooks, tools: [echo, external], ...options }),
+    model,
+  };
 }
 
-const echoes = (...numbers: number[]): ScriptedReply => ({ toolCalls: numbers.map((n) => ({ name: 'echo', input: { n } })) });
-const withText = (message: Msg, text: string): Msg => ({ ...message, content: [{ type: 'text', text }] });
+const echoes = (...numbers: number[]): ScriptedReply => ({
+  toolCalls: numbers.map((n) => ({ name: 'echo', input: { n } })),
+});
+const withText = (message: Msg, text: string): Msg => ({
+  ...message,
+  content: [{ type: 'text', text }],
+});
 
 const everyType: readonly AgentEvent['type'][] = [
   'run-start',
@@ -59,8 +71,14 @@ test('a typed handler sees each event, before the onEvent of the same hook', asy
   const seen: string[] = [];
   const handle = (event: AgentEvent): void => void seen.push(`on ${event.seq} ${event.type}`);
   const on = Object.fromEntries(everyType.map((type) => [type, handle])) as Hook['on'] & object;
-  const both: Hook = { on, onEvent: (event) => void seen.push(`onEvent ${event.seq} ${event.type}`) };
-  const rewrite: Hook = { priority: 1, on: { 'post-summary': (event) => ({ ...event, message: withText(event.message, 'short') }) } };
+  const both: Hook = {
+    on,
+    onEvent: (event) => void seen.push(`onEvent ${event.seq} ${event.type}`),
+  };
+  const rewrite: Hook = {
+    priority: 1,
+    on: { 'post-summary': (event) => ({ ...event, message: withText(event.message, 'short') }) },
+  };
   const { agent } = setUp(
     [
       { thinking: 'Hm.', text: 'I look.', toolCalls: [{ name: 'echo' }] },
@@ -69,7 +87,11 @@ test('a typed handler sees each event, before the onEvent of the same hook', asy
       { error: new AgentError('MODEL_SERVER', 'down') },
     ],
     [both, rewrite],
-    { limits: { iterations: 1 }, context: ({ messages }) => ({ messages, removed: 1, before: 2, after: 1 }), pendingToolRecovery: true },
+    {
+      limits: { iterations: 1 },
+      context: ({ messages }) => ({ messages, removed: 1, before: 2, after: 1 }),
+      pendingToolRecovery: true,
+    },
   );
   expect((await agent.call('go')).reason).toBe('max-iterations');
   expect((await agent.call('go')).reason).toBe('suspended');
@@ -108,9 +130,19 @@ test('hooks get a modifiable event one after the other, each what the last one m
   const { agent } = setUp(
     ['one'],
     [
-      { on: { 'post-reasoning': async (event) => Promise.resolve({ ...event, message: withText(event.message, 'two') }) } },
+      {
+        on: {
+          'post-reasoning': async (event) =>
+            Promise.resolve({ ...event, message: withText(event.message, 'two') }),
+        },
+      },
       { on: { 'post-reasoning': (event) => void seen.push(textOf(event.message)) } },
-      { onEvent: (event) => (event.type === 'post-reasoning' ? { ...event, message: withText(event.message, 'three') } : undefined) },
+      {
+        onEvent: (event) =>
+          event.type === 'post-reasoning'
+            ? { ...event, message: withText(event.message, 'three') }
+            : undefined,
+      },
       { on: { 'post-reasoning': (event) => void seen.push(textOf(event.message)) } },
     ],
   );
@@ -129,7 +161,10 @@ test('what hooks make of the summary and of the answer counts, and the log has i
         on: {
           'pre-summary': (event) => ({ ...event, messages: more(event.messages) }),
           'post-summary': (event) => ({ ...event, message: withText(event.message, 'short') }),
-          'post-call': (event) => ({ ...event, message: withText(event.message, `${textOf(event.message)}er`) }),
+          'post-call': (event) => ({
+            ...event,
+            message: withText(event.message, `${textOf(event.message)}er`),
+          }),
         },
       },
     ],
@@ -143,11 +178,24 @@ test('what hooks make of the summary and of the answer counts, and the log has i
 test('pre-reasoning decides which tools are offered and with which options, for its request alone', async () => {
   const { agent, model } = setUp(
     [echoes(1), 'done'],
-    [{ on: { 'pre-reasoning': (event) => (event.iteration === 1 ? { ...event, tools: [], options: { maxTokens: 7 } } : undefined) } }],
+    [
+      {
+        on: {
+          'pre-reasoning': (event) =>
+            event.iteration === 1 ? { ...event, tools: [], options: { maxTokens: 7 } } : undefined,
+        },
+      },
+    ],
     { generate: { temperature: 0.5 } },
   );
   await agent.call('go', { maxTokens: 99 });
-  expect(model.requests.map(({ tools, maxTokens, temperature }) => [tools.length, maxTokens, temperature])).toEqual([
+  expect(
+    model.requests.map(({ tools, maxTokens, temperature }) => [
+      tools.length,
+      maxTokens,
+      temperature,
+    ]),
+  ).toEqual([
     [0, 7, undefined],
     [2, 99, 0.5],
   ]);
@@ -161,7 +209,11 @@ test('a call that pre-acting changes is checked again, and keeps its id', async 
         on: {
           'pre-acting': (event) => ({
             ...event,
-            toolUse: { ...event.toolUse, id: 'other', ...(event.toolUse.id === 'call_1' ? { name: 'none' } : { input: { n: 3 } }) },
+            toolUse: {
+              ...event.toolUse,
+              id: 'other',
+              ...(event.toolUse.id === 'call_1' ? { name: 'none' } : { input: { n: 3 } }),
+            },
           }),
         },
       },
@@ -170,7 +222,11 @@ test('a call that pre-acting changes is checked again, and keeps its id', async 
   await agent.call('go');
   expect(ran).toEqual([{ n: 3 }]);
   expect(model.requests[1]!.messages.flatMap(toolResultsOf)).toMatchObject([
-    { toolUseId: 'call_1', state: 'error', output: 'Error: Tool not found: none. Available: echo, external.' },
+    {
+      toolUseId: 'call_1',
+      state: 'error',
+      output: 'Error: Tool not found: none. Available: echo, external.',
+    },
     { toolUseId: 'call_2', state: 'success', output: '{"n":3}' },
   ]);
 });
@@ -178,55 +234,125 @@ test('a call that pre-acting changes is checked again, and keeps its id', async 
 test('a result that post-acting changes still answers its call', async () => {
   const { agent, model } = setUp(
     [echoes(1), 'done'],
-    [{ on: { 'post-acting': (event) => ({ ...event, result: { ...event.result, toolUseId: 'other', output: 'changed' } }) } }],
+    [
+      {
+        on: {
+          'post-acting': (event) => ({
+            ...event,
+            result: { ...event.result, toolUseId: 'other', output: 'changed' },
+          }),
+        },
+      },
+    ],
   );
   await agent.call('go');
-  expect(model.requests[1]!.messages.flatMap(toolResultsOf)).toMatchObject([{ toolUseId: 'call_1', output: 'changed' }]);
+  expect(model.requests[1]!.messages.flatMap(toolResultsOf)).toMatchObject([
+    { toolUseId: 'call_1', output: 'changed' },
+  ]);
 });
 
 /** Each tries to write to what it was given. */
 const writers: { readonly [name: string]: Hook['on'] & object } = {
   'a delta': { 'reasoning-chunk': (event) => void ((event as { delta: string }).delta = 'x') },
   'the end': { 'run-end': (event) => void ((event as { result: unknown }).result = 'x') },
-  'a modifiable event': { 'post-reasoning': (event) => void ((event as { message: unknown }).message = 'x') },
-  'a message': { 'post-reasoning': (event) => void ((event.message as { role: string }).role = 'user') },
-  'the blocks of a message': { 'post-reasoning': (event) => void (event.message.content as unknown[]).push({ type: 'text', text: 'x' }) },
-  'a block': { 'post-reasoning': (event) => void ((event.message.content[0] as { text: string }).text = 'x') },
-  'the list of a request': { 'pre-reasoning': (event) => void (event.messages as unknown[]).push(userMessage('x')) },
-  'a message of a request': { 'pre-reasoning': (event) => void ((event.messages[0]!.content[0] as { text: string }).text = 'x') },
-  'the input': { 'pre-call': (event) => void ((event.input[0]!.content[0] as { text: string }).text = 'x') },
-  'a tool call': { 'pre-acting': (event) => void ((event.toolUse as { input: unknown }).input = 'x') },
-  'the arguments of a tool call': { 'pre-acting': (event) => void ((event.toolUse.input as { n: number }).n = 5) },
-  'the result of the run': { 'run-end': (event) => void ((event.result as { text: string }).text = 'x') },
-  'the message of the result': { 'run-end': (event) => void ((event.result.message.content[0] as { text: string }).text = 'x') },
-  'a tool result': { 'post-acting': (event) => void ((event.result as { output: unknown }).output = 'x') },
+  'a modifiable event': {
+    'post-reasoning': (event) => void ((event as { message: unknown }).message = 'x'),
+  },
+  'a message': {
+    'post-reasoning': (event) => void ((event.message as { role: string }).role = 'user'),
+  },
+  'the blocks of a message': {
+    'post-reasoning': (event) =>
+      void (event.message.content as unknown[]).push({ type: 'text', text: 'x' }),
+  },
+  'a block': {
+    'post-reasoning': (event) => void ((event.message.content[0] as { text: string }).text = 'x'),
+  },
+  'the list of a request': {
+    'pre-reasoning': (event) => void (event.messages as unknown[]).push(userMessage('x')),
+  },
+  'a message of a request': {
+    'pre-reasoning': (event) =>
+      void ((event.messages[0]!.content[0] as { text: string }).text = 'x'),
+  },
+  'the input': {
+    'pre-call': (event) => void ((event.input[0]!.content[0] as { text: string }).text = 'x'),
+  },
+  'a tool call': {
+    'pre-acting': (event) => void ((event.toolUse as { input: unknown }).input = 'x'),
+  },
+  'the arguments of a tool call': {
+    'pre-acting': (event) => void ((event.toolUse.input as { n: number }).n = 5),
+  },
+  'the result of the run': {
+    'run-end': (event) => void ((event.result as { text: string }).text = 'x'),
+  },
+  'the message of the result': {
+    'run-end': (event) => void ((event.result.message.content[0] as { text: string }).text = 'x'),
+  },
+  'a tool result': {
+    'post-acting': (event) => void ((event.result as { output: unknown }).output = 'x'),
+  },
 };
 
-test.for(Object.keys(writers))('a hook that writes to %s fails the call instead of changing the log', async (name) => {
-  const { agent } = setUp([{ text: 'I look.', toolCalls: [{ name: 'echo' }] }, 'done'], [{ name, on: writers[name]! }]);
-  await expect(agent.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR', details: { hook: name } });
-  expect((await agent.messages()).map(textOf).filter((text) => text.includes('x'))).toEqual([]);
-});
+test.for(Object.keys(writers))(
+  'a hook that writes to %s fails the call instead of changing the log',
+  async (name) => {
+    const { agent } = setUp(
+      [{ text: 'I look.', toolCalls: [{ name: 'echo' }] }, 'done'],
+      [{ name, on: writers[name]! }],
+    );
+    await expect(agent.call('go')).rejects.toMatchObject({
+      code: 'HOOK_ERROR',
+      details: { hook: name },
+    });
+    expect((await agent.messages()).map(textOf).filter((text) => text.includes('x'))).toEqual([]);
+  },
+);
 
 test.for<[what: string, hook: Hook, options?: Partial<AgentOptions>]>([
-  ['pre-call', { on: { 'pre-call': (event) => void (event.input as Msg[]).push(userMessage('x')) } }, { preCall: 'notification' }],
+  [
+    'pre-call',
+    { on: { 'pre-call': (event) => void (event.input as Msg[]).push(userMessage('x')) } },
+    { preCall: 'notification' },
+  ],
   ['suspended', { on: { suspended: (event) => void ((event.pending as unknown[]).length = 0) } }],
   [
     'step-reset',
     {
       on: {
-        'post-reasoning': (event) => ({ ...event, message: { ...event.message, content: [{ type: 'text', text: 'I see.' }] } }),
-        'step-reset': (event) => void ((event.replacement!.content[0] as { text: string }).text = 'x'),
+        'post-reasoning': (event) => ({
+          ...event,
+          message: { ...event.message, content: [{ type: 'text', text: 'I see.' }] },
+        }),
+        'step-reset': (event) =>
+          void ((event.replacement!.content[0] as { text: string }).text = 'x'),
       },
     },
   ],
-  ['post-acting', { on: { 'post-acting': ({ result }) => void ((result.output[0] as { text: string }).text = 'x') } }],
+  [
+    'post-acting',
+    {
+      on: {
+        'post-acting': ({ result }) => void ((result.output[0] as { text: string }).text = 'x'),
+      },
+    },
+  ],
 ])('nothing in %s can be written to', async ([event, hook, options]) => {
-  const draw = tool({ name: 'draw', description: 'Draws', input, execute: () => ({ content: [{ type: 'text', text: 'a cat' }] }) });
-  const { agent } = setUp([{ text: 'I look.', toolCalls: [{ name: 'draw' }, { name: 'external' }] }], [hook], {
-    tools: [draw, external],
-    ...options,
+  const draw = tool({
+    name: 'draw',
+    description: 'Draws',
+    input,
+    execute: () => ({ content: [{ type: 'text', text: 'a cat' }] }),
   });
+  const { agent } = setUp(
+    [{ text: 'I look.', toolCalls: [{ name: 'draw' }, { name: 'external' }] }],
+    [hook],
+    {
+      tools: [draw, external],
+      ...options,
+    },
+  );
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR', details: { event } });
 });
 
@@ -244,17 +370,24 @@ test('a tool may write to its arguments, and to what it has emitted: the log and
   });
   const { agent } = setUp([echoes(1), 'done'], [{ onEvent: () => {} }], { tools: [counter] });
   const chunks: unknown[] = [];
-  for await (const event of agent.stream('go')) if (event.type === 'acting-chunk') chunks.push(event.chunk);
+  for await (const event of agent.stream('go'))
+    if (event.type === 'acting-chunk') chunks.push(event.chunk);
   expect(chunks).toEqual([{ done: 0 }, { done: 1 }, { done: 2 }]);
   expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([{ output: 'counted' }]);
   expect((await agent.messages()).flatMap(toolUsesOf)).toMatchObject([{ input: { n: 1 } }]);
 });
 
 test('bytes and what else cannot be frozen pass a hook', async () => {
-  const bytes = tool({ name: 'echo', description: 'Gives bytes', input, execute: (_, { emit }) => void emit(new Uint8Array(2) as never) });
+  const bytes = tool({
+    name: 'echo',
+    description: 'Gives bytes',
+    input,
+    execute: (_, { emit }) => void emit(new Uint8Array(2) as never),
+  });
   const { agent } = setUp([echoes(1), 'done'], [{ onEvent: () => {} }], { tools: [bytes] });
   const chunks: unknown[] = [];
-  for await (const event of agent.stream('go')) if (event.type === 'acting-chunk') chunks.push(event.chunk);
+  for await (const event of agent.stream('go'))
+    if (event.type === 'acting-chunk') chunks.push(event.chunk);
   expect(chunks).toEqual([new Uint8Array(2)]);
 });
 
@@ -264,7 +397,10 @@ test.for<[what: string, cut: (messages: readonly Msg[]) => readonly Msg[]]>([
   ['a result at another place', (messages) => messages.toReversed()],
 ])('a hook that leaves %s in a request fails the call before a model is asked', async ([, cut]) => {
   const hook: Hook = {
-    on: { 'pre-reasoning': (event) => (event.iteration > 1 ? { ...event, messages: cut(event.messages) } : undefined) },
+    on: {
+      'pre-reasoning': (event) =>
+        event.iteration > 1 ? { ...event, messages: cut(event.messages) } : undefined,
+    },
   };
   const { agent, model } = setUp([echoes(1), 'done'], [hook]);
   const error = { code: 'HOOK_ERROR', details: { event: 'pre-reasoning', field: 'messages' } };
@@ -276,23 +412,45 @@ test.for<[what: string, cut: (messages: readonly Msg[]) => readonly Msg[]]>([
 test('a hook that gives back an earlier event, or one without a number, fails the call', async () => {
   let first: EventOf<'pre-reasoning'> | undefined;
   const again: Hook = { on: { 'pre-reasoning': (event) => (first ??= event) } };
-  await expect(setUp([echoes(1), 'done'], [again]).agent.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR' });
+  await expect(setUp([echoes(1), 'done'], [again]).agent.call('go')).rejects.toMatchObject({
+    code: 'HOOK_ERROR',
+  });
   const bare: Hook = {
-    on: { 'pre-reasoning': ({ type, messages, tools, options }) => ({ type, messages, tools, options }) as EventOf<'pre-reasoning'> },
+    on: {
+      'pre-reasoning': ({ type, messages, tools, options }) =>
+        ({ type, messages, tools, options }) as EventOf<'pre-reasoning'>,
+    },
   };
-  await expect(setUp(['done'], [bare]).agent.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR' });
+  await expect(setUp(['done'], [bare]).agent.call('go')).rejects.toMatchObject({
+    code: 'HOOK_ERROR',
+  });
 });
 
 test('what a hook gives back for a notification is ignored', async () => {
-  const { agent } = setUp(['one'], [{ on: { 'reasoning-chunk': (event) => ({ ...event, delta: 'x' }) } }]);
+  const { agent } = setUp(
+    ['one'],
+    [{ on: { 'reasoning-chunk': (event) => ({ ...event, delta: 'x' }) } }],
+  );
   const deltas: string[] = [];
-  for await (const event of agent.stream('go')) if (event.type === 'reasoning-chunk') deltas.push(event.delta);
+  for await (const event of agent.stream('go'))
+    if (event.type === 'reasoning-chunk') deltas.push(event.delta);
   expect(deltas).toEqual(['one']);
 });
 
 test('a hook that gives back another event fails the call', async () => {
-  const { agent } = setUp(['one'], [{ onEvent: (event) => (event.type === 'pre-call' ? { ...event, type: 'run-start' } : undefined) }]);
-  await expect(agent.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR', message: expect.stringContaining('pre-call') as string });
+  const { agent } = setUp(
+    ['one'],
+    [
+      {
+        onEvent: (event) =>
+          event.type === 'pre-call' ? { ...event, type: 'run-start' } : undefined,
+      },
+    ],
+  );
+  await expect(agent.call('go')).rejects.toMatchObject({
+    code: 'HOOK_ERROR',
+    message: expect.stringContaining('pre-call') as string,
+  });
 });
 
 test('an AgentError that a hook throws keeps its code', async () => {
@@ -300,7 +458,10 @@ test('an AgentError that a hook throws keeps its code', async () => {
     throw new AgentError('UNAUTHORIZED', 'Not you.');
   };
   const { agent, model } = setUp([], [{ on: { 'pre-call': refuse } }]);
-  await expect(agent.call('go')).rejects.toMatchObject({ code: 'UNAUTHORIZED', message: 'Not you.' });
+  await expect(agent.call('go')).rejects.toMatchObject({
+    code: 'UNAUTHORIZED',
+    message: 'Not you.',
+  });
   expect(model.requests).toEqual([]);
   expect(await agent.messages()).toEqual([]);
 });
@@ -308,9 +469,19 @@ test('an AgentError that a hook throws keeps its code', async () => {
 test("an error's data that a hook throws ends the call as that error", async () => {
   const { agent } = setUp(
     [],
-    [{ on: { 'pre-call': () => Promise.reject(structuredClone(new AgentError('UNAUTHORIZED', 'Not you.').toJSON())) } }],
+    [
+      {
+        on: {
+          'pre-call': () =>
+            Promise.reject(structuredClone(new AgentError('UNAUTHORIZED', 'Not you.').toJSON())),
+        },
+      },
+    ],
   );
-  expect(await agent.call('go', { throwOnError: false })).toMatchObject({ reason: 'error', error: { code: 'UNAUTHORIZED' } });
+  expect(await agent.call('go', { throwOnError: false })).toMatchObject({
+    reason: 'error',
+    error: { code: 'UNAUTHORIZED' },
+  });
 });
 
 test('a hook whose failure is ignored leaves the event as it was, and hears the rest', async () => {
@@ -318,11 +489,16 @@ test('a hook whose failure is ignored leaves the event as it was, and hears the 
   const { agent } = setUp(
     ['one'],
     [
-      { on: { 'post-reasoning': (event) => ({ ...event, message: withText(event.message, 'two') }) } },
+      {
+        on: {
+          'post-reasoning': (event) => ({ ...event, message: withText(event.message, 'two') }),
+        },
+      },
       {
         onError: 'ignore',
         on: { 'post-reasoning': () => Promise.reject(new Error('down')) },
-        onEvent: (event) => void (event.type === 'post-reasoning' && seen.push(textOf(event.message))),
+        onEvent: (event) =>
+          void (event.type === 'post-reasoning' && seen.push(textOf(event.message))),
       },
     ],
   );
@@ -347,7 +523,9 @@ test('pre-call as a notification: hooks are told and change nothing', async () =
 test('a hook added or taken off in the middle of a call counts from the next one on', async () => {
   const { agent } = setUp(['one', 'two', 'three'], []);
   const heard: string[] = [];
-  const listen = (name: string): Hook => ({ onEvent: (event) => void (event.type === 'run-end' && heard.push(name)) });
+  const listen = (name: string): Hook => ({
+    onEvent: (event) => void (event.type === 'run-end' && heard.push(name)),
+  });
   const offA = agent.addHook(listen('a'));
   let offB = (): void => {};
   agent.addHook({
@@ -369,7 +547,10 @@ test('a hook added or taken off in the middle of a call counts from the next one
 });
 
 test('stop() from post-reasoning keeps an answer and ends the call with it', async () => {
-  const { agent } = setUp(['one', 'two'], [{ on: { 'post-reasoning': (_event, { stop }) => stop() } }]);
+  const { agent } = setUp(
+    ['one', 'two'],
+    [{ on: { 'post-reasoning': (_event, { stop }) => stop() } }],
+  );
   expect(await agent.call('go')).toMatchObject({ reason: 'stopped-by-hook', text: 'one' });
   expect((await agent.messages()).map(textOf)).toEqual(['go', 'one']);
   expect((await agent.call('go on')).text).toBe('two');
@@ -378,7 +559,11 @@ test('stop() from post-reasoning keeps an answer and ends the call with it', asy
 test('stop() from one of several post-acting lets the other calls end, and a call without input goes on', async () => {
   const { agent, model } = setUp(
     [echoes(1, 2), 'done'],
-    [{ on: { 'post-acting': (event, { stop }) => void (event.toolUse.id === 'call_1' && stop()) } }],
+    [
+      {
+        on: { 'post-acting': (event, { stop }) => void (event.toolUse.id === 'call_1' && stop()) },
+      },
+    ],
   );
   const result = await agent.call('go');
   expect(result.reason).toBe('stopped-by-hook');
@@ -396,7 +581,13 @@ test('gotoReasoning with open calls: those it brings results for keep them, the 
         on: {
           'post-reasoning': ({ iteration }, { gotoReasoning }) => {
             if (iteration > 1) return;
-            const known = toolMessage({ type: 'tool_result', toolUseId: 'call_1', name: 'echo', output: 'cached', state: 'success' });
+            const known = toolMessage({
+              type: 'tool_result',
+              toolUseId: 'call_1',
+              name: 'echo',
+              output: 'cached',
+              state: 'success',
+            });
             gotoReasoning([userMessage('hint'), known]);
           },
         },
@@ -407,25 +598,45 @@ test('gotoReasoning with open calls: those it brings results for keep them, the 
   expect(ran).toEqual([]);
   const { messages } = model.requests[1]!;
   expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool', 'user']);
-  expect(messages.flatMap(toolResultsOf)).toMatchObject([{ output: 'cached' }, { state: 'interrupted' }]);
+  expect(messages.flatMap(toolResultsOf)).toMatchObject([
+    { output: 'cached' },
+    { state: 'interrupted' },
+  ]);
   expect(requestFaults(messages)).toEqual([]);
 });
 
 test('gotoReasoning counts as an iteration, so that it ends at the limit', async () => {
-  const { agent } = setUp(['one', 'two', 'in short'], [{ on: { 'post-reasoning': (_event, { gotoReasoning }) => gotoReasoning([]) } }], {
-    limits: { iterations: 2 },
+  const { agent } = setUp(
+    ['one', 'two', 'in short'],
+    [{ on: { 'post-reasoning': (_event, { gotoReasoning }) => gotoReasoning([]) } }],
+    {
+      limits: { iterations: 2 },
+    },
+  );
+  expect(await agent.call('go')).toMatchObject({
+    reason: 'max-iterations',
+    text: 'in short',
+    iterations: 2,
   });
-  expect(await agent.call('go')).toMatchObject({ reason: 'max-iterations', text: 'in short', iterations: 2 });
 });
 
 test('a rejected call does not run, and the others do', async () => {
   const { agent, model } = setUp(
     [echoes(1, 2, 3), 'done'],
-    [{ on: { 'pre-acting': async (event, { reject }) => void (event.toolUse.id === 'call_2' && reject('too dear')) } }],
+    [
+      {
+        on: {
+          'pre-acting': async (event, { reject }) =>
+            void (event.toolUse.id === 'call_2' && reject('too dear')),
+        },
+      },
+    ],
   );
   await agent.call('go');
   expect(ran).toEqual([{ n: 1 }, { n: 3 }]);
-  expect(model.requests[1]!.messages.flatMap(toolResultsOf).map(({ state, output }) => [state, output])).toEqual([
+  expect(
+    model.requests[1]!.messages.flatMap(toolResultsOf).map(({ state, output }) => [state, output]),
+  ).toEqual([
     ['success', '{"n":1}'],
     ['denied', 'Tool call rejected: too dear'],
     ['success', '{"n":3}'],
@@ -441,12 +652,21 @@ test('what one handler may ask for, another may not: control without effect does
         reject('x'),
         jumpTo('end')
       ),
-      'pre-acting': (_event, { gotoReasoning, stop, jumpTo }) => (gotoReasoning([userMessage('x')]), stop(), jumpTo('end')),
+      'pre-acting': (_event, { gotoReasoning, stop, jumpTo }) => (
+        gotoReasoning([userMessage('x')]),
+        stop(),
+        jumpTo('end')
+      ),
       'post-acting': (_event, { reject }) => reject('x'),
       'post-call': (_event, { stop, jumpTo }) => (stop(), jumpTo('model')),
     },
   };
   const { agent } = setUp([echoes(1), 'done'], [everything]);
   expect(await agent.call('go')).toMatchObject({ reason: 'stop', text: 'done' });
-  expect((await agent.messages()).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+  expect((await agent.messages()).map(({ role }) => role)).toEqual([
+    'user',
+    'assistant',
+    'tool',
+    'assistant',
+  ]);
 });

@@ -6,7 +6,10 @@ export interface PendingCall {
   readonly toolUseId: string;
   readonly name: string;
   readonly input: JsonValue;
-  /** `approval`: may it run? `external`: its result is wanted. `suspended`: the tool asked to wait. `replay`: may it run again? */
+  /**
+   * `approval`: may it run? `external`: its result is wanted. `suspended`: the tool asked to wait.
+   * `replay`: may it run again?
+   */
   readonly kind: 'approval' | 'external' | 'suspended' | 'replay';
   readonly reason?: string;
 }
@@ -20,5 +23,9 @@ export type Decision = {
   | { readonly type: 'approve' }
   | { readonly type: 'edit'; readonly input: JsonValue }
   | { readonly type: 'reject'; readonly reason?: string }
-  | { readonly type: 'result'; readonly output: string | readonly ContentBlock[]; readonly state?: 'success' | 'error' }
+  | {
+      readonly type: 'result';
+      readonly output: string | readonly ContentBlock[];
+      readonly state?: 'success' | 'error';
+    }
 );

@@ -22,10 +22,20 @@ const note = tool({
   },
 });
 
-async function run(replies: readonly ScriptedReply[], hooks: readonly PositionHook[], options: Partial<AgentOptions> = {}) {
+async function run(
+  replies: readonly ScriptedReply[],
+  hooks: readonly PositionHook[],
+  options: Partial<AgentOptions> = {},
+) {
   ran.length = 0;
   const model = new ScriptedModel(replies);
-  const agent = new ReActAgent({ name: 'a', model, tools: [note], hooks: [positionHooks(hooks)], ...options });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools: [note],
+    hooks: [positionHooks(hooks)],
+    ...options,
+  });
   const stream = agent.stream('go');
   const events: AgentEvent[] = [];
   for await (const event of stream) events.push(event);
@@ -48,7 +58,10 @@ const around = (...names: string[]): string[] => [
 ];
 
 test('around the agent once, around the model each time; in order before, in reverse after; by priority', async () => {
-  await run([{ toolCalls: [{ name: 'note' }] }, 'Done.'], [at('late', { priority: 1 }), at('a'), at('b'), at('first', { priority: -1 })]);
+  await run(
+    [{ toolCalls: [{ name: 'note' }] }, 'Done.'],
+    [at('late', { priority: 1 }), at('a'), at('b'), at('first', { priority: -1 })],
+  );
   const names = ['first', 'a', 'b', 'late'];
   expect(ran).toEqual([
     ...names.map((name) => `${name} beforeAgent`),
@@ -64,23 +77,42 @@ test('what one gives back is what the next one gets, in the order of its positio
     name,
     afterModel: (event) => ({
       ...event,
-      message: { ...event.message, content: [{ type: 'text', text: `${textOf(event.message)} ${name}` }] },
+      message: {
+        ...event.message,
+        content: [{ type: 'text', text: `${textOf(event.message)} ${name}` }],
+      },
     }),
   });
   expect((await run(['Done.'], [sign('a'), sign('b')])).result.text).toBe('Done. b a');
 });
 
 test('two of one name are refused, and what is no hook', () => {
-  expect(() => positionHooks([at('a'), at('a')])).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }) as Error);
-  expect(() => positionHooks([{ name: 1 } as never])).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }) as Error);
-  expect(() => positionHooks('a' as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }) as Error);
-  expect(() => positionHooks([], { priority: 'high' as never })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }) as Error);
+  expect(() => positionHooks([at('a'), at('a')])).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }) as Error,
+  );
+  expect(() => positionHooks([{ name: 1 } as never])).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }) as Error,
+  );
+  expect(() => positionHooks('a' as never)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }) as Error,
+  );
+  expect(() => positionHooks([], { priority: 'high' as never })).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }) as Error,
+  );
 });
 
 test('one that throws fails the call by its name, or is ignored', async () => {
-  const broken: PositionHook = { name: 'broken', beforeModel: () => Promise.reject(new Error('down')) };
-  await expect(run([], [broken])).rejects.toMatchObject({ code: 'HOOK_ERROR', details: { hook: 'broken', event: 'pre-reasoning' } });
-  expect((await run(['Done.'], [{ ...broken, onError: 'ignore' }, at('b')])).result.text).toBe('Done.');
+  const broken: PositionHook = {
+    name: 'broken',
+    beforeModel: () => Promise.reject(new Error('down')),
+  };
+  await expect(run([], [broken])).rejects.toMatchObject({
+    code: 'HOOK_ERROR',
+    details: { hook: 'broken', event: 'pre-reasoning' },
+  });
+  expect((await run(['Done.'], [{ ...broken, onError: 'ignore' }, at('b')])).result.text).toBe(
+    'Done.',
+  );
   expect(ran).toContain('b beforeModel');
 });
 
@@ -98,7 +130,10 @@ test('a jump to the end leaves out those after it, and not what comes after the 
 
 test('a jump before the agent takes effect before the first request, in its call alone', async () => {
   let calls = 0;
-  const ends = at('ends', { beforeAgent: (_event, { jumpTo }) => (calls++ ? undefined : jumpTo('end', 'Closed today.', 'limit')) });
+  const ends = at('ends', {
+    beforeAgent: (_event, { jumpTo }) =>
+      calls++ ? undefined : jumpTo('end', 'Closed today.', 'limit'),
+  });
   const { result, agent } = await run(['Open.'], [ends, at('b')]);
   expect(result).toMatchObject({ reason: 'limit', text: 'Closed today.' });
   expect(ran).toEqual(['b afterAgent', 'ends afterAgent']);
@@ -115,15 +150,26 @@ test('a jump to the model before it skips the rest, and asks once', async () => 
 
 test('after the model: back to it, on to the tools it did not ask for, or to the end', async () => {
   let times = 0;
-  const again = at('again', { afterModel: (_event, { gotoReasoning }) => (times++ ? undefined : gotoReasoning([])) });
+  const again = at('again', {
+    afterModel: (_event, { gotoReasoning }) => (times++ ? undefined : gotoReasoning([])),
+  });
   expect((await run(['One.', 'Two.'], [at('a'), again])).result.text).toBe('Two.');
   expect(ran.filter((line) => line === 'a afterModel')).toHaveLength(1);
   const call = assistantMessage([{ type: 'tool_use', id: 'own', name: 'note', input: {} }]);
-  const acts = at('acts', { afterModel: ({ iteration }, { jumpTo }) => (iteration === 1 ? jumpTo('tools', call) : undefined) });
-  expect((await run(['One.', 'Two.'], [acts])).result).toMatchObject({ text: 'Two.', toolsUsed: ['note'] });
+  const acts = at('acts', {
+    afterModel: ({ iteration }, { jumpTo }) =>
+      iteration === 1 ? jumpTo('tools', call) : undefined,
+  });
+  expect((await run(['One.', 'Two.'], [acts])).result).toMatchObject({
+    text: 'Two.',
+    toolsUsed: ['note'],
+  });
   expect(ran.filter((line) => line === 'note')).toHaveLength(1);
   const stops = at('stops', { afterModel: (_event, { stop }) => stop() });
-  expect((await run(['One.'], [stops])).result).toMatchObject({ reason: 'stopped-by-hook', text: 'One.' });
+  expect((await run(['One.'], [stops])).result).toMatchObject({
+    reason: 'stopped-by-hook',
+    text: 'One.',
+  });
 });
 
 const own = assistantMessage([{ type: 'tool_use', id: 'own', name: 'note', input: {} }]);
@@ -136,27 +182,33 @@ const asks: Readonly<Record<string, (control: HookControl) => void>> = {
 };
 const positions = ['beforeAgent', 'beforeModel', 'afterModel', 'afterAgent'] as const;
 
-test.each(positions.flatMap((position) => Object.keys(asks).map((to) => [position, to] as const)))('from %s: %s', async (position, to) => {
-  let times = 0;
-  const once = (_event: unknown, control: HookControl): void => void (times++ || (asks[to]!(control), control.jumpTo('end', 'Too late.')));
-  const [first, other] = position.startsWith('after')
-    ? [at('other'), at('jumps', { [position]: once })]
-    : [at('jumps', { [position]: once }), at('other')];
-  const { result, model, agent } = await run(['One.', 'Two.'], [first, other]);
-  const isAfterAgent = position === 'afterAgent';
-  const ends = /end|stop/.test(to);
-  const asked = position === 'afterModel' ? 1 : 0;
-  expect(model.requests).toHaveLength(isAfterAgent ? 1 : asked + (ends ? 0 : 1));
-  const said = ['One.', 'Two.'][asked + (ends ? -1 : 0)] ?? '';
-  expect([result.reason, result.text]).toEqual(
-    isAfterAgent ? ['stop', 'One.'] : [ends ? 'stopped-by-hook' : 'stop', to === 'end' ? 'Over.' : said],
-  );
-  expect(ran.includes('note')).toBe(!isAfterAgent && to === 'tools');
-  const texts = (await agent.messages()).map(textOf);
-  expect(texts.includes('Mind the gap.')).toBe(!isAfterAgent && /model|goto/.test(to));
-  expect(texts).not.toContain('Too late.');
-  expect(historyFaults(await agent.messages())).toEqual([]);
-  // At its own position those after it were left out, unless there was nowhere to go.
-  const heard = ran.filter((line) => line === `other ${position}`).length;
-  expect(heard).toBe(isAfterAgent || (!ends && position !== 'beforeAgent') ? 1 : 0);
-});
+test.each(positions.flatMap((position) => Object.keys(asks).map((to) => [position, to] as const)))(
+  'from %s: %s',
+  async (position, to) => {
+    let times = 0;
+    const once = (_event: unknown, control: HookControl): void =>
+      void (times++ || (asks[to]!(control), control.jumpTo('end', 'Too late.')));
+    const [first, other] = position.startsWith('after')
+      ? [at('other'), at('jumps', { [position]: once })]
+      : [at('jumps', { [position]: once }), at('other')];
+    const { result, model, agent } = await run(['One.', 'Two.'], [first, other]);
+    const isAfterAgent = position === 'afterAgent';
+    const ends = /end|stop/.test(to);
+    const asked = position === 'afterModel' ? 1 : 0;
+    expect(model.requests).toHaveLength(isAfterAgent ? 1 : asked + (ends ? 0 : 1));
+    const said = ['One.', 'Two.'][asked + (ends ? -1 : 0)] ?? '';
+    expect([result.reason, result.text]).toEqual(
+      isAfterAgent
+        ? ['stop', 'One.']
+        : [ends ? 'stopped-by-hook' : 'stop', to === 'end' ? 'Over.' : said],
+    );
+    expect(ran.includes('note')).toBe(!isAfterAgent && to === 'tools');
+    const texts = (await agent.messages()).map(textOf);
+    expect(texts.includes('Mind the gap.')).toBe(!isAfterAgent && /model|goto/.test(to));
+    expect(texts).not.toContain('Too late.');
+    expect(historyFaults(await agent.messages())).toEqual([]);
+    // At its own position those after it were left out, unless there was nowhere to go.
+    const heard = ran.filter((line) => line === `other ${position}`).length;
+    expect(heard).toBe(isAfterAgent || (!ends && position !== 'beforeAgent') ? 1 : 0);
+  },
+);

@@ -4,7 +4,10 @@ import type { AgentEvent, EventOf } from './agent-event.ts';
 import { HookDispatcher } from './hook-dispatcher.ts';
 import type { Awaitable, Hook, HookControl } from './hook.ts';
 
-type Handler<K extends AgentEvent['type']> = (event: EventOf<K>, control: HookControl) => Awaitable<EventOf<K> | void>;
+type Handler<K extends AgentEvent['type']> = (
+  event: EventOf<K>,
+  control: HookControl,
+) => Awaitable<EventOf<K> | void>;
 
 /** Handlers at the four positions; what one returns replaces the event, as with any hook. */
 export interface PositionHook {
@@ -17,20 +20,32 @@ export interface PositionHook {
   readonly beforeAgent?: Handler<'pre-call'>;
   readonly beforeModel?: Handler<'pre-reasoning'>;
   readonly afterModel?: Handler<'post-reasoning'>;
-  /** Once a call, also where it ended by a jump; not where it was interrupted, aborted or rejected. It cannot jump. */
+  /**
+   * Once a call, also where it ended by a jump; not where it was interrupted, aborted or rejected.
+   * It cannot jump.
+   */
   readonly afterAgent?: Handler<'post-call'>;
 }
 
 type Position = 'beforeAgent' | 'beforeModel' | 'afterModel' | 'afterAgent';
 
 /**
- * Hooks around the agent and around each request to the model, as an onion: before in their order, after in the reverse one (Spring AI
- * Alibaba). Where one asks the loop to go elsewhere (`jumpTo`, `stop`, `gotoReasoning`), those after it at that position don't run;
- * `jumpTo('model')` before the model only skips them. `priority` is where they stand as a whole among the agent's other hooks. Throws
- * `CONFIGURATION` for two of one name.
+ * Hooks around the agent and around each request to the model, as an onion: before in their order,
+ * after in the reverse one (Spring AI Alibaba). Where one asks the loop to go elsewhere (`jumpTo`,
+ * `stop`, `gotoReasoning`), those after it at that position don't run; `jumpTo('model')` before the
+ * model only skips them. `priority` is where they stand as a whole among the agent's other hooks.
+ * Throws `CONFIGURATION` for two of one name.
  */
-export function positionHooks(hooks: readonly PositionHook[], { priority }: Pick<Hook, 'priority'> = {}): Hook {
-  checkFields('CONFIGURATION', 'positionHooks()', { hooks, priority }, 'hooks:array priority:number|?');
+export function positionHooks(
+  hooks: readonly PositionHook[],
+  { priority }: Pick<Hook, 'priority'> = {},
+): Hook {
+  checkFields(
+    'CONFIGURATION',
+    'positionHooks()',
+    { hooks, priority },
+    'hooks:array priority:number|?',
+  );
   const names = new Set<string>();
   for (const hook of hooks) {
     checkFields(
@@ -39,7 +54,8 @@ export function positionHooks(hooks: readonly PositionHook[], { priority }: Pick
       hook,
       'name:string priority:number|? onError:fail|ignore|? beforeAgent:function|? beforeModel:function|? afterModel:function|? afterAgent:function|?',
     );
-    if (names.has(hook.name)) throw new AgentError('CONFIGURATION', `Two position hooks are named "${hook.name}".`);
+    if (names.has(hook.name))
+      throw new AgentError('CONFIGURATION', `Two position hooks are named "${hook.name}".`);
     names.add(hook.name);
   }
   const inward = hooks.toSorted((a, b) => (a.priority ?? 0) - (b.priority ?? 0));
@@ -50,7 +66,8 @@ export function positionHooks(hooks: readonly PositionHook[], { priority }: Pick
     ...(priority !== undefined && { priority }),
     on: {
       'pre-call'(event, control) {
-        const ask = (jump: (control: HookControl) => void): void => void (early.has(event.runId) || early.set(event.runId, jump));
+        const ask = (jump: (control: HookControl) => void): void =>
+          void (early.has(event.runId) || early.set(event.runId, jump));
         return runAt('beforeAgent', inward, event, {
           ...control,
           stop: () => ask(({ stop }) => stop()),
@@ -64,7 +81,9 @@ export function positionHooks(hooks: readonly PositionHook[], { priority }: Pick
         const jumpTo: HookControl['jumpTo'] = (to, messages, reason) => {
           if (to !== 'model' || messages !== undefined) control.jumpTo(to, messages, reason);
         };
-        return jump ? jump({ ...control, jumpTo }) : runAt('beforeModel', inward, event, { ...control, jumpTo });
+        return jump
+          ? jump({ ...control, jumpTo })
+          : runAt('beforeModel', inward, event, { ...control, jumpTo });
       },
       'post-reasoning': (event, control) => runAt('afterModel', outward, event, control),
       'post-call': (event, control) => runAt('afterAgent', outward, event, control),
@@ -73,7 +92,12 @@ export function positionHooks(hooks: readonly PositionHook[], { priority }: Pick
   };
 }
 
-async function runAt<E extends AgentEvent>(position: Position, hooks: readonly PositionHook[], event: E, control: HookControl): Promise<E> {
+async function runAt<E extends AgentEvent>(
+  position: Position,
+  hooks: readonly PositionHook[],
+  event: E,
+  control: HookControl,
+): Promise<E> {
   let left = false;
   const leave = (): void => void (left = position !== 'afterAgent');
   const leaving: HookControl = {
@@ -93,7 +117,8 @@ async function runAt<E extends AgentEvent>(position: Position, hooks: readonly P
   };
   const here = hooks.flatMap(({ name, onError, [position]: handler }): Hook[] => {
     if (!handler) return [];
-    const run = (given: AgentEvent) => (left ? undefined : (handler as unknown as NonNullable<Hook['onEvent']>)(given, leaving));
+    const run = (given: AgentEvent) =>
+      left ? undefined : (handler as unknown as NonNullable<Hook['onEvent']>)(given, leaving);
     return [{ name, ...(onError && { onError }), on: { [event.type]: run } }];
   });
   return new HookDispatcher(here).modify(event, leaving);

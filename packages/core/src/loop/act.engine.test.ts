@@ -15,7 +15,9 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] 
 afterEach(() => void vi.useRealTimers());
 
 const input = z.object({});
-const calls = (...names: string[]): ScriptedReply => ({ toolCalls: names.map((name) => ({ name })) });
+const calls = (...names: string[]): ScriptedReply => ({
+  toolCalls: names.map((name) => ({ name })),
+});
 
 function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
   const model = new ScriptedModel(replies);
@@ -23,7 +25,9 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
 }
 
 const results = async (agent: ReActAgent) =>
-  (await agent.messages()).flatMap(toolResultsOf).map(({ name, state, output }) => `${name} ${state} ${String(output)}`);
+  (await agent.messages())
+    .flatMap(toolResultsOf)
+    .map(({ name, state, output }) => `${name} ${state} ${String(output)}`);
 
 /** Tools that never end. `started` resolves when `count` of them run. */
 function endless(count: number) {
@@ -56,7 +60,9 @@ const fails = (name: string, error: Error) =>
 
 test('a tool has five minutes, or what it says; its signal is raised when they are over', async () => {
   const { never, started, signals } = endless(2);
-  const { agent } = setUp([calls('slow', 'quick'), 'done'], { tools: [never('slow'), never('quick', 10)] });
+  const { agent } = setUp([calls('slow', 'quick'), 'done'], {
+    tools: [never('slow'), never('quick', 10)],
+  });
   const run = agent.call('go');
   await started;
   await vi.advanceTimersByTimeAsync(10);
@@ -74,7 +80,11 @@ test('a tool has five minutes, or what it says; its signal is raised when they a
 
 test('an error result leaves the sibling calls alone, a fatal failure cancels them and ends the call', async () => {
   const { never, started, signals } = endless(1);
-  const tools = [fails('broken', new Error('no disk')), fails('fatal', new AgentError('TOOL_ERROR', 'on fire')), never('sibling', 50)];
+  const tools = [
+    fails('broken', new Error('no disk')),
+    fails('fatal', new AgentError('TOOL_ERROR', 'on fire')),
+    never('sibling', 50),
+  ];
   const mild = setUp([calls('sibling', 'broken'), 'done'], { tools });
   const run = mild.agent.call('go');
   await started;
@@ -84,7 +94,10 @@ test('an error result leaves the sibling calls alone, a fatal failure cancels th
   expect((await run).text).toBe('done');
 
   const fatal = setUp([calls('sibling', 'fatal')], { tools });
-  await expect(fatal.agent.call('go')).rejects.toMatchObject({ code: 'TOOL_ERROR', message: 'on fire' });
+  await expect(fatal.agent.call('go')).rejects.toMatchObject({
+    code: 'TOOL_ERROR',
+    message: 'on fire',
+  });
   expect(signals[1]!.aborted).toBe(true);
 });
 
@@ -92,21 +105,32 @@ test('a store that fails in the middle of a batch cancels the rest', async () =>
   const { never, signals } = endless(1);
   class Full extends InMemoryMemory {
     override async append(...args: Parameters<InMemoryMemory['append']>): Promise<void> {
-      if (args[0].some(({ role }) => role === 'tool')) throw new AgentError('STORAGE_QUOTA', 'full');
+      if (args[0].some(({ role }) => role === 'tool'))
+        throw new AgentError('STORAGE_QUOTA', 'full');
       return super.append(...args);
     }
   }
   const quick = tool({ name: 'quick', description: '', input, execute: () => 'ok' });
-  const { agent } = setUp([calls('sibling', 'quick')], { tools: [never('sibling', 50), quick], memory: new Full() });
+  const { agent } = setUp([calls('sibling', 'quick')], {
+    tools: [never('sibling', 50), quick],
+    memory: new Full(),
+  });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'STORAGE_QUOTA' });
   expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
 });
 
 test('unknown, inactive and not allowed tools, and arguments that do not fit, are told apart', async () => {
   const off = tool({ name: 'off', description: '', input, group: 'admin', execute: () => 'ran' });
-  const strict = tool({ name: 'strict', description: '', input: z.object({ n: z.number() }), execute: () => 'ran' });
+  const strict = tool({
+    name: 'strict',
+    description: '',
+    input: z.object({ n: z.number() }),
+    execute: () => 'ran',
+  });
   const free = tool({ name: 'free', description: '', input, execute: () => 'ran' });
-  const tools = new Toolkit([off, strict, free], { groups: [{ name: 'admin', description: '', active: false }] });
+  const tools = new Toolkit([off, strict, free], {
+    groups: [{ name: 'admin', description: '', active: false }],
+  });
   const reply: ScriptedReply = {
     toolCalls: [
       { name: 'nobody' },
@@ -121,7 +145,9 @@ test('unknown, inactive and not allowed tools, and arguments that do not fit, ar
   expect(await results(agent)).toEqual([
     'nobody error Error: Tool not found: nobody. Available: strict.',
     expect.stringMatching(/^off error Error: Tool not available: off\. .*admin/),
-    expect.stringMatching(/^strict error Error: The arguments of "strict".*\n- they are not valid JSON/),
+    expect.stringMatching(
+      /^strict error Error: The arguments of "strict".*\n- they are not valid JSON/,
+    ),
     expect.stringMatching(/^strict error Error: The arguments of "strict".*\n- n: /),
     expect.stringMatching(/^free error Error: Tool not allowed/),
   ]);
@@ -151,19 +177,37 @@ test('progress goes to hooks and readers, never to the model', async () => {
 });
 
 test('context: the call wins over the agent, the agent over the toolkit; none is a clear error', async () => {
-  const [A, B, C, D] = ['a', 'b', 'c', 'd'].map((name) => contextToken<string>(name)) as [never, never, never, never];
+  const [A, B, C, D] = ['a', 'b', 'c', 'd'].map((name) => contextToken<string>(name)) as [
+    never,
+    never,
+    never,
+    never,
+  ];
   const show = tool({
     name: 'show',
     description: '',
     input,
-    execute: (_input, { get }: ToolContext) => [A, B, C].map((token) => get<string>(token)).join(' '),
+    execute: (_input, { get }: ToolContext) =>
+      [A, B, C].map((token) => get<string>(token)).join(' '),
   });
-  const lacks = tool({ name: 'lacks', description: '', input, execute: (_input, { get }) => get<string>(D) });
-  const from = (who: string, ...tokens: never[]) => tokens.map((token) => provide<string>(token, who));
+  const lacks = tool({
+    name: 'lacks',
+    description: '',
+    input,
+    execute: (_input, { get }) => get<string>(D),
+  });
+  const from = (who: string, ...tokens: never[]) =>
+    tokens.map((token) => provide<string>(token, who));
   const tools = new Toolkit([show, lacks], { context: from('toolkit', A, B, C) });
-  const { agent } = setUp([calls('show', 'lacks'), 'done', calls('show'), 'done'], { tools, toolContext: from('agent', B, C) });
+  const { agent } = setUp([calls('show', 'lacks'), 'done', calls('show'), 'done'], {
+    tools,
+    toolContext: from('agent', B, C),
+  });
   await agent.call('go', { context: from('call', C) });
-  expect((await results(agent)).toSorted()).toEqual(['lacks error Error: Nothing is provided for "d".', 'show success toolkit agent call']);
+  expect((await results(agent)).toSorted()).toEqual([
+    'lacks error Error: Nothing is provided for "d".',
+    'show success toolkit agent call',
+  ]);
   await agent.call('again');
   expect((await results(agent)).at(-1)).toBe('show success toolkit agent agent');
 });
@@ -180,15 +224,23 @@ test('one at a time: a call begins when the one before it has ended, in the orde
       order.push(`${toolUseId} ends`);
     },
   });
-  const { agent } = setUp([calls('step', 'step', 'step'), 'done'], { tools: [step], limits: { parallelTools: 1 } });
+  const { agent } = setUp([calls('step', 'step', 'step'), 'done'], {
+    tools: [step],
+    limits: { parallelTools: 1 },
+  });
   await agent.call('go');
-  expect(order).toEqual(['call_1', 'call_2', 'call_3'].flatMap((id) => [`${id} begins`, `${id} ends`]));
+  expect(order).toEqual(
+    ['call_1', 'call_2', 'call_3'].flatMap((id) => [`${id} begins`, `${id} ends`]),
+  );
 });
 
 test('a tool that may take for ever does, and a call that waits for its place has its whole time', async () => {
   const { never, started, signals } = endless(1);
   const tools = [never('patient', Infinity), never('quick', 10)];
-  const { agent } = setUp([calls('patient'), calls('quick', 'quick'), 'done'], { tools, limits: { parallelTools: 1 } });
+  const { agent } = setUp([calls('patient'), calls('quick', 'quick'), 'done'], {
+    tools,
+    limits: { parallelTools: 1 },
+  });
   const controller = new AbortController();
   const run = agent.call('go', { signal: controller.signal });
   await started;
@@ -269,13 +321,18 @@ test('events of another run that a tool forwards keep their run and path, and ge
     input,
     async execute(_input, { forward, agentPath }) {
       for await (const batch of child.stream('hi').batches()) {
-        forward(batch.map((event) => ({ ...event, agentPath: [...agentPath, ...event.agentPath] })));
+        forward(
+          batch.map((event) => ({ ...event, agentPath: [...agentPath, ...event.agentPath] })),
+        );
       }
       return 'asked';
     },
   });
   const heard: AgentEvent[] = [];
-  const { agent } = setUp([calls('ask'), 'done'], { tools: [ask], hooks: [{ onEvent: (event) => void heard.push(event) }] });
+  const { agent } = setUp([calls('ask'), 'done'], {
+    tools: [ask],
+    hooks: [{ onEvent: (event) => void heard.push(event) }],
+  });
   const events: AgentEvent[] = [];
   const stream = agent.stream('go');
   for await (const event of stream) events.push(event);
@@ -283,7 +340,11 @@ test('events of another run that a tool forwards keep their run and path, and ge
   const forwarded = events.filter(({ runId }) => runId !== stream.runId);
   expect(forwarded.map(({ type }) => type)).toContain('run-end');
   expect(new Set(forwarded.map(({ runId }) => runId)).size).toBe(1);
-  expect(forwarded.every(({ agentPath, sessionId }) => agentPath.join() === 'a,child' && sessionId === child.sessionId)).toBe(true);
+  expect(
+    forwarded.every(
+      ({ agentPath, sessionId }) => agentPath.join() === 'a,child' && sessionId === child.sessionId,
+    ),
+  ).toBe(true);
   expect(events.filter(({ runId }) => runId === stream.runId)).toEqual(heard);
   const types = events.map(({ type }) => type);
   expect(types.indexOf('pre-acting')).toBeLessThan(events.indexOf(forwarded[0]!));
@@ -333,7 +394,12 @@ test('a tool that reports too much takes nothing from what another one reported'
 });
 
 test('progress that cannot be copied is its tool’s error, and the others go on', async () => {
-  const odd = tool({ name: 'odd', description: '', input, execute: (_input, { emit }) => (emit((() => {}) as unknown as string), 'ok') });
+  const odd = tool({
+    name: 'odd',
+    description: '',
+    input,
+    execute: (_input, { emit }) => (emit((() => {}) as unknown as string), 'ok'),
+  });
   const fine = tool({ name: 'fine', description: '', input, execute: () => 'ok' });
   const { agent } = setUp([calls('odd', 'fine'), 'done'], { tools: [odd, fine] });
   expect((await agent.call('go')).text).toBe('done');

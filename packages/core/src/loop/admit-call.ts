@@ -13,77 +13,176 @@ export type Admission =
   | { readonly type: 'pending'; readonly pending: PendingCall }
   | { readonly type: 'result'; readonly toolUse: ToolUse; readonly result: ToolResult };
 
-/**
- * One call on its way to execution: exists, is active, fits its schema → `pre-acting` → approval. A call that was open before this
- * run goes on where it was: what waits and was not decided waits on, what may have started follows its tool's `replay`.
- */
-export async function* admitCall(run: Run, toolUse: ToolUse, given?: Decision): AsyncGenerator<EventBatch, Admission> {
-  const { status, extensions } = run.setup;
-  const asks = extensions.some(({ asksApproval }) => asksApproval);
-  const known = status.calls.get(toolUse.id);
-  // Without a state the call was another host's: it may have started there, if nobody had to allow it.
-  const state: CallState = known ?? { started: true };
-  status.calls.set(toolUse.id, state);
-  const decision = given ?? state.decision;
-  const over = (result: ToolResult): Admission => ({ type: 'result', toolUse, result });
-  const asked = run.tools.find(toolUse.name);
-  const told = typeof asked === 'object' && asked.takesDecisions && state.pending?.kind === 'suspended';
-  if (!told && decision?.type === 'result') return over(toolResult(toolUse, decision.output, decision.state ?? 'success'));
-  if (!told && decision?.type === 'reject') return over(deniedResult(toolUse, decision.reason));
-  if (run.signal.aborted) return over(interruptedResult(toolUse, known));
-  if (!decision && state.pending && !(asks && state.pending.kind === 'approval')) return { type: 'pending', pending: state.pending };
+/** A call of the model without a result, and what is known of it. */
+interface OpenCall {
+  readonly run: Run;
+  readonly toolUse: ToolUse;
+  readonly state: CallState;
+  /** Without a state the call is another host's. It may have started there. */
+  readonly isKnown: boolean;
+  readonly decision: Decision | undefined;
+  /** Whether an extension asks for approvals while the run waits. */
+  readonly asks: boolean;
+}
 
-  const prepare = async (edited: ToolUse) => {
-    try {
-      const ready = await prepareCall(run.tools, edited);
-      if (!ready.ok) return ready;
-      const { needsApproval } = ready.tool;
-      let needs: boolean | string =
-        (typeof needsApproval === 'function' ? await needsApproval(ready.input, ready.toolUse) : needsApproval) ?? false;
-      for (const extension of extensions) needs = (await extension.needsApproval?.(ready)) || needs;
-      return { ...ready, needs: !state.approved && needs };
-    } catch (error) {
-      // A schema or a predicate that throws: the call did not run, and the others go on.
-      return { ok: false, result: errorResult(toolUse, messageOf(error)) } as const;
-    }
-  };
+/** `needs`: whether somebody has to approve the call, or why. */
+type Prepared =
+  | (ReadyCall & { readonly ok: true; readonly needs: boolean | string })
+  | { readonly ok: false; readonly result: ToolResult };
+
+/**
+ * One call on its way to execution: exists, is active, fits its schema → `pre-acting` → approval. A
+ * call that was open before this run continues where it was: one that waits without a decision
+ * keeps waiting, one that may have started follows its tool's `replay`.
+ */
+export async function* admitCall(
+  run: Run,
+  toolUse: ToolUse,
+  given?: Decision,
+): AsyncGenerator<EventBatch, Admission> {
+  const open = openCall(run, toolUse, given);
+  const { state, decision } = open;
+  const settled = settledBefore(open);
+  if (settled) return settled;
+
   const left = state.toolUse ?? toolUse;
-  const wait = (kind: PendingCall['kind'], reason?: string): Admission => ({
-    type: 'pending',
-    pending: suspend(run, state.toolUse ?? toolUse, kind, reason),
-  });
-  let call = await prepare(decision?.type === 'edit' ? { ...left, input: decision.input } : left);
-  if (!call.ok) return over(call.result);
-  const { tool } = call;
-  const counts = !run.output?.tools?.includes(tool);
-  if (counts && !run.toolCallsLeft && !state.toolUse) {
-    return over(errorResult(toolUse, `The limit of ${run.toolCalls} tool calls is reached. Answer with what you have.`));
-  }
-  run.toolsUsed.add(tool.name);
-  if (!decision && tool.execute && state.started && (known || !call.needs)) {
-    if (tool.replay === 'ask') return wait('replay');
-    if (tool.replay !== 'safe') return over(interruptedResult(toolUse));
-  }
+  let call = await prepare(
+    open,
+    decision?.type === 'edit' ? { ...left, input: decision.input } : left,
+  );
+  if (!call.ok) return over(toolUse, call.result);
+  const counts = !run.output?.tools?.includes(call.tool);
+  if (counts && !run.toolCallsLeft && !state.toolUse) return overLimit(run, toolUse);
+  run.toolsUsed.add(call.tool.name);
+  const stopped = stopBeforeReplay(open, call);
+  if (stopped) return stopped;
   state.started = false;
+
   if (!state.toolUse) {
-    const refused: { reason?: string } = {};
-    const event = await run.modify('pre-acting', { toolUse: call.toolUse }, { reject: (reason) => void (refused.reason = reason) });
-    yield [event];
-    if (refused.reason !== undefined) return over(deniedResult(toolUse, refused.reason));
-    // A call keeps its id: its result has to answer what the model asked.
-    if (event.toolUse !== call.toolUse) call = await prepare({ ...event.toolUse, id: toolUse.id });
-    if (!call.ok) return over(call.result);
+    const reviewed = yield* review(open, call);
+    if (reviewed.type !== 'call') return reviewed;
+    call = reviewed.call;
+    if (!call.ok) return over(toolUse, call.result);
+    if (counts) run.toolCalls += 1;
   }
-  if (counts && !state.toolUse) run.toolCalls += 1;
   state.toolUse = call.toolUse;
   delete state.pending;
   if (decision) state.approved = true;
-  else if (call.needs && !asks) return wait('approval', reasonOf(call.needs));
-  return call.tool.execute ? { type: 'ready', call, decision } : wait('external');
+  else if (call.needs && !open.asks) return wait(open, 'approval', reasonOf(call.needs));
+  return call.tool.execute ? { type: 'ready', call, decision } : wait(open, 'external');
+}
+
+function openCall(run: Run, toolUse: ToolUse, given: Decision | undefined): OpenCall {
+  const { status, extensions } = run.setup;
+  const known = status.calls.get(toolUse.id);
+  const state: CallState = known ?? { started: true };
+  status.calls.set(toolUse.id, state);
+  return {
+    run,
+    toolUse,
+    state,
+    isKnown: known !== undefined,
+    decision: given ?? state.decision,
+    asks: extensions.some(({ asksApproval }) => asksApproval),
+  };
+}
+
+/** A call that a decision or an abort ends, or that still waits for its decision. */
+function settledBefore(open: OpenCall): Admission | undefined {
+  const { run, toolUse, state, isKnown, decision, asks } = open;
+  const asked = run.tools.find(toolUse.name);
+  const takesDecisions = typeof asked === 'object' && asked.takesDecisions;
+  const isForTool = takesDecisions && state.pending?.kind === 'suspended';
+  if (!isForTool && decision?.type === 'result') {
+    return over(toolUse, toolResult(toolUse, decision.output, decision.state ?? 'success'));
+  }
+  if (!isForTool && decision?.type === 'reject') {
+    return over(toolUse, deniedResult(toolUse, decision.reason));
+  }
+  if (run.signal.aborted) {
+    return over(toolUse, interruptedResult(toolUse, isKnown ? state : undefined));
+  }
+  const isAskedNow = asks && state.pending?.kind === 'approval';
+  if (!decision && state.pending && !isAskedNow) return { type: 'pending', pending: state.pending };
+  return undefined;
+}
+
+/** Finds the tool, validates the input, and asks whether somebody has to approve. */
+async function prepare({ run, toolUse, state }: OpenCall, edited: ToolUse): Promise<Prepared> {
+  try {
+    const ready = await prepareCall(run.tools, edited);
+    if (!ready.ok) return ready;
+    const needs = await needsApproval(run, ready);
+    return { ...ready, needs: !state.approved && needs };
+  } catch (error) {
+    // A schema or a predicate that throws: the call did not run, and the others go on.
+    return { ok: false, result: errorResult(toolUse, messageOf(error)) };
+  }
+}
+
+async function needsApproval(run: Run, call: ReadyCall): Promise<boolean | string> {
+  const { needsApproval: asked } = call.tool;
+  const answer = typeof asked === 'function' ? await asked(call.input, call.toolUse) : asked;
+  let needs: boolean | string = answer ?? false;
+  for (const extension of run.setup.extensions) {
+    const also = await extension.needsApproval?.(call);
+    needs = also || needs;
+  }
+  return needs;
+}
+
+function overLimit({ toolCalls }: Run, toolUse: ToolUse): Admission {
+  const message = `The limit of ${toolCalls} tool calls is reached. Answer with what you have.`;
+  return over(toolUse, errorResult(toolUse, message));
+}
+
+/** A call that may have started in an earlier run runs again only as its tool's `replay` says. */
+function stopBeforeReplay(open: OpenCall, call: Prepared & { ok: true }): Admission | undefined {
+  const { toolUse, state, isKnown, decision } = open;
+  const { execute, replay } = call.tool;
+  if (decision || !execute || !state.started) return undefined;
+  // Another host's call that needs approval cannot have started: nobody had approved it.
+  if (!isKnown && call.needs) return undefined;
+  if (replay === 'safe') return undefined;
+  return replay === 'ask' ? wait(open, 'replay') : over(toolUse, interruptedResult(toolUse));
+}
+
+/** Shows the call to the `pre-acting` hooks, which may change or reject it. */
+async function* review(
+  open: OpenCall,
+  call: Prepared & { ok: true },
+): AsyncGenerator<EventBatch, Admission | { readonly type: 'call'; readonly call: Prepared }> {
+  const { run, toolUse } = open;
+  let refusal: { readonly reason: string } | undefined;
+  const reject = (reason: string): void => void (refusal = { reason });
+  const event = await run.modify('pre-acting', { toolUse: call.toolUse }, { reject });
+  yield [event];
+  if (refusal) return over(toolUse, deniedResult(toolUse, refusal.reason));
+  if (event.toolUse === call.toolUse) return { type: 'call', call };
+  // A call keeps its id: its result has to answer what the model asked.
+  return { type: 'call', call: await prepare(open, { ...event.toolUse, id: toolUse.id }) };
+}
+
+function over(toolUse: ToolUse, result: ToolResult): Admission {
+  return { type: 'result', toolUse, result };
+}
+
+function wait(
+  { run, toolUse, state }: OpenCall,
+  kind: PendingCall['kind'],
+  reason?: string,
+): Admission {
+  const pending = suspend(run, state.toolUse ?? toolUse, kind, reason);
+  return { type: 'pending', pending };
 }
 
 /** Notes what the call waits for. */
-export function suspend(run: Run, { id: toolUseId, name, input }: ToolUse, kind: PendingCall['kind'], reason?: string): PendingCall {
+export function suspend(
+  run: Run,
+  { id: toolUseId, name, input }: ToolUse,
+  kind: PendingCall['kind'],
+  reason?: string,
+): PendingCall {
   const pending = { toolUseId, name, input, kind, ...(reason !== undefined && { reason }) };
   Object.assign(run.setup.status.calls.get(toolUseId)!, { pending, started: false });
   return pending;

@@ -6,7 +6,10 @@ import { toolResultsOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import type { Decision } from '../event/pending-call.ts';
 
-/** What a call may be given: text, one message, several, decisions about pending tool calls, or nothing: go on from the log. */
+/**
+ * What a call may be given: text, one message, several, decisions about pending tool calls, or
+ * nothing: go on from the log.
+ */
 export type AgentInput = string | Msg | readonly Msg[] | readonly Decision[];
 
 /** The input of a call as messages. `decisions` is what stands in an array of them. */
@@ -17,14 +20,22 @@ export interface CallInput {
 
 /** Throws `INVALID_INPUT` for a blank text and for what is neither message nor decision. */
 export function toCallInput(input: AgentInput = [], context: MessageContext): CallInput {
-  if (typeof input === 'string' && !input.trim()) throw new AgentError('INVALID_INPUT', 'The input is empty.');
-  const items: readonly unknown[] = typeof input === 'string' ? [createMessage('user', input, context)] : [input].flat();
+  if (typeof input === 'string' && !input.trim())
+    throw new AgentError('INVALID_INPUT', 'The input is empty.');
+  const items: readonly unknown[] =
+    typeof input === 'string' ? [createMessage('user', input, context)] : [input].flat();
   const index = items.findIndex((item) => !isMessage(item) && !isDecision(item));
-  if (index >= 0) throw new AgentError('INVALID_INPUT', `Item ${index} is no message or decision.`, { details: { index } });
+  if (index >= 0)
+    throw new AgentError('INVALID_INPUT', `Item ${index} is no message or decision.`, {
+      details: { index },
+    });
   return { messages: items.filter(isMessage), decisions: items.filter(isDecision) };
 }
 
-/** Tool results among the messages decide about calls as well (AgentScope: resume with tool results). */
+/**
+ * Tool results among the messages decide about calls as well (AgentScope: resume with tool
+ * results).
+ */
 export function decisionsIn({ messages, decisions }: CallInput): readonly Decision[] {
   const results = messages.flatMap(toolResultsOf);
   return [...decisions, ...results.map((result) => ({ ...result, type: 'result' }) as Decision)];
@@ -43,6 +54,7 @@ export function isMessage(item: unknown): item is Msg {
 function isDecision(item: unknown): item is Decision {
   if (!isRecord(item) || typeof item['toolUseId'] !== 'string') return false;
   const { type, input, output, state } = item;
-  if (type === 'result') return isOutput(output) && /^(undefined|success|error)$/.test(String(state));
+  if (type === 'result')
+    return isOutput(output) && /^(undefined|success|error)$/.test(String(state));
   return type === 'edit' ? input !== undefined : type === 'approve' || type === 'reject';
 }

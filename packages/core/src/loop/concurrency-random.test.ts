@@ -32,8 +32,14 @@ function world(seed: number) {
     },
   });
   const reply: ScriptedReply = ({ messages }) => {
-    if (messages.at(-1)!.role !== 'tool' && chance(0.5)) return { text: 'calls', toolCalls: [{ name: 'slow' }, { name: 'slow' }] };
-    return [{ text: 'one two ' }, { wait: () => pause(20) }, { text: 'three' }, ...(chance(0.1) ? [{ error: new Error('down') }] : [])];
+    if (messages.at(-1)!.role !== 'tool' && chance(0.5))
+      return { text: 'calls', toolCalls: [{ name: 'slow' }, { name: 'slow' }] };
+    return [
+      { text: 'one two ' },
+      { wait: () => pause(20) },
+      { text: 'three' },
+      ...(chance(0.1) ? [{ error: new Error('down') }] : []),
+    ];
   };
   const model = new ScriptedModel(Array.from({ length: 100 }, () => reply));
   const whenBusy = (['reject', 'queue', 'inject'] as const)[below(3)]!;
@@ -42,7 +48,9 @@ function world(seed: number) {
   const active = new Set<string>();
   const most = { active: 0 };
   agent.addHook({
-    on: { 'pre-call': ({ runId }) => void (most.active = Math.max(most.active, active.add(runId).size)) },
+    on: {
+      'pre-call': ({ runId }) => void (most.active = Math.max(most.active, active.add(runId).size)),
+    },
     onEvent(event) {
       heard.set(event.runId, [...(heard.get(event.runId) ?? []), event]);
       if (event.type === 'run-end') active.delete(event.runId);
@@ -53,8 +61,15 @@ function world(seed: number) {
 
 type World = ReturnType<typeof world>;
 
-/** Reads, now and then slowly; leaves, comes back where it can, or cancels and reads on. What it gets is what the hooks heard. */
-async function read({ agent, heard, below, chance, pause }: World, stream: AgentStream, detached: boolean): Promise<void> {
+/**
+ * Reads, now and then slowly; leaves, comes back where it can, or cancels and reads on. What it
+ * gets is what the hooks heard.
+ */
+async function read(
+  { agent, heard, below, chance, pause }: World,
+  stream: AgentStream,
+  detached: boolean,
+): Promise<void> {
   const leaves = chance(0.2) ? 1 + below(10) : Infinity;
   const cancels = chance(0.2) ? 1 + below(10) : Infinity;
   const events: AgentEvent[] = [];
@@ -77,42 +92,46 @@ async function read({ agent, heard, below, chance, pause }: World, stream: Agent
   if (all.length) expect(orderFaults(all)).toEqual([]);
 }
 
-test.for(seeds({ quick: 60, full: 300 }))('whoever calls, reads and leaves when, seed %i', async (seed) => {
-  const here = world(seed);
-  const { agent, model, below, chance, pause, most, whenBusy } = here;
-  const jobs: Promise<unknown>[] = [];
-  for (let turn = 0; turn < 12; turn += 1) {
-    await pause(120);
-    const controller = new AbortController();
-    const { signal } = controller;
-    const what = below(7);
-    if (what < 2) jobs.push(agent.call(`m${turn}`, { signal }).catch(() => {}));
-    else if (what < 5) {
-      const detached = chance(0.5);
-      const stream = agent.stream(`m${turn}`, { detached, signal });
-      jobs.push(chance(0.2) ? stream.result.catch(() => {}) : read(here, stream, detached));
-    } else if (what === 5) agent.interrupt(chance(0.5) ? {} : { mode: 'inject', messages: `i${turn}` });
-    if (chance(0.3)) jobs.push(pause(200).then(() => controller.abort()));
-  }
-  await Promise.all(jobs);
-  // A run that a reader left may have a few steps to go.
-  await expect.poll(() => agent.busy).toBe(false);
-  const at = `seed ${seed}, ${whenBusy}`;
-  expect(most.active, at).toBe(1);
-  const messages = await agent.messages();
-  expect(historyFaults(messages), at).toEqual([]);
-  expect(
-    model.requests.flatMap((request) => requestFaults(request.messages)),
-    at,
-  ).toEqual([]);
-  const users = messages.filter(({ role }) => role === 'user').map(textOf);
-  expect(users, at).toEqual([...new Set(users)]);
-  if (whenBusy !== 'inject')
+test.for(seeds({ quick: 60, full: 300 }))(
+  'whoever calls, reads and leaves when, seed %i',
+  async (seed) => {
+    const here = world(seed);
+    const { agent, model, below, chance, pause, most, whenBusy } = here;
+    const jobs: Promise<unknown>[] = [];
+    for (let turn = 0; turn < 12; turn += 1) {
+      await pause(120);
+      const controller = new AbortController();
+      const { signal } = controller;
+      const what = below(7);
+      if (what < 2) jobs.push(agent.call(`m${turn}`, { signal }).catch(() => {}));
+      else if (what < 5) {
+        const detached = chance(0.5);
+        const stream = agent.stream(`m${turn}`, { detached, signal });
+        jobs.push(chance(0.2) ? stream.result.catch(() => {}) : read(here, stream, detached));
+      } else if (what === 5)
+        agent.interrupt(chance(0.5) ? {} : { mode: 'inject', messages: `i${turn}` });
+      if (chance(0.3)) jobs.push(pause(200).then(() => controller.abort()));
+    }
+    await Promise.all(jobs);
+    // A run that a reader left may have a few steps to go.
+    await expect.poll(() => agent.busy).toBe(false);
+    const at = `seed ${seed}, ${whenBusy}`;
+    expect(most.active, at).toBe(1);
+    const messages = await agent.messages();
+    expect(historyFaults(messages), at).toEqual([]);
     expect(
-      users.filter((text) => text.startsWith('m')),
+      model.requests.flatMap((request) => requestFaults(request.messages)),
       at,
-    ).toEqual(users.filter((text) => text.startsWith('m')).toSorted(byTurn));
-});
+    ).toEqual([]);
+    const users = messages.filter(({ role }) => role === 'user').map(textOf);
+    expect(users, at).toEqual([...new Set(users)]);
+    if (whenBusy !== 'inject')
+      expect(
+        users.filter((text) => text.startsWith('m')),
+        at,
+      ).toEqual(users.filter((text) => text.startsWith('m')).toSorted(byTurn));
+  },
+);
 
 function byTurn(one: string, other: string): number {
   return Number(one.slice(1)) - Number(other.slice(1));

@@ -41,7 +41,12 @@ test('reject, without throwing: a result like any failure, and nothing of the ru
   const { agent } = setUp([reply]);
   const running = agent.call('one');
   const options = { throwOnError: false };
-  const busy = { reason: 'error', error: { code: 'AGENT_BUSY' }, text: '', usage: { inputTokens: 0, outputTokens: 0 } };
+  const busy = {
+    reason: 'error',
+    error: { code: 'AGENT_BUSY' },
+    text: '',
+    usage: { inputTokens: 0, outputTokens: 0 },
+  };
   expect(await agent.call('two', options)).toMatchObject(busy);
   expect(await agent.call('two', { ...options, signal: AbortSignal.abort() })).toMatchObject(busy);
   const types: string[] = [];
@@ -57,7 +62,9 @@ test('reject, without throwing: a result like any failure, and nothing of the ru
 
 test('queue: calls and streams run in the order they came; a failing one holds up nobody', async () => {
   const { open, reply } = gate('first');
-  const { agent } = setUp([reply, { error: new Error('down') }, 'third', 'fourth'], { whenBusy: 'queue' });
+  const { agent } = setUp([reply, { error: new Error('down') }, 'third', 'fourth'], {
+    whenBusy: 'queue',
+  });
   const ended: string[] = [];
   const note = (name: string) => (): void => void ended.push(name);
   const one = agent.call('1').finally(note('1'));
@@ -67,9 +74,21 @@ test('queue: calls and streams run in the order they came; a failing one holds u
   const four = agent.call('4').finally(note('4'));
   open();
   await expect(two).rejects.toMatchObject({ code: 'INTERNAL' });
-  expect([await one, await three.result, await four].map(({ text }) => text)).toEqual(['first', 'third', 'fourth']);
+  expect([await one, await three.result, await four].map(({ text }) => text)).toEqual([
+    'first',
+    'third',
+    'fourth',
+  ]);
   expect(ended).toEqual(['1', '2', '3', '4']);
-  expect((await agent.messages()).map(textOf)).toEqual(['1', 'first', '2', '3', 'third', '4', 'fourth']);
+  expect((await agent.messages()).map(textOf)).toEqual([
+    '1',
+    'first',
+    '2',
+    '3',
+    'third',
+    '4',
+    'fourth',
+  ]);
 });
 
 test('inject: the running call takes the messages in, and both get its result; a stream as well', async () => {
@@ -82,7 +101,9 @@ test('inject: the running call takes the messages in, and both get its result; a
   const results = await Promise.all([one, two, three]);
   expect(new Set(results.map(({ message }) => message.id)).size).toBe(1);
   expect(results[0].text).toBe('first');
-  expect(model.requests.map(({ messages }) => messages.map(textOf))).toEqual([['one', 'two', 'three']]);
+  expect(model.requests.map(({ messages }) => messages.map(textOf))).toEqual([
+    ['one', 'two', 'three'],
+  ]);
 });
 
 test('inject: decisions wait for their turn, and what is injected has nothing to do with them', async () => {
@@ -103,10 +124,13 @@ test('inject: decisions wait for their turn, and what is injected has nothing to
 test('inject: a running call that fails fails for all that were injected, and keeps their messages', async () => {
   let fail!: () => void;
   const wait = new Promise<void>((resolve) => (fail = resolve));
-  const { agent } = setUp([[{ wait }, { error: new Error('down') }], 'up again'], { whenBusy: 'inject' });
+  const { agent } = setUp([[{ wait }, { error: new Error('down') }], 'up again'], {
+    whenBusy: 'inject',
+  });
   const calls = [agent.call('one'), agent.call('two'), agent.stream('three').result];
   fail();
-  for (const one of await Promise.allSettled(calls)) expect(one).toMatchObject({ status: 'rejected', reason: { message: 'down' } });
+  for (const one of await Promise.allSettled(calls))
+    expect(one).toMatchObject({ status: 'rejected', reason: { message: 'down' } });
   expect((await agent.messages()).map(textOf)).toEqual(['one', 'two', 'three']);
   expect((await agent.call()).text).toBe('up again');
 });
@@ -137,7 +161,10 @@ test('queue: a stream has its place from its first read on', async () => {
   const unread = agent.stream('unread');
   const first = await agent.call('first');
   expect([first.text, (await unread.result).text]).toEqual(['a', 'b']);
-  expect(model.requests.map(({ messages }) => textOf(messages.at(-1)!))).toEqual(['first', 'unread']);
+  expect(model.requests.map(({ messages }) => textOf(messages.at(-1)!))).toEqual([
+    'first',
+    'unread',
+  ]);
 });
 
 test('a thousand agents from one set of options share nothing', async () => {
@@ -149,19 +176,36 @@ test('a thousand agents from one set of options share nothing', async () => {
     group: 'own',
     execute: (_input, { get }) => `user ${get(User)}`,
   });
-  const toolkit = new Toolkit([whoAmI], { groups: [{ name: 'own', description: '', active: false }] });
+  const toolkit = new Toolkit([whoAmI], {
+    groups: [{ name: 'own', description: '', active: false }],
+  });
   const heard: string[] = [];
-  const hooks = [{ on: { 'post-acting': (event: { sessionId: string }) => void heard.push(event.sessionId) } }];
+  const hooks = [
+    { on: { 'post-acting': (event: { sessionId: string }) => void heard.push(event.sessionId) } },
+  ];
   const agents = Array.from({ length: 1000 }, (_unused, index) => {
     const model = new ScriptedModel([{ toolCalls: [{ name: 'who_am_i' }] }, `answer ${index}`]);
-    return new ReActAgent({ name: 'a', sessionId: `s${index}`, model, tools: toolkit, hooks, toolContext: [provide(User, index)] });
+    return new ReActAgent({
+      name: 'a',
+      sessionId: `s${index}`,
+      model,
+      tools: toolkit,
+      hooks,
+      toolContext: [provide(User, index)],
+    });
   });
-  agents.forEach((agent, index) => index % 2 && (agent.tools as Toolkit).updateGroups(['own'], true));
-  agents[7]!.addHook({ on: { 'post-acting': (event) => void heard.push(`${event.sessionId} again`) } });
+  agents.forEach(
+    (agent, index) => index % 2 && (agent.tools as Toolkit).updateGroups(['own'], true),
+  );
+  agents[7]!.addHook({
+    on: { 'post-acting': (event) => void heard.push(`${event.sessionId} again`) },
+  });
   const runs = agents.map((agent) => agent.call('go'));
   agents[4]!.interrupt();
   const results = await Promise.all(runs);
-  results.forEach((result, index) => expect(result).toMatchObject({ reason: index === 4 ? 'interrupted' : 'stop' }));
+  results.forEach((result, index) =>
+    expect(result).toMatchObject({ reason: index === 4 ? 'interrupted' : 'stop' }),
+  );
   expect(results[6]!.text).toBe('answer 6');
   for (const [index, agent] of agents.entries()) {
     if (index === 4) continue;

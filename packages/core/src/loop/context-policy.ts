@@ -6,12 +6,21 @@ import type { Usage } from '../model/usage.ts';
 export interface ContextRequest {
   /** System prompt first (where there is one), then what was recalled, then the conversation. */
   readonly messages: readonly Msg[];
-  /** The id of the message this call was made with; a policy never drops it. Absent when a call goes on without input. */
+  /**
+   * The id of the message this call was made with; a policy never drops it. Absent when a call goes
+   * on without input.
+   */
   readonly promptId?: string | undefined;
   readonly tools: readonly ToolSchema[];
-  /** How many of the first messages are not the conversation's: a policy never drops them. Default: the leading system messages. */
+  /**
+   * How many of the first messages are not the conversation's: a policy never drops them. Default:
+   * the leading system messages.
+   */
   readonly head?: number;
-  /** What is sent beside these messages: the instruction of an output mode. It is counted, and is not the policy's to send. */
+  /**
+   * What is sent beside these messages: the instruction of an output mode. It is counted, and is
+   * not the policy's to send.
+   */
   readonly beside?: Msg | undefined;
   /** The model that is asked next. */
   readonly model?: ChatModel;
@@ -30,7 +39,9 @@ export interface FittedContext {
   /** Estimated tokens of the request, system prompt and tools included, before and after. */
   readonly before: number;
   readonly after: number;
-  /** As in the request, where a policy has put a message of its own there. Default: the request's. */
+  /**
+   * As in the request, where a policy has put a message of its own there. Default: the request's.
+   */
   readonly head?: number;
   /** What the policy has spent on requests of its own; the call's usage counts it. */
   readonly usage?: Usage;
@@ -39,8 +50,9 @@ export interface FittedContext {
 }
 
 /**
- * Makes a request fit the model's window, or shows less of the history. Changes nothing but this request: the log keeps all. Keeps a
- * tool call and its results together; the call fails with `HOOK_ERROR` where it does not, or gives what are no messages.
+ * Makes a request fit the model's window, or shows less of the history. Changes nothing but this
+ * request: the log keeps all. Keeps a tool call and its results together; the call fails with
+ * `HOOK_ERROR` where it does not, or gives what are no messages.
  */
 export interface ContextPolicy {
   (request: ContextRequest): FittedContext | Promise<FittedContext>;

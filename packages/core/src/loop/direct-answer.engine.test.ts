@@ -20,13 +20,25 @@ import { structured } from '../output/structured.ts';
 
 const input = { type: 'object', properties: { q: { type: 'string' } } } as const;
 const make = (name: string, options: Partial<ToolOptions<typeof input>> = {}) =>
-  tool({ name, description: name, input, returnDirect: true, execute: (given) => `${name}: ${(given as { q: string }).q}`, ...options });
+  tool({
+    name,
+    description: name,
+    input,
+    returnDirect: true,
+    execute: (given) => `${name}: ${(given as { q: string }).q}`,
+    ...options,
+  });
 const find = make('find');
 const plain = make('plain', { returnDirect: false });
 const json = make('json', { execute: () => ({ n: 1 }) });
 const broken = make('broken', { execute: () => Promise.reject(new Error('no disk')) });
 const approved = make('approved', { needsApproval: true });
-const external = tool({ name: 'external', description: 'Runs elsewhere', input, returnDirect: true });
+const external = tool({
+  name: 'external',
+  description: 'Runs elsewhere',
+  input,
+  returnDirect: true,
+});
 const draw = make('draw', {
   execute: () => ({
     content: [
@@ -37,14 +49,21 @@ const draw = make('draw', {
 });
 const tools = [find, plain, json, broken, approved, external, draw];
 
-const calls = (...names: string[]): ScriptedReply => ({ text: 'I look.', toolCalls: names.map((name) => ({ name, input: { q: name } })) });
+const calls = (...names: string[]): ScriptedReply => ({
+  text: 'I look.',
+  toolCalls: names.map((name) => ({ name, input: { q: name } })),
+});
 
 function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
   const model = new ScriptedModel(replies);
   return { model, agent: new ReActAgent({ name: 'a', model, tools, ...options }) };
 }
 
-async function run(agent: ReActAgent, given?: Parameters<ReActAgent['stream']>[0], options?: Parameters<ReActAgent['stream']>[1]) {
+async function run(
+  agent: ReActAgent,
+  given?: Parameters<ReActAgent['stream']>[0],
+  options?: Parameters<ReActAgent['stream']>[1],
+) {
   const stream = agent.stream(given, options);
   const events: AgentEvent[] = [];
   for await (const event of stream) events.push(event);
@@ -55,8 +74,16 @@ async function run(agent: ReActAgent, given?: Parameters<ReActAgent['stream']>[0
 test('a direct tool’s result is the answer: the call, its result and the answer are in the log, and the model is asked no more', async () => {
   const { agent, model } = setUp([calls('find'), 'next']);
   const { events, result } = await run(agent, 'go');
-  expect(result).toMatchObject({ reason: 'return-direct', text: 'find: find', iterations: 1, toolsUsed: ['find'] });
-  expect(result.message).toMatchObject({ role: 'assistant', metadata: { reason: 'return-direct' } });
+  expect(result).toMatchObject({
+    reason: 'return-direct',
+    text: 'find: find',
+    iterations: 1,
+    toolsUsed: ['find'],
+  });
+  expect(result.message).toMatchObject({
+    role: 'assistant',
+    metadata: { reason: 'return-direct' },
+  });
   expect(events.slice(-3)).toMatchObject([
     { type: 'reasoning-chunk', delta: 'find: find', blockId: `${result.message.id}:0` },
     { type: 'post-call' },
@@ -81,7 +108,9 @@ test.for<[names: string[], text: string | undefined]>([
 ])('calls of %j are answered with %j', async ([names, text]) => {
   const { agent } = setUp([calls(...names), 'the model’s']);
   const { result } = await run(agent, 'go');
-  expect([result.reason, result.text]).toEqual(text === undefined ? ['stop', 'the model’s'] : ['return-direct', text]);
+  expect([result.reason, result.text]).toEqual(
+    text === undefined ? ['stop', 'the model’s'] : ['return-direct', text],
+  );
 });
 
 test('several results stand in the order they were asked for, whichever ended first', async () => {
@@ -100,7 +129,14 @@ test('media stay in the answer', async () => {
   expect(result.message.content.map(({ type }) => type)).toEqual(['text', 'image']);
 });
 
-test.for<[agentSays: AgentOptions['returnDirect'], callSays: AgentOptions['returnDirect'], name: string, reason: string]>([
+test.for<
+  [
+    agentSays: AgentOptions['returnDirect'],
+    callSays: AgentOptions['returnDirect'],
+    name: string,
+    reason: string,
+  ]
+>([
   [true, undefined, 'plain', 'return-direct'],
   [false, undefined, 'find', 'stop'],
   [true, false, 'find', 'stop'],
@@ -111,23 +147,43 @@ test.for<[agentSays: AgentOptions['returnDirect'], callSays: AgentOptions['retur
   [({ output }) => String(output).startsWith('plain'), undefined, 'plain', 'return-direct'],
   [(_result, reply) => textOf(reply) === 'I look.', undefined, 'plain', 'return-direct'],
   [(_result, reply) => textOf(reply) === '', undefined, 'find', 'stop'],
-])('the agent says %s, the call %s: a call of %s ends with %s', async ([agentSays, callSays, name, reason]) => {
-  const { agent, model } = setUp([calls(name), 'the model’s'], { ...(agentSays !== undefined && { returnDirect: agentSays }) });
-  const result = await agent.call('go', callSays === undefined ? {} : { returnDirect: callSays });
-  expect(result.reason).toBe(reason);
-  // It is no option of the model.
-  expect(model.requests[0]).not.toHaveProperty('returnDirect');
-});
+])(
+  'the agent says %s, the call %s: a call of %s ends with %s',
+  async ([agentSays, callSays, name, reason]) => {
+    const { agent, model } = setUp([calls(name), 'the model’s'], {
+      ...(agentSays !== undefined && { returnDirect: agentSays }),
+    });
+    const result = await agent.call('go', callSays === undefined ? {} : { returnDirect: callSays });
+    expect(result.reason).toBe(reason);
+    // It is no option of the model.
+    expect(model.requests[0]).not.toHaveProperty('returnDirect');
+  },
+);
 
 test('a result that a hook or a limit stands before: hooks have changed it, the iterations do not count', async () => {
-  const result = { type: 'tool_result', toolUseId: 'call_1', name: 'find', output: 'Changed.', state: 'success' } as const;
+  const result = {
+    type: 'tool_result',
+    toolUseId: 'call_1',
+    name: 'find',
+    output: 'Changed.',
+    state: 'success',
+  } as const;
   const hooks: Hook[] = [{ on: { 'post-acting': (event) => ({ ...event, result }) } }];
   const { agent } = setUp([calls('find')], { hooks, limits: { iterations: 1 } });
-  expect((await run(agent, 'go')).result).toMatchObject({ reason: 'return-direct', text: 'Changed.' });
+  expect((await run(agent, 'go')).result).toMatchObject({
+    reason: 'return-direct',
+    text: 'Changed.',
+  });
 });
 
 test('a result that a hook makes an error goes to the model', async () => {
-  const failed = { type: 'tool_result', toolUseId: 'call_1', name: 'find', output: 'No.', state: 'error' } as const;
+  const failed = {
+    type: 'tool_result',
+    toolUseId: 'call_1',
+    name: 'find',
+    output: 'No.',
+    state: 'error',
+  } as const;
   const { agent } = setUp([calls('find'), 'the model’s'], {
     hooks: [{ on: { 'post-acting': (event) => ({ ...event, result: failed }) } }],
   });
@@ -142,37 +198,57 @@ test('approvals and results from elsewhere: the round is the answer once it is w
   const half = await run(agent, [{ toolUseId: 'call_2', type: 'approve' }]);
   expect(half.result.reason).toBe('suspended');
   const { result } = await run(agent, [{ toolUseId: 'call_3', type: 'result', output: 'given' }]);
-  expect(result).toMatchObject({ reason: 'return-direct', text: '["find: find","approved: approved","given"]' });
+  expect(result).toMatchObject({
+    reason: 'return-direct',
+    text: '["find: find","approved: approved","given"]',
+  });
   expect(historyFaults(await agent.messages())).toEqual([]);
 });
 
 test.for<[type: 'reject' | 'result', reason: string]>([
   ['reject', 'stop'],
   ['result', 'stop'],
-])('a call that is answered by a %s which is no success goes to the model', async ([type, reason]) => {
-  const { agent } = setUp([calls('external'), 'the model’s']);
-  await agent.call('go');
-  const decision = type === 'reject' ? { type } : ({ type, output: 'down', state: 'error' } as const);
-  expect((await run(agent, [{ toolUseId: 'call_1', ...decision }])).result.reason).toBe(reason);
-});
+])(
+  'a call that is answered by a %s which is no success goes to the model',
+  async ([type, reason]) => {
+    const { agent } = setUp([calls('external'), 'the model’s']);
+    await agent.call('go');
+    const decision =
+      type === 'reject' ? { type } : ({ type, output: 'down', state: 'error' } as const);
+    expect((await run(agent, [{ toolUseId: 'call_1', ...decision }])).result.reason).toBe(reason);
+  },
+);
 
 test('a log that ends with results goes on with them, and a message after them goes to the model', async () => {
   const log = [
     userMessage('go'),
     assistantMessage([{ type: 'tool_use', id: 'x', name: 'find', input: {} }]),
-    toolMessage({ type: 'tool_result', toolUseId: 'x', name: 'find', output: 'found', state: 'success' }),
+    toolMessage({
+      type: 'tool_result',
+      toolUseId: 'x',
+      name: 'find',
+      output: 'found',
+      state: 'success',
+    }),
   ];
   const memory = new InMemoryMemory();
   await memory.append(log);
-  expect((await run(setUp([], { memory }).agent)).result).toMatchObject({ reason: 'return-direct', text: 'found' });
+  expect((await run(setUp([], { memory }).agent)).result).toMatchObject({
+    reason: 'return-direct',
+    text: 'found',
+  });
   const other = new InMemoryMemory();
   await other.append(log);
-  expect((await run(setUp(['the model’s'], { memory: other }).agent, 'and?')).result.text).toBe('the model’s');
+  expect((await run(setUp(['the model’s'], { memory: other }).agent, 'and?')).result.text).toBe(
+    'the model’s',
+  );
 });
 
 test('messages that come in while the tool runs are the model’s to answer', async () => {
   const { agent, model } = setUp([calls('find'), 'the model’s']);
-  agent.addHook({ on: { 'pre-acting': () => void agent.interrupt({ mode: 'inject', messages: 'and this?' }) } });
+  agent.addHook({
+    on: { 'pre-acting': () => void agent.interrupt({ mode: 'inject', messages: 'and this?' }) },
+  });
   expect((await run(agent, 'go')).result.text).toBe('the model’s');
   expect(model.requests[1]!.messages.map(textOf).at(-1)).toBe('and this?');
 });
@@ -183,11 +259,16 @@ test.for<['tool' | 'prompt', ScriptedReply]>([
 ])('a value that the call asks for by %s is the model’s to give', async ([mode, reply]) => {
   const { agent } = setUp([calls('find'), reply]);
   const output = structured(z.object({ n: z.number() }), { mode });
-  expect(await agent.call('go', { output, returnDirect: true })).toMatchObject({ reason: 'stop', output: { n: 2 } });
+  expect(await agent.call('go', { output, returnDirect: true })).toMatchObject({
+    reason: 'stop',
+    output: { n: 2 },
+  });
 });
 
 test('an interrupt, an abort and a hook’s stop come before it', async () => {
-  const stopped = setUp([calls('find')], { hooks: [{ on: { 'post-acting': (_event, { stop }) => stop() } }] });
+  const stopped = setUp([calls('find')], {
+    hooks: [{ on: { 'post-acting': (_event, { stop }) => stop() } }],
+  });
   expect((await run(stopped.agent, 'go')).result.reason).toBe('stopped-by-hook');
   const interrupted = setUp([calls('find')]);
   interrupted.agent.addHook({ on: { 'post-acting': () => void interrupted.agent.interrupt() } });
@@ -202,17 +283,29 @@ test('a hook that jumps to the model has it asked', async () => {
 
 test('a post-call hook may change it, which is announced', async () => {
   const content = [{ type: 'text', text: 'Other.' }] as const;
-  const hooks: Hook[] = [{ on: { 'post-call': (event) => ({ ...event, message: { ...event.message, content } }) } }];
+  const hooks: Hook[] = [
+    { on: { 'post-call': (event) => ({ ...event, message: { ...event.message, content } }) } },
+  ];
   const { agent } = setUp([calls('find')], { hooks });
   const { events, result } = await run(agent, 'go');
   expect(result.text).toBe('Other.');
-  expect(events.map(({ type }) => type).slice(-4)).toEqual(['reasoning-chunk', 'step-reset', 'post-call', 'run-end']);
+  expect(events.map(({ type }) => type).slice(-4)).toEqual([
+    'reasoning-chunk',
+    'step-reset',
+    'post-call',
+    'run-end',
+  ]);
 });
 
 test('output guards look at it before anybody sees it as the answer', async () => {
   const secret = {
     name: 'secret',
-    find: (text: string) => [...text.matchAll(/find/g)].map(({ index }) => ({ start: index, end: index + 4, replacement: '****' })),
+    find: (text: string) =>
+      [...text.matchAll(/find/g)].map(({ index }) => ({
+        start: index,
+        end: index + 4,
+        replacement: '****',
+      })),
   };
   const { agent } = setUp([calls('find')], { extensions: [outputGuards([secret])] });
   const { events, result } = await run(agent, 'go');
@@ -230,15 +323,23 @@ test('an output guard’s no rejects the call, and its wish for another answer h
     review: (text: string) => (text.startsWith('find') ? { retry: 'Say more.' } : { text }),
   };
   const asked = setUp([calls('find'), 'the model’s'], { extensions: [outputGuards([longer])] });
-  expect((await run(asked.agent, 'go')).result).toMatchObject({ reason: 'stop', text: 'the model’s' });
+  expect((await run(asked.agent, 'go')).result).toMatchObject({
+    reason: 'stop',
+    text: 'the model’s',
+  });
 });
 
 test('a bound on the length cuts it, or marks it as too short', async () => {
-  const long = setUp([calls('find')], { extensions: [outputGuards([outputLength({ max: 4, mark: '…' })])] });
+  const long = setUp([calls('find')], {
+    extensions: [outputGuards([outputLength({ max: 4, mark: '…' })])],
+  });
   expect((await run(long.agent, 'go')).result.text).toBe('find…');
   const short = setUp([calls('find')], { extensions: [outputGuards([outputLength({ min: 99 })])] });
   const { message } = (await run(short.agent, 'go')).result;
-  expect(message.metadata).toMatchObject({ reason: 'return-direct', warnings: [{ stage: 'outputLength', min: 99 }] });
+  expect(message.metadata).toMatchObject({
+    reason: 'return-direct',
+    warnings: [{ stage: 'outputLength', min: 99 }],
+  });
   const empty = make('empty', { execute: () => undefined });
   const marked = { name: 'mark', review: (text: string) => ({ text: `${text}(nothing)` }) };
   const silent = setUp([calls('empty')], { tools: [empty], extensions: [outputGuards([marked])] });
@@ -246,7 +347,9 @@ test('a bound on the length cuts it, or marks it as too short', async () => {
 });
 
 test('an extension can put another answer, or none, in its place', async () => {
-  const { agent } = setUp([calls('find'), 'the model’s'], { extensions: [{ wrapAnswer: () => () => undefined }] });
+  const { agent } = setUp([calls('find'), 'the model’s'], {
+    extensions: [{ wrapAnswer: () => () => undefined }],
+  });
   expect((await run(agent, 'go')).result.text).toBe('the model’s');
 });
 
@@ -260,20 +363,42 @@ test('its text reaches readers of text and of UI messages', async () => {
     .agent.stream('go')
     .batches())
     chunks.push(...encoder.encode(batch));
-  expect(chunks.flatMap((chunk) => (chunk.type === 'text-delta' ? [chunk.delta] : []))).toEqual(['I ', 'look.', 'find: find']);
-  expect(chunks.map(({ type }) => type).slice(-5)).toEqual(['text-start', 'text-delta', 'text-end', 'finish-step', 'finish']);
+  expect(chunks.flatMap((chunk) => (chunk.type === 'text-delta' ? [chunk.delta] : []))).toEqual([
+    'I ',
+    'look.',
+    'find: find',
+  ]);
+  expect(chunks.map(({ type }) => type).slice(-5)).toEqual([
+    'text-start',
+    'text-delta',
+    'text-end',
+    'finish-step',
+    'finish',
+  ]);
 });
 
 test('an option of the wrong kind is refused', async () => {
-  expect(() => make('x', { returnDirect: 'yes' as never })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }) as Error);
-  expect(() => setUp([], { returnDirect: 'yes' as never })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }) as Error);
-  await expect(setUp([]).agent.call('go', { returnDirect: 'yes' as never })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  expect(() => make('x', { returnDirect: 'yes' as never })).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }) as Error,
+  );
+  expect(() => setUp([], { returnDirect: 'yes' as never })).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }) as Error,
+  );
+  await expect(setUp([]).agent.call('go', { returnDirect: 'yes' as never })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+  });
 });
 
-test.for((['interrupt', 'pause', 'abort'] as const).flatMap((how) => [false, true].map((jumps) => [how, jumps] as const)))(
+test.for(
+  (['interrupt', 'pause', 'abort'] as const).flatMap((how) =>
+    [false, true].map((jumps) => [how, jumps] as const),
+  ),
+)(
   '%s after every event of a run that ends without the model (by a jump: %s), and what comes after',
   async ([how, jumps]) => {
-    const hooks: Hook[] = jumps ? [{ on: { 'post-acting': (_event, { jumpTo }) => jumpTo('end', 'Enough.') } }] : [];
+    const hooks: Hook[] = jumps
+      ? [{ on: { 'post-acting': (_event, { jumpTo }) => jumpTo('end', 'Enough.') } }]
+      : [];
     for (let at = 0, last = false; !last; at += 1) {
       const controller = new AbortController();
       const { agent } = setUp([calls('find', 'json'), 'next', 'next'], { hooks });

@@ -7,8 +7,9 @@ import type { Tool } from '../tool/tool.ts';
 import type { Run } from './run.ts';
 
 /**
- * Trust mode (OxyGent: `trust_mode`): whether tools' results are the answer. `true`: of every tool, `false`: of none; a function decides
- * about a result by it and the reply that asked for it, and leaves it to the tool where it gives nothing.
+ * Trust mode (OxyGent: `trust_mode`): whether tools' results are the answer. `true`: of every tool,
+ * `false`: of none; a function decides about a result by it and the reply that asked for it, and
+ * leaves it to the tool where it gives nothing.
  */
 export type ReturnDirect = boolean | ((result: ToolResult, reply: Msg) => boolean | undefined);
 
@@ -16,8 +17,9 @@ export type ReturnDirect = boolean | ((result: ToolResult, reply: Msg) => boolea
 export type DirectAnswer = (run: Run) => Msg | undefined | Promise<Msg | undefined>;
 
 /**
- * The answer, where a round of calls has just ended, all of them well and none for the model: what the tool gave, or of several calls a
- * JSON array in the order they were asked for. A value asked for with `output` is the model's to give.
+ * The answer, where a round of calls has just ended, all of them well and none for the model: what
+ * the tool gave, or of several calls a JSON array in the order they were asked for. A value asked
+ * for with `output` is the model's to give.
  */
 export function directAnswer(run: Run): Msg | undefined {
   const { view, tools, output } = run;
@@ -29,10 +31,16 @@ export function directAnswer(run: Run): Msg | undefined {
     ((typeof returnDirect === 'function' ? returnDirect(result, view[last]!) : returnDirect) ??
       (tools.find(result.name) as Tool | undefined)?.returnDirect);
   if (output || !results.length || !results.every(isDirect)) return undefined;
-  return run.message('assistant', results[1] ? `[${results.map(toJson).join()}]` : results[0]!.output);
+  return run.message(
+    'assistant',
+    results[1] ? `[${results.map(toJson).join()}]` : results[0]!.output,
+  );
 }
 
-/** Objects and arrays as they are, anything else as a text (Spring AI Alibaba: `ReturnDirectModelHook`). */
+/**
+ * Objects and arrays as they are, anything else as a text (Spring AI Alibaba:
+ * `ReturnDirectModelHook`).
+ */
 function toJson({ output }: ToolResult): string {
   const text = outputText(output);
   return isRecord(parseJson(text)) ? text : JSON.stringify(text);

@@ -12,7 +12,11 @@ import type { AgentOptions } from '../agent/agent-options.ts';
 import type { Extension, Rejection } from './extension.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 
-function setUp(replies: readonly ScriptedReply[], extensions: readonly Extension[], options: Partial<AgentOptions> = {}) {
+function setUp(
+  replies: readonly ScriptedReply[],
+  extensions: readonly Extension[],
+  options: Partial<AgentOptions> = {},
+) {
   const model = new ScriptedModel(replies);
   return { model, agent: new ReActAgent({ name: 'a', model, extensions, ...options }) };
 }
@@ -23,7 +27,9 @@ async function eventsOf(agent: ReActAgent, input: string): Promise<AgentEvent[]>
   return events;
 }
 
-const rejection: Rejection = { error: new AgentError('GUARD_REJECTED', 'Not here.', { details: { stage: 'x' } }).toJSON() };
+const rejection: Rejection = {
+  error: new AgentError('GUARD_REJECTED', 'Not here.', { details: { stage: 'x' } }).toJSON(),
+};
 
 test('guards redact the input one after the other, before anything is stored or told', async () => {
   const seen: unknown[] = [];
@@ -33,7 +39,10 @@ test('guards redact the input one after the other, before anything is stored or 
       return [userMessage(textOf(input[0]!).replace(from, to))];
     },
   });
-  const { agent, model } = setUp(['ok'], [redact('1234', '#'), redact('#', '[card]')], { sessionId: 's', userId: 'u' });
+  const { agent, model } = setUp(['ok'], [redact('1234', '#'), redact('#', '[card]')], {
+    sessionId: 's',
+    userId: 'u',
+  });
   const events = await eventsOf(agent, 'My card is 1234');
   expect(seen).toEqual([
     ['My card is 1234', 's', 'u'],
@@ -47,7 +56,9 @@ test('guards redact the input one after the other, before anything is stored or 
 
 test('a rejected input ends the call with the words of the guard; nothing is stored, nobody asked, and the next call works', async () => {
   const recalled: string[] = [];
-  const first: Extension = { guard: async (input) => (textOf(input[0]!) === 'bad' ? rejection : input) };
+  const first: Extension = {
+    guard: async (input) => (textOf(input[0]!) === 'bad' ? rejection : input),
+  };
   const second: Extension = {
     guard: async (input) => {
       recalled.push(`guard ${textOf(input[0]!)}`);
@@ -62,7 +73,12 @@ test('a rejected input ends the call with the words of the guard; nothing is sto
   const events = await eventsOf(agent, 'bad');
   expect(events.map(({ type }) => type)).toEqual(['run-start', 'reasoning-chunk', 'run-end']);
   expect(events.at(-1)).toMatchObject({
-    result: { reason: 'rejected', text: 'Not here.', error: { code: 'GUARD_REJECTED' }, iterations: 0 },
+    result: {
+      reason: 'rejected',
+      text: 'Not here.',
+      error: { code: 'GUARD_REJECTED' },
+      iterations: 0,
+    },
   });
   expect(await agent.messages()).toEqual([]);
   expect(model.requests).toHaveLength(0);
@@ -79,7 +95,10 @@ test('a recall is given the conversation with the input at its end, and what is 
       return [];
     },
   };
-  const options = { systemPrompt: 'Be kind.', toolContext: [provide(City, 'Rome'), provide(Day, 'Monday')] };
+  const options = {
+    systemPrompt: 'Be kind.',
+    toolContext: [provide(City, 'Rome'), provide(Day, 'Monday')],
+  };
   const { agent } = setUp(['One.', 'Two.'], [looking], options);
   await agent.call('1');
   await agent.call('2', { context: [provide(City, 'Oslo')] });
@@ -90,12 +109,27 @@ test('a recall is given the conversation with the input at its end, and what is 
 });
 
 test('a rejected input leaves open calls as they are', async () => {
-  const pay = tool({ name: 'pay', description: '', input: { type: 'object' }, needsApproval: true, execute: () => 'paid' });
-  const guard: Extension = { guard: async (input) => (input.some((message) => textOf(message) === 'bad') ? rejection : input) };
-  const { agent } = setUp([{ toolCalls: [{ name: 'pay' }] }, 'done'], [guard], { tools: [pay], pendingToolRecovery: true });
+  const pay = tool({
+    name: 'pay',
+    description: '',
+    input: { type: 'object' },
+    needsApproval: true,
+    execute: () => 'paid',
+  });
+  const guard: Extension = {
+    guard: async (input) =>
+      input.some((message) => textOf(message) === 'bad') ? rejection : input,
+  };
+  const { agent } = setUp([{ toolCalls: [{ name: 'pay' }] }, 'done'], [guard], {
+    tools: [pay],
+    pendingToolRecovery: true,
+  });
   const { pending } = await agent.call('Pay');
   expect(await agent.call('bad')).toMatchObject({ reason: 'rejected' });
-  expect(await agent.call([{ toolUseId: pending[0]!.toolUseId, type: 'approve' }])).toMatchObject({ reason: 'stop', text: 'done' });
+  expect(await agent.call([{ toolUseId: pending[0]!.toolUseId, type: 'approve' }])).toMatchObject({
+    reason: 'stop',
+    text: 'done',
+  });
 });
 
 test('a guard that throws fails the call, and nothing is stored', async () => {
@@ -108,13 +142,17 @@ test('a call that is aborted while a guard looks at its input is aborted, and no
   const controller = new AbortController();
   const guard: Extension = { guard: async (input) => (controller.abort(), input) };
   const { agent, model } = setUp([], [guard]);
-  expect(await agent.call('Hi', { signal: controller.signal })).toMatchObject({ reason: 'aborted' });
+  expect(await agent.call('Hi', { signal: controller.signal })).toMatchObject({
+    reason: 'aborted',
+  });
   expect(await agent.messages()).toEqual([]);
   expect(model.requests).toHaveLength(0);
 });
 
 test('a call is not taken into a running one past the guards: it waits', async () => {
-  const guard: Extension = { guard: async (input) => (textOf(input[0]!) === 'bad' ? rejection : input) };
+  const guard: Extension = {
+    guard: async (input) => (textOf(input[0]!) === 'bad' ? rejection : input),
+  };
   let open!: () => void;
   const wait = new Promise<void>((resolve) => (open = resolve));
   const { agent, model } = setUp([[{ wait, text: 'one' }], 'two'], [guard], { whenBusy: 'inject' });
@@ -140,14 +178,21 @@ test.each([{ iterations: 10 }, { iterations: 0 }])(
     );
     const agent = new ReActAgent({ name: 'a', model, limits });
     const events = await eventsOf(agent, 'Hi');
-    expect(events.flatMap(({ type }) => (/chunk|reset|error|run-end/.test(type) ? type : []))).toEqual([
+    expect(
+      events.flatMap(({ type }) => (/chunk|reset|error|run-end/.test(type) ? type : [])),
+    ).toEqual([
       limits.iterations ? 'reasoning-chunk' : 'summary-chunk',
       'step-reset',
       'reasoning-chunk',
       'run-end',
     ]);
     expect(events.at(-1)).toMatchObject({
-      result: { reason: 'rejected', text: 'Not here.', usage, error: { code: 'GUARD_REJECTED', details: { stage: 'x' } } },
+      result: {
+        reason: 'rejected',
+        text: 'Not here.',
+        usage,
+        error: { code: 'GUARD_REJECTED', details: { stage: 'x' } },
+      },
     });
     expect((await agent.messages()).map(textOf)).toEqual(['Hi']);
   },
@@ -178,8 +223,17 @@ test('wrappers of model, tools and calls: the first is the outermost', async () 
         return { ...result, text: `${result.text} ${name}` };
       },
   });
-  const look = tool({ name: 'look', description: '', input: { type: 'object' }, execute: () => 'seen' });
-  const { agent } = setUp([{ toolCalls: [{ name: 'look' }] }, 'done'], [named('one'), named('two')], { tools: [look] });
+  const look = tool({
+    name: 'look',
+    description: '',
+    input: { type: 'object' },
+    execute: () => 'seen',
+  });
+  const { agent } = setUp(
+    [{ toolCalls: [{ name: 'look' }] }, 'done'],
+    [named('one'), named('two')],
+    { tools: [look] },
+  );
   expect(await agent.call('Look')).toMatchObject({ text: 'done two one' });
   expect(order).toEqual([
     'one call',
@@ -243,7 +297,11 @@ test('a model that begins anew has its first try taken back: text, calls and med
 
 test('what is kept of a reply cut after a reset is what came after it', async () => {
   const controller = new AbortController();
-  const model = modelOf([[text('Wrong')], [{ type: 'reset', reason: 'retry' }, text('Ri')], [text('ght')]]);
+  const model = modelOf([
+    [text('Wrong')],
+    [{ type: 'reset', reason: 'retry' }, text('Ri')],
+    [text('ght')],
+  ]);
   const agent = new ReActAgent({ name: 'a', model });
   for await (const event of agent.stream('Hi', { signal: controller.signal })) {
     if (event.type === 'reasoning-chunk' && event.delta === 'Ri') controller.abort();
@@ -255,10 +313,16 @@ test('a summary that begins anew says so', async () => {
   const model = modelOf([[text('Wrong')], [{ type: 'reset', reason: 'retry' }, text('In short')]]);
   const agent = new ReActAgent({ name: 'a', model, limits: { iterations: 0 } });
   const events = await eventsOf(agent, 'Hi');
-  expect(events.flatMap(({ type }) => (/chunk|reset/.test(type) ? type : []))).toEqual(['summary-chunk', 'step-reset', 'summary-chunk']);
+  expect(events.flatMap(({ type }) => (/chunk|reset/.test(type) ? type : []))).toEqual([
+    'summary-chunk',
+    'step-reset',
+    'summary-chunk',
+  ]);
   expect(events.at(-1)).toMatchObject({ result: { text: 'In short', reason: 'max-iterations' } });
 });
 
 test.each(['guard', 'wrapModel', 'wrapTool', 'wrapCall'])('%s has to be a function', (key) => {
-  expect(() => setUp([], [{ [key]: 'no' } as Extension])).toThrow(`A hook or extension: ${key} must be`);
+  expect(() => setUp([], [{ [key]: 'no' } as Extension])).toThrow(
+    `A hook or extension: ${key} must be`,
+  );
 });

@@ -16,7 +16,13 @@ test('a policy is told what it needs, and what it spends is the call’s', async
   const seen: ContextRequest[] = [];
   const context: ContextPolicy = (request) => {
     seen.push(request);
-    return { messages: request.messages, removed: 0, before: 1, after: 1, usage: { inputTokens: 100, outputTokens: 1 } };
+    return {
+      messages: request.messages,
+      removed: 0,
+      before: 1,
+      after: 1,
+      usage: { inputTokens: 100, outputTokens: 1 },
+    };
   };
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'Done.']);
   const recall = async () => [userMessage('You know Ann.')];
@@ -37,7 +43,12 @@ test('a policy is told what it needs, and what it spends is the call’s', async
   expect(seen.map(({ messages }) => messages.length)).toEqual([3, 5]);
   const [user] = await agent.messages();
   for (const request of seen) {
-    expect(request).toMatchObject({ head: 2, sessionId: 's1', promptId: user!.id, tools: [{ name: 'look' }] });
+    expect(request).toMatchObject({
+      head: 2,
+      sessionId: 's1',
+      promptId: user!.id,
+      tools: [{ name: 'look' }],
+    });
     expect(request.model).toBe(model);
     expect(request.signal).toBeInstanceOf(AbortSignal);
   }
@@ -64,12 +75,18 @@ test('an interrupt raises the signal of a policy, and no request is made', async
 
 test('a policy that fails ends the call with its error', async () => {
   const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([]), context: fitContext() });
-  await expect(agent.call('go')).rejects.toMatchObject({ code: 'CONFIGURATION', message: expect.stringContaining('window') as string });
+  await expect(agent.call('go')).rejects.toMatchObject({
+    code: 'CONFIGURATION',
+    message: expect.stringContaining('window') as string,
+  });
 });
 
 test.each<[string, (request: ContextRequest) => unknown]>([
   ['a call without its result', ({ messages }) => messages.filter(({ role }) => role !== 'tool')],
-  ['a result without its call', ({ messages }) => messages.filter(({ role }) => role !== 'assistant')],
+  [
+    'a result without its call',
+    ({ messages }) => messages.filter(({ role }) => role !== 'assistant'),
+  ],
   ['what are no messages', () => [{ role: 'user' }]],
   ['no messages', () => undefined],
 ])('a policy that leaves %s fails the call before a model is asked', async (_, cut) => {
@@ -79,10 +96,16 @@ test.each<[string, (request: ContextRequest) => unknown]>([
       ? { messages: request.messages, removed: 0, before: 0, after: 0 }
       : { messages: cut(request), removed: 1, before: 2, after: 1 }) as ContextPolicy;
   const agent = new ReActAgent({ name: 'a', model, tools: [look], context });
-  await expect(agent.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR', message: expect.stringContaining('policy') as string });
+  await expect(agent.call('go')).rejects.toMatchObject({
+    code: 'HOOK_ERROR',
+    message: expect.stringContaining('policy') as string,
+  });
   expect(model.requests).toHaveLength(1);
   const nothing = new ReActAgent({ name: 'a', model, context: (() => undefined) as never });
-  await expect(nothing.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR', details: { field: 'messages' } });
+  await expect(nothing.call('go')).rejects.toMatchObject({
+    code: 'HOOK_ERROR',
+    details: { field: 'messages' },
+  });
 });
 
 test('what an output mode tells beside the messages is counted', async () => {
@@ -98,18 +121,28 @@ test('what an output mode tells beside the messages is counted', async () => {
   await agent.call('go', { output: structured(z.object({ n: z.number() }), { mode: 'prompt' }) });
   const told = textOf(model.requests[0]!.messages[0]!).replace('Be kind.\n', '');
   expect(told).toContain('JSON Schema');
-  expect(before[0]).toBe(countMessage(systemMessage('Be kind.')) + countMessage(userMessage('go')) + countMessage(systemMessage(told)));
+  expect(before[0]).toBe(
+    countMessage(systemMessage('Be kind.')) +
+      countMessage(userMessage('go')) +
+      countMessage(systemMessage(told)),
+  );
 });
 
 test('the log says whose run a user’s message is, and which answer is an interrupt’s', async () => {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'Done.', 'one two']);
   const agent = new ReActAgent({ name: 'a', model, tools: [look] });
   const first = agent.stream(userMessage('go', { metadata: { locale: 'en' } }));
-  for await (const { type } of first) if (type === 'pre-acting') agent.interrupt({ mode: 'inject', messages: 'more' });
+  for await (const { type } of first)
+    if (type === 'pre-acting') agent.interrupt({ mode: 'inject', messages: 'more' });
   const second = agent.stream('again');
-  for await (const { type } of second) if (type === 'reasoning-chunk') agent.interrupt(userMessage('As you like.'));
+  for await (const { type } of second)
+    if (type === 'reasoning-chunk') agent.interrupt(userMessage('As you like.'));
   const log = await agent.messages();
-  expect(log.filter(({ role }) => role !== 'tool').map(({ metadata = {} }) => [metadata['runId'], metadata['reason']])).toEqual([
+  expect(
+    log
+      .filter(({ role }) => role !== 'tool')
+      .map(({ metadata = {} }) => [metadata['runId'], metadata['reason']]),
+  ).toEqual([
     [first.runId, undefined],
     [undefined, undefined],
     [first.runId, undefined],

@@ -3,7 +3,10 @@ import type { EventBatch } from '../event/agent-event.ts';
 import type { Msg } from '../message/msg.ts';
 import type { Run } from './run.ts';
 
-/** The messages of the next request, made to fit the model's window by the agent's policy, where it has one. */
+/**
+ * The messages of the next request, made to fit the model's window by the agent's policy, where it
+ * has one.
+ */
 export async function* fitRequest(run: Run): AsyncGenerator<EventBatch, readonly Msg[]> {
   const { promptId, setup } = run;
   const all = run.request();
@@ -24,6 +27,7 @@ export async function* fitRequest(run: Run): AsyncGenerator<EventBatch, readonly
     }),
   );
   run.addUsage(usage);
-  if (removed || before !== after) yield await run.notify('context-fitted', { removed, before, after });
+  if (removed || before !== after)
+    yield await run.notify('context-fitted', { removed, before, after });
   return messages;
 }

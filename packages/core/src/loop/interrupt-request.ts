@@ -1,8 +1,9 @@
 import type { Msg } from '../message/msg.ts';
 
 /**
- * What `interrupt()` asks of the running call: `stop` (default) ends it with a recovery message or with `message`; `pause` ends it as
- * `suspended`, to go on with the next call; `inject` lets it go on with these messages, once open tool calls have their results.
+ * What `interrupt()` asks of the running call: `stop` (default) ends it with a recovery message or
+ * with `message`; `pause` ends it as `suspended`, to go on with the next call; `inject` lets it go
+ * on with these messages, once open tool calls have their results.
  */
 export type InterruptRequest =
   | { readonly mode?: 'stop'; readonly message?: string | Msg }

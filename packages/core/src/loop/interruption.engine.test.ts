@@ -49,7 +49,8 @@ async function read(stream: AgentStream, at: (event: AgentEvent) => void = () =>
   return { events, result: await stream.result };
 }
 
-const isDelta = (event: AgentEvent, delta: string): boolean => event.type === 'reasoning-chunk' && event.delta === delta;
+const isDelta = (event: AgentEvent, delta: string): boolean =>
+  event.type === 'reasoning-chunk' && event.delta === delta;
 
 async function expectWhole(agent: ReActAgent, model: ScriptedModel): Promise<void> {
   expect(historyFaults(await agent.messages())).toEqual([]);
@@ -83,7 +84,8 @@ test.for([
     if (isDelta(event, 'one ')) expect(agent.interrupt(request)).toBe(true);
   });
   expect(result).toMatchObject({ reason: 'interrupted', text });
-  if (text === textOf(message)) expect(result.message).toEqual({ ...message, metadata: { reason: 'interrupted' } });
+  if (text === textOf(message))
+    expect(result.message).toEqual({ ...message, metadata: { reason: 'interrupted' } });
   const log = await agent.messages();
   expect(log.map(textOf)).toEqual(['go', 'one ', text]);
   expect(log[1]).toMatchObject({
@@ -93,7 +95,11 @@ test.for([
       { type: 'text', text: 'one ' },
     ],
   });
-  expect(events.at(-2)).toMatchObject({ type: 'reasoning-chunk', delta: text, blockId: `${result.message.id}:0` });
+  expect(events.at(-2)).toMatchObject({
+    type: 'reasoning-chunk',
+    delta: text,
+    blockId: `${result.message.id}:0`,
+  });
   expect(await agent.call('go on')).toMatchObject({ reason: 'stop', text: 'next' });
   expect(model.requests[1]!.messages.map(textOf)).toEqual(['go', 'one ', text, 'go on']);
 });
@@ -109,7 +115,10 @@ test('the first of two interrupts counts, and it ends with its call', async () =
 });
 
 test('a tool call that was being written when the reply was cut is not kept', async () => {
-  const { agent, model } = setUp([{ text: 'Wait.', toolCalls: [{ name: 'none', input: { a: 1 } }] }, 'next']);
+  const { agent, model } = setUp([
+    { text: 'Wait.', toolCalls: [{ name: 'none', input: { a: 1 } }] },
+    'next',
+  ]);
   await read(agent.stream('go'), (event) => event.type === 'tool-input-chunk' && agent.interrupt());
   expect((await agent.messages())[1]!.content).toEqual([{ type: 'text', text: 'Wait.' }]);
   expect((await agent.call('again')).text).toBe('next');
@@ -124,11 +133,15 @@ test('under an interrupt tools run to their end, also those that wait for a plac
   });
   const { result } = await read(
     agent.stream('go'),
-    (event) => event.type === 'pre-acting' && event.toolUse.id === 'call_2' && agent.interrupt() && open(),
+    (event) =>
+      event.type === 'pre-acting' && event.toolUse.id === 'call_2' && agent.interrupt() && open(),
   );
   expect(result.reason).toBe('interrupted');
   expect(signals.map(({ aborted }) => aborted)).toEqual([false, false]);
-  expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([{ output: 'finished' }, { output: 'finished' }]);
+  expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([
+    { output: 'finished' },
+    { output: 'finished' },
+  ]);
   expect((await agent.call('again')).text).toBe('next');
   await expectWhole(agent, model);
 });
@@ -142,10 +155,13 @@ test('an abort reaches the tools that run, and those that wait for a place never
     input,
     execute: (_input, { emit }) => new Promise(() => emit('on')),
   });
-  const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }, { name: 'noisy' }, { name: 'gated' }] }, 'next'], {
-    tools: [gate, noisy],
-    limits: { parallelTools: 2 },
-  });
+  const { agent, model } = setUp(
+    [{ toolCalls: [{ name: 'gated' }, { name: 'noisy' }, { name: 'gated' }] }, 'next'],
+    {
+      tools: [gate, noisy],
+      limits: { parallelTools: 2 },
+    },
+  );
   const { result } = await read(
     agent.stream('go', { signal: controller.signal }),
     (event) => event.type === 'acting-chunk' && controller.abort(new Error('enough')),
@@ -153,7 +169,9 @@ test('an abort reaches the tools that run, and those that wait for a place never
   expect(result).toMatchObject({ reason: 'aborted', text: '' });
   expect(signals).toHaveLength(1);
   expect(signals[0]!.reason).toMatchObject({ code: 'ABORTED', message: 'enough' });
-  expect((await agent.messages()).flatMap(toolResultsOf).map(({ state }) => state)).toEqual(Array(3).fill('interrupted'));
+  expect((await agent.messages()).flatMap(toolResultsOf).map(({ state }) => state)).toEqual(
+    Array(3).fill('interrupted'),
+  );
   expect((await agent.call('again')).text).toBe('next');
   await expectWhole(agent, model);
 });
@@ -161,13 +179,17 @@ test('an abort reaches the tools that run, and those that wait for a place never
 test('after an abort no further call is begun: it has its result alone', async () => {
   const { gate, signals } = gated();
   const controller = new AbortController();
-  const { agent } = setUp([{ toolCalls: [{ name: 'gated' }, { name: 'gated' }] }], { tools: [gate] });
+  const { agent } = setUp([{ toolCalls: [{ name: 'gated' }, { name: 'gated' }] }], {
+    tools: [gate],
+  });
   const { events } = await read(
     agent.stream('go', { signal: controller.signal }),
     (event) => event.type === 'pre-acting' && controller.abort(),
   );
   const acting = events.flatMap((event) =>
-    event.type === 'pre-acting' || event.type === 'post-acting' ? `${event.type} ${event.toolUse.id}` : [],
+    event.type === 'pre-acting' || event.type === 'post-acting'
+      ? `${event.type} ${event.toolUse.id}`
+      : [],
   );
   expect(acting).toEqual(['pre-acting call_1', 'post-acting call_2', 'post-acting call_1']);
   expect(signals).toEqual([]);
@@ -183,7 +205,9 @@ test('a tool that ends the call stops the others', async () => {
       throw new AgentError('TOOL_ERROR', 'on fire');
     },
   });
-  const { agent } = setUp([{ toolCalls: [{ name: 'gated' }, { name: 'fatal' }] }], { tools: [gate, fatal] });
+  const { agent } = setUp([{ toolCalls: [{ name: 'gated' }, { name: 'fatal' }] }], {
+    tools: [gate, fatal],
+  });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'TOOL_ERROR', message: 'on fire' });
   expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
 });
@@ -207,10 +231,19 @@ test('an interrupt ends the network read, and keeps all that the last one brough
     },
   };
   const agent = new ReActAgent({ name: 'a', model });
-  const { events } = await read(agent.stream('go'), (event) => isDelta(event, 'b') && agent.interrupt());
+  const { events } = await read(
+    agent.stream('go'),
+    (event) => isDelta(event, 'b') && agent.interrupt(),
+  );
   expect({ reads, closed }).toEqual({ reads: 1, closed: true });
-  expect(events.flatMap((event) => (event.type === 'reasoning-chunk' ? event.delta : [])).slice(0, 3)).toEqual(['a', 'b', 'c']);
-  expect((await agent.messages()).map(textOf)).toEqual(['go', 'abc', 'You interrupted me. What now?']);
+  expect(
+    events.flatMap((event) => (event.type === 'reasoning-chunk' ? event.delta : [])).slice(0, 3),
+  ).toEqual(['a', 'b', 'c']);
+  expect((await agent.messages()).map(textOf)).toEqual([
+    'go',
+    'abc',
+    'You interrupted me. What now?',
+  ]);
 });
 
 const cuts = {
@@ -219,41 +252,51 @@ const cuts = {
   abort: (_agent: ReActAgent, controller: AbortController) => controller.abort(),
 };
 
-test.for(Object.keys(cuts) as (keyof typeof cuts)[])('%s does not wait for a model that does not listen', async (how) => {
-  let onAsked!: () => void;
-  const asked = new Promise<void>((resolve) => (onAsked = resolve));
-  const deaf: ChatModel = {
-    provider: 'deaf',
-    modelId: 'deaf',
-    features: { tools: true, media: [] },
-    async *stream() {
-      onAsked();
-      yield await new Promise<never>(() => {});
-    },
-  };
-  const controller = new AbortController();
-  const agent = new ReActAgent({ name: 'a', model: deaf });
-  const result = agent.call('go', { signal: controller.signal });
-  await asked;
-  cuts[how](agent, controller);
-  expect((await result).reason).toBe({ interrupt: 'interrupted', pause: 'suspended', abort: 'aborted' }[how]);
-});
+test.for(Object.keys(cuts) as (keyof typeof cuts)[])(
+  '%s does not wait for a model that does not listen',
+  async (how) => {
+    let onAsked!: () => void;
+    const asked = new Promise<void>((resolve) => (onAsked = resolve));
+    const deaf: ChatModel = {
+      provider: 'deaf',
+      modelId: 'deaf',
+      features: { tools: true, media: [] },
+      async *stream() {
+        onAsked();
+        yield await new Promise<never>(() => {});
+      },
+    };
+    const controller = new AbortController();
+    const agent = new ReActAgent({ name: 'a', model: deaf });
+    const result = agent.call('go', { signal: controller.signal });
+    await asked;
+    cuts[how](agent, controller);
+    expect((await result).reason).toBe(
+      { interrupt: 'interrupted', pause: 'suspended', abort: 'aborted' }[how],
+    );
+  },
+);
 
-test.for(Object.keys(cuts) as (keyof typeof cuts)[])('%s ends a recall that takes its time, and keeps the input', async (how) => {
-  let onRecall!: (signal: AbortSignal) => void;
-  const recalling = new Promise<AbortSignal>((resolve) => (onRecall = resolve));
-  const { agent, model } = setUp(['hello'], {
-    extensions: [{ recall: (_input, { signal }) => new Promise(() => onRecall(signal)) }],
-  });
-  const controller = new AbortController();
-  const result = agent.call('go', { signal: controller.signal });
-  const signal = await recalling;
-  cuts[how](agent, controller);
-  expect(signal.aborted).toBe(true);
-  expect((await result).reason).toBe({ interrupt: 'interrupted', pause: 'suspended', abort: 'aborted' }[how]);
-  expect(model.requests).toEqual([]);
-  expect(textOf((await agent.messages())[0]!)).toBe('go');
-});
+test.for(Object.keys(cuts) as (keyof typeof cuts)[])(
+  '%s ends a recall that takes its time, and keeps the input',
+  async (how) => {
+    let onRecall!: (signal: AbortSignal) => void;
+    const recalling = new Promise<AbortSignal>((resolve) => (onRecall = resolve));
+    const { agent, model } = setUp(['hello'], {
+      extensions: [{ recall: (_input, { signal }) => new Promise(() => onRecall(signal)) }],
+    });
+    const controller = new AbortController();
+    const result = agent.call('go', { signal: controller.signal });
+    const signal = await recalling;
+    cuts[how](agent, controller);
+    expect(signal.aborted).toBe(true);
+    expect((await result).reason).toBe(
+      { interrupt: 'interrupted', pause: 'suspended', abort: 'aborted' }[how],
+    );
+    expect(model.requests).toEqual([]);
+    expect(textOf((await agent.messages())[0]!)).toBe('go');
+  },
+);
 
 test('after an interrupt nothing more is recalled', async () => {
   let recalls = 0;
@@ -269,7 +312,14 @@ test('after an interrupt nothing more is recalled', async () => {
 
 test('a call that was paused before it reasoned goes on', async () => {
   const { agent, model } = setUp(['one'], {
-    hooks: [{ on: { 'pre-call': (event) => void (event.input.length && agentOf().interrupt({ mode: 'pause' })) } }],
+    hooks: [
+      {
+        on: {
+          'pre-call': (event) =>
+            void (event.input.length && agentOf().interrupt({ mode: 'pause' })),
+        },
+      },
+    ],
   });
   const agentOf = (): ReActAgent => agent;
   const first = await read(agent.stream('go'));
@@ -283,11 +333,23 @@ test('a call that was paused before it reasoned goes on', async () => {
 
 test('a reply that was paused is asked for again behind a step-reset, and its part is taken out', async () => {
   const { agent, model } = setUp(['one two three', 'un deux trois']);
-  const first = await read(agent.stream('count'), (event) => isDelta(event, 'two ') && agent.interrupt({ mode: 'pause' }));
-  expect(first.result).toMatchObject({ reason: 'suspended', text: 'one two ', message: { metadata: { partial: 'paused' } } });
+  const first = await read(
+    agent.stream('count'),
+    (event) => isDelta(event, 'two ') && agent.interrupt({ mode: 'pause' }),
+  );
+  expect(first.result).toMatchObject({
+    reason: 'suspended',
+    text: 'one two ',
+    message: { metadata: { partial: 'paused' } },
+  });
   expect((await agent.messages()).map(textOf)).toEqual(['count', 'one two ']);
   const { events, result } = await read(agent.stream());
-  expect(events.map(({ type }) => type).slice(0, 4)).toEqual(['run-start', 'pre-call', 'step-reset', 'pre-reasoning']);
+  expect(events.map(({ type }) => type).slice(0, 4)).toEqual([
+    'run-start',
+    'pre-call',
+    'step-reset',
+    'pre-reasoning',
+  ]);
   expect(result).toMatchObject({ reason: 'stop', text: 'un deux trois' });
   expect(model.requests[1]!.messages.map(textOf)).toEqual(['count']);
   expect((await agent.messages()).map(textOf)).toEqual(['count', 'un deux trois']);
@@ -295,7 +357,10 @@ test('a reply that was paused is asked for again behind a step-reset, and its pa
 
 test('a reply that was paused stays where new input comes instead', async () => {
   const { agent, model } = setUp(['one two three', 'four']);
-  await read(agent.stream('count'), (event) => isDelta(event, 'two ') && agent.interrupt({ mode: 'pause' }));
+  await read(
+    agent.stream('count'),
+    (event) => isDelta(event, 'two ') && agent.interrupt({ mode: 'pause' }),
+  );
   expect((await agent.call('and then?')).text).toBe('four');
   expect(model.requests[1]!.messages.map(textOf)).toEqual(['count', 'one two ', 'and then?']);
 });
@@ -303,7 +368,10 @@ test('a reply that was paused stays where new input comes instead', async () => 
 test('a pause while tools run keeps their results, and the call goes on from there', async () => {
   const { gate, open, signals } = gated();
   const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }] }, 'done'], { tools: [gate] });
-  const { result } = await read(agent.stream('go'), (event) => event.type === 'pre-acting' && agent.interrupt({ mode: 'pause' }) && open());
+  const { result } = await read(
+    agent.stream('go'),
+    (event) => event.type === 'pre-acting' && agent.interrupt({ mode: 'pause' }) && open(),
+  );
   expect(result).toMatchObject({ reason: 'suspended', pending: [] });
   expect((await agent.call()).text).toBe('done');
   expect(signals).toHaveLength(1);
@@ -313,14 +381,22 @@ test('a pause while tools run keeps their results, and the call goes on from the
 test('a pause leaves calls that wait for somebody as they are; an interrupt closes them', async () => {
   const external = tool({ name: 'external', description: 'Runs elsewhere', input });
   for (const how of ['pause', 'interrupt'] as const) {
-    const { agent, model } = setUp([{ toolCalls: [{ name: 'external' }] }, 'done'], { tools: [external] });
+    const { agent, model } = setUp([{ toolCalls: [{ name: 'external' }] }, 'done'], {
+      tools: [external],
+    });
     const { result } = await read(
       agent.stream('go'),
-      (event) => event.type === 'pre-acting' && agent.interrupt(how === 'pause' ? { mode: 'pause' } : {}),
+      (event) =>
+        event.type === 'pre-acting' && agent.interrupt(how === 'pause' ? { mode: 'pause' } : {}),
     );
     if (how === 'pause') {
-      expect(result).toMatchObject({ reason: 'suspended', pending: [{ toolUseId: 'call_1', kind: 'external' }] });
-      expect((await agent.call([{ type: 'result', toolUseId: 'call_1', output: 'here' }])).text).toBe('done');
+      expect(result).toMatchObject({
+        reason: 'suspended',
+        pending: [{ toolUseId: 'call_1', kind: 'external' }],
+      });
+      expect(
+        (await agent.call([{ type: 'result', toolUseId: 'call_1', output: 'here' }])).text,
+      ).toBe('done');
     } else {
       expect(result).toMatchObject({ reason: 'interrupted', pending: [] });
       expect((await agent.call('again')).text).toBe('done');
@@ -333,7 +409,12 @@ test('messages injected while a reply is written let it end and are answered nex
   const { agent, model } = setUp(['one two', 'three']);
   const { events, result } = await read(
     agent.stream('go'),
-    (event) => isDelta(event, 'one ') && agent.interrupt({ mode: 'inject', messages: ['and', 'more'].map((text) => userMessage(text)) }),
+    (event) =>
+      isDelta(event, 'one ') &&
+      agent.interrupt({
+        mode: 'inject',
+        messages: ['and', 'more'].map((text) => userMessage(text)),
+      }),
   );
   expect(result).toMatchObject({ reason: 'stop', text: 'three', iterations: 2 });
   expect(model.requests[1]!.messages.map(textOf)).toEqual(['go', 'one two', 'and', 'more']);
@@ -342,12 +423,21 @@ test('messages injected while a reply is written let it end and are answered nex
 
 test('messages injected while tools run land behind their results', async () => {
   const { gate, open } = gated();
-  const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }, { name: 'gated' }] }, 'done'], { tools: [gate] });
+  const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }, { name: 'gated' }] }, 'done'], {
+    tools: [gate],
+  });
   await read(agent.stream('go'), (event) => {
     if (event.type === 'pre-acting' && event.toolUse.id === 'call_2') open();
-    if (event.type === 'post-acting' && event.toolUse.id === 'call_1') agent.interrupt({ mode: 'inject', messages: 'also' });
+    if (event.type === 'post-acting' && event.toolUse.id === 'call_1')
+      agent.interrupt({ mode: 'inject', messages: 'also' });
   });
-  expect(model.requests[1]!.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool', 'user']);
+  expect(model.requests[1]!.messages.map(({ role }) => role)).toEqual([
+    'user',
+    'assistant',
+    'tool',
+    'tool',
+    'user',
+  ]);
   await expectWhole(agent, model);
 });
 
@@ -355,7 +445,8 @@ test('at the limit the summary is asked with what was injected; what comes while
   const { agent, model } = setUp(['one', 'in short', 'three'], { limits: { iterations: 1 } });
   const { result } = await read(agent.stream('go'), (event) => {
     if (event.type === 'post-reasoning') agent.interrupt({ mode: 'inject', messages: 'also' });
-    if (event.type === 'summary-chunk' && event.delta === 'in ') agent.interrupt({ mode: 'inject', messages: 'late' });
+    if (event.type === 'summary-chunk' && event.delta === 'in ')
+      agent.interrupt({ mode: 'inject', messages: 'late' });
   });
   expect(result).toMatchObject({ reason: 'max-iterations', text: 'in short', iterations: 1 });
   expect(model.requests[1]!.messages.map(textOf).slice(0, 3)).toEqual(['go', 'one', 'also']);
@@ -363,23 +454,32 @@ test('at the limit the summary is asked with what was injected; what comes while
   expect((await agent.call()).text).toBe('three');
 });
 
-test.for(['interrupt', 'pause', 'abort', 'error'] as const)('what was injected before an %s is kept', async (how) => {
-  const controller = new AbortController();
-  const { agent, model } = setUp([{ text: 'one two', error: new AgentError('MODEL_SERVER', 'down') }, 'next']);
-  const stream = agent.stream('go', { signal: controller.signal, throwOnError: false });
-  await read(stream, (event) => {
-    if (!isDelta(event, 'one ')) return;
-    agent.interrupt({ mode: 'inject', messages: 'also' });
-    if (how !== 'error') cuts[how](agent, controller);
-  });
-  expect((await agent.messages()).map(textOf).filter((text) => text === 'also')).toHaveLength(1);
-  expect((await agent.call('go on')).text).toBe('next');
-  expect(model.requests[1]!.messages.map(textOf)).toContain('also');
-});
+test.for(['interrupt', 'pause', 'abort', 'error'] as const)(
+  'what was injected before an %s is kept',
+  async (how) => {
+    const controller = new AbortController();
+    const { agent, model } = setUp([
+      { text: 'one two', error: new AgentError('MODEL_SERVER', 'down') },
+      'next',
+    ]);
+    const stream = agent.stream('go', { signal: controller.signal, throwOnError: false });
+    await read(stream, (event) => {
+      if (!isDelta(event, 'one ')) return;
+      agent.interrupt({ mode: 'inject', messages: 'also' });
+      if (how !== 'error') cuts[how](agent, controller);
+    });
+    expect((await agent.messages()).map(textOf).filter((text) => text === 'also')).toHaveLength(1);
+    expect((await agent.call('go on')).text).toBe('next');
+    expect(model.requests[1]!.messages.map(textOf)).toContain('also');
+  },
+);
 
 test('a call to a busy agent is injected where it says so, and both get the one result', async () => {
   const { gate, open } = gated();
-  const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }] }, 'for both', 'alone'], { tools: [gate], whenBusy: 'inject' });
+  const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }] }, 'for both', 'alone'], {
+    tools: [gate],
+    whenBusy: 'inject',
+  });
   let second: Promise<AgentResult> | undefined;
   let late: Promise<AgentResult> | undefined;
   const { result } = await read(agent.stream('go'), (event) => {
@@ -395,7 +495,10 @@ test('a call to a busy agent is injected where it says so, and both get the one 
 
 test('queued calls run one after the other; one that is aborted while it waits stores nothing and lets nobody in', async () => {
   const { gate, open } = gated();
-  const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }] }, 'one', 'three', 'four'], { tools: [gate], whenBusy: 'queue' });
+  const { agent, model } = setUp([{ toolCalls: [{ name: 'gated' }] }, 'one', 'three', 'four'], {
+    tools: [gate],
+    whenBusy: 'queue',
+  });
   const first = agent.stream('first', { detached: true });
   const controller = new AbortController();
   const second = agent.stream('second', { detached: true, signal: controller.signal });
@@ -407,7 +510,11 @@ test('queued calls run one after the other; one that is aborted while it waits s
   const third = agent.call('third');
   const fourth = agent.call('fourth');
   open();
-  expect([(await first.result).text, (await third).text, (await fourth).text]).toEqual(['one', 'three', 'four']);
+  expect([(await first.result).text, (await third).text, (await fourth).text]).toEqual([
+    'one',
+    'three',
+    'four',
+  ]);
   expect(agent.busy).toBe(false);
   expect((await agent.messages()).filter(({ role }) => role !== 'tool').map(textOf)).toEqual([
     'first',
@@ -423,11 +530,18 @@ test('queued calls run one after the other; one that is aborted while it waits s
 
 test('an abort before the start asks nothing, keeps the input and the results that were given', async () => {
   const external = tool({ name: 'external', description: 'Runs elsewhere', input });
-  const { agent, model } = setUp([{ toolCalls: [{ name: 'external' }] }, 'done'], { tools: [external] });
+  const { agent, model } = setUp([{ toolCalls: [{ name: 'external' }] }, 'done'], {
+    tools: [external],
+  });
   expect((await agent.call('go')).reason).toBe('suspended');
   const signal = AbortSignal.abort();
-  expect((await agent.call([{ type: 'result', toolUseId: 'call_1', output: 'here' }], { signal })).reason).toBe('aborted');
-  expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([{ output: 'here', state: 'success' }]);
+  expect(
+    (await agent.call([{ type: 'result', toolUseId: 'call_1', output: 'here' }], { signal }))
+      .reason,
+  ).toBe('aborted');
+  expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([
+    { output: 'here', state: 'success' },
+  ]);
   expect(model.requests).toHaveLength(1);
   expect((await agent.call()).text).toBe('done');
   await expectWhole(agent, model);
@@ -438,8 +552,10 @@ test('a call that is refused lets go of the caller’s signal', async () => {
   let listening = 0;
   const listen = signal.addEventListener.bind(signal) as (...given: unknown[]) => void;
   const unlisten = signal.removeEventListener.bind(signal) as (...given: unknown[]) => void;
-  signal.addEventListener = (...given: unknown[]): void => void ((listening += 1), listen(...given));
-  signal.removeEventListener = (...given: unknown[]): void => void ((listening -= 1), unlisten(...given));
+  signal.addEventListener = (...given: unknown[]): void =>
+    void ((listening += 1), listen(...given));
+  signal.removeEventListener = (...given: unknown[]): void =>
+    void ((listening -= 1), unlisten(...given));
   const { agent } = setUp(['one']);
   const first = agent.call('go');
   await expect(agent.call('me too', { signal })).rejects.toMatchObject({ code: 'AGENT_BUSY' });
@@ -449,10 +565,22 @@ test('a call that is refused lets go of the caller’s signal', async () => {
 
 test('injected messages break no request: a result that answers nothing goes to no model, a call without result is closed', async () => {
   const { agent, model } = setUp(['one two', 'three', 'four']);
-  const stray = toolMessage({ type: 'tool_result', toolUseId: 'none', name: 'x', output: 'stray', state: 'success' });
+  const stray = toolMessage({
+    type: 'tool_result',
+    toolUseId: 'none',
+    name: 'x',
+    output: 'stray',
+    state: 'success',
+  });
   const asks = assistantMessage([{ type: 'tool_use', id: 'asked', name: 'x', input: {} }]);
-  await read(agent.stream('go'), (event) => isDelta(event, 'one ') && agent.interrupt({ mode: 'inject', messages: [stray, asks] }));
-  expect(model.requests[1]!.messages.flatMap(toolResultsOf)).toMatchObject([{ toolUseId: 'asked', state: 'interrupted' }]);
+  await read(
+    agent.stream('go'),
+    (event) =>
+      isDelta(event, 'one ') && agent.interrupt({ mode: 'inject', messages: [stray, asks] }),
+  );
+  expect(model.requests[1]!.messages.flatMap(toolResultsOf)).toMatchObject([
+    { toolUseId: 'asked', state: 'interrupted' },
+  ]);
   expect((await agent.call('again')).text).toBe('four');
   expect(model.requests.flatMap(({ messages }) => requestFaults(messages))).toEqual([]);
 });

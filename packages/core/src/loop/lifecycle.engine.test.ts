@@ -39,8 +39,18 @@ const fatal = tool({
     throw new AgentError('TOOL_ERROR', 'on fire');
   },
 });
-const deaf = tool({ name: 'deaf', description: 'Never ends', input, execute: () => new Promise(() => {}) });
-const waits = tool({ name: 'waits', description: 'Waits', input, execute: (_input, { suspend }) => suspend('for the boss') });
+const deaf = tool({
+  name: 'deaf',
+  description: 'Never ends',
+  input,
+  execute: () => new Promise(() => {}),
+});
+const waits = tool({
+  name: 'waits',
+  description: 'Waits',
+  input,
+  execute: (_input, { suspend }) => suspend('for the boss'),
+});
 const external = tool({ name: 'external', description: 'Runs elsewhere', input });
 const asked = tool({
   name: 'asked',
@@ -132,7 +142,9 @@ function line(event: AgentEvent): string {
   }
 }
 
-const callTools = (...names: string[]): ScriptedStep => ({ toolCalls: names.map((name, index) => ({ name, input: { n: index } })) });
+const callTools = (...names: string[]): ScriptedStep => ({
+  toolCalls: names.map((name, index) => ({ name, input: { n: index } })),
+});
 
 interface Row extends RunOptions {
   readonly name: string;
@@ -144,7 +156,13 @@ interface Row extends RunOptions {
   readonly open?: readonly string[];
 }
 
-const answer = ['pre-reasoning', 'reasoning-chunk Done.', 'post-reasoning', 'post-call', 'run-end stop'];
+const answer = [
+  'pre-reasoning',
+  'reasoning-chunk Done.',
+  'post-reasoning',
+  'post-call',
+  'run-end stop',
+];
 const once = (name: string, ...acting: string[]): Pick<Row, 'replies' | 'expected' | 'log'> => ({
   replies: [callTools(name), 'Done.'],
   expected: ['pre-reasoning', 'tool-input-chunk call_1', 'post-reasoning', ...acting, ...answer],
@@ -171,7 +189,10 @@ const rows: readonly Row[] = [
     ],
     log: 'user assistant',
   },
-  { name: 'one tool', ...once('add', 'pre-acting call_1', 'acting-chunk call_1', 'post-acting call_1 success') },
+  {
+    name: 'one tool',
+    ...once('add', 'pre-acting call_1', 'acting-chunk call_1', 'post-acting call_1 success'),
+  },
   {
     name: 'parallel tools',
     replies: [callTools('add', 'add', 'add'), 'Done.'],
@@ -194,7 +215,10 @@ const rows: readonly Row[] = [
     ],
     log: 'user assistant tool tool tool assistant',
   },
-  { name: 'a tool that throws', ...once('broken', 'pre-acting call_1', 'post-acting call_1 error') },
+  {
+    name: 'a tool that throws',
+    ...once('broken', 'pre-acting call_1', 'post-acting call_1 error'),
+  },
   { name: 'an unknown tool', ...once('none', 'post-acting call_1 error') },
   {
     name: 'arguments that are no JSON',
@@ -251,7 +275,13 @@ const rows: readonly Row[] = [
   {
     name: 'a model that fails in the middle',
     replies: [{ text: 'Half an', error: new AgentError('MODEL_SERVER', 'down') }],
-    expected: ['pre-reasoning', 'reasoning-chunk Half ', 'reasoning-chunk an', 'error MODEL_SERVER', 'run-end error'],
+    expected: [
+      'pre-reasoning',
+      'reasoning-chunk Half ',
+      'reasoning-chunk an',
+      'error MODEL_SERVER',
+      'run-end error',
+    ],
     log: 'user',
   },
   {
@@ -274,7 +304,13 @@ const rows: readonly Row[] = [
     name: 'stop() from post-reasoning',
     replies: [callTools('add')],
     hooks: [{ on: { 'post-reasoning': (_event, { stop }) => stop() } }],
-    expected: ['pre-reasoning', 'tool-input-chunk call_1', 'post-reasoning', 'post-call', 'run-end stopped-by-hook'],
+    expected: [
+      'pre-reasoning',
+      'tool-input-chunk call_1',
+      'post-reasoning',
+      'post-call',
+      'run-end stopped-by-hook',
+    ],
     log: 'user assistant',
     open: ['call_1'],
   },
@@ -302,7 +338,8 @@ const rows: readonly Row[] = [
     hooks: [
       {
         on: {
-          'post-reasoning': ({ iteration }, { gotoReasoning }) => void (iteration === 1 && gotoReasoning([userMessage('Think.')])),
+          'post-reasoning': ({ iteration }, { gotoReasoning }) =>
+            void (iteration === 1 && gotoReasoning([userMessage('Think.')])),
         },
       },
     ],
@@ -312,7 +349,14 @@ const rows: readonly Row[] = [
   {
     name: 'gotoReasoning with open calls',
     replies: [callTools('add', 'add'), 'Done.'],
-    hooks: [{ on: { 'post-reasoning': ({ iteration }, { gotoReasoning }) => void (iteration === 1 && gotoReasoning([])) } }],
+    hooks: [
+      {
+        on: {
+          'post-reasoning': ({ iteration }, { gotoReasoning }) =>
+            void (iteration === 1 && gotoReasoning([])),
+        },
+      },
+    ],
     expected: [
       'pre-reasoning',
       'tool-input-chunk call_1',
@@ -327,7 +371,9 @@ const rows: readonly Row[] = [
   {
     name: 'jumpTo end before the model',
     replies: [],
-    hooks: [{ on: { 'pre-reasoning': (_event, { jumpTo }) => jumpTo('end', 'Not today.', 'limit') } }],
+    hooks: [
+      { on: { 'pre-reasoning': (_event, { jumpTo }) => jumpTo('end', 'Not today.', 'limit') } },
+    ],
     expected: ['pre-reasoning', 'reasoning-chunk Not today.', 'post-call', 'run-end limit'],
     log: 'user assistant',
   },
@@ -341,15 +387,33 @@ const rows: readonly Row[] = [
   {
     name: 'jumpTo tools before the model',
     replies: ['Done.'],
-    hooks: [{ on: { 'pre-reasoning': ({ iteration }, { jumpTo }) => (iteration === 1 ? jumpTo('tools', ownCall) : undefined) } }],
-    expected: ['pre-reasoning', 'pre-acting own', 'acting-chunk own', 'post-acting own success', ...answer],
+    hooks: [
+      {
+        on: {
+          'pre-reasoning': ({ iteration }, { jumpTo }) =>
+            iteration === 1 ? jumpTo('tools', ownCall) : undefined,
+        },
+      },
+    ],
+    expected: [
+      'pre-reasoning',
+      'pre-acting own',
+      'acting-chunk own',
+      'post-acting own success',
+      ...answer,
+    ],
     log: 'user assistant tool assistant',
   },
   {
     name: 'jumpTo model before the model',
     replies: ['Done.'],
     hooks: [
-      { on: { 'pre-reasoning': ({ iteration }, { jumpTo }) => (iteration === 1 ? jumpTo('model', [userMessage('Think.')]) : undefined) } },
+      {
+        on: {
+          'pre-reasoning': ({ iteration }, { jumpTo }) =>
+            iteration === 1 ? jumpTo('model', [userMessage('Think.')]) : undefined,
+        },
+      },
     ],
     expected: ['pre-reasoning', ...answer],
     log: 'user user assistant',
@@ -375,13 +439,26 @@ const rows: readonly Row[] = [
     name: 'jumpTo end after the model, with its reply',
     replies: ['Done.'],
     hooks: [{ on: { 'post-reasoning': (_event, { jumpTo }) => jumpTo('end') } }],
-    expected: ['pre-reasoning', 'reasoning-chunk Done.', 'post-reasoning', 'post-call', 'run-end stopped-by-hook'],
+    expected: [
+      'pre-reasoning',
+      'reasoning-chunk Done.',
+      'post-reasoning',
+      'post-call',
+      'run-end stopped-by-hook',
+    ],
     log: 'user assistant',
   },
   {
     name: 'jumpTo tools after the model',
     replies: ['I see.', 'Done.'],
-    hooks: [{ on: { 'post-reasoning': ({ iteration }, { jumpTo }) => (iteration === 1 ? jumpTo('tools', ownCall) : undefined) } }],
+    hooks: [
+      {
+        on: {
+          'post-reasoning': ({ iteration }, { jumpTo }) =>
+            iteration === 1 ? jumpTo('tools', ownCall) : undefined,
+        },
+      },
+    ],
     expected: [
       'pre-reasoning',
       'reasoning-chunk I ',
@@ -397,7 +474,14 @@ const rows: readonly Row[] = [
   {
     name: 'jumpTo end after one of several calls, another of which waits',
     replies: [callTools('broken', 'external')],
-    hooks: [{ on: { 'post-acting': ({ toolUse }, { jumpTo }) => (toolUse.id === 'call_1' ? jumpTo('end', 'Enough.') : undefined) } }],
+    hooks: [
+      {
+        on: {
+          'post-acting': ({ toolUse }, { jumpTo }) =>
+            toolUse.id === 'call_1' ? jumpTo('end', 'Enough.') : undefined,
+        },
+      },
+    ],
     expected: [
       'pre-reasoning',
       'tool-input-chunk call_1',
@@ -417,7 +501,14 @@ const rows: readonly Row[] = [
     name: 'jumpTo model after a call, with a word',
     replies: [callTools('broken'), 'Done.'],
     hooks: [{ on: { 'post-acting': (_event, { jumpTo }) => jumpTo('model', 'Try another way.') } }],
-    expected: ['pre-reasoning', 'tool-input-chunk call_1', 'post-reasoning', 'pre-acting call_1', 'post-acting call_1 error', ...answer],
+    expected: [
+      'pre-reasoning',
+      'tool-input-chunk call_1',
+      'post-reasoning',
+      'pre-acting call_1',
+      'post-acting call_1 error',
+      ...answer,
+    ],
     log: 'user assistant tool user assistant',
   },
   {
@@ -446,25 +537,33 @@ const rows: readonly Row[] = [
   },
 ];
 
-test.for(rows)('the order law: $name', async ({ replies, expected, log, open, name: _name, ...options }) => {
-  const { agent, model, events, heard } = await watch(replies, options);
-  expect(events.map(line)).toEqual(['run-start', 'pre-call', ...expected]);
-  expect(orderFaults(events)).toEqual([]);
-  expect(heard).toEqual(events);
-  const messages = await agent.messages();
-  expect(messages.map(({ role }) => role).join(' ')).toBe(log);
-  expect(historyFaults(messages, open)).toEqual([]);
-  expect(model.requests.flatMap((request) => requestFaults(request.messages))).toEqual([]);
-  expect(model.requests).toHaveLength(replies.length);
-});
+test.for(rows)(
+  'the order law: $name',
+  async ({ replies, expected, log, open, name: _name, ...options }) => {
+    const { agent, model, events, heard } = await watch(replies, options);
+    expect(events.map(line)).toEqual(['run-start', 'pre-call', ...expected]);
+    expect(orderFaults(events)).toEqual([]);
+    expect(heard).toEqual(events);
+    const messages = await agent.messages();
+    expect(messages.map(({ role }) => role).join(' ')).toBe(log);
+    expect(historyFaults(messages, open)).toEqual([]);
+    expect(model.requests.flatMap((request) => requestFaults(request.messages))).toEqual([]);
+    expect(model.requests).toHaveLength(replies.length);
+  },
+);
 
 test('a message that hooks change is announced first, and hooks alone see what it was', async () => {
   const rewrite = <E extends { readonly message: AgentResult['message'] }>(event: E): E => ({
     ...event,
     message: { ...event.message, content: [...event.message.content, { type: 'text', text: '!' }] },
   });
-  const hooks: readonly Hook[] = [{ on: { 'post-reasoning': rewrite, 'post-summary': rewrite, 'post-call': rewrite } }];
-  const { events, heard, result } = await watch([callTools('broken'), 'Done.'], { hooks, limits: { iterations: 1 } });
+  const hooks: readonly Hook[] = [
+    { on: { 'post-reasoning': rewrite, 'post-summary': rewrite, 'post-call': rewrite } },
+  ];
+  const { events, heard, result } = await watch([callTools('broken'), 'Done.'], {
+    hooks,
+    limits: { iterations: 1 },
+  });
   expect(events.map(line)).toEqual([
     'run-start',
     'pre-call',
@@ -484,10 +583,15 @@ test('a message that hooks change is announced first, and hooks alone see what i
   ]);
   expect(orderFaults(events)).toEqual([]);
   expect(result?.text).toBe('Done.\n!\n!');
-  expect(heard.filter((event) => event.type === 'post-call').map(({ message }) => textOf(message))).toEqual(['Done.\n!']);
+  expect(
+    heard.filter((event) => event.type === 'post-call').map(({ message }) => textOf(message)),
+  ).toEqual(['Done.\n!']);
 });
 
-/** Answers what it is asked last: a text by tools, their results by an answer, `next` and what comes after by itself. */
+/**
+ * Answers what it is asked last: a text by tools, their results by an answer, `next` and what comes
+ * after by itself.
+ */
 function replyTo(request: ModelRequest): string | ScriptedStep {
   const last = request.messages.at(-1)!;
   if (!request.tools.length) return 'In short: 2.';
@@ -512,135 +616,178 @@ interface Cut {
 }
 
 const cuts = (['interrupt', 'pause', 'inject', 'abort'] as const).flatMap((how) =>
-  (['reader', 'hook'] as const).flatMap((by) => [10, 1].map((iterations): Cut => ({ how, by, iterations }))),
+  (['reader', 'hook'] as const).flatMap((by) =>
+    [10, 1].map((iterations): Cut => ({ how, by, iterations })),
+  ),
 );
 
-test.for(cuts)('$how by a $by after every event of a run of at most $iterations iterations', async ({ how, by, iterations }) => {
-  const limits = { iterations };
-  const whole = await watch(script(), { limits });
-  const history = (await whole.agent.messages()).map(({ role, content }) => ({ role, content }));
-  const end = whole.events.findLastIndex(({ type }) => type === 'post-reasoning' || type === 'post-summary');
-  expect(whole.events.length).toBeGreaterThan(20);
+test.for(cuts)(
+  '$how by a $by after every event of a run of at most $iterations iterations',
+  async ({ how, by, iterations }) => {
+    const limits = { iterations };
+    const whole = await watch(script(), { limits });
+    const history = (await whole.agent.messages()).map(({ role, content }) => ({ role, content }));
+    const end = whole.events.findLastIndex(
+      ({ type }) => type === 'post-reasoning' || type === 'post-summary',
+    );
+    expect(whole.events.length).toBeGreaterThan(20);
 
-  for (const [point, { type }] of whole.events.entries()) {
-    const controller = new AbortController();
-    let taken = true;
-    const act: Witness = (_event, index, agent) => {
-      if (index !== point) return;
-      if (how === 'abort') controller.abort();
-      else if (how === 'inject') taken = agent.interrupt({ mode: 'inject', messages: 'next' });
-      else taken = agent.interrupt(how === 'pause' ? { mode: 'pause' } : {});
-    };
-    const seen = await watch(script(), { limits, signal: controller.signal, [by === 'hook' ? 'onHear' : 'onRead']: act });
-    const { agent, model, events, heard, result } = seen;
-    const at = `${point} ${type}`;
-    const finished = iterations === 1 && result?.text !== 'Next it is.' ? 'max-iterations' : 'stop';
-    const ended = { interrupt: 'interrupted', pause: 'suspended', inject: finished, abort: 'aborted' }[how];
-    expect(result?.reason, at).toBe(point < end ? ended : finished);
-    expect(orderFaults(events), at).toEqual([]);
-    expect(heard, at).toEqual(events);
-    expect(historyFaults(await agent.messages()), at).toEqual([]);
-    if (how === 'inject') {
-      const given = (await agent.messages()).filter((message) => textOf(message) === 'next');
-      expect(given, at).toHaveLength(Number(taken));
-      if (iterations > 1) expect(result?.text, at).toBe(point <= end ? 'Next it is.' : 'It is 2.');
+    for (const [point, { type }] of whole.events.entries()) {
+      const controller = new AbortController();
+      let taken = true;
+      const act: Witness = (_event, index, agent) => {
+        if (index !== point) return;
+        if (how === 'abort') controller.abort();
+        else if (how === 'inject') taken = agent.interrupt({ mode: 'inject', messages: 'next' });
+        else taken = agent.interrupt(how === 'pause' ? { mode: 'pause' } : {});
+      };
+      const seen = await watch(script(), {
+        limits,
+        signal: controller.signal,
+        [by === 'hook' ? 'onHear' : 'onRead']: act,
+      });
+      const { agent, model, events, heard, result } = seen;
+      const at = `${point} ${type}`;
+      const finished =
+        iterations === 1 && result?.text !== 'Next it is.' ? 'max-iterations' : 'stop';
+      const ended = {
+        interrupt: 'interrupted',
+        pause: 'suspended',
+        inject: finished,
+        abort: 'aborted',
+      }[how];
+      expect(result?.reason, at).toBe(point < end ? ended : finished);
+      expect(orderFaults(events), at).toEqual([]);
+      expect(heard, at).toEqual(events);
+      expect(historyFaults(await agent.messages()), at).toEqual([]);
+      if (how === 'inject') {
+        const given = (await agent.messages()).filter((message) => textOf(message) === 'next');
+        expect(given, at).toHaveLength(Number(taken));
+        if (iterations > 1)
+          expect(result?.text, at).toBe(point <= end ? 'Next it is.' : 'It is 2.');
+      }
+      if (how === 'pause' && result?.reason === 'suspended') {
+        const resumed = await agent.stream();
+        const more: AgentEvent[] = [];
+        for await (const event of resumed) more.push(event);
+        expect(orderFaults(more), at).toEqual([]);
+        expect(more[0], at).toMatchObject({ resumes: events[0]!.runId });
+        if (iterations > 1)
+          expect(
+            (await agent.messages()).map(({ role, content }) => ({ role, content })),
+            at,
+          ).toEqual(history);
+      }
+      expect((await agent.call('next')).text, at).toBe('Next it is.');
+      expect(historyFaults(await agent.messages()), at).toEqual([]);
+      expect(
+        model.requests.flatMap((request) => requestFaults(request.messages)),
+        at,
+      ).toEqual([]);
     }
-    if (how === 'pause' && result?.reason === 'suspended') {
-      const resumed = await agent.stream();
-      const more: AgentEvent[] = [];
-      for await (const event of resumed) more.push(event);
-      expect(orderFaults(more), at).toEqual([]);
-      expect(more[0], at).toMatchObject({ resumes: events[0]!.runId });
-      if (iterations > 1)
-        expect(
-          (await agent.messages()).map(({ role, content }) => ({ role, content })),
-          at,
-        ).toEqual(history);
-    }
-    expect((await agent.call('next')).text, at).toBe('Next it is.');
-    expect(historyFaults(await agent.messages()), at).toEqual([]);
-    expect(
-      model.requests.flatMap((request) => requestFaults(request.messages)),
-      at,
-    ).toEqual([]);
-  }
-});
+  },
+);
 
 test.for(rows.filter(({ signal }) => !signal))(
   'the order law holds for a late reader as well: $name',
   async ({ replies, expected, ...options }) => {
     const { hooks = [], limits = {}, returnDirect = false } = options;
-    const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(replies), tools, hooks, limits, returnDirect });
+    const agent = new ReActAgent({
+      name: 'a',
+      model: new ScriptedModel(replies),
+      tools,
+      hooks,
+      limits,
+      returnDirect,
+    });
     const stream = agent.stream('go', { detached: true, throwOnError: false });
     await stream.result;
     const events: AgentEvent[] = [];
     for await (const event of stream) events.push(event);
     expect(orderFaults(events)).toEqual([]);
-    const steps = (lines: readonly string[]): readonly string[] => lines.filter((text) => !/^(reasoning|summary)-chunk/.test(text));
+    const steps = (lines: readonly string[]): readonly string[] =>
+      lines.filter((text) => !/^(reasoning|summary)-chunk/.test(text));
     expect(steps(events.map(line))).toEqual(['run-start', 'pre-call', ...steps(expected)]);
   },
 );
 
-const resumed = (['interrupt', 'pause', 'abort'] as const).flatMap((how) => (['reader', 'hook'] as const).map((by) => ({ how, by })));
+const resumed = (['interrupt', 'pause', 'abort'] as const).flatMap((how) =>
+  (['reader', 'hook'] as const).map((by) => ({ how, by })),
+);
 
-test.for(resumed)('$how by a $by after every event of a run that was resumed', async ({ how, by }) => {
-  const start = async (): Promise<ReActAgent> => {
-    const model = new ScriptedModel([callTools('external', 'asked', 'waits', 'asked'), ...script()]);
-    const agent = new ReActAgent({ name: 'a', model, tools: [...tools, asked] });
-    expect((await agent.call('go')).pending.map(({ kind }) => kind)).toEqual(['external', 'approval', 'approval', 'suspended']);
-    return agent;
-  };
-  const decisions = [
-    { toolUseId: 'call_1', type: 'result', output: 'here' },
-    { toolUseId: 'call_2', type: 'approve' },
-    { toolUseId: 'call_3', type: 'result', output: 'the boss agrees' },
-    { toolUseId: 'call_4', type: 'reject' },
-  ] as const;
-  const watchResume = async (agent: ReActAgent, act: (event: AgentEvent, index: number) => void, signal?: AbortSignal) => {
-    const events: AgentEvent[] = [];
-    const heard: AgentEvent[] = [];
-    const off = agent.addHook({
-      onEvent(event) {
-        heard.push(event);
-        if (by === 'hook') act(event, heard.length - 1);
-      },
-    });
-    for await (const event of agent.stream(decisions, signal && { signal })) {
-      events.push(event);
-      if (by === 'reader') act(event, events.length - 1);
-    }
-    off();
-    return { events, heard };
-  };
-  const { events: whole } = await watchResume(await start(), () => {});
-  const end = whole.findLastIndex(({ type }) => type === 'post-reasoning');
-  expect(whole.map(line).slice(0, 7)).toEqual([
-    'run-start',
-    'pre-call',
-    'post-acting call_1 success',
-    'post-acting call_3 success',
-    'post-acting call_4 denied',
-    'acting-chunk call_2',
-    'post-acting call_2 success',
-  ]);
-  for (const [point, { type }] of whole.entries()) {
-    const controller = new AbortController();
-    const agent = await start();
-    const act = (_event: AgentEvent, index: number): void => {
-      if (index !== point) return;
-      if (how === 'abort') controller.abort();
-      else agent.interrupt(how === 'pause' ? { mode: 'pause' } : {});
+test.for(resumed)(
+  '$how by a $by after every event of a run that was resumed',
+  async ({ how, by }) => {
+    const start = async (): Promise<ReActAgent> => {
+      const model = new ScriptedModel([
+        callTools('external', 'asked', 'waits', 'asked'),
+        ...script(),
+      ]);
+      const agent = new ReActAgent({ name: 'a', model, tools: [...tools, asked] });
+      expect((await agent.call('go')).pending.map(({ kind }) => kind)).toEqual([
+        'external',
+        'approval',
+        'approval',
+        'suspended',
+      ]);
+      return agent;
     };
-    const { events, heard } = await watchResume(agent, act, controller.signal);
-    const at = `${point} ${type}`;
-    const ended = { interrupt: 'interrupted', pause: 'suspended', abort: 'aborted' }[how];
-    expect(events.at(-1), at).toMatchObject({ result: { reason: point < end ? ended : 'stop' } });
-    expect(orderFaults(events), at).toEqual([]);
-    expect(heard, at).toEqual(events);
-    expect(historyFaults(await agent.messages()), at).toEqual([]);
-    expect((await agent.call('next')).text, at).toBe('Next it is.');
-  }
-});
+    const decisions = [
+      { toolUseId: 'call_1', type: 'result', output: 'here' },
+      { toolUseId: 'call_2', type: 'approve' },
+      { toolUseId: 'call_3', type: 'result', output: 'the boss agrees' },
+      { toolUseId: 'call_4', type: 'reject' },
+    ] as const;
+    const watchResume = async (
+      agent: ReActAgent,
+      act: (event: AgentEvent, index: number) => void,
+      signal?: AbortSignal,
+    ) => {
+      const events: AgentEvent[] = [];
+      const heard: AgentEvent[] = [];
+      const off = agent.addHook({
+        onEvent(event) {
+          heard.push(event);
+          if (by === 'hook') act(event, heard.length - 1);
+        },
+      });
+      for await (const event of agent.stream(decisions, signal && { signal })) {
+        events.push(event);
+        if (by === 'reader') act(event, events.length - 1);
+      }
+      off();
+      return { events, heard };
+    };
+    const { events: whole } = await watchResume(await start(), () => {});
+    const end = whole.findLastIndex(({ type }) => type === 'post-reasoning');
+    expect(whole.map(line).slice(0, 7)).toEqual([
+      'run-start',
+      'pre-call',
+      'post-acting call_1 success',
+      'post-acting call_3 success',
+      'post-acting call_4 denied',
+      'acting-chunk call_2',
+      'post-acting call_2 success',
+    ]);
+    for (const [point, { type }] of whole.entries()) {
+      const controller = new AbortController();
+      const agent = await start();
+      const act = (_event: AgentEvent, index: number): void => {
+        if (index !== point) return;
+        if (how === 'abort') controller.abort();
+        else agent.interrupt(how === 'pause' ? { mode: 'pause' } : {});
+      };
+      const { events, heard } = await watchResume(agent, act, controller.signal);
+      const at = `${point} ${type}`;
+      const ended = { interrupt: 'interrupted', pause: 'suspended', abort: 'aborted' }[how];
+      expect(events.at(-1), at).toMatchObject({ result: { reason: point < end ? ended : 'stop' } });
+      expect(orderFaults(events), at).toEqual([]);
+      expect(heard, at).toEqual(events);
+      expect(historyFaults(await agent.messages()), at).toEqual([]);
+      expect((await agent.call('next')).text, at).toBe('Next it is.');
+    }
+  },
+);
 
 const failing = [
   'run-start',
@@ -659,55 +806,73 @@ const failing = [
   'run-end',
 ] as const;
 
-test.for(failing)('a hook that throws at %s fails the call, and what it broke can be gone on with', async (type) => {
-  let down = true;
-  const later: AgentEvent[] = [];
-  const hooks: readonly Hook[] = [
-    {
-      name: 'faulty',
-      onEvent(event) {
-        if (down && event.type === type) throw new Error('hook down');
-      },
-    },
-    { onEvent: (event) => void later.push(event) },
-  ];
-  const { agent, model, events, heard, error } = await watch(script(), { hooks, limits: { iterations: 1 } });
-  expect(error).toMatchObject({ code: 'HOOK_ERROR', message: `Hook "faulty" failed at ${type}: hook down` });
-  expect(orderFaults([...(type === 'run-start' ? heard.slice(0, 1) : []), ...events])).toEqual([]);
-  expect(events.slice(-2).map(line)).toEqual(['error HOOK_ERROR', 'run-end error']);
-  // The reader is not shown the event that failed; hooks may have seen it.
-  const shown = new Set(events.map(({ seq }) => seq));
-  expect(heard.filter(({ seq }) => shown.has(seq))).toEqual(events);
-  expect(heard.filter(({ seq }) => !shown.has(seq)).map((event) => event.type)).toEqual([type]);
-  expect(later.slice(-2).map(line)).toEqual(['error HOOK_ERROR', 'run-end error']);
-
-  down = false;
-  const messages = await agent.messages();
-  const done = new Set(
-    messages.flatMap(({ content }) => content.flatMap((block) => (block.type === 'tool_result' ? block.toolUseId : []))),
-  );
-  const open = ['add_1', 'broken_1'].filter((id) => !done.has(id));
-  expect(historyFaults(messages, open)).toEqual([]);
-  if (messages.some(({ role }) => role === 'assistant') && open.length) expect((await agent.call()).text).toBe('It is 2.');
-  expect((await agent.call('next')).text).toBe('Next it is.');
-  expect(model.requests.flatMap((request) => requestFaults(request.messages))).toEqual([]);
-});
-
-test.for(['suspended', 'step-reset', 'error'] as const)('a hook that throws at %s does not hide how the run ended', async (type) => {
-  const hooks: readonly Hook[] = [
-    {
-      name: 'faulty',
-      on: {
-        'post-reasoning': (event) => ({ ...event, message: { ...event.message } }),
-        [type]: () => {
-          throw new Error('hook down');
+test.for(failing)(
+  'a hook that throws at %s fails the call, and what it broke can be gone on with',
+  async (type) => {
+    let down = true;
+    const later: AgentEvent[] = [];
+    const hooks: readonly Hook[] = [
+      {
+        name: 'faulty',
+        onEvent(event) {
+          if (down && event.type === type) throw new Error('hook down');
         },
       },
-    },
-  ];
-  const replies = type === 'error' ? [{ error: new AgentError('MODEL_SERVER', 'down') }] : [callTools('waits')];
-  const { events, error } = await watch(replies, { hooks });
-  expect(error).toMatchObject({ code: type === 'error' ? 'MODEL_SERVER' : 'HOOK_ERROR' });
-  expect(orderFaults(events)).toEqual([]);
-  expect(events.at(-1)).toMatchObject({ type: 'run-end', result: { reason: 'error' } });
-});
+      { onEvent: (event) => void later.push(event) },
+    ];
+    const { agent, model, events, heard, error } = await watch(script(), {
+      hooks,
+      limits: { iterations: 1 },
+    });
+    expect(error).toMatchObject({
+      code: 'HOOK_ERROR',
+      message: `Hook "faulty" failed at ${type}: hook down`,
+    });
+    expect(orderFaults([...(type === 'run-start' ? heard.slice(0, 1) : []), ...events])).toEqual(
+      [],
+    );
+    expect(events.slice(-2).map(line)).toEqual(['error HOOK_ERROR', 'run-end error']);
+    // The reader is not shown the event that failed; hooks may have seen it.
+    const shown = new Set(events.map(({ seq }) => seq));
+    expect(heard.filter(({ seq }) => shown.has(seq))).toEqual(events);
+    expect(heard.filter(({ seq }) => !shown.has(seq)).map((event) => event.type)).toEqual([type]);
+    expect(later.slice(-2).map(line)).toEqual(['error HOOK_ERROR', 'run-end error']);
+
+    down = false;
+    const messages = await agent.messages();
+    const done = new Set(
+      messages.flatMap(({ content }) =>
+        content.flatMap((block) => (block.type === 'tool_result' ? block.toolUseId : [])),
+      ),
+    );
+    const open = ['add_1', 'broken_1'].filter((id) => !done.has(id));
+    expect(historyFaults(messages, open)).toEqual([]);
+    if (messages.some(({ role }) => role === 'assistant') && open.length)
+      expect((await agent.call()).text).toBe('It is 2.');
+    expect((await agent.call('next')).text).toBe('Next it is.');
+    expect(model.requests.flatMap((request) => requestFaults(request.messages))).toEqual([]);
+  },
+);
+
+test.for(['suspended', 'step-reset', 'error'] as const)(
+  'a hook that throws at %s does not hide how the run ended',
+  async (type) => {
+    const hooks: readonly Hook[] = [
+      {
+        name: 'faulty',
+        on: {
+          'post-reasoning': (event) => ({ ...event, message: { ...event.message } }),
+          [type]: () => {
+            throw new Error('hook down');
+          },
+        },
+      },
+    ];
+    const replies =
+      type === 'error' ? [{ error: new AgentError('MODEL_SERVER', 'down') }] : [callTools('waits')];
+    const { events, error } = await watch(replies, { hooks });
+    expect(error).toMatchObject({ code: type === 'error' ? 'MODEL_SERVER' : 'HOOK_ERROR' });
+    expect(orderFaults(events)).toEqual([]);
+    expect(events.at(-1)).toMatchObject({ type: 'run-end', result: { reason: 'error' } });
+  },
+);

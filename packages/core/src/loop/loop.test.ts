@@ -10,7 +10,9 @@ import type { AgentOptions } from '../agent/agent-options.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 
 const external = tool({ name: 'external', description: '', input: {} });
-const calls = (...names: string[]): ScriptedReply => ({ toolCalls: names.map((name) => ({ name })) });
+const calls = (...names: string[]): ScriptedReply => ({
+  toolCalls: names.map((name) => ({ name })),
+});
 
 function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
   const model = new ScriptedModel(replies);
@@ -23,15 +25,18 @@ async function eventsOf(agent: ReActAgent, input?: string): Promise<AgentEvent[]
   return events;
 }
 
-const ofType = <K extends AgentEvent['type']>(events: readonly AgentEvent[], type: K): EventOf<K>[] =>
-  events.filter((event): event is EventOf<K> => event.type === type);
+const ofType = <K extends AgentEvent['type']>(
+  events: readonly AgentEvent[],
+  type: K,
+): EventOf<K>[] => events.filter((event): event is EventOf<K> => event.type === type);
 
 /** A store that refuses a message with this text, or one of its other operations. */
 class Refusing extends InMemoryMemory {
   refused: string | undefined;
   readonly log: string[] = [];
   override async append(messages: readonly Msg[]): Promise<void> {
-    if (messages.some((message) => this.refused !== undefined && textOf(message) === this.refused)) throw new Error('full');
+    if (messages.some((message) => this.refused !== undefined && textOf(message) === this.refused))
+      throw new Error('full');
     for (let tick = 0; tick < 5; tick += 1) await Promise.resolve();
     await super.append(messages);
     this.log.push(...messages.map((message) => textOf(message) || message.role));
@@ -50,7 +55,13 @@ test('calls that new input closes have their results before it, in the log too',
   const { agent } = setUp([calls('external'), 'fine'], { pendingToolRecovery: true });
   await agent.call('go');
   await agent.call('never mind');
-  expect((await agent.messages()).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user', 'assistant']);
+  expect((await agent.messages()).map(({ role }) => role)).toEqual([
+    'user',
+    'assistant',
+    'tool',
+    'user',
+    'assistant',
+  ]);
 });
 
 test('a hook that stops at a result which was made up for new input changes nothing', async () => {
@@ -71,58 +82,95 @@ test('a step-reset says why', async () => {
           'reasoning-chunk': () => {
             if (!paused) paused = agent.interrupt({ mode: 'pause' });
           },
-          'post-reasoning': (event) => ({ ...event, message: { ...event.message, content: [{ type: 'text', text: 'edited' }] } }),
+          'post-reasoning': (event) => ({
+            ...event,
+            message: { ...event.message, content: [{ type: 'text', text: 'edited' }] },
+          }),
         },
       },
     ],
   });
   await agent.call('go');
   const events = await eventsOf(agent);
-  expect(ofType(events, 'step-reset')).toMatchObject([{ reason: 'resume' }, { reason: 'post-reasoning' }]);
+  expect(ofType(events, 'step-reset')).toMatchObject([
+    { reason: 'resume' },
+    { reason: 'post-reasoning' },
+  ]);
 });
 
 test('a recall that fails ends the call', async () => {
-  const { agent, model } = setUp(['hello'], { extensions: [{ recall: () => Promise.reject(new Error('gone')) }] });
+  const { agent, model } = setUp(['hello'], {
+    extensions: [{ recall: () => Promise.reject(new Error('gone')) }],
+  });
   await expect(agent.call('go')).rejects.toThrow('gone');
   expect(model.requests).toEqual([]);
 });
 
 test('a recovery message is told as text, under the id it has in the log', async () => {
-  const { agent } = setUp([], { hooks: [{ on: { 'pre-call': () => void agent.interrupt('Stopped.') } }] });
+  const { agent } = setUp([], {
+    hooks: [{ on: { 'pre-call': () => void agent.interrupt('Stopped.') } }],
+  });
   const chunks = ofType(await eventsOf(agent, 'go'), 'reasoning-chunk');
   const { id } = (await agent.messages()).at(-1)!;
   expect(chunks).toMatchObject([{ kind: 'text', delta: 'Stopped.', blockId: `${id}:0` }]);
 });
 
 test('what was released of a cut reply is kept under the id that its chunks named', async () => {
-  const { agent } = setUp([{ text: 'one two three' }], { hooks: [{ on: { 'reasoning-chunk': () => void agent.interrupt() } }] });
+  const { agent } = setUp([{ text: 'one two three' }], {
+    hooks: [{ on: { 'reasoning-chunk': () => void agent.interrupt() } }],
+  });
   const [first] = ofType(await eventsOf(agent, 'go'), 'reasoning-chunk');
   const partial = (await agent.messages()).find(({ metadata }) => metadata?.['partial']);
   expect(first!.blockId).toBe(`${partial!.id}:0`);
 });
 
 test('a hook that leaves no valid message is named by event and field', async () => {
-  const { agent } = setUp(['hello'], { hooks: [{ on: { 'post-reasoning': (event) => ({ ...event, message: 'no' as unknown as Msg }) } }] });
-  await expect(agent.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR', details: { event: 'post-reasoning', field: 'message' } });
+  const { agent } = setUp(['hello'], {
+    hooks: [
+      { on: { 'post-reasoning': (event) => ({ ...event, message: 'no' as unknown as Msg }) } },
+    ],
+  });
+  await expect(agent.call('go')).rejects.toMatchObject({
+    code: 'HOOK_ERROR',
+    details: { event: 'post-reasoning', field: 'message' },
+  });
 });
 
 test('the system prompt is dated by the agent’s clock', async () => {
   const { agent, model } = setUp(['hello'], { systemPrompt: 'Be kind.', now: () => 0 });
   await agent.call('go');
-  expect(model.requests[0]!.messages[0]).toMatchObject({ role: 'system', createdAt: '1970-01-01T00:00:00.000Z' });
+  expect(model.requests[0]!.messages[0]).toMatchObject({
+    role: 'system',
+    createdAt: '1970-01-01T00:00:00.000Z',
+  });
 });
 
-test.for([false, true])('a predicate may take its time to say whether a call needs a yes: %s', async (needed) => {
-  const asks = tool({ name: 'asks', description: '', input: {}, needsApproval: async () => needed, execute: () => 'ran' });
-  const { agent } = setUp([calls('asks'), 'done'], { tools: [asks] });
-  expect(await agent.call('go')).toMatchObject({ reason: needed ? 'suspended' : 'stop' });
-  expect((await agent.messages()).flatMap(toolResultsOf)).toHaveLength(needed ? 0 : 1);
-});
+test.for([false, true])(
+  'a predicate may take its time to say whether a call needs a yes: %s',
+  async (needed) => {
+    const asks = tool({
+      name: 'asks',
+      description: '',
+      input: {},
+      needsApproval: async () => needed,
+      execute: () => 'ran',
+    });
+    const { agent } = setUp([calls('asks'), 'done'], { tools: [asks] });
+    expect(await agent.call('go')).toMatchObject({ reason: needed ? 'suspended' : 'stop' });
+    expect((await agent.messages()).flatMap(toolResultsOf)).toHaveLength(needed ? 0 : 1);
+  },
+);
 
 test('a call that was approved and whose result was lost does not run again', async () => {
   let ran = 0;
   const memory = new Refusing();
-  const asks = tool({ name: 'asks', description: '', input: {}, needsApproval: true, execute: () => `ran ${(ran += 1)}` });
+  const asks = tool({
+    name: 'asks',
+    description: '',
+    input: {},
+    needsApproval: true,
+    execute: () => `ran ${(ran += 1)}`,
+  });
   let broken = true;
   const { agent } = setUp([calls('asks'), 'done'], {
     memory,
@@ -138,7 +186,9 @@ test('a call that was approved and whose result was lost does not run again', as
     ],
   });
   const { pending } = await agent.call('go');
-  await expect(agent.call([{ toolUseId: pending[0]!.toolUseId, type: 'approve' }])).rejects.toMatchObject({ code: 'HOOK_ERROR' });
+  await expect(
+    agent.call([{ toolUseId: pending[0]!.toolUseId, type: 'approve' }]),
+  ).rejects.toMatchObject({ code: 'HOOK_ERROR' });
   broken = false;
   expect(await agent.call()).toMatchObject({ reason: 'stop', text: 'done' });
   expect(ran).toBe(1);
@@ -148,7 +198,9 @@ test('a call that was approved and whose result was lost does not run again', as
 test('a reply that a store does not give up is a failure, not asked for again', async () => {
   const memory = new Refusing();
   const { agent, model } = setUp(['one two', 'three'], { memory });
-  const off = agent.addHook({ on: { 'reasoning-chunk': () => void agent.interrupt({ mode: 'pause' }) } });
+  const off = agent.addHook({
+    on: { 'reasoning-chunk': () => void agent.interrupt({ mode: 'pause' }) },
+  });
   await agent.call('go');
   off();
   memory.refused = 'delete';
@@ -161,7 +213,14 @@ test('messages of gotoReasoning that the store refuses end the call', async () =
   memory.refused = 'think harder';
   const { agent, model } = setUp(['one', 'two'], {
     memory,
-    hooks: [{ on: { 'post-reasoning': (_event, control) => control.gotoReasoning([userMessage('think harder')]) } }],
+    hooks: [
+      {
+        on: {
+          'post-reasoning': (_event, control) =>
+            control.gotoReasoning([userMessage('think harder')]),
+        },
+      },
+    ],
   });
   await expect(agent.call('go')).rejects.toThrow('full');
   expect(model.requests).toHaveLength(1);
@@ -171,7 +230,11 @@ test('a call that fails has what came in stored, then the store flushed', async 
   const memory = new Refusing();
   const { agent } = setUp([{ text: 'one', error: new Error('down') }], {
     memory,
-    hooks: [{ on: { 'reasoning-chunk': () => void agent.interrupt({ mode: 'inject', messages: 'wait' }) } }],
+    hooks: [
+      {
+        on: { 'reasoning-chunk': () => void agent.interrupt({ mode: 'inject', messages: 'wait' }) },
+      },
+    ],
   });
   await expect(agent.call('go')).rejects.toThrow('down');
   expect(memory.log).toEqual(['go', 'wait', 'flush']);
@@ -212,7 +275,8 @@ test('a readable is read to its end, and nothing ahead of its reader', async () 
   for (let tick = 0; tick < 50; tick += 1) await Promise.resolve();
   expect(told).toEqual([]);
   const seen: string[] = [];
-  for (let read = await reader.read(); !read.done; read = await reader.read()) seen.push(...read.value.map(({ type }) => type));
+  for (let read = await reader.read(); !read.done; read = await reader.read())
+    seen.push(...read.value.map(({ type }) => type));
   expect(seen).toEqual(told);
   expect(seen.at(-1)).toBe('run-end');
 });

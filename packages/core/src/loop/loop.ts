@@ -1,60 +1,61 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { EventBatch } from '../event/agent-event.ts';
-import type { HookControl, JumpTarget } from '../event/hook.ts';
-import type { ToolResult, ToolUse } from '../message/content-block.ts';
+import type { AgentResult, StopReason } from '../event/agent-result.ts';
+import type { Decision, PendingCall } from '../event/pending-call.ts';
 import { textOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
-import { inRequestOrder } from '../message/tool-pairs.ts';
+import { abortables } from '../model/abortable.ts';
+import { longestTimeout } from '../model/deadline.ts';
 import { isSuspension } from '../tool/run-call.ts';
 import { ToolList } from '../tool/tool-list.ts';
 import { interruptedResult } from '../tool/tool-result.ts';
-import { abortables } from '../model/abortable.ts';
-import { longestTimeout } from '../model/deadline.ts';
 import { admitCall, suspend, type Admission } from './admit-call.ts';
-import type { AgentResult, StopReason } from '../event/agent-result.ts';
-import { decisionsIn, toCallInput, type AgentInput, type CallInput } from './call-input.ts';
+import { decisionsIn, toCallInput, type CallInput } from './call-input.ts';
+import { checkDecisions } from './check-decisions.ts';
+import { closeCalls, conclude } from './close-calls.ts';
+import { finishWith, resultOf, type Finish } from './ending.ts';
 import { fitRequest } from './fit-request.ts';
 import type { Interruption } from './interrupt-request.ts';
+import { controlOf, type Jump } from './jump.ts';
 import { summarize } from './limit.ts';
 import type { FinishExtras, Move, Step } from './move.ts';
-import type { Decision, PendingCall } from '../event/pending-call.ts';
 import { readReply } from './read-reply.ts';
 import type { Run } from './run.ts';
-import { toolQueue } from './tool-queue.ts';
+import { toolQueue, type ToolQueue } from './tool-queue.ts';
 
-type Finish = Extract<Move, { to: 'finish' }>;
 type StopRequest = Exclude<Interruption, { mode: 'pause' }>;
 
-/** Where a hook asked to go; of those asked at one event, or at the events of one round of calls, the first counts. */
-type Jump = readonly [to: JumpTarget | 'stop', messages?: AgentInput, reason?: StopReason];
-
 /**
- * One call: settle → reason → act → reason → … → finish. Yields event batches, returns the result, fails after `error` and
- * `run-end`. Without `input` the call was aborted, or has failed, while it waited for its turn: nothing of it is stored.
+ * One call: settle → reason → act → reason → … → finish. Yields event batches, returns the result,
+ * fails after `error` and `run-end`. Without `input` the call was aborted, or has failed, while it
+ * waited for its turn: nothing of it is stored.
  */
-export async function* loop(run: Run, input: CallInput | undefined): AsyncGenerator<EventBatch, AgentResult> {
+export async function* loop(
+  run: Run,
+  input: CallInput | undefined,
+): AsyncGenerator<EventBatch, AgentResult> {
   const { timeoutMs } = run.setup.options.limits ?? {};
-  const onTimeout = (): void => run.fail(new AgentError('CALL_TIMEOUT', `The call took longer than ${timeoutMs} ms`, { retryable: true }));
+  const onTimeout = (): void => {
+    const message = `The call took longer than ${timeoutMs} ms`;
+    run.fail(new AgentError('CALL_TIMEOUT', message, { retryable: true }));
+  };
   const timer = timeoutMs && setTimeout(onTimeout, Math.min(timeoutMs, longestTimeout));
   try {
     run.output = run.options.output?.begin(run);
     if (run.output?.tools) run.tools = new ToolList(run.output.tools, run.tools);
-    const resumes = input?.messages.every(({ role }) => role === 'tool') && run.setup.status.suspendedRun;
+    const resumes =
+      input?.messages.every(({ role }) => role === 'tool') && run.setup.status.suspendedRun;
     yield await run.notify('run-start', resumes ? { resumes } : {});
     let move: Move | undefined;
     while (move?.to !== 'finish') {
-      const before = move;
       try {
-        move = yield* !before
-          ? input
-            ? settle(run, input)
-            : recover(run)
-          : before.to === 'model'
-            ? reason(run, before.ask)
-            : act(run, before.decisions);
+        if (move) move = yield* take(run, move);
+        else move = yield* input ? settle(run, input) : recover(run);
       } catch (thrown) {
-        // A guard's no, to the input or to a reply, ends the call with its words; they are not stored.
-        if (before?.to === 'tools' || !AgentError.is(thrown) || thrown.code !== 'GUARD_REJECTED') throw thrown;
+        // A guard that rejects the input or a reply ends the call with its message, which is not
+        // stored.
+        const isRejection = AgentError.is(thrown) && thrown.code === 'GUARD_REJECTED';
+        if (move?.to === 'tools' || !isRejection) throw thrown;
         move = yield* answer(run, 'rejected', thrown.message, { error: thrown.toJSON() });
       }
     }
@@ -76,16 +77,18 @@ export async function* loop(run: Run, input: CallInput | undefined): AsyncGenera
   }
 }
 
-/** Takes the input in and brings the log into a state the model can be asked about: every tool call has its result, or is about to. */
+function take(run: Run, move: Exclude<Move, Finish>): Step {
+  return move.to === 'model' ? reason(run, move.ask) : act(run, move.decisions);
+}
+
+/**
+ * Takes the input in and brings the log into a state the model can be asked about: every tool call
+ * has its result, or is about to.
+ */
 async function* settle(run: Run, input: CallInput): Step {
-  const { memory, options, extensions, status, tools } = run.setup;
-  let given = input.messages;
-  for (const extension of extensions) {
-    const verdict = (await extension.guard?.(given, { ...run.about, signal: run.signal })) ?? given;
-    if (run.signal.aborted) return yield* recover(run);
-    if ('error' in verdict) throw AgentError.fromJSON(verdict.error);
-    given = verdict;
-  }
+  const { memory, options, status, tools } = run.setup;
+  const given = await guardInput(run, input.messages);
+  if (!given) return yield* recover(run);
   await memory.restore?.(status, tools);
   run.show(await memory.read());
   const messages = yield* preCall(run, given);
@@ -94,10 +97,7 @@ async function* settle(run: Run, input: CallInput): Step {
   checkDecisions(decisions, open, messages);
   const more = decisions.length ? [] : messages;
   if (open.length && more.length) {
-    if (!options.pendingToolRecovery) {
-      const ids = open.map(({ id }) => id);
-      throw new AgentError('PENDING_TOOL_CALLS', `Tool calls wait for their results: ${ids.join(', ')}`, { details: { ids } });
-    }
+    if (!options.pendingToolRecovery) throw pendingCallsError(open.map(({ id }) => id));
     yield* closeCalls(run);
   }
   const last = run.view.at(-1);
@@ -108,27 +108,60 @@ async function* settle(run: Run, input: CallInput): Step {
   } else if (!more.length && !open.length && last?.role !== 'user' && last?.role !== 'tool') {
     throw new AgentError('INVALID_INPUT', 'The call needs an input.');
   }
-  await memory.note?.([{ kind: 'run-begin', runId: run.id }, ...decisions.map((decision) => ({ kind: 'decision', decision }) as const)]);
+  await memory.note?.([
+    { kind: 'run-begin', runId: run.id },
+    ...decisions.map((decision) => ({ kind: 'decision', decision }) as const),
+  ]);
   status.suspendedRun = run.id;
   await run.append(more);
-  const prompt = run.view.findLast((message) => message.role === 'user' && !message.metadata?.['correction']);
+  const prompt = run.view.findLast(isPrompt);
   run.promptId = prompt?.id;
-  const asked = more.length || !prompt ? more : [prompt];
-  for (const extension of extensions) {
-    if (run.cut) break;
+  await recall(run, more.length || !prompt ? more : [prompt]);
+  return { to: open.length && !more.length ? 'tools' : 'model', decisions };
+}
+
+function pendingCallsError(ids: readonly string[]): AgentError {
+  const message = `Tool calls wait for their results: ${ids.join(', ')}`;
+  return new AgentError('PENDING_TOOL_CALLS', message, { details: { ids } });
+}
+
+function isPrompt({ role, metadata }: Msg): boolean {
+  return role === 'user' && !metadata?.['correction'];
+}
+
+/** The input as the guards leave it; nothing if the call was aborted meanwhile. */
+async function guardInput(run: Run, input: readonly Msg[]): Promise<readonly Msg[] | undefined> {
+  let given = input;
+  for (const extension of run.setup.extensions) {
+    const verdict = (await extension.guard?.(given, { ...run.about, signal: run.signal })) ?? given;
+    if (run.signal.aborted) return undefined;
+    if ('error' in verdict) throw AgentError.fromJSON(verdict.error);
+    given = verdict;
+  }
+  return given;
+}
+
+/** Collects the messages that stand in this call's requests and are never stored. */
+async function recall(run: Run, asked: readonly Msg[]): Promise<void> {
+  for (const extension of run.setup.extensions) {
+    if (run.cut) return;
     const signal = run.modelSignal();
+    const about = { ...run.about, messages: run.request(), context: run.context, signal };
+    const recalling = async (): Promise<readonly Msg[]> => extension.recall?.(asked, about) ?? [];
     try {
-      const about = { ...run.about, messages: run.request(), context: run.context, signal };
-      run.recalled.push(...(await abortables(signal)((async () => extension.recall?.(asked, about) ?? [])())));
+      const messages = await abortables(signal)(recalling());
+      run.recalled.push(...messages);
     } catch (error) {
       if (!run.cut) throw error;
     }
   }
-  return { to: open.length && !more.length ? 'tools' : 'model', decisions };
 }
 
 /** Modifiable as the reference's code has it, or a notification as its document does. */
-async function* preCall(run: Run, input: readonly Msg[]): AsyncGenerator<EventBatch, readonly Msg[]> {
+async function* preCall(
+  run: Run,
+  input: readonly Msg[],
+): AsyncGenerator<EventBatch, readonly Msg[]> {
   if (run.setup.options.preCall === 'notification') {
     yield await run.notify('pre-call', { input });
     return input;
@@ -138,21 +171,9 @@ async function* preCall(run: Run, input: readonly Msg[]): AsyncGenerator<EventBa
   return event.input;
 }
 
-function checkDecisions(decisions: readonly Decision[], open: readonly ToolUse[], messages: readonly Msg[]): void {
-  const undecided = new Map(open.map((call) => [call.id, call.name]));
-  for (const { toolUseId: id, name } of decisions) {
-    if (name && undecided.get(id) !== name) undecided.delete(id);
-    if (!undecided.delete(id))
-      throw new AgentError('INVALID_DECISION', `Tool call "${id}" is not open, of another tool, or decided twice.`);
-  }
-  if (decisions.length && messages.some(({ content }) => content.some(({ type }) => type !== 'tool_result'))) {
-    throw new AgentError('INVALID_DECISION', 'Decisions take no other input.');
-  }
-}
-
 /**
- * Asks the model once; its reply is an answer, tool calls, or cut by an interrupt or abort. Without `ask`, results that are for the
- * caller are the answer.
+ * Asks the model once; its reply is an answer, tool calls, or cut by an interrupt or abort. Without
+ * `ask`, results that are for the caller are the answer.
  */
 async function* reason(run: Run, ask?: boolean): Step {
   const { onLimit = summarize(), limits } = run.setup.options;
@@ -175,7 +196,11 @@ async function* reason(run: Run, ask?: boolean): Step {
   const messages = yield* fitRequest(run);
   const asked: Jump[] = [];
   const control = controlOf(asked);
-  const before = await run.modify('pre-reasoning', { messages, tools: run.schemas(), options: run.generate }, control);
+  const before = await run.modify(
+    'pre-reasoning',
+    { messages, tools: run.schemas(), options: run.generate },
+    control,
+  );
   yield [before];
   if (asked[0]) return yield* jump(run, asked[0]);
   const request = { ...before.options, messages: before.messages, tools: before.tools };
@@ -186,127 +211,137 @@ async function* reason(run: Run, ask?: boolean): Step {
   if (asked[0]) return yield* jump(run, asked[0], message, message);
   const toolUses = toolUsesOf(message);
   if (!toolUses.length && !run.injected.length) {
-    return (run.output && (yield* run.output.judge(message))) ?? finishWith(run, run.toolCallsLeft ? 'stop' : 'limit', message);
+    if (run.output) {
+      const judged = yield* run.output.judge(message);
+      if (judged) return judged;
+    }
+    return finishWith(run, run.toolCallsLeft ? 'stop' : 'limit', message);
   }
   await run.append([message]);
   return { to: toolUses.length ? 'tools' : 'model' };
 }
 
-function controlOf(asked: Jump[]): Partial<HookControl> {
-  const jumpTo = (...where: Jump): void => void asked.push(where);
-  return { jumpTo, stop: () => jumpTo('stop'), gotoReasoning: (messages) => jumpTo('model', messages) };
-}
-
 /** Goes where a hook asked to go. `reply` is the model's last; `fresh` is not in the log yet. */
-async function* jump(run: Run, [to, given, why = 'stopped-by-hook']: Jump, reply?: Msg, ...fresh: Msg[]): Step {
+async function* jump(
+  run: Run,
+  { to, messages: given, reason: why = 'stopped-by-hook' }: Jump,
+  reply?: Msg,
+  ...fresh: Msg[]
+): Step {
   if (to === 'stop') return finishWith(run, why, reply);
   run.pending = [];
-  const [...messages] = toCallInput(given, run.setup).messages;
-  const last = to === 'end' && messages.pop();
-  // A reply of nothing is for no log.
+  const messages = [...toCallInput(given, run.setup).messages];
+  const last = to === 'end' ? messages.pop() : undefined;
+  // An empty reply is not stored.
   await run.append([...fresh, ...messages].filter(({ content }) => content.length));
   if (to !== 'end') return { to, ask: true };
   yield* closeCalls(run);
-  return last ? yield* answer(run, why, { ...last, role: 'assistant' }) : finishWith(run, why, reply);
+  if (!last) return finishWith(run, why, reply);
+  return yield* answer(run, why, { ...last, role: 'assistant' });
 }
 
 /**
- * Runs open calls, in parallel: results enter the log as they come, the view in the order they were asked for. `decisions` are there
- * when the calls were open before this run.
+ * Runs open calls, in parallel: results enter the log as they come, the view in the order they were
+ * asked for. `decisions` are there when the calls were open before this run.
  */
 async function* act(run: Run, decisions?: readonly Decision[]): Step {
-  const { options, sessionId, status, memory, runTool } = run.setup;
   const message = run.view.findLast(({ role }) => role === 'assistant');
   const asked: Jump[] = [];
   const pending: PendingCall[] = [];
   try {
-    const ready: Extract<Admission, { type: 'ready' }>[] = [];
+    const ready: ReadyAdmission[] = [];
     for (const toolUse of run.openCalls()) {
-      const admission = yield* admitCall(
-        run,
-        toolUse,
-        decisions?.find(({ toolUseId }) => toolUseId === toolUse.id),
-      );
+      const decision = decisions?.find(({ toolUseId }) => toolUseId === toolUse.id);
+      const admission = yield* admitCall(run, toolUse, decision);
       if (admission.type === 'ready') ready.push(admission);
       else if (admission.type === 'pending') pending.push(admission.pending);
       else yield await conclude(run, admission.toolUse, admission.result, asked);
     }
-    const queue = toolQueue(options.limits?.parallelTools);
-    const messages = run.request();
-    for (const { call, decision } of ready) {
-      const { id } = call.toolUse;
-      queue.start(call.toolUse, async (sink) => {
-        const { signal } = run;
-        if (signal.aborted) return interruptedResult(call.toolUse, {});
-        status.calls.get(id)!.started = true;
-        await memory.note?.([{ kind: 'call-started', toolUseId: id, toolUse: call.toolUse }], { now: true });
-        return runTool(call, {
-          ...run.about,
-          messages,
-          context: run.context,
-          decision,
-          idempotencyKey: `${sessionId}:${id}`,
-          signal,
-          ...sink,
-        });
-      });
-    }
+    const queue = toolQueue(run.setup.options.limits?.parallelTools);
+    startCalls(run, queue, ready);
     for await (const items of queue.drain()) {
       for (const item of items) {
         const { toolUse } = item;
         if (item.type === 'failure') throw item.error;
-        else if (item.type === 'events') yield run.adopt(item.events);
-        else if (item.type === 'progress') yield await run.notify('acting-chunk', { toolUseId: toolUse.id, chunk: item.chunk });
-        else if (isSuspension(item.outcome)) pending.push(suspend(run, toolUse, item.outcome.kind ?? 'suspended', item.outcome.suspended));
-        else yield await conclude(run, toolUse, item.outcome, asked);
+        if (item.type === 'events') {
+          yield run.adopt(item.events);
+        } else if (item.type === 'progress') {
+          yield await run.notify('acting-chunk', { toolUseId: toolUse.id, chunk: item.chunk });
+        } else if (isSuspension(item.outcome)) {
+          const { kind = 'suspended', suspended } = item.outcome;
+          pending.push(suspend(run, toolUse, kind, suspended));
+        } else {
+          yield await conclude(run, toolUse, item.outcome, asked);
+        }
       }
     }
   } catch (error) {
-    // A failure on the way (a hook that threw, a full store, a tool's fatal error) must not leave the sibling calls running.
+    // A failure on the way (a hook that threw, a full store, a tool's fatal error) must not leave
+    // the sibling calls running.
     run.abort();
     throw error;
   }
   run.pending = pending;
   if (asked[0]) return yield* jump(run, asked[0], message);
   if (run.cut) return yield* recover(run);
-  return (run.output && (yield* run.output.settled())) ?? (pending.length ? finishWith(run, 'suspended', message) : { to: 'model' });
+  if (run.output) {
+    const settled = yield* run.output.settled();
+    if (settled) return settled;
+  }
+  return pending.length ? finishWith(run, 'suspended', message) : { to: 'model' };
 }
 
-async function conclude(run: Run, toolUse: ToolUse, result: ToolResult, asked: Jump[]): Promise<EventBatch> {
-  const event = await run.modify('post-acting', { toolUse, result }, controlOf(asked));
-  await run.append([run.message('tool', [{ ...event.result, toolUseId: toolUse.id }])]);
-  return [event];
+type ReadyAdmission = Extract<Admission, { type: 'ready' }>;
+
+function startCalls(run: Run, queue: ToolQueue, ready: readonly ReadyAdmission[]): void {
+  const { sessionId, status, memory, runTool } = run.setup;
+  const { signal, context } = run;
+  const messages = run.request();
+  for (const { call, decision } of ready) {
+    const { toolUse } = call;
+    const { id } = toolUse;
+    queue.start(toolUse, async (sink) => {
+      if (signal.aborted) return interruptedResult(toolUse, {});
+      status.calls.get(id)!.started = true;
+      await memory.note?.([{ kind: 'call-started', toolUseId: id, toolUse }], { now: true });
+      const idempotencyKey = `${sessionId}:${id}`;
+      const about = { ...run.about, messages, context, decision, idempotencyKey, signal };
+      return runTool(call, { ...about, ...sink });
+    });
+  }
 }
 
 /**
- * Ends a call that was interrupted, paused or aborted: what was released of the reply is kept, marked `metadata.partial`. An interrupt
- * answers with a recovery message of its own, or with the message it was given (AgentScope: `handleInterrupt`).
+ * Ends a call that was interrupted, paused or aborted: what was released of the reply is kept,
+ * marked `metadata.partial`. An interrupt answers with a recovery message of its own, or with the
+ * message it was given (AgentScope: `handleInterrupt`).
  */
 async function* recover(run: Run, partial?: Msg): Step {
   if (partial) await run.append([partial]);
   const last = run.view.findLast(({ role }) => role !== 'tool');
-  if (run.cut === 'paused') return finishWith(run, 'suspended', last?.role === 'assistant' ? last : undefined);
+  if (run.cut === 'paused')
+    return finishWith(run, 'suspended', last?.role === 'assistant' ? last : undefined);
   run.pending = [];
   yield* closeCalls(run);
   if (run.failure) throw run.failure;
   if (run.cut === 'aborted') return finishWith(run, 'aborted', partial);
-  const { message: given = run.setup.options.recoveryMessage ?? 'You interrupted me. What now?' } = run.interruption as StopRequest;
+  const { recoveryMessage = 'You interrupted me. What now?' } = run.setup.options;
+  const { message: given = recoveryMessage } = run.interruption as StopRequest;
   return yield* answer(run, 'interrupted', given);
 }
 
-/** Ends the call with words that are no model's, which the reason alone tells. */
-async function* answer(run: Run, why: StopReason, given: string | Msg, extras?: FinishExtras): Step {
+/** Ends the call with a message that the model did not write. */
+async function* answer(
+  run: Run,
+  why: StopReason,
+  given: string | Msg,
+  extras?: FinishExtras,
+): Step {
   const message = typeof given === 'object' ? given : run.message('assistant', given);
-  yield await run.notify('reasoning-chunk', { blockId: `${message.id}:0`, kind: 'text', delta: textOf(message) });
-  return finishWith(run, why, { ...message, metadata: { ...message.metadata, reason: why } }, extras);
-}
-
-/** Law 3: gives each open tool call an `interrupted` result and puts all results where the model wants them. */
-async function* closeCalls(run: Run): AsyncGenerator<EventBatch, void> {
-  for (const toolUse of run.openCalls()) {
-    yield await conclude(run, toolUse, interruptedResult(toolUse, run.setup.status.calls.get(toolUse.id)), []);
-  }
-  run.view = inRequestOrder(run.view) as Msg[];
+  const delta = textOf(message);
+  yield await run.notify('reasoning-chunk', { blockId: `${message.id}:0`, kind: 'text', delta });
+  const marked = { ...message, metadata: { ...message.metadata, reason: why } };
+  return finishWith(run, why, marked, extras);
 }
 
 async function* finish(run: Run, move: Finish): AsyncGenerator<EventBatch, AgentResult> {
@@ -314,32 +349,15 @@ async function* finish(run: Run, move: Finish): AsyncGenerator<EventBatch, Agent
   // Nothing can change how it ended any more.
   run.closed = true;
   if (move.reason === 'suspended') yield await run.notify('suspended', { pending: run.pending });
-  if (!/aborted|interrupted|rejected/.test(move.reason)) message = yield* run.revise('post-call', message);
-  // What a step has put into the log, and the nothing of a call aborted before its answer, is not to be put there.
-  if (message.content.length && move.reason !== 'rejected' && !run.view.some(({ id }) => id === message.id)) {
+  if (!/aborted|interrupted|rejected/.test(move.reason))
+    message = yield* run.revise('post-call', message);
+  // A step may have stored the message. A call that was aborted before its answer has an empty one.
+  const isStored = run.view.some(({ id }) => id === message.id);
+  if (message.content.length && move.reason !== 'rejected' && !isStored) {
     await run.append([message]);
   }
   await run.close(move.reason);
   const result = resultOf(run, { ...move, message });
   yield await run.notify('run-end', { result });
   return result;
-}
-
-function finishWith(run: Run, why: StopReason, message: Msg = run.message('assistant', []), extras?: FinishExtras): Finish {
-  return { to: 'finish', reason: why, message, ...extras };
-}
-
-function resultOf(run: Run, { to: _to, message, ...ended }: Finish): AgentResult {
-  const { memory, now } = run.setup;
-  return {
-    text: textOf(message),
-    message,
-    ...ended,
-    usage: run.usage,
-    toolsUsed: [...run.toolsUsed],
-    durationMs: now() - run.startedAt,
-    iterations: run.iteration,
-    pending: run.pending,
-    sessionVersion: memory.sessionVersion ?? 0,
-  };
 }

@@ -27,8 +27,8 @@ export function mapEvents(next: RunAgent, map: EventMap): RunAgent {
         const step = await events.next();
         if (step.done) return ended ?? step.value;
         const { value } = step;
-        // A batch of deltas has nothing to map: a promise for each would cost more than all the rest of its way.
-        // An extension behind this one may have left nothing of it.
+        // A batch of deltas has nothing to map: a promise for each would cost more than all the
+        // rest of its way. An extension behind this one may have left nothing of it.
         const type = value[0]?.type;
         const isDeltas = type?.endsWith('-chunk') && type !== 'acting-chunk';
         yield isDeltas ? value : await Promise.all(value.map(mapped));

@@ -12,7 +12,11 @@ export interface FinishExtras {
 /** Where the loop goes next. */
 export type Move =
   /** `ask`: no results are an answer now. `decisions`: about calls that were open before. */
-  | { readonly to: 'model' | 'tools'; readonly ask?: boolean; readonly decisions?: readonly Decision[] }
+  | {
+      readonly to: 'model' | 'tools';
+      readonly ask?: boolean;
+      readonly decisions?: readonly Decision[];
+    }
   | ({ readonly to: 'finish'; readonly reason: StopReason; readonly message: Msg } & FinishExtras);
 
 /** A state of the loop: yields events, returns the next move. */

@@ -22,7 +22,10 @@ export interface OutputRun {
   readonly beside?: Msg;
   /** The last word on a request of the loop, after the hooks; must not change what it is given. */
   request(request: ModelRequest): ModelRequest;
-  /** What to do with a reply that calls no tool, which is not in the log yet: its move, or nothing to let the loop finish with it. */
+  /**
+   * What to do with a reply that calls no tool, which is not in the log yet: its move, or nothing
+   * to let the loop finish with it.
+   */
   judge(reply: Msg): AsyncGenerator<EventBatch, Move | undefined>;
   /** Whether the calls that just ended settled the matter: the move then. */
   settled(): AsyncGenerator<EventBatch, Move | undefined>;

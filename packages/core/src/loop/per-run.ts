@@ -9,7 +9,9 @@ export interface PerRun<T> {
   readonly wrapCall: NonNullable<Extension['wrapCall']>;
 }
 
-/** What an extension keeps for each run while it goes on; several agents may share the extension. */
+/**
+ * What an extension keeps for each run while it goes on; several agents may share the extension.
+ */
 export function perRun<T>(begin: (run: Run, input: CallInput | undefined) => T): PerRun<T> {
   const kept = new Map<string, T>();
   return {

@@ -6,16 +6,30 @@ import { abortables } from '../model/abortable.ts';
 import { ReplyAssembler, type ReplyPiece } from './reply-assembler.ts';
 import type { Run } from './run.ts';
 
-/** `cut`: an interrupt or an abort ended it; `message` is what was released till then, or nothing. `output`: what `OnLimit` made of it. */
+/**
+ * `cut`: an interrupt or an abort ended it; `message` is what was released till then, or nothing.
+ * `output`: what `OnLimit` made of it.
+ */
 export type Reply =
   | { readonly type: 'whole'; readonly message: Msg; readonly output?: unknown }
   | { readonly type: 'cut'; readonly message?: Msg };
 
-/** One request to the model: yields a batch a network read, returns the reply. Rejects with the model's `AgentError`. */
-export async function* readReply(run: Run, request: ModelRequest, phase: 'reasoning' | 'summary'): AsyncGenerator<EventBatch, Reply> {
+/**
+ * One request to the model: yields a batch a network read, returns the reply. Rejects with the
+ * model's `AgentError`.
+ */
+export async function* readReply(
+  run: Run,
+  request: ModelRequest,
+  phase: 'reasoning' | 'summary',
+): AsyncGenerator<EventBatch, Reply> {
   const { generateId, model } = run.setup;
   const messageId = generateId();
-  const assembler = new ReplyAssembler({ messageId, generateId, claimToolUseId: (id) => run.claimToolUseId(id) });
+  const assembler = new ReplyAssembler({
+    messageId,
+    generateId,
+    claimToolUseId: (id) => run.claimToolUseId(id),
+  });
   const signal = run.modelSignal();
   const within = abortables(signal);
   let iterator: AsyncIterator<readonly ModelDelta[]> | undefined;
@@ -42,7 +56,8 @@ export async function* readReply(run: Run, request: ModelRequest, phase: 'reason
     if (run.cut) return cutReply(run, assembler, messageId);
     throw AgentError.from(error);
   } finally {
-    // Ends the network read when the loop leaves early; a model that hangs in its own clean-up is not waited for.
+    // Ends the network read when the loop leaves early; a model that hangs in its own clean-up is
+    // not waited for.
     iterator?.return?.()?.catch(() => {});
     run.addUsage(assembler.usage);
   }
@@ -62,11 +77,16 @@ function wholeMessage(run: Run, assembler: ReplyAssembler, id: string): Msg {
 function cutReply(run: Run, assembler: ReplyAssembler, id: string): Reply {
   const content = assembler.content({ partial: true });
   if (!content.length) return { type: 'cut' };
-  return { type: 'cut', message: run.message('assistant', content, { id, metadata: { partial: run.cut! } }) };
+  return {
+    type: 'cut',
+    message: run.message('assistant', content, { id, metadata: { partial: run.cut! } }),
+  };
 }
 
 /** A summary has text alone. */
-function toSummaryChunk(piece: ReplyPiece): ReplyPiece | Omit<EventOf<'summary-chunk'>, keyof AgentEventBase> | undefined {
+function toSummaryChunk(
+  piece: ReplyPiece,
+): ReplyPiece | Omit<EventOf<'summary-chunk'>, keyof AgentEventBase> | undefined {
   if (piece.type === 'step-reset') return piece;
   if (piece.type !== 'reasoning-chunk' || piece.kind !== 'text') return undefined;
   return { type: 'summary-chunk', blockId: piece.blockId, delta: piece.delta };

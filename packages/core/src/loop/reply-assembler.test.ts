@@ -11,7 +11,11 @@ function assemble(deltas: readonly ModelDelta[]) {
     claimToolUseId: (claimed) => !!claimed && !taken.has(claimed) && !!taken.add(claimed),
   });
   const pieces = deltas.map((delta) => assembler.add(delta));
-  return { pieces, content: assembler.content({ partial: false }), partial: assembler.content({ partial: true }) };
+  return {
+    pieces,
+    content: assembler.content({ partial: false }),
+    partial: assembler.content({ partial: true }),
+  };
 }
 
 test('blocks keep the order they began in, tool calls come last, signatures stay', () => {
@@ -52,7 +56,13 @@ test.for([
   ['null', null, undefined],
 ] as const)('arguments %j', ([delta, input, raw]) => {
   const { content } = assemble([{ type: 'tool-input', index: 0, id: 'c', name: 'f', delta }]);
-  expect(content[0]).toEqual({ type: 'tool_use', id: 'c', name: 'f', input, ...(raw === undefined ? {} : { raw }) });
+  expect(content[0]).toEqual({
+    type: 'tool_use',
+    id: 'c',
+    name: 'f',
+    input,
+    ...(raw === undefined ? {} : { raw }),
+  });
 });
 
 test('a cut reply has no tool calls', () => {
@@ -79,5 +89,7 @@ test('a signature and metadata that come in parts are put together', () => {
     { type: 'thinking', id: 't', delta: 'hm', signature: 'one', providerMetadata: { a: 1 } },
     { type: 'thinking', id: 't', delta: '', signature: 'two', providerMetadata: { b: 2 } },
   ]);
-  expect(content).toEqual([{ type: 'thinking', thinking: 'hm', signature: 'onetwo', providerMetadata: { a: 1, b: 2 } }]);
+  expect(content).toEqual([
+    { type: 'thinking', thinking: 'hm', signature: 'onetwo', providerMetadata: { a: 1, b: 2 } },
+  ]);
 });

@@ -5,7 +5,10 @@ import { parseJson } from '../message/parse-json.ts';
 import type { ModelDelta } from '../model/chat-model.ts';
 import type { Usage } from '../model/usage.ts';
 
-/** A text or thinking block that is being written; it has one of the two fields, the one of its type's name. */
+/**
+ * A text or thinking block that is being written; it has one of the two fields, the one of its
+ * type's name.
+ */
 interface OpenBlock {
   readonly type: 'text' | 'thinking';
   text: string;
@@ -31,8 +34,18 @@ interface OpenCall {
 /** What a delta adds, for the reader: an event that has not happened yet. */
 export type ReplyPiece =
   | { readonly type: 'step-reset'; readonly reason: string }
-  | { readonly type: 'reasoning-chunk'; readonly blockId: string; readonly kind: 'text' | 'thinking'; readonly delta: string }
-  | { readonly type: 'tool-input-chunk'; readonly toolUseId: string; readonly name: string; readonly delta: string };
+  | {
+      readonly type: 'reasoning-chunk';
+      readonly blockId: string;
+      readonly kind: 'text' | 'thinking';
+      readonly delta: string;
+    }
+  | {
+      readonly type: 'tool-input-chunk';
+      readonly toolUseId: string;
+      readonly name: string;
+      readonly delta: string;
+    };
 
 export interface ReplyAssemblerOptions {
   readonly messageId: string;
@@ -41,7 +54,10 @@ export interface ReplyAssemblerOptions {
   generateId(): string;
 }
 
-/** Builds a reply's blocks from its deltas: text and thinking as they came, then media, then tool calls (AgentScope's order). */
+/**
+ * Builds a reply's blocks from its deltas: text and thinking as they came, then media, then tool
+ * calls (AgentScope's order).
+ */
 export class ReplyAssembler {
   readonly #options: ReplyAssemblerOptions;
   #texts: OpenText[] = [];
@@ -76,9 +92,14 @@ export class ReplyAssembler {
     return undefined;
   }
 
-  /** The blocks so far. `partial`: the reply was cut, so its tool calls may be incomplete and are left out. */
+  /**
+   * The blocks so far. `partial`: the reply was cut, so its tool calls may be incomplete and are
+   * left out.
+   */
   content(options: { readonly partial: boolean }): readonly ContentBlock[] {
-    const texts = this.#texts.map((open) => open.block).filter((block) => block[block.type] || block.signature || block.providerMetadata);
+    const texts = this.#texts
+      .map((open) => open.block)
+      .filter((block) => block[block.type] || block.signature || block.providerMetadata);
     const calls = options.partial ? [] : [...this.#calls.values()].map(toolUseBlock);
     return [...texts, ...this.#media, ...calls];
   }
@@ -87,14 +108,21 @@ export class ReplyAssembler {
     const { type, id: deltaId } = delta;
     let open = this.#texts.find((text) => text.block.type === type && text.deltaId === deltaId);
     if (!open) {
-      open = { deltaId, blockId: `${this.#options.messageId}:${this.#blocks++}`, block: { type, [type]: '' } as unknown as OpenBlock };
+      open = {
+        deltaId,
+        blockId: `${this.#options.messageId}:${this.#blocks++}`,
+        block: { type, [type]: '' } as unknown as OpenBlock,
+      };
       this.#texts.push(open);
     }
     const { block, blockId } = open;
     block[type] += delta.delta;
-    if (type === 'thinking' && delta.signature) block.signature = (block.signature ?? '') + delta.signature;
+    if (type === 'thinking' && delta.signature)
+      block.signature = (block.signature ?? '') + delta.signature;
     addMetadata(block, delta.providerMetadata);
-    return delta.delta ? { type: 'reasoning-chunk', blockId, kind: type, delta: delta.delta } : undefined;
+    return delta.delta
+      ? { type: 'reasoning-chunk', blockId, kind: type, delta: delta.delta }
+      : undefined;
   }
 
   #addToolInput(delta: Extract<ModelDelta, { type: 'tool-input' }>): ReplyPiece | undefined {
@@ -102,7 +130,8 @@ export class ReplyAssembler {
     if (!call) {
       const { claimToolUseId, generateId } = this.#options;
       let toolUseId = delta.id;
-      if (!toolUseId || !claimToolUseId(toolUseId)) claimToolUseId((toolUseId = `call_${generateId()}`));
+      if (!toolUseId || !claimToolUseId(toolUseId))
+        claimToolUseId((toolUseId = `call_${generateId()}`));
       call = { id: toolUseId, name: '', raw: '' };
       this.#calls.set(delta.index, call);
     }
@@ -111,19 +140,33 @@ export class ReplyAssembler {
     call.raw += delta.delta;
     addMetadata(call, delta.providerMetadata);
     if (delta.id && delta.id !== id) addMetadata(call, { id: delta.id });
-    // A name that came late releases the arguments that waited for it; a name alone announces the call.
+    // A name that came late releases the arguments that waited for it; a name alone announces the
+    // call.
     return call.name && (!name || delta.delta)
-      ? { type: 'tool-input-chunk', toolUseId: id, name: call.name, delta: name ? delta.delta : call.raw }
+      ? {
+          type: 'tool-input-chunk',
+          toolUseId: id,
+          name: call.name,
+          delta: name ? delta.delta : call.raw,
+        }
       : undefined;
   }
 }
 
-function addMetadata(target: { providerMetadata?: JsonObject }, metadata: JsonObject | undefined): void {
+function addMetadata(
+  target: { providerMetadata?: JsonObject },
+  metadata: JsonObject | undefined,
+): void {
   if (metadata) target.providerMetadata = { ...target.providerMetadata, ...metadata };
 }
 
 function toolUseBlock({ raw, ...call }: OpenCall): ContentBlock {
   // Nothing at all is a call without arguments.
   const input = raw.trim() ? parseJson(raw) : {};
-  return { type: 'tool_use', ...call, input: input ?? null, ...(raw && raw !== JSON.stringify(input) && { raw }) };
+  return {
+    type: 'tool_use',
+    ...call,
+    input: input ?? null,
+    ...(raw && raw !== JSON.stringify(input) && { raw }),
+  };
 }

@@ -10,7 +10,10 @@ export interface RunDriverOptions<T = unknown> {
   abort(): void;
 }
 
-/** Moves one run on: at its only reader's pace, or by itself, and then it keeps what was said for any number of readers. */
+/**
+ * Moves one run on: at its only reader's pace, or by itself, and then it keeps what was said for
+ * any number of readers.
+ */
 export class RunDriver<T = unknown> {
   readonly runId: string;
   /** Rejects with the run's error. */
@@ -29,7 +32,8 @@ export class RunDriver<T = unknown> {
     this.runId = options.runId;
     this.#options = options;
     this.result = new Promise((...settle) => (this.#settle = settle));
-    // Whoever reads the events sees the failure there; nobody asking for `result` must not make it an unhandled rejection.
+    // Whoever reads the events sees the failure there; nobody asking for `result` must not make it
+    // an unhandled rejection.
     this.result.catch(() => {});
     if (options.detached) this.start();
   }
@@ -59,7 +63,10 @@ export class RunDriver<T = unknown> {
     return void (await this.result);
   }
 
-  /** For a reader: the pace is its own where it is the first, else all after `seq`. Rejects with `INVALID_INPUT` where another one sets it. */
+  /**
+   * For a reader: the pace is its own where it is the first, else all after `seq`. Rejects with
+   * `INVALID_INPUT` where another one sets it.
+   */
   async *read(seq: number): AsyncGenerator<EventBatch, undefined> {
     for (let seen = seq; this.#log;) {
       const batch = logSince(this.#log, seen);
@@ -67,7 +74,8 @@ export class RunDriver<T = unknown> {
       if (batch.length) yield batch;
       else if (!(await this.#next)) return;
     }
-    if (this.#state !== 'new') throw new AgentError('INVALID_INPUT', 'This stream has a reader already.');
+    if (this.#state !== 'new')
+      throw new AgentError('INVALID_INPUT', 'This stream has a reader already.');
     this.#state = 'paced';
     try {
       for (let batch; this.#state === 'paced' && (batch = await this.pull());) yield batch;
@@ -78,7 +86,10 @@ export class RunDriver<T = unknown> {
     await this.result;
   }
 
-  /** Aborts the run and waits until its log is in order; of a detached run, or one that ended, it does nothing. */
+  /**
+   * Aborts the run and waits until its log is in order; of a detached run, or one that ended, it
+   * does nothing.
+   */
   async cancel(): Promise<void> {
     if (this.#options.detached || this.#state === 'ended') return;
     this.#options.abort();

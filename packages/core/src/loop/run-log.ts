@@ -1,10 +1,17 @@
 import type { AgentEvent } from '../event/agent-event.ts';
 
-/** What a run has said, for readers that come late or again: adjacent deltas of a block are one entry, so it grows with the text. */
+/**
+ * What a run has said, for readers that come late or again: adjacent deltas of a block are one
+ * entry, so it grows with the text.
+ */
 export type RunLog = LogEntry[];
 
 interface LogEntry {
-  event: AgentEvent & { readonly delta?: string; readonly toolUseId?: string; readonly blockId?: string };
+  event: AgentEvent & {
+    readonly delta?: string;
+    readonly toolUseId?: string;
+    readonly blockId?: string;
+  };
   /** Where each joined delta ends; their numbers are the ones up to the event's. */
   readonly ends: number[];
 }
@@ -33,6 +40,14 @@ export function logSince(log: RunLog, seq: number): readonly AgentEvent[] {
   });
 }
 
-function goesOn(last: LogEntry['event'], { type, seq, toolUseId, blockId }: LogEntry['event']): boolean {
-  return last.type === type && last.seq === seq - 1 && last.toolUseId === toolUseId && last.blockId === blockId;
+function goesOn(
+  last: LogEntry['event'],
+  { type, seq, toolUseId, blockId }: LogEntry['event'],
+): boolean {
+  return (
+    last.type === type &&
+    last.seq === seq - 1 &&
+    last.toolUseId === toolUseId &&
+    last.blockId === blockId
+  );
 }

@@ -47,13 +47,15 @@ type EventFields<K extends AgentEvent['type']> = Omit<
   'type' | 'runId' | 'sessionId' | 'seq' | 'iteration' | 'agentPath' | 'at'
 >;
 
-const areMessages = (value: unknown): value is readonly Msg[] => Array.isArray(value) && value.every(isMessage);
+const areMessages = (value: unknown): value is readonly Msg[] =>
+  Array.isArray(value) && value.every(isMessage);
 
 /** What the fields of modifiable events have to be, so that no hook can break the log. */
 const isFit: Readonly<Record<string, (value: unknown) => boolean>> = {
   message: isMessage,
   // Law 3: each call with its result right after it.
-  messages: (value) => areMessages(value) && !openCalls(value).length && inRequestOrder(value) === value,
+  messages: (value) =>
+    areMessages(value) && !openCalls(value).length && inRequestOrder(value) === value,
   input: areMessages,
   toolUse: isBlock,
   result: isBlock,
@@ -122,7 +124,11 @@ export class Run {
     this.generate = { ...setup.options.generate, ...generate };
     this.hooks = hooks;
     this.tools = allowed ? allowTools(setup.tools, allowed) : setup.tools;
-    this.context = new Map([...(setup.tools.context ?? []), ...(setup.options.toolContext ?? []), ...context]);
+    this.context = new Map([
+      ...(setup.tools.context ?? []),
+      ...(setup.options.toolContext ?? []),
+      ...context,
+    ]);
     this.id = setup.generateId();
     this.startedAt = setup.now();
     const { userId, name } = setup.options;
@@ -170,7 +176,10 @@ export class Run {
     this.#modelAbort?.abort();
   }
 
-  /** For one model request: raised by an abort and by an interrupt from now on; what came before shows in `cut`. */
+  /**
+   * For one model request: raised by an abort and by an interrupt from now on; what came before
+   * shows in `cut`.
+   */
   modelSignal(): AbortSignal {
     this.#modelAbort = new AbortController();
     return this.#modelAbort.signal;
@@ -180,7 +189,10 @@ export class Run {
     return this.stamp({ type, ...fields }, this.setup.now()) as unknown as EventOf<K>;
   }
 
-  /** Makes an event of its fields, in place: a copy per delta would cost more than all the rest of a delta's way. */
+  /**
+   * Makes an event of its fields, in place: a copy per delta would cost more than all the rest of a
+   * delta's way.
+   */
   stamp<F extends object>(fields: F, at: number): F & AgentEventBase {
     const event = fields as F & Writable<AgentEventBase>;
     const { about } = this;
@@ -200,24 +212,43 @@ export class Run {
   }
 
   /** A modifiable event: the hooks' version of it. */
-  async modify<K extends AgentEvent['type']>(type: K, fields: EventFields<K>, control?: Partial<HookControl>): Promise<EventOf<K>> {
+  async modify<K extends AgentEvent['type']>(
+    type: K,
+    fields: EventFields<K>,
+    control?: Partial<HookControl>,
+  ): Promise<EventOf<K>> {
     const given = this.event(type, fields);
     const event = await this.hooks.modify(given, control);
-    // The run's own request is in order; to look through a long one again would cost more than all else of a step.
-    const isOwn = type === 'pre-reasoning' && event === given && !this.recalled[0] && !this.setup.options.context;
-    const wrong = !isOwn && Object.keys(fields).find((key) => !isFit[key]!(event[key as keyof typeof event]));
+    // The run's own request is in order; to look through a long one again would cost more than all
+    // else of a step.
+    const isOwn =
+      type === 'pre-reasoning' &&
+      event === given &&
+      !this.recalled[0] &&
+      !this.setup.options.context;
+    const wrong =
+      !isOwn && Object.keys(fields).find((key) => !isFit[key]!(event[key as keyof typeof event]));
     if (wrong)
-      throw new AgentError('HOOK_ERROR', `A hook or policy left no valid ${wrong} in ${type}.`, { details: { event: type, field: wrong } });
+      throw new AgentError('HOOK_ERROR', `A hook or policy left no valid ${wrong} in ${type}.`, {
+        details: { event: type, field: wrong },
+      });
     return event;
   }
 
-  /** Lets the hooks have a message; what they make of it is announced before it is given out (law 2). */
+  /**
+   * Lets the hooks have a message; what they make of it is announced before it is given out (law
+   * 2).
+   */
   async *revise(
     type: 'post-reasoning' | 'post-summary' | 'post-call',
     message: Msg,
     control?: Partial<HookControl>,
   ): AsyncGenerator<EventBatch, Msg> {
-    let event: AgentEvent & { readonly message: Msg } = await this.modify(type, { message }, control);
+    let event: AgentEvent & { readonly message: Msg } = await this.modify(
+      type,
+      { message },
+      control,
+    );
     if (event.message !== message) {
       yield await this.notify('step-reset', { reason: type, replacement: event.message });
       event = this.stamp({ ...event }, event.at);
@@ -233,7 +264,11 @@ export class Run {
     return [event];
   }
 
-  message(role: Role, content: string | readonly ContentBlock[], options: { id?: string; metadata?: JsonObject } = {}): Msg {
+  message(
+    role: Role,
+    content: string | readonly ContentBlock[],
+    options: { id?: string; metadata?: JsonObject } = {},
+  ): Msg {
     const { generateId, now } = this.setup;
     return createMessage(role, content, { ...options, generateId, now });
   }
@@ -253,11 +288,16 @@ export class Run {
     return [...(systemMessage ? [systemMessage] : []), ...this.recalled, ...this.view];
   }
 
-  /** Puts messages into the log, then into the view. What a user said is marked with the run: only so can turns be told apart later. */
+  /**
+   * Puts messages into the log, then into the view. What a user said is marked with the run: only
+   * so can turns be told apart later.
+   */
   async append(given: readonly Msg[]): Promise<void> {
     if (!given.length) return;
     const messages = given.map((message) =>
-      message.role === 'user' ? { ...message, metadata: { ...message.metadata, runId: this.id } } : message,
+      message.role === 'user'
+        ? { ...message, metadata: { ...message.metadata, runId: this.id } }
+        : message,
     );
     await this.setup.memory.append(messages);
     this.show(messages);
@@ -268,7 +308,10 @@ export class Run {
     }
   }
 
-  /** Takes nothing in any more; what came and was not answered is kept, and all of it is in the store. */
+  /**
+   * Takes nothing in any more; what came and was not answered is kept, and all of it is in the
+   * store.
+   */
   async close(reason: string): Promise<void> {
     this.closed = true;
     await this.append(this.injected.splice(0));

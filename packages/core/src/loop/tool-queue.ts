@@ -6,7 +6,11 @@ import type { Suspension } from '../tool/run-call.ts';
 export type ToolQueueItem =
   | { readonly type: 'progress'; readonly toolUse: ToolUse; readonly chunk: JsonValue }
   | { readonly type: 'events'; readonly toolUse: ToolUse; readonly events: readonly AgentEvent[] }
-  | { readonly type: 'outcome'; readonly toolUse: ToolUse; readonly outcome: ToolResult | Suspension }
+  | {
+      readonly type: 'outcome';
+      readonly toolUse: ToolUse;
+      readonly outcome: ToolResult | Suspension;
+    }
   | { readonly type: 'failure'; readonly toolUse: ToolUse; readonly error: unknown };
 
 /** Where a call puts what it has before its end; what comes after it is dropped. */
@@ -15,7 +19,10 @@ export interface ToolSink {
   forward(events: readonly AgentEvent[]): void;
 }
 
-/** Progress a call may have waiting; a tool that emits faster than it is read loses its oldest, never its result. */
+/**
+ * Progress a call may have waiting; a tool that emits faster than it is read loses its oldest,
+ * never its result.
+ */
 const maxWaitingProgress = 64;
 
 /** Merges calls that run at the same time into one stream of what they emit and give back. */

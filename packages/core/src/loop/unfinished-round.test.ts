@@ -25,15 +25,24 @@ const external = tool({ name: 'external', description: '', input: { type: 'objec
 
 const result = (toolUseId: string, output: string, name = 'look'): Msg =>
   toolMessage({ type: 'tool_result', toolUseId, name, output, state: 'success' });
-const asked = assistantMessage(['1', '2', '3'].map((id) => ({ type: 'tool_use', id, name: 'look', input: { n: Number(id) } })));
+const asked = assistantMessage(
+  ['1', '2', '3'].map((id) => ({ type: 'tool_use', id, name: 'look', input: { n: Number(id) } })),
+);
 
 function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
   ran.length = 0;
   const model = new ScriptedModel(replies);
-  return { model, agent: new ReActAgent({ name: 'a', model, tools: [look, external], ...options }) };
+  return {
+    model,
+    agent: new ReActAgent({ name: 'a', model, tools: [look, external], ...options }),
+  };
 }
 
-async function expectWhole(agent: ReActAgent, model: ScriptedModel, outputs: readonly string[]): Promise<void> {
+async function expectWhole(
+  agent: ReActAgent,
+  model: ScriptedModel,
+  outputs: readonly string[],
+): Promise<void> {
   expect(
     model.requests
       .at(-1)!
@@ -48,14 +57,21 @@ test.for<[which: string, known: readonly string[], outputs: readonly string[]]>(
   ['first', ['1'], ['known 1', 'looked 2', 'looked 3']],
   ['second', ['2'], ['looked 1', 'known 2', 'looked 3']],
   ['last two, the wrong way round', ['3', '2'], ['looked 1', 'known 2', 'known 3']],
-])('a loaded log that has the results of the %s: only the other calls run', async ([, known, outputs]) => {
-  const memory = new InMemoryMemory();
-  await memory.append([userMessage('go'), asked, ...known.map((id) => result(id, `known ${id}`))]);
-  const { agent, model } = setUp(['Done.'], { memory });
-  expect(await agent.call()).toMatchObject({ reason: 'stop', text: 'Done.' });
-  expect(ran).toEqual([1, 2, 3].filter((n) => !known.includes(String(n))));
-  await expectWhole(agent, model, outputs);
-});
+])(
+  'a loaded log that has the results of the %s: only the other calls run',
+  async ([, known, outputs]) => {
+    const memory = new InMemoryMemory();
+    await memory.append([
+      userMessage('go'),
+      asked,
+      ...known.map((id) => result(id, `known ${id}`)),
+    ]);
+    const { agent, model } = setUp(['Done.'], { memory });
+    expect(await agent.call()).toMatchObject({ reason: 'stop', text: 'Done.' });
+    expect(ran).toEqual([1, 2, 3].filter((n) => !known.includes(String(n))));
+    await expectWhole(agent, model, outputs);
+  },
+);
 
 test('a result that is brought with the call: only the other calls run', async () => {
   const memory = new InMemoryMemory();
@@ -67,10 +83,20 @@ test('a result that is brought with the call: only the other calls run', async (
 });
 
 test('results that come one at a time: what waits still waits, what ran does not run again', async () => {
-  const replies = [{ toolCalls: [{ name: 'external' }, { name: 'look', input: { n: 2 } }, { name: 'external' }] }, 'Done.'];
+  const replies = [
+    { toolCalls: [{ name: 'external' }, { name: 'look', input: { n: 2 } }, { name: 'external' }] },
+    'Done.',
+  ];
   const { agent, model } = setUp(replies);
-  expect((await agent.call('go')).pending.map(({ toolUseId }) => toolUseId)).toEqual(['call_1', 'call_3']);
-  expect((await agent.call([result('call_3', 'three', 'external')])).pending.map(({ toolUseId }) => toolUseId)).toEqual(['call_1']);
+  expect((await agent.call('go')).pending.map(({ toolUseId }) => toolUseId)).toEqual([
+    'call_1',
+    'call_3',
+  ]);
+  expect(
+    (await agent.call([result('call_3', 'three', 'external')])).pending.map(
+      ({ toolUseId }) => toolUseId,
+    ),
+  ).toEqual(['call_1']);
   expect((await agent.call([result('call_1', 'one', 'external')])).reason).toBe('stop');
   expect(ran).toEqual([2]);
   await expectWhole(agent, model, ['one', 'looked 2', 'three']);
@@ -78,7 +104,10 @@ test('results that come one at a time: what waits still waits, what ran does not
 
 test('a hook that answers some calls and goes to the tools: only the others run', async () => {
   const hook: Hook = {
-    on: { 'post-reasoning': ({ iteration }, { jumpTo }) => (iteration === 1 ? jumpTo('tools', [result('call_2', 'by hook')]) : undefined) },
+    on: {
+      'post-reasoning': ({ iteration }, { jumpTo }) =>
+        iteration === 1 ? jumpTo('tools', [result('call_2', 'by hook')]) : undefined,
+    },
   };
   const replies = [{ toolCalls: [1, 2, 3].map((n) => ({ name: 'look', input: { n } })) }, 'Done.'];
   const { agent, model } = setUp(replies, { hooks: [hook] });
@@ -90,15 +119,22 @@ test('a hook that answers some calls and goes to the tools: only the others run'
 test('a hook that answers all calls and goes to the tools: none runs, and the model goes on', async () => {
   const results = [result('call_1', 'by hook')];
   const hook: Hook = {
-    on: { 'post-reasoning': ({ iteration }, { jumpTo }) => (iteration === 1 ? jumpTo('tools', results) : undefined) },
+    on: {
+      'post-reasoning': ({ iteration }, { jumpTo }) =>
+        iteration === 1 ? jumpTo('tools', results) : undefined,
+    },
   };
-  const { agent, model } = setUp([{ toolCalls: [{ name: 'look', input: { n: 1 } }] }, 'Done.'], { hooks: [hook] });
+  const { agent, model } = setUp([{ toolCalls: [{ name: 'look', input: { n: 1 } }] }, 'Done.'], {
+    hooks: [hook],
+  });
   expect((await agent.call('go')).text).toBe('Done.');
   expect(ran).toEqual([]);
   await expectWhole(agent, model, ['by hook']);
 });
 
 test('what a hook gives jumpTo that is no message fails the call', async () => {
-  const { agent } = setUp([], { hooks: [{ on: { 'pre-reasoning': (_event, { jumpTo }) => jumpTo('end', [{}] as never) } }] });
+  const { agent } = setUp([], {
+    hooks: [{ on: { 'pre-reasoning': (_event, { jumpTo }) => jumpTo('end', [{}] as never) } }],
+  });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });

@@ -5,7 +5,10 @@ type RequestId = string | number;
 
 export interface McpFetch {
   readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>;
-  /** Requests whose stream ended and may be taken up again: those that had no answer in it wait for one. */
+  /**
+   * Requests whose stream ended and may be taken up again: those that had no answer in it wait for
+   * one.
+   */
   readonly ended: Set<RequestId>;
   /** From now on no answer's stream is taken up again. */
   giveUp(): void;
@@ -18,9 +21,10 @@ interface JsonRpcMessage {
 }
 
 /**
- * What the SDK's transport fetches by, so that no request is left waiting and no connection open for nothing: an answer's stream that ends
- * early fails the request, one that is cancelled is closed, a server without a stream of notifications is left alone whatever it says
- * to the question for one. `onGone` is told when the server has forgotten the session.
+ * What the SDK's transport fetches by, so that no request is left waiting and no connection open
+ * for nothing: an answer's stream that ends early fails the request, one that is cancelled is
+ * closed, a server without a stream of notifications is left alone whatever it says to the question
+ * for one. `onGone` is told when the server has forgotten the session.
  */
 export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch {
   const { fetch: fetchGiven, headers: given = {} } = options;
@@ -32,7 +36,9 @@ export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch
 
   const send = async (url: string | URL, init: RequestInit): Promise<Response> => {
     const headers = new Headers(init.headers);
-    toHeaders(typeof given === 'function' ? await ask(given) : given).forEach((value, name) => headers.set(name, value));
+    toHeaders(typeof given === 'function' ? await ask(given) : given).forEach((value, name) =>
+      headers.set(name, value),
+    );
     // Not as a method: browsers and workerd want their fetch called on its own.
     return (fetchGiven ?? fetch)(url, { ...init, headers });
   };
@@ -54,7 +60,8 @@ export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch
 
   const post = async (url: string | URL, init: RequestInit): Promise<Response> => {
     const { id, method, params } = JSON.parse(String(init.body)) as JsonRpcMessage;
-    if (method === 'notifications/cancelled' && params?.requestId !== undefined) open.get(params.requestId)?.();
+    if (method === 'notifications/cancelled' && params?.requestId !== undefined)
+      open.get(params.requestId)?.();
     if (id === undefined || method === undefined) return send(url, init);
     const over = new AbortController();
     const onAbort = (): void => over.abort(init.signal?.reason);
@@ -67,9 +74,15 @@ export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch
     open.set(id, () => over.abort());
     try {
       const response = await send(url, { ...init, signal: over.signal });
-      if (!response.body || !/^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')) {
+      if (
+        !response.body ||
+        !/^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')
+      ) {
         // Read here, so that it can be ended until it is there.
-        const whole = response.body && response.status === 200 ? new Response(await response.arrayBuffer(), response) : response;
+        const whole =
+          response.body && response.status === 200
+            ? new Response(await response.arrayBuffer(), response)
+            : response;
         forget();
         return whole;
       }
@@ -99,19 +112,27 @@ export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch
 }
 
 /** As a JSON-RPC error, with the SDK's own code for it. */
-export const lostAnswer = { code: -32_000, message: 'the connection ended before the answer' } as const;
+export const lostAnswer = {
+  code: -32_000,
+  message: 'the connection ended before the answer',
+} as const;
 
 async function ask(headers: () => McpHeaders | Promise<McpHeaders>): Promise<McpHeaders> {
   try {
     return await headers();
   } catch (cause) {
-    throw new AgentError('MCP_AUTH', `The headers for the MCP server could not be had: ${messageOf(cause)}`, { cause });
+    throw new AgentError(
+      'MCP_AUTH',
+      `The headers for the MCP server could not be had: ${messageOf(cause)}`,
+      { cause },
+    );
   }
 }
 
 /**
- * The stream of one answer. Where it ends, or breaks, and cannot be taken up again (no event of it had an id), an error answer is put at
- * its end: without one the SDK would wait on. `end` closes it, with an answer that nobody waits for, so that it is not taken up again.
+ * The stream of one answer. Where it ends, or breaks, and cannot be taken up again (no event of it
+ * had an id), an error answer is put at its end: without one the SDK would wait on. `end` closes
+ * it, with an answer that nobody waits for, so that it is not taken up again.
  */
 function answerStream(
   source: ReadableStream<Uint8Array>,
@@ -129,7 +150,11 @@ function answerStream(
     isOver = true;
     forget();
     if (last)
-      controller.enqueue(new TextEncoder().encode(`\n\nevent: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', id, ...last })}\n\n`));
+      controller.enqueue(
+        new TextEncoder().encode(
+          `\n\nevent: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', id, ...last })}\n\n`,
+        ),
+      );
     controller.close();
   };
   const isResumable = (): boolean => hasIds && isKept();

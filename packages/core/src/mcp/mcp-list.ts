@@ -18,7 +18,8 @@ export async function listTools(
   client: Client,
   { timeout, server }: { readonly timeout: number; readonly server: string },
 ): Promise<McpToolList> {
-  const wrong = (what: string): AgentError => new AgentError('MCP_BAD_RESPONSE', `The MCP server "${server}" ${what}.`);
+  const wrong = (what: string): AgentError =>
+    new AgentError('MCP_BAD_RESPONSE', `The MCP server "${server}" ${what}.`);
   const tools: ServerTool[] = [];
   const refused: string[] = [];
   let cursor: string | undefined;
@@ -26,7 +27,9 @@ export async function listTools(
     do {
       const params = cursor === undefined ? {} : { cursor };
       // Not by the schema of the list: one tool that is none must not cost the others.
-      const page = await client.request({ method: 'tools/list', params }, sdk.ResultSchema, { timeout });
+      const page = await client.request({ method: 'tools/list', params }, sdk.ResultSchema, {
+        timeout,
+      });
       const { tools: given, nextCursor } = page;
       if (!Array.isArray(given)) throw wrong('gives no list of tools');
       for (const item of given) {
@@ -35,7 +38,8 @@ export async function listTools(
         else refused.push(String(JSON.stringify(item)).slice(0, 200));
       }
       cursor = typeof nextCursor === 'string' ? nextCursor : undefined;
-      if (tools.length + refused.length > mostTools || (cursor !== undefined && !given.length)) throw wrong('lists its tools without end');
+      if (tools.length + refused.length > mostTools || (cursor !== undefined && !given.length))
+        throw wrong('lists its tools without end');
     } while (cursor !== undefined);
   }
   return { tools, refused };
@@ -43,11 +47,17 @@ export async function listTools(
 
 /** What is used of a tool; `null` is what some servers say for nothing. */
 function partsOf(item: unknown): Readonly<Record<string, unknown>> {
-  const { name, title, description, inputSchema, annotations } = Object(item) as Record<string, unknown>;
+  const { name, title, description, inputSchema, annotations } = Object(item) as Record<
+    string,
+    unknown
+  >;
   return {
     name,
     title: title ?? Object(annotations).title ?? undefined,
     description: description ?? undefined,
-    inputSchema: isRecord(inputSchema) && !Array.isArray(inputSchema) ? { type: 'object', ...inputSchema } : inputSchema,
+    inputSchema:
+      isRecord(inputSchema) && !Array.isArray(inputSchema)
+        ? { type: 'object', ...inputSchema }
+        : inputSchema,
   };
 }

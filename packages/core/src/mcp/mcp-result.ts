@@ -6,15 +6,25 @@ import type { ToolOutput } from '../tool/tool.ts';
 type McpContent = CallToolResult['content'][number];
 
 /**
- * What an MCP tool gave, as a tool's output: text as text, media and binary resources as blocks of their kind, links as text. Text beyond
- * `maxChars` is cut, with a mark. Throws, in the tool's own words, where the tool says that it failed.
+ * What an MCP tool gave, as a tool's output: text as text, media and binary resources as blocks of
+ * their kind, links as text. Text beyond `maxChars` is cut, with a mark. Throws, in the tool's own
+ * words, where the tool says that it failed.
  */
-export function toToolOutput({ content, structuredContent, isError }: CallToolResult, maxChars: number): ToolOutput {
+export function toToolOutput(
+  { content, structuredContent, isError }: CallToolResult,
+  maxChars: number,
+): ToolOutput {
   const isBlank = content.every((each) => each.type === 'text' && !each.text.trim());
-  const given = isBlank && structuredContent ? [textBlock(JSON.stringify(structuredContent))] : content.map(toBlock);
+  const given =
+    isBlank && structuredContent
+      ? [textBlock(JSON.stringify(structuredContent))]
+      : content.map(toBlock);
   const blocks = cut(given, maxChars);
   const texts = blocks.flatMap((block) => (block.type === 'text' ? block.text : []));
-  if (isError) throw new Error(texts.join('\n').replace(/^Error: /, '') || 'The tool failed and did not say why.');
+  if (isError)
+    throw new Error(
+      texts.join('\n').replace(/^Error: /, '') || 'The tool failed and did not say why.',
+    );
   return texts.length === blocks.length ? texts.join('\n') : { content: blocks };
 }
 
@@ -42,13 +52,21 @@ function textBlock(text: string): ContentBlock {
   return { type: 'text', text };
 }
 
-function mediaBlock(type: MediaBlock['type'], mediaType: string, data: string, name?: string): ContentBlock {
+function mediaBlock(
+  type: MediaBlock['type'],
+  mediaType: string,
+  data: string,
+  name?: string,
+): ContentBlock {
   return { type, source: { type: 'base64', mediaType, data }, ...(name && { name }) };
 }
 
 /** Only text is counted: what a medium costs is not in its characters. */
 function cut(blocks: readonly ContentBlock[], maxChars: number): readonly ContentBlock[] {
-  const total = blocks.reduce((sum, block) => sum + (block.type === 'text' ? block.text.length : 0), 0);
+  const total = blocks.reduce(
+    (sum, block) => sum + (block.type === 'text' ? block.text.length : 0),
+    0,
+  );
   if (total <= maxChars) return blocks;
   let left = maxChars;
   const kept = blocks.flatMap((block) => {

@@ -8,6 +8,7 @@ vi.mock('@modelcontextprotocol/sdk/client/index.js', () => {
 test('a missing SDK is told with the command that installs it, also where the server is optional', async () => {
   await expect(mcpTools({ url: 'http://localhost:1', optional: true })).rejects.toMatchObject({
     code: 'CONFIGURATION',
-    message: 'mcpTools() needs the package @modelcontextprotocol/sdk, which could not be loaded: npm install @modelcontextprotocol/sdk.',
+    message:
+      'mcpTools() needs the package @modelcontextprotocol/sdk, which could not be loaded: npm install @modelcontextprotocol/sdk.',
   });
 });

@@ -1,6 +1,11 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { CallToolResultSchema, ResultSchema, ToolListChangedNotificationSchema, ToolSchema } from '@modelcontextprotocol/sdk/types.js';
+import type {
+  CallToolResultSchema,
+  ResultSchema,
+  ToolListChangedNotificationSchema,
+  ToolSchema,
+} from '@modelcontextprotocol/sdk/types.js';
 import { AgentError } from '../error/agent-error.ts';
 
 export interface McpSdk {
@@ -20,12 +25,24 @@ export async function loadMcpSdk(): Promise<McpSdk> {
       import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
       import('@modelcontextprotocol/sdk/types.js'),
     ]);
-    const { CallToolResultSchema, ResultSchema, ToolListChangedNotificationSchema, ToolSchema } = types;
-    return { Client, StreamableHTTPClientTransport, CallToolResultSchema, ResultSchema, ToolListChangedNotificationSchema, ToolSchema };
+    const { CallToolResultSchema, ResultSchema, ToolListChangedNotificationSchema, ToolSchema } =
+      types;
+    return {
+      Client,
+      StreamableHTTPClientTransport,
+      CallToolResultSchema,
+      ResultSchema,
+      ToolListChangedNotificationSchema,
+      ToolSchema,
+    };
   } catch (cause) {
     const hint = 'npm install @modelcontextprotocol/sdk';
-    throw new AgentError('CONFIGURATION', `mcpTools() needs the package @modelcontextprotocol/sdk, which could not be loaded: ${hint}.`, {
-      cause,
-    });
+    throw new AgentError(
+      'CONFIGURATION',
+      `mcpTools() needs the package @modelcontextprotocol/sdk, which could not be loaded: ${hint}.`,
+      {
+        cause,
+      },
+    );
   }
 }

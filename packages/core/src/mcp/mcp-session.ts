@@ -19,11 +19,14 @@ export interface McpSession {
   /** Rejects with what the SDK rejects with. */
   call(name: string, input: JsonObject, options: McpCallOptions): Promise<CallToolResult>;
   /**
-   * Ends the session, without telling the server, once what runs has its answer: whether a call came too late for the session, and may
-   * be made again in another, only its own answer says.
+   * Ends the session, without telling the server, once what runs has its answer: whether a call
+   * came too late for the session, and may be made again in another, only its own answer says.
    */
   drop(): Promise<void>;
-  /** Tells the server that the session is over, where that takes no longer than `connectTimeoutMs`, and ends what is open. */
+  /**
+   * Tells the server that the session is over, where that takes no longer than `connectTimeoutMs`,
+   * and ends what is open.
+   */
   close(): Promise<void>;
 }
 
@@ -39,8 +42,16 @@ export interface McpSessionListener {
 }
 
 /** Connects and lists the tools. Rejects with an `AgentError`, with nothing left open. */
-export async function openMcpSession(options: McpToolsOptions, signal: AbortSignal, listener: McpSessionListener): Promise<McpSession> {
-  const { connectTimeoutMs = 30_000, clientInfo = { name: 'isoloop', version: '0' }, reconnect = {} } = options;
+export async function openMcpSession(
+  options: McpToolsOptions,
+  signal: AbortSignal,
+  listener: McpSessionListener,
+): Promise<McpSession> {
+  const {
+    connectTimeoutMs = 30_000,
+    clientInfo = { name: 'isoloop', version: '0' },
+    reconnect = {},
+  } = options;
   const name = serverName(options);
   const sdk = await loadMcpSdk();
   const client = new sdk.Client(clientInfo, { jsonSchemaValidator: unchecked });
@@ -59,9 +70,13 @@ export async function openMcpSession(options: McpToolsOptions, signal: AbortSign
   client.onerror = ({ message }) => {
     if (message.startsWith('Maximum reconnection attempts')) listener.onGone();
   };
-  client.setNotificationHandler(sdk.ToolListChangedNotificationSchema, () => listener.onListChanged());
+  client.setNotificationHandler(sdk.ToolListChangedNotificationSchema, () =>
+    listener.onListChanged(),
+  );
   const timedOut = (ms: number): AgentError =>
-    new AgentError('MCP_TIMEOUT', `The MCP server "${name}" was not connected within ${ms} ms`, { retryable: true });
+    new AgentError('MCP_TIMEOUT', `The MCP server "${name}" was not connected within ${ms} ms`, {
+      retryable: true,
+    });
   const deadline = new Deadline(signal, connectTimeoutMs, timedOut);
   const running = new Set<Promise<unknown>>();
   const noted = <T>(request: Promise<T>): Promise<T> => {
@@ -74,11 +89,14 @@ export async function openMcpSession(options: McpToolsOptions, signal: AbortSign
     request.then(end, end);
     return request;
   };
-  const list = (): Promise<McpToolList> => listTools(sdk, client, { timeout: connectTimeoutMs, server: name });
+  const list = (): Promise<McpToolList> =>
+    listTools(sdk, client, { timeout: connectTimeoutMs, server: name });
   try {
     const listed = await deadline.wait(async () => {
       // The SDK's own types do not hold under exactOptionalPropertyTypes.
-      await client.connect(transport as Parameters<Client['connect']>[0], { timeout: longestTimeout });
+      await client.connect(transport as Parameters<Client['connect']>[0], {
+        timeout: longestTimeout,
+      });
       return list();
     });
     return {
@@ -87,15 +105,20 @@ export async function openMcpSession(options: McpToolsOptions, signal: AbortSign
       list: () => noted(list()),
       call: (tool, input, { signal: cancelled, onProgress }) =>
         noted(
-          client.request({ method: 'tools/call', params: { name: tool, arguments: input } }, sdk.CallToolResultSchema, {
-            signal: cancelled,
-            timeout: longestTimeout,
-            onprogress: onProgress,
-          }),
+          client.request(
+            { method: 'tools/call', params: { name: tool, arguments: input } },
+            sdk.CallToolResultSchema,
+            {
+              signal: cancelled,
+              timeout: longestTimeout,
+              onprogress: onProgress,
+            },
+          ),
         ),
       async drop() {
         http.giveUp();
-        for (const id of http.ended) transport.onmessage?.({ jsonrpc: '2.0', id, error: lostAnswer });
+        for (const id of http.ended)
+          transport.onmessage?.({ jsonrpc: '2.0', id, error: lostAnswer });
         await abortable(Promise.allSettled(running), signal).catch(() => {});
         await client.close();
       },

@@ -13,17 +13,23 @@ export interface McpToolOptions extends McpToolsOptions {
   readonly report: (error: AgentError) => void;
 }
 
-/** The tools to offer, each with a name that models' providers take: other characters become `_`, what is taken gets a number. */
+/**
+ * The tools to offer, each with a name that models' providers take: other characters become `_`,
+ * what is taken gets a number.
+ */
 export function nameTools(
   listed: readonly ServerTool[],
   { include, exclude = [], prefix = '' }: McpToolsOptions,
 ): readonly (readonly [name: string, tool: ServerTool])[] {
   const taken = new Set<string>();
-  const offered = listed.filter(({ name }) => (include?.includes(name) ?? true) && !exclude.includes(name));
+  const offered = listed.filter(
+    ({ name }) => (include?.includes(name) ?? true) && !exclude.includes(name),
+  );
   return offered.map((serverTool) => {
     const plain = `${prefix}${serverTool.name}`.replace(/[^\w-]/g, '_');
     let name = plain.slice(0, 64);
-    for (let number = 2; taken.has(name); number += 1) name = `${plain.slice(0, 64 - `_${number}`.length)}_${number}`;
+    for (let number = 2; taken.has(name); number += 1)
+      name = `${plain.slice(0, 64 - `_${number}`.length)}_${number}`;
     taken.add(name);
     return [name, serverTool];
   });
@@ -44,13 +50,24 @@ export function toTool(name: string, serverTool: ServerTool, options: McpToolOpt
   });
 }
 
-/** A schema that `schema` refuses must not cost the server's other tools: the server checks that one alone. */
-function inputOf({ name, inputSchema }: ServerTool, { schema, report, server }: McpToolOptions): StandardSchema {
+/**
+ * A schema that `schema` refuses must not cost the server's other tools: the server checks that one
+ * alone.
+ */
+function inputOf(
+  { name, inputSchema }: ServerTool,
+  { schema, report, server }: McpToolOptions,
+): StandardSchema {
   const given = inputSchema as JsonObject;
   try {
     if (schema) {
       const own = schema(given);
-      checkFields('CONFIGURATION', 'mcpTools(): what schema() gives', own['~standard'], 'validate:function jsonSchema:object');
+      checkFields(
+        'CONFIGURATION',
+        'mcpTools(): what schema() gives',
+        own['~standard'],
+        'validate:function jsonSchema:object',
+      );
       return own;
     }
   } catch (error) {
@@ -61,7 +78,10 @@ function inputOf({ name, inputSchema }: ServerTool, { schema, report, server }: 
     '~standard': {
       version: 1,
       vendor: 'mcp',
-      validate: (value) => (isRecord(value) && !Array.isArray(value) ? { value } : { issues: [{ message: 'they are no object' }] }),
+      validate: (value) =>
+        isRecord(value) && !Array.isArray(value)
+          ? { value }
+          : { issues: [{ message: 'they are no object' }] },
       jsonSchema: { input: () => given as Record<string, unknown> },
     },
   };

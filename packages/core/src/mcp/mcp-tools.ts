@@ -15,12 +15,14 @@ import type { Tool, ToolContext, ToolOutput } from '../tool/tool.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
 
 /**
- * Connects to an MCP server over Streamable HTTP and lists its tools. Needs the package `@modelcontextprotocol/sdk`; runs without `eval`.
+ * Connects to an MCP server over Streamable HTTP and lists its tools. Needs the package
+ * `@modelcontextprotocol/sdk`; runs without `eval`.
  *
- * A failure of a call is an error result that the model sees. A server that has forgotten the session is connected to anew and the call
- * made again, which did not run; one that cannot be reached is tried in the background as `reconnect` says, and again by the next call.
- * Rejects with `CONFIGURATION` for an option of the wrong kind, a server that is not allowed and a missing package, else with the
- * `MCP_…` codes of `AgentErrorCode` (not for an `optional` server).
+ * A failure of a call is an error result that the model sees. A server that has forgotten the
+ * session is connected to anew and the call made again, which did not run; one that cannot be
+ * reached is tried in the background as `reconnect` says, and again by the next call. Rejects with
+ * `CONFIGURATION` for an option of the wrong kind, a server that is not allowed and a missing
+ * package, else with the `MCP_…` codes of `AgentErrorCode` (not for an `optional` server).
  */
 export async function mcpTools(options: McpToolsOptions): Promise<McpTools> {
   checkMcpOptions(options);
@@ -30,8 +32,9 @@ export async function mcpTools(options: McpToolsOptions): Promise<McpTools> {
 }
 
 /**
- * The tools of an MCP server: an agent's `tools`, by themselves or with others by `joinTools`, or (`list()`) those of a `Toolkit`. The
- * connection is shared by all agents that use it, and closed by `close()` alone.
+ * The tools of an MCP server: an agent's `tools`, by themselves or with others by `joinTools`, or
+ * (`list()`) those of a `Toolkit`. The connection is shared by all agents that use it, and closed
+ * by `close()` alone.
  */
 export class McpTools implements ToolSet {
   /** What the server is called. */
@@ -82,7 +85,9 @@ export class McpTools implements ToolSet {
 
   find(name: string): Tool | string | undefined {
     const tool = this.#tools.get(name);
-    return tool && this.#closing.signal.aborted ? `Tool not available: ${name}. The MCP server "${this.name}" was closed.` : tool;
+    return tool && this.#closing.signal.aborted
+      ? `Tool not available: ${name}. The MCP server "${this.name}" was closed.`
+      : tool;
   }
 
   schemas(): readonly ToolSchema[] {
@@ -94,12 +99,18 @@ export class McpTools implements ToolSet {
     return this;
   }
 
-  /** The tools as they are now, in the server's order: a `Toolkit` of them does not follow the server's changes. */
+  /**
+   * The tools as they are now, in the server's order: a `Toolkit` of them does not follow the
+   * server's changes.
+   */
   list(): readonly Tool[] {
     return [...this.#tools.values()];
   }
 
-  /** Lists the tools anew; connects first where there is no connection. For servers that do not tell of changes. */
+  /**
+   * Lists the tools anew; connects first where there is no connection. For servers that do not tell
+   * of changes.
+   */
   async refresh(): Promise<void> {
     const session = this.#session;
     if (!session) return void (await this.#connect());
@@ -112,11 +123,16 @@ export class McpTools implements ToolSet {
     }
   }
 
-  /** Ends the session at the server and all that is open: calls that run fail, the tools are gone. Never rejects. */
+  /**
+   * Ends the session at the server and all that is open: calls that run fail, the tools are gone.
+   * Never rejects.
+   */
   async close(): Promise<void> {
     const session = this.#session;
     this.#session = undefined;
-    this.#closing.abort(new AgentError('MCP_UNREACHABLE', `The MCP server "${this.name}" was closed.`));
+    this.#closing.abort(
+      new AgentError('MCP_UNREACHABLE', `The MCP server "${this.name}" was closed.`),
+    );
     this.#retrying?.abort();
     this.#schemas = [];
     await this.#opening?.catch(() => {});
@@ -147,7 +163,9 @@ export class McpTools implements ToolSet {
     if (signal.aborted || own.isGone) {
       await session.close();
       signal.throwIfAborted();
-      throw new AgentError('MCP_UNREACHABLE', `The MCP server "${this.name}" went away.`, { retryable: true });
+      throw new AgentError('MCP_UNREACHABLE', `The MCP server "${this.name}" went away.`, {
+        retryable: true,
+      });
     }
     own.session = session;
     this.#session = session;
@@ -169,7 +187,12 @@ export class McpTools implements ToolSet {
 
   /** Arc Reactor: 5 attempts, after 5 s and twice as long each time, at most 60 s. */
   async #reconnect(): Promise<void> {
-    const { attempts = 5, firstDelayMs = 5_000, maxDelayMs = 60_000, sleep = wait } = this.#options.reconnect ?? {};
+    const {
+      attempts = 5,
+      firstDelayMs = 5_000,
+      maxDelayMs = 60_000,
+      sleep = wait,
+    } = this.#options.reconnect ?? {};
     if (this.#retrying) return;
     const retrying = (this.#retrying = new AbortController());
     const { signal } = retrying;
@@ -218,9 +241,15 @@ export class McpTools implements ToolSet {
       const what = `lists ${refused.length} tools that are none and are left out: ${refused.slice(0, 3).join(', ')}`;
       this.#report(new AgentError('MCP_BAD_RESPONSE', `The MCP server "${this.name}" ${what}.`));
     }
-    const call = (name: string) => (input: unknown, context: ToolContext) => this.#call(name, input as JsonObject, context);
+    const call = (name: string) => (input: unknown, context: ToolContext) =>
+      this.#call(name, input as JsonObject, context);
     const tools = nameTools(offered, this.#options).map(([name, tool]) =>
-      toTool(name, tool, { ...this.#options, server: this.name, execute: call(tool.name), report: (error) => this.#report(error) }),
+      toTool(name, tool, {
+        ...this.#options,
+        server: this.name,
+        execute: call(tool.name),
+        report: (error) => this.#report(error),
+      }),
     );
     this.#tools = new Map(tools.map((tool) => [tool.name, tool]));
     this.#schemas = tools.map(({ schema }) => schema);
@@ -234,7 +263,11 @@ export class McpTools implements ToolSet {
 
   async #call(name: string, input: JsonObject, { signal, emit }: ToolContext): Promise<ToolOutput> {
     const onProgress = ({ progress, total, message }: Progress): void =>
-      emit({ progress, ...(total !== undefined && { total }), ...(message !== undefined && { message }) });
+      emit({
+        progress,
+        ...(total !== undefined && { total }),
+        ...(message !== undefined && { message }),
+      });
     const call = async (isAgain: boolean): Promise<CallToolResult> => {
       const session = this.#session ?? (await abortable(this.#connect(), signal));
       try {
@@ -250,6 +283,10 @@ export class McpTools implements ToolSet {
   }
 
   #report(error: unknown): void {
-    reportFailure(`The MCP server "${this.name}" failed in the background.`, this.#options.onError, toMcpError(error, this.name));
+    reportFailure(
+      `The MCP server "${this.name}" failed in the background.`,
+      this.#options.onError,
+      toMcpError(error, this.name),
+    );
   }
 }

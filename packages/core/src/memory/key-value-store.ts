@@ -10,8 +10,8 @@ export interface StoreFeatures {
 }
 
 /**
- * What every place that keeps sessions offers. Keys are ASCII, values JSON text. Failures reject with `STORAGE_QUOTA` or
- * `STORAGE_FAILED`.
+ * What every place that keeps sessions offers. Keys are ASCII, values JSON text. Failures reject
+ * with `STORAGE_QUOTA` or `STORAGE_FAILED`.
  */
 export interface KeyValueStore {
   readonly features: StoreFeatures;
@@ -25,6 +25,9 @@ export interface KeyValueStore {
   delete(keys: readonly string[]): Promise<void>;
   /** In code-point order. May lag behind writes on an eventually consistent store. */
   keys(prefix: string): Promise<readonly string[]>;
-  /** Writes `value` only if the key now holds `expected` (`undefined`: holds nothing); says whether it did. */
+  /**
+   * Writes `value` only if the key now holds `expected` (`undefined`: holds nothing); says whether
+   * it did.
+   */
   compareAndSet?(key: string, expected: string | undefined, value: string): Promise<boolean>;
 }

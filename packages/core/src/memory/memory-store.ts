@@ -7,7 +7,11 @@ export class MemoryStore implements KeyValueStore {
 
   /** `maxValueBytes`: what it reports; default: no limit. */
   constructor(options: { readonly maxValueBytes?: number } = {}) {
-    this.features = { atomic: true, compareAndSet: true, maxValueBytes: options.maxValueBytes ?? Number.MAX_SAFE_INTEGER };
+    this.features = {
+      atomic: true,
+      compareAndSet: true,
+      maxValueBytes: options.maxValueBytes ?? Number.MAX_SAFE_INTEGER,
+    };
   }
 
   async get(key: string): Promise<string | undefined> {

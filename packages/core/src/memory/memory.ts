@@ -20,15 +20,18 @@ export interface Memory {
   delete(ids: readonly string[]): Promise<void>;
   clear(): Promise<void>;
   /**
-   * Writes what `append` and `note` may still hold back (`durability: 'turn'`); called at the end of each call, also of a failed one, with
-   * how it ended.
+   * Writes what `append` and `note` may still hold back (`durability: 'turn'`); called at the end
+   * of each call, also of a failed one, with how it ended.
    */
   flush?(end?: RunEnd): Promise<void>;
-  /** Takes notes about runs and tool calls, to be written with what is written next; `now`: before it resolves, unless `durability` is `turn`. */
+  /**
+   * Takes notes about runs and tool calls, to be written with what is written next; `now`: before
+   * it resolves, unless `durability` is `turn`.
+   */
   note?(notes: readonly RunNote[], options?: { readonly now?: boolean }): Promise<void>;
   /**
-   * Puts what the log tells of open tool calls, of the run they are of, of the session's values and of active tool groups in the place of
-   * what the agent knows; before each call.
+   * Puts what the log tells of open tool calls, of the run they are of, of the session's values and
+   * of active tool groups in the place of what the agent knows; before each call.
    */
   restore?(status: AgentStatus, tools: ToolSet): Promise<void>;
   /** Grows with every record; absent where there is no log. */

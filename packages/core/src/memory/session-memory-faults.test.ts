@@ -9,9 +9,13 @@ import { SessionMemory } from './session-memory.ts';
 /** What happens instead of an operation; `proceed` does it. */
 type Intercept = <T>(operation: string, proceed: () => Promise<T>) => Promise<T>;
 
-/** A store as it is found in the world: `weak` ones neither compare-and-set nor write several values as one. */
+/**
+ * A store as it is found in the world: `weak` ones neither compare-and-set nor write several values
+ * as one.
+ */
 function intercepted(store: MemoryStore, weak: boolean, intercept: Intercept): KeyValueStore {
-  const set = (key: string, value: string): Promise<void> => intercept('set', () => store.set(key, value));
+  const set = (key: string, value: string): Promise<void> =>
+    intercept('set', () => store.set(key, value));
   return {
     features: { ...store.features, atomic: !weak, compareAndSet: !weak },
     get: (key) => intercept('get', () => store.get(key)),
@@ -37,44 +41,50 @@ const kinds = [
   ['a store without', true],
 ] as const;
 
-test.for(kinds)('%s: whichever operation fails, before or after it took effect, each message is kept once', async ([, weak]) => {
-  for (const takesEffect of [false, true]) {
-    for (let failing = 0; failing < 30; failing++) {
-      const store = new MemoryStore({ maxValueBytes: 150 });
-      let operations = 0;
-      let failures = 0;
-      const intercept: Intercept = async (_operation, proceed) => {
-        const fails = operations++ === failing;
-        if (!fails) return proceed();
-        failures++;
-        if (takesEffect) await proceed();
-        throw new AgentError('STORAGE_FAILED', 'lost');
-      };
-      const memory = new SessionMemory(intercepted(store, weak, intercept), 's');
-      let rejected = 0;
-      const count = (error: unknown): void => {
-        expect(error).toMatchObject({ code: 'STORAGE_FAILED' });
-        rejected++;
-      };
-      for (let n = 1; n <= 5; n++) {
-        await memory.append([message(`${n}`)]).catch(count);
-        await memory.flush().catch(count);
-        expect(idsOf(await memory.read())).toEqual(Array.from({ length: n }, (_, index) => `${index + 1}`));
+test.for(kinds)(
+  '%s: whichever operation fails, before or after it took effect, each message is kept once',
+  async ([, weak]) => {
+    for (const takesEffect of [false, true]) {
+      for (let failing = 0; failing < 30; failing++) {
+        const store = new MemoryStore({ maxValueBytes: 150 });
+        let operations = 0;
+        let failures = 0;
+        const intercept: Intercept = async (_operation, proceed) => {
+          const fails = operations++ === failing;
+          if (!fails) return proceed();
+          failures++;
+          if (takesEffect) await proceed();
+          throw new AgentError('STORAGE_FAILED', 'lost');
+        };
+        const memory = new SessionMemory(intercepted(store, weak, intercept), 's');
+        let rejected = 0;
+        const count = (error: unknown): void => {
+          expect(error).toMatchObject({ code: 'STORAGE_FAILED' });
+          rejected++;
+        };
+        for (let n = 1; n <= 5; n++) {
+          await memory.append([message(`${n}`)]).catch(count);
+          await memory.flush().catch(count);
+          expect(idsOf(await memory.read())).toEqual(
+            Array.from({ length: n }, (_, index) => `${index + 1}`),
+          );
+        }
+        await memory.delete(['2']).catch(count);
+        await memory.flush();
+        expect(rejected).toBe(failures);
+        expect(idsOf(await memory.read())).toEqual(['1', '3', '4', '5']);
+        expect(idsOf(await new SessionMemory(store, 's').read())).toEqual(['1', '3', '4', '5']);
       }
-      await memory.delete(['2']).catch(count);
-      await memory.flush();
-      expect(rejected).toBe(failures);
-      expect(idsOf(await memory.read())).toEqual(['1', '3', '4', '5']);
-      expect(idsOf(await new SessionMemory(store, 's').read())).toEqual(['1', '3', '4', '5']);
     }
-  }
-});
+  },
+);
 
 test('on a full store messages wait, are part of the conversation, and are written once there is room', async () => {
   const store = new MemoryStore();
   let full = false;
   const intercept: Intercept = (operation, proceed) => {
-    if (full && operation === 'setMany') return Promise.reject(new AgentError('STORAGE_QUOTA', 'full'));
+    if (full && operation === 'setMany')
+      return Promise.reject(new AgentError('STORAGE_QUOTA', 'full'));
     return proceed();
   };
   const memory = new SessionMemory(intercepted(store, false, intercept), 's');
@@ -94,9 +104,13 @@ test('a store that cannot even be read keeps what is appended for later', async 
   const store = new MemoryStore();
   await new SessionMemory(store, 's').append([message('1')]);
   let down = true;
-  const intercept: Intercept = (_operation, proceed) => (down ? Promise.reject(new Error('network')) : proceed());
+  const intercept: Intercept = (_operation, proceed) =>
+    down ? Promise.reject(new Error('network')) : proceed();
   const memory = new SessionMemory(intercepted(store, true, intercept), 's');
-  await expect(memory.append([message('2')])).rejects.toMatchObject({ code: 'STORAGE_FAILED', message: 'network' });
+  await expect(memory.append([message('2')])).rejects.toMatchObject({
+    code: 'STORAGE_FAILED',
+    message: 'network',
+  });
   down = false;
   await memory.flush();
   expect(idsOf(await memory.read())).toEqual(['1', '2']);
@@ -106,11 +120,14 @@ test('a store that cannot even be read keeps what is appended for later', async 
 test('with compare-and-set, writers at the same moment lose nothing', async () => {
   const store = new MemoryStore();
   const writers = ['a', 'b', 'c'].map((name) => ({ name, memory: new SessionMemory(store, 's') }));
-  for (let n = 0; n < 40; n++) await Promise.all(writers.map(({ name, memory }) => memory.append([message(`${name}${n}`)])));
+  for (let n = 0; n < 40; n++)
+    await Promise.all(writers.map(({ name, memory }) => memory.append([message(`${name}${n}`)])));
   const read = idsOf(await new SessionMemory(store, 's').read());
   expect(read.length).toBe(120);
   for (const { name } of writers)
-    expect(read.filter((id) => id.startsWith(name))).toEqual(Array.from({ length: 40 }, (_, n) => `${name}${n}`));
+    expect(read.filter((id) => id.startsWith(name))).toEqual(
+      Array.from({ length: 40 }, (_, n) => `${name}${n}`),
+    );
   expect((await store.keys('s:s:r:')).length).toBe(120);
 });
 
@@ -129,7 +146,12 @@ test('without, a writer whose head was overwritten names its records again at it
 
   const loser = between.includes('a2') ? b : a;
   await loser.append([message('3')]);
-  expect(idsOf(await new SessionMemory(store, 's').read()).toSorted()).toEqual(['1', '3', 'a2', 'b2']);
+  expect(idsOf(await new SessionMemory(store, 's').read()).toSorted()).toEqual([
+    '1',
+    '3',
+    'a2',
+    'b2',
+  ]);
   expect(idsOf(await loser.read())).toEqual(idsOf(await new SessionMemory(store, 's').read()));
 });
 
@@ -176,8 +198,14 @@ test.for(kinds)('%s: a session that another writer cleared begins anew', async (
 
 test('writers that never let go are told', async () => {
   const store = new MemoryStore();
-  const memory = new SessionMemory({ ...intercepted(store, false, direct), compareAndSet: async () => false }, 's');
-  await expect(memory.append([message('1')])).rejects.toMatchObject({ code: 'STORAGE_FAILED', retryable: true });
+  const memory = new SessionMemory(
+    { ...intercepted(store, false, direct), compareAndSet: async () => false },
+    's',
+  );
+  await expect(memory.append([message('1')])).rejects.toMatchObject({
+    code: 'STORAGE_FAILED',
+    retryable: true,
+  });
   expect(await store.keys('')).toEqual([]);
 });
 

@@ -9,13 +9,23 @@ import { SessionMemory } from './session-memory.ts';
 
 for (const durability of ['step', 'turn'] as const) {
   const store = new MemoryStore();
-  memoryConformance(vitest, `SessionMemory (${durability})`, (sessionId) => new SessionMemory(store, sessionId, { durability }), {
-    persistent: true,
-  });
+  memoryConformance(
+    vitest,
+    `SessionMemory (${durability})`,
+    (sessionId) => new SessionMemory(store, sessionId, { durability }),
+    {
+      persistent: true,
+    },
+  );
 }
 
 const small = new MemoryStore({ maxValueBytes: 100 });
-memoryConformance(vitest, 'SessionMemory (split values)', (sessionId) => new SessionMemory(small, sessionId), { persistent: true });
+memoryConformance(
+  vitest,
+  'SessionMemory (split values)',
+  (sessionId) => new SessionMemory(small, sessionId),
+  { persistent: true },
+);
 
 /** Counts calls and the bytes they write or read; finding records by `keys` is not allowed. */
 class MeteredStore extends MemoryStore {
@@ -36,7 +46,11 @@ class MeteredStore extends MemoryStore {
     this.#count(...entries.map(([, value]) => value));
     return super.setMany(entries);
   }
-  override compareAndSet(key: string, expected: string | undefined, value: string): Promise<boolean> {
+  override compareAndSet(
+    key: string,
+    expected: string | undefined,
+    value: string,
+  ): Promise<boolean> {
     this.#count(value);
     return super.compareAndSet(key, expected, value);
   }
@@ -67,7 +81,8 @@ test('an append costs the same at message 10 and at message 10,000, and reading 
   }
   expect(new Set(costs.map(({ calls }) => calls))).toEqual(new Set([2]));
   expect(Math.max(...costs.map(({ bytes }) => bytes))).toBeLessThan(6_000);
-  const average = (some: typeof costs): number => some.reduce((sum, { bytes }) => sum + bytes, 0) / some.length;
+  const average = (some: typeof costs): number =>
+    some.reduce((sum, { bytes }) => sum + bytes, 0) / some.length;
   expect(average(costs.slice(9_000))).toBeLessThan(average(costs.slice(0, 1_000)) * 3);
 
   const read = await new SessionMemory(store, 's').read();
@@ -125,26 +140,42 @@ test('keys are ASCII and at most 512 bytes, whatever the session id', async () =
   expect(keys.filter((key) => !/^[!-~]{1,512}$/.test(key))).toEqual([]);
 });
 
-test.for([[''], ['x'.repeat(401)], ['会'.repeat(45)], ['\ud800']])('the session id %j is refused', ([id = '']) => {
-  expect(() => new SessionMemory(new MemoryStore(), id)).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));
-});
+test.for([[''], ['x'.repeat(401)], ['会'.repeat(45)], ['\ud800']])(
+  'the session id %j is refused',
+  ([id = '']) => {
+    expect(() => new SessionMemory(new MemoryStore(), id)).toThrow(
+      expect.objectContaining({ code: 'INVALID_INPUT' }),
+    );
+  },
+);
 
 test('a message that is none is refused before anything is kept', async () => {
   const store = new MemoryStore();
   const memory = new SessionMemory(store, 's');
   const bad = { ...message('bad'), createdAt: undefined } as unknown as Msg;
-  await expect(memory.append([message('1'), bad])).rejects.toMatchObject({ code: 'INVALID_MESSAGE', details: { index: 1, id: 'bad' } });
+  await expect(memory.append([message('1'), bad])).rejects.toMatchObject({
+    code: 'INVALID_MESSAGE',
+    details: { index: 1, id: 'bad' },
+  });
   await memory.append([message('2')]);
   expect(idsOf(await new SessionMemory(store, 's').read())).toEqual(['2']);
 });
 
-const damages: readonly (readonly [name: string, damage: (store: KeyValueStore) => Promise<void>, error: object])[] = [
+const damages: readonly (readonly [
+  name: string,
+  damage: (store: KeyValueStore) => Promise<void>,
+  error: object,
+])[] = [
   [
     'a head that is no JSON',
     (store) => store.set('s:s:head', '{"v":1'),
     { code: 'STORAGE_FAILED', message: expect.stringContaining('head') },
   ],
-  ['a head without its fields', (store) => store.set('s:s:head', '{"v":1,"version":1}'), { code: 'STORAGE_FAILED' }],
+  [
+    'a head without its fields',
+    (store) => store.set('s:s:head', '{"v":1,"version":1}'),
+    { code: 'STORAGE_FAILED' },
+  ],
   [
     'a head of a later format',
     (store) => edit(store, 'head', '"v":2', '"v":3'),
@@ -155,9 +186,21 @@ const damages: readonly (readonly [name: string, damage: (store: KeyValueStore) 
     (store) => edit(store, 'head', '00000001-', '../00000001-'),
     { code: 'STORAGE_FAILED', message: expect.stringContaining('damaged') },
   ],
-  ['a record that is no JSON', (store) => edit(store, 'r:00000001', '"v":2', '"v"'), { code: 'STORAGE_FAILED' }],
-  ['a record of a later format', (store) => edit(store, 'r:00000001', '"v":2', '"v":9'), { code: 'STORAGE_FAILED' }],
-  ['a record of an unknown kind', (store) => edit(store, 'r:00000001', '"kind":"message"', '"kind":"poem"'), { code: 'STORAGE_FAILED' }],
+  [
+    'a record that is no JSON',
+    (store) => edit(store, 'r:00000001', '"v":2', '"v"'),
+    { code: 'STORAGE_FAILED' },
+  ],
+  [
+    'a record of a later format',
+    (store) => edit(store, 'r:00000001', '"v":2', '"v":9'),
+    { code: 'STORAGE_FAILED' },
+  ],
+  [
+    'a record of an unknown kind',
+    (store) => edit(store, 'r:00000001', '"kind":"message"', '"kind":"poem"'),
+    { code: 'STORAGE_FAILED' },
+  ],
   [
     'a message that is none',
     (store) => edit(store, 'r:00000002', '"role":"user"', '"role":"root"'),

@@ -10,21 +10,33 @@ import type { ToolSet } from '../tool/tool-set.ts';
 import type { Memory, RunEnd } from './memory.ts';
 import { isLogRecord, type Flushes, type LogRecord, type RunNote } from './log/log-record.ts';
 import { parseHead, sessionHeads } from './log/session-format.ts';
-import { SessionLog, type FlushContext, type Log, type SessionLogOptions } from './log/session-log.ts';
+import {
+  SessionLog,
+  type FlushContext,
+  type Log,
+  type SessionLogOptions,
+} from './log/session-log.ts';
 import { LogFold, suspendedNote, type SessionView } from './log/session-view.ts';
 
 export interface SessionMemoryOptions {
-  /** `step` (default): each append is in the store before it resolves. `turn`: appends wait for `flush`. */
+  /**
+   * `step` (default): each append is in the store before it resolves. `turn`: appends wait for
+   * `flush`.
+   */
   readonly durability?: 'step' | 'turn';
   /** Names what is written; letters, digits and dashes, never the same twice. Default: random. */
   readonly generateId?: () => string;
   /** Milliseconds since 1970, for the session's times; default `Date.now`. */
   readonly now?: () => number;
-  /** A session that is opened with so many flushes behind it is put together at its next flush, once; default 256. */
+  /**
+   * A session that is opened with so many flushes behind it is put together at its next flush,
+   * once; default 256.
+   */
   readonly compactAfter?: number;
   /**
-   * Told of each record in the store that is damaged, missing or of a newer version of the library; the rest of the session is read then,
-   * and nothing of it is overwritten. Default: such a session can't be read (`STORAGE_FAILED`).
+   * Told of each record in the store that is damaged, missing or of a newer version of the library;
+   * the rest of the session is read then, and nothing of it is overwritten. Default: such a session
+   * can't be read (`STORAGE_FAILED`).
    */
   readonly onDamage?: (error: AgentError) => void;
 }
@@ -33,7 +45,10 @@ export interface SessionMemoryOptions {
 export interface SessionInfo {
   readonly sessionId: string;
   readonly title?: string;
-  /** Milliseconds since 1970 of its first and its last write; 0 where an early version of the library wrote it. */
+  /**
+   * Milliseconds since 1970 of its first and its last write; 0 where an early version of the
+   * library wrote it.
+   */
   readonly createdAt: number;
   readonly updatedAt: number;
   /** Flushes so far. */
@@ -43,13 +58,15 @@ export interface SessionInfo {
 /**
  * A conversation kept in a store, as an append-only log: an append costs the same at any length.
  *
- * What could not be written is held back, is part of what `read` gives, and goes out with the next flush: after a rejected append
- * call `flush`, do not append the messages again.
+ * What could not be written is held back, is part of what `read` gives, and goes out with the next
+ * flush: after a rejected append call `flush`, do not append the messages again.
  *
- * Two writers on one session never overwrite each other's records. One that finds, at its flush, that the other has written reads
- * the log anew and adds its own behind it; what `read` gives then has both. A store with `compareAndSet` makes this certain.
- * Without one, of two flushes at the same moment the later head wins, and the other's records come back at that writer's next
- * flush; a writer that is gone by then leaves them unread. A session that another writer cleared begins anew.
+ * Two writers on one session never overwrite each other's records. One that finds, at its flush,
+ * that the other has written reads the log anew and adds its own behind it; what `read` gives then
+ * has both. A store with `compareAndSet` makes this certain. Without one, of two flushes at the
+ * same moment the later head wins, and the other's records come back at that writer's next flush; a
+ * writer that is gone by then leaves them unread. A session that another writer cleared begins
+ * anew.
  */
 export class SessionMemory implements Memory {
   readonly sessionId: string;
@@ -63,16 +80,26 @@ export class SessionMemory implements Memory {
   #snapshot: readonly Msg[] | undefined;
   #queue: Promise<unknown> = Promise.resolve();
 
-  /** Throws `INVALID_INPUT` for a session id that is empty or has more than 400 characters, percent-encoded; `CONFIGURATION` for an option. */
+  /**
+   * Throws `INVALID_INPUT` for a session id that is empty or has more than 400 characters,
+   * percent-encoded; `CONFIGURATION` for an option.
+   */
   constructor(
     store: KeyValueStore,
     sessionId: string,
     options: SessionMemoryOptions = {},
     makeLog?: (options: SessionLogOptions) => Log | undefined,
   ) {
-    const fields = 'durability:step|turn|? generateId:function|? now:function|? compactAfter:count|? onDamage:function|?';
+    const fields =
+      'durability:step|turn|? generateId:function|? now:function|? compactAfter:count|? onDamage:function|?';
     checkFields('CONFIGURATION', 'SessionMemory', options, fields);
-    const { durability = 'step', generateId = shortId, now = Date.now, compactAfter = 256, onDamage } = options;
+    const {
+      durability = 'step',
+      generateId = shortId,
+      now = Date.now,
+      compactAfter = 256,
+      onDamage,
+    } = options;
     this.sessionId = sessionId;
     const logOptions = { generateId, now, compactAfter, onDamage };
     this.#log = makeLog?.(logOptions) ?? new SessionLog(store, sessionId, logOptions);
@@ -93,7 +120,10 @@ export class SessionMemory implements Memory {
     });
   }
 
-  /** Puts a message in the place of the one with its id; rejects as `append` does, and with `INVALID_INPUT` where there is none. */
+  /**
+   * Puts a message in the place of the one with its id; rejects as `append` does, and with
+   * `INVALID_INPUT` where there is none.
+   */
   replace(message: Msg): Promise<void> {
     return this.run(async () => {
       parseMessages([message]);
@@ -107,7 +137,9 @@ export class SessionMemory implements Memory {
   delete(ids: readonly string[]): Promise<void> {
     return this.run(async () => {
       const gone = new Set(ids);
-      const found = (await this.#load()).messages.map((message) => message.id).filter((id) => gone.has(id));
+      const found = (await this.#load()).messages
+        .map((message) => message.id)
+        .filter((id) => gone.has(id));
       if (found.length > 0) await this.#add([{ kind: 'cut', ids: found }]);
     });
   }
@@ -145,8 +177,8 @@ export class SessionMemory implements Memory {
   }
 
   /**
-   * The session's summary in its log, for `summarizeHistory({ store })`: it holds until one of its messages is cut, and goes with the
-   * session. Takes no other session's.
+   * The session's summary in its log, for `summarizeHistory({ store })`: it holds until one of its
+   * messages is cut, and goes with the session. Takes no other session's.
    */
   readonly summaries: SummaryStore = {
     get: async () => {
@@ -154,12 +186,18 @@ export class SessionMemory implements Memory {
       return summary && JSON.stringify({ v: 1, ...summary });
     },
     set: async (_key, value) => {
-      const { first, last, count, text } = JSON.parse(value) as Extract<RunNote, { kind: 'summary' }>;
+      const { first, last, count, text } = JSON.parse(value) as Extract<
+        RunNote,
+        { kind: 'summary' }
+      >;
       await this.note([{ kind: 'summary', first, last, count, text }], { now: true });
     },
     delete: () => this.note([{ kind: 'summary', first: '', last: '', count: 0, text: '' }]),
   };
-  /** The shortest log that amounts to the session, for `adopt`. Rejects with `STORAGE_FAILED` where a part of it can't be read. */
+  /**
+   * The shortest log that amounts to the session, for `adopt`. Rejects with `STORAGE_FAILED` where
+   * a part of it can't be read.
+   */
   records(): Promise<readonly LogRecord[]> {
     return this.run(async () => {
       const records = (await this.#load()).records();
@@ -168,17 +206,25 @@ export class SessionMemory implements Memory {
     });
   }
 
-  /** Takes over another session's `records` in one write, in an empty session. Rejects with `INVALID_STATE`, and takes nothing, for what are none. */
+  /**
+   * Takes over another session's `records` in one write, in an empty session. Rejects with
+   * `INVALID_STATE`, and takes nothing, for what are none.
+   */
   adopt(records: readonly LogRecord[]): Promise<void> {
     return this.run(async () => {
       const { messages } = await this.#load();
-      if (messages.length) throw new AgentError('INVALID_STATE', 'The session has messages already.');
+      if (messages.length)
+        throw new AgentError('INVALID_STATE', 'The session has messages already.');
       if (!Array.isArray(records) || !records.every(isLogRecord))
         throw new AgentError('INVALID_STATE', 'They are no records of a session.');
       try {
         new LogFold().add(records);
       } catch (cause) {
-        throw new AgentError('INVALID_STATE', `A message of the session is none: ${messageOf(cause)}`, { cause });
+        throw new AgentError(
+          'INVALID_STATE',
+          `A message of the session is none: ${messageOf(cause)}`,
+          { cause },
+        );
       }
       if (!records.length) return;
       await this.#take(records);
@@ -194,19 +240,28 @@ export class SessionMemory implements Memory {
   }
 
   /**
-   * Makes this memory the session's leader, and reads the log anew: what an earlier leader writes from now on is refused there, with
-   * `SESSION_CONFLICT`; memories that never claimed the session write as before. `now: false`: from this memory's first write on; for
-   * where no earlier leader can be left. What this memory was refused before is forgotten. Certain in stores with `compareAndSet`.
+   * Makes this memory the session's leader, and reads the log anew: what an earlier leader writes
+   * from now on is refused there, with `SESSION_CONFLICT`; memories that never claimed the session
+   * write as before. `now: false`: from this memory's first write on; for where no earlier leader
+   * can be left. What this memory was refused before is forgotten. Certain in stores with
+   * `compareAndSet`.
    */
   claim({ now = true }: { readonly now?: boolean } = {}): Promise<void> {
     return this.run(async () => {
-      if (!this.#log.claim) throw new AgentError('CONFIGURATION', 'A session in a store that reads late has no leader.');
+      if (!this.#log.claim)
+        throw new AgentError(
+          'CONFIGURATION',
+          'A session in a store that reads late has no leader.',
+        );
       this.#show(await this.#log.claim());
       if (now) await this.#flush(true);
     });
   }
 
-  /** Gives the lead up, once all that was asked for before is in the store: later writes are refused with `SESSION_CONFLICT`. */
+  /**
+   * Gives the lead up, once all that was asked for before is in the store: later writes are refused
+   * with `SESSION_CONFLICT`.
+   */
   release(): Promise<void> {
     return this.run(async () => this.#log.release?.());
   }
@@ -274,8 +329,9 @@ export class SessionMemory implements Memory {
 }
 
 /**
- * The sessions in a store whose ids begin with `startsWith` (default: all), in the order of their ids. A session whose head is damaged,
- * or of a newer version of the library, has no times and version -1. Rejects as the store does.
+ * The sessions in a store whose ids begin with `startsWith` (default: all), in the order of their
+ * ids. A session whose head is damaged, or of a newer version of the library, has no times and
+ * version -1. Rejects as the store does.
  */
 export async function listSessions(
   store: KeyValueStore,

@@ -14,7 +14,10 @@ const asks = (...ids: readonly string[]): Msg =>
     { id: `asks ${ids.join()}` },
   );
 const result = (toolUseId: string): Msg =>
-  toolMessage({ type: 'tool_result', toolUseId, name: 'pay', output: 'ok', state: 'success' }, { id: `result ${toolUseId}` });
+  toolMessage(
+    { type: 'tool_result', toolUseId, name: 'pay', output: 'ok', state: 'success' },
+    { id: `result ${toolUseId}` },
+  );
 
 test('notes tell where runs and calls stand, also another memory and after a snapshot', async () => {
   const store = new MemoryStore();
@@ -28,14 +31,20 @@ test('notes tell where runs and calls stand, also another memory and after a sna
   const edited = { type: 'tool_use', id: 'a', name: 'pay', input: { n: 1 } } as const;
   const notes: readonly RunNote[] = [
     { kind: 'call-started', toolUseId: 'a', toolUse: edited },
-    { kind: 'suspended', calls: [{ pending: { toolUseId: 'b', name: 'pay', input: {}, kind: 'approval' } }] },
+    {
+      kind: 'suspended',
+      calls: [{ pending: { toolUseId: 'b', name: 'pay', input: {}, kind: 'approval' } }],
+    },
     { kind: 'decision', decision: { toolUseId: 'c', type: 'approve' } },
     { kind: 'decision', decision: { toolUseId: 'd', type: 'approve' } },
     { kind: 'call-started', toolUseId: 'd' },
     { kind: 'call-started', toolUseId: 'unknown' },
     { kind: 'decision', decision: { toolUseId: 'e', type: 'approve' } },
     { kind: 'call-started', toolUseId: 'e' },
-    { kind: 'suspended', calls: [{ pending: { toolUseId: 'e', name: 'pay', input: {}, kind: 'suspended' } }] },
+    {
+      kind: 'suspended',
+      calls: [{ pending: { toolUseId: 'e', name: 'pay', input: {}, kind: 'suspended' } }],
+    },
     { kind: 'state', state: { todos: ['one'], gone: 1 } },
     { kind: 'state', state: { gone: null } },
     { kind: 'summary', first: 'q', last: 'q', count: 1, text: 'short' },
@@ -45,12 +54,28 @@ test('notes tell where runs and calls stand, also another memory and after a sna
   await memory.flush();
   const calls = new Map<string, object>([
     ['a', { toolUse: edited, started: true }],
-    ['b', { pending: { toolUseId: 'b', name: 'pay', input: {}, kind: 'approval' }, started: false }],
+    [
+      'b',
+      { pending: { toolUseId: 'b', name: 'pay', input: {}, kind: 'approval' }, started: false },
+    ],
     ['c', { decision: { toolUseId: 'c', type: 'approve' } }],
     ['d', { approved: true, started: true }],
-    ['e', { approved: true, pending: { toolUseId: 'e', name: 'pay', input: {}, kind: 'suspended' }, started: false }],
+    [
+      'e',
+      {
+        approved: true,
+        pending: { toolUseId: 'e', name: 'pay', input: {}, kind: 'suspended' },
+        started: false,
+      },
+    ],
   ]);
-  const expected = { openRun: 'r1', ended: 'suspended', state: { todos: ['one'] }, calls, summary: notes[11] };
+  const expected = {
+    openRun: 'r1',
+    ended: 'suspended',
+    state: { todos: ['one'] },
+    calls,
+    summary: notes[11],
+  };
   expect(await memory.view()).toMatchObject(expected);
   expect(await reopened()).toMatchObject(expected);
 
@@ -87,32 +112,38 @@ test('a session without open calls that ended has no open run', async () => {
 test.for([
   ['a store with compare-and-set', false],
   ['a store without', true],
-] as const)('%s: a long log becomes a snapshot at the first flush after it was read', async ([, weak]) => {
-  const inner = new MemoryStore({ maxValueBytes: 500 });
-  const store = weak ? weakStore(inner) : inner;
-  const open = (): SessionMemory => new SessionMemory(store, 's', { compactAfter: 40 });
-  const expected: string[] = [];
-  let writer = open();
-  const late = open();
-  await late.read();
-  for (let n = 0; n < 200; n++) {
-    if (n % 45 === 44) writer = open();
-    await writer.append([message(`${n}`)]);
-    expected.push(`${n}`);
-    if (n % 10 === 3) {
-      await writer.delete([`${n - 1}`]);
-      expected.splice(-2, 1);
+] as const)(
+  '%s: a long log becomes a snapshot at the first flush after it was read',
+  async ([, weak]) => {
+    const inner = new MemoryStore({ maxValueBytes: 500 });
+    const store = weak ? weakStore(inner) : inner;
+    const open = (): SessionMemory => new SessionMemory(store, 's', { compactAfter: 40 });
+    const expected: string[] = [];
+    let writer = open();
+    const late = open();
+    await late.read();
+    for (let n = 0; n < 200; n++) {
+      if (n % 45 === 44) writer = open();
+      await writer.append([message(`${n}`)]);
+      expected.push(`${n}`);
+      if (n % 10 === 3) {
+        await writer.delete([`${n - 1}`]);
+        expected.splice(-2, 1);
+      }
+      if (n % 60 === 7) {
+        await late.append([message(`late ${n}`)]);
+        expected.push(`late ${n}`);
+      }
     }
-    if (n % 60 === 7) {
-      await late.append([message(`late ${n}`)]);
-      expected.push(`late ${n}`);
-    }
-  }
-  expect(idsOf(await open().read())).toEqual(expected);
-  expect(idsOf(await late.append([message('end')]).then(() => late.read()))).toEqual([...expected, 'end']);
-  const batches = new Set((await inner.keys('s:s:r:')).map((key) => key.split(':')[3]));
-  expect(batches.size).toBeLessThan(weak ? 130 : 60);
-});
+    expect(idsOf(await open().read())).toEqual(expected);
+    expect(idsOf(await late.append([message('end')]).then(() => late.read()))).toEqual([
+      ...expected,
+      'end',
+    ]);
+    const batches = new Set((await inner.keys('s:s:r:')).map((key) => key.split(':')[3]));
+    expect(batches.size).toBeLessThan(weak ? 130 : 60);
+  },
+);
 
 test('a writer that read before another made a snapshot and deleted what it stands for goes on', async () => {
   const store = new MemoryStore();
@@ -131,7 +162,14 @@ test('a writer that read before another made a snapshot and deleted what it stan
     },
     get: (key: string) => store.get(key),
   });
-  expect(idsOf(await new SessionMemory(racing, 's').read())).toEqual(['0', '1', '2', '3', '4', '5']);
+  expect(idsOf(await new SessionMemory(racing, 's').read())).toEqual([
+    '0',
+    '1',
+    '2',
+    '3',
+    '4',
+    '5',
+  ]);
   await first.append([message('6')]);
   await reader.append([message('7')]);
   expect(idsOf(await reader.read())).toEqual(['0', '1', '2', '3', '4', '5', '6', '7']);
@@ -150,13 +188,20 @@ test('a session of format 1 is read and goes on in the new format', async () => 
       ],
     }),
   );
-  await store.set('s:s:head', JSON.stringify({ v: 1, version: 1, writer: 'w', chain: 'c', refs: [[ref]] }));
+  await store.set(
+    's:s:head',
+    JSON.stringify({ v: 1, version: 1, writer: 'w', chain: 'c', refs: [[ref]] }),
+  );
   const memory = new SessionMemory(store, 's', { now: () => 5 });
   expect(idsOf(await memory.read())).toEqual(['1']);
-  expect(await listSessions(store)).toEqual([{ sessionId: 's', createdAt: 0, updatedAt: 0, version: 1 }]);
+  expect(await listSessions(store)).toEqual([
+    { sessionId: 's', createdAt: 0, updatedAt: 0, version: 1 },
+  ]);
   await memory.append([message('2')]);
   expect(idsOf(await new SessionMemory(store, 's').read())).toEqual(['1', '2']);
-  expect(await listSessions(store)).toEqual([{ sessionId: 's', createdAt: 5, updatedAt: 5, version: 2 }]);
+  expect(await listSessions(store)).toEqual([
+    { sessionId: 's', createdAt: 5, updatedAt: 5, version: 2 },
+  ]);
 });
 
 test('sessions are listed with title and times; a clock that is set back makes none older', async () => {
@@ -176,7 +221,12 @@ test('sessions are listed with title and times; a clock that is set back makes n
     { sessionId: 'ann/b 会话', createdAt: 100, updatedAt: 100, version: 2 },
     { sessionId: 'ann/x', createdAt: 0, updatedAt: 0, version: -1 },
   ]);
-  expect((await listSessions(store)).map(({ sessionId }) => sessionId)).toEqual(['ann/a', 'ann/b 会话', 'ann/x', 'bob/c']);
+  expect((await listSessions(store)).map(({ sessionId }) => sessionId)).toEqual([
+    'ann/a',
+    'ann/b 会话',
+    'ann/x',
+    'bob/c',
+  ]);
   await open('ann/a').append([message('1')]);
   expect((await listSessions(store, { startsWith: 'ann/a' }))[0]?.title).toBe('Weather 天気');
   await open('ann/a').rename('');
@@ -194,34 +244,58 @@ test('a message is replaced in its place', async () => {
   await expect(memory.replace(message('4'))).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });
 
-const damages: readonly (readonly [name: string, damage: (store: MemoryStore, key: string) => Promise<void>])[] = [
+const damages: readonly (readonly [
+  name: string,
+  damage: (store: MemoryStore, key: string) => Promise<void>,
+])[] = [
   ['no JSON', (store, key) => store.set(key, '{')],
-  ['of a newer version', async (store, key) => store.set(key, String(await store.get(key)).replace('"v":2', '"v":3'))],
+  [
+    'of a newer version',
+    async (store, key) => store.set(key, String(await store.get(key)).replace('"v":2', '"v":3')),
+  ],
   ['missing', (store, key) => store.delete([key])],
-  ['no message', async (store, key) => store.set(key, String(await store.get(key)).replace('"role":"user"', '"role":"root"'))],
+  [
+    'no message',
+    async (store, key) =>
+      store.set(key, String(await store.get(key)).replace('"role":"user"', '"role":"root"')),
+  ],
 ];
 
-test.for(damages)('of a session with a record that is %s the rest is read, and nothing is overwritten', async ([, damage]) => {
-  for (const at of [1, 20, 33, 45, 66, 70]) {
-    const store = new MemoryStore();
-    const writer = new SessionMemory(store, 's');
-    for (let n = 1; n <= 70; n++) await writer.append([message(`${n}`)]);
-    const [key = ''] = (await store.keys('s:s:r:')).filter((each) => each.includes(`:${String(at).padStart(8, '0')}-`));
-    // What a crashed writer left: no other batch goes on from it.
-    await store.set('s:s:r:00000020-orphan', String(await store.get(key)).replaceAll(`"${at}"`, '"orphan"'));
-    await damage(store, key);
-    const before = await store.get(key);
+test.for(damages)(
+  'of a session with a record that is %s the rest is read, and nothing is overwritten',
+  async ([, damage]) => {
+    for (const at of [1, 20, 33, 45, 66, 70]) {
+      const store = new MemoryStore();
+      const writer = new SessionMemory(store, 's');
+      for (let n = 1; n <= 70; n++) await writer.append([message(`${n}`)]);
+      const [key = ''] = (await store.keys('s:s:r:')).filter((each) =>
+        each.includes(`:${String(at).padStart(8, '0')}-`),
+      );
+      // What a crashed writer left: no other batch goes on from it.
+      await store.set(
+        's:s:r:00000020-orphan',
+        String(await store.get(key)).replaceAll(`"${at}"`, '"orphan"'),
+      );
+      await damage(store, key);
+      const before = await store.get(key);
 
-    const errors: AgentError[] = [];
-    const open = (): SessionMemory => new SessionMemory(store, 's', { compactAfter: 1, onDamage: (error) => void errors.push(error) });
-    const expected = Array.from({ length: 70 }, (_, n) => `${n + 1}`).filter((id) => id !== `${at}`);
-    expect(idsOf(await open().read())).toEqual(expected);
-    expect(errors).toHaveLength(1);
-    await open().append([message('next')]);
-    expect(idsOf(await open().read())).toEqual([...expected, 'next']);
-    expect(await store.get(key)).toBe(before);
-  }
-});
+      const errors: AgentError[] = [];
+      const open = (): SessionMemory =>
+        new SessionMemory(store, 's', {
+          compactAfter: 1,
+          onDamage: (error) => void errors.push(error),
+        });
+      const expected = Array.from({ length: 70 }, (_, n) => `${n + 1}`).filter(
+        (id) => id !== `${at}`,
+      );
+      expect(idsOf(await open().read())).toEqual(expected);
+      expect(errors).toHaveLength(1);
+      await open().append([message('next')]);
+      expect(idsOf(await open().read())).toEqual([...expected, 'next']);
+      expect(await store.get(key)).toBe(before);
+    }
+  },
+);
 
 function message(id: string): Msg {
   return userMessage(`text of ${id}`, { id });
@@ -237,13 +311,19 @@ test('another session takes over the records: messages, open calls, summary and 
   await memory.append([userMessage('hi', { id: 'u' }), asks('a')]);
   await memory.note([
     { kind: 'run-begin', runId: 'r' },
-    { kind: 'suspended', calls: [{ pending: { toolUseId: 'a', name: 'pay', input: {}, kind: 'approval' } }] },
+    {
+      kind: 'suspended',
+      calls: [{ pending: { toolUseId: 'a', name: 'pay', input: {}, kind: 'approval' } }],
+    },
     { kind: 'summary', first: 'u', last: 'u', count: 1, text: 'greeting' },
   ]);
   await memory.rename('Greeting');
   const records = await memory.records();
   await new SessionMemory(store, 'two').adopt(JSON.parse(JSON.stringify(records)));
-  const [one, two] = [await new SessionMemory(store, 'one').view(), await new SessionMemory(store, 'two').view()];
+  const [one, two] = [
+    await new SessionMemory(store, 'one').view(),
+    await new SessionMemory(store, 'two').view(),
+  ];
   expect({ ...two, writer: undefined }).toEqual({ ...one, writer: undefined });
   expect((await listSessions(store)).map(({ title }) => title)).toEqual(['Greeting', 'Greeting']);
 });

@@ -41,8 +41,18 @@ test('echoes of release 0.1 are accepted', async () => {
 });
 
 test('a saved state of release 0.1 is loaded, and its open approval is decided', async () => {
-  const pay = tool({ name: 'pay', description: 'Pays', input: { type: 'object' }, needsApproval: true, execute: () => 'paid' });
-  const agent = new ReActAgent({ name: 'assistant', model: new ScriptedModel(['Paid.']), tools: [pay] });
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays',
+    input: { type: 'object' },
+    needsApproval: true,
+    execute: () => 'paid',
+  });
+  const agent = new ReActAgent({
+    name: 'assistant',
+    model: new ScriptedModel(['Paid.']),
+    tools: [pay],
+  });
   await loadState(agent, savedState);
   const { text, toolsUsed } = await agent.call([{ toolUseId: 'p', type: 'approve' }]);
   expect([text, toolsUsed]).toEqual(['Paid.', ['pay']]);

@@ -16,8 +16,18 @@ export interface MessageOptions extends MessageContext {
   readonly metadata?: JsonObject;
 }
 
-export function createMessage(role: Role, content: string | readonly ContentBlock[], options: MessageOptions = {}): Msg {
-  const { generateId = () => crypto.randomUUID(), now = Date.now, id = generateId(), name, metadata } = options;
+export function createMessage(
+  role: Role,
+  content: string | readonly ContentBlock[],
+  options: MessageOptions = {},
+): Msg {
+  const {
+    generateId = () => crypto.randomUUID(),
+    now = Date.now,
+    id = generateId(),
+    name,
+    metadata,
+  } = options;
   return {
     id,
     role,
@@ -28,11 +38,17 @@ export function createMessage(role: Role, content: string | readonly ContentBloc
   };
 }
 
-export function userMessage(content: string | readonly ContentBlock[], options?: MessageOptions): Msg {
+export function userMessage(
+  content: string | readonly ContentBlock[],
+  options?: MessageOptions,
+): Msg {
   return createMessage('user', content, options);
 }
 
-export function assistantMessage(content: string | readonly ContentBlock[], options?: MessageOptions): Msg {
+export function assistantMessage(
+  content: string | readonly ContentBlock[],
+  options?: MessageOptions,
+): Msg {
   return createMessage('assistant', content, options);
 }
 

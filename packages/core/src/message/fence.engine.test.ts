@@ -36,5 +36,7 @@ test('a long run of what could begin a tag costs no more than its length', () =>
 
 test('half surrogate pairs and control characters do not go to a server', () => {
   expect(fence('notes', 'a\ud83d\0')).toBe('<notes>\na\ufffd\n</notes>');
-  expect(cleanText('a\ud83db\ude00c😀\0\x1b[31m\x85\td\r\ne\rf')).toBe('a\ufffdb\ufffdc😀[31m\td\ne\nf');
+  expect(cleanText('a\ud83db\ude00c😀\0\x1b[31m\x85\td\r\ne\rf')).toBe(
+    'a\ufffdb\ufffdc😀[31m\td\ne\nf',
+  );
 });

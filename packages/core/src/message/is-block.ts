@@ -1,7 +1,10 @@
 import type { ContentBlock } from './content-block.ts';
 import { isRecord } from './is-record.ts';
 
-/** Whether a value has what a block of its type can't be sent without; `parseMessages` asks for the rest. */
+/**
+ * Whether a value has what a block of its type can't be sent without; `parseMessages` asks for the
+ * rest.
+ */
 export function isBlock(value: unknown): value is ContentBlock {
   if (!isRecord(value)) return false;
   const { type, source, output } = value;
@@ -9,7 +12,10 @@ export function isBlock(value: unknown): value is ContentBlock {
   const held = isRecord(source)
     ? (source['url'] ?? source['data'])
     : value[type === 'tool_use' ? 'id' : type === 'tool_result' ? 'toolUseId' : (type as string)];
-  return typeof held === 'string' && /^(text|thinking|tool_use|tool_result|image|audio|video|file)$/.test(type as string);
+  return (
+    typeof held === 'string' &&
+    /^(text|thinking|tool_use|tool_result|image|audio|video|file)$/.test(type as string)
+  );
 }
 
 /** Whether a value can be a tool result's output. */

@@ -54,5 +54,7 @@ const extensionsOf: Readonly<Record<string, string>> = {
 /** The media type of a name's extension; `undefined` for none that is known. */
 export function mediaTypeOf(name: string): string | undefined {
   const extension = /\.(\w+)$/.exec(name)?.[1]?.toLowerCase();
-  return Object.keys(extensionsOf).find((type) => extension && extensionsOf[type]!.split(' ').includes(extension));
+  return Object.keys(extensionsOf).find(
+    (type) => extension && extensionsOf[type]!.split(' ').includes(extension),
+  );
 }

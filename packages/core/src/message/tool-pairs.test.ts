@@ -29,7 +29,10 @@ test('a second result and one without a call are left out', () => {
 });
 
 test('a result that a user message brings is there once', () => {
-  const brings = userMessage([{ type: 'tool_result', toolUseId: '1', name: 't', output: '', state: 'success' }], { id: 'b' });
+  const brings = userMessage(
+    [{ type: 'tool_result', toolUseId: '1', name: 't', output: '', state: 'success' }],
+    { id: 'b' },
+  );
   expect(ids(inRequestOrder([asks('a', '1'), brings, says('v')]))).toEqual(['a', 'b', 'v']);
 });
 

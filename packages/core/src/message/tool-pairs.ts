@@ -14,14 +14,16 @@ export function openCalls(messages: readonly Msg[]): readonly ToolUse[] {
 }
 
 /**
- * The log has tool results as they came in; a model wants them right after the message that asked, in the order it asked.
- * A result that belongs to no call, or is a second one, is left out. Gives the same array where nothing has to move.
+ * The log has tool results as they came in; a model wants them right after the message that asked,
+ * in the order it asked. A result that belongs to no call, or is a second one, is left out. Gives
+ * the same array where nothing has to move.
  */
 export function inRequestOrder(messages: readonly Msg[]): readonly Msg[] {
   const results = new Map<string, Msg>();
   for (const message of messages) {
     for (const block of message.content) {
-      if (block.type === 'tool_result' && !results.has(block.toolUseId)) results.set(block.toolUseId, message);
+      if (block.type === 'tool_result' && !results.has(block.toolUseId))
+        results.set(block.toolUseId, message);
     }
   }
   const placed = new Set<Msg>();
@@ -36,5 +38,8 @@ export function inRequestOrder(messages: readonly Msg[]): readonly Msg[] {
       ordered.push(result);
     }
   }
-  return ordered.length === messages.length && ordered.every((message, index) => message === messages[index]) ? messages : ordered;
+  return ordered.length === messages.length &&
+    ordered.every((message, index) => message === messages[index])
+    ? messages
+    : ordered;
 }

@@ -5,21 +5,42 @@ import { parseHistory } from './validate-history.ts';
 
 const asks = (id: string, ...toolUseIds: readonly string[]): Msg =>
   assistantMessage(
-    [{ type: 'text', text: '' }, ...toolUseIds.map((use) => ({ type: 'tool_use', id: use, name: 't', input: {} }) as const)],
+    [
+      { type: 'text', text: '' },
+      ...toolUseIds.map((use) => ({ type: 'tool_use', id: use, name: 't', input: {} }) as const),
+    ],
     { id },
   );
 const gives = (id: string, toolUseId: string): Msg =>
   toolMessage({ type: 'tool_result', toolUseId, name: 't', output: '', state: 'success' }, { id });
 
 test('open calls, results without a call and several answers in a row are no fault', () => {
-  const history = [gives('r0', 'gone'), userMessage('hi', { id: 'u' }), asks('a', '1', '2'), gives('r2', '2'), asks('b', '3')];
+  const history = [
+    gives('r0', 'gone'),
+    userMessage('hi', { id: 'u' }),
+    asks('a', '1', '2'),
+    gives('r2', '2'),
+    asks('b', '3'),
+  ];
   expect(parseHistory(history)).toBe(history);
   expect(parseHistory([])).toEqual([]);
 });
 
 test.for([
-  [[userMessage('hi', { id: 'm' }), asks('a'), userMessage('you', { id: 'm' })], 2, 'm', 'id', 'another than that of message 0'],
-  [[asks('a', '1'), gives('r', '1'), asks('b', '2', '1')], 2, 'b', 'content[2].id', 'another than that of a tool call in message 0'],
+  [
+    [userMessage('hi', { id: 'm' }), asks('a'), userMessage('you', { id: 'm' })],
+    2,
+    'm',
+    'id',
+    'another than that of message 0',
+  ],
+  [
+    [asks('a', '1'), gives('r', '1'), asks('b', '2', '1')],
+    2,
+    'b',
+    'content[2].id',
+    'another than that of a tool call in message 0',
+  ],
   [[asks('a', '1', '1')], 0, 'a', 'content[2].id', 'another than that of a tool call in message 0'],
 ] as const)('an id that comes again is refused %#', ([history, index, id, field, expected]) => {
   expect(() => parseHistory(history)).toThrow(
@@ -32,5 +53,7 @@ test.for([
 });
 
 test('each message is looked at as well', () => {
-  expect(() => parseHistory([userMessage('hi', { id: '' })])).toThrow('id must be a string that is not empty');
+  expect(() => parseHistory([userMessage('hi', { id: '' })])).toThrow(
+    'id must be a string that is not empty',
+  );
 });

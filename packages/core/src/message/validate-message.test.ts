@@ -4,7 +4,12 @@ import type { ContentBlock } from './content-block.ts';
 import { assistantMessage, toolMessage, userMessage } from './create-message.ts';
 import { parseMessages } from './validate-message.ts';
 
-const valid = { id: 'm1', role: 'user', content: [{ type: 'text', text: 'hi' }], createdAt: '2026-01-02T03:04:05.678Z' };
+const valid = {
+  id: 'm1',
+  role: 'user',
+  content: [{ type: 'text', text: 'hi' }],
+  createdAt: '2026-01-02T03:04:05.678Z',
+};
 const cycle: Record<string, unknown> = {};
 cycle['self'] = cycle;
 
@@ -20,17 +25,47 @@ function errorOf(value: unknown): AgentError {
 
 test('every kind of message that is made here is accepted as it is, also after a trip through JSON', () => {
   const blocks: readonly ContentBlock[] = [
-    { type: 'thinking', thinking: 't', signature: 's', providerMetadata: { openai: { itemId: 'rs_1', list: [1, null, true] } } },
+    {
+      type: 'thinking',
+      thinking: 't',
+      signature: 's',
+      providerMetadata: { openai: { itemId: 'rs_1', list: [1, null, true] } },
+    },
     { type: 'text', text: '東京' },
-    { type: 'image', source: { type: 'url', url: 'https://example.com/a.png', mediaType: 'image/png' } },
-    { type: 'file', source: { type: 'base64', mediaType: 'application/pdf', data: 'AAAA' }, name: 'a.pdf' },
-    { type: 'tool_use', id: 'c1', name: 'tool', input: { deep: [{ a: 1 }] }, raw: '{"deep": [{"a": 1}]}' },
+    {
+      type: 'image',
+      source: { type: 'url', url: 'https://example.com/a.png', mediaType: 'image/png' },
+    },
+    {
+      type: 'file',
+      source: { type: 'base64', mediaType: 'application/pdf', data: 'AAAA' },
+      name: 'a.pdf',
+    },
+    {
+      type: 'tool_use',
+      id: 'c1',
+      name: 'tool',
+      input: { deep: [{ a: 1 }] },
+      raw: '{"deep": [{"a": 1}]}',
+    },
   ];
   const messages = [
     userMessage('hi', { name: 'Ann', metadata: { turn: 1 } }),
     assistantMessage(blocks),
-    toolMessage({ type: 'tool_result', toolUseId: 'c1', name: 'tool', output: blocks.slice(1, 3), state: 'success' }),
-    toolMessage({ type: 'tool_result', toolUseId: 'c2', name: 'tool', output: 'failed', state: 'error' }),
+    toolMessage({
+      type: 'tool_result',
+      toolUseId: 'c1',
+      name: 'tool',
+      output: blocks.slice(1, 3),
+      state: 'success',
+    }),
+    toolMessage({
+      type: 'tool_result',
+      toolUseId: 'c2',
+      name: 'tool',
+      output: 'failed',
+      state: 'error',
+    }),
   ];
   expect(parseMessages(messages)).toBe(messages);
   expect(parseMessages(JSON.parse(JSON.stringify(messages)))).toEqual(messages);
@@ -41,17 +76,38 @@ test.for([
   [[valid, 'text'], 'Message 1: the message must be an object'],
   [[{ ...valid, id: '' }], 'Message 0 (id ""): id must be a string that is not empty'],
   [[{ ...valid, id: 7 }], 'Message 0: id must be a string that is not empty'],
-  [[{ ...valid, role: 'admin' }], 'Message 0 (id "m1"): role must be one of system, user, assistant, tool'],
+  [
+    [{ ...valid, role: 'admin' }],
+    'Message 0 (id "m1"): role must be one of system, user, assistant, tool',
+  ],
   [[{ ...valid, name: null }], 'Message 0 (id "m1"): name must be a string'],
   [[{ ...valid, metadata: [] }], 'Message 0 (id "m1"): metadata must be a JSON object'],
-  [[{ ...valid, metadata: { at: new Date(0) } }], 'Message 0 (id "m1"): metadata must be a JSON object'],
-  [[{ ...valid, metadata: { run: () => 1 } }], 'Message 0 (id "m1"): metadata must be a JSON object'],
+  [
+    [{ ...valid, metadata: { at: new Date(0) } }],
+    'Message 0 (id "m1"): metadata must be a JSON object',
+  ],
+  [
+    [{ ...valid, metadata: { run: () => 1 } }],
+    'Message 0 (id "m1"): metadata must be a JSON object',
+  ],
   [[{ ...valid, metadata: cycle }], 'Message 0 (id "m1"): metadata must be a JSON object'],
-  [[{ ...valid, createdAt: 'yesterday' }], 'Message 0 (id "m1"): createdAt must be an ISO 8601 time'],
-  [[{ ...valid, content: 'hi' }], 'Message 0 (id "m1"): content must be an array of content blocks'],
+  [
+    [{ ...valid, createdAt: 'yesterday' }],
+    'Message 0 (id "m1"): createdAt must be an ISO 8601 time',
+  ],
+  [
+    [{ ...valid, content: 'hi' }],
+    'Message 0 (id "m1"): content must be an array of content blocks',
+  ],
   [[{ ...valid, content: [null] }], 'Message 0 (id "m1"): content[0] must be a content block'],
-  [[{ ...valid, content: [{ type: 'html' }] }], 'Message 0 (id "m1"): content[0].type must be the type of a content block'],
-  [[{ ...valid, content: [...valid.content, { type: 'text' }] }], 'Message 0 (id "m1"): content[1].text must be a string'],
+  [
+    [{ ...valid, content: [{ type: 'html' }] }],
+    'Message 0 (id "m1"): content[0].type must be the type of a content block',
+  ],
+  [
+    [{ ...valid, content: [...valid.content, { type: 'text' }] }],
+    'Message 0 (id "m1"): content[1].text must be a string',
+  ],
   [
     [{ ...valid, content: [{ type: 'image', source: { type: 'path' } }] }],
     'Message 0 (id "m1"): content[0].source.type must be "url" or "base64"',
@@ -60,21 +116,47 @@ test.for([
     [{ ...valid, content: [{ type: 'audio', source: { type: 'base64', data: 'AA' } }] }],
     'Message 0 (id "m1"): content[0].source.mediaType must be a string',
   ],
-  [[{ ...valid, content: [{ type: 'tool_use', id: 'c', name: 't' }] }], 'Message 0 (id "m1"): content[0].input must be a JSON value'],
+  [
+    [{ ...valid, content: [{ type: 'tool_use', id: 'c', name: 't' }] }],
+    'Message 0 (id "m1"): content[0].input must be a JSON value',
+  ],
   [
     [{ ...valid, content: [{ type: 'tool_use', id: 'c', name: 't', input: { n: Number.NaN } }] }],
     'Message 0 (id "m1"): content[0].input must be a JSON value',
   ],
   [
-    [{ ...valid, content: [{ type: 'tool_result', toolUseId: 'c', name: 't', state: 'done', output: '' }] }],
+    [
+      {
+        ...valid,
+        content: [{ type: 'tool_result', toolUseId: 'c', name: 't', state: 'done', output: '' }],
+      },
+    ],
     'Message 0 (id "m1"): content[0].state must be one of success, error, denied, interrupted',
   ],
   [
-    [{ ...valid, content: [{ type: 'tool_result', toolUseId: 'c', name: 't', state: 'error', output: 5 }] }],
+    [
+      {
+        ...valid,
+        content: [{ type: 'tool_result', toolUseId: 'c', name: 't', state: 'error', output: 5 }],
+      },
+    ],
     'Message 0 (id "m1"): content[0].output must be a string or an array of content blocks',
   ],
   [
-    [{ ...valid, content: [{ type: 'tool_result', toolUseId: 'c', name: 't', state: 'error', output: [{ type: 'text', text: 1 }] }] }],
+    [
+      {
+        ...valid,
+        content: [
+          {
+            type: 'tool_result',
+            toolUseId: 'c',
+            name: 't',
+            state: 'error',
+            output: [{ type: 'text', text: 1 }],
+          },
+        ],
+      },
+    ],
     'Message 0 (id "m1"): content[0].output[0].text must be a string',
   ],
   [
@@ -103,10 +185,20 @@ test.for([
   ['tool', { ...result, name: 7 }, 'name', 'a string'],
   ['tool', { ...result, state: undefined }, 'state', 'one of success, error, denied, interrupted'],
   ['tool', { ...result, output: [{ type: 'image' }] }, 'output[0].source', 'an object'],
-  ['tool', { ...result, output: [{ ...result, output: [{ type: 'text' }] }] }, 'output[0].output[0].text', 'a string'],
+  [
+    'tool',
+    { ...result, output: [{ ...result, output: [{ type: 'text' }] }] },
+    'output[0].output[0].text',
+    'a string',
+  ],
   ['user', { type: 'image' }, 'source', 'an object'],
   ['user', { type: 'image', source: { type: 'url' } }, 'source.url', 'a string'],
-  ['user', { type: 'video', source: { type: 'url', url: '', mediaType: 1 } }, 'source.mediaType', 'a string'],
+  [
+    'user',
+    { type: 'video', source: { type: 'url', url: '', mediaType: 1 } },
+    'source.mediaType',
+    'a string',
+  ],
   ['user', { type: 'file', source: { ...source, data: undefined } }, 'source.data', 'a string'],
   ['user', { type: 'image', source, name: 1 }, 'name', 'a string'],
   ['user', { text: 'no type' }, 'type', 'the type of a content block'],
@@ -132,11 +224,14 @@ test.for([
   });
 });
 
-test.for([[[]], [[{ type: 'text', text: 'x' }]]])("a tool's message without a result is refused: %j", ([content]) => {
-  expect(errorOf([{ ...valid, role: 'tool', content }]).message).toBe(
-    'Message 0 (id "m1"): content must be blocks with a tool_result among them, as the role is tool',
-  );
-});
+test.for([[[]], [[{ type: 'text', text: 'x' }]]])(
+  "a tool's message without a result is refused: %j",
+  ([content]) => {
+    expect(errorOf([{ ...valid, role: 'tool', content }]).message).toBe(
+      'Message 0 (id "m1"): content must be blocks with a tool_result among them, as the role is tool',
+    );
+  },
+);
 
 test('what a foreign history may well have is accepted', () => {
   const messages = [
@@ -158,8 +253,16 @@ test('what a foreign history may well have is accepted', () => {
         { type: 'text', text: 'afterwards' },
       ],
     },
-    { ...valid, role: 'tool', content: [result, { ...result, toolUseId: 'd' }, { type: 'text', text: 'both' }] },
-    { ...valid, role: 'tool', content: [{ ...result, output: [{ type: 'thinking', thinking: '' }, use] }] },
+    {
+      ...valid,
+      role: 'tool',
+      content: [result, { ...result, toolUseId: 'd' }, { type: 'text', text: 'both' }],
+    },
+    {
+      ...valid,
+      role: 'tool',
+      content: [{ ...result, output: [{ type: 'thinking', thinking: '' }, use] }],
+    },
     { ...valid, createdAt: '2026-01-02T03:04:05+09:00', extra: { of: 'another library' } },
   ];
   expect(parseMessages(messages)).toBe(messages);
@@ -174,7 +277,12 @@ test('the details name index, id and field', () => {
 });
 
 test('results nested in one another without end are refused', () => {
-  const endless: Record<string, unknown> = { type: 'tool_result', toolUseId: 'c', name: 't', state: 'success' };
+  const endless: Record<string, unknown> = {
+    type: 'tool_result',
+    toolUseId: 'c',
+    name: 't',
+    state: 'success',
+  };
   endless['output'] = [endless];
   expect(errorOf([{ ...valid, content: [endless] }]).code).toBe('INVALID_MESSAGE');
 });
@@ -190,7 +298,10 @@ test.for([
 });
 
 test('what is no message has a place and no id', () => {
-  expect(errorOf([valid, 'x'])).toMatchObject({ message: 'Message 1: the message must be an object', details: { index: 1, field: '' } });
+  expect(errorOf([valid, 'x'])).toMatchObject({
+    message: 'Message 1: the message must be an object',
+    details: { index: 1, field: '' },
+  });
   expect(errorOf([null]).details).not.toHaveProperty('id');
 });
 
@@ -205,5 +316,8 @@ test('a list that holds itself is refused, and so is the first block of a kind t
   expect(errorOf([{ ...valid, metadata: { list } }]).details).toMatchObject({ field: 'metadata' });
   const asks = { type: 'tool_use', id: 'c', name: 'f', input: {} };
   const answers = { type: 'tool_result', toolUseId: 'c', name: 'f', output: '', state: 'success' };
-  for (const block of [asks, answers]) expect(errorOf([{ ...valid, content: [block] }]).details).toMatchObject({ field: 'content[0]' });
+  for (const block of [asks, answers])
+    expect(errorOf([{ ...valid, content: [block] }]).details).toMatchObject({
+      field: 'content[0]',
+    });
 });

@@ -7,15 +7,18 @@ type Fields = Readonly<Record<string, unknown>>;
 const maxDepth = 100;
 
 /**
- * Messages from outside: a store, another page, a request. Gives the very same array back when each is a `Msg`, else throws
- * `INVALID_MESSAGE`, with the message's index, its id and the first field that is wrong, in the text and in `details`.
+ * Messages from outside: a store, another page, a request. Gives the very same array back when each
+ * is a `Msg`, else throws `INVALID_MESSAGE`, with the message's index, its id and the first field
+ * that is wrong, in the text and in `details`.
  *
- * A tool call has to be in an assistant's message, a tool's result in a tool's message, and a tool's message has to have one: what
- * is elsewhere would be lost on its way to a model. Fields that are not known, blocks that a role does not need and an empty content
- * pass. Each message is looked at by itself; `parseHistory` looks at a whole conversation.
+ * A tool call has to be in an assistant's message, a tool's result in a tool's message, and a
+ * tool's message has to have one: what is elsewhere would be lost on its way to a model. Fields
+ * that are not known, blocks that a role does not need and an empty content pass. Each message is
+ * looked at by itself; `parseHistory` looks at a whole conversation.
  */
 export function parseMessages(value: unknown): readonly Msg[] {
-  if (!Array.isArray(value)) throw new AgentError('INVALID_MESSAGE', 'The messages must be an array');
+  if (!Array.isArray(value))
+    throw new AgentError('INVALID_MESSAGE', 'The messages must be an array');
   for (const [index, message] of value.entries()) {
     const issue = issueOf(message);
     if (issue) throw invalidMessage(index, message, issue);
@@ -30,12 +33,21 @@ export interface Issue {
 }
 
 /** The error that names message and field. */
-export function invalidMessage(index: number, message: unknown, { field, expected }: Issue): AgentError {
+export function invalidMessage(
+  index: number,
+  message: unknown,
+  { field, expected }: Issue,
+): AgentError {
   const id = isObject(message) && typeof message['id'] === 'string' ? message['id'] : undefined;
-  const named = id === undefined ? `Message ${index}` : `Message ${index} (id ${JSON.stringify(id)})`;
-  return new AgentError('INVALID_MESSAGE', `${named}: ${field || 'the message'} must be ${expected}`, {
-    details: { index, field, ...(id === undefined ? {} : { id }) },
-  });
+  const named =
+    id === undefined ? `Message ${index}` : `Message ${index} (id ${JSON.stringify(id)})`;
+  return new AgentError(
+    'INVALID_MESSAGE',
+    `${named}: ${field || 'the message'} must be ${expected}`,
+    {
+      details: { index, field, ...(id === undefined ? {} : { id }) },
+    },
+  );
 }
 
 function issueOf(message: unknown): Issue | undefined {
@@ -55,8 +67,16 @@ function placeIssue(role: unknown, blocks: readonly Fields[]): Issue | undefined
   const strayUse = role === 'assistant' ? -1 : blocks.findIndex(({ type }) => type === 'tool_use');
   const strayResult = role === 'tool' ? -1 : blocks.findIndex(({ type }) => type === 'tool_result');
   return (
-    check(strayUse < 0, `content[${strayUse}]`, 'in a message of the role assistant, as every tool_use') ??
-    check(strayResult < 0, `content[${strayResult}]`, 'in a message of the role tool, as every tool_result') ??
+    check(
+      strayUse < 0,
+      `content[${strayUse}]`,
+      'in a message of the role assistant, as every tool_use',
+    ) ??
+    check(
+      strayResult < 0,
+      `content[${strayResult}]`,
+      'in a message of the role tool, as every tool_result',
+    ) ??
     check(
       role !== 'tool' || blocks.some(({ type }) => type === 'tool_result'),
       'content',
@@ -77,7 +97,9 @@ function blocksIssue(blocks: unknown, path: string, depth: number): Issue | unde
 
 function blockIssue(block: unknown, path: string, depth: number): Issue | undefined {
   if (!isObject(block)) return { field: path, expected: 'a content block' };
-  return bodyIssue(block, `${path}.`, depth) ?? optionalJsonObject(block, 'providerMetadata', `${path}.`);
+  return (
+    bodyIssue(block, `${path}.`, depth) ?? optionalJsonObject(block, 'providerMetadata', `${path}.`)
+  );
 }
 
 function bodyIssue(block: Fields, path: string, depth: number): Issue | undefined {
@@ -103,7 +125,9 @@ function bodyIssue(block: Fields, path: string, depth: number): Issue | undefine
         name(block, 'toolUseId', path) ??
         string(block, 'name', path) ??
         oneOf(block, 'state', ['success', 'error', 'denied', 'interrupted'], path) ??
-        (typeof block['output'] === 'string' ? undefined : outputIssue(block['output'], `${path}output`, depth))
+        (typeof block['output'] === 'string'
+          ? undefined
+          : outputIssue(block['output'], `${path}output`, depth))
       );
     default:
       return { field: `${path}type`, expected: 'the type of a content block' };
@@ -111,13 +135,17 @@ function bodyIssue(block: Fields, path: string, depth: number): Issue | undefine
 }
 
 function outputIssue(output: unknown, path: string, depth: number): Issue | undefined {
-  return Array.isArray(output) ? blocksIssue(output, path, depth + 1) : { field: path, expected: 'a string or an array of content blocks' };
+  return Array.isArray(output)
+    ? blocksIssue(output, path, depth + 1)
+    : { field: path, expected: 'a string or an array of content blocks' };
 }
 
 function sourceIssue(source: unknown, path: string): Issue | undefined {
   if (!isObject(source)) return { field: path, expected: 'an object' };
-  if (source['type'] === 'url') return string(source, 'url', `${path}.`) ?? optionalString(source, 'mediaType', `${path}.`);
-  if (source['type'] === 'base64') return string(source, 'data', `${path}.`) ?? string(source, 'mediaType', `${path}.`);
+  if (source['type'] === 'url')
+    return string(source, 'url', `${path}.`) ?? optionalString(source, 'mediaType', `${path}.`);
+  if (source['type'] === 'base64')
+    return string(source, 'data', `${path}.`) ?? string(source, 'mediaType', `${path}.`);
   return { field: `${path}.type`, expected: '"url" or "base64"' };
 }
 
@@ -141,15 +169,26 @@ function optionalString(fields: Fields, key: string, path: string): Issue | unde
 
 function optionalJsonObject(fields: Fields, key: string, path: string): Issue | undefined {
   const value = fields[key];
-  return check(value === undefined || (isObject(value) && isJson(value, 0)), path + key, 'a JSON object');
+  return check(
+    value === undefined || (isObject(value) && isJson(value, 0)),
+    path + key,
+    'a JSON object',
+  );
 }
 
-function oneOf(fields: Fields, key: string, values: readonly string[], path: string): Issue | undefined {
+function oneOf(
+  fields: Fields,
+  key: string,
+  values: readonly string[],
+  path: string,
+): Issue | undefined {
   return check(values.includes(fields[key] as string), path + key, `one of ${values.join(', ')}`);
 }
 
 function isTime(value: unknown): boolean {
-  return typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) && !Number.isNaN(Date.parse(value));
+  return (
+    typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) && !Number.isNaN(Date.parse(value))
+  );
 }
 
 function isObject(value: unknown): value is Fields {
@@ -162,7 +201,10 @@ function isJson(value: unknown, depth: number): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
   if (typeof value !== 'object' || depth > maxDepth) return false;
   if (Array.isArray(value)) return value.every((item) => isJson(item, depth + 1));
-  return isPlain(value) && Object.values(value).every((item) => item === undefined || isJson(item, depth + 1));
+  return (
+    isPlain(value) &&
+    Object.values(value).every((item) => item === undefined || isJson(item, depth + 1))
+  );
 }
 
 /** No `Date`, `Map` or other instance; holds for objects of another realm as well. */

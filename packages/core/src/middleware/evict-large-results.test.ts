@@ -12,9 +12,12 @@ import type { AgentOptions } from '../agent/agent-options.ts';
 import { evictLargeResults, type EvictLargeResultsOptions } from './evict-large-results.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 
-const numbered = (count: number): string => Array.from({ length: count }, (_, index) => `line ${index + 1} of the report`).join('\n');
+const numbered = (count: number): string =>
+  Array.from({ length: count }, (_, index) => `line ${index + 1} of the report`).join('\n');
 const look: ScriptedReply = { toolCalls: [{ name: 'look', id: 'big' }] };
-const read = (input: object): ScriptedReply => ({ toolCalls: [{ name: 'read_result', input: { id: 'big', ...input } as never }] });
+const read = (input: object): ScriptedReply => ({
+  toolCalls: [{ name: 'read_result', input: { id: 'big', ...input } as never }],
+});
 
 function setUp(
   output: ToolOutput,
@@ -25,8 +28,17 @@ function setUp(
   const store = options.store ?? new MemoryStore();
   const model = new ScriptedModel(replies);
   const evicting = evictLargeResults({ store, ...options });
-  const tools = [tool({ name: 'look', description: '', input: { type: 'object' }, execute: () => output })];
-  const agent = new ReActAgent({ name: 'a', model, tools, sessionId: 's', extensions: [evicting], ...more });
+  const tools = [
+    tool({ name: 'look', description: '', input: { type: 'object' }, execute: () => output }),
+  ];
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools,
+    sessionId: 's',
+    extensions: [evicting],
+    ...more,
+  });
   const outputs = async (): Promise<readonly (string | readonly ContentBlock[])[]> => {
     const messages = await agent.messages();
     expect(historyFaults(messages)).toEqual([]);
@@ -77,11 +89,23 @@ test('read_result pages, searches, and says where to go on', async () => {
     { limits: { iterations: 20 } },
   );
   await agent.call('Go');
-  const [, page, end, found, more, nothing, asText, asNull] = (await outputs()).map((output) => String(output).split('\n'));
+  const [, page, end, found, more, nothing, asText, asNull] = (await outputs()).map((output) =>
+    String(output).split('\n'),
+  );
   expect(page).toHaveLength(101);
-  expect([page![0], page![100]]).toEqual(['1: line 1 of the report', '[10000 lines. Go on with from: 101.]']);
-  expect(end).toEqual(['9999: line 9999 of the report', '10000: line 10000 of the report', '[10000 lines. No more after these.]']);
-  expect(found).toEqual(['77: line 77 of the report', '[1 of 10000 lines have it. No more after these.]']);
+  expect([page![0], page![100]]).toEqual([
+    '1: line 1 of the report',
+    '[10000 lines. Go on with from: 101.]',
+  ]);
+  expect(end).toEqual([
+    '9999: line 9999 of the report',
+    '10000: line 10000 of the report',
+    '[10000 lines. No more after these.]',
+  ]);
+  expect(found).toEqual([
+    '77: line 77 of the report',
+    '[1 of 10000 lines have it. No more after these.]',
+  ]);
   expect(more).toEqual([
     '990: line 990 of the report',
     '991: line 991 of the report',
@@ -106,7 +130,11 @@ test.each([
 
 test('a long line is several; what is searched may lie over two of them; no pair is cut', async () => {
   const text = `${'x'.repeat(995)}needle${'界'.repeat(3_000)}${'🙂'.repeat(1_500)}`;
-  const { agent, outputs } = setUp(text, [look, read({ query: 'needle' }), read({ lines: 100 }), 'done'], { maxTokens: 3_000 });
+  const { agent, outputs } = setUp(
+    text,
+    [look, read({ query: 'needle' }), read({ lines: 100 }), 'done'],
+    { maxTokens: 3_000 },
+  );
   await agent.call('Go');
   const [short, found, all] = (await outputs()).map(String);
   expect(short!.split('\n')[0]).toBe(text.slice(0, 1_000));
@@ -123,8 +151,15 @@ test('what stays is never longer than what may', async () => {
 });
 
 test('images stay, text goes', async () => {
-  const image: ContentBlock = { type: 'image', source: { type: 'url', url: 'https://x.test/a.png' } };
-  const content: ContentBlock[] = [{ type: 'text', text: numbered(5_000) }, image, { type: 'text', text: numbered(5_000) }];
+  const image: ContentBlock = {
+    type: 'image',
+    source: { type: 'url', url: 'https://x.test/a.png' },
+  };
+  const content: ContentBlock[] = [
+    { type: 'text', text: numbered(5_000) },
+    image,
+    { type: 'text', text: numbered(5_000) },
+  ];
   const { agent, outputs } = setUp({ content }, [look, read({ from: 10_000 }), 'done']);
   await agent.call('Go');
   const [short, end] = await outputs();
@@ -136,7 +171,8 @@ test('parallel results are kept apart; a streamed run has them in its events', a
   const calls: ScriptedReply = { toolCalls: ['one', 'two'].map((id) => ({ name: 'look', id })) };
   const { agent, store } = setUp(numbered(10_000), [calls, 'done']);
   const seen: unknown[] = [];
-  for await (const event of agent.stream('Go')) if (event.type === 'post-acting') seen.push(String(event.result.output).slice(-5));
+  for await (const event of agent.stream('Go'))
+    if (event.type === 'post-acting') seen.push(String(event.result.output).slice(-5));
   expect(seen).toEqual(['one"', 'two"'].map((id) => `${id}.]`.slice(-5)));
   expect(await store.keys('result:')).toEqual(['result:s:one', 'result:s:two']);
 });
@@ -156,7 +192,11 @@ test('a text larger than a value is in pieces, and gone as a whole', async () =>
   const store = new MemoryStore({ maxValueBytes: 50_000 });
   const other = setUp(numbered(10_000), [look, 'done'], { store }, { sessionId: 'other' });
   await other.agent.call('Go');
-  const { agent, evicting, outputs } = setUp(numbered(10_000), [look, read({ query: 'line 9876 ' }), 'done', read({}), 'done'], { store });
+  const { agent, evicting, outputs } = setUp(
+    numbered(10_000),
+    [look, read({ query: 'line 9876 ' }), 'done', read({}), 'done'],
+    { store },
+  );
   await agent.call('Go');
   expect((await outputs())[1]).toContain('9876: line 9876');
   expect((await store.keys('result:s:')).length).toBeGreaterThan(3);
@@ -192,7 +232,9 @@ test('where the store fails the result stays whole', async () => {
   const { agent, outputs } = setUp(text, [look, 'done'], { store, onError });
   await agent.call('Go');
   expect(await outputs()).toEqual([text]);
-  expect(onError.mock.calls).toEqual([[expect.objectContaining({ code: 'STORAGE_FAILED', message: 'disk full' })]]);
+  expect(onError.mock.calls).toEqual([
+    [expect.objectContaining({ code: 'STORAGE_FAILED', message: 'disk full' })],
+  ]);
 });
 
 test('a result that somebody else gives is put aside as well', async () => {
@@ -214,6 +256,11 @@ test.each([
   { exclude: 'look' },
   { profile: 'arc' },
 ])('%o is refused', (options) => {
-  const given = Object.keys(options).length && !('store' in options) ? { store: new MemoryStore(), ...options } : options;
-  expect(() => evictLargeResults(given as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  const given =
+    Object.keys(options).length && !('store' in options)
+      ? { store: new MemoryStore(), ...options }
+      : options;
+  expect(() => evictLargeResults(given as never)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
 });

@@ -30,22 +30,28 @@ export interface EvictLargeResultsOptions {
 }
 
 export interface LargeResultEviction extends Extension {
-  /** Deletes what was put aside for a session; with its log. On a store whose lists lag, what another process wrote just before may stay. */
+  /**
+   * Deletes what was put aside for a session; with its log. On a store whose lists lag, what
+   * another process wrote just before may stay.
+   */
   forget(sessionId: string): Promise<void>;
 }
 
 /**
- * Puts the text of large tool results aside, before they enter the log: their first lines stay, and the tool `read_result` reads the rest
- * by lines or finds lines by a text. Other blocks of a result (images) stay. Hooks of other extensions see the result first, whole.
- * Results are the session's: after a resume in another process they are there by the same store and `sessionId`. Where the store
- * fails the result stays whole and `onError` is told; where a result is the answer (`returnDirect`) the answer is its first lines, so name such
- * tools in `exclude`. Where a result is gone, `read_result` says so. Throws `CONFIGURATION` for
- * an option of the wrong kind.
+ * Puts the text of large tool results aside, before they enter the log: their first lines stay, and
+ * the tool `read_result` reads the rest by lines or finds lines by a text. Other blocks of a result
+ * (images) stay. Hooks of other extensions see the result first, whole. Results are the session's:
+ * after a resume in another process they are there by the same store and `sessionId`. Where the
+ * store fails the result stays whole and `onError` is told; where a result is the answer
+ * (`returnDirect`) the answer is its first lines, so name such tools in `exclude`. Where a result
+ * is gone, `read_result` says so. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function evictLargeResults(options: EvictLargeResultsOptions): LargeResultEviction {
-  const fields = 'maxTokens:count|? headLines:count|? exclude:array|? profile:countText()|? onError:function|?';
+  const fields =
+    'maxTokens:count|? headLines:count|? exclude:array|? profile:countText()|? onError:function|?';
   checkFields('CONFIGURATION', 'evictLargeResults()', options, fields);
-  const parts = 'features:object get:function getMany:function setMany:function delete:function keys:function';
+  const parts =
+    'features:object get:function getMany:function setMany:function delete:function keys:function';
   checkFields('CONFIGURATION', 'evictLargeResults(): store', options.store, parts);
   checkNames('evictLargeResults(): each of exclude', options.exclude);
   checkWhole('evictLargeResults()', { headLines: options.headLines });
@@ -64,11 +70,16 @@ export function evictLargeResults(options: EvictLargeResultsOptions): LargeResul
           'post-acting': async (event): Promise<EventOf<'post-acting'> | undefined> => {
             const { sessionId, toolUse, result } = event;
             const text = typeof result.output === 'string' ? result.output : textOf(result.output);
-            if (kept.includes(result.name) || estimateTokens(text, profile) <= maxTokens) return undefined;
+            if (kept.includes(result.name) || estimateTokens(text, profile) <= maxTokens)
+              return undefined;
             try {
               await store.write(sessionId, toolUse.id, text);
             } catch (error) {
-              reportFailure('A large result stays in the conversation:', onError, AgentError.from(error, 'STORAGE_FAILED'));
+              reportFailure(
+                'A large result stays in the conversation:',
+                onError,
+                AgentError.from(error, 'STORAGE_FAILED'),
+              );
               return undefined;
             }
             return { ...event, result: withText(result, shorten(text, toolUse.id, options)) };
@@ -82,10 +93,17 @@ export function evictLargeResults(options: EvictLargeResultsOptions): LargeResul
 
 function withText(result: ToolResult, text: string): ToolResult {
   if (typeof result.output === 'string') return { ...result, output: text };
-  return { ...result, output: [{ type: 'text', text }, ...result.output.filter(({ type }) => type !== 'text')] };
+  return {
+    ...result,
+    output: [{ type: 'text', text }, ...result.output.filter(({ type }) => type !== 'text')],
+  };
 }
 
-function shorten(text: string, id: string, { headLines = 10, maxTokens = usualTokens, profile = arc }: EvictLargeResultsOptions): string {
+function shorten(
+  text: string,
+  id: string,
+  { headLines = 10, maxTokens = usualTokens, profile = arc }: EvictLargeResultsOptions,
+): string {
   const lines = linesOf(text);
   const first = lines.slice(0, headLines).map((line) => line.text);
   const head = first.slice(0, fitting(first, maxTokens, profile));

@@ -8,7 +8,11 @@ import { ReActAgent } from '../agent/react-agent.ts';
 
 const down = { error: new AgentError('MODEL_SERVER', 'secret: 500') };
 const agentOf = (replies: readonly ScriptedReply[], words?: FriendlyWords) =>
-  new ReActAgent({ name: 'a', model: new ScriptedModel(replies), extensions: [friendlyErrors(words)] });
+  new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel(replies),
+    extensions: [friendlyErrors(words)],
+  });
 
 test('a failed call has words for its user, its reason and error as ever; nothing is stored', async () => {
   const agent = agentOf([down, 'Fine.'], 'Please try again.');
@@ -48,10 +52,15 @@ test('a call that throws throws, its readers have the words in run-end', async (
 });
 
 test('what the model said is left', async () => {
-  const result = await agentOf(['no JSON', 'nor now']).call('Hi', { output: jsonMode(), throwOnError: false });
+  const result = await agentOf(['no JSON', 'nor now']).call('Hi', {
+    output: jsonMode(),
+    throwOnError: false,
+  });
   expect(result).toMatchObject({ reason: 'error', text: 'nor now' });
 });
 
 test('bad words', () => {
-  expect(() => friendlyErrors(5 as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  expect(() => friendlyErrors(5 as never)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
 });

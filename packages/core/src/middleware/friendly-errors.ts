@@ -7,9 +7,10 @@ import { mapEvents } from '../loop/map-events.ts';
 export type FriendlyWords = string | ((error: NonNullable<AgentResult['error']>) => string);
 
 /**
- * Gives a call that failed words for its user as the result's `text` (OxyGent: `friendly_error_text`); for `throwOnError: false`, and in
- * `run-end`. Reason and `error` stay, nothing is stored, and a call that throws throws as ever. `words` may be `errorMessage`. What
- * the model had said already is not replaced. Throws `CONFIGURATION` for what are no words.
+ * Gives a call that failed words for its user as the result's `text` (OxyGent:
+ * `friendly_error_text`); for `throwOnError: false`, and in `run-end`. Reason and `error` stay,
+ * nothing is stored, and a call that throws throws as ever. `words` may be `errorMessage`. What the
+ * model had said already is not replaced. Throws `CONFIGURATION` for what are no words.
  */
 export function friendlyErrors(words: FriendlyWords = ownWords): Extension {
   checkFields('CONFIGURATION', 'friendlyErrors()', { words }, 'words:string|function');
@@ -25,7 +26,10 @@ export function friendlyErrors(words: FriendlyWords = ownWords): Extension {
 const ownWords = 'Something went wrong on my side. Please try again.';
 
 /** Words that fail must not hide the failure they are for. */
-function wordsFor(words: Exclude<FriendlyWords, string>, error: Parameters<typeof words>[0]): string {
+function wordsFor(
+  words: Exclude<FriendlyWords, string>,
+  error: Parameters<typeof words>[0],
+): string {
   try {
     return String(words(error));
   } catch {

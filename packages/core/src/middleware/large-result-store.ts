@@ -3,10 +3,16 @@ import { parseJson } from '../message/parse-json.ts';
 import type { KeyValueStore } from '../memory/key-value-store.ts';
 import { joinValue, splitValue } from '../memory/log/split-value.ts';
 
-/** More sessions than this at once are no agent's own, but a server's: of the others the store's list alone tells. */
+/**
+ * More sessions than this at once are no agent's own, but a server's: of the others the store's
+ * list alone tells.
+ */
 const maxSessions = 1_000;
 
-/** Texts of sessions in a store, by the tool call they are of; a text larger than a value may be is in pieces. */
+/**
+ * Texts of sessions in a store, by the tool call they are of; a text larger than a value may be is
+ * in pieces.
+ */
 export class LargeResultStore {
   readonly #store: KeyValueStore;
   /** What this process has written, by session: lists of an eventually consistent store lag. */
@@ -22,7 +28,9 @@ export class LargeResultStore {
     const pieces = values.map((value, index) => [`${key}:${index}`, value] as const);
     // The head last: where it is, all pieces are.
     const entries =
-      values.length === 1 ? [[key, values[0]!] as const] : [...pieces, [key, JSON.stringify({ v: 1, pieces: values.length })] as const];
+      values.length === 1
+        ? [[key, values[0]!] as const]
+        : [...pieces, [key, JSON.stringify({ v: 1, pieces: values.length })] as const];
     const written = this.#written.get(sessionId) ?? new Set();
     this.#written.delete(sessionId);
     this.#written.set(sessionId, written);

@@ -38,23 +38,43 @@ const mail = 'ann@example.test';
 const busy = new AgentError('MODEL_SERVER', 'busy', { retryable: true });
 const sleep = async (): Promise<void> => {};
 const input = { type: 'object' } as const;
-const own = (name: string, execute: ToolOptions<typeof input>['execute'], more: Partial<ToolOptions<typeof input>> = {}): Tool =>
-  tool({ name, description: `Helps with the work: ${name}`, input, ...(execute && { execute }), ...more });
+const own = (
+  name: string,
+  execute: ToolOptions<typeof input>['execute'],
+  more: Partial<ToolOptions<typeof input>> = {},
+): Tool =>
+  tool({
+    name,
+    description: `Helps with the work: ${name}`,
+    input,
+    ...(execute && { execute }),
+    ...more,
+  });
 
 /** Chooses tools, summarises, and stands in for a tool. */
 const helpful: ScriptedReply = ({ messages }) => {
   const [system, user] = messages.map(textOf);
-  if (!system!.includes('"tools"')) return system!.includes('stand in') ? `A guess of ${mail}` : 'What was said.';
-  return JSON.stringify({ tools: [...user!.matchAll(/"name":"((?!decoy)\w+)"/g)].map(([, name]) => name) });
+  if (!system!.includes('"tools"'))
+    return system!.includes('stand in') ? `A guess of ${mail}` : 'What was said.';
+  return JSON.stringify({
+    tools: [...user!.matchAll(/"name":"((?!decoy)\w+)"/g)].map(([, name]) => name),
+  });
 };
 
 const work: readonly ScriptedReply[] = [
   { text: 'Let me see', error: busy },
-  { text: 'I search.', toolCalls: [{ name: 'retrieve_tools', id: 'search', input: { query: 'work' } }] },
+  {
+    text: 'I search.',
+    toolCalls: [{ name: 'retrieve_tools', id: 'search', input: { query: 'work' } }],
+  },
   {
     text: `I do all at once, for ${mail}.`,
     toolCalls: [
-      { name: 'write_todos', id: 'todos', input: { todos: [{ content: 'work', status: 'in_progress' }] } },
+      {
+        name: 'write_todos',
+        id: 'todos',
+        input: { todos: [{ content: 'work', status: 'in_progress' }] },
+      },
       { name: 'fails', id: 'fails' },
       { name: 'report', id: 'report' },
       { name: 'guess', id: 'guess' },
@@ -79,7 +99,14 @@ function setUp(seed: number, replies: readonly ScriptedReply[], tools: readonly 
     toolEmulation({ model: small, tools: ['guess'] }),
     todoList(),
     toolSourcing({ limit: 10 }),
-    selectTools({ by: byModel({ model: small, maxTools: 7, alwaysInclude: ['retrieve_tools', 'read_result', 'write_todos'] }), local: [] }),
+    selectTools({
+      by: byModel({
+        model: small,
+        maxTools: 7,
+        alwaysInclude: ['retrieve_tools', 'read_result', 'write_todos'],
+      }),
+      local: [],
+    }),
     evictLargeResults({ store: new MemoryStore(), maxTokens: 200, headLines: 3 }),
     patchToolCalls(),
     humanInTheLoop({ approvalOn: { pay: 'Moves money.' } }),
@@ -116,7 +143,9 @@ function workTools(): readonly Tool[] {
     own('fails', () => {
       throw new Error(`no paper, ask ${mail}`);
     }),
-    own('report', () => Array.from({ length: 400 }, (_, n) => `line ${n + 1} by ${mail}`).join('\n')),
+    own('report', () =>
+      Array.from({ length: 400 }, (_, n) => `line ${n + 1} by ${mail}`).join('\n'),
+    ),
     own('guess', () => 'the real one'),
     own('flaky', () => {
       tries += 1;
@@ -133,21 +162,31 @@ const orders = seeds({ quick: 8, full: 24 });
 test.each(orders)('all together do what each does alone, in any order (%i)', async (seed) => {
   const { agent, model, run } = setUp(seed, [...work, `Ask ${mail}, then. Done.`], workTools());
   const first = await run(`I am ${mail}`);
-  expect(first.at(-1)).toMatchObject({ result: { reason: 'suspended', pending: [{ name: 'pay' }] } });
+  expect(first.at(-1)).toMatchObject({
+    result: { reason: 'suspended', pending: [{ name: 'pay' }] },
+  });
   const second = await run('Never mind the bill.');
-  expect(second.at(-1)).toMatchObject({ result: { reason: 'stop', text: 'Ask [EMAIL], then. Done.' } });
+  expect(second.at(-1)).toMatchObject({
+    result: { reason: 'stop', text: 'Ask [EMAIL], then. Done.' },
+  });
   model.assertDone();
   expect(model.requests[2]!.tools.some(({ name }) => name.startsWith('decoy'))).toBe(false);
 
   const messages = await agent.messages();
   expect(historyFaults(messages)).toEqual([]);
   expect(
-    Object.fromEntries(messages.flatMap(toolResultsOf).map(({ toolUseId, state, output }) => [toolUseId, `${state}: ${String(output)}`])),
+    Object.fromEntries(
+      messages
+        .flatMap(toolResultsOf)
+        .map(({ toolUseId, state, output }) => [toolUseId, `${state}: ${String(output)}`]),
+    ),
   ).toEqual({
     search: expect.stringContaining('"name":"report"'),
     todos: expect.stringContaining('success: {"todos":'),
     fails: 'error: It failed: no paper, ask [EMAIL]',
-    report: expect.stringMatching(/^success: line 1 by \[EMAIL\]\nline 2 by \[EMAIL\]\nline 3 by \[EMAIL\]\n\[This result .* 400 lines/),
+    report: expect.stringMatching(
+      /^success: line 1 by \[EMAIL\]\nline 2 by \[EMAIL\]\nline 3 by \[EMAIL\]\n\[This result .* 400 lines/,
+    ),
     guess: 'success: A guess of [EMAIL]',
     flaky: 'success: fine at last',
     read: 'success: 7: line 7 by [EMAIL]\n[1 of 400 lines have it. No more after these.]',
@@ -157,15 +196,22 @@ test.each(orders)('all together do what each does alone, in any order (%i)', asy
   expect(JSON.stringify([first, second, messages])).not.toContain(mail);
 });
 
-test.each(orders)('an abort among parallel calls leaves a valid log and an agent that works (%i)', async (seed) => {
-  const controller = new AbortController();
-  const tools = workTools().map((one) =>
-    one.name === 'flaky' ? own('flaky', () => (controller.abort(), new Promise<never>(() => {}))) : one,
-  );
-  const { agent, run } = setUp(seed, [...work.slice(0, 3), 'Well then.'], tools);
-  const events = await run('Work', controller.signal);
-  expect(events.at(-1)).toMatchObject({ result: { reason: 'aborted' } });
-  expect(historyFaults(await agent.messages())).toEqual([]);
-  expect((await run('Go on')).at(-1)).toMatchObject({ result: { reason: 'stop', text: 'Well then.' } });
-  expect(historyFaults(await agent.messages())).toEqual([]);
-});
+test.each(orders)(
+  'an abort among parallel calls leaves a valid log and an agent that works (%i)',
+  async (seed) => {
+    const controller = new AbortController();
+    const tools = workTools().map((one) =>
+      one.name === 'flaky'
+        ? own('flaky', () => (controller.abort(), new Promise<never>(() => {})))
+        : one,
+    );
+    const { agent, run } = setUp(seed, [...work.slice(0, 3), 'Well then.'], tools);
+    const events = await run('Work', controller.signal);
+    expect(events.at(-1)).toMatchObject({ result: { reason: 'aborted' } });
+    expect(historyFaults(await agent.messages())).toEqual([]);
+    expect((await run('Go on')).at(-1)).toMatchObject({
+      result: { reason: 'stop', text: 'Well then.' },
+    });
+    expect(historyFaults(await agent.messages())).toEqual([]);
+  },
+);

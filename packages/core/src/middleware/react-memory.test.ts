@@ -28,10 +28,15 @@ const ask = tool({ name: 'ask', description: '', input });
 function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
   const model = new ScriptedModel(replies);
   const extensions = [reactMemory(), parallelIds()];
-  return { model, agent: new ReActAgent({ name: 'a', model, tools: [look, ask], extensions, ...options }) };
+  return {
+    model,
+    agent: new ReActAgent({ name: 'a', model, tools: [look, ask], extensions, ...options }),
+  };
 }
 
-const calls = (...names: readonly string[]): ScriptedReply => ({ toolCalls: names.map((name) => ({ name })) });
+const calls = (...names: readonly string[]): ScriptedReply => ({
+  toolCalls: names.map((name) => ({ name })),
+});
 const kinds = (steps: readonly Msg[] | undefined) =>
   steps?.map(({ role, content }) => `${role} ${content.map(({ type }) => type).join('+')}`);
 
@@ -44,13 +49,26 @@ async function read(events: AsyncIterable<AgentEvent>): Promise<readonly AgentEv
 const round = ['assistant tool_use+tool_use', 'tool tool_result', 'tool tool_result'];
 
 test('the steps of this call alone, on the result and in run-end', async () => {
-  const { agent } = setUp([calls('look'), 'One.', calls('look', 'look'), calls('look', 'look'), 'Two.', 'Three.']);
-  expect(kinds((await agent.call('first')).reactMemory)).toEqual(['assistant tool_use', 'tool tool_result']);
+  const { agent } = setUp([
+    calls('look'),
+    'One.',
+    calls('look', 'look'),
+    calls('look', 'look'),
+    'Two.',
+    'Three.',
+  ]);
+  expect(kinds((await agent.call('first')).reactMemory)).toEqual([
+    'assistant tool_use',
+    'tool tool_result',
+  ]);
   const stream = agent.stream('second');
   const events = await read(stream);
   const result = await stream.result;
   expect(kinds(result.reactMemory)).toEqual([...round, ...round]);
-  expect(events.at(-1)).toMatchObject({ type: 'run-end', result: { reactMemory: result.reactMemory, text: 'Two.' } });
+  expect(events.at(-1)).toMatchObject({
+    type: 'run-end',
+    result: { reactMemory: result.reactMemory, text: 'Two.' },
+  });
   expect(await agent.call('third')).toMatchObject({ reactMemory: [], text: 'Three.' });
 });
 
@@ -58,17 +76,27 @@ test('a call that waits has its open calls, and one that goes on the steps befor
   const { agent } = setUp([calls('look', 'ask'), 'Done.']);
   const waiting = await agent.call([userMessage('one'), userMessage('two')]);
   expect(kinds(waiting.reactMemory)).toEqual(round.slice(0, 2));
-  const done = await agent.call([{ type: 'result', toolUseId: waiting.pending[0]!.toolUseId, output: 'told' }]);
+  const done = await agent.call([
+    { type: 'result', toolUseId: waiting.pending[0]!.toolUseId, output: 'told' },
+  ]);
   expect(kinds(done.reactMemory)).toEqual(round);
 });
 
 test('interrupted: what was released is a step, the recovery message is the answer; aborted and failed calls have theirs', async () => {
-  const { agent } = setUp([{ text: 'one two' }, calls('look'), { error: new Error('down') }, { hang: true }]);
+  const { agent } = setUp([
+    { text: 'one two' },
+    calls('look'),
+    { error: new Error('down') },
+    { hang: true },
+  ]);
   const stop = agent.addHook({ on: { 'reasoning-chunk': () => void agent.interrupt('Stopped.') } });
   expect((await agent.call('go')).reactMemory?.map(textOf)).toEqual(['one ']);
   stop();
   const failed = await agent.call('go', { throwOnError: false });
-  expect([failed.reason, kinds(failed.reactMemory)]).toEqual(['error', ['assistant tool_use', 'tool tool_result']]);
+  expect([failed.reason, kinds(failed.reactMemory)]).toEqual([
+    'error',
+    ['assistant tool_use', 'tool tool_result'],
+  ]);
   const stream = agent.stream('go');
   const events = stream[Symbol.asyncIterator]();
   while ((await events.next()).value?.type !== 'pre-reasoning');
@@ -78,7 +106,12 @@ test('interrupted: what was released is a step, the recovery message is the answ
 
 test('a call that a guard refused has none, though there are others before it', async () => {
   let refuses = false;
-  const error = { name: 'AgentError', code: 'GUARD_REJECTED', message: 'No.', retryable: false } as const;
+  const error = {
+    name: 'AgentError',
+    code: 'GUARD_REJECTED',
+    message: 'No.',
+    retryable: false,
+  } as const;
   const guard = { guard: async (given: readonly Msg[]) => (refuses ? { error } : given) };
   const { agent } = setUp([calls('look'), 'One.'], { extensions: [guard, reactMemory()] });
   await agent.call('first');
@@ -91,33 +124,56 @@ test('with structured output what only served to get the value is no step', asyn
   const { agent } = setUp([calls('look'), 'So.', value]);
   const schema = { type: 'object', properties: { n: { type: 'number' } } } as const;
   const result = await agent.call('count', { output: structured(schema) });
-  expect([result.output, kinds(result.reactMemory)]).toEqual([{ n: 1 }, ['assistant tool_use', 'tool tool_result']]);
+  expect([result.output, kinds(result.reactMemory)]).toEqual([
+    { n: 1 },
+    ['assistant tool_use', 'tool tool_result'],
+  ]);
 });
 
 test('the events of calls that were asked for at once have one id, those of the next round another, also when resumed', async () => {
   const { agent } = setUp([calls('look', 'look'), calls('look', 'ask'), 'Done.']);
   const first = await read(agent.stream('go'));
-  const acting = first.flatMap((event) => ('parallelId' in event ? `${event.type} ${event.parallelId}` : []));
-  const [one, two] = (await agent.messages()).filter(({ role }) => role === 'assistant').map(({ id }) => id);
+  const acting = first.flatMap((event) =>
+    'parallelId' in event ? `${event.type} ${event.parallelId}` : [],
+  );
+  const [one, two] = (await agent.messages())
+    .filter(({ role }) => role === 'assistant')
+    .map(({ id }) => id);
   expect(
     acting
       .filter((line) => line.endsWith(one!))
       .map((line) => line.split(' ')[0]!)
       .sort(),
-  ).toEqual(['acting-chunk', 'acting-chunk', 'post-acting', 'post-acting', 'pre-acting', 'pre-acting']);
+  ).toEqual([
+    'acting-chunk',
+    'acting-chunk',
+    'post-acting',
+    'post-acting',
+    'pre-acting',
+    'pre-acting',
+  ]);
   expect(acting.filter((line) => line.endsWith(two!))).toHaveLength(4);
   expect(acting).toHaveLength(10);
   const open = first.flatMap((event) => (event.type === 'suspended' ? event.pending : []));
-  const resumed = await read(agent.stream([{ type: 'result', toolUseId: open[0]!.toolUseId, output: 'told' }]));
-  expect(resumed.filter((event) => 'parallelId' in event)).toMatchObject([{ type: 'post-acting', parallelId: two }]);
+  const resumed = await read(
+    agent.stream([{ type: 'result', toolUseId: open[0]!.toolUseId, output: 'told' }]),
+  );
+  expect(resumed.filter((event) => 'parallelId' in event)).toMatchObject([
+    { type: 'post-acting', parallelId: two },
+  ]);
 });
 
 test('a sub-agent’s events keep their own ids and results', async () => {
   const inner = setUp([calls('look'), 'Inner.']);
   const child = agentTool(inner.agent, { name: 'child', description: '' });
-  const { agent } = setUp([{ toolCalls: [{ name: 'call_child', input: { message: 'Hi' } }] }, 'Outer.'], { tools: [child] });
+  const { agent } = setUp(
+    [{ toolCalls: [{ name: 'call_child', input: { message: 'Hi' } }] }, 'Outer.'],
+    { tools: [child] },
+  );
   const events = await read(agent.stream('go'));
-  const ids = new Map(events.flatMap((event) => ('parallelId' in event ? [[event.runId, event.parallelId]] : [])));
+  const ids = new Map(
+    events.flatMap((event) => ('parallelId' in event ? [[event.runId, event.parallelId]] : [])),
+  );
   expect(ids.size).toBe(2);
   expect(new Set(ids.values()).size).toBe(2);
   expect(events.filter(({ type }) => type === 'run-end')).toHaveLength(2);
@@ -135,8 +191,13 @@ test('an extension that leaves nothing of a batch does no harm', async () => {
         }
       },
   };
-  const { agent } = setUp([calls('look'), 'Done.'], { extensions: [reactMemory(), parallelIds(), silent] });
-  expect(kinds((await agent.call('go')).reactMemory)).toEqual(['assistant tool_use', 'tool tool_result']);
+  const { agent } = setUp([calls('look'), 'Done.'], {
+    extensions: [reactMemory(), parallelIds(), silent],
+  });
+  expect(kinds((await agent.call('go')).reactMemory)).toEqual([
+    'assistant tool_use',
+    'tool tool_result',
+  ]);
 });
 
 test('a reader that leaves ends the run', async () => {

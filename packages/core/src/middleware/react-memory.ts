@@ -9,9 +9,10 @@ import { mapEvents } from '../loop/map-events.ts';
 import type { Run } from '../loop/run.ts';
 
 /**
- * Puts the steps of the call on its result as `reactMemory`: what stands between question and answer, as the log has it, results in the
- * order of their calls (OxyGent: `extra.react_memory`). A call that goes on has the steps before it as well. Readers have it in
- * `run-end`, too; hooks don't.
+ * Puts the steps of the call on its result as `reactMemory`: what stands between question and
+ * answer, as the log has it, results in the order of their calls (OxyGent: `extra.react_memory`). A
+ * call that goes on has the steps before it as well. Readers have it in `run-end`, too; hooks
+ * don't.
  */
 export function reactMemory(): Extension {
   return { wrapCall: (next) => mapEvents(next, { result: withSteps }) };
@@ -21,7 +22,10 @@ async function withSteps(result: AgentResult, run: Run): Promise<AgentResult> {
   return { ...result, reactMemory: await stepsOf(result, run) };
 }
 
-async function stepsOf({ message }: AgentResult, { setup, promptId, view }: Run): Promise<readonly Msg[]> {
+async function stepsOf(
+  { message }: AgentResult,
+  { setup, promptId, view }: Run,
+): Promise<readonly Msg[]> {
   // It ended before it was asked.
   if (promptId === undefined) return [];
   const turn = currentTurn(await setup.memory.read().catch(() => view), promptId);

@@ -28,11 +28,15 @@ export function readResultTool({ store, maxTokens, profile }: ReadResultOptions)
       if (text === undefined) throw new AgentError('NOT_FOUND', `There is no result "${id}".`);
       const lines = linesOf(text);
       const found = query === undefined ? undefined : findLines(lines, query);
-      const numbers = (found ?? lines.map((_line, index) => index)).filter((index) => index + 1 >= from);
+      const numbers = (found ?? lines.map((_line, index) => index)).filter(
+        (index) => index + 1 >= from,
+      );
       const shown = numbers.slice(0, most).map((index) => `${index + 1}: ${lines[index]!.text}`);
       const page = shown.slice(0, Math.max(1, fitting(shown, maxTokens, profile)));
       const next = numbers[page.length];
-      const of = found ? `${found.length} of ${lines.length} lines have it` : `${lines.length} lines`;
+      const of = found
+        ? `${found.length} of ${lines.length} lines have it`
+        : `${lines.length} lines`;
       const more = next === undefined ? 'No more after these.' : `Go on with from: ${next + 1}.`;
       return [...page, `[${of}. ${more}]`].join('\n');
     },
@@ -46,7 +50,10 @@ interface ReadInput {
   readonly query?: string;
 }
 
-/** Models also send `null` and `""` for what they leave out, and numbers as text. Throws `INVALID_INPUT`, which the model sees. */
+/**
+ * Models also send `null` and `""` for what they leave out, and numbers as text. Throws
+ * `INVALID_INPUT`, which the model sees.
+ */
 function readInput(input: unknown): ReadInput {
   const given = Object(input) as Readonly<Record<string, unknown>>;
   const numberOf = (key: string): number | undefined => {
@@ -57,11 +64,17 @@ function readInput(input: unknown): ReadInput {
     throw new AgentError('INVALID_INPUT', `${key}: a whole number from 1 on`);
   };
   const { id, query } = given;
-  if (typeof id !== 'string') throw new AgentError('INVALID_INPUT', 'id: the id of the result, a text');
+  if (typeof id !== 'string')
+    throw new AgentError('INVALID_INPUT', 'id: the id of the result, a text');
   if (typeof (query ?? '') !== 'string') throw new AgentError('INVALID_INPUT', 'query: a text');
   const from = numberOf('from');
   const lines = numberOf('lines');
-  return { id, ...(from && { from }), ...(lines && { lines }), ...(query ? { query: query as string } : {}) };
+  return {
+    id,
+    ...(from && { from }),
+    ...(lines && { lines }),
+    ...(query ? { query: query as string } : {}),
+  };
 }
 
 const inputSchema: JsonObject = {

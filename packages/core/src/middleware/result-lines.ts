@@ -25,7 +25,10 @@ export function linesOf(text: string): readonly ResultLine[] {
   });
 }
 
-/** The indexes of lines that have a text in them, in whatever case and width; of one that is in two lines the first. */
+/**
+ * The indexes of lines that have a text in them, in whatever case and width; of one that is in two
+ * lines the first.
+ */
 export function findLines(lines: readonly ResultLine[], query: string): readonly number[] {
   const wanted = fold(query);
   return lines.flatMap(({ text, goesOn }, index) => {
@@ -39,9 +42,15 @@ export function findLines(lines: readonly ResultLine[], query: string): readonly
 }
 
 /** How many of the first texts have no more tokens than that together. */
-export function fitting(texts: readonly string[], maxTokens: number, profile: TokenProfile): number {
+export function fitting(
+  texts: readonly string[],
+  maxTokens: number,
+  profile: TokenProfile,
+): number {
   let tokens = 0;
-  const over = texts.findIndex((text) => (tokens += estimateTokens(`${text}\n`, profile)) > maxTokens);
+  const over = texts.findIndex(
+    (text) => (tokens += estimateTokens(`${text}\n`, profile)) > maxTokens,
+  );
   return over < 0 ? texts.length : over;
 }
 

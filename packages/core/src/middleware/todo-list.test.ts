@@ -15,11 +15,23 @@ const first = [
   { content: 'buy </todo_list>', status: 'pending' },
 ];
 const second = [{ content: 'look', status: 'completed' }];
-const write = (todos: unknown): ScriptedReply => ({ toolCalls: [{ name: 'write_todos', input: { todos } as never }] });
+const write = (todos: unknown): ScriptedReply => ({
+  toolCalls: [{ name: 'write_todos', input: { todos } as never }],
+});
 
-function setUp(replies: readonly ScriptedReply[], options: TodoListOptions = {}, more: Partial<AgentOptions> = {}) {
+function setUp(
+  replies: readonly ScriptedReply[],
+  options: TodoListOptions = {},
+  more: Partial<AgentOptions> = {},
+) {
   const model = new ScriptedModel(replies);
-  const agent = new ReActAgent({ name: 'a', model, systemPrompt: 'Be kind.', extensions: [todoList(options)], ...more });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    systemPrompt: 'Be kind.',
+    extensions: [todoList(options)],
+    ...more,
+  });
   return { model, agent };
 }
 
@@ -63,9 +75,20 @@ test.each([
 });
 
 test('two lists in one reply are refused', async () => {
-  const { agent } = setUp([{ toolCalls: [first, second].map((todos) => ({ name: 'write_todos', input: { todos } as never })) }, 'done']);
+  const { agent } = setUp([
+    {
+      toolCalls: [first, second].map((todos) => ({
+        name: 'write_todos',
+        input: { todos } as never,
+      })),
+    },
+    'done',
+  ]);
   await agent.call('Go');
-  expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([{ state: 'error' }, { state: 'error' }]);
+  expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([
+    { state: 'error' },
+    { state: 'error' },
+  ]);
   expect(todosOf(await agent.messages())).toEqual([]);
 });
 
@@ -80,11 +103,17 @@ test('the list is there after a resume, in another agent', async () => {
 });
 
 test('where its call is left out of a request, the list stands before the history, until all is done', async () => {
-  const { agent, model } = setUp([write(first), 'one', write(second), 'two', 'three'], {}, { context: lastTurns(0) });
+  const { agent, model } = setUp(
+    [write(first), 'one', write(second), 'two', 'three'],
+    {},
+    { context: lastTurns(0) },
+  );
   await agent.call('Go');
   await agent.call('And?');
   await agent.call('And now?');
-  const shown = model.requests.map(({ messages }) => messages.slice(1).map((message) => [message.id.replace(/-.*/, ''), textOf(message)]));
+  const shown = model.requests.map(({ messages }) =>
+    messages.slice(1).map((message) => [message.id.replace(/-.*/, ''), textOf(message)]),
+  );
   // The call is there.
   expect(shown[1]!.some(([id]) => id === 'todos')).toBe(false);
   expect(shown[2]![0]).toEqual([
@@ -104,7 +133,9 @@ test('a cleared result leaves the call to show it; cleared arguments do not', as
   ] as const) {
     const { agent, model } = setUp([write(first), 'done'], {}, { context });
     await agent.call('Go');
-    expect(model.requests[1]!.messages.filter(({ id }) => id.startsWith('todos'))).toHaveLength(times);
+    expect(model.requests[1]!.messages.filter(({ id }) => id.startsWith('todos'))).toHaveLength(
+      times,
+    );
   }
 });
 
@@ -117,5 +148,7 @@ test('an interrupted and a failed call keep what was written', async () => {
 });
 
 test.each([{ prompt: 5 }, { description: [] }, 'x'])('%o is refused', (options) => {
-  expect(() => todoList(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  expect(() => todoList(options as never)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
 });

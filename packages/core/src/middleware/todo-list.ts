@@ -27,10 +27,11 @@ export interface TodoListOptions {
 }
 
 /**
- * A list of what is to be done, which the model keeps by the tool `write_todos` (Spring AI Alibaba: todo list interceptor). The list is
- * in the log, as the tool's last result: `todosOf` reads it, and it is there after a resume. Where a context policy has left that call
- * out, the request has the list in a message before the history. A list of the wrong form, and two lists in one reply, are error
- * results that change nothing. Throws `CONFIGURATION` for an option of the wrong kind.
+ * A list of what is to be done, which the model keeps by the tool `write_todos` (Spring AI Alibaba:
+ * todo list interceptor). The list is in the log, as the tool's last result: `todosOf` reads it,
+ * and it is there after a resume. Where a context policy has left that call out, the request has
+ * the list in a message before the history. A list of the wrong form, and two lists in one reply,
+ * are error results that change nothing. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function todoList(options: TodoListOptions = {}): Extension {
   checkFields('CONFIGURATION', 'todoList()', options, 'prompt:string|? description:string|?');
@@ -46,7 +47,10 @@ export function todoList(options: TodoListOptions = {}): Extension {
         execute(input, { messages }) {
           const asked = messages.findLast(({ role }) => role === 'assistant');
           if (asked && toolUsesOf(asked).filter(({ name }) => name === toolName).length > 1) {
-            throw new AgentError('INVALID_INPUT', `${toolName} replaces the whole list: call it once at a time.`);
+            throw new AgentError(
+              'INVALID_INPUT',
+              `${toolName} replaces the whole list: call it once at a time.`,
+            );
           }
           return { todos: readTodos(input) ?? refuse() };
         },
@@ -76,9 +80,20 @@ export function todoList(options: TodoListOptions = {}): Extension {
           },
           'pre-reasoning': (event): EventOf<'pre-reasoning'> | undefined => {
             const list = runs.get(event.runId)?.list;
-            if (!list?.todos.some(({ status }) => status !== 'completed') || isShown(list, event.messages)) return undefined;
+            if (
+              !list?.todos.some(({ status }) => status !== 'completed') ||
+              isShown(list, event.messages)
+            )
+              return undefined;
             const head = event.messages.findIndex(({ role }) => role !== 'system');
-            return { ...event, messages: event.messages.toSpliced(head < 0 ? event.messages.length : head, 0, list.message) };
+            return {
+              ...event,
+              messages: event.messages.toSpliced(
+                head < 0 ? event.messages.length : head,
+                0,
+                list.message,
+              ),
+            };
           },
         },
       },
@@ -111,18 +126,27 @@ function listOf(messages: readonly Msg[]): List | undefined {
 }
 
 function readList({ name, state, output, toolUseId }: ToolResult): List | undefined {
-  const todos = name === toolName && state === 'success' ? readTodos(parseJson(outputText(output))) : undefined;
+  const todos =
+    name === toolName && state === 'success' ? readTodos(parseJson(outputText(output))) : undefined;
   if (!todos) return undefined;
   const lines = todos.map(({ status, content }) => `- [${status}] ${content}`).join('\n');
   const text = `Your to-do list as it stands now.\n${fence('todo_list', lines)}`;
   // What is no part of what was said is not for a multi-agent formatter's history.
-  const message = createMessage('user', text, { id: `todos-${toolUseId}`, metadata: { bypassHistory: true }, now: () => 0 });
+  const message = createMessage('user', text, {
+    id: `todos-${toolUseId}`,
+    metadata: { bypassHistory: true },
+    now: () => 0,
+  });
   return { todos, toolUseId, message };
 }
 
 /** Whether the call that wrote the list is there, its arguments not cleared. */
 function isShown({ toolUseId }: List, messages: readonly Msg[]): boolean {
-  return messages.findLast((message) => toolUsesOf(message).some(({ id, input }) => id === toolUseId && readTodos(input))) !== undefined;
+  return (
+    messages.findLast((message) =>
+      toolUsesOf(message).some(({ id, input }) => id === toolUseId && readTodos(input)),
+    ) !== undefined
+  );
 }
 
 function readTodos(value: unknown): readonly Todo[] | undefined {
@@ -134,11 +158,18 @@ function readTodos(value: unknown): readonly Todo[] | undefined {
 function isTodo(value: unknown): value is Todo {
   if (!isRecord(value)) return false;
   const { content, status } = value;
-  return typeof content === 'string' && content.trim() !== '' && /^(pending|in_progress|completed)$/.test(String(status));
+  return (
+    typeof content === 'string' &&
+    content.trim() !== '' &&
+    /^(pending|in_progress|completed)$/.test(String(status))
+  );
 }
 
 function refuse(): never {
-  throw new AgentError('INVALID_INPUT', 'todos: an array of { content, status }; status is pending, in_progress or completed');
+  throw new AgentError(
+    'INVALID_INPUT',
+    'todos: an array of { content, status }; status is pending, in_progress or completed',
+  );
 }
 
 const inputSchema: JsonObject = {

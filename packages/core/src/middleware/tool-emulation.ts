@@ -14,7 +14,10 @@ import type { Run } from '../loop/run.ts';
 export interface ToolEmulationOptions {
   /** Invents the results. */
   readonly model: ChatModel;
-  /** The tools it stands in for; default: all but those that extensions bring and the one of a structured answer. */
+  /**
+   * The tools it stands in for; default: all but those that extensions bring and the one of a
+   * structured answer.
+   */
   readonly tools?: readonly string[];
   /** What the model is told to do; the tool and its arguments come after it. */
   readonly prompt?: string;
@@ -22,16 +25,21 @@ export interface ToolEmulationOptions {
   readonly generate?: GenerateOptions;
   /** Milliseconds one result may take; default 30,000. */
   readonly timeoutMs?: number;
-  /** What happens where it gives none: the real tool runs (`run`, default, as in Spring AI Alibaba), or the result is an error. */
+  /**
+   * What happens where it gives none: the real tool runs (`run`, default, as in Spring AI Alibaba),
+   * or the result is an error.
+   */
   readonly onFailure?: 'run' | 'error';
   /** Told why it gave none. Default: a warning on the console. */
   readonly onError?: (error: AgentError, tool: string) => void;
 }
 
 /**
- * Has a model invent what tools give: for tests and for tools that are not written yet (their `execute` must be there; it is not called).
- * Approvals are asked for as ever. Where the model fails, is silent or says nothing, the real tool runs: `onFailure: 'error'` for tools
- * that must not. An abort does neither. The usage counts as the call's. Throws `CONFIGURATION` for an option of the wrong kind.
+ * Has a model invent what tools give: for tests and for tools that are not written yet (their
+ * `execute` must be there; it is not called). Approvals are asked for as ever. Where the model
+ * fails, is silent or says nothing, the real tool runs: `onFailure: 'error'` for tools that must
+ * not. An abort does neither. The usage counts as the call's. Throws `CONFIGURATION` for an option
+ * of the wrong kind.
  */
 export function toolEmulation(options: ToolEmulationOptions): Extension {
   const fields =
@@ -41,7 +49,10 @@ export function toolEmulation(options: ToolEmulationOptions): Extension {
   const { tools, onFailure = 'run', onError } = options;
   const runs = perRun((run) => run);
   const emulates = ({ name }: Tool, run: Run | undefined): boolean => {
-    const others = [...(run?.output?.tools ?? []), ...(run?.setup.extensions ?? []).flatMap((extension) => extension.tools ?? [])];
+    const others = [
+      ...(run?.output?.tools ?? []),
+      ...(run?.setup.extensions ?? []).flatMap((extension) => extension.tools ?? []),
+    ];
     return tools ? tools.includes(name) : !others.some((other) => other.name === name);
   };
   return {
@@ -55,13 +66,24 @@ export function toolEmulation(options: ToolEmulationOptions): Extension {
           return await invent(options, tool, input, toolContext.signal, run);
         } catch (error) {
           if (toolContext.signal.aborted) throw error;
-          reportFailure(`Tool "${tool.name}" could not be emulated:`, onError, AgentError.from(error), tool.name);
+          reportFailure(
+            `Tool "${tool.name}" could not be emulated:`,
+            onError,
+            AgentError.from(error),
+            tool.name,
+          );
           // A plain error: no code of the model's is to end the agent's call.
-          if (onFailure === 'error') throw new Error(`The tool could not be emulated: ${messageOf(error)}`, { cause: error });
+          if (onFailure === 'error')
+            throw new Error(`The tool could not be emulated: ${messageOf(error)}`, {
+              cause: error,
+            });
           return tool.execute!(input, toolContext);
         }
       };
-      return next({ ...call, tool: { ...tool, execute: execute as NonNullable<Tool['execute']> } }, context);
+      return next(
+        { ...call, tool: { ...tool, execute: execute as NonNullable<Tool['execute']> } },
+        context,
+      );
     },
   };
 }

@@ -12,7 +12,10 @@ import { toolRetry } from './tool-retry.ts';
 function setUp(
   work: (context: ToolContext) => unknown,
   options: ToolErrorOptions = {},
-  { replies, timeoutMs }: { readonly replies?: readonly ScriptedReply[]; readonly timeoutMs?: number } = {},
+  {
+    replies,
+    timeoutMs,
+  }: { readonly replies?: readonly ScriptedReply[]; readonly timeoutMs?: number } = {},
 ) {
   const step = tool({
     name: 'step',
@@ -21,8 +24,15 @@ function setUp(
     execute: (_input, context) => work(context) as string,
     ...(timeoutMs !== undefined && { timeoutMs }),
   });
-  const model = new ScriptedModel(replies ?? [{ toolCalls: [{ name: 'step', input: { n: 1 } }] }, 'done']);
-  const agent = new ReActAgent({ name: 'a', model, tools: [step], extensions: [toolError(options)] });
+  const model = new ScriptedModel(
+    replies ?? [{ toolCalls: [{ name: 'step', input: { n: 1 } }] }, 'done'],
+  );
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools: [step],
+    extensions: [toolError(options)],
+  });
   const outcome = async (): Promise<unknown> => {
     const { text } = await agent.call('Go');
     const messages = await agent.messages();
@@ -39,19 +49,29 @@ function throwing(error: unknown): () => never {
 }
 
 test('by default the model reads that the tool failed, and why', async () => {
-  expect(await setUp(throwing(new Error('no paper'))).outcome()).toEqual([['error', 'Tool failed: no paper']]);
+  expect(await setUp(throwing(new Error('no paper'))).outcome()).toEqual([
+    ['error', 'Tool failed: no paper'],
+  ]);
   expect(await setUp(throwing('a text')).outcome()).toEqual([['error', 'Tool failed: a text']]);
 });
 
 test('what did not fail stays as it is', async () => {
-  expect(await setUp(() => 'Error: but only in words').outcome()).toEqual([['success', 'Error: but only in words']]);
+  expect(await setUp(() => 'Error: but only in words').outcome()).toEqual([
+    ['success', 'Error: but only in words'],
+  ]);
 });
 
 test('in your words, by the error itself and the call', async () => {
   const error = new TypeError('fetch failed');
-  const format = vi.fn<NonNullable<ToolErrorOptions['format']>>(() => 'The printer is off. Ask for another one.');
-  expect(await setUp(throwing(error), { format }).outcome()).toEqual([['error', 'The printer is off. Ask for another one.']]);
-  expect(format.mock.calls).toEqual([[error, { name: 'step', toolUseId: 'call_1', input: { n: 1 } }]]);
+  const format = vi.fn<NonNullable<ToolErrorOptions['format']>>(
+    () => 'The printer is off. Ask for another one.',
+  );
+  expect(await setUp(throwing(error), { format }).outcome()).toEqual([
+    ['error', 'The printer is off. Ask for another one.'],
+  ]);
+  expect(format.mock.calls).toEqual([
+    [error, { name: 'step', toolUseId: 'call_1', input: { n: 1 } }],
+  ]);
 });
 
 test('a time-out is a failure, whether or not the tool ends', async () => {
@@ -59,8 +79,12 @@ test('a time-out is a failure, whether or not the tool ends', async () => {
   const hanging = setUp(() => new Promise(() => {}), { format }, { timeoutMs: 1 });
   expect(await hanging.outcome()).toEqual([['error', 'TOOL_TIMEOUT']]);
   const rejecting = ({ signal }: ToolContext): Promise<never> =>
-    new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('gone'))));
-  expect(await setUp(rejecting, { format }, { timeoutMs: 1 }).outcome()).toEqual([['error', 'TOOL_TIMEOUT']]);
+    new Promise((_resolve, reject) =>
+      signal.addEventListener('abort', () => reject(new Error('gone'))),
+    );
+  expect(await setUp(rejecting, { format }, { timeoutMs: 1 }).outcome()).toEqual([
+    ['error', 'TOOL_TIMEOUT'],
+  ]);
 });
 
 test('a result that has no JSON form is a failure', async () => {
@@ -71,11 +95,17 @@ test('a result that has no JSON form is a failure', async () => {
 test('some failures end the call', async () => {
   const cause = new RangeError('disk full');
   const { agent } = setUp(throwing(cause), { rethrow: (error) => error instanceof RangeError });
-  await expect(agent.call('Go')).rejects.toMatchObject({ code: 'TOOL_ERROR', message: 'disk full', cause });
+  await expect(agent.call('Go')).rejects.toMatchObject({
+    code: 'TOOL_ERROR',
+    message: 'disk full',
+    cause,
+  });
   expect(historyFaults(await agent.messages(), ['call_1'])).toEqual([]);
-  expect(await setUp(throwing(new Error('no')), { rethrow: (error) => error instanceof RangeError }).outcome()).toEqual([
-    ['error', 'Tool failed: no'],
-  ]);
+  expect(
+    await setUp(throwing(new Error('no')), {
+      rethrow: (error) => error instanceof RangeError,
+    }).outcome(),
+  ).toEqual([['error', 'Tool failed: no']]);
 });
 
 test('a fatal failure ends the call as ever', async () => {
@@ -88,9 +118,15 @@ test('a fatal failure ends the call as ever', async () => {
 test('words that fail leave the usual ones, and are told of', async () => {
   const onError = vi.fn<(error: AgentError) => void>();
   const format = throwing(new Error('no words'));
-  expect(await setUp(throwing(new Error('no')), { format, onError }).outcome()).toEqual([['error', 'Error: no']]);
-  expect(await setUp(throwing(new Error('no')), { format: (() => 5) as never, onError }).outcome()).toEqual([['error', 'Error: no']]);
-  expect(await setUp(throwing(new Error('no')), { rethrow: format, onError }).outcome()).toEqual([['error', 'Error: no']]);
+  expect(await setUp(throwing(new Error('no')), { format, onError }).outcome()).toEqual([
+    ['error', 'Error: no'],
+  ]);
+  expect(
+    await setUp(throwing(new Error('no')), { format: (() => 5) as never, onError }).outcome(),
+  ).toEqual([['error', 'Error: no']]);
+  expect(await setUp(throwing(new Error('no')), { rethrow: format, onError }).outcome()).toEqual([
+    ['error', 'Error: no'],
+  ]);
   expect(onError.mock.calls.map(([{ message }]) => message)).toEqual([
     'no words',
     'toolError(): what format gives: output must be string.',
@@ -99,24 +135,34 @@ test('words that fail leave the usual ones, and are told of', async () => {
 });
 
 test('only the tools it is for', async () => {
-  expect(await setUp(throwing(new Error('no')), { tools: ['other'] }).outcome()).toEqual([['error', 'Error: no']]);
+  expect(await setUp(throwing(new Error('no')), { tools: ['other'] }).outcome()).toEqual([
+    ['error', 'Error: no'],
+  ]);
 });
 
-test.each(['first', 'last'])('with tries only the last one is said, toolRetry being the %s', async (place) => {
-  const busy = new AgentError('INTERNAL', 'busy', { retryable: true });
-  const extensions = [toolRetry({ sleep: async () => {} }), toolError()];
-  const outcomeOf = async (failures: number): Promise<unknown> => {
-    let tries = 0;
-    const execute = (): string => ((tries += 1) <= failures ? throwing(busy)() : 'fine');
-    const step = tool({ name: 'step', description: '', input: { type: 'object' }, execute });
-    const model = new ScriptedModel([{ toolCalls: [{ name: 'step' }] }, 'done']);
-    const agent = new ReActAgent({ name: 'a', model, tools: [step], extensions: place === 'first' ? extensions : extensions.toReversed() });
-    await agent.call('Go');
-    return [tries, (await agent.messages()).flatMap(toolResultsOf)[0]!.output];
-  };
-  expect(await outcomeOf(2)).toEqual([3, 'fine']);
-  expect(await outcomeOf(9)).toEqual([3, 'Tool failed: busy']);
-});
+test.each(['first', 'last'])(
+  'with tries only the last one is said, toolRetry being the %s',
+  async (place) => {
+    const busy = new AgentError('INTERNAL', 'busy', { retryable: true });
+    const extensions = [toolRetry({ sleep: async () => {} }), toolError()];
+    const outcomeOf = async (failures: number): Promise<unknown> => {
+      let tries = 0;
+      const execute = (): string => ((tries += 1) <= failures ? throwing(busy)() : 'fine');
+      const step = tool({ name: 'step', description: '', input: { type: 'object' }, execute });
+      const model = new ScriptedModel([{ toolCalls: [{ name: 'step' }] }, 'done']);
+      const agent = new ReActAgent({
+        name: 'a',
+        model,
+        tools: [step],
+        extensions: place === 'first' ? extensions : extensions.toReversed(),
+      });
+      await agent.call('Go');
+      return [tries, (await agent.messages()).flatMap(toolResultsOf)[0]!.output];
+    };
+    expect(await outcomeOf(2)).toEqual([3, 'fine']);
+    expect(await outcomeOf(9)).toEqual([3, 'Tool failed: busy']);
+  },
+);
 
 test('of parallel calls each has its own words; a streamed run has them in its event', async () => {
   const { agent } = setUp(
@@ -125,7 +171,8 @@ test('of parallel calls each has its own words; a streamed run has them in its e
     { replies: [{ toolCalls: [{ name: 'step' }, { name: 'step' }] }, 'done'] },
   );
   const said: unknown[] = [];
-  for await (const event of agent.stream('Go')) if (event.type === 'post-acting') said.push(event.result.output);
+  for await (const event of agent.stream('Go'))
+    if (event.type === 'post-acting') said.push(event.result.output);
   expect(said).toEqual(['call_1: Error: call_1', 'call_2: Error: call_2']);
 });
 
@@ -133,20 +180,45 @@ test('an abort and a suspension are no failures', async () => {
   const format = vi.fn<() => string>(() => 'words');
   const controller = new AbortController();
   const aborted = setUp(() => (controller.abort(), new Promise(() => {})), { format });
-  expect(await aborted.agent.call('Go', { signal: controller.signal })).toMatchObject({ reason: 'aborted' });
-  expect((await aborted.agent.messages()).flatMap(toolResultsOf)).toMatchObject([{ state: 'interrupted' }]);
+  expect(await aborted.agent.call('Go', { signal: controller.signal })).toMatchObject({
+    reason: 'aborted',
+  });
+  expect((await aborted.agent.messages()).flatMap(toolResultsOf)).toMatchObject([
+    { state: 'interrupted' },
+  ]);
   const waiting = setUp(({ suspend }) => suspend('ask Ann'), { format });
   expect(await waiting.agent.call('Go')).toMatchObject({ reason: 'suspended' });
   expect(format).not.toHaveBeenCalled();
 });
 
 test('the tool of a structured answer keeps its own words', async () => {
-  const schema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } as const;
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'generate_response', input: { n: 1 } }] }]);
-  const agent = new ReActAgent({ name: 'a', model, extensions: [toolError({ format: () => 'words' })] });
-  expect(await agent.call('Go', { output: structured(schema) })).toMatchObject({ output: { n: 1 } });
+  const schema = {
+    type: 'object',
+    properties: { n: { type: 'number' } },
+    required: ['n'],
+  } as const;
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'generate_response', input: { n: 1 } }] },
+  ]);
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    extensions: [toolError({ format: () => 'words' })],
+  });
+  expect(await agent.call('Go', { output: structured(schema) })).toMatchObject({
+    output: { n: 1 },
+  });
 });
 
-test.each([{ tools: 'step' }, { tools: [7] }, { format: 'x' }, { rethrow: true }, { onError: 1 }, null])('%o is refused', (options) => {
-  expect(() => toolError(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+test.each([
+  { tools: 'step' },
+  { tools: [7] },
+  { format: 'x' },
+  { rethrow: true },
+  { onError: 1 },
+  null,
+])('%o is refused', (options) => {
+  expect(() => toolError(options as never)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
 });

@@ -19,18 +19,28 @@ export interface FailedTool {
 export interface ToolErrorOptions {
   /** The tools it holds for; default: all. */
   readonly tools?: readonly string[];
-  /** What the model reads; default `Tool failed: …` with the error's message (Spring AI Alibaba). */
+  /**
+   * What the model reads; default `Tool failed: …` with the error's message (Spring AI Alibaba).
+   */
   readonly format?: (error: unknown, call: FailedTool) => string;
-  /** Whether a failure ends the agent's call with `TOOL_ERROR`, its `cause` the error; default: none does. */
+  /**
+   * Whether a failure ends the agent's call with `TOOL_ERROR`, its `cause` the error; default: none
+   * does.
+   */
   readonly rethrow?: (error: unknown, call: FailedTool) => boolean;
-  /** Told what `format` or `rethrow` threw: the model then reads what it reads without this. Default: a warning on the console. */
+  /**
+   * Told what `format` or `rethrow` threw: the model then reads what it reads without this.
+   * Default: a warning on the console.
+   */
   readonly onError?: (error: AgentError) => void;
 }
 
 /**
- * Says a tool's failure in your words, or has it end the call. Without it what a tool throws is an error result, `Error: …`, and only an
- * `AgentError` with `TOOL_ERROR` ends the call. A time-out is a failure too (`TOOL_TIMEOUT`); arguments that do not fit, a suspension and
- * an abort are none. With `toolRetry` in whatever order only the last try counts. Throws `CONFIGURATION` for an option of the wrong kind.
+ * Says a tool's failure in your words, or has it end the call. Without it what a tool throws is an
+ * error result, `Error: …`, and only an `AgentError` with `TOOL_ERROR` ends the call. A time-out is
+ * a failure too (`TOOL_TIMEOUT`); arguments that do not fit, a suspension and an abort are none.
+ * With `toolRetry` in whatever order only the last try counts. Throws `CONFIGURATION` for an option
+ * of the wrong kind.
  */
 export function toolError(options: ToolErrorOptions = {}): Extension {
   const fields = 'tools:array|? format:function|? rethrow:function|? onError:function|?';
@@ -44,19 +54,31 @@ export function toolError(options: ToolErrorOptions = {}): Extension {
       const seen: Seen = {};
       const outcome = await next(watched(call, seen), context);
       if (isSuspension(outcome) || outcome.state !== 'error') return outcome;
-      const error = errorOf(seen) ?? new AgentError('INTERNAL', outputText(outcome.output).replace(/^Error: /, ''));
+      const error =
+        errorOf(seen) ??
+        new AgentError('INTERNAL', outputText(outcome.output).replace(/^Error: /, ''));
       const failed: FailedTool = { name, toolUseId: call.toolUse.id, input: call.input };
       let output: string | undefined;
       try {
         if (!rethrow(error, failed)) {
           output = format(error, failed);
-          checkFields('CONFIGURATION', 'toolError(): what format gives', { output }, 'output:string');
+          checkFields(
+            'CONFIGURATION',
+            'toolError(): what format gives',
+            { output },
+            'output:string',
+          );
         }
       } catch (failure) {
-        reportFailure('A tool’s failure could not be put into words:', onError, AgentError.from(failure));
+        reportFailure(
+          'A tool’s failure could not be put into words:',
+          onError,
+          AgentError.from(failure),
+        );
         return outcome;
       }
-      if (output === undefined) throw new AgentError('TOOL_ERROR', messageOf(error), { cause: error });
+      if (output === undefined)
+        throw new AgentError('TOOL_ERROR', messageOf(error), { cause: error });
       return { ...outcome, output };
     },
   };
@@ -86,7 +108,10 @@ function watched({ tool, ...call }: ReadyCall, seen: Seen): ReadyCall {
   };
 }
 
-/** A time-out is told by the signal: what the tool throws then, if it ever does, only follows from it. */
+/**
+ * A time-out is told by the signal: what the tool throws then, if it ever does, only follows from
+ * it.
+ */
 function errorOf({ context, thrown }: Seen): unknown {
   return context?.signal.aborted ? context.signal.reason : thrown?.error;
 }

@@ -8,10 +8,16 @@ import { tool, type ToolContext } from '../tool/tool.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 import { toolRetry, type ToolRetryOptions } from './tool-retry.ts';
 
-const marked = new AgentError('INTERNAL', 'busy', { retryable: true, details: { retryAfterMs: 3000 } });
+const marked = new AgentError('INTERNAL', 'busy', {
+  retryable: true,
+  details: { retryAfterMs: 3000 },
+});
 
 /** An agent whose tool does what it is told, try by try; `tries` are what it was called with. */
-function setUp(work: (attempt: number, context: ToolContext) => unknown, options: ToolRetryOptions = {}) {
+function setUp(
+  work: (attempt: number, context: ToolContext) => unknown,
+  options: ToolRetryOptions = {},
+) {
   const tries: ToolContext[] = [];
   const delays: number[] = [];
   const step = tool({
@@ -24,7 +30,9 @@ function setUp(work: (attempt: number, context: ToolContext) => unknown, options
     },
   });
   const model = new ScriptedModel([{ toolCalls: [{ name: 'step' }] }, 'done']);
-  const extensions = [toolRetry({ sleep: async (ms) => void delays.push(ms), random: () => 0.5, ...options })];
+  const extensions = [
+    toolRetry({ sleep: async (ms) => void delays.push(ms), random: () => 0.5, ...options }),
+  ];
   const agent = new ReActAgent({ name: 'a', model, tools: [step], extensions });
   const outcome = async (): Promise<unknown> => {
     const { text } = await agent.call('Go');
@@ -44,10 +52,18 @@ function failing(error: unknown, times: number): (attempt: number) => string {
 
 test('a failure that the tool marked is tried again; the model sees the result alone', async () => {
   const told: Retry[] = [];
-  const { tries, delays, outcome } = setUp(failing(marked, 2), { onRetry: (one) => void told.push(one) });
+  const { tries, delays, outcome } = setUp(failing(marked, 2), {
+    onRetry: (one) => void told.push(one),
+  });
   expect(await outcome()).toEqual([['success', 'fine']]);
   expect(delays).toEqual([3000, 3000]);
-  expect(told[0]).toEqual({ attempt: 1, delayMs: 3000, error: marked, of: 'step', run: expect.objectContaining({ agentPath: ['a'] }) });
+  expect(told[0]).toEqual({
+    attempt: 1,
+    delayMs: 3000,
+    error: marked,
+    of: 'step',
+    run: expect.objectContaining({ agentPath: ['a'] }),
+  });
   expect(new Set(tries.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
 });
 
@@ -64,7 +80,9 @@ test('what no tool marked is not tried again', async () => {
 });
 
 test('or what the predicate says', async () => {
-  const { outcome } = setUp(failing(new TypeError('fetch failed'), 1), { isTransient: (error) => error instanceof TypeError });
+  const { outcome } = setUp(failing(new TypeError('fetch failed'), 1), {
+    isTransient: (error) => error instanceof TypeError,
+  });
   expect(await outcome()).toEqual([['success', 'fine']]);
 });
 
@@ -75,8 +93,13 @@ test('only the tools it is for', async () => {
 });
 
 test('a tool that suspends is not run again', async () => {
-  const { agent, tries } = setUp((_attempt, { suspend }) => suspend('ask Ann'), { isTransient: () => true });
-  expect(await agent.call('Go')).toMatchObject({ reason: 'suspended', pending: [{ reason: 'ask Ann' }] });
+  const { agent, tries } = setUp((_attempt, { suspend }) => suspend('ask Ann'), {
+    isTransient: () => true,
+  });
+  expect(await agent.call('Go')).toMatchObject({
+    reason: 'suspended',
+    pending: [{ reason: 'ask Ann' }],
+  });
   expect(tries).toHaveLength(1);
 });
 
@@ -84,7 +107,9 @@ test('an abort ends the wait', async () => {
   const controller = new AbortController();
   const sleep = (): Promise<never> => new Promise(() => controller.abort());
   const { agent, tries } = setUp(failing(marked, 1), { sleep });
-  expect(await agent.call('Go', { signal: controller.signal })).toMatchObject({ reason: 'aborted' });
+  expect(await agent.call('Go', { signal: controller.signal })).toMatchObject({
+    reason: 'aborted',
+  });
   expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([{ state: 'interrupted' }]);
   expect(tries).toHaveLength(1);
 });
@@ -95,6 +120,11 @@ test('a fatal error ends the call as ever', async () => {
   expect(tries).toHaveLength(1);
 });
 
-test.each([{ tools: 'step' }, { attempts: 'two' }, { isTransient: true }])('%o is refused', (options) => {
-  expect(() => toolRetry(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
-});
+test.each([{ tools: 'step' }, { attempts: 'two' }, { isTransient: true }])(
+  '%o is refused',
+  (options) => {
+    expect(() => toolRetry(options as never)).toThrow(
+      expect.objectContaining({ code: 'CONFIGURATION' }),
+    );
+  },
+);

@@ -9,18 +9,25 @@ import type { Extension } from '../loop/extension.ts';
 export interface ToolRetryOptions extends BackoffOptions {
   /** The tools it holds for; default: all. */
   readonly tools?: readonly string[];
-  /** Whether a failure is worth another try; default: an `AgentError` that the tool threw with `retryable: true`. */
+  /**
+   * Whether a failure is worth another try; default: an `AgentError` that the tool threw with
+   * `retryable: true`.
+   */
   readonly isTransient?: (error: unknown) => boolean;
 }
 
 /**
- * Runs a tool again that failed for a while; the model sees the last try's result. All tries share the tool's `timeoutMs` and its
- * `idempotencyKey`. A tool that suspends, or was aborted, is not run again. Throws `CONFIGURATION` for an option of the wrong kind.
+ * Runs a tool again that failed for a while; the model sees the last try's result. All tries share
+ * the tool's `timeoutMs` and its `idempotencyKey`. A tool that suspends, or was aborted, is not run
+ * again. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function toolRetry(options: ToolRetryOptions = {}): Extension {
   checkFields('CONFIGURATION', 'toolRetry()', options, 'tools:array|? isTransient:function|?');
   const { tools, isTransient = isMarked } = options;
-  const wait = backoff('toolRetry()', { ...options, isTransient: (error) => !isSuspension(error) && isTransient(error) });
+  const wait = backoff('toolRetry()', {
+    ...options,
+    isTransient: (error) => !isSuspension(error) && isTransient(error),
+  });
   const again = ({ tool, ...call }: ReadyCall, run: RunInfo): ReadyCall => ({
     ...call,
     tool: {
@@ -30,14 +37,16 @@ export function toolRetry(options: ToolRetryOptions = {}): Extension {
           try {
             return await tool.execute!(input, context);
           } catch (error) {
-            if (!(await wait({ error, attempt, of: tool.name, signal: context.signal, run }))) throw error;
+            if (!(await wait({ error, attempt, of: tool.name, signal: context.signal, run })))
+              throw error;
           }
         }
       },
     },
   });
   return {
-    wrapTool: (next) => (call, context) => next(tools && !tools.includes(call.tool.name) ? call : again(call, runOf(context)), context),
+    wrapTool: (next) => (call, context) =>
+      next(tools && !tools.includes(call.tool.name) ? call : again(call, runOf(context)), context),
   };
 }
 

@@ -1,4 +1,7 @@
-/** The promise, or a rejection with the signal's reason as soon as it is raised: for work that may not listen to the signal itself. */
+/**
+ * The promise, or a rejection with the signal's reason as soon as it is raised: for work that may
+ * not listen to the signal itself.
+ */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason);
@@ -10,8 +13,8 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
 }
 
 /**
- * `abortable` for many promises of one signal, one after the other, by one listener, which is never taken off: for a signal of the
- * request itself.
+ * `abortable` for many promises of one signal, one after the other, by one listener, which is never
+ * taken off: for a signal of the request itself.
  */
 export function abortables(signal: AbortSignal): <T>(promise: Promise<T>) => Promise<T> {
   let stop: ((reason: unknown) => void) | undefined;

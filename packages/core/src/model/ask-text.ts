@@ -18,11 +18,27 @@ export interface TextRequest {
   onUsage?(usage: Usage): void;
 }
 
-/** Asks a model beside the conversation. Rejects as the model does, and with `MODEL_BAD_RESPONSE` for a reply without text. */
-export async function askText({ model, system, user, generate, replyIs, signal, run, what, onUsage }: TextRequest): Promise<string> {
+/**
+ * Asks a model beside the conversation. Rejects as the model does, and with `MODEL_BAD_RESPONSE`
+ * for a reply without text.
+ */
+export async function askText({
+  model,
+  system,
+  user,
+  generate,
+  replyIs,
+  signal,
+  run,
+  what,
+  onUsage,
+}: TextRequest): Promise<string> {
   const messages = [systemMessage(system), userMessage(user)];
   let text = '';
-  for await (const deltas of model.stream({ ...generate, messages, tools: [], replyIs }, { signal, run })) {
+  for await (const deltas of model.stream(
+    { ...generate, messages, tools: [], replyIs },
+    { signal, run },
+  )) {
     signal.throwIfAborted();
     for (const delta of deltas) {
       if (delta.type === 'text') text += delta.delta;

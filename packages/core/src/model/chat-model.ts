@@ -40,8 +40,8 @@ export interface ModelRequest extends GenerateOptions {
   readonly messages: readonly Msg[];
   readonly tools: readonly ToolSchema[];
   /**
-   * What the reply is where it is no text for a reader: `value`, JSON or YAML that is read by a program; `note`, a summary for the model
-   * alone. For wrappers of models; no provider is sent it.
+   * What the reply is where it is no text for a reader: `value`, JSON or YAML that is read by a
+   * program; `note`, a summary for the model alone. For wrappers of models; no provider is sent it.
    */
   readonly replyIs?: 'value' | 'note';
 }
@@ -52,17 +52,29 @@ interface DeltaBase {
 }
 
 /**
- * What is new in a reply. `id` names the block a text belongs to, unique within the reply; `index` the tool call its input
- * belongs to, and a new index begins a new call. `finish` is the last delta of a complete reply; `reason` is the provider's word.
- * `reset` takes back all deltas before it: the reply begins anew (a retry, another model).
+ * What is new in a reply. `id` names the block a text belongs to, unique within the reply; `index`
+ * the tool call its input belongs to, and a new index begins a new call. `finish` is the last delta
+ * of a complete reply; `reason` is the provider's word. `reset` takes back all deltas before it:
+ * the reply begins anew (a retry, another model).
  */
 export type ModelDelta = DeltaBase &
   (
     | { readonly type: 'text' | 'thinking'; readonly id: string; readonly delta: string }
-    | { readonly type: 'tool-input'; readonly index: number; readonly id?: string; readonly name?: string; readonly delta: string }
+    | {
+        readonly type: 'tool-input';
+        readonly index: number;
+        readonly id?: string;
+        readonly name?: string;
+        readonly delta: string;
+      }
     | { readonly type: 'file'; readonly mediaType: string; readonly data: string }
     | { readonly type: 'reset'; readonly reason: string }
-    | { readonly type: 'finish'; readonly reason: string; readonly usage?: Usage; readonly metadata?: JsonObject }
+    | {
+        readonly type: 'finish';
+        readonly reason: string;
+        readonly usage?: Usage;
+        readonly metadata?: JsonObject;
+      }
   );
 
 /** Whose run a request or a tool call is of. */
@@ -84,8 +96,9 @@ export interface ModelContext {
 }
 
 /**
- * A language model. `stream` gives one array a network read (never an empty promise chain per delta), rejects with an
- * `AgentError`, and ends its network read when `signal` is raised or the iterator is returned.
+ * A language model. `stream` gives one array a network read (never an empty promise chain per
+ * delta), rejects with an `AgentError`, and ends its network read when `signal` is raised or the
+ * iterator is returned.
  */
 export interface ChatModel {
   readonly provider: string;

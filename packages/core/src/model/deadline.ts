@@ -5,8 +5,9 @@ import { abortables } from './abortable.ts';
 export const longestTimeout: number = 2 ** 31 - 1;
 
 /**
- * Ends the waits of one request or tool call: when the caller's signal is raised, or when one of them takes too long. Only time spent
- * in `wait` counts, so a slow reader of a reply costs the server nothing.
+ * Ends the waits of one request or tool call: when the caller's signal is raised, or when one of
+ * them takes too long. Only time spent in `wait` counts, so a slow reader of a reply costs the
+ * server nothing.
  */
 export class Deadline {
   readonly #timeoutMs: number;
@@ -19,7 +20,11 @@ export class Deadline {
   readonly end: () => void;
 
   /** `toError`: what a wait that took so many milliseconds fails with. */
-  constructor(caller: AbortSignal, timeoutMs: number, toError: (timeoutMs: number) => AgentError = modelTimeout) {
+  constructor(
+    caller: AbortSignal,
+    timeoutMs: number,
+    toError: (timeoutMs: number) => AgentError = modelTimeout,
+  ) {
     this.#timeoutMs = timeoutMs;
     this.#toError = toError;
     const onAbort = (): void => this.#controller.abort(AgentError.from(caller.reason, 'ABORTED'));
@@ -42,5 +47,7 @@ export class Deadline {
 }
 
 function modelTimeout(timeoutMs: number): AgentError {
-  return new AgentError('MODEL_TIMEOUT', `The model server was silent for ${timeoutMs} ms`, { retryable: true });
+  return new AgentError('MODEL_TIMEOUT', `The model server was silent for ${timeoutMs} ms`, {
+    retryable: true,
+  });
 }

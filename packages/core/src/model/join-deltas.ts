@@ -1,6 +1,9 @@
 import type { ModelDelta } from './chat-model.ts';
 
-/** The same reply in fewer deltas: those that go on with the block of the one before are joined to it. */
+/**
+ * The same reply in fewer deltas: those that go on with the block of the one before are joined to
+ * it.
+ */
 export function joinDeltas(deltas: readonly ModelDelta[]): readonly ModelDelta[] {
   const joined: ModelDelta[] = [];
   for (const delta of deltas) {
@@ -15,7 +18,16 @@ export function joinDeltas(deltas: readonly ModelDelta[]): readonly ModelDelta[]
 function goesOn(last: ModelDelta, delta: ModelDelta): boolean {
   if (delta.signature !== undefined || delta.providerMetadata) return false;
   if (delta.type === 'tool-input') {
-    return last.type === delta.type && last.index === delta.index && delta.id === undefined && delta.name === undefined;
+    return (
+      last.type === delta.type &&
+      last.index === delta.index &&
+      delta.id === undefined &&
+      delta.name === undefined
+    );
   }
-  return (delta.type === 'text' || delta.type === 'thinking') && last.type === delta.type && last.id === delta.id;
+  return (
+    (delta.type === 'text' || delta.type === 'thinking') &&
+    last.type === delta.type &&
+    last.id === delta.id
+  );
 }

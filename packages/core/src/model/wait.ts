@@ -1,6 +1,9 @@
 import { longestTimeout } from './deadline.ts';
 
-/** Resolves after so many milliseconds, or as soon as the signal is raised; leaves no timer behind then. */
+/**
+ * Resolves after so many milliseconds, or as soon as the signal is raised; leaves no timer behind
+ * then.
+ */
 export function wait(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {

@@ -1,13 +1,18 @@
 import { checkFields } from '../error/check-fields.ts';
 import type { ChatModel } from './chat-model.ts';
 
-/** What stands around a model: an `Extension` of an agent, or a wrapper of one model by `wrapModel`. */
+/**
+ * What stands around a model: an `Extension` of an agent, or a wrapper of one model by `wrapModel`.
+ */
 export interface ModelMiddleware {
   /** The model to be asked in place of `model`. */
   wrapModel(model: ChatModel): ChatModel;
 }
 
-/** The model with middleware around it, the first outermost, as in `extensions`. Throws `CONFIGURATION` for what is neither. */
+/**
+ * The model with middleware around it, the first outermost, as in `extensions`. Throws
+ * `CONFIGURATION` for what is neither.
+ */
 export function wrapModel(model: ChatModel, ...middleware: readonly ModelMiddleware[]): ChatModel {
   checkFields('CONFIGURATION', 'wrapModel(): the model', model, 'stream:function features:object');
   return middleware.reduceRight((next, one) => {
@@ -17,6 +22,9 @@ export function wrapModel(model: ChatModel, ...middleware: readonly ModelMiddlew
 }
 
 /** The same model to look at, which streams otherwise. */
-export function withStream({ provider, modelId, features }: ChatModel, stream: ChatModel['stream']): ChatModel {
+export function withStream(
+  { provider, modelId, features }: ChatModel,
+  stream: ChatModel['stream'],
+): ChatModel {
   return { provider, modelId, features, stream };
 }

@@ -9,10 +9,18 @@ import type { Usage } from '../model/usage.ts';
 
 /** Whose span it is. */
 export function runAttributes({ runId, sessionId, userId }: RunInfo): Attributes {
-  return { 'gen_ai.conversation.id': sessionId, 'isoloop.run.id': runId, ...(userId !== undefined && { 'user.id': userId }) };
+  return {
+    'gen_ai.conversation.id': sessionId,
+    'isoloop.run.id': runId,
+    ...(userId !== undefined && { 'user.id': userId }),
+  };
 }
 
-export function requestAttributes({ temperature, maxTokens, responseSchema }: ModelRequest): Attributes {
+export function requestAttributes({
+  temperature,
+  maxTokens,
+  responseSchema,
+}: ModelRequest): Attributes {
   return {
     ...(temperature !== undefined && { 'gen_ai.request.temperature': temperature }),
     ...(maxTokens !== undefined && { 'gen_ai.request.max_tokens': maxTokens }),
@@ -20,12 +28,21 @@ export function requestAttributes({ temperature, maxTokens, responseSchema }: Mo
   };
 }
 
-export function usageAttributes({ inputTokens, outputTokens, cachedInputTokens, reasoningTokens }: Usage): Attributes {
+export function usageAttributes({
+  inputTokens,
+  outputTokens,
+  cachedInputTokens,
+  reasoningTokens,
+}: Usage): Attributes {
   return {
     'gen_ai.usage.input_tokens': inputTokens,
     'gen_ai.usage.output_tokens': outputTokens,
-    ...(cachedInputTokens !== undefined && { 'gen_ai.usage.cache_read.input_tokens': cachedInputTokens }),
-    ...(reasoningTokens !== undefined && { 'gen_ai.usage.reasoning.output_tokens': reasoningTokens }),
+    ...(cachedInputTokens !== undefined && {
+      'gen_ai.usage.cache_read.input_tokens': cachedInputTokens,
+    }),
+    ...(reasoningTokens !== undefined && {
+      'gen_ai.usage.reasoning.output_tokens': reasoningTokens,
+    }),
   };
 }
 
@@ -38,14 +55,21 @@ export function toolAttributes({ name, id }: ToolUse): Attributes {
   };
 }
 
-/** `gen_ai.input.messages`: JSON text of `{ role, parts }`, as the conventions' schema has it. Secrets are masked, media without their bytes. */
+/**
+ * `gen_ai.input.messages`: JSON text of `{ role, parts }`, as the conventions' schema has it.
+ * Secrets are masked, media without their bytes.
+ */
 export function inputMessages(messages: readonly Msg[]): string {
-  return JSON.stringify(messages.map(({ role, content }) => ({ role, parts: content.map(toPart) })));
+  return JSON.stringify(
+    messages.map(({ role, content }) => ({ role, parts: content.map(toPart) })),
+  );
 }
 
 /** `gen_ai.output.messages`: JSON text of the one reply. */
 export function outputMessages(content: readonly ContentBlock[], finishReason: string): string {
-  return JSON.stringify([{ role: 'assistant', parts: content.map(toPart), finish_reason: finishReason }]);
+  return JSON.stringify([
+    { role: 'assistant', parts: content.map(toPart), finish_reason: finishReason },
+  ]);
 }
 
 /** A tool's result as text. */
@@ -66,14 +90,25 @@ function toPart(block: ContentBlock): JsonObject {
     case 'thinking':
       return { type: 'reasoning', content: block.thinking };
     case 'tool_use':
-      return { type: 'tool_call', id: block.id, name: block.name, arguments: maskParameters(block.input) };
+      return {
+        type: 'tool_call',
+        id: block.id,
+        name: block.name,
+        arguments: maskParameters(block.input),
+      };
     case 'tool_result':
-      return { type: 'tool_call_response', id: block.toolUseId, response: responseOf(block.output) };
+      return {
+        type: 'tool_call_response',
+        id: block.toolUseId,
+        response: responseOf(block.output),
+      };
     default: {
       const { type: modality, source } = block;
       const { mediaType } = source;
       const about = { modality, ...(mediaType !== undefined && { mime_type: mediaType }) };
-      return source.type === 'url' ? { type: 'uri', ...about, uri: source.url } : { type: 'blob', ...about };
+      return source.type === 'url'
+        ? { type: 'uri', ...about, uri: source.url }
+        : { type: 'blob', ...about };
     }
   }
 }

@@ -6,19 +6,39 @@ import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { jsonlTrace, type JsonlTraceOptions } from './jsonl-trace.ts';
 
-const look = tool({ name: 'look', description: '', input: { type: 'object' }, execute: () => 'seen' });
+const look = tool({
+  name: 'look',
+  description: '',
+  input: { type: 'object' },
+  execute: () => 'seen',
+});
 
 function agentWith(trace: ReturnType<typeof jsonlTrace>, name = 'a'): ReActAgent {
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'look', input: { apiKey: 'k' } }] }, 'all done', 'again']);
-  return new ReActAgent({ name, model, tools: [look], sessionId: 's', userId: 'u', extensions: [trace] });
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'look', input: { apiKey: 'k' } }] },
+    'all done',
+    'again',
+  ]);
+  return new ReActAgent({
+    name,
+    model,
+    tools: [look],
+    sessionId: 's',
+    userId: 'u',
+    extensions: [trace],
+  });
 }
 
 function collect(options?: JsonlTraceOptions) {
   const chunks: Uint8Array[] = [];
   let closed = false;
-  const sink = new WritableStream<Uint8Array>({ write: (chunk) => void chunks.push(chunk), close: () => void (closed = true) });
+  const sink = new WritableStream<Uint8Array>({
+    write: (chunk) => void chunks.push(chunk),
+    close: () => void (closed = true),
+  });
   const trace = jsonlTrace(sink, options);
-  const text = () => new TextDecoder().decode(new Uint8Array(chunks.flatMap((chunk) => [...chunk])));
+  const text = () =>
+    new TextDecoder().decode(new Uint8Array(chunks.flatMap((chunk) => [...chunk])));
   const lines = (): JsonObject[] =>
     text()
       .trimEnd()
@@ -44,7 +64,13 @@ test('each event a line, in order, with its ids; prompts and chunks left out, se
     'post-call',
     'run-end',
   ]);
-  for (const line of lines()) expect(line).toMatchObject({ runId: expect.any(String), sessionId: 's', userId: 'u', agentPath: ['a'] });
+  for (const line of lines())
+    expect(line).toMatchObject({
+      runId: expect.any(String),
+      sessionId: 's',
+      userId: 'u',
+      agentPath: ['a'],
+    });
   expect(lines()[2]).toMatchObject({ messages: 1, tools: 1 });
   expect(text()).toContain('"apiKey":"***"');
   expect(text()).not.toContain('"k"');
@@ -61,13 +87,18 @@ test('chunks and requests where they are asked for; what the mask leaves out is 
   const types = lines().map(({ type }) => type);
   expect(types).toEqual(expect.arrayContaining(['reasoning-chunk', 'tool-input-chunk']));
   expect(types).not.toContain('run-start');
-  expect(lines().find(({ type }) => type === 'pre-reasoning')).toMatchObject({ messages: [{ role: 'user' }], tools: [{ name: 'look' }] });
+  expect(lines().find(({ type }) => type === 'pre-reasoning')).toMatchObject({
+    messages: [{ role: 'user' }],
+    tools: [{ name: 'look' }],
+  });
 });
 
 test('what a later hook changed is traced as it was changed', async () => {
   const { trace, text } = collect();
   const agent = agentWith(trace);
-  agent.addHook({ on: { 'post-acting': (event) => ({ ...event, result: { ...event.result, output: 'hidden' } }) } });
+  agent.addHook({
+    on: { 'post-acting': (event) => ({ ...event, result: { ...event.result, output: 'hidden' } }) },
+  });
   await agent.call('go');
   await trace.settled();
   expect(text()).toContain('hidden');
@@ -96,7 +127,12 @@ test('a slow sink holds nothing up: what it has no room for is dropped and count
   expect(await agentWith(trace).call('go')).toMatchObject({ text: 'all done' });
   release();
   await trace.close();
-  expect(seen.map(({ type, events }) => events ?? type)).toEqual(['run-start', 'pre-call', 'pre-reasoning', 7]);
+  expect(seen.map(({ type, events }) => events ?? type)).toEqual([
+    'run-start',
+    'pre-call',
+    'pre-reasoning',
+    7,
+  ]);
 });
 
 test('a sink that fails is told of once, and does not fail the call', async () => {
@@ -122,7 +158,10 @@ test('a listener that throws, and a sink that cannot be closed, harm nobody; clo
   const onError = vi.fn(() => {
     throw new Error('mine');
   });
-  const broken = jsonlTrace(new WritableStream({ write: () => Promise.reject(new Error('full')) }), { onError });
+  const broken = jsonlTrace(
+    new WritableStream({ write: () => Promise.reject(new Error('full')) }),
+    { onError },
+  );
   await agentWith(broken).call('go');
   await broken.settled();
   await broken.close();
@@ -140,7 +179,9 @@ test('a listener that throws, and a sink that cannot be closed, harm nobody; clo
 test('what comes after it was closed is dropped, and does not fail the call', async () => {
   const lines: Uint8Array[] = [];
   const errors: AgentError[] = [];
-  const trace = jsonlTrace(new WritableStream({ write: (line) => void lines.push(line) }), { onError: (error) => errors.push(error) });
+  const trace = jsonlTrace(new WritableStream({ write: (line) => void lines.push(line) }), {
+    onError: (error) => errors.push(error),
+  });
   const agent = agentWith(trace);
   await agent.call('go');
   await trace.close();
@@ -152,7 +193,9 @@ test('what comes after it was closed is dropped, and does not fail the call', as
 
 test('an event for which the mask throws is counted, and not written as it was', async () => {
   let written = '';
-  const sink = new WritableStream<Uint8Array>({ write: (line) => void (written += new TextDecoder().decode(line)) });
+  const sink = new WritableStream<Uint8Array>({
+    write: (line) => void (written += new TextDecoder().decode(line)),
+  });
   const mask = (event: JsonValue): JsonValue => {
     if ((event as { readonly type?: unknown }).type === 'post-reasoning') throw new Error('no');
     return event;

@@ -7,22 +7,39 @@ import { maskParameters } from './mask-parameters.ts';
 import type { JsonValue } from '../message/json.ts';
 
 export interface JsonlTraceOptions {
-  /** Each chunk of a reply too, arguments of tools as pieces of text that no mask sees through. Default false: `post-reasoning` has the whole. */
+  /**
+   * Each chunk of a reply too, arguments of tools as pieces of text that no mask sees through.
+   * Default false: `post-reasoning` has the whole.
+   */
   readonly chunks?: boolean;
-  /** The messages and tools of each request too, which a long conversation repeats each time. Default false: their number. */
+  /**
+   * The messages and tools of each request too, which a long conversation repeats each time.
+   * Default false: their number.
+   */
   readonly requests?: boolean;
-  /** What stands in the trace in place of an event; `undefined` leaves it out. Default: secrets masked by `maskParameters`. */
+  /**
+   * What stands in the trace in place of an event; `undefined` leaves it out. Default: secrets
+   * masked by `maskParameters`.
+   */
   readonly mask?: (event: JsonValue) => JsonValue | undefined;
-  /** Events that wait for a slow sink, at most; more are dropped and counted, as are those that are no JSON or that `mask` throws for. Default 10,000. */
+  /**
+   * Events that wait for a slow sink, at most; more are dropped and counted, as are those that are
+   * no JSON or that `mask` throws for. Default 10,000.
+   */
   readonly maxWaiting?: number;
-  /** Told once, when the sink has failed; nothing is written from then on. Default: `console.warn`. */
+  /**
+   * Told once, when the sink has failed; nothing is written from then on. Default: `console.warn`.
+   */
   readonly onError?: (error: AgentError) => void;
 }
 
 export interface JsonlTrace extends Extension {
   /** Resolves when all that was traced so far is written, or the sink has failed. */
   settled(): Promise<void>;
-  /** Writes what waits and closes the sink; what is traced from then on is dropped. Never rejects: a failure goes to `onError`. */
+  /**
+   * Writes what waits and closes the sink; what is traced from then on is dropped. Never rejects: a
+   * failure goes to `onError`.
+   */
   close(): Promise<void>;
 }
 
@@ -49,17 +66,31 @@ const isChunk: Readonly<Record<AgentEvent['type'], boolean>> = {
 };
 
 /**
- * Writes an agent's events into a stream, one JSON object a line, as the hooks have left them. A run never waits for the sink, and a
- * sink that fails does not fail it. One may serve many agents. Throws `CONFIGURATION` for an option of the wrong kind and a sink that is
- * locked.
+ * Writes an agent's events into a stream, one JSON object a line, as the hooks have left them. A
+ * run never waits for the sink, and a sink that fails does not fail it. One may serve many agents.
+ * Throws `CONFIGURATION` for an option of the wrong kind and a sink that is locked.
  */
-export function jsonlTrace(sink: WritableStream<Uint8Array>, options: JsonlTraceOptions = {}): JsonlTrace {
+export function jsonlTrace(
+  sink: WritableStream<Uint8Array>,
+  options: JsonlTraceOptions = {},
+): JsonlTrace {
   const where = 'jsonlTrace()';
   checkFields('CONFIGURATION', where, { sink }, 'sink:getWriter()');
-  const kinds = 'chunks:boolean|? requests:boolean|? mask:function|? maxWaiting:count|? onError:function|?';
+  const kinds =
+    'chunks:boolean|? requests:boolean|? mask:function|? maxWaiting:count|? onError:function|?';
   checkFields('CONFIGURATION', where, options, kinds);
-  if (sink.locked) throw new AgentError('CONFIGURATION', `${where}: the sink is locked: somebody else writes into it.`);
-  const { chunks = false, requests = false, mask = maskParameters, maxWaiting = 10_000, onError = warn } = options;
+  if (sink.locked)
+    throw new AgentError(
+      'CONFIGURATION',
+      `${where}: the sink is locked: somebody else writes into it.`,
+    );
+  const {
+    chunks = false,
+    requests = false,
+    mask = maskParameters,
+    maxWaiting = 10_000,
+    onError = warn,
+  } = options;
   const writer = sink.getWriter();
   const encoder = new TextEncoder();
   let waiting = 0;
@@ -75,7 +106,9 @@ export function jsonlTrace(sink: WritableStream<Uint8Array>, options: JsonlTrace
   };
   const write = (value: JsonValue): void => {
     waiting += 1;
-    const written = writer.write(encoder.encode(`${JSON.stringify(value)}\n`)).finally(() => (waiting -= 1));
+    const written = writer
+      .write(encoder.encode(`${JSON.stringify(value)}\n`))
+      .finally(() => (waiting -= 1));
     last = written.catch(fail);
   };
   const trace = (event: AgentEvent): void => {
@@ -105,8 +138,16 @@ export function jsonlTrace(sink: WritableStream<Uint8Array>, options: JsonlTrace
 
   const types = Object.entries(isChunk).flatMap(([type, chunk]) => (chunk && !chunks ? [] : type));
   return {
-    // Last, to see what the other hooks made of an event; by type, so that a reply's deltas cost nothing where they are not traced.
-    hooks: [{ name: 'jsonl-trace', priority: Infinity, onError: 'ignore', on: Object.fromEntries(types.map((type) => [type, trace])) }],
+    // Last, to see what the other hooks made of an event; by type, so that a reply's deltas cost
+    // nothing where they are not traced.
+    hooks: [
+      {
+        name: 'jsonl-trace',
+        priority: Infinity,
+        onError: 'ignore',
+        on: Object.fromEntries(types.map((type) => [type, trace])),
+      },
+    ],
     settled: () => last,
     close: () => (closing ??= close()),
   };
@@ -116,7 +157,11 @@ function toJson(event: AgentEvent, requests: boolean): JsonValue {
   const slim =
     requests || !('messages' in event)
       ? event
-      : { ...event, messages: event.messages.length, ...('tools' in event && { tools: event.tools.length }) };
+      : {
+          ...event,
+          messages: event.messages.length,
+          ...('tools' in event && { tools: event.tools.length }),
+        };
   return JSON.parse(JSON.stringify(slim)) as JsonValue;
 }
 

@@ -21,19 +21,29 @@ test.each([
   expect(maskParameters({ [key]: 'abc', other: 1 })).toEqual({ [key]: '***', other: 1 });
 });
 
-test.each(['keyword', 'maxTokens', 'monkey', 'secretary', 'tokenizer', 'keys', '密码'])('%s names none', (key) => {
-  expect(maskParameters({ [key]: 'abc' })).toEqual({ [key]: 'abc' });
-});
+test.each(['keyword', 'maxTokens', 'monkey', 'secretary', 'tokenizer', 'keys', '密码'])(
+  '%s names none',
+  (key) => {
+    expect(maskParameters({ [key]: 'abc' })).toEqual({ [key]: 'abc' });
+  },
+);
 
 test('at any depth, whatever the value is; the given value stays as it was', () => {
   const given = { list: [{ token: { a: 1 } }, 'token'], note: null, __proto__x: 1 };
-  expect(maskParameters(given)).toEqual({ list: [{ token: '***' }, 'token'], note: null, __proto__x: 1 });
+  expect(maskParameters(given)).toEqual({
+    list: [{ token: '***' }, 'token'],
+    note: null,
+    __proto__x: 1,
+  });
   expect(given.list[0]).toEqual({ token: { a: 1 } });
   expect(maskParameters('token')).toBe('token');
 });
 
 test('own words', () => {
-  expect(maskParameters({ ssn: '1', key: '2' }, (key) => key === 'ssn')).toEqual({ ssn: '***', key: '2' });
+  expect(maskParameters({ ssn: '1', key: '2' }, (key) => key === 'ssn')).toEqual({
+    ssn: '***',
+    key: '2',
+  });
 });
 
 test('what is nested without end is cut, not followed', () => {

@@ -5,16 +5,22 @@ const secretWords =
 const deepest = 32;
 
 /**
- * A copy for logs, with `***` in place of each value whose key names a secret: `password`, `apiKey`, `x-access-token`, but not
- * `keyword` or `maxTokens` (Arc Reactor: `maskedParams`). `isSecret` decides in place of the built-in words. What lies deeper than
- * 32 levels is left out.
+ * A copy for logs, with `***` in place of each value whose key names a secret: `password`,
+ * `apiKey`, `x-access-token`, but not `keyword` or `maxTokens` (Arc Reactor: `maskedParams`).
+ * `isSecret` decides in place of the built-in words. What lies deeper than 32 levels is left out.
  */
-export function maskParameters(value: JsonValue, isSecret: (key: string) => boolean = namesSecret, depth = 0): JsonValue {
+export function maskParameters(
+  value: JsonValue,
+  isSecret: (key: string) => boolean = namesSecret,
+  depth = 0,
+): JsonValue {
   if (typeof value !== 'object' || value === null) return value;
   if (depth === deepest) return '…';
   const mask = (item: JsonValue): JsonValue => maskParameters(item, isSecret, depth + 1);
   if (Array.isArray(value)) return value.map(mask);
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, isSecret(key) ? '***' : mask(item)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, isSecret(key) ? '***' : mask(item)]),
+  );
 }
 
 function namesSecret(key: string): boolean {

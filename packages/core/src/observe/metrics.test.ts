@@ -34,7 +34,12 @@ const fatal = tool({
     throw new AgentError('TOOL_ERROR', 'gone');
   },
 });
-const wait = tool({ name: 'wait', description: '', input, execute: (_input, { suspend }) => suspend('later') });
+const wait = tool({
+  name: 'wait',
+  description: '',
+  input,
+  execute: (_input, { suspend }) => suspend('later'),
+});
 
 /** Each look at the clock is 10 ms after the last. */
 function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
@@ -58,7 +63,8 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
     ...options,
     extensions: [metrics(recorder, { now }), ...(options.extensions ?? [])],
   });
-  const of = (kind: string) => recorded.filter(([name]) => name === kind).map(([, metric]) => metric);
+  const of = (kind: string) =>
+    recorded.filter(([name]) => name === kind).map(([, metric]) => metric);
   return { agent, of, recorded };
 }
 
@@ -75,17 +81,35 @@ test('a call, its requests, its tools and its tokens', async () => {
   const result = await agent.call('go');
   const labels = { agent: 'a', sessionId: 's', userId: 'u', runId: expect.any(String) };
   expect(of('execution')).toEqual([
-    { ...labels, reason: 'stop', durationMs: result.durationMs, iterations: 2, toolsUsed: ['fine', 'bad'] },
+    {
+      ...labels,
+      reason: 'stop',
+      durationMs: result.durationMs,
+      iterations: 2,
+      toolsUsed: ['fine', 'bad'],
+    },
   ]);
   expect(of('tokenUsage')).toEqual([{ usage: { inputTokens: 20, outputTokens: 10 }, labels }]);
   expect(of('modelRequest')).toEqual([
-    expect.objectContaining({ ...labels, outcome: 'ok', usage: { inputTokens: 10, outputTokens: 5 }, firstDeltaMs: 10, durationMs: 20 }),
+    expect.objectContaining({
+      ...labels,
+      outcome: 'ok',
+      usage: { inputTokens: 10, outputTokens: 5 },
+      firstDeltaMs: 10,
+      durationMs: 20,
+    }),
     expect.objectContaining({ ...labels, outcome: 'ok', firstDeltaMs: 10, durationMs: 20 }),
   ]);
   expect(of('toolCall')).toHaveLength(2);
   expect(of('toolCall')).toEqual(
     expect.arrayContaining([
-      { ...labels, name: 'fine', toolUseId: 'c1', durationMs: expect.any(Number), outcome: 'success' },
+      {
+        ...labels,
+        name: 'fine',
+        toolUseId: 'c1',
+        durationMs: expect.any(Number),
+        outcome: 'success',
+      },
       { ...labels, name: 'bad', toolUseId: 'c2', durationMs: expect.any(Number), outcome: 'error' },
     ]),
   );
@@ -106,8 +130,11 @@ test('a tool that waits, and one that ends the call', async () => {
 test('the time that somebody takes to approve a call is none of its own, and what is refused did not run', async () => {
   const recorded: unknown[] = [];
   let time = 0;
-  const recorder: Metrics = { toolCall: ({ name, durationMs, outcome }) => recorded.push([name, durationMs, outcome]) };
-  const work = (name: string) => tool({ name, description: '', input, needsApproval: true, execute: () => ((time += 5), 'ok') });
+  const recorder: Metrics = {
+    toolCall: ({ name, durationMs, outcome }) => recorded.push([name, durationMs, outcome]),
+  };
+  const work = (name: string) =>
+    tool({ name, description: '', input, needsApproval: true, execute: () => ((time += 5), 'ok') });
   const names = ['approved', 'refused', 'left'];
   const agent = new ReActAgent({
     name: 'a',
@@ -125,27 +152,38 @@ test('the time that somebody takes to approve a call is none of its own, and wha
       }),
     ],
   });
-  expect(await agent.call('go')).toMatchObject({ reason: 'suspended', pending: [{ name: 'left' }] });
+  expect(await agent.call('go')).toMatchObject({
+    reason: 'suspended',
+    pending: [{ name: 'left' }],
+  });
   expect(recorded).toEqual([['approved', 5, 'success']]);
 });
 
 test('a request that failed, and one that nobody read to its end', async () => {
-  const { agent, of } = setUp([{ error: new AgentError('MODEL_SERVER', 'down') }, { text: 'Half ', hang: true }]);
+  const { agent, of } = setUp([
+    { error: new AgentError('MODEL_SERVER', 'down') },
+    { text: 'Half ', hang: true },
+  ]);
   await agent.call('go', { throwOnError: false });
   expect(of('modelRequest')[0]).toMatchObject({ outcome: 'failed', error: 'MODEL_SERVER' });
   expect(of('modelRequest')[0]).not.toHaveProperty('firstDeltaMs');
   expect(of('tokenUsage')).toEqual([]);
 
-  for await (const { type } of agent.stream('go on')) if (type === 'reasoning-chunk') agent.interrupt();
+  for await (const { type } of agent.stream('go on'))
+    if (type === 'reasoning-chunk') agent.interrupt();
   expect(of('modelRequest')[1]).toMatchObject({ outcome: 'cancelled', firstDeltaMs: 10 });
   expect(of('execution').at(-1)).toMatchObject({ reason: 'interrupted' });
 });
 
 test('a rejection, by its stage and category', async () => {
-  const error = new AgentError('GUARD_REJECTED', 'No.', { details: { stage: 'length', category: 'INVALID_INPUT' } }).toJSON();
+  const error = new AgentError('GUARD_REJECTED', 'No.', {
+    details: { stage: 'length', category: 'INVALID_INPUT' },
+  }).toJSON();
   const { agent, of } = setUp([], { extensions: [{ guard: async () => ({ error }) }] });
   await agent.call('go');
-  expect(of('guardRejection')).toMatchObject([{ stage: 'length', category: 'INVALID_INPUT', userId: 'u' }]);
+  expect(of('guardRejection')).toMatchObject([
+    { stage: 'length', category: 'INVALID_INPUT', userId: 'u' },
+  ]);
   expect(of('execution')).toMatchObject([{ reason: 'rejected', error: 'GUARD_REJECTED' }]);
 });
 
@@ -158,14 +196,28 @@ test('in any order, the model that answered is named, with whose run it was', as
     const second = new ScriptedModel(['theirs', down], { modelId: 'second' });
     const third = new ScriptedModel(['the last'], { modelId: 'third' });
     const inner = [wrapModel(second, fallback([third]))];
-    const around = { first: [measured, fallback(inner)], last: [fallback(inner), measured], between: [retry(), measured, fallback(inner)] };
-    const agent = new ReActAgent({ name: 'a', model: first, userId: 'u', extensions: around[order] });
+    const around = {
+      first: [measured, fallback(inner)],
+      last: [fallback(inner), measured],
+      between: [retry(), measured, fallback(inner)],
+    };
+    const agent = new ReActAgent({
+      name: 'a',
+      model: first,
+      userId: 'u',
+      extensions: around[order],
+    });
     const texts: string[] = [];
     for (let n = 0; n < 3; n += 1) texts.push((await agent.call('go')).text);
     expect(texts).toEqual(['theirs', 'the last', 'mine']);
     const answered = recorded.map(({ modelId, outcome }) => `${modelId} ${outcome}`);
-    expect(answered).toEqual(order === 'last' ? ['first failed', 'first failed', 'first ok'] : ['second ok', 'third ok', 'first ok']);
-    for (const metric of recorded) expect(metric).toMatchObject({ agent: 'a', sessionId: agent.sessionId, userId: 'u' });
+    expect(answered).toEqual(
+      order === 'last'
+        ? ['first failed', 'first failed', 'first ok']
+        : ['second ok', 'third ok', 'first ok'],
+    );
+    for (const metric of recorded)
+      expect(metric).toMatchObject({ agent: 'a', sessionId: agent.sessionId, userId: 'u' });
     expect(new Set(recorded.map(({ runId }) => runId)).size).toBe(3);
   }
 });
@@ -190,8 +242,16 @@ async function* hanging(): AsyncGenerator<readonly ModelDelta[]> {
 test('a try that a time-out ended has failed, whatever the model makes of the signal', async () => {
   const recorded: ModelMetric[] = [];
   const measured = metrics({ modelRequest: (metric) => recorded.push(metric) });
-  const extensions = [retry({ sleep: async () => {} }), modelTimeout({ firstDeltaMs: 1 }), measured];
-  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([{ hang: true }, 'Hi']), extensions });
+  const extensions = [
+    retry({ sleep: async () => {} }),
+    modelTimeout({ firstDeltaMs: 1 }),
+    measured,
+  ];
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([{ hang: true }, 'Hi']),
+    extensions,
+  });
   expect(await agent.call('go')).toMatchObject({ text: 'Hi' });
   expect(recorded.map(({ outcome, error }) => [outcome, error])).toEqual([
     ['failed', 'MODEL_TIMEOUT'],
@@ -201,8 +261,14 @@ test('a try that a time-out ended has failed, whatever the model makes of the si
 
 test('a request that no run makes has no labels', async () => {
   const recorded: ModelMetric[] = [];
-  const model = wrapModel(new ScriptedModel(['Hi.']), metrics({ modelRequest: (metric) => recorded.push(metric) }));
-  for await (const _deltas of model.stream({ messages: [], tools: [] }, { signal: new AbortController().signal }));
+  const model = wrapModel(
+    new ScriptedModel(['Hi.']),
+    metrics({ modelRequest: (metric) => recorded.push(metric) }),
+  );
+  for await (const _deltas of model.stream(
+    { messages: [], tools: [] },
+    { signal: new AbortController().signal },
+  ));
   expect(recorded).toMatchObject([{ modelId: 'scripted', outcome: 'ok' }]);
   expect(recorded[0]).not.toHaveProperty('runId');
 });
@@ -230,7 +296,14 @@ test('retries, fallbacks and guards tell whose run they were of', async () => {
     retry({ attempts: 2, ...noWait }),
     toolRetry(noWait),
   ];
-  const agent = new ReActAgent({ name: 'a', model, tools: [flaky], sessionId: 's', userId: 'u', extensions });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools: [flaky],
+    sessionId: 's',
+    userId: 'u',
+    extensions,
+  });
   expect((await agent.call('go')).text).toMatch(/^12345\n/);
   const run = { runId: told[0]?.runId, sessionId: 's', userId: 'u', agentPath: ['a'] };
   // Retry, fallback, the tool's retry, fallback, the violation, the guard's action.
@@ -255,10 +328,18 @@ test("a summary's request is one of the run's", async () => {
 
 test('each attempt, also of a fallback model', async () => {
   const recorded: unknown[] = [];
-  const measured = metrics({ modelRequest: ({ modelId, outcome }) => recorded.push([modelId, outcome]) });
-  const first = new ScriptedModel([{ error: new AgentError('MODEL_SERVER', 'down') }], { modelId: 'first' });
+  const measured = metrics({
+    modelRequest: ({ modelId, outcome }) => recorded.push([modelId, outcome]),
+  });
+  const first = new ScriptedModel([{ error: new AgentError('MODEL_SERVER', 'down') }], {
+    modelId: 'first',
+  });
   const second = wrapModel(new ScriptedModel(['done'], { modelId: 'second' }), measured);
-  const agent = new ReActAgent({ name: 'a', model: first, extensions: [fallback([second]), measured] });
+  const agent = new ReActAgent({
+    name: 'a',
+    model: first,
+    extensions: [fallback([second]), measured],
+  });
   expect(await agent.call('go')).toMatchObject({ text: 'done' });
   expect(recorded).toEqual([
     ['first', 'failed'],
@@ -270,10 +351,21 @@ test('a recorder that throws, and one that records nothing, change nothing', asy
   const broken = (): never => {
     throw new Error('full');
   };
-  const all: Metrics = { execution: broken, tokenUsage: broken, modelRequest: broken, toolCall: broken, guardRejection: broken };
+  const all: Metrics = {
+    execution: broken,
+    tokenUsage: broken,
+    modelRequest: broken,
+    toolCall: broken,
+    guardRejection: broken,
+  };
   for (const recorder of [all, {}]) {
     const model = new ScriptedModel([{ toolCalls: [{ name: 'fine' }] }, 'done']);
-    const agent = new ReActAgent({ name: 'a', model, tools: [fine], extensions: [metrics(recorder)] });
+    const agent = new ReActAgent({
+      name: 'a',
+      model,
+      tools: [fine],
+      extensions: [metrics(recorder)],
+    });
     expect(await agent.call('go')).toMatchObject({ text: 'done' });
   }
 });
@@ -283,5 +375,7 @@ test.each([
   [undefined, {}],
   [{}, { now: 5 }],
 ])('metrics(%j, %j) is refused', (recorder, options) => {
-  expect(() => metrics(recorder as never, options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  expect(() => metrics(recorder as never, options as never)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
 });

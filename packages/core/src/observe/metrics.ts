@@ -36,14 +36,20 @@ export interface ExecutionMetric extends RunLabels {
 
 /** The labels are absent where no run asked. */
 export interface ModelMetric extends Partial<RunLabels> {
-  /** The model that answered, or was asked last: behind a `fallback()` that may be another than the agent's. */
+  /**
+   * The model that answered, or was asked last: behind a `fallback()` that may be another than the
+   * agent's.
+   */
   readonly provider: string;
   readonly modelId: string;
   readonly durationMs: number;
   /** To the first text, thinking or tool call; absent where there was none. */
   readonly firstDeltaMs?: number;
   readonly usage?: Usage;
-  /** `cancelled`: nobody read on, as after an interrupt or abort; what a time-out ended has `failed`. */
+  /**
+   * `cancelled`: nobody read on, as after an interrupt or abort; what a time-out ended has
+   * `failed`.
+   */
   readonly outcome: 'ok' | 'failed' | 'cancelled';
   readonly error?: AgentErrorCode;
 }
@@ -57,10 +63,11 @@ export interface ToolMetric extends RunLabels {
 }
 
 /**
- * Where measurements go (Arc Reactor: `AgentMetrics`, each of its recordings); every method is optional, and what one throws goes to the
- * console. `metrics()` calls the first five, the others are for the callbacks of the parts they tell about. All of them say whose run it
- * was but `circuitState`: a breaker is its agents' together. There is none for streamed calls alone: they go the same way, and
- * are among the others.
+ * Where measurements go (Arc Reactor: `AgentMetrics`, each of its recordings); every method is
+ * optional, and what one throws goes to the console. `metrics()` calls the first five, the others
+ * are for the callbacks of the parts they tell about. All of them say whose run it was but
+ * `circuitState`: a breaker is its agents' together. There is none for streamed calls alone: they
+ * go the same way, and are among the others.
  */
 export interface Metrics {
   /** A call has ended, streamed or not, however it ended. */
@@ -68,13 +75,21 @@ export interface Metrics {
   /** Of a whole call, also of one that failed; absent where the model's server reports none. */
   tokenUsage?(usage: Usage, labels: RunLabels): void;
   modelRequest?(metric: ModelMetric): void;
-  /** A tool, or what stands in for it, has run. Calls that never did (unknown, refused, over the limit) are in the events. */
+  /**
+   * A tool, or what stands in for it, has run. Calls that never did (unknown, refused, over the
+   * limit) are in the events.
+   */
   toolCall?(metric: ToolMetric): void;
   /** Of the input, or of an answer. */
-  guardRejection?(rejection: { readonly stage: string; readonly category: string } & RunLabels): void;
+  guardRejection?(
+    rejection: { readonly stage: string; readonly category: string } & RunLabels,
+  ): void;
   /** For `retry({ onRetry })` and `toolRetry({ onRetry })`. */
   retry?(retry: Retry): void;
-  /** For `fallback(models, { onFallback })`: the next model is asked. How that went: `modelRequest` names the model that answered. */
+  /**
+   * For `fallback(models, { onFallback })`: the next model is asked. How that went: `modelRequest`
+   * names the model that answered.
+   */
   fallback?(fallback: Fallback): void;
   /** For `circuitBreaker({ onStateChange })`. */
   circuitState?(change: CircuitChange): void;
@@ -92,23 +107,38 @@ export interface MetricsOptions {
 }
 
 /**
- * Measures an agent's calls, model requests and tool calls. One may serve many agents. Put it first among the extensions to measure a
- * request with its retries and fallback models, by the name of the model that answered; last to measure each attempt (those of another model
- * where `wrapModel` puts it around that one). Throws `CONFIGURATION` for an option of the wrong kind.
+ * Measures an agent's calls, model requests and tool calls. One may serve many agents. Put it first
+ * among the extensions to measure a request with its retries and fallback models, by the name of
+ * the model that answered; last to measure each attempt (those of another model where `wrapModel`
+ * puts it around that one). Throws `CONFIGURATION` for an option of the wrong kind.
  */
-export function metrics(recorder: Metrics, given: MetricsOptions = {}): Extension & ModelMiddleware {
+export function metrics(
+  recorder: Metrics,
+  given: MetricsOptions = {},
+): Extension & ModelMiddleware {
   checkFields('CONFIGURATION', 'metrics()', { recorder }, 'recorder:object');
   checkFields('CONFIGURATION', 'metrics()', given, 'now:function|?');
   const { now = Date.now } = given;
   return {
-    hooks: [{ name: 'metrics', onError: 'ignore', on: { 'run-end': (event) => recordEnd(recorder, event) } }],
+    hooks: [
+      {
+        name: 'metrics',
+        onError: 'ignore',
+        on: { 'run-end': (event) => recordEnd(recorder, event) },
+      },
+    ],
     wrapModel: (next) => measuredModel(next, recorder, now),
     wrapTool: (next) => measuredTools(next, recorder, now),
   };
 }
 
 function labelsOf({ agentPath, runId, sessionId, userId }: RunInfo): RunLabels {
-  return { agent: agentPath.at(-1) ?? '', runId, sessionId, ...(userId !== undefined && { userId }) };
+  return {
+    agent: agentPath.at(-1) ?? '',
+    runId,
+    sessionId,
+    ...(userId !== undefined && { userId }),
+  };
 }
 
 function recordEnd(recorder: Metrics, event: EventOf<'run-end'>): void {
@@ -116,11 +146,23 @@ function recordEnd(recorder: Metrics, event: EventOf<'run-end'>): void {
   const labels = labelsOf(event);
   const { reason, error, durationMs, iterations, toolsUsed, usage } = result;
   const code = error?.code as AgentErrorCode | undefined;
-  tell(() => recorder.execution?.({ ...labels, reason, ...(code && { error: code }), durationMs, iterations, toolsUsed }));
+  tell(() =>
+    recorder.execution?.({
+      ...labels,
+      reason,
+      ...(code && { error: code }),
+      durationMs,
+      iterations,
+      toolsUsed,
+    }),
+  );
   if (usage.inputTokens + usage.outputTokens > 0) tell(() => recorder.tokenUsage?.(usage, labels));
   if (reason !== 'rejected') return;
-  const { stage = 'unknown', category = 'unknown' } = (error as AgentError | undefined)?.details ?? {};
-  tell(() => recorder.guardRejection?.({ ...labels, stage: String(stage), category: String(category) }));
+  const { stage = 'unknown', category = 'unknown' } =
+    (error as AgentError | undefined)?.details ?? {};
+  tell(() =>
+    recorder.guardRejection?.({ ...labels, stage: String(stage), category: String(category) }),
+  );
 }
 
 function measuredTools(next: RunCall, recorder: Metrics, now: () => number): RunCall {
@@ -130,7 +172,15 @@ function measuredTools(next: RunCall, recorder: Metrics, now: () => number): Run
     let isBegun = false;
     const record = (outcome: ToolMetric['outcome']): void => {
       const durationMs = now() - startedAt;
-      tell(() => recorder.toolCall?.({ ...labelsOf(options), name: tool.name, toolUseId: toolUse.id, durationMs, outcome }));
+      tell(() =>
+        recorder.toolCall?.({
+          ...labelsOf(options),
+          name: tool.name,
+          toolUseId: toolUse.id,
+          durationMs,
+          outcome,
+        }),
+      );
     };
     // Somebody further in may have to approve the call first.
     const execute: Tool['execute'] = (input, context) => {
@@ -163,7 +213,11 @@ function measuredModel(model: ChatModel, recorder: Metrics, now: () => number): 
       const { provider, modelId } = asked;
       const labels = context.run && labelsOf(context.run);
       const durationMs = now() - startedAt;
-      const about = { ...(firstDeltaMs !== undefined && { firstDeltaMs }), ...(usage && { usage }), ...ended };
+      const about = {
+        ...(firstDeltaMs !== undefined && { firstDeltaMs }),
+        ...(usage && { usage }),
+        ...ended,
+      };
       tell(() => recorder.modelRequest?.({ ...labels, provider, modelId, durationMs, ...about }));
     };
     const cancelled = (): void => {
@@ -185,7 +239,8 @@ function measuredModel(model: ChatModel, recorder: Metrics, now: () => number): 
       }
       record({ outcome: 'ok' });
     } catch (error) {
-      if (!context.signal.aborted) record({ outcome: 'failed', error: AgentError.from(error).code });
+      if (!context.signal.aborted)
+        record({ outcome: 'failed', error: AgentError.from(error).code });
       throw error;
     } finally {
       cancelled();

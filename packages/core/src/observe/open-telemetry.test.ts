@@ -1,5 +1,10 @@
 import { context, SpanStatusCode, trace, type HrTime } from '@opentelemetry/api';
-import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor, type ReadableSpan } from '@opentelemetry/sdk-trace-base';
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+  type ReadableSpan,
+} from '@opentelemetry/sdk-trace-base';
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
 import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
@@ -16,13 +21,26 @@ import { ReActAgent } from '../agent/react-agent.ts';
 
 const input = { type: 'object' } as const;
 const look = tool({ name: 'look', description: 'Looks', input, execute: () => 'seen' });
-const pay = tool({ name: 'pay', description: '', input, needsApproval: true, execute: () => 'paid' });
+const pay = tool({
+  name: 'pay',
+  description: '',
+  input,
+  needsApproval: true,
+  execute: () => 'paid',
+});
 
-function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> & { content?: boolean } = {}) {
+function setUp(
+  replies: readonly ScriptedReply[],
+  options: Partial<AgentOptions> & { content?: boolean } = {},
+) {
   const exporter = new InMemorySpanExporter();
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
   const { content = false, ...agentOptions } = options;
-  const telemetry: OpenTelemetryOptions = { api: { trace, context }, tracer: provider.getTracer('test'), content };
+  const telemetry: OpenTelemetryOptions = {
+    api: { trace, context },
+    tracer: provider.getTracer('test'),
+    content,
+  };
   let time = 1_700_000_000_000;
   const agent = new ReActAgent({
     name: 'a',
@@ -36,13 +54,22 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
   return { agent, spans: () => exporter.getFinishedSpans() };
 }
 
-const named = (spans: readonly ReadableSpan[], name: string) => spans.filter((span) => span.name === name);
+const named = (spans: readonly ReadableSpan[], name: string) =>
+  spans.filter((span) => span.name === name);
 const ms = ([seconds, nanoseconds]: HrTime) => seconds * 1000 + nanoseconds / 1e6;
 
 test('a call, its requests and its tools as one tree', async () => {
-  const { agent, spans } = setUp([{ toolCalls: [{ name: 'look', input: { at: 'x', apiKey: 'k' }, id: 'c1' }] }, 'done'], { userId: 'u' });
+  const { agent, spans } = setUp(
+    [{ toolCalls: [{ name: 'look', input: { at: 'x', apiKey: 'k' }, id: 'c1' }] }, 'done'],
+    { userId: 'u' },
+  );
   await agent.call('go');
-  expect(spans().map(({ name }) => name)).toEqual(['chat scripted', 'execute_tool look', 'chat scripted', 'invoke_agent a']);
+  expect(spans().map(({ name }) => name)).toEqual([
+    'chat scripted',
+    'execute_tool look',
+    'chat scripted',
+    'invoke_agent a',
+  ]);
   const run = named(spans(), 'invoke_agent a')[0]!;
   const { spanId, traceId } = run.spanContext();
   for (const span of spans()) {
@@ -74,39 +101,66 @@ test('a call, its requests and its tools as one tree', async () => {
     'gen_ai.tool.description': 'Looks',
     'isoloop.tool.state': 'success',
   });
-  const ids = { 'gen_ai.conversation.id': 's', 'user.id': 'u', 'isoloop.run.id': run.attributes['isoloop.run.id'] };
+  const ids = {
+    'gen_ai.conversation.id': 's',
+    'user.id': 'u',
+    'isoloop.run.id': run.attributes['isoloop.run.id'],
+  };
   for (const { attributes } of spans()) expect(attributes).toMatchObject(ids);
   expect(JSON.stringify(spans().map(({ attributes }) => attributes))).not.toMatch(/seen|done|"k"/);
 });
 
 test('content only where it is asked for, with secrets masked', async () => {
-  const { agent, spans } = setUp([{ toolCalls: [{ name: 'look', input: { at: 'x', apiKey: 'k' } }] }, 'done'], { content: true });
+  const { agent, spans } = setUp(
+    [{ toolCalls: [{ name: 'look', input: { at: 'x', apiKey: 'k' } }] }, 'done'],
+    { content: true },
+  );
   await agent.call('go');
   expect(named(spans(), 'execute_tool look')[0]!.attributes).toMatchObject({
     'gen_ai.tool.call.arguments': '{"at":"x","apiKey":"***"}',
     'gen_ai.tool.call.result': 'seen',
   });
-  const done = [{ role: 'assistant', parts: [{ type: 'text', content: 'done' }], finish_reason: 'stop' }];
-  const said = (name: string, at: number, key: string) => JSON.parse(String(named(spans(), name)[at]!.attributes[key])) as unknown;
+  const done = [
+    { role: 'assistant', parts: [{ type: 'text', content: 'done' }], finish_reason: 'stop' },
+  ];
+  const said = (name: string, at: number, key: string) =>
+    JSON.parse(String(named(spans(), name)[at]!.attributes[key])) as unknown;
   expect(said('invoke_agent a', 0, 'gen_ai.output.messages')).toEqual(done);
-  expect(said('invoke_agent a', 0, 'gen_ai.input.messages')).toEqual([{ role: 'user', parts: [{ type: 'text', content: 'go' }] }]);
+  expect(said('invoke_agent a', 0, 'gen_ai.input.messages')).toEqual([
+    { role: 'user', parts: [{ type: 'text', content: 'go' }] },
+  ]);
   expect(said('chat scripted', 1, 'gen_ai.output.messages')).toEqual(done);
-  const call = { type: 'tool_call', id: expect.any(String), name: 'look', arguments: { at: 'x', apiKey: '***' } };
-  expect(said('chat scripted', 0, 'gen_ai.output.messages')).toEqual([{ role: 'assistant', parts: [call], finish_reason: 'tool_calls' }]);
+  const call = {
+    type: 'tool_call',
+    id: expect.any(String),
+    name: 'look',
+    arguments: { at: 'x', apiKey: '***' },
+  };
+  expect(said('chat scripted', 0, 'gen_ai.output.messages')).toEqual([
+    { role: 'assistant', parts: [call], finish_reason: 'tool_calls' },
+  ]);
   expect(said('chat scripted', 1, 'gen_ai.input.messages')).toMatchObject([
     { role: 'user' },
     { role: 'assistant', parts: [call] },
-    { role: 'tool', parts: [{ type: 'tool_call_response', id: expect.any(String), response: 'seen' }] },
+    {
+      role: 'tool',
+      parts: [{ type: 'tool_call_response', id: expect.any(String), response: 'seen' }],
+    },
   ]);
   expect(JSON.stringify(spans().map(({ attributes }) => attributes))).not.toContain('"k"');
 });
 
 test('what fails says with what, and leaves no span open', async () => {
-  const { agent, spans } = setUp([{ text: 'Half ', error: new AgentError('MODEL_SERVER', 'down') }]);
+  const { agent, spans } = setUp([
+    { text: 'Half ', error: new AgentError('MODEL_SERVER', 'down') },
+  ]);
   await expect(agent.call('go')).rejects.toThrow('down');
   expect(spans().map(({ name }) => name)).toEqual(['chat scripted', 'invoke_agent a']);
   expect(spans()[1]!.status).toEqual({ code: SpanStatusCode.ERROR, message: 'down' });
-  expect(spans().map(({ attributes }) => attributes['error.type'])).toEqual(['MODEL_SERVER', 'MODEL_SERVER']);
+  expect(spans().map(({ attributes }) => attributes['error.type'])).toEqual([
+    'MODEL_SERVER',
+    'MODEL_SERVER',
+  ]);
   expect(spans()[0]!.status.code).toBe(SpanStatusCode.ERROR);
 
   const other = setUp([{ error: new AgentError('MODEL_SERVER', 'down') }]);
@@ -115,9 +169,16 @@ test('what fails says with what, and leaves no span open', async () => {
 });
 
 test('a call that waits for an approval, and one whose reader leaves, end their spans', async () => {
-  const { agent, spans } = setUp([{ toolCalls: [{ name: 'pay' }] }, { text: 'Half ', hang: true }], { pendingToolRecovery: true });
+  const { agent, spans } = setUp(
+    [{ toolCalls: [{ name: 'pay' }] }, { text: 'Half ', hang: true }],
+    { pendingToolRecovery: true },
+  );
   await agent.call('go');
-  expect(spans().map(({ name }) => name)).toEqual(['chat scripted', 'execute_tool pay', 'invoke_agent a']);
+  expect(spans().map(({ name }) => name)).toEqual([
+    'chat scripted',
+    'execute_tool pay',
+    'invoke_agent a',
+  ]);
   for await (const { type } of agent.stream('again')) if (type === 'reasoning-chunk') break;
   expect(named(spans(), 'invoke_agent a')).toHaveLength(2);
   expect(named(spans(), 'chat scripted')).toHaveLength(2);
@@ -125,7 +186,9 @@ test('a call that waits for an approval, and one whose reader leaves, end their 
 
 test('what a tool does, an agent too, is a child of its span', async () => {
   const exporter = new InMemorySpanExporter();
-  const tracer = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).getTracer('test');
+  const tracer = new BasicTracerProvider({
+    spanProcessors: [new SimpleSpanProcessor(exporter)],
+  }).getTracer('test');
   // A context manager that knows of one context at a time, as one agent does here.
   let now = context.active();
   const within = (inside: typeof now, act: () => unknown): unknown => {
@@ -136,10 +199,23 @@ test('what a tool does, an agent too, is a child of its span', async () => {
     now = before;
     return given;
   };
-  const extensions = [openTelemetry({ api: { trace, context: { active: () => now, with: within } as never }, tracer })];
+  const extensions = [
+    openTelemetry({
+      api: { trace, context: { active: () => now, with: within } as never },
+      tracer,
+    }),
+  ];
   const child = new ReActAgent({ name: 'child', model: new ScriptedModel(['done']), extensions });
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'call_child', input: { message: 'go' } }] }, 'done']);
-  await new ReActAgent({ name: 'a', model, tools: [agentTool(child, { description: '' })], extensions }).call('go');
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'call_child', input: { message: 'go' } }] },
+    'done',
+  ]);
+  await new ReActAgent({
+    name: 'a',
+    model,
+    tools: [agentTool(child, { description: '' })],
+    extensions,
+  }).call('go');
   const spans = exporter.getFinishedSpans();
   const parentOf = (name: string) => named(spans, name)[0]!.parentSpanContext?.spanId;
   const idOf = (name: string) => named(spans, name)[0]!.spanContext().spanId;
@@ -151,18 +227,29 @@ test('a request has one span with all its tries and models, or one each where it
   const busy = new AgentError('MODEL_SERVER', 'busy', { retryable: true });
   for (const order of ['first', 'last'] as const) {
     const exporter = new InMemorySpanExporter();
-    const tracer = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).getTracer('test');
+    const tracer = new BasicTracerProvider({
+      spanProcessors: [new SimpleSpanProcessor(exporter)],
+    }).getTracer('test');
     const traced = openTelemetry({ api: { trace, context }, tracer });
-    const model = new ScriptedModel([{ text: 'Half ', error: busy }, { error: busy }], { modelId: 'one' });
-    const other = new ScriptedModel([{ deltas: [[{ type: 'text', id: 't', delta: 'Hi' }], [finish]] }], { modelId: 'two' });
+    const model = new ScriptedModel([{ text: 'Half ', error: busy }, { error: busy }], {
+      modelId: 'one',
+    });
+    const other = new ScriptedModel(
+      [{ deltas: [[{ type: 'text', id: 't', delta: 'Hi' }], [finish]] }],
+      { modelId: 'two' },
+    );
     const tries = retry({ attempts: 2, afterFirstDelta: true, sleep: async () => {} });
-    const extensions = order === 'first' ? [traced, fallback([other]), tries] : [fallback([wrapModel(other, traced)]), tries, traced];
+    const extensions =
+      order === 'first'
+        ? [traced, fallback([other]), tries]
+        : [fallback([wrapModel(other, traced)]), tries, traced];
     const agent = new ReActAgent({ name: 'a', model, extensions });
     expect((await agent.call('go')).text).toBe('Hi');
     const spans = exporter.getFinishedSpans();
     const run = named(spans, 'invoke_agent a')[0]!;
     const chats = spans.filter((span) => span !== run);
-    for (const { parentSpanContext } of chats) expect(parentSpanContext?.spanId).toBe(run.spanContext().spanId);
+    for (const { parentSpanContext } of chats)
+      expect(parentSpanContext?.spanId).toBe(run.spanContext().spanId);
     const said = chats.map(({ name, attributes, events }) => [
       name,
       attributes['error.type'],
@@ -170,7 +257,8 @@ test('a request has one span with all its tries and models, or one each where it
       attributes['gen_ai.response.id'],
       events.map((event) => event.attributes?.['reason']),
     ]);
-    if (order === 'first') expect(said).toEqual([['chat one', undefined, 'two-2026', 'r1', ['fallback']]]);
+    if (order === 'first')
+      expect(said).toEqual([['chat one', undefined, 'two-2026', 'r1', ['fallback']]]);
     else {
       expect(said).toEqual([
         ['chat one', 'MODEL_SERVER', undefined, undefined, []],
@@ -181,13 +269,21 @@ test('a request has one span with all its tries and models, or one each where it
   }
 });
 
-const finish: ModelDelta = { type: 'finish', reason: 'stop', metadata: { id: 'r1', model: 'two-2026' } };
+const finish: ModelDelta = {
+  type: 'finish',
+  reason: 'stop',
+  metadata: { id: 'r1', model: 'two-2026' },
+};
 
 test('around a fallback and behind it: the span of a try stands below the one of the request', async () => {
   const exporter = new InMemorySpanExporter();
-  const tracer = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).getTracer('test');
+  const tracer = new BasicTracerProvider({
+    spanProcessors: [new SimpleSpanProcessor(exporter)],
+  }).getTracer('test');
   const traced = openTelemetry({ api: { trace, context }, tracer });
-  const model = new ScriptedModel([{ error: new AgentError('MODEL_SERVER', 'down') }], { modelId: 'one' });
+  const model = new ScriptedModel([{ error: new AgentError('MODEL_SERVER', 'down') }], {
+    modelId: 'one',
+  });
   const other = wrapModel(new ScriptedModel(['Hi'], { modelId: 'two' }), traced);
   await new ReActAgent({ name: 'a', model, extensions: [traced, fallback([other])] }).call('go');
   const spans = exporter.getFinishedSpans();
@@ -198,7 +294,9 @@ test('around a fallback and behind it: the span of a try stands below the one of
 
 test('tools that run at the same time, and one that was approved later, each have their span', async () => {
   const exporter = new InMemorySpanExporter();
-  const tracer = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).getTracer('test');
+  const tracer = new BasicTracerProvider({
+    spanProcessors: [new SimpleSpanProcessor(exporter)],
+  }).getTracer('test');
   const traced = openTelemetry({ api: { trace, context }, tracer });
   const calls = ['c1', 'c2'].map((id) => ({ name: 'look', id }));
   const model = new ScriptedModel([{ toolCalls: [...calls, { name: 'pay', id: 'c3' }] }, 'done']);
@@ -207,7 +305,9 @@ test('tools that run at the same time, and one that was approved later, each hav
   await agent.call([{ type: 'approve', toolUseId: 'c3' }]);
   const spans = exporter.getFinishedSpans();
   const [first, second] = named(spans, 'invoke_agent a');
-  expect(named(spans, 'execute_tool look').map(({ attributes }) => attributes['gen_ai.tool.call.id'])).toEqual(['c1', 'c2']);
+  expect(
+    named(spans, 'execute_tool look').map(({ attributes }) => attributes['gen_ai.tool.call.id']),
+  ).toEqual(['c1', 'c2']);
   const [waiting, paid] = named(spans, 'execute_tool pay');
   expect(waiting!.parentSpanContext?.spanId).toBe(first!.spanContext().spanId);
   expect(paid!.parentSpanContext?.spanId).toBe(second!.spanContext().spanId);
@@ -215,8 +315,15 @@ test('tools that run at the same time, and one that was approved later, each hav
 });
 
 test('a failed tool is an error', async () => {
-  const bad = tool({ name: 'bad', description: '', input, execute: () => Promise.reject(new Error('no')) });
-  const { agent, spans } = setUp([{ toolCalls: [{ name: 'bad' }, { name: 'none' }] }, 'done'], { tools: [bad] });
+  const bad = tool({
+    name: 'bad',
+    description: '',
+    input,
+    execute: () => Promise.reject(new Error('no')),
+  });
+  const { agent, spans } = setUp([{ toolCalls: [{ name: 'bad' }, { name: 'none' }] }, 'done'], {
+    tools: [bad],
+  });
   await agent.call('go');
   expect(named(spans(), 'execute_tool bad')[0]).toMatchObject({
     status: { code: SpanStatusCode.ERROR },
@@ -252,25 +359,49 @@ test('the try after one that hangs in spite of its time-out is a child of the ca
     provider: 'p',
     modelId: 'm',
     features: answer.features,
-    stream: (request, options) => ((tries += 1) === 1 ? hanging() : answer.stream(request, options)),
+    stream: (request, options) =>
+      (tries += 1) === 1 ? hanging() : answer.stream(request, options),
   };
   const exporter = new InMemorySpanExporter();
-  const tracer = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).getTracer('test');
-  const around = [retry({ sleep: async () => {} }), modelTimeout({ firstDeltaMs: 1 }), openTelemetry({ api: { trace, context }, tracer })];
-  expect(await new ReActAgent({ name: 'a', model, extensions: around }).call('go')).toMatchObject({ text: 'Hi' });
+  const tracer = new BasicTracerProvider({
+    spanProcessors: [new SimpleSpanProcessor(exporter)],
+  }).getTracer('test');
+  const around = [
+    retry({ sleep: async () => {} }),
+    modelTimeout({ firstDeltaMs: 1 }),
+    openTelemetry({ api: { trace, context }, tracer }),
+  ];
+  expect(await new ReActAgent({ name: 'a', model, extensions: around }).call('go')).toMatchObject({
+    text: 'Hi',
+  });
   const spans = exporter.getFinishedSpans();
   expect(spans.map(({ name }) => name)).toEqual(['chat m', 'chat m', 'invoke_agent a']);
-  expect(spans.map(({ attributes }) => attributes['error.type'])).toEqual(['MODEL_TIMEOUT', undefined, undefined]);
+  expect(spans.map(({ attributes }) => attributes['error.type'])).toEqual([
+    'MODEL_TIMEOUT',
+    undefined,
+    undefined,
+  ]);
   const run = spans[2]!.spanContext().spanId;
-  expect(spans.slice(0, 2).map(({ parentSpanContext }) => parentSpanContext?.spanId)).toEqual([run, run]);
+  expect(spans.slice(0, 2).map(({ parentSpanContext }) => parentSpanContext?.spanId)).toEqual([
+    run,
+    run,
+  ]);
 });
 
 test("a model's own requests without a run are children of what is active", async () => {
   const exporter = new InMemorySpanExporter();
-  const tracer = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).getTracer('test');
+  const tracer = new BasicTracerProvider({
+    spanProcessors: [new SimpleSpanProcessor(exporter)],
+  }).getTracer('test');
   const outer = tracer.startSpan('outer');
   const active = trace.setSpan(context.active(), outer);
-  const api = { trace, context: { active: () => active, with: (_inside: unknown, act: () => unknown) => act() } as never };
+  const api = {
+    trace,
+    context: {
+      active: () => active,
+      with: (_inside: unknown, act: () => unknown) => act(),
+    } as never,
+  };
   const model = wrapModel(new ScriptedModel(['Hi']), openTelemetry({ api, tracer }));
   const request = { messages: [], tools: [], temperature: 0.5, maxTokens: 7, responseSchema: {} };
   for await (const _deltas of model.stream(request, { signal: new AbortController().signal }));
@@ -285,18 +416,32 @@ test("a model's own requests without a run are children of what is active", asyn
 
 test('several agents share one, and a run is a child of what was active', async () => {
   const exporter = new InMemorySpanExporter();
-  const tracer = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).getTracer('test');
+  const tracer = new BasicTracerProvider({
+    spanProcessors: [new SimpleSpanProcessor(exporter)],
+  }).getTracer('test');
   const outer = tracer.startSpan('outer');
   const active = trace.setSpan(context.active(), outer);
-  const api = { trace, context: { active: () => active, with: (_inside: unknown, act: () => unknown) => act() } as never };
+  const api = {
+    trace,
+    context: {
+      active: () => active,
+      with: (_inside: unknown, act: () => unknown) => act(),
+    } as never,
+  };
   const shared = openTelemetry({ api, tracer });
-  const agents = ['a', 'b'].map((name) => new ReActAgent({ name, model: new ScriptedModel(['done']), extensions: [shared] }));
+  const agents = ['a', 'b'].map(
+    (name) => new ReActAgent({ name, model: new ScriptedModel(['done']), extensions: [shared] }),
+  );
   await Promise.all(agents.map((agent) => agent.call('go')));
   const spans = exporter.getFinishedSpans();
   for (const name of ['a', 'b']) {
     const [run] = named(spans, `invoke_agent ${name}`);
     expect(run!.parentSpanContext?.spanId).toBe(outer.spanContext().spanId);
-    expect(spans.filter(({ parentSpanContext }) => parentSpanContext?.spanId === run!.spanContext().spanId)).toHaveLength(1);
+    expect(
+      spans.filter(
+        ({ parentSpanContext }) => parentSpanContext?.spanId === run!.spanContext().spanId,
+      ),
+    ).toHaveLength(1);
   }
 });
 
@@ -308,5 +453,7 @@ test.each([
   { api: { trace, context }, tracer: {} },
   { api: { trace, context }, content: 'yes' },
 ])('options %# are refused', (options) => {
-  expect(() => openTelemetry(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  expect(() => openTelemetry(options as never)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
 });

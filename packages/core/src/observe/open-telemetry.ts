@@ -25,7 +25,10 @@ export interface OpenTelemetryOptions {
   readonly api: { readonly trace: TraceAPI; readonly context: ContextAPI };
   /** Default: the API's tracer `isoloop`. */
   readonly tracer?: Tracer;
-  /** Adds what was asked and answered, and tools' arguments and results: secrets masked, media without their bytes. Default false. */
+  /**
+   * Adds what was asked and answered, and tools' arguments and results: secrets masked, media
+   * without their bytes. Default false.
+   */
   readonly content?: boolean;
 }
 
@@ -50,21 +53,39 @@ const clientKind = 2;
 const errorStatus = 2;
 
 /**
- * Spans after OpenTelemetry's conventions for generative AI: `invoke_agent` around a call, `chat` for each model request, summaries
- * too, and `execute_tool` for each tool call. A call's span is a child of the context that is active when it begins, the others of
- * their call's. Whatever runs within one (requests, tools, agents) has it as its active context, wherever the API has a context manager.
+ * Spans after OpenTelemetry's conventions for generative AI: `invoke_agent` around a call, `chat`
+ * for each model request, summaries too, and `execute_tool` for each tool call. A call's span is a
+ * child of the context that is active when it begins, the others of their call's. Whatever runs
+ * within one (requests, tools, agents) has it as its active context, wherever the API has a context
+ * manager.
  *
- * One may serve many agents. First among the extensions a `chat` span is a request with its retries and fallback models, last one
- * try; `wrapModel` puts it around a fallback model. Throws `CONFIGURATION` for an option of the wrong kind.
+ * One may serve many agents. First among the extensions a `chat` span is a request with its retries
+ * and fallback models, last one try; `wrapModel` puts it around a fallback model. Throws
+ * `CONFIGURATION` for an option of the wrong kind.
  */
 export function openTelemetry(given: OpenTelemetryOptions): Extension & ModelMiddleware {
-  checkFields('CONFIGURATION', 'openTelemetry()', given, 'api:object tracer:startSpan()|? content:boolean|?');
+  checkFields(
+    'CONFIGURATION',
+    'openTelemetry()',
+    given,
+    'api:object tracer:startSpan()|? content:boolean|?',
+  );
   checkFields('CONFIGURATION', 'openTelemetry(): api', given.api, 'trace:setSpan() context:with()');
   const { api, tracer = api.trace.getTracer('isoloop'), content = false } = given;
   const runs = new Map<string, RunSpans>();
 
-  const open = (name: string, kind: number, attributes: object, parent: Context, startTime: number | undefined): OpenSpan => {
-    const span = tracer.startSpan(name, { kind, attributes: { ...attributes }, ...(startTime !== undefined && { startTime }) }, parent);
+  const open = (
+    name: string,
+    kind: number,
+    attributes: object,
+    parent: Context,
+    startTime: number | undefined,
+  ): OpenSpan => {
+    const span = tracer.startSpan(
+      name,
+      { kind, attributes: { ...attributes }, ...(startTime !== undefined && { startTime }) },
+      parent,
+    );
     return { span, inside: api.trace.setSpan(parent, span) };
   };
 
@@ -79,7 +100,13 @@ export function openTelemetry(given: OpenTelemetryOptions): Extension & ModelMid
       ...(content && { 'gen_ai.input.messages': inputMessages(input) }),
     };
     return {
-      ...open(`invoke_agent ${options.name}`, internalKind, attributes, api.context.active(), now()),
+      ...open(
+        `invoke_agent ${options.name}`,
+        internalKind,
+        attributes,
+        api.context.active(),
+        now(),
+      ),
       run,
       chats: [],
       tools: new Map(),
@@ -108,7 +135,11 @@ export function openTelemetry(given: OpenTelemetryOptions): Extension & ModelMid
     span?.end(at);
   };
 
-  async function* chat(model: ChatModel, request: ModelRequest, context: ModelContext): AsyncGenerator<readonly ModelDelta[], void> {
+  async function* chat(
+    model: ChatModel,
+    request: ModelRequest,
+    context: ModelContext,
+  ): AsyncGenerator<readonly ModelDelta[], void> {
     const spans = runs.get(context.run?.runId ?? '');
     const attributes = {
       'gen_ai.operation.name': 'chat',
@@ -119,10 +150,20 @@ export function openTelemetry(given: OpenTelemetryOptions): Extension & ModelMid
       ...(content && { 'gen_ai.input.messages': inputMessages(request.messages) }),
     };
     const parent = (spans?.chats.at(-1) ?? spans)?.inside ?? api.context.active();
-    const opened = open(`chat ${model.modelId}`, clientKind, attributes, parent, spans?.run.setup.now());
+    const opened = open(
+      `chat ${model.modelId}`,
+      clientKind,
+      attributes,
+      parent,
+      spans?.run.setup.now(),
+    );
     spans?.chats.push(opened);
     const { span, inside } = opened;
-    const reply = new ReplyAssembler({ messageId: '', generateId: () => '', claimToolUseId: () => true });
+    const reply = new ReplyAssembler({
+      messageId: '',
+      generateId: () => '',
+      claimToolUseId: () => true,
+    });
     let asked: Pick<ChatModel, 'provider' | 'modelId'> = model;
     const onModel: ModelContext['onModel'] = (next) => {
       asked = next;
@@ -137,17 +178,21 @@ export function openTelemetry(given: OpenTelemetryOptions): Extension & ModelMid
       spans?.chats.splice(spans.chats.indexOf(opened), 1);
       const { finishReason, usage, metadata = {} } = reply;
       const said = reply.content({ partial: finishReason === undefined });
-      const { id, model: answered = asked.modelId === model.modelId ? undefined : asked.modelId } = metadata as {
-        id?: string;
-        model?: string;
-      };
+      const { id, model: answered = asked.modelId === model.modelId ? undefined : asked.modelId } =
+        metadata as {
+          id?: string;
+          model?: string;
+        };
       span.setAttributes({
         'gen_ai.provider.name': asked.provider,
         ...(answered !== undefined && { 'gen_ai.response.model': answered }),
         ...(id !== undefined && { 'gen_ai.response.id': id }),
         ...(usage && usageAttributes(usage)),
         ...(finishReason !== undefined && { 'gen_ai.response.finish_reasons': [finishReason] }),
-        ...(content && said.length && { 'gen_ai.output.messages': outputMessages(said, finishReason ?? 'error') }),
+        ...(content &&
+          said.length && {
+            'gen_ai.output.messages': outputMessages(said, finishReason ?? 'error'),
+          }),
       });
       span.end(spans?.run.setup.now());
     };
@@ -168,7 +213,10 @@ export function openTelemetry(given: OpenTelemetryOptions): Extension & ModelMid
     }
   }
 
-  /** The same steps, each taken in that context: what a generator does between two of them is done in the one it was called in. */
+  /**
+   * The same steps, each taken in that context: what a generator does between two of them is done
+   * in the one it was called in.
+   */
   async function* within<T, R>(inside: Context, steps: AsyncIterator<T, R>): AsyncGenerator<T, R> {
     let isOpen = true;
     try {
@@ -190,12 +238,18 @@ export function openTelemetry(given: OpenTelemetryOptions): Extension & ModelMid
     priority: Infinity,
     onError: 'ignore',
     on: {
-      'pre-acting': ({ runId, toolUse, at }) => withSpans(runs.get(runId), (spans) => void beginTool(spans, toolUse, at)),
-      'post-acting': ({ runId, toolUse, result, at }) => withSpans(runs.get(runId), (spans) => endTool(spans, toolUse.id, result, at)),
+      'pre-acting': ({ runId, toolUse, at }) =>
+        withSpans(runs.get(runId), (spans) => void beginTool(spans, toolUse, at)),
+      'post-acting': ({ runId, toolUse, result, at }) =>
+        withSpans(runs.get(runId), (spans) => endTool(spans, toolUse.id, result, at)),
       'step-reset': ({ runId, reason, at }) =>
-        withSpans(runs.get(runId), (spans) => (spans.chats.at(-1) ?? spans).span.addEvent('step-reset', { reason }, at)),
+        withSpans(runs.get(runId), (spans) =>
+          (spans.chats.at(-1) ?? spans).span.addEvent('step-reset', { reason }, at),
+        ),
       'context-fitted': ({ runId, removed, before, after, at }) =>
-        withSpans(runs.get(runId), ({ span }) => span.addEvent('context-fitted', { removed, before, after }, at)),
+        withSpans(runs.get(runId), ({ span }) =>
+          span.addEvent('context-fitted', { removed, before, after }, at),
+        ),
     },
   };
 
@@ -207,7 +261,8 @@ export function openTelemetry(given: OpenTelemetryOptions): Extension & ModelMid
       if (!spans) return next(call, options);
       const { tool, toolUse } = call;
       // A call that was decided about has had its `pre-acting` in an earlier run.
-      const { span, inside } = spans.tools.get(toolUse.id) ?? beginTool(spans, toolUse, spans.run.setup.now());
+      const { span, inside } =
+        spans.tools.get(toolUse.id) ?? beginTool(spans, toolUse, spans.run.setup.now());
       span.setAttribute('gen_ai.tool.description', tool.schema.description);
       return api.context.with(inside, () => next(call, options));
     },
@@ -232,7 +287,11 @@ export function openTelemetry(given: OpenTelemetryOptions): Extension & ModelMid
   };
 }
 
-function endRun(span: Span, { reason, error, usage, iterations, message }: AgentResult, content: boolean): void {
+function endRun(
+  span: Span,
+  { reason, error, usage, iterations, message }: AgentResult,
+  content: boolean,
+): void {
   span.setAttributes({
     ...usageAttributes(usage),
     'isoloop.reason': reason,
@@ -242,7 +301,10 @@ function endRun(span: Span, { reason, error, usage, iterations, message }: Agent
   if (error) fail(span, error);
 }
 
-function fail(span: Span | undefined, error: { readonly code: string; readonly message: string } | 'TOOL_ERROR'): void {
+function fail(
+  span: Span | undefined,
+  error: { readonly code: string; readonly message: string } | 'TOOL_ERROR',
+): void {
   const { code, message } = error === 'TOOL_ERROR' ? { code: error, message: undefined } : error;
   span?.setAttribute('error.type', code);
   span?.setStatus({ code: errorStatus, ...(message !== undefined && { message }) });

@@ -26,7 +26,10 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
 }
 
 /** What a reader has on its screen in the end. */
-async function shown(agent: ReActAgent, options: CallOptions): Promise<{ text: string; events: readonly AgentEvent[] }> {
+async function shown(
+  agent: ReActAgent,
+  options: CallOptions,
+): Promise<{ text: string; events: readonly AgentEvent[] }> {
   const events: AgentEvent[] = [];
   let text = '';
   for await (const event of agent.stream('Which city?', options)) {
@@ -57,14 +60,22 @@ test('one that does not is repaired once, through the wrapped model, and its tok
       return next.stream(request, context);
     },
   });
-  const { agent, model, memory } = setUp(['{"name":"Rome"}', `\`\`\`json\n${JSON.stringify(rome)}\n\`\`\``], {
-    extensions: [{ wrapModel: counting }],
-    systemPrompt: 'Be brief.',
-  });
+  const { agent, model, memory } = setUp(
+    ['{"name":"Rome"}', `\`\`\`json\n${JSON.stringify(rome)}\n\`\`\``],
+    {
+      extensions: [{ wrapModel: counting }],
+      systemPrompt: 'Be brief.',
+    },
+  );
   const { text, events } = await shown(agent, { output: jsonMode(City) });
   expect(text).toBe(JSON.stringify(rome));
-  expect(events.flatMap((event) => (event.type === 'step-reset' ? event.reason : []))).toEqual(['output', 'output']);
-  expect(events.at(-1)).toMatchObject({ result: { output: rome, usage: { inputTokens: 20, outputTokens: 10 } } });
+  expect(events.flatMap((event) => (event.type === 'step-reset' ? event.reason : []))).toEqual([
+    'output',
+    'output',
+  ]);
+  expect(events.at(-1)).toMatchObject({
+    result: { output: rome, usage: { inputTokens: 20, outputTokens: 10 } },
+  });
   expect(asked).toEqual([2, 4]);
   const [system, , , repair] = model.requests[1]!.messages;
   expect(textOf(system!)).toMatch(/^Be brief\./);
@@ -83,7 +94,10 @@ test('a second miss fails the call, with the raw text', async () => {
 });
 
 test('of several values that do not fit the first is told about', async () => {
-  const { agent, model } = setUp(['```{"people":1}``` or ```{"name":"Rome"}```', JSON.stringify(rome)]);
+  const { agent, model } = setUp([
+    '```{"people":1}``` or ```{"name":"Rome"}```',
+    JSON.stringify(rome),
+  ]);
   await agent.call('?', { output: jsonMode(City) });
   const told = textOf(model.requests[1]!.messages.at(-1)!);
   expect(told).toContain('name: ');
@@ -91,11 +105,15 @@ test('of several values that do not fit the first is told about', async () => {
 });
 
 test('attempts can be changed', async () => {
-  await expect(setUp(['no']).agent.call('?', { output: jsonMode(City, { attempts: 1 }) })).rejects.toMatchObject({
+  await expect(
+    setUp(['no']).agent.call('?', { output: jsonMode(City, { attempts: 1 }) }),
+  ).rejects.toMatchObject({
     code: 'OUTPUT_INVALID',
   });
   const { agent } = setUp(['no', 'no', '[1]']);
-  expect((await agent.call('?', { output: jsonMode(undefined, { attempts: 3 }) })).output).toEqual([1]);
+  expect((await agent.call('?', { output: jsonMode(undefined, { attempts: 3 }) })).output).toEqual([
+    1,
+  ]);
 });
 
 test('without a schema any object or array will do, a bare word or number will not', async () => {
@@ -109,7 +127,9 @@ test('without a schema any object or array will do, a bare word or number will n
 
 test('a value of another kind than plain JSON Schema says is none', async () => {
   const { agent } = setUp(['7', '[7]', '{}', '[7]']);
-  expect((await agent.call('?', { output: jsonMode({ type: 'object' }, { attempts: 3 }) })).output).toEqual({});
+  expect(
+    (await agent.call('?', { output: jsonMode({ type: 'object' }, { attempts: 3 }) })).output,
+  ).toEqual({});
   expect((await agent.call('?', { output: jsonMode({ type: 'array' }) })).output).toEqual([7]);
 });
 
@@ -122,7 +142,10 @@ test.each([
   ['It is {"name":"Rome","people":1}, I think.'],
 ])('the value in %j is found', async (text) => {
   const { agent } = setUp([text]);
-  expect((await agent.call('?', { output: jsonMode(City) })).output).toEqual({ name: 'Rome', people: 1 });
+  expect((await agent.call('?', { output: jsonMode(City) })).output).toEqual({
+    name: 'Rome',
+    people: 1,
+  });
 });
 
 test('long replies without a value cost no more than their length', async () => {
@@ -131,7 +154,9 @@ test('long replies without a value cost no more than their length', async () => 
     expect((await agent.call('?', { output: jsonMode() })).output).toEqual({});
   }
   const { agent } = setUp([`\`\`\`${'a'.repeat(500_000)}`, `\`\`\`${' '.repeat(500_000)}`, '{}']);
-  expect((await agent.call('?', { output: jsonMode(undefined, { attempts: 3 }) })).output).toEqual({});
+  expect((await agent.call('?', { output: jsonMode(undefined, { attempts: 3 }) })).output).toEqual(
+    {},
+  );
 });
 
 test('YAML that fits is the output, and stays YAML', async () => {
@@ -140,7 +165,9 @@ test('YAML that fits is the output, and stays YAML', async () => {
   const { text, events } = await shown(agent, { output });
   expect(text).toBe(yaml);
   expect(events.some(({ type }) => type === 'step-reset')).toBe(false);
-  expect(events.at(-1)).toMatchObject({ result: { output: rome, text: yaml, message: { metadata: { output: rome } } } });
+  expect(events.at(-1)).toMatchObject({
+    result: { output: rome, text: yaml, message: { metadata: { output: rome } } },
+  });
   expect(textOf(model.requests[0]!.messages[0]!)).toMatch(/YAML alone.*JSON Schema/s);
   expect(model.requests[0]!).not.toHaveProperty('responseSchema');
   expect((await memory.read()).map(textOf)).toEqual(['Which city?', yaml]);
@@ -149,7 +176,10 @@ test('YAML that fits is the output, and stays YAML', async () => {
 test.each([
   [`\`\`\`yaml\n${yaml}\`\`\``, yaml.trimEnd()],
   [`\`\`\`\n${yaml}\`\`\``, yaml.trimEnd()],
-  [`Here you are:\n\n\`\`\`yml\n  name: Rome\n  people: 2800000\n\`\`\`\nBye.`, '  name: Rome\n  people: 2800000'],
+  [
+    `Here you are:\n\n\`\`\`yml\n  name: Rome\n  people: 2800000\n\`\`\`\nBye.`,
+    '  name: Rome\n  people: 2800000',
+  ],
 ])('the fence around YAML is left out of %j, and a reader is told', async (reply, kept) => {
   const { agent } = setUp([reply]);
   const { text, events } = await shown(agent, { output: yamlMode(City, { parse }) });
@@ -159,23 +189,31 @@ test.each([
 
 test('a fence within the YAML is its own', async () => {
   const { agent } = setUp(['code: |\n  ```js\n  1\n  ```\n']);
-  const { output } = await agent.call('?', { output: yamlMode(z.object({ code: z.string() }), { parse }) });
+  const { output } = await agent.call('?', {
+    output: yamlMode(z.object({ code: z.string() }), { parse }),
+  });
   expect(output).toEqual({ code: '```js\n1\n```\n' });
 });
 
-test.each(['Rome', 'name: [Rome', 'name: Rome', '', '- Rome', 'a: &a\n  b: *a'])('%j is no such YAML: it is repaired', async (wrong) => {
-  const { agent, model } = setUp([wrong, yaml]);
-  const { text, events } = await shown(agent, { output: yamlMode(City, { parse }) });
-  expect(text).toBe(yaml);
-  expect(events.some(({ type }) => type === 'step-reset')).toBe(true);
-  expect(textOf(model.requests[1]!.messages.at(-1)!)).toContain('YAML alone');
-});
+test.each(['Rome', 'name: [Rome', 'name: Rome', '', '- Rome', 'a: &a\n  b: *a'])(
+  '%j is no such YAML: it is repaired',
+  async (wrong) => {
+    const { agent, model } = setUp([wrong, yaml]);
+    const { text, events } = await shown(agent, { output: yamlMode(City, { parse }) });
+    expect(text).toBe(yaml);
+    expect(events.some(({ type }) => type === 'step-reset')).toBe(true);
+    expect(textOf(model.requests[1]!.messages.at(-1)!)).toContain('YAML alone');
+  },
+);
 
 test('a bare word is no object, also where nothing else is checked', async () => {
   for (const schema of [{ type: 'object' }, undefined] as const) {
     const { agent } = setUp(['Rome', 'Rome again']);
     const output = schema ? yamlMode(schema, { parse }) : yamlMode(undefined, { parse });
-    await expect(agent.call('?', { output })).rejects.toMatchObject({ code: 'OUTPUT_INVALID', details: { text: 'Rome again' } });
+    await expect(agent.call('?', { output })).rejects.toMatchObject({
+      code: 'OUTPUT_INVALID',
+      details: { text: 'Rome again' },
+    });
   }
 });
 
@@ -184,7 +222,16 @@ test('a small text that stands for a huge value, and values without JSON, are no
   for (let level = 0; level < 40; level++) bomb = [bomb, bomb];
   const cycle: unknown[] = [];
   cycle.push(cycle);
-  for (const value of [bomb, cycle, { a: 1n }, { a: NaN }, { a: undefined }, new Map(), new URL('https://example.com'), { a: () => 1 }]) {
+  for (const value of [
+    bomb,
+    cycle,
+    { a: 1n },
+    { a: NaN },
+    { a: undefined },
+    new Map(),
+    new URL('https://example.com'),
+    { a: () => 1 },
+  ]) {
     const { agent } = setUp(['a: 1']);
     const output = yamlMode(undefined, { parse: () => value, attempts: 1 });
     await expect(agent.call('?', { output })).rejects.toMatchObject({ code: 'OUTPUT_INVALID' });
@@ -197,12 +244,17 @@ test('a small text that stands for a huge value, and values without JSON, are no
 test('a parser that gives a promise is no failure of the model', async () => {
   const { agent, model } = setUp(['a: 1']);
   const output = yamlMode(undefined, { parse: async () => ({ a: 1 }) });
-  await expect(agent.call('?', { output })).rejects.toMatchObject({ code: 'CONFIGURATION', message: expect.stringContaining('promise') });
+  await expect(agent.call('?', { output })).rejects.toMatchObject({
+    code: 'CONFIGURATION',
+    message: expect.stringContaining('promise'),
+  });
   expect(model.requests).toHaveLength(1);
 });
 
 test('at the limit of steps one more request gives the value', async () => {
-  const { agent, model } = setUp(['nothing', `\`\`\`yaml\n${yaml}\`\`\``], { limits: { iterations: 1 } });
+  const { agent, model } = setUp(['nothing', `\`\`\`yaml\n${yaml}\`\`\``], {
+    limits: { iterations: 1 },
+  });
   const result = await agent.call('?', { output: yamlMode(City, { parse }) });
   expect(result).toMatchObject({ output: rome, reason: 'max-iterations', text: yaml.trimEnd() });
   expect(textOf(model.requests[1]!.messages.at(-1)!)).toContain('as YAML alone');
@@ -217,5 +269,7 @@ test('what is no schema, parser or number is refused', () => {
   expect(() => jsonMode(City, { attempts: 0 })).toThrow(configuration);
   expect(() => jsonMode(City, null as never)).toThrow(configuration);
   expect(() => yamlMode(City, {} as { parse: typeof parse })).toThrow(configuration);
-  expect(() => yamlMode(City, undefined as unknown as { parse: typeof parse })).toThrow(configuration);
+  expect(() => yamlMode(City, undefined as unknown as { parse: typeof parse })).toThrow(
+    configuration,
+  );
 });

@@ -8,26 +8,35 @@ import { promptOutput } from './structured-prompt.ts';
 import { jsonText, yamlText, type TextFormat } from './text-format.ts';
 
 export interface JsonModeOptions {
-  /** Values the model may try, before the call fails with `OUTPUT_INVALID`; default 2: one repair (Arc Reactor). */
+  /**
+   * Values the model may try, before the call fails with `OUTPUT_INVALID`; default 2: one repair
+   * (Arc Reactor).
+   */
   readonly attempts?: number;
   /** As in `structured()`. */
   readonly responseSchema?: boolean;
 }
 
 export interface YamlModeOptions {
-  /** Any parser that throws for what is no YAML, such as `parse` of `yaml` or `load` of `js-yaml`. */
+  /**
+   * Any parser that throws for what is no YAML, such as `parse` of `yaml` or `load` of `js-yaml`.
+   */
   readonly parse: (text: string) => unknown;
   readonly attempts?: number;
 }
 
 /**
- * Has a call answer in JSON: an object or an array, or what fits the schema. Code fences and words around it are left out, and one
- * that does not fit goes back once with what is wrong, as a step of the same run: through the same model, and counted in its usage.
- * The value is the result's `output`, its JSON the text. Throws `CONFIGURATION`; the call rejects with `OUTPUT_INVALID`, the raw text in
- * its details. (Arc Reactor: response format JSON, which was parsed and not checked.)
+ * Has a call answer in JSON: an object or an array, or what fits the schema. Code fences and words
+ * around it are left out, and one that does not fit goes back once with what is wrong, as a step of
+ * the same run: through the same model, and counted in its usage. The value is the result's
+ * `output`, its JSON the text. Throws `CONFIGURATION`; the call rejects with `OUTPUT_INVALID`, the
+ * raw text in its details. (Arc Reactor: response format JSON, which was parsed and not checked.)
  */
 export function jsonMode(schema?: undefined, options?: JsonModeOptions): OutputMode<JsonValue>;
-export function jsonMode<const S extends SchemaLike>(schema: S, options?: JsonModeOptions): OutputMode<InferOutput<S>>;
+export function jsonMode<const S extends SchemaLike>(
+  schema: S,
+  options?: JsonModeOptions,
+): OutputMode<InferOutput<S>>;
 export function jsonMode(schema?: SchemaLike, options: JsonModeOptions = {}): OutputMode {
   checkFields('CONFIGURATION', 'jsonMode()', options, 'responseSchema:boolean|?');
   const { attempts = 2, responseSchema } = options;
@@ -35,10 +44,14 @@ export function jsonMode(schema?: SchemaLike, options: JsonModeOptions = {}): Ou
 }
 
 /**
- * The same in YAML, read with the parser it is given. The answer's text stays YAML, without a fence around it; dates in `output` are ISO
- * texts. A bare word is no answer unless the schema asks for one.
+ * The same in YAML, read with the parser it is given. The answer's text stays YAML, without a fence
+ * around it; dates in `output` are ISO texts. A bare word is no answer unless the schema asks for
+ * one.
  */
-export function yamlMode<const S extends SchemaLike>(schema: S, options: YamlModeOptions): OutputMode<InferOutput<S>>;
+export function yamlMode<const S extends SchemaLike>(
+  schema: S,
+  options: YamlModeOptions,
+): OutputMode<InferOutput<S>>;
 export function yamlMode(schema: undefined, options: YamlModeOptions): OutputMode<JsonValue>;
 export function yamlMode(schema: SchemaLike | undefined, options: YamlModeOptions): OutputMode {
   checkFields('CONFIGURATION', 'yamlMode()', options, 'parse:function');
@@ -55,10 +68,16 @@ function textMode(
 ): OutputMode {
   checkAttempts(where, attempts);
   const schema = source === undefined ? anything : readSchema(where, source);
-  return { begin: (run) => promptOutput(run, { schema, attempts, forceTool: false, responseSchema, format }) };
+  return {
+    begin: (run) =>
+      promptOutput(run, { schema, attempts, forceTool: false, responseSchema, format }),
+  };
 }
 
 const anything: Schema<unknown> = {
   jsonSchema: {},
-  validate: (value) => (Object(value) === value ? { ok: true, value } : { ok: false, issues: ['it is no object or array'] }),
+  validate: (value) =>
+    Object(value) === value
+      ? { ok: true, value }
+      : { ok: false, issues: ['it is no object or array'] },
 };

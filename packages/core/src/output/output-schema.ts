@@ -4,7 +4,8 @@ import { toSchema, type SchemaLike } from '../schema/to-schema.ts';
 
 /** Throws `CONFIGURATION` for what is no schema, or has no JSON Schema. */
 export function readSchema(where: string, source: SchemaLike): Schema<unknown> {
-  if (Object(source) !== source || Array.isArray(source)) throw new AgentError('CONFIGURATION', `${where} needs a schema.`);
+  if (Object(source) !== source || Array.isArray(source))
+    throw new AgentError('CONFIGURATION', `${where} needs a schema.`);
   const schema = toSchema(source);
   try {
     // Read once: libraries derive it anew each time, and some types have none.
@@ -19,5 +20,8 @@ export function readSchema(where: string, source: SchemaLike): Schema<unknown> {
 
 export function checkAttempts(where: string, attempts: number): void {
   if (Number.isInteger(attempts) && attempts >= 1) return;
-  throw new AgentError('CONFIGURATION', `${where}: attempts must be a whole number from 1 on, not ${String(attempts)}.`);
+  throw new AgentError(
+    'CONFIGURATION',
+    `${where}: attempts must be a whole number from 1 on, not ${String(attempts)}.`,
+  );
 }

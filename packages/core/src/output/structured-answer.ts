@@ -40,7 +40,10 @@ export class OutputTries {
     this.#left = attempts;
   }
 
-  /** Another round: the reply is kept until there is a value, so that nothing is lost if the call ends before; `prompt` is never stored. */
+  /**
+   * Another round: the reply is kept until there is a value, so that nothing is lost if the call
+   * ends before; `prompt` is never stored.
+   */
   async *again(reply: Msg, prompt: string): AsyncGenerator<EventBatch, Move> {
     const question = this.#run.message('user', prompt);
     if (reply.content.length) await this.#run.append([reply]);
@@ -55,16 +58,25 @@ export class OutputTries {
     if (--this.#left < 1) throw await this.failure(text, issues);
   }
 
-  /** What a call without a value ends with; the raw text of the last try stays as its answer, marked as one of a call that failed. */
+  /**
+   * What a call without a value ends with; the raw text of the last try stays as its answer, marked
+   * as one of a call that failed.
+   */
   async failure(text: string, issues: readonly string[]): Promise<AgentError> {
     const run = this.#run;
     await this.#tidy();
-    if (text) await run.append([(run.remains = run.message('assistant', text, { metadata: { reason: 'error' } }))]);
+    if (text)
+      await run.append([
+        (run.remains = run.message('assistant', text, { metadata: { reason: 'error' } })),
+      ]);
     const why = `The model gave no value that fits the schema: ${issues.join('; ')}`;
     return new AgentError('OUTPUT_INVALID', why, { details: { issues, text } });
   }
 
-  /** The message that a value is answered with, in place of all that led to it. `reply` brought the value. */
+  /**
+   * The message that a value is answered with, in place of all that led to it. `reply` brought the
+   * value.
+   */
   async *answer(
     { value, given, text: words }: Found,
     reply: Msg,
@@ -77,21 +89,33 @@ export class OutputTries {
     const calls = toolUsesOf(reply);
     const shown = textOf(reply);
     if (!calls.length) {
-      const content = shown === text.text ? reply.content : [...reply.content.filter(({ type }) => type !== 'text'), text];
+      const content =
+        shown === text.text
+          ? reply.content
+          : [...reply.content.filter(({ type }) => type !== 'text'), text];
       const message: Msg = { ...reply, content, metadata: { ...reply.metadata, output } };
-      if (content !== reply.content) yield await run.notify('step-reset', { reason: 'output', replacement: message });
+      if (content !== reply.content)
+        yield await run.notify('step-reset', { reason: 'output', replacement: message });
       return message;
     }
-    const message = run.message('assistant', [...lastThinking([...gone, reply]), text], { metadata: { output } });
-    if (shown && calls.every(isOutputCall)) yield await run.notify('step-reset', { reason: 'output', replacement: message });
+    const message = run.message('assistant', [...lastThinking([...gone, reply]), text], {
+      metadata: { output },
+    });
+    if (shown && calls.every(isOutputCall))
+      yield await run.notify('step-reset', { reason: 'output', replacement: message });
     else {
       const piece = { blockId: `${message.id}:0`, delta: text.text };
-      yield await (chunk === 'summary-chunk' ? run.notify(chunk, piece) : run.notify(chunk, { ...piece, kind: 'text' }));
+      yield await (chunk === 'summary-chunk'
+        ? run.notify(chunk, piece)
+        : run.notify(chunk, { ...piece, kind: 'text' }));
     }
     return message;
   }
 
-  /** Takes what only served to get the value out of the log, as the run ends; calls of other tools stay. Gives what is gone. */
+  /**
+   * Takes what only served to get the value out of the log, as the run ends; calls of other tools
+   * stay. Gives what is gone.
+   */
   async #tidy(): Promise<readonly Msg[]> {
     const run = this.#run;
     const from = run.view.findIndex(({ id }) => id === run.promptId) + 1;
@@ -118,15 +142,27 @@ export function isOutputCall({ name }: { readonly name: string }): boolean {
 /** The message as it is without the output tool; nothing where it was about that alone. */
 function withoutOutputCalls(message: Msg): Msg | undefined {
   const uses = toolUsesOf(message);
-  if (toolResultsOf(message).some(isOutputCall) || (uses.length && uses.every(isOutputCall))) return undefined;
+  if (toolResultsOf(message).some(isOutputCall) || (uses.length && uses.every(isOutputCall)))
+    return undefined;
   if (!uses.some(isOutputCall)) return message;
-  return { ...message, content: message.content.filter((block) => block.type !== 'tool_use' || !isOutputCall(block)) };
+  return {
+    ...message,
+    content: message.content.filter((block) => block.type !== 'tool_use' || !isOutputCall(block)),
+  };
 }
 
-/** The model's last thoughts, without what ties them to a call that is gone: providers refuse the one without the other. */
+/**
+ * The model's last thoughts, without what ties them to a call that is gone: providers refuse the
+ * one without the other.
+ */
 function lastThinking(messages: readonly Msg[]): readonly ContentBlock[] {
-  const thoughts = messages.map(({ content }) => content.filter((block) => block.type === 'thinking'));
-  return (thoughts.findLast(({ length }) => length) ?? []).map(({ type, thinking }) => ({ type, thinking }));
+  const thoughts = messages.map(({ content }) =>
+    content.filter((block) => block.type === 'thinking'),
+  );
+  return (thoughts.findLast(({ length }) => length) ?? []).map(({ type, thinking }) => ({
+    type,
+    thinking,
+  }));
 }
 
 /** The value as JSON; what the model gave for it where it has no JSON form. */

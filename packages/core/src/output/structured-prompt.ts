@@ -14,8 +14,14 @@ import type { Run } from '../loop/run.ts';
 import { OutputTries, type Found, type OutputSpec } from './structured-answer.ts';
 import { formatInstruction, jsonText, type Said, type TextFormat } from './text-format.ts';
 
-/** The value as the answer's text, JSON or what the format says. The schema is told with the system prompt of each request and never stored. */
-export function promptOutput(run: Run, { schema, attempts, responseSchema, format = jsonText }: OutputSpec): OutputRun {
+/**
+ * The value as the answer's text, JSON or what the format says. The schema is told with the system
+ * prompt of each request and never stored.
+ */
+export function promptOutput(
+  run: Run,
+  { schema, attempts, responseSchema, format = jsonText }: OutputSpec,
+): OutputRun {
   const tries = new OutputTries(run, attempts);
   const told = formatInstruction(format.name, schema.jsonSchema);
   let system: { readonly before: Msg | undefined; readonly message: Msg } | undefined;
@@ -24,10 +30,17 @@ export function promptOutput(run: Run, { schema, attempts, responseSchema, forma
     const [first, ...rest] = request.messages;
     const before = first?.role === 'system' ? first : undefined;
     // The same object each time: its wire form is cached on it.
-    if (!system || system.before !== before) system = { before, message: withInstruction(run, before, told) };
-    const isOffered = (responseSchema ?? !request.tools.length) && schema.jsonSchema['type'] === 'object';
+    if (!system || system.before !== before)
+      system = { before, message: withInstruction(run, before, told) };
+    const isOffered =
+      (responseSchema ?? !request.tools.length) && schema.jsonSchema['type'] === 'object';
     const messages = [system.message, ...(before ? rest : request.messages)];
-    return { ...request, messages, replyIs: 'value', ...(isOffered && { responseSchema: schema.jsonSchema }) };
+    return {
+      ...request,
+      messages,
+      replyIs: 'value',
+      ...(isOffered && { responseSchema: schema.jsonSchema }),
+    };
   };
 
   return {
@@ -49,29 +62,49 @@ export function promptOutput(run: Run, { schema, attempts, responseSchema, forma
     async *settled(): AsyncGenerator<EventBatch, undefined> {},
     async *onLimit(): AsyncGenerator<EventBatch, Reply> {
       const question = `Your steps are used up. Give your answer now, as ${format.name} alone.`;
-      const reply = yield* askAtLimit(run, [...(yield* fitRequest(run)), run.message('user', question)], tell);
+      const reply = yield* askAtLimit(
+        run,
+        [...(yield* fitRequest(run)), run.message('user', question)],
+        tell,
+      );
       if (reply.type === 'cut') return reply;
       const content = reply.message.content.filter(({ type }) => type !== 'tool_use');
       const checked = await readText(schema, format, textOf(content));
       if (!checked.ok) throw await tries.failure(textOf(content), checked.issues);
-      const message = yield* tries.answer(checked.value, { ...reply.message, content }, 'summary-chunk');
-      return { type: 'whole', message: yield* run.revise('post-summary', message), output: checked.value.value };
+      const message = yield* tries.answer(
+        checked.value,
+        { ...reply.message, content },
+        'summary-chunk',
+      );
+      return {
+        type: 'whole',
+        message: yield* run.revise('post-summary', message),
+        output: checked.value.value,
+      };
     },
   };
 }
 
 /** Models that take but one system message get but one. */
 function withInstruction(run: Run, system: Msg | undefined, text: string): Msg {
-  return system ? { ...system, content: [...system.content, { type: 'text', text }] } : run.message('system', text);
+  return system
+    ? { ...system, content: [...system.content, { type: 'text', text }] }
+    : run.message('system', text);
 }
 
 /** The first value in the text that passes; where none does, what is wrong with the first one. */
-async function readText(schema: Schema<unknown>, format: TextFormat, text: string): Promise<Validation<Found>> {
+async function readText(
+  schema: Schema<unknown>,
+  format: TextFormat,
+  text: string,
+): Promise<Validation<Found>> {
   const { type } = schema.jsonSchema;
   let issues: readonly string[] | undefined;
   for (const said of valuesIn(format, type, text)) {
     const wrong = shapeIssue(type, said.given);
-    const result: Validation<unknown> = wrong ? { ok: false, issues: [wrong] } : await schema.validate(said.given);
+    const result: Validation<unknown> = wrong
+      ? { ok: false, issues: [wrong] }
+      : await schema.validate(said.given);
     if (result.ok) return { ok: true, value: { ...said, value: result.value } };
     issues ??= result.issues;
   }

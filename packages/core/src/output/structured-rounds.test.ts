@@ -14,15 +14,28 @@ import { structured, type StructuredOptions } from './structured.ts';
 const city = z.object({ name: z.string() });
 const rome = { name: 'Rome' };
 const bad = { name: 1 };
-const lookUp = tool({ name: 'look_up', description: 'Looks a word up', input: {}, execute: () => 'about Rome' });
-const give = (input: unknown, id?: string) => ({ name: 'generate_response', input: input as {}, ...(id && { id }) });
+const lookUp = tool({
+  name: 'look_up',
+  description: 'Looks a word up',
+  input: {},
+  execute: () => 'about Rome',
+});
+const give = (input: unknown, id?: string) => ({
+  name: 'generate_response',
+  input: input as {},
+  ...(id && { id }),
+});
 const look = { name: 'look_up' };
 const limited = { limits: { iterations: 0 } };
 
 function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
   const model = new ScriptedModel(replies);
   const memory = new Watched();
-  return { model, memory, agent: new ReActAgent({ name: 'a', model, memory, tools: [lookUp], ...options }) };
+  return {
+    model,
+    memory,
+    agent: new ReActAgent({ name: 'a', model, memory, tools: [lookUp], ...options }),
+  };
 }
 
 /** Notes what is taken out; may refuse to. */
@@ -37,9 +50,14 @@ class Watched extends InMemoryMemory {
   }
 }
 
-async function eventsOf(agent: ReActAgent, schema: SchemaLike, options?: StructuredOptions): Promise<AgentEvent[]> {
+async function eventsOf(
+  agent: ReActAgent,
+  schema: SchemaLike,
+  options?: StructuredOptions,
+): Promise<AgentEvent[]> {
   const events: AgentEvent[] = [];
-  for await (const event of agent.stream('go', { output: structured(schema, options) })) events.push(event);
+  for await (const event of agent.stream('go', { output: structured(schema, options) }))
+    events.push(event);
   return events;
 }
 
@@ -48,7 +66,9 @@ test('a reply of nothing is not shown to the model again, nor kept', async () =>
   expect((await agent.call('go', { output: structured(city) })).output).toEqual(rome);
   expect(model.requests[1]!.messages.map(({ role }) => role)).toEqual(['user', 'user']);
   const failing = setUp(['']);
-  await expect(failing.agent.call('go', { output: structured(city, { mode: 'prompt', attempts: 1 }) })).rejects.toMatchObject({
+  await expect(
+    failing.agent.call('go', { output: structured(city, { mode: 'prompt', attempts: 1 }) }),
+  ).rejects.toMatchObject({
     code: 'OUTPUT_INVALID',
     details: { issues: ['it is not valid JSON'], text: '' },
   });
@@ -59,7 +79,9 @@ test('a store that does not let go of what it took fails the call', async () => 
   for (const last of [rome, bad]) {
     const { agent, memory } = setUp([{ toolCalls: [give(bad)] }, { toolCalls: [give(last)] }]);
     memory.refuses = true;
-    await expect(agent.call('go', { output: structured(city, { attempts: 2 }) })).rejects.toThrow('stuck');
+    await expect(agent.call('go', { output: structured(city, { attempts: 2 }) })).rejects.toThrow(
+      'stuck',
+    );
   }
 });
 
@@ -76,7 +98,10 @@ test('prompt mode: the answer keeps what the model said of its reply', async () 
   const usage = { inputTokens: 3, outputTokens: 4 };
   const { agent } = setUp([{ text: JSON.stringify(rome), usage }]);
   const result = await agent.call('go', { output: structured(city, { mode: 'prompt' }) });
-  expect(result).toMatchObject({ reason: 'stop', message: { metadata: { output: rome, usage, finishReason: 'stop' } } });
+  expect(result).toMatchObject({
+    reason: 'stop',
+    message: { metadata: { output: rome, usage, finishReason: 'stop' } },
+  });
 });
 
 test('words beside other calls stay, and the answer is told behind them', async () => {
@@ -93,7 +118,9 @@ test('words beside other calls stay, and the answer is told behind them', async 
 test('words beside the value alone are taken back', async () => {
   const { agent } = setUp([{ text: 'Here:', toolCalls: [give(rome)] }]);
   const resets = (await eventsOf(agent, city)).filter(({ type }) => type === 'step-reset');
-  expect(resets).toMatchObject([{ reason: 'output', replacement: { content: [{ text: JSON.stringify(rome) }] } }]);
+  expect(resets).toMatchObject([
+    { reason: 'output', replacement: { content: [{ text: JSON.stringify(rome) }] } },
+  ]);
 });
 
 test('at the limit the value is told as a chunk of the summary', async () => {
@@ -115,17 +142,23 @@ test('the answer has the last thoughts', async () => {
   ]);
 });
 
-test.for(['tool', 'prompt'] as const)('%s mode: a value without a JSON form is stored as the model gave it', async (mode) => {
-  const schema = z.object({ name: z.string() }).transform(
-    ({ name }) =>
-      () =>
-        name,
-  );
-  const { agent } = setUp([mode === 'tool' ? { toolCalls: [give(rome)] } : JSON.stringify(rome)]);
-  const result = await agent.call('go', { output: structured(schema, { mode }) });
-  expect(result.output!()).toBe('Rome');
-  expect(result).toMatchObject({ text: JSON.stringify(rome), message: { metadata: { output: rome } } });
-});
+test.for(['tool', 'prompt'] as const)(
+  '%s mode: a value without a JSON form is stored as the model gave it',
+  async (mode) => {
+    const schema = z.object({ name: z.string() }).transform(
+      ({ name }) =>
+        () =>
+          name,
+    );
+    const { agent } = setUp([mode === 'tool' ? { toolCalls: [give(rome)] } : JSON.stringify(rome)]);
+    const result = await agent.call('go', { output: structured(schema, { mode }) });
+    expect(result.output!()).toBe('Rome');
+    expect(result).toMatchObject({
+      text: JSON.stringify(rome),
+      message: { metadata: { output: rome } },
+    });
+  },
+);
 
 test('prompt mode: the schema is told with the system prompt as a hook has it', async () => {
   const { agent, model } = setUp(['what?', JSON.stringify(rome)], {
@@ -135,7 +168,13 @@ test('prompt mode: the schema is told with the system prompt as a hook has it', 
         on: {
           'pre-reasoning': (event) => {
             const [system, ...rest] = event.messages;
-            return { ...event, messages: [{ ...system!, content: [{ type: 'text', text: `Round ${event.iteration}.` }] }, ...rest] };
+            return {
+              ...event,
+              messages: [
+                { ...system!, content: [{ type: 'text', text: `Round ${event.iteration}.` }] },
+                ...rest,
+              ],
+            };
           },
         },
       },
@@ -148,27 +187,39 @@ test('prompt mode: the schema is told with the system prompt as a hook has it', 
   }
 });
 
-test.for(['tool', 'prompt'] as const)('%s mode: an abort at the limit ends the call without a value', async (mode) => {
-  const { agent } = setUp([{ text: 'Half ', hang: true }], limited);
-  const controller = new AbortController();
-  agent.addHook({ on: { 'summary-chunk': () => controller.abort() } });
-  const result = await agent.call('go', { output: structured(city, { mode }), signal: controller.signal });
-  expect(result).toMatchObject({ reason: 'aborted', text: 'Half ' });
-  expect(result).not.toHaveProperty('output');
-});
+test.for(['tool', 'prompt'] as const)(
+  '%s mode: an abort at the limit ends the call without a value',
+  async (mode) => {
+    const { agent } = setUp([{ text: 'Half ', hang: true }], limited);
+    const controller = new AbortController();
+    agent.addHook({ on: { 'summary-chunk': () => controller.abort() } });
+    const result = await agent.call('go', {
+      output: structured(city, { mode }),
+      signal: controller.signal,
+    });
+    expect(result).toMatchObject({ reason: 'aborted', text: 'Half ' });
+    expect(result).not.toHaveProperty('output');
+  },
+);
 
 test('prompt mode: a call that the model makes at the limit is dropped', async () => {
   const { agent } = setUp([{ text: JSON.stringify(rome), toolCalls: [look] }], limited);
-  const { message, output } = await agent.call('go', { output: structured(city, { mode: 'prompt' }) });
+  const { message, output } = await agent.call('go', {
+    output: structured(city, { mode: 'prompt' }),
+  });
   expect([output, message.content]).toEqual([rome, [{ type: 'text', text: JSON.stringify(rome) }]]);
   expect(message.metadata).toMatchObject({ output: rome, finishReason: 'tool_calls' });
 });
 
 test('prompt mode: a text asked for is the answer without the space around it, and not a blank one', async () => {
   const { agent } = setUp(['  Rome \n']);
-  expect((await agent.call('go', { output: structured(z.string(), { mode: 'prompt' }) })).output).toBe('Rome');
+  expect(
+    (await agent.call('go', { output: structured(z.string(), { mode: 'prompt' }) })).output,
+  ).toBe('Rome');
   const blank = setUp([' \n']);
-  const failed = blank.agent.call('go', { output: structured(z.string(), { mode: 'prompt', attempts: 1 }) });
+  const failed = blank.agent.call('go', {
+    output: structured(z.string(), { mode: 'prompt', attempts: 1 }),
+  });
   await expect(failed).rejects.toMatchObject({ details: { issues: ['it is not valid JSON'] } });
 });
 
@@ -184,29 +235,59 @@ test('tool mode: of several values in a reply the last one counts', async () => 
 });
 
 test('tool mode: the tool stands beside the agent’s, says what it is for and that it has the value', async () => {
-  const { agent, model } = setUp([{ toolCalls: [look] }, { toolCalls: [give(bad)] }, { toolCalls: [give(rome, 'c'), { name: 'ext' }] }], {
-    tools: [lookUp, tool({ name: 'ext', description: '', input: {} })],
-  });
+  const { agent, model } = setUp(
+    [
+      { toolCalls: [look] },
+      { toolCalls: [give(bad)] },
+      { toolCalls: [give(rome, 'c'), { name: 'ext' }] },
+    ],
+    {
+      tools: [lookUp, tool({ name: 'ext', description: '', input: {} })],
+    },
+  );
   const result = await agent.call('go', { output: structured(city) });
   expect(result.reason).toBe('suspended');
-  expect((await agent.messages()).flatMap(toolResultsOf).find(({ toolUseId }) => toolUseId === 'c')).toMatchObject({
+  expect(
+    (await agent.messages()).flatMap(toolResultsOf).find(({ toolUseId }) => toolUseId === 'c'),
+  ).toMatchObject({
     state: 'success',
     output: 'Received.',
   });
-  for (const { tools } of model.requests) expect(tools.map(({ name }) => name).toSorted()).toEqual(['ext', 'generate_response', 'look_up']);
-  expect(model.requests[0]!.tools.find(({ name }) => name === 'generate_response')!.description).toContain('final answer');
+  for (const { tools } of model.requests)
+    expect(tools.map(({ name }) => name).toSorted()).toEqual([
+      'ext',
+      'generate_response',
+      'look_up',
+    ]);
+  expect(
+    model.requests[0]!.tools.find(({ name }) => name === 'generate_response')!.description,
+  ).toContain('final answer');
 });
 
 test('tool mode: a hook that takes the tool out of a request leaves the others there', async () => {
   const { agent, model } = setUp([{ toolCalls: [give(rome)] }], {
-    hooks: [{ on: { 'pre-reasoning': (event) => ({ ...event, tools: event.tools.filter(({ name }) => name !== 'generate_response') }) } }],
+    hooks: [
+      {
+        on: {
+          'pre-reasoning': (event) => ({
+            ...event,
+            tools: event.tools.filter(({ name }) => name !== 'generate_response'),
+          }),
+        },
+      },
+    ],
   });
   await agent.call('go', { output: structured(city) });
-  expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual(['look_up', 'generate_response']);
+  expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual([
+    'look_up',
+    'generate_response',
+  ]);
 });
 
 test('tool mode: the name of the tool is its own', async () => {
-  const { agent } = setUp([], { tools: [tool({ name: 'generate_response', description: '', input: {} })] });
+  const { agent } = setUp([], {
+    tools: [tool({ name: 'generate_response', description: '', input: {} })],
+  });
   await expect(agent.call('go', { output: structured(city) })).rejects.toMatchObject({
     code: 'CONFIGURATION',
     message: expect.stringContaining('for itself'),
@@ -256,6 +337,10 @@ test('tool mode: of several values that do not fit the last one is kept', async 
 test('tool mode: a value that another host did not come to take is taken', async () => {
   const use = { type: 'tool_use', id: 'c', name: 'generate_response', input: rome } as const;
   const model = new ScriptedModel([]);
-  const agent = new ReActAgent({ name: 'a', model, memory: new InMemoryMemory([userMessage('go'), assistantMessage([use])]) });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    memory: new InMemoryMemory([userMessage('go'), assistantMessage([use])]),
+  });
   expect((await agent.call(undefined, { output: structured(city) })).output).toEqual(rome);
 });

@@ -7,8 +7,14 @@ test("an object's schema is the arguments' schema", async () => {
   const schema = toSchema(z.object({ city: z.string().trim() }));
   const args = asArguments(schema);
   expect(args.jsonSchema).toEqual(schema.jsonSchema);
-  expect(await args.validate({ city: ' Rome ' })).toEqual({ ok: true, value: { value: { city: 'Rome' }, given: { city: ' Rome ' } } });
-  expect(await args.validate({ city: 1 })).toMatchObject({ ok: false, issues: [expect.stringMatching(/^city: /)] });
+  expect(await args.validate({ city: ' Rome ' })).toEqual({
+    ok: true,
+    value: { value: { city: 'Rome' }, given: { city: ' Rome ' } },
+  });
+  expect(await args.validate({ city: 1 })).toMatchObject({
+    ok: false,
+    issues: [expect.stringMatching(/^city: /)],
+  });
 });
 
 test('any other value is an object with the value in it', async () => {
@@ -19,7 +25,10 @@ test('any other value is an object with the value in it', async () => {
     required: ['response'],
     additionalProperties: false,
   });
-  expect(await args.validate({ response: ['a'] })).toEqual({ ok: true, value: { value: ['a'], given: ['a'] } });
+  expect(await args.validate({ response: ['a'] })).toEqual({
+    ok: true,
+    value: { value: ['a'], given: ['a'] },
+  });
   for (const input of [['a'], {}, null, 'a']) {
     expect(await args.validate(input)).toEqual({ ok: false, issues: ['response: it is missing'] });
   }
@@ -28,7 +37,12 @@ test('any other value is an object with the value in it', async () => {
 test('references in a wrapped schema still point where they did', () => {
   const { jsonSchema } = asArguments({
     jsonSchema: {
-      anyOf: [{ $ref: '#/$defs/node' }, { $ref: '#' }, { $ref: '#/anyOf/0' }, { properties: { $ref: { $ref: '#/definitions/old' } } }],
+      anyOf: [
+        { $ref: '#/$defs/node' },
+        { $ref: '#' },
+        { $ref: '#/anyOf/0' },
+        { properties: { $ref: { $ref: '#/definitions/old' } } },
+      ],
       $defs: { node: { items: { $ref: '#' } } },
       definitions: { old: { type: 'string' } },
     },

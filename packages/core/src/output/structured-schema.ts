@@ -3,14 +3,20 @@ import type { JsonObject, JsonValue } from '../message/json.ts';
 import type { Schema } from '../schema/schema.ts';
 import type { Found } from './structured-answer.ts';
 
-/** The schema as a tool's arguments, which have to be an object: another value goes into `{ response: … }` (AgentScope does so for all). */
+/**
+ * The schema as a tool's arguments, which have to be an object: another value goes into `{
+ * response: … }` (AgentScope does so for all).
+ */
 export function asArguments({ jsonSchema, validate }: Schema<unknown>): Schema<Found> {
   const wrapped = jsonSchema['type'] !== 'object';
   return {
     jsonSchema: wrapped ? wrap(jsonSchema) : jsonSchema,
     async validate(input) {
-      const given = (wrapped ? isRecord(input) && input['response'] : input) as JsonValue | undefined;
-      if (wrapped && (!isRecord(input) || given === undefined)) return { ok: false, issues: ['response: it is missing'] };
+      const given = (wrapped ? isRecord(input) && input['response'] : input) as
+        | JsonValue
+        | undefined;
+      if (wrapped && (!isRecord(input) || given === undefined))
+        return { ok: false, issues: ['response: it is missing'] };
       const result = await validate(given);
       return result.ok ? { ok: true, value: { value: result.value, given: given! } } : result;
     },
@@ -29,11 +35,17 @@ function wrap(schema: JsonObject): JsonObject {
   };
 }
 
-/** Definitions move to the new root with their addresses; what points elsewhere into the schema points one level deeper. */
+/**
+ * Definitions move to the new root with their addresses; what points elsewhere into the schema
+ * points one level deeper.
+ */
 function moveRefs(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(moveRefs);
   if (!isRecord(value)) return value;
-  const entries = Object.entries(value as JsonObject).map(([key, inner]) => [key, key === '$ref' ? moveRef(inner!) : moveRefs(inner!)]);
+  const entries = Object.entries(value as JsonObject).map(([key, inner]) => [
+    key,
+    key === '$ref' ? moveRef(inner!) : moveRefs(inner!),
+  ]);
   return Object.fromEntries(entries) as JsonObject;
 }
 

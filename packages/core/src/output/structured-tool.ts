@@ -17,10 +17,16 @@ import { asArguments } from './structured-schema.ts';
 
 const reminder = `Give your answer now: call "${outputToolName}".`;
 
-/** The value as the arguments of a tool that stands beside the agent's own (AgentScope: `StructuredOutputHook`). */
+/**
+ * The value as the arguments of a tool that stands beside the agent's own (AgentScope:
+ * `StructuredOutputHook`).
+ */
 export function toolOutput(run: Run, spec: OutputSpec): OutputRun {
   if (run.tools.find(outputToolName) !== undefined) {
-    throw new AgentError('CONFIGURATION', `structured() needs the tool name "${outputToolName}" for itself.`);
+    throw new AgentError(
+      'CONFIGURATION',
+      `structured() needs the tool name "${outputToolName}" for itself.`,
+    );
   }
   const tries = new OutputTries(run, spec.attempts);
   const input = asArguments(spec.schema);
@@ -41,7 +47,9 @@ export function toolOutput(run: Run, spec: OutputSpec): OutputRun {
       return 'Received.';
     },
   };
-  const forced: Pick<ModelRequest, 'toolChoice'> = spec.forceTool ? { toolChoice: { name: outputToolName } } : {};
+  const forced: Pick<ModelRequest, 'toolChoice'> = spec.forceTool
+    ? { toolChoice: { name: outputToolName } }
+    : {};
 
   return {
     tools: [tool],
@@ -59,13 +67,18 @@ export function toolOutput(run: Run, spec: OutputSpec): OutputRun {
       const call = reply && toolUsesOf(reply).findLast(isOutputCall);
       if (!call) return undefined;
       run.toolsUsed.delete(outputToolName);
-      // Somebody has to decide about another call first; the value is read again when the run goes on.
+      // Somebody has to decide about another call first; the value is read again when the run goes
+      // on.
       if (run.pending.length) return undefined;
       const result = run.view.flatMap(toolResultsOf).find(({ toolUseId }) => toolUseId === call.id);
       if (!found) {
         const checked = await readCall(input, call);
         if (checked.ok && result?.state === 'success') found = checked.value;
-        else await tries.fail(rawOf(call), checked.ok ? [outputText(result?.output ?? '')] : checked.issues);
+        else
+          await tries.fail(
+            rawOf(call),
+            checked.ok ? [outputText(result?.output ?? '')] : checked.issues,
+          );
       }
       if (!found) return undefined;
       const message = yield* tries.answer(found, reply, 'reasoning-chunk');
@@ -73,19 +86,35 @@ export function toolOutput(run: Run, spec: OutputSpec): OutputRun {
     },
     async *onLimit(): AsyncGenerator<EventBatch, Reply> {
       const messages = [...(yield* fitRequest(run)), run.message('user', reminder)];
-      const reply = yield* askAtLimit(run, messages, (request) => ({ ...request, tools: [schema], ...forced }));
+      const reply = yield* askAtLimit(run, messages, (request) => ({
+        ...request,
+        tools: [schema],
+        ...forced,
+      }));
       if (reply.type === 'cut') return reply;
       const call = toolUsesOf(reply.message).findLast(isOutputCall);
-      const checked = call ? await readCall(input, call) : { ok: false as const, issues: [`it was not given to "${outputToolName}"`] };
-      if (!checked.ok) throw await tries.failure(call ? rawOf(call) : textOf(reply.message), checked.issues);
+      const checked = call
+        ? await readCall(input, call)
+        : { ok: false as const, issues: [`it was not given to "${outputToolName}"`] };
+      if (!checked.ok)
+        throw await tries.failure(call ? rawOf(call) : textOf(reply.message), checked.issues);
       const message = yield* tries.answer(checked.value, reply.message, 'summary-chunk');
-      return { type: 'whole', message: yield* run.revise('post-summary', message), output: checked.value.value };
+      return {
+        type: 'whole',
+        message: yield* run.revise('post-summary', message),
+        output: checked.value.value,
+      };
     },
   };
 }
 
-function readCall(schema: Schema<Found>, { input, raw }: ToolUse): ReturnType<Schema<Found>['validate']> {
-  return input === null && raw ? { ok: false, issues: ['it is not valid JSON'] } : schema.validate(input);
+function readCall(
+  schema: Schema<Found>,
+  { input, raw }: ToolUse,
+): ReturnType<Schema<Found>['validate']> {
+  return input === null && raw
+    ? { ok: false, issues: ['it is not valid JSON'] }
+    : schema.validate(input);
 }
 
 function rawOf({ input, raw }: ToolUse): string {

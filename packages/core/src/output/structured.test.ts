@@ -28,7 +28,11 @@ const lookUp = tool({
   execute: ({ word }) => `about ${word}`,
 });
 
-const give = (input: unknown, id?: string) => ({ name: 'generate_response', input: input as {}, ...(id && { id }) });
+const give = (input: unknown, id?: string) => ({
+  name: 'generate_response',
+  input: input as {},
+  ...(id && { id }),
+});
 const look = { name: 'look_up', input: { word: 'Rome' } };
 const chosen = { name: 'generate_response' };
 
@@ -84,20 +88,42 @@ test('tool mode: the value of a call in the first, free round', async () => {
   const { agent, model, memory } = setUp([{ thinking: 'Easy.', toolCalls: [give(rome)] }]);
   const result = await agent.call('Which city?', { output: structured(city) });
   expectTypeOf(result.output).toEqualTypeOf<{ name: string; people: number } | undefined>();
-  expect(result).toMatchObject({ output: rome, reason: 'stop', text: JSON.stringify(rome), iterations: 1, toolsUsed: [] });
-  expect(model.requests[0]!.tools.map(({ name }) => name).toSorted()).toEqual(['generate_response', 'look_up']);
+  expect(result).toMatchObject({
+    output: rome,
+    reason: 'stop',
+    text: JSON.stringify(rome),
+    iterations: 1,
+    toolsUsed: [],
+  });
+  expect(model.requests[0]!.tools.map(({ name }) => name).toSorted()).toEqual([
+    'generate_response',
+    'look_up',
+  ]);
   expect(model.requests[0]).not.toHaveProperty('toolChoice');
   const messages = await memory.read();
-  expect(shape(messages)).toEqual(['user: Which city?', `assistant: thinking, ${JSON.stringify(rome)}`]);
-  expect(messages[1]).toMatchObject({ content: [{ thinking: 'Easy.' }, {}], metadata: { output: rome } });
+  expect(shape(messages)).toEqual([
+    'user: Which city?',
+    `assistant: thinking, ${JSON.stringify(rome)}`,
+  ]);
+  expect(messages[1]).toMatchObject({
+    content: [{ thinking: 'Easy.' }, {}],
+    metadata: { output: rome },
+  });
   expect(messages[1]).toEqual(result.message);
   model.assertDone();
 });
 
 test('tool mode: an answer without a call is reminded, and the tool choice forced', async () => {
-  const { agent, model, memory } = setUp([{ thinking: 'First.', text: 'Rome!' }, { toolCalls: [give(rome)] }]);
+  const { agent, model, memory } = setUp([
+    { thinking: 'First.', text: 'Rome!' },
+    { toolCalls: [give(rome)] },
+  ]);
   const result = await agent.call('Which city?', { output: structured(city), temperature: 0 });
-  expect(result).toMatchObject({ output: rome, usage: { inputTokens: 20, outputTokens: 10 }, iterations: 2 });
+  expect(result).toMatchObject({
+    output: rome,
+    usage: { inputTokens: 20, outputTokens: 10 },
+    iterations: 2,
+  });
   const [first, second] = model.requests;
   expect(first!.toolChoice).toBeUndefined();
   expect(second).toMatchObject({ toolChoice: chosen, temperature: 0 });
@@ -106,12 +132,19 @@ test('tool mode: an answer without a call is reminded, and the tool choice force
     'assistant: thinking, Rome!',
     'user: Give your answer now: call "generate_response".',
   ]);
-  expect(shape(await memory.read())).toEqual(['user: Which city?', `assistant: thinking, ${JSON.stringify(rome)}`]);
+  expect(shape(await memory.read())).toEqual([
+    'user: Which city?',
+    `assistant: thinking, ${JSON.stringify(rome)}`,
+  ]);
   await expectAllValid(memory, model);
 });
 
 test('tool mode: what is wrong is fed back, three times in all', async () => {
-  const { agent, model, memory } = setUp([{ toolCalls: [give(bad)] }, { toolCalls: [give('{"name":')] }, { toolCalls: [give(rome)] }]);
+  const { agent, model, memory } = setUp([
+    { toolCalls: [give(bad)] },
+    { toolCalls: [give('{"name":')] },
+    { toolCalls: [give(rome)] },
+  ]);
   const result = await agent.call('Which city?', { output: structured(city) });
   expect(result.output).toEqual(rome);
   const [fits, json] = model.requests[2]!.messages.flatMap(toolResultsOf);
@@ -122,7 +155,11 @@ test('tool mode: what is wrong is fed back, three times in all', async () => {
 });
 
 test('tool mode: after the last try the call fails, and the raw text is kept', async () => {
-  const replies = [{ toolCalls: [give(bad)] }, { toolCalls: [look, give(bad)] }, { toolCalls: [give('{"name":')] }];
+  const replies = [
+    { toolCalls: [give(bad)] },
+    { toolCalls: [look, give(bad)] },
+    { toolCalls: [give('{"name":')] },
+  ];
   const { agent, model, memory } = setUp(replies);
   await expect(agent.call('Which city?', { output: structured(city) })).rejects.toMatchObject({
     code: 'OUTPUT_INVALID',
@@ -139,15 +176,27 @@ test('tool mode: after the last try the call fails, and the raw text is kept', a
   await expectAllValid(memory, model);
 
   const other = setUp([{ toolCalls: [give(bad)] }]);
-  const result = await other.agent.call('Which city?', { output: structured(city, { attempts: 1 }), throwOnError: false });
-  expect(result).toMatchObject({ reason: 'error', text: JSON.stringify(bad), error: { code: 'OUTPUT_INVALID' } });
+  const result = await other.agent.call('Which city?', {
+    output: structured(city, { attempts: 1 }),
+    throwOnError: false,
+  });
+  expect(result).toMatchObject({
+    reason: 'error',
+    text: JSON.stringify(bad),
+    error: { code: 'OUTPUT_INVALID' },
+  });
   expect(result).not.toHaveProperty('output');
-  expect(shape(await other.memory.read())).toEqual(['user: Which city?', `assistant: ${JSON.stringify(bad)}`]);
+  expect(shape(await other.memory.read())).toEqual([
+    'user: Which city?',
+    `assistant: ${JSON.stringify(bad)}`,
+  ]);
 });
 
 test('tool mode: a model that does not call when it is forced fails, too', async () => {
   const { agent, model, memory } = setUp(['Rome.', 'I said Rome.', 'Rome!']);
-  await expect(agent.call('Which city?', { output: structured(city, { attempts: 2 }) })).rejects.toMatchObject({
+  await expect(
+    agent.call('Which city?', { output: structured(city, { attempts: 2 }) }),
+  ).rejects.toMatchObject({
     code: 'OUTPUT_INVALID',
     details: { text: 'Rome!' },
   });
@@ -157,7 +206,9 @@ test('tool mode: a model that does not call when it is forced fails, too', async
 
 test('tool mode: forceTool: false only reminds', async () => {
   const { agent, model } = setUp(['Rome.', { toolCalls: [give(rome)] }]);
-  const result = await agent.call('Which city?', { output: structured(city, { forceTool: false }) });
+  const result = await agent.call('Which city?', {
+    output: structured(city, { forceTool: false }),
+  });
   expect(result.output).toEqual(rome);
   expect(model.requests[1]).not.toHaveProperty('toolChoice');
   expect(shape(model.requests[1]!.messages)).toHaveLength(3);
@@ -192,16 +243,29 @@ test('what it took is gone from a session log as well, for another reader', asyn
   for (const durability of ['step', 'turn'] as const) {
     const store = new MemoryStore();
     const memory = new SessionMemory(store, 's', { durability });
-    const { agent } = setUp(['Rome.', { toolCalls: [give(bad), look] }, { toolCalls: [give(rome)] }], { memory });
+    const { agent } = setUp(
+      ['Rome.', { toolCalls: [give(bad), look] }, { toolCalls: [give(rome)] }],
+      { memory },
+    );
     await agent.call('Which city?', { output: structured(city) });
     const read = await new SessionMemory(store, 's').read();
-    expect(shape(read)).toEqual(['user: Which city?', 'assistant: call look_up', 'tool: result look_up', stored]);
+    expect(shape(read)).toEqual([
+      'user: Which city?',
+      'assistant: call look_up',
+      'tool: result look_up',
+      stored,
+    ]);
     expect(read).toEqual(await agent.messages());
   }
 });
 
 test('earlier turns are left alone, also one that was cut short on its way to a value', async () => {
-  const { agent, memory } = setUp([{ toolCalls: [give(bad)] }, 'Rome.', { toolCalls: [give(bad)] }, { toolCalls: [give(rome)] }]);
+  const { agent, memory } = setUp([
+    { toolCalls: [give(bad)] },
+    'Rome.',
+    { toolCalls: [give(bad)] },
+    { toolCalls: [give(rome)] },
+  ]);
   for await (const event of agent.stream('First?', { output: structured(city) })) {
     if (event.type === 'pre-reasoning' && event.iteration === 2) agent.interrupt('Stop.');
   }
@@ -219,23 +283,44 @@ test('earlier turns are left alone, also one that was cut short on its way to a 
 });
 
 test('tool mode: at the limit one forced call gives the value', async () => {
-  const replies = ['Rome.', { toolCalls: [look] }, { thinking: 'Now.', text: 'Here: ', toolCalls: [give(rome)] }];
+  const replies = [
+    'Rome.',
+    { toolCalls: [look] },
+    { thinking: 'Now.', text: 'Here: ', toolCalls: [give(rome)] },
+  ];
   const { agent, model, memory } = setUp(replies, { limits: { iterations: 2 } });
   const events: AgentEvent[] = [];
   const stream = agent.stream('Which city?', { output: structured(city) });
   for await (const event of stream) events.push(event);
   const result = await stream.result;
   expectTypeOf(result.output).toEqualTypeOf<{ name: string; people: number } | undefined>();
-  expect(result).toMatchObject({ output: rome, reason: 'max-iterations', iterations: 2, usage: { inputTokens: 30 } });
-  expect(model.requests[2]).toMatchObject({ tools: [{ name: 'generate_response' }], toolChoice: chosen });
+  expect(result).toMatchObject({
+    output: rome,
+    reason: 'max-iterations',
+    iterations: 2,
+    usage: { inputTokens: 30 },
+  });
+  expect(model.requests[2]).toMatchObject({
+    tools: [{ name: 'generate_response' }],
+    toolChoice: chosen,
+  });
   expect(shape(await memory.read())).toEqual([
     'user: Which city?',
     'assistant: call look_up',
     'tool: result look_up',
     `assistant: thinking, ${JSON.stringify(rome)}`,
   ]);
-  const closing = events.slice(events.findIndex(({ type }) => type === 'pre-summary')).map(({ type }) => type);
-  expect(closing).toEqual(['pre-summary', 'summary-chunk', 'step-reset', 'post-summary', 'post-call', 'run-end']);
+  const closing = events
+    .slice(events.findIndex(({ type }) => type === 'pre-summary'))
+    .map(({ type }) => type);
+  expect(closing).toEqual([
+    'pre-summary',
+    'summary-chunk',
+    'step-reset',
+    'post-summary',
+    'post-call',
+    'run-end',
+  ]);
   await expectAllValid(memory, model);
 });
 
@@ -245,8 +330,12 @@ test('at the limit there is one try', async () => {
     ['tool', JSON.stringify(bad)],
     ['prompt', JSON.stringify(bad)],
   ] as const) {
-    const { agent, model, memory } = setUp([{ toolCalls: [look] }, last as ScriptedReply], { limits: { iterations: 1 } });
-    await expect(agent.call('Which city?', { output: structured(city, { mode }) })).rejects.toMatchObject({ code: 'OUTPUT_INVALID' });
+    const { agent, model, memory } = setUp([{ toolCalls: [look] }, last as ScriptedReply], {
+      limits: { iterations: 1 },
+    });
+    await expect(
+      agent.call('Which city?', { output: structured(city, { mode }) }),
+    ).rejects.toMatchObject({ code: 'OUTPUT_INVALID' });
     model.assertDone();
     expect(shape(await memory.read()).at(-1)).toBe(`assistant: ${JSON.stringify(bad)}`);
     await expectAllValid(memory, model);
@@ -258,15 +347,23 @@ test('a value that is no object is wrapped for the tool, and only there', async 
   const inTool = setUp([{ toolCalls: [give({ response: ['a', 'b'] })] }]);
   const result = await inTool.agent.call('Which?', { output: structured(list) });
   expectTypeOf(result.output).toEqualTypeOf<string[] | undefined>();
-  expect(result).toMatchObject({ output: ['a', 'b'], text: '["a","b"]', message: { metadata: { output: ['a', 'b'] } } });
+  expect(result).toMatchObject({
+    output: ['a', 'b'],
+    text: '["a","b"]',
+    message: { metadata: { output: ['a', 'b'] } },
+  });
   const inText = setUp(['["a"]']);
-  expect((await inText.agent.call('Which?', { output: structured(list, { mode: 'prompt' }) })).output).toEqual(['a']);
+  expect(
+    (await inText.agent.call('Which?', { output: structured(list, { mode: 'prompt' }) })).output,
+  ).toEqual(['a']);
   for (const [reply, text] of [
     ['"quoted"', 'quoted'],
     ['plain words', 'plain words'],
   ] as const) {
     const { agent } = setUp([reply]);
-    expect((await agent.call('Which?', { output: structured(z.string(), { mode: 'prompt' }) })).output).toBe(text);
+    expect(
+      (await agent.call('Which?', { output: structured(z.string(), { mode: 'prompt' }) })).output,
+    ).toBe(text);
   }
 });
 
@@ -276,7 +373,9 @@ test('plain JSON Schema is told and not checked', async () => {
   const result = await agent.call('Which?', { output: structured(schema) });
   expectTypeOf(result.output).toEqualTypeOf<unknown>();
   expect(result.output).toEqual({ name: 7 });
-  expect(model.requests[0]!.tools.find(({ name }) => name === 'generate_response')!.parameters).toBe(schema);
+  expect(
+    model.requests[0]!.tools.find(({ name }) => name === 'generate_response')!.parameters,
+  ).toBe(schema);
 });
 
 test('the typed value is the output of the schema, the log has its JSON', async () => {
@@ -285,39 +384,69 @@ test('the typed value is the output of the schema, the log has its JSON', async 
   const result = await agent.call('When?', { output: structured(day) });
   expect(result.output?.day).toEqual(new Date('2026-01-02'));
   const json = { day: '2026-01-02T00:00:00.000Z' };
-  expect((await memory.read())[1]).toMatchObject({ content: [{ text: JSON.stringify(json) }], metadata: { output: json } });
+  expect((await memory.read())[1]).toMatchObject({
+    content: [{ text: JSON.stringify(json) }],
+    metadata: { output: json },
+  });
 
   const big = setUp([{ toolCalls: [give({ response: '12' })] }]);
-  const { output, text } = await big.agent.call('How many?', { output: structured(z.string().transform(BigInt)) });
+  const { output, text } = await big.agent.call('How many?', {
+    output: structured(z.string().transform(BigInt)),
+  });
   expect([output, text]).toEqual([12n, '"12"']);
 });
 
 test('prompt mode: the schema is told with each request and not stored, the text is read', async () => {
-  const { agent, model, memory } = setUp([{ toolCalls: [look] }, JSON.stringify(rome)], { systemPrompt: 'Be brief.' });
+  const { agent, model, memory } = setUp([{ toolCalls: [look] }, JSON.stringify(rome)], {
+    systemPrompt: 'Be brief.',
+  });
   const result = await agent.call('Which city?', { output: structured(city, { mode: 'prompt' }) });
-  expect(result).toMatchObject({ output: rome, text: JSON.stringify(rome), message: { metadata: { output: rome } } });
+  expect(result).toMatchObject({
+    output: rome,
+    text: JSON.stringify(rome),
+    message: { metadata: { output: rome } },
+  });
   for (const { messages, tools } of model.requests) {
     expect(messages.filter(({ role }) => role === 'system')).toHaveLength(1);
-    expect(textOf(messages[0]!)).toMatch(/^Be brief\.\n.*JSON Schema:\n.*"people":\{"type":"number"\}/s);
+    expect(textOf(messages[0]!)).toMatch(
+      /^Be brief\.\n.*JSON Schema:\n.*"people":\{"type":"number"\}/s,
+    );
     expect(tools.map(({ name }) => name)).toEqual(['look_up']);
   }
   expect(model.requests[0]!.messages[0]).toBe(model.requests[1]!.messages[0]);
-  expect(shape(await memory.read())).toEqual(['user: Which city?', 'assistant: call look_up', 'tool: result look_up', stored]);
+  expect(shape(await memory.read())).toEqual([
+    'user: Which city?',
+    'assistant: call look_up',
+    'tool: result look_up',
+    stored,
+  ]);
 });
 
 test('prompt mode: fences and words around the JSON are left out, and a reader is told', async () => {
   const json = JSON.stringify(rome, null, 2);
-  for (const text of [`\`\`\`json\n${json}\n\`\`\``, `Sure! ${json} Anything else?`, `For {x}: \`\`\`\n${json}\`\`\``]) {
+  for (const text of [
+    `\`\`\`json\n${json}\n\`\`\``,
+    `Sure! ${json} Anything else?`,
+    `For {x}: \`\`\`\n${json}\`\`\``,
+  ]) {
     const { agent, memory } = setUp([{ thinking: 'Hm.', text }]);
     const stream = agent.stream('Which city?', { output: structured(city, { mode: 'prompt' }) });
     const events = await collect(stream);
     const { output, message } = await stream.result;
     expect(output).toEqual(rome);
-    expect(events.find(({ type }) => type === 'step-reset')).toMatchObject({ reason: 'output', replacement: { id: message.id } });
-    expect(shape(await memory.read())).toEqual(['user: Which city?', `assistant: thinking, ${JSON.stringify(rome)}`]);
+    expect(events.find(({ type }) => type === 'step-reset')).toMatchObject({
+      reason: 'output',
+      replacement: { id: message.id },
+    });
+    expect(shape(await memory.read())).toEqual([
+      'user: Which city?',
+      `assistant: thinking, ${JSON.stringify(rome)}`,
+    ]);
   }
   const { agent } = setUp([JSON.stringify(rome)]);
-  const events = await collect(agent.stream('Which city?', { output: structured(city, { mode: 'prompt' }) }));
+  const events = await collect(
+    agent.stream('Which city?', { output: structured(city, { mode: 'prompt' }) }),
+  );
   expect(events.some(({ type }) => type === 'step-reset')).toBe(false);
 });
 
@@ -336,7 +465,9 @@ test('prompt mode: what is wrong is fed back, three times in all', async () => {
   expect(shape(await memory.read())).toEqual(['user: Which city?', stored]);
 
   const failing = setUp(['one', 'two', 'three']);
-  await expect(failing.agent.call('Which city?', { output: structured(city, { mode: 'prompt' }) })).rejects.toMatchObject({
+  await expect(
+    failing.agent.call('Which city?', { output: structured(city, { mode: 'prompt' }) }),
+  ).rejects.toMatchObject({
     code: 'OUTPUT_INVALID',
     details: { text: 'three', issues: ['it is not valid JSON'] },
   });
@@ -347,14 +478,22 @@ test('prompt mode: at the limit one request without tools gives the value', asyn
   const replies = [{ toolCalls: [look] }, `So: ${JSON.stringify(rome)}`];
   const { agent, model, memory } = setUp(replies, { limits: { iterations: 1 } });
   const result = await agent.call('Which city?', { output: structured(city, { mode: 'prompt' }) });
-  expect(result).toMatchObject({ output: rome, reason: 'max-iterations', text: JSON.stringify(rome) });
+  expect(result).toMatchObject({
+    output: rome,
+    reason: 'max-iterations',
+    text: JSON.stringify(rome),
+  });
   expect(model.requests[1]).toMatchObject({ tools: [], responseSchema: { type: 'object' } });
   expect(textOf(model.requests[1]!.messages[0]!)).toContain('JSON Schema');
   expect(shape(await memory.read()).at(-1)).toBe(stored);
 });
 
 test('prompt mode: responseSchema goes to requests without tools, or as the option says', async () => {
-  const ask = async (options: Parameters<typeof structured>[1], tools: AgentOptions['tools'] = [], schema: z.ZodType = city) => {
+  const ask = async (
+    options: Parameters<typeof structured>[1],
+    tools: AgentOptions['tools'] = [],
+    schema: z.ZodType = city,
+  ) => {
     const { agent, model } = setUp([JSON.stringify(schema === city ? rome : ['a'])], { tools });
     await agent.call('Which?', { output: structured(schema, { mode: 'prompt', ...options }) });
     return 'responseSchema' in model.requests[0]!;
@@ -371,7 +510,10 @@ test('the mode follows from what the model takes', async () => {
   expect((await agent.call('Which city?', { output: structured(city) })).output).toEqual(rome);
   expect(model.requests[0]!.tools).toEqual([]);
   const refused = agent.call('Which city?', { output: structured(city, { mode: 'tool' }) });
-  await expect(refused).rejects.toMatchObject({ code: 'CONFIGURATION', message: expect.stringContaining('"prompt"') });
+  await expect(refused).rejects.toMatchObject({
+    code: 'CONFIGURATION',
+    message: expect.stringContaining('"prompt"'),
+  });
 });
 
 test('a reader gets the words last that the answer has', async () => {
@@ -387,63 +529,103 @@ test('a reader gets the words last that the answer has', async () => {
   expect(events.filter(({ type }) => type === 'step-reset')).toMatchObject([{ reason: 'output' }]);
   expect(events.at(-1)).toMatchObject({ type: 'run-end', result: { output: rome } });
   const beside = setUp([{ text: 'Here:', toolCalls: [give(rome)] }]);
-  const reset = (await collect(beside.agent.stream('Which?', { output: structured(city) }))).find(({ type }) => type === 'step-reset');
+  const reset = (await collect(beside.agent.stream('Which?', { output: structured(city) }))).find(
+    ({ type }) => type === 'step-reset',
+  );
   expect(reset).toMatchObject({ replacement: { content: [{ text: JSON.stringify(rome) }] } });
 });
 
 const cuts: readonly [string, ScriptedStep][] = [
   ['the answer', { text: 'Half ', hang: true }],
-  ['the arguments', { deltas: [[{ type: 'tool-input', index: 0, id: 'x', name: 'generate_response', delta: '{"na' }]], hang: true }],
+  [
+    'the arguments',
+    {
+      deltas: [
+        [{ type: 'tool-input', index: 0, id: 'x', name: 'generate_response', delta: '{"na' }],
+      ],
+      hang: true,
+    },
+  ],
 ];
 
-test.each(cuts)('an interrupt or an abort in %s of a forced round leaves a history that goes on', async (_where, cut) => {
-  for (const how of ['interrupted', 'aborted'] as const) {
-    const { agent, model, memory } = setUp(['Rome.', { toolCalls: [give(bad), look] }, cut, { toolCalls: [give(rome)] }]);
-    const controller = new AbortController();
-    const stream = agent.stream('Which city?', { output: structured(city), signal: controller.signal });
-    for await (const event of stream) {
-      if (event.iteration !== 3 || (event.type !== 'reasoning-chunk' && event.type !== 'tool-input-chunk')) continue;
-      if (how === 'aborted') controller.abort();
-      else agent.interrupt('Stop.');
+test.each(cuts)(
+  'an interrupt or an abort in %s of a forced round leaves a history that goes on',
+  async (_where, cut) => {
+    for (const how of ['interrupted', 'aborted'] as const) {
+      const { agent, model, memory } = setUp([
+        'Rome.',
+        { toolCalls: [give(bad), look] },
+        cut,
+        { toolCalls: [give(rome)] },
+      ]);
+      const controller = new AbortController();
+      const stream = agent.stream('Which city?', {
+        output: structured(city),
+        signal: controller.signal,
+      });
+      for await (const event of stream) {
+        if (
+          event.iteration !== 3 ||
+          (event.type !== 'reasoning-chunk' && event.type !== 'tool-input-chunk')
+        )
+          continue;
+        if (how === 'aborted') controller.abort();
+        else agent.interrupt('Stop.');
+      }
+      const result = await stream.result;
+      expect(result.reason).toBe(how);
+      expect(result).not.toHaveProperty('output');
+      const log = await memory.read();
+      expect(shape(log).slice(0, 2)).toEqual(['user: Which city?', 'assistant: Rome.']);
+      expect(log.filter(({ role }) => role === 'user')).toHaveLength(1);
+      await expectAllValid(memory, model);
+      expect((await agent.call('Again: which?', { output: structured(city) })).output).toEqual(
+        rome,
+      );
+      await expectAllValid(memory, model);
     }
-    const result = await stream.result;
-    expect(result.reason).toBe(how);
-    expect(result).not.toHaveProperty('output');
-    const log = await memory.read();
-    expect(shape(log).slice(0, 2)).toEqual(['user: Which city?', 'assistant: Rome.']);
-    expect(log.filter(({ role }) => role === 'user')).toHaveLength(1);
-    await expectAllValid(memory, model);
-    expect((await agent.call('Again: which?', { output: structured(city) })).output).toEqual(rome);
-    await expectAllValid(memory, model);
-  }
-});
+  },
+);
 
 test('an abort while the value is taken gives none', async () => {
   const controller = new AbortController();
   const { agent, model, memory } = setUp([{ toolCalls: [give(rome)] }], {
     hooks: [{ on: { 'post-acting': () => controller.abort() } }],
   });
-  const result = await agent.call('Which city?', { output: structured(city), signal: controller.signal });
+  const result = await agent.call('Which city?', {
+    output: structured(city),
+    signal: controller.signal,
+  });
   expect(result.reason).toBe('aborted');
   expect(result).not.toHaveProperty('output');
   await expectAllValid(memory, model);
 });
 
 test('hooks may edit the request, the reply, the call and the answer', async () => {
-  const { agent, model, memory } = setUp([{ text: '', toolCalls: [give({ name: 'Rom', people: 1 })] }], {
-    hooks: [
-      {
-        on: {
-          'pre-reasoning': (event) => ({ ...event, tools: [] }),
-          'pre-acting': (event) => ({ ...event, toolUse: { ...event.toolUse, input: rome } }),
-          'post-call': (event) => ({ ...event, message: { ...event.message, content: [{ type: 'text', text: 'Done.' }] } }),
+  const { agent, model, memory } = setUp(
+    [{ text: '', toolCalls: [give({ name: 'Rom', people: 1 })] }],
+    {
+      hooks: [
+        {
+          on: {
+            'pre-reasoning': (event) => ({ ...event, tools: [] }),
+            'pre-acting': (event) => ({ ...event, toolUse: { ...event.toolUse, input: rome } }),
+            'post-call': (event) => ({
+              ...event,
+              message: { ...event.message, content: [{ type: 'text', text: 'Done.' }] },
+            }),
+          },
         },
-      },
-    ],
-  });
+      ],
+    },
+  );
   const result = await agent.call('Which city?', { output: structured(city) });
   expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual(['generate_response']);
-  expect(result).toMatchObject({ output: rome, text: 'Done.', message: { metadata: { output: rome } } });
+  expect(result).toMatchObject({
+    output: rome,
+    text: 'Done.',
+    message: { metadata: { output: rome } },
+  });
   expect(shape(await memory.read())).toEqual(['user: Which city?', 'assistant: Done.']);
 
   const edited = setUp(['Rome.'], {
@@ -458,39 +640,52 @@ test('hooks may edit the request, the reply, the call and the answer', async () 
       },
     ],
   });
-  expect((await edited.agent.call('Which city?', { output: structured(city, { mode: 'prompt' }) })).output).toEqual(rome);
+  expect(
+    (await edited.agent.call('Which city?', { output: structured(city, { mode: 'prompt' }) }))
+      .output,
+  ).toEqual(rome);
 });
 
 test('a hook that refuses the call, or edits it into nonsense, makes a failed try of it', async () => {
   let calls = 0;
-  const { agent, model, memory } = setUp([{ toolCalls: [give(rome)] }, { toolCalls: [give(rome)] }, { toolCalls: [give(rome)] }], {
-    hooks: [
-      {
-        on: {
-          'pre-acting': (event, control) => {
-            calls += 1;
-            if (calls === 1) control.reject('Not Rome.');
-            return calls === 2 ? { ...event, toolUse: { ...event.toolUse, input: bad } } : event;
+  const { agent, model, memory } = setUp(
+    [{ toolCalls: [give(rome)] }, { toolCalls: [give(rome)] }, { toolCalls: [give(rome)] }],
+    {
+      hooks: [
+        {
+          on: {
+            'pre-acting': (event, control) => {
+              calls += 1;
+              if (calls === 1) control.reject('Not Rome.');
+              return calls === 2 ? { ...event, toolUse: { ...event.toolUse, input: bad } } : event;
+            },
           },
         },
-      },
-    ],
-  });
+      ],
+    },
+  );
   expect((await agent.call('Which city?', { output: structured(city) })).output).toEqual(rome);
-  expect(model.requests[2]!.messages.flatMap(toolResultsOf).map(({ state }) => state)).toEqual(['denied', 'error']);
+  expect(model.requests[2]!.messages.flatMap(toolResultsOf).map(({ state }) => state)).toEqual([
+    'denied',
+    'error',
+  ]);
   expect(shape(await memory.read())).toEqual(['user: Which city?', stored]);
 
   const never = setUp([{ toolCalls: [give(rome)] }], {
     hooks: [{ on: { 'pre-acting': (_event, control) => control.reject('Not Rome.') } }],
   });
-  await expect(never.agent.call('Which?', { output: structured(city, { attempts: 1 }) })).rejects.toMatchObject({
+  await expect(
+    never.agent.call('Which?', { output: structured(city, { attempts: 1 }) }),
+  ).rejects.toMatchObject({
     code: 'OUTPUT_INVALID',
     details: { issues: ['Tool call rejected: Not Rome.'] },
   });
 });
 
 test('a hook that stops the call leaves the value out', async () => {
-  const { agent } = setUp([{ toolCalls: [give(rome)] }], { hooks: [{ on: { 'post-acting': (_event, control) => control.stop() } }] });
+  const { agent } = setUp([{ toolCalls: [give(rome)] }], {
+    hooks: [{ on: { 'post-acting': (_event, control) => control.stop() } }],
+  });
   const result = await agent.call('Which city?', { output: structured(city) });
   expect(result.reason).toBe('stopped-by-hook');
   expect(result).not.toHaveProperty('output');
@@ -498,14 +693,23 @@ test('a hook that stops the call leaves the value out', async () => {
 
 test('a call beside it that waits for somebody comes first; the value is read when the run goes on', async () => {
   const ask = tool({ name: 'ask', description: 'Asks a person', input: z.object({}) });
-  const { agent, model, memory } = setUp([{ toolCalls: [{ name: 'ask', id: 'q' }, give(rome)] }], { tools: [ask] });
+  const { agent, model, memory } = setUp([{ toolCalls: [{ name: 'ask', id: 'q' }, give(rome)] }], {
+    tools: [ask],
+  });
   const first = await agent.call('Which city?', { output: structured(city) });
   expect(first).toMatchObject({ reason: 'suspended', pending: [{ toolUseId: 'q' }] });
   expect(first).not.toHaveProperty('output');
-  const second = await agent.call([{ toolUseId: 'q', type: 'result', output: 'Rome, they say.' }], { output: structured(city) });
+  const second = await agent.call([{ toolUseId: 'q', type: 'result', output: 'Rome, they say.' }], {
+    output: structured(city),
+  });
   expect(second).toMatchObject({ output: rome, reason: 'stop' });
   model.assertDone();
-  expect(shape(await memory.read())).toEqual(['user: Which city?', 'assistant: call ask', 'tool: result ask', stored]);
+  expect(shape(await memory.read())).toEqual([
+    'user: Which city?',
+    'assistant: call ask',
+    'tool: result ask',
+    stored,
+  ]);
   await expectAllValid(memory, model);
 });
 
@@ -517,13 +721,17 @@ test('messages that come in before the answer are answered first', async () => {
     },
     JSON.stringify(rome),
   ]);
-  expect((await agent.call('Which city?', { output: structured(city, { mode: 'prompt' }) })).output).toEqual(rome);
+  expect(
+    (await agent.call('Which city?', { output: structured(city, { mode: 'prompt' }) })).output,
+  ).toEqual(rome);
   expect(shape(model.requests[1]!.messages).at(-1)).toBe('user: In Italy.');
 });
 
 test('the value is asked for also where a call may use no tool', async () => {
   const { agent, model } = setUp([{ toolCalls: [give(rome)] }]);
-  expect((await agent.call('Which city?', { output: structured(city), allowTools: [] })).output).toEqual(rome);
+  expect(
+    (await agent.call('Which city?', { output: structured(city), allowTools: [] })).output,
+  ).toEqual(rome);
   expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual(['generate_response']);
 });
 
@@ -540,12 +748,20 @@ test('one mode serves many calls', async () => {
 });
 
 test('what does not fit together is refused', async () => {
-  const mine = tool({ name: 'generate_response', description: 'Mine', input: {}, execute: () => 1 });
+  const mine = tool({
+    name: 'generate_response',
+    description: 'Mine',
+    input: {},
+    execute: () => 1,
+  });
   const { agent, model } = setUp([], { tools: [mine] });
-  await expect(agent.call('hi', { output: structured(city) })).rejects.toMatchObject({ code: 'CONFIGURATION' });
+  await expect(agent.call('hi', { output: structured(city) })).rejects.toMatchObject({
+    code: 'CONFIGURATION',
+  });
   expect(model.requests).toEqual([]);
   const configuration = expect.objectContaining({ name: 'AgentError', code: 'CONFIGURATION' });
-  for (const attempts of [0, 1.5, NaN, '3' as unknown as number]) expect(() => structured(city, { attempts })).toThrow(configuration);
+  for (const attempts of [0, 1.5, NaN, '3' as unknown as number])
+    expect(() => structured(city, { attempts })).toThrow(configuration);
   expect(() => structured(city, { mode: 'native' as 'tool' })).toThrow(configuration);
   expect(() => structured(undefined as unknown as typeof city)).toThrow(configuration);
   expect(() => structured(z.object({ at: z.date() }))).toThrow(configuration);

@@ -16,7 +16,9 @@ export interface TextFormat {
   read(text: string): Iterable<Said>;
 }
 
-/** The whole text, what a code fence holds, or what stands between the first and the last bracket. */
+/**
+ * The whole text, what a code fence holds, or what stands between the first and the last bracket.
+ */
 export const jsonText: TextFormat = {
   name: 'JSON',
   *read(text) {
@@ -27,7 +29,10 @@ export const jsonText: TextFormat = {
   },
 };
 
-/** The whole text, or what a code fence holds. The answer stays YAML. `parse` throws for what is none. */
+/**
+ * The whole text, or what a code fence holds. The answer stays YAML. `parse` throws for what is
+ * none.
+ */
 export function yamlText(parse: (text: string) => unknown): TextFormat {
   return {
     name: 'YAML',
@@ -40,7 +45,10 @@ export function yamlText(parse: (text: string) => unknown): TextFormat {
   };
 }
 
-/** What the model is told about its answer; an empty schema says only that it is an object or an array. */
+/**
+ * What the model is told about its answer; an empty schema says only that it is an object or an
+ * array.
+ */
 export function formatInstruction(format: 'JSON' | 'YAML', jsonSchema: JsonObject): string {
   const shape = Object.keys(jsonSchema).length
     ? `It has to fit this JSON Schema:\n${JSON.stringify(jsonSchema)}`
@@ -48,23 +56,35 @@ export function formatInstruction(format: 'JSON' | 'YAML', jsonSchema: JsonObjec
   return `Give your final answer as ${format} alone, with no other text and no code fence. ${shape}`;
 }
 
-/** Split, not matched: a fence that does not end must not cost a search from each of its characters. */
+/**
+ * Split, not matched: a fence that does not end must not cost a search from each of its characters.
+ */
 function fenced(text: string): readonly string[] {
   const insides = text.split('```').filter((_, index) => index % 2 === 1);
   return insides.map((inside) => inside.replace(/^(?:\w*[^\S\n]*\n|\w+\s)/, '').trimEnd());
 }
 
 function bracketed(text: string): string {
-  return text.slice(Math.max(text.search(/[[{]/), 0), Math.max(text.lastIndexOf(']'), text.lastIndexOf('}')) + 1);
+  return text.slice(
+    Math.max(text.search(/[[{]/), 0),
+    Math.max(text.lastIndexOf(']'), text.lastIndexOf('}')) + 1,
+  );
 }
 
 function tryParse(parse: (text: string) => unknown, text: string): JsonValue | undefined {
   if (!text.trim()) return undefined;
-  // Without aliases a text has no more nodes than characters: one that has is a small text that stands for a huge value.
+  // Without aliases a text has no more nodes than characters: one that has is a small text that
+  // stands for a huge value.
   let left = text.length + 1;
   const toJson = (value: unknown): JsonValue => {
     if (left-- < 0) throw new RangeError('too many nodes');
-    if (value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)) return value as JsonValue;
+    if (
+      value === null ||
+      typeof value === 'string' ||
+      typeof value === 'boolean' ||
+      Number.isFinite(value)
+    )
+      return value as JsonValue;
     if (Array.isArray(value)) return value.map(toJson);
     if (value instanceof Date) return value.toISOString();
     if (!isPlain(value)) throw new TypeError('no JSON');
@@ -76,7 +96,8 @@ function tryParse(parse: (text: string) => unknown, text: string): JsonValue | u
   } catch {
     return undefined;
   }
-  if (typeof Object(parsed).then === 'function') throw new AgentError('CONFIGURATION', 'yamlMode(): parse gives a promise.');
+  if (typeof Object(parsed).then === 'function')
+    throw new AgentError('CONFIGURATION', 'yamlMode(): parse gives a promise.');
   try {
     return toJson(parsed);
   } catch {
@@ -84,7 +105,10 @@ function tryParse(parse: (text: string) => unknown, text: string): JsonValue | u
   }
 }
 
-/** Also where another realm made it. What has a class of its own (a `Map`, a parser's document) has no JSON. */
+/**
+ * Also where another realm made it. What has a class of its own (a `Map`, a parser's document) has
+ * no JSON.
+ */
 function isPlain(value: unknown): value is object {
   if (Object(value) !== value) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

@@ -16,7 +16,9 @@ const search = tool({
 
 test('pre-call is a notification: what a hook returns is ignored', async () => {
   const model = new ScriptedModel(['fine', 'fine']);
-  const swap = { on: { 'pre-call': (event: { input: unknown }) => ({ ...event, input: [] }) as never } };
+  const swap = {
+    on: { 'pre-call': (event: { input: unknown }) => ({ ...event, input: [] }) as never },
+  };
   const preset = new ReActAgent({ name: 'a', model, hooks: [swap], ...agentscope() });
   await preset.call('kept');
   expect(textOf(model.requests[0]!.messages[0]!)).toBe('kept');
@@ -36,7 +38,9 @@ test('the model’s parameter wins over a preset one', async () => {
 test('ten rounds, then a summary asked for in its words', async () => {
   const round = { toolCalls: [{ name: 'search', input: { query: 'x' } }] };
   const model = new ScriptedModel([...Array.from({ length: 10 }, () => round), 'summed up']);
-  const result = await new ReActAgent({ name: 'a', model, tools: [search], ...agentscope() }).call('go');
+  const result = await new ReActAgent({ name: 'a', model, tools: [search], ...agentscope() }).call(
+    'go',
+  );
   expect(result).toMatchObject({ reason: 'max-iterations', text: 'summed up', iterations: 10 });
   const last = model.requests.at(-1)!;
   expect(last.tools).toEqual([]);
@@ -44,7 +48,11 @@ test('ten rounds, then a summary asked for in its words', async () => {
 });
 
 test('its words after an interrupt', async () => {
-  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['one two three']), ...agentscope() });
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel(['one two three']),
+    ...agentscope(),
+  });
   agent.addHook({ on: { 'reasoning-chunk': () => void agent.interrupt() } });
   expect((await agent.call('go')).text).toContain('you have interrupted me');
 });

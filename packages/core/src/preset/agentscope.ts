@@ -2,9 +2,10 @@ import type { AgentOptions } from '../agent/agent-options.ts';
 import { summarize } from '../loop/limit.ts';
 
 /**
- * AgentScope Java's defaults where ours differ, to spread into `new ReActAgent`: `pre-call` hooks are told and change nothing (its
- * document), a model's parameter wins over a preset one, its wording at the limit and after an interrupt. A priority of 100, ten
- * iterations, tool time-outs of 5 minutes and the refusal of new input beside open tool calls are ours as well.
+ * AgentScope Java's defaults where ours differ, to spread into `new ReActAgent`: `pre-call` hooks
+ * are told and change nothing (its document), a model's parameter wins over a preset one, its
+ * wording at the limit and after an interrupt. A priority of 100, ten iterations, tool time-outs of
+ * 5 minutes and the refusal of new input beside open tool calls are ours as well.
  */
 export function agentscope(): Pick<
   AgentOptions,

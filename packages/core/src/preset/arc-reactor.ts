@@ -16,11 +16,13 @@ import { Semaphore } from '../middleware/limits/semaphore.ts';
 type Preset = Required<Pick<AgentOptions, 'limits' | 'context' | 'generate' | 'extensions'>>;
 
 /**
- * Arc Reactor's executor (README: its numbers, each measured), to spread into `new ReActAgent`: 10 tool calls and 30 s a call, 15 s a tool that sets no other time, 20
- * calls at once, at most 20 tools a request, three tries for a transient failure, the guards it has on, its trimming by the estimate
- * `arc` to 128,000 tokens less 4,096 for the answer, a temperature of 0.3. Of the past the model sees questions and answers of the last
- * ten turns that ended well; the log keeps all. Agents that share one result share its places and its rate limit. Its output guard,
- * circuit breaker, response cache, retrieval and fallback models are off, as there: add them to `extensions`.
+ * Arc Reactor's executor (README: its numbers, each measured), to spread into `new ReActAgent`: 10
+ * tool calls and 30 s a call, 15 s a tool that sets no other time, 20 calls at once, at most 20
+ * tools a request, three tries for a transient failure, the guards it has on, its trimming by the
+ * estimate `arc` to 128,000 tokens less 4,096 for the answer, a temperature of 0.3. Of the past the
+ * model sees questions and answers of the last ten turns that ended well; the log keeps all. Agents
+ * that share one result share its places and its rate limit. Its output guard, circuit breaker,
+ * response cache, retrieval and fallback models are off, as there: add them to `extensions`.
  */
 export function arcReactor(): Preset {
   return {

@@ -31,7 +31,10 @@ interface Golden {
   readonly rows: readonly {
     readonly query: string;
     readonly answer: string;
-    readonly react_memory: readonly { readonly role: 'user' | 'assistant'; readonly content: string }[];
+    readonly react_memory: readonly {
+      readonly role: 'user' | 'assistant';
+      readonly content: string;
+    }[];
   }[];
   readonly memoryMaxTokens: number;
   readonly weightShort: number;
@@ -44,24 +47,49 @@ const input = { type: 'object' } as const;
 const look = tool({ name: 'look', description: '', input, execute: () => 'seen' });
 const looks = '```json\n{"think": "Let me look.", "tool_name": "look", "arguments": {}}\n```';
 
-function setUp(replies: readonly ScriptedReply[], given?: OxygentOptions, options: Partial<AgentOptions> = {}) {
+function setUp(
+  replies: readonly ScriptedReply[],
+  given?: OxygentOptions,
+  options: Partial<AgentOptions> = {},
+) {
   const model = new ScriptedModel(replies);
-  return { model, agent: new ReActAgent({ name: 'a', model, tools: [look], ...oxygent(given), ...options }) };
+  return {
+    model,
+    agent: new ReActAgent({ name: 'a', model, tools: [look], ...oxygent(given), ...options }),
+  };
 }
 
-test.for(golden)('the golden history: cap $memoryMaxTokens, weights $weightShort and $weightReact', async (vector) => {
-  const { memoryMaxTokens: memoryMax, weightShort: shortWeight, weightReact: reactWeight, messages } = vector;
-  const log = vector.rows.flatMap(({ query, answer, react_memory: steps }, row) =>
-    [{ role: 'user' as const, content: query }, ...steps, { role: 'assistant' as const, content: answer }].map(({ role, content }) =>
-      createMessage(role, content, { metadata: { runId: `run${row}` } }),
-    ),
-  );
-  const memory = new InMemoryMemory(log);
-  const { agent, model } = setUp(['ok'], { discardReactMemory: false, memoryMax, shortWeight, reactWeight }, { memory });
-  await agent.call('now');
-  const shown = model.requests[0]!.messages.filter(({ role }) => role !== 'system').map((message) => [message.role, textOf(message)]);
-  expect(shown).toEqual([...messages, ['user', 'now']]);
-});
+test.for(golden)(
+  'the golden history: cap $memoryMaxTokens, weights $weightShort and $weightReact',
+  async (vector) => {
+    const {
+      memoryMaxTokens: memoryMax,
+      weightShort: shortWeight,
+      weightReact: reactWeight,
+      messages,
+    } = vector;
+    const log = vector.rows.flatMap(({ query, answer, react_memory: steps }, row) =>
+      [
+        { role: 'user' as const, content: query },
+        ...steps,
+        { role: 'assistant' as const, content: answer },
+      ].map(({ role, content }) =>
+        createMessage(role, content, { metadata: { runId: `run${row}` } }),
+      ),
+    );
+    const memory = new InMemoryMemory(log);
+    const { agent, model } = setUp(
+      ['ok'],
+      { discardReactMemory: false, memoryMax, shortWeight, reactWeight },
+      { memory },
+    );
+    await agent.call('now');
+    const shown = model.requests[0]!.messages.filter(({ role }) => role !== 'system').map(
+      (message) => [message.role, textOf(message)],
+    );
+    expect(shown).toEqual([...messages, ['user', 'now']]);
+  },
+);
 
 interface GoldenReply {
   readonly input: string;
@@ -69,21 +97,31 @@ interface GoldenReply {
   readonly output?: string | { readonly tool_name: string; readonly arguments: object };
 }
 
-test.for(JSON.parse(repliesText) as readonly GoldenReply[])('the golden reply $input is $state', async ({ input: said, state, output }) => {
-  const both = ['a', 'b', 'calc'].map((name) => tool({ name, description: '', input, execute: () => 'seen' }));
-  const { agent } = setUp([said, 'End.'], {}, { tools: both });
-  const { text, reason, iterations, toolsUsed, message, reactMemory } = await agent.call('Go');
-  if (state === 'ANSWER') expect([text, iterations]).toEqual([output, 1]);
-  else if (state === 'ERROR_PARSE') {
-    expect([text, iterations, toolsUsed]).toEqual(['End.', 2, []]);
-    expect(reactMemory?.at(-1)?.metadata?.['correction']).toBe('message');
-  } else {
-    const { tool_name: name, arguments: given } = output as Exclude<typeof output, string | undefined>;
-    expect([iterations, toolsUsed, reason]).toEqual(said.includes('trust_mode') ? [1, [name], 'return-direct'] : [2, [name], 'stop']);
-    expect(reactMemory?.flatMap(toolUsesOf)).toMatchObject([{ name, input: given }]);
-    expect(textOf(message)).toBe(said.includes('trust_mode') ? 'seen' : 'End.');
-  }
-});
+test.for(JSON.parse(repliesText) as readonly GoldenReply[])(
+  'the golden reply $input is $state',
+  async ({ input: said, state, output }) => {
+    const both = ['a', 'b', 'calc'].map((name) =>
+      tool({ name, description: '', input, execute: () => 'seen' }),
+    );
+    const { agent } = setUp([said, 'End.'], {}, { tools: both });
+    const { text, reason, iterations, toolsUsed, message, reactMemory } = await agent.call('Go');
+    if (state === 'ANSWER') expect([text, iterations]).toEqual([output, 1]);
+    else if (state === 'ERROR_PARSE') {
+      expect([text, iterations, toolsUsed]).toEqual(['End.', 2, []]);
+      expect(reactMemory?.at(-1)?.metadata?.['correction']).toBe('message');
+    } else {
+      const { tool_name: name, arguments: given } = output as Exclude<
+        typeof output,
+        string | undefined
+      >;
+      expect([iterations, toolsUsed, reason]).toEqual(
+        said.includes('trust_mode') ? [1, [name], 'return-direct'] : [2, [name], 'stop'],
+      );
+      expect(reactMemory?.flatMap(toolUsesOf)).toMatchObject([{ name, input: given }]);
+      expect(textOf(message)).toBe(said.includes('trust_mode') ? 'seen' : 'End.');
+    }
+  },
+);
 
 test('sixteen rounds, then an answer from all observations; its steps on the result', async () => {
   const { agent, model } = setUp([...Array.from({ length: 16 }, () => looks), 'In short.']);
@@ -95,7 +133,9 @@ test('sixteen rounds, then an answer from all observations; its steps on the res
 });
 
 test('an answer in the last round, and another number of rounds', async () => {
-  expect(await setUp([...Array.from({ length: 15 }, () => looks), 'Done.']).agent.call('Go')).toMatchObject({ reason: 'stop' });
+  expect(
+    await setUp([...Array.from({ length: 15 }, () => looks), 'Done.']).agent.call('Go'),
+  ).toMatchObject({ reason: 'stop' });
   const { agent } = setUp([looks, 'In short.'], { maxRounds: 1 });
   expect(await agent.call('Go')).toMatchObject({ reason: 'max-iterations', iterations: 1 });
 });
@@ -113,11 +153,14 @@ test('of the past: questions and answers of the last ten calls; its steps only i
   expect(simple.slice(0, 2).map(textOf)).toEqual(['question 2', 'answer 2']);
   expect((await ask({ shortMemorySize: 3 })).map(textOf)).toHaveLength(7);
   const advanced = await ask({ discardReactMemory: false });
-  expect(advanced.filter((message) => textOf(message) === 'Tool [look] execution result: seen')).toHaveLength(10);
+  expect(
+    advanced.filter((message) => textOf(message) === 'Tool [look] execution result: seen'),
+  ).toHaveLength(10);
 });
 
 test.for<[size: number, shown: string]>([
-  // Five steps at the places 2 to 6: the last is worth 6, the question at place 1 is worth 5, and so is the step at place 5.
+  // Five steps at the places 2 to 6: the last is worth 6, the question at place 1 is worth 5, and
+  // so is the step at place 5.
   [12_400, 'q 6 o a'],
   [12_401, ''],
   [8_266, 'q 5 o 6 o a'],
@@ -125,8 +168,15 @@ test.for<[size: number, shown: string]>([
 ])('by its own numbers, pieces of %i characters', async ([size, expected]) => {
   const said = (role: 'user' | 'assistant', mark: string, length: number) =>
     createMessage(role, mark.padEnd(length, '_'), { metadata: { runId: '1' } });
-  const steps = [2, 3, 4, 5, 6].flatMap((place) => [said('assistant', String(place), size - 1), said('user', 'o', 1)]);
-  const memory = new InMemoryMemory([said('user', 'q', size - 1), ...steps, said('assistant', 'a', 1)]);
+  const steps = [2, 3, 4, 5, 6].flatMap((place) => [
+    said('assistant', String(place), size - 1),
+    said('user', 'o', 1),
+  ]);
+  const memory = new InMemoryMemory([
+    said('user', 'q', size - 1),
+    ...steps,
+    said('assistant', 'a', 1),
+  ]);
   const { agent, model } = setUp(['ok'], { discardReactMemory: false }, { memory, tools: [] });
   await agent.call('now');
   const shown = model.requests[0]!.messages.slice(0, -1).map((message) => textOf(message)[0]);
@@ -136,7 +186,11 @@ test.for<[size: number, shown: string]>([
 test('the cap may count tokens', async () => {
   const long = 'word '.repeat(100).trim();
   const ask = async (given: OxygentOptions) => {
-    const { agent, model } = setUp(['a', 'b'], { discardReactMemory: false, memoryMax: 200, ...given }, { tools: [] });
+    const { agent, model } = setUp(
+      ['a', 'b'],
+      { discardReactMemory: false, memoryMax: 200, ...given },
+      { tools: [] },
+    );
     await agent.call(long);
     await agent.call('next');
     return model.requests[1]!.messages.map(textOf);
@@ -211,15 +265,26 @@ test('sixteen calls at once over all agents of one preset', async () => {
   const asked = () => models.filter(({ requests }) => requests.length).length;
   await expect.poll(() => asked()).toBe(16);
   open();
-  expect((await Promise.all(running)).map(({ text }) => text)).toEqual(Array.from({ length: 17 }, () => 'ok'));
+  expect((await Promise.all(running)).map(({ text }) => text)).toEqual(
+    Array.from({ length: 17 }, () => 'ok'),
+  );
 });
 
 test('one call a reply, read as there: a JSON answer is corrected, which costs a round; a list is, too', async () => {
   const list = '[{"tool_name": "look", "arguments": {}}, {"tool_name": "look", "arguments": {}}]';
   const { agent, model } = setUp(['{"n": 1}', list, looks, '<think>So.</think>Seen.']);
   const result = await agent.call('Look');
-  expect(result).toMatchObject({ reason: 'stop', text: 'Seen.', iterations: 4, toolsUsed: ['look'] });
-  expect(result.reactMemory?.map(({ role, metadata }) => [role, metadata?.['correction']].filter(Boolean).join(' '))).toEqual([
+  expect(result).toMatchObject({
+    reason: 'stop',
+    text: 'Seen.',
+    iterations: 4,
+    toolsUsed: ['look'],
+  });
+  expect(
+    result.reactMemory?.map(({ role, metadata }) =>
+      [role, metadata?.['correction']].filter(Boolean).join(' '),
+    ),
+  ).toEqual([
     'assistant reply',
     'user message',
     'assistant reply',
@@ -234,7 +299,12 @@ test('one call a reply, read as there: a JSON answer is corrected, which costs a
 test('trust mode: the result is the answer as it is; the call and it are in the log and in the next call’s history', async () => {
   const { agent, model } = setUp([looks, 'Bye.'], { trustMode: true, discardReactMemory: false });
   expect(await agent.call('Look')).toMatchObject({ reason: 'return-direct', text: 'seen' });
-  expect((await agent.messages()).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+  expect((await agent.messages()).map(({ role }) => role)).toEqual([
+    'user',
+    'assistant',
+    'tool',
+    'assistant',
+  ]);
   await agent.call('Thanks', { returnDirect: false });
   expect(model.requests[1]!.messages.slice(1).map(textOf)).toEqual([
     'Look',
@@ -256,7 +326,13 @@ test.for<[what: string, said: string, given: OxygentOptions, call: CallOptions, 
   ['an agent that trusts all', looks, { trustMode: true }, {}, 'return-direct'],
   ['a call that trusts', looks, {}, { returnDirect: true }, 'return-direct'],
   ['a call that does not', trusting, { trustMode: true }, { returnDirect: false }, 'stop'],
-  ['the default parser, too', trusting, { protocol: { parse: parseToolCalls } }, {}, 'return-direct'],
+  [
+    'the default parser, too',
+    trusting,
+    { protocol: { parse: parseToolCalls } },
+    {},
+    'return-direct',
+  ],
 ])('trust mode by %s', async ([, said, given, call, reason]) => {
   expect(await setUp([said, 'Done.'], given).agent.call('Look', call)).toMatchObject({
     reason,
@@ -265,18 +341,32 @@ test.for<[what: string, said: string, given: OxygentOptions, call: CallOptions, 
 });
 
 test('trust mode by the tool, and by a parser of one’s own; a failed call goes to the model', async () => {
-  const direct = tool({ name: 'look', description: '', input, returnDirect: true, execute: () => 'seen' });
-  expect(await setUp([looks], {}, { tools: [direct] }).agent.call('Look')).toMatchObject({ reason: 'return-direct', text: 'seen' });
+  const direct = tool({
+    name: 'look',
+    description: '',
+    input,
+    returnDirect: true,
+    execute: () => 'seen',
+  });
+  expect(await setUp([looks], {}, { tools: [direct] }).agent.call('Look')).toMatchObject({
+    reason: 'return-direct',
+    text: 'seen',
+  });
   const parse = (reply: string) =>
     reply === 'LOOK'
       ? { type: 'calls' as const, calls: [{ name: 'look', arguments: {}, returnDirect: true }] }
       : { type: 'answer' as const, text: reply };
-  expect(await setUp(['LOOK'], { protocol: { parse } }).agent.call('Look')).toMatchObject({ reason: 'return-direct' });
+  expect(await setUp(['LOOK'], { protocol: { parse } }).agent.call('Look')).toMatchObject({
+    reason: 'return-direct',
+  });
   const suspended = tool({ name: 'look', description: '', input });
   const { agent } = setUp([trusting, 'Sorry.'], { trustMode: true }, { tools: [suspended] });
   await agent.call('Look');
   const toolUseId = (await agent.messages()).flatMap(toolUsesOf)[0]!.id;
-  expect(await agent.call([{ toolUseId, type: 'reject' }])).toMatchObject({ reason: 'stop', text: 'Sorry.' });
+  expect(await agent.call([{ toolUseId, type: 'reject' }])).toMatchObject({
+    reason: 'stop',
+    text: 'Sorry.',
+  });
 });
 
 test('the model’s word holds for calls that go on, in another agent', async () => {
@@ -286,7 +376,10 @@ test('the model’s word holds for calls that go on, in another agent', async ()
   const { agent } = setUp([], {}, { tools: [external] });
   await loadState(agent, structuredClone(await saveState(first)));
   const toolUseId = (await agent.messages()).flatMap(toolUsesOf)[0]!.id;
-  expect(await agent.call([{ toolUseId, type: 'result', output: 'given' }])).toMatchObject({ reason: 'return-direct', text: 'given' });
+  expect(await agent.call([{ toolUseId, type: 'result', output: 'given' }])).toMatchObject({
+    reason: 'return-direct',
+    text: 'given',
+  });
 });
 
 test('variables in the system prompt, once; without the option it is no template', async () => {
@@ -294,22 +387,36 @@ test('variables in the system prompt, once; without the option it is no template
   const given = { promptVariables: { variables: { who: '${where}' } } };
   const { agent, model } = setUp(['Hi.'], given, { ...options, tools: [] });
   await agent.call('For ${who}');
-  expect(model.requests[0]!.messages.map(textOf)).toEqual(['Help ${where} in ${where}.', 'For ${who}']);
+  expect(model.requests[0]!.messages.map(textOf)).toEqual([
+    'Help ${where} in ${where}.',
+    'For ${who}',
+  ]);
   const plain = setUp(['Hi.'], {}, { ...options, tools: [] });
   await plain.agent.call('Hi');
   expect(textOf(plain.model.requests[0]!.messages[0]!)).toBe(options.systemPrompt);
 });
 
 test('the tools that fit the query best, of few as well; none chosen among without selectTools', async () => {
-  const [read, write] = ['read_mail', 'write_file'].map((name) => tool({ name, description: name, input, execute: () => 'ok' }));
+  const [read, write] = ['read_mail', 'write_file'].map((name) =>
+    tool({ name, description: name, input, execute: () => 'ok' }),
+  );
   const told = async (extensions: readonly Extension[]) => {
     const { extensions: own, ...preset } = oxygent();
     const model = new ScriptedModel(['Hi.', 'Hi.']);
-    const agent = new ReActAgent({ name: 'a', model, tools: [read!, write!], ...preset, extensions: [...extensions, ...own] });
+    const agent = new ReActAgent({
+      name: 'a',
+      model,
+      tools: [read!, write!],
+      ...preset,
+      extensions: [...extensions, ...own],
+    });
     for (const query of ['any mail?', 'to a file']) await agent.call(query);
-    return model.requests.map(({ messages }) => [...textOf(messages[0]!).matchAll(/^Tool: (.*)$/gm)].map(([, name]) => name));
+    return model.requests.map(({ messages }) =>
+      [...textOf(messages[0]!).matchAll(/^Tool: (.*)$/gm)].map(([, name]) => name),
+    );
   };
-  const few = (evenWhenFew: boolean) => selectTools({ by: byWords({ limit: evenWhenFew ? 1 : 2, evenWhenFew }), local: [] });
+  const few = (evenWhenFew: boolean) =>
+    selectTools({ by: byWords({ limit: evenWhenFew ? 1 : 2, evenWhenFew }), local: [] });
   const both = ['read_mail', 'write_file'];
   expect(await told([])).toEqual([both, both]);
   expect(await told([few(false)])).toEqual([both, both]);
@@ -319,7 +426,13 @@ test('the tools that fit the query best, of few as well; none chosen among witho
 test('trust by the model survives output guards', async () => {
   const { extensions, ...preset } = oxygent();
   const model = new ScriptedModel([trusting]);
-  const agent = new ReActAgent({ name: 'a', model, tools: [look], ...preset, extensions: [outputGuards([maskPii()]), ...extensions] });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools: [look],
+    ...preset,
+    extensions: [outputGuards([maskPii()]), ...extensions],
+  });
   expect(await agent.call('Look')).toMatchObject({ reason: 'return-direct', text: 'seen' });
 });
 
@@ -328,8 +441,13 @@ test.for<[how: string, output: OutputMode<unknown>]>([
   ['by prompt', structured({ type: 'object' }, { mode: 'prompt' })],
   ['by a tool', structured({ type: 'object' })],
 ])('a value asked for %s is no mistake, though it is a JSON object', async ([how, output]) => {
-  const value = how === 'by a tool' ? '{"tool_name": "generate_response", "arguments": {"n": 2}}' : '{"n": 2}';
-  expect(await setUp([looks, value]).agent.call('go', { output })).toMatchObject({ reason: 'stop', iterations: 2, output: { n: 2 } });
+  const value =
+    how === 'by a tool' ? '{"tool_name": "generate_response", "arguments": {"n": 2}}' : '{"n": 2}';
+  expect(await setUp([looks, value]).agent.call('go', { output })).toMatchObject({
+    reason: 'stop',
+    iterations: 2,
+    output: { n: 2 },
+  });
 });
 
 test('tools to be searched for, under the preset', async () => {
@@ -340,7 +458,10 @@ test('tools to be searched for, under the preset', async () => {
   const other = tool({ name: 'write', description: 'Writes.', input, execute: () => 'written' });
   const extensions = [toolSourcing(), ...preset.extensions];
   const agent = new ReActAgent({ name: 'a', model, tools: [look2, other], ...preset, extensions });
-  expect(await agent.call('Look')).toMatchObject({ text: 'Seen.', toolsUsed: ['retrieve_tools', 'look'] });
+  expect(await agent.call('Look')).toMatchObject({
+    text: 'Seen.',
+    toolsUsed: ['retrieve_tools', 'look'],
+  });
   const told = model.requests.map(({ messages }) => textOf(messages[0]!));
   expect(told[0]).toContain('You have more tools than you see.');
   expect(told.map((text) => [...text.matchAll(/^Tool: (.*)$/gm)].map(([, name]) => name))).toEqual([
@@ -353,7 +474,9 @@ test('tools to be searched for, under the preset', async () => {
 test('a protocol of one’s own, and the model’s own calls', async () => {
   const parse = (reply: string) => {
     const names = reply.startsWith('LOOK') ? reply.split(' ') : [];
-    return names.length ? { type: 'calls' as const, calls: names.map(() => ({ name: 'look' })) } : { type: 'answer' as const, text: reply };
+    return names.length
+      ? { type: 'calls' as const, calls: names.map(() => ({ name: 'look' })) }
+      : { type: 'answer' as const, text: reply };
   };
   const own = setUp(['LOOK LOOK', 'no', 'Yes.'], {
     protocol: { parse, parallel: true, reflect: (reply) => (reply === 'no' ? 'Again.' : null) },
@@ -361,13 +484,31 @@ test('a protocol of one’s own, and the model’s own calls', async () => {
   expect(await own.agent.call('Look')).toMatchObject({ text: 'Yes.', iterations: 3 });
   expect((await own.agent.messages()).flatMap(toolResultsOf)).toHaveLength(2);
 
-  const image = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } } as const;
-  const snap = tool({ name: 'snap', description: '', input, execute: () => ({ content: [image] }) });
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'snap' }] }, 'Nice.'], { features: { media: ['image'] } });
-  const agent = new ReActAgent({ name: 'a', model, tools: [snap], ...oxygent({ protocol: false }) });
+  const image = {
+    type: 'image',
+    source: { type: 'url', url: 'https://example.com/a.png' },
+  } as const;
+  const snap = tool({
+    name: 'snap',
+    description: '',
+    input,
+    execute: () => ({ content: [image] }),
+  });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'snap' }] }, 'Nice.'], {
+    features: { media: ['image'] },
+  });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools: [snap],
+    ...oxygent({ protocol: false }),
+  });
   await agent.call('Look');
   expect(model.requests[0]!.tools).toHaveLength(1);
-  expect(model.requests[1]!.messages.at(-1)).toMatchObject({ role: 'user', content: [{ type: 'text' }, image] });
+  expect(model.requests[1]!.messages.at(-1)).toMatchObject({
+    role: 'user',
+    content: [{ type: 'text' }, image],
+  });
 });
 
 test('bad options', () => {
@@ -384,6 +525,8 @@ test('bad options', () => {
     { memoryMax: '1' },
     { protocol: { parse: 1 } },
   ]) {
-    expect(() => oxygent(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+    expect(() => oxygent(options as never)).toThrow(
+      expect.objectContaining({ code: 'CONFIGURATION' }),
+    );
   }
 });

@@ -19,63 +19,102 @@ import { reactMemory } from '../middleware/react-memory.ts';
 import { Semaphore } from '../middleware/limits/semaphore.ts';
 import { toolRetry } from '../middleware/tool-retry.ts';
 
-export interface OxygentOptions extends Pick<WeightedHistoryOptions, 'shortWeight' | 'reactWeight' | 'order'> {
-  /** Rounds of reasoning and acting. Default 16, as its document says; its code makes 17 (OxyGent: `max_react_rounds`). */
+export interface OxygentOptions extends Pick<
+  WeightedHistoryOptions,
+  'shortWeight' | 'reactWeight' | 'order'
+> {
+  /**
+   * Rounds of reasoning and acting. Default 16, as its document says; its code makes 17 (OxyGent:
+   * `max_react_rounds`).
+   */
   readonly maxRounds?: number;
   /** Earlier calls that the model sees. Default 10 (OxyGent: `short_memory_size`). */
   readonly shortMemorySize?: number;
   /**
-   * True (default): of these it sees questions and answers. False: the steps between as well, by weight, up to `memoryMax` (OxyGent:
-   * `is_discard_react_memory`).
+   * True (default): of these it sees questions and answers. False: the steps between as well, by
+   * weight, up to `memoryMax` (OxyGent: `is_discard_react_memory`).
    */
   readonly discardReactMemory?: boolean;
-  /** Characters of earlier calls, where steps are shown. Default 24 800 (OxyGent: `memory_max_tokens`, which are characters). */
+  /**
+   * Characters of earlier calls, where steps are shown. Default 24 800 (OxyGent:
+   * `memory_max_tokens`, which are characters).
+   */
   readonly memoryMax?: number;
-  /** What `memoryMax` counts. Default `characters`; `tokens` are estimated, see `weightedHistory`. */
+  /**
+   * What `memoryMax` counts. Default `characters`; `tokens` are estimated, see `weightedHistory`.
+   */
   readonly memoryUnit?: 'characters' | 'tokens';
   /**
-   * How the model calls tools: what is given here replaces the text protocol's settings, which are its parser and one call a reply
-   * (OxyGent: `func_parse_llm_response`, `func_reflexion`). `false`: the model's own tool calls, with the media in their results.
+   * How the model calls tools: what is given here replaces the text protocol's settings, which are
+   * its parser and one call a reply (OxyGent: `func_parse_llm_response`, `func_reflexion`).
+   * `false`: the model's own tool calls, with the media in their results.
    */
   readonly protocol?: TextToolCallsOptions | false;
   /**
-   * Whether a tool's result is the answer, without its `Tool […] execution result:`. Default false: where the model says so by
-   * `"trust_mode": 1` in its call, or the tool by `returnDirect`. A failed call goes to the model (OxyGent: `trust_mode`).
+   * Whether a tool's result is the answer, without its `Tool […] execution result:`. Default false:
+   * where the model says so by `"trust_mode": 1` in its call, or the tool by `returnDirect`. A
+   * failed call goes to the model (OxyGent: `trust_mode`).
    */
   readonly trustMode?: boolean;
-  /** Values for `${name}` in the system prompt. Default: it is no template (OxyGent: `_build_instruction`). */
+  /**
+   * Values for `${name}` in the system prompt. Default: it is no template (OxyGent:
+   * `_build_instruction`).
+   */
   readonly promptVariables?: PromptVariablesOptions;
-  /** What the user is told of a call that failed. Default: words of ours (OxyGent: `friendly_error_text`). */
+  /**
+   * What the user is told of a call that failed. Default: words of ours (OxyGent:
+   * `friendly_error_text`).
+   */
   readonly friendlyErrorText?: FriendlyWords;
 }
 
-type Preset = Required<Pick<AgentOptions, 'limits' | 'onLimit' | 'context' | 'returnDirect' | 'extensions'>>;
+type Preset = Required<
+  Pick<AgentOptions, 'limits' | 'onLimit' | 'context' | 'returnDirect' | 'extensions'>
+>;
 
 /**
- * OxyGent's ReAct agent, to spread into `new ReActAgent`: tool calls as JSON in the reply's text, read as there; 16 rounds, then an
- * answer from all observations; of the past the questions and answers of the last ten calls that ended well, or their steps as well, by
- * weights of 5 and 1 within 24,800 characters; 16 calls at once; a transient failure of the model, and any failure of a tool, tried
- * once more after a second, so mind tools that must not run twice; an hour a tool that sets no other time, five minutes a request;
- * words for the user where a call fails with `throwOnError: false`; `reactMemory` on results, `parallelId` on events. An agent and
- * those it calls as tools, or any others that share one result, share its 16 places, which waiting callers keep.
- * Throws `CONFIGURATION` for an option of the wrong kind.
+ * OxyGent's ReAct agent, to spread into `new ReActAgent`: tool calls as JSON in the reply's text,
+ * read as there; 16 rounds, then an answer from all observations; of the past the questions and
+ * answers of the last ten calls that ended well, or their steps as well, by weights of 5 and 1
+ * within 24,800 characters; 16 calls at once; a transient failure of the model, and any failure of
+ * a tool, tried once more after a second, so mind tools that must not run twice; an hour a tool
+ * that sets no other time, five minutes a request; words for the user where a call fails with
+ * `throwOnError: false`; `reactMemory` on results, `parallelId` on events. An agent and those it
+ * calls as tools, or any others that share one result, share its 16 places, which waiting callers
+ * keep. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function oxygent(options: OxygentOptions = {}): Preset {
   const numbers = 'maxRounds:count|? shortMemorySize:count|? memoryMax:count|?';
   const kinds =
     'memoryUnit:characters|tokens|? discardReactMemory:boolean|? trustMode:boolean|? promptVariables:object|? friendlyErrorText:string|function|?';
   checkFields('CONFIGURATION', 'oxygent()', options, `${numbers} ${kinds}`);
-  const { maxRounds = 16, shortMemorySize = 10, discardReactMemory = true, memoryMax: max = 24_800 } = options;
-  const { shortWeight = 5, reactWeight = 1, order = (place) => place, protocol = {}, friendlyErrorText } = options;
+  const {
+    maxRounds = 16,
+    shortMemorySize = 10,
+    discardReactMemory = true,
+    memoryMax: max = 24_800,
+  } = options;
+  const {
+    shortWeight = 5,
+    reactWeight = 1,
+    order = (place) => place,
+    protocol = {},
+    friendlyErrorText,
+  } = options;
   const { memoryUnit: unit = 'characters', trustMode, promptVariables: variables } = options;
-  if (protocol !== false) checkFields('CONFIGURATION', 'oxygent()', { protocol }, 'protocol:object');
+  if (protocol !== false)
+    checkFields('CONFIGURATION', 'oxygent()', { protocol }, 'protocol:object');
   const weighted = weightedHistory({ shortWeight, reactWeight, order, max, unit, reference: true });
   // Two tries in all; without jitter, as there.
   const twice = { attempts: 2, firstDelayMs: 1_000, random: () => 0.5 };
   return {
     limits: { iterations: maxRounds },
     onLimit: answerFromObservations(),
-    context: chain(successfulTurns(), lastTurns(shortMemorySize), discardReactMemory ? answersOnly() : weighted),
+    context: chain(
+      successfulTurns(),
+      lastTurns(shortMemorySize),
+      discardReactMemory ? answersOnly() : weighted,
+    ),
     returnDirect: trustMode || trustedCalls,
     extensions: [
       // First: what other extensions put behind the system prompt is no template.
@@ -84,7 +123,9 @@ export function oxygent(options: OxygentOptions = {}): Preset {
       friendlyErrors(friendlyErrorText),
       reactMemory(),
       parallelIds(),
-      protocol === false ? toolMedia() : textToolCalls({ parse: parseOxygent, parallel: false, ...protocol }),
+      protocol === false
+        ? toolMedia()
+        : textToolCalls({ parse: parseOxygent, parallel: false, ...protocol }),
       retry(twice),
       modelTimeout({ totalMs: 300_000 }),
       toolRetry({ ...twice, isTransient: () => true }),

@@ -28,33 +28,55 @@ function counted() {
   return { work, most: () => most };
 }
 
-const calls = (count: number): ScriptedReply => ({ toolCalls: Array.from({ length: count }, () => ({ name: 'work' })) });
+const calls = (count: number): ScriptedReply => ({
+  toolCalls: Array.from({ length: count }, () => ({ name: 'work' })),
+});
 
 test.for([
   [false, 1],
   [true, 5],
-] as const)('with parallelToolExecution: %s, at most %i calls run at the same time', async ([parallelToolExecution, most]) => {
-  const { work, most: seen } = counted();
-  const model = new ScriptedModel([calls(8), 'Done.']);
-  await new ReActAgent({ name: 'a', model, tools: [work], ...springAiAlibaba({ parallelToolExecution }) }).call('go');
-  expect(seen()).toBe(most);
-});
+] as const)(
+  'with parallelToolExecution: %s, at most %i calls run at the same time',
+  async ([parallelToolExecution, most]) => {
+    const { work, most: seen } = counted();
+    const model = new ScriptedModel([calls(8), 'Done.']);
+    await new ReActAgent({
+      name: 'a',
+      model,
+      tools: [work],
+      ...springAiAlibaba({ parallelToolExecution }),
+    }).call('go');
+    expect(seen()).toBe(most);
+  },
+);
 
 test('no limit of iterations; modelCallLimit() is one', async () => {
   const { work } = counted();
   const rounds = Array.from({ length: 40 }, () => calls(1));
-  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([...rounds, 'Done.']), tools: [work], ...springAiAlibaba() });
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([...rounds, 'Done.']),
+    tools: [work],
+    ...springAiAlibaba(),
+  });
   expect(await agent.call('go')).toMatchObject({ reason: 'stop', iterations: 41 });
   const limited = { ...springAiAlibaba(), extensions: [modelCallLimit({ run: 15 })] };
   const model = new ScriptedModel(rounds);
-  expect((await new ReActAgent({ name: 'a', model, tools: [work], ...limited }).call('go')).reason).toBe('limit');
+  expect(
+    (await new ReActAgent({ name: 'a', model, tools: [work], ...limited }).call('go')).reason,
+  ).toBe('limit');
   expect(model.requests).toHaveLength(15);
 });
 
 test('a tool’s result can be the answer', async () => {
   const { work } = counted();
   const direct = { ...work, returnDirect: true };
-  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([calls(1)]), tools: [direct], ...springAiAlibaba() });
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([calls(1)]),
+    tools: [direct],
+    ...springAiAlibaba(),
+  });
   expect(await agent.call('go')).toMatchObject({ reason: 'return-direct', text: 'done' });
 });
 
@@ -72,10 +94,18 @@ test('hooks at its positions run in order before and in reverse after', async ()
     beforeModel: () => void ran.push(`before ${name}`),
     afterModel: () => void ran.push(`after ${name}`),
   }));
-  await new ReActAgent({ name: 'a', model: new ScriptedModel(['Done.']), ...springAiAlibaba({ hooks }) }).call('go');
+  await new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel(['Done.']),
+    ...springAiAlibaba({ hooks }),
+  }).call('go');
   expect(ran).toEqual(['before a', 'before b', 'after b', 'after a']);
-  expect(() => springAiAlibaba({ hooks: [...hooks, ...hooks] })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }) as Error);
-  expect(() => springAiAlibaba({ parallelToolExecution: 5 as never })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }) as Error);
+  expect(() => springAiAlibaba({ hooks: [...hooks, ...hooks] })).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }) as Error,
+  );
+  expect(() => springAiAlibaba({ parallelToolExecution: 5 as never })).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }) as Error,
+  );
 });
 
 test('the system prompt is a template of the input, the session’s values and variables, rendered once', async () => {
@@ -83,7 +113,12 @@ test('the system prompt is a template of the input, the session’s values and v
   const prompt = 'A {who} in {city} asks: {input} {"a": {none}}';
   const prompts = async (options: SpringAiAlibabaOptions): Promise<string[]> => {
     const model = new ScriptedModel(['One.', 'Two.']);
-    const agent = new ReActAgent({ name: 'a', model, systemPrompt: prompt, ...springAiAlibaba(options) });
+    const agent = new ReActAgent({
+      name: 'a',
+      model,
+      systemPrompt: prompt,
+      ...springAiAlibaba(options),
+    });
     await agent.call('Hi {city} ${who}');
     if (options.state) state.of(agent).write({ city: '{who}' });
     await agent.call('And?');
@@ -97,10 +132,15 @@ test('the system prompt is a template of the input, the session’s values and v
     'A guest in Bern asks: Hi {city} ${who} {"a": {none}}',
     'A guest in {who} asks: And? {"a": {none}}',
   ]);
-  const variables = ({ input }: PromptCall): TemplateVariables => ({ who: textOf(input[0]!).length, input: 'nothing' });
+  const variables = ({ input }: PromptCall): TemplateVariables => ({
+    who: textOf(input[0]!).length,
+    input: 'nothing',
+  });
   expect((await prompts({ variables }))[1]).toBe('A 4 in {city} asks: nothing {"a": {none}}');
 });
 
 test.each([{ state: {} }, { variables: 'x' }])('%o is refused', (options) => {
-  expect(() => springAiAlibaba(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }) as Error);
+  expect(() => springAiAlibaba(options as never)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }) as Error,
+  );
 });

@@ -4,31 +4,48 @@ import type { TemplateVariables } from '../prompt/render-template.ts';
 import { userText } from '../message/message-text.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import type { Extension } from '../loop/extension.ts';
-import { promptVariables, type PromptCall, type PromptVariablesOptions } from '../prompt/prompt-variables.ts';
+import {
+  promptVariables,
+  type PromptCall,
+  type PromptVariablesOptions,
+} from '../prompt/prompt-variables.ts';
 import type { StateSource } from '../state/state-keys.ts';
 
 export interface SpringAiAlibabaOptions {
   /** Hooks at its four positions, as `positionHooks()` has them. */
   readonly hooks?: readonly PositionHook[];
-  /** Whether the calls of one reply run at the same time, at most five; default false: one after the other. */
+  /**
+   * Whether the calls of one reply run at the same time, at most five; default false: one after the
+   * other.
+   */
   readonly parallelToolExecution?: boolean;
-  /** The session's values, as `stateKeys()` has them: one of the extensions then, and variables of the system prompt. */
+  /**
+   * The session's values, as `stateKeys()` has them: one of the extensions then, and variables of
+   * the system prompt.
+   */
   readonly state?: Extension & { of(source: StateSource): { all(): object } };
-  /** More variables of the system prompt; they win over the session's values, and those over `{input}`. */
+  /**
+   * More variables of the system prompt; they win over the session's values, and those over
+   * `{input}`.
+   */
   readonly variables?: PromptVariablesOptions['variables'];
 }
 
 type Preset = Required<Pick<AgentOptions, 'limits' | 'hooks' | 'extensions'>>;
 
 /**
- * Spring AI Alibaba's ReactAgent, to spread into `new ReActAgent`: no limit of iterations (add `modelCallLimit()` to `extensions`), tool
- * calls one after the other or five at once, hooks around agent and model that run in reverse order after; the system prompt is a template,
- * rendered once a call: `{input}` is the text the call is made with, `{name}` a value of `state` or `variables`. Tool time-outs of 5
- * minutes, `returnDirect`, an error result for an unknown tool and the run of only those calls that have no result are ours as well. A model's
- * failure rejects; there it becomes an answer. Extensions of your own go behind the preset's (`[...preset.extensions, …]`). Throws `CONFIGURATION` for two hooks of one name.
+ * Spring AI Alibaba's ReactAgent, to spread into `new ReActAgent`: no limit of iterations (add
+ * `modelCallLimit()` to `extensions`), tool calls one after the other or five at once, hooks around
+ * agent and model that run in reverse order after; the system prompt is a template, rendered once a
+ * call: `{input}` is the text the call is made with, `{name}` a value of `state` or `variables`.
+ * Tool time-outs of 5 minutes, `returnDirect`, an error result for an unknown tool and the run of
+ * only those calls that have no result are ours as well. A model's failure rejects; there it
+ * becomes an answer. Extensions of your own go behind the preset's (`[...preset.extensions, …]`).
+ * Throws `CONFIGURATION` for two hooks of one name.
  */
 export function springAiAlibaba(options: SpringAiAlibabaOptions = {}): Preset {
-  const fields = 'hooks:array|? parallelToolExecution:boolean|? state:of()|? variables:object|function|?';
+  const fields =
+    'hooks:array|? parallelToolExecution:boolean|? state:of()|? variables:object|function|?';
   checkFields('CONFIGURATION', 'springAiAlibaba()', options, fields);
   const { hooks = [], parallelToolExecution = false, state, variables = {} } = options;
   const variablesOf = async (call: PromptCall): Promise<TemplateVariables> => ({
@@ -39,6 +56,9 @@ export function springAiAlibaba(options: SpringAiAlibabaOptions = {}): Preset {
   return {
     limits: { iterations: Infinity, parallelTools: parallelToolExecution ? 5 : 1 },
     hooks: [positionHooks(hooks)],
-    extensions: [...(state ? [state] : []), promptVariables({ form: '{}', variables: variablesOf })],
+    extensions: [
+      ...(state ? [state] : []),
+      promptVariables({ form: '{}', variables: variablesOf }),
+    ],
   };
 }

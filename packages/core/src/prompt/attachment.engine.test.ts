@@ -22,19 +22,42 @@ test.each<[name: string, type: string, mediaType: string]>([
   ['png', 'file', 'application/octet-stream'],
   ['.constructor', 'file', 'application/octet-stream'],
 ])('bytes named %s are of the type %s, %s', (name, type, mediaType) => {
-  expect(attachment(bytes, { name })).toEqual({ type, name, source: { type: 'base64', mediaType, data: 'AQID' } });
+  expect(attachment(bytes, { name })).toEqual({
+    type,
+    name,
+    source: { type: 'base64', mediaType, data: 'AQID' },
+  });
 });
 
 test.each<[url: string, options: AttachmentOptions, block: object]>([
-  [`${at}a%20b.png?size=1#x`, {}, { type: 'image', name: 'a b.png', source: { mediaType: 'image/png' } }],
+  [
+    `${at}a%20b.png?size=1#x`,
+    {},
+    { type: 'image', name: 'a b.png', source: { mediaType: 'image/png' } },
+  ],
   [`${at}%E0%A4%A.mp4`, {}, { type: 'video', name: '%E0%A4%A.mp4' }],
-  [`${at}clip`, { mediaType: 'video/mp4; codecs="avc1"' }, { type: 'video', source: { mediaType: 'video/mp4; codecs="avc1"' } }],
-  [`${at}clip`, { name: 'x.webm' }, { type: 'video', name: 'x.webm', source: { mediaType: 'video/webm' } }],
+  [
+    `${at}clip`,
+    { mediaType: 'video/mp4; codecs="avc1"' },
+    { type: 'video', source: { mediaType: 'video/mp4; codecs="avc1"' } },
+  ],
+  [
+    `${at}clip`,
+    { name: 'x.webm' },
+    { type: 'video', name: 'x.webm', source: { mediaType: 'video/webm' } },
+  ],
   [`${at}a.png`, { mediaType: 'application/pdf' }, { type: 'file', name: 'a.png' }],
-  ['gs://bucket/a.pdf', {}, { type: 'file', name: 'a.pdf', source: { mediaType: 'application/pdf' } }],
+  [
+    'gs://bucket/a.pdf',
+    {},
+    { type: 'file', name: 'a.pdf', source: { mediaType: 'application/pdf' } },
+  ],
 ])('the address %s with %j', (url, options, block) => {
   const made = attachment(url, options);
-  expect(made).toMatchObject({ ...block, source: { type: 'url', url, ...('source' in block && (block.source as object)) } });
+  expect(made).toMatchObject({
+    ...block,
+    source: { type: 'url', url, ...('source' in block && (block.source as object)) },
+  });
 });
 
 test('an address that says nothing is a file without a name or media type', () => {
@@ -46,21 +69,32 @@ test('a data: URL goes inline', () => {
   expect(attachment('data:image/png;base64,AQID')).toEqual(block);
   expect(attachment('data:;base64,AQID', { name: 'a.png' })).toEqual({ ...block, name: 'a.png' });
   expect(attachment('data:image/gif;base64,AQID', { mediaType: 'image/png' })).toEqual(block);
-  expect(attachment('data:;base64,AQID')).toMatchObject({ type: 'file', source: { mediaType: 'text/plain' } });
+  expect(attachment('data:;base64,AQID')).toMatchObject({
+    type: 'file',
+    source: { mediaType: 'text/plain' },
+  });
 });
 
 test('bytes of any kind of buffer, and no more of it than is meant', () => {
   const buffer = new Uint8Array([0, 1, 2, 3, 0]).buffer;
   expect(attachment(new Uint8Array(buffer, 1, 3))).toMatchObject({ source: { data: 'AQID' } });
-  expect(attachment(new DataView(buffer, 1, 3) as never)).toMatchObject({ source: { data: 'AQID' } });
+  expect(attachment(new DataView(buffer, 1, 3) as never)).toMatchObject({
+    source: { data: 'AQID' },
+  });
   expect(attachment(bytes.buffer)).toMatchObject({ source: { data: 'AQID' } });
   const many = Uint8Array.from({ length: 100_000 }, (_, n) => n % 256);
   const { source } = attachment(many);
-  expect(source.type === 'base64' && Uint8Array.from(atob(source.data), (char) => char.charCodeAt(0))).toEqual(many);
+  expect(
+    source.type === 'base64' && Uint8Array.from(atob(source.data), (char) => char.charCodeAt(0)),
+  ).toEqual(many);
 });
 
 test('what it makes is a block that messages take', () => {
-  const blocks = [attachment(`${at}a.png`), attachment(bytes, { name: 'a.pdf' }), attachment('data:;base64,AQID')];
+  const blocks = [
+    attachment(`${at}a.png`),
+    attachment(bytes, { name: 'a.pdf' }),
+    attachment('data:;base64,AQID'),
+  ];
   expect(() => parseMessages([userMessage(blocks)])).not.toThrow();
 });
 
@@ -77,8 +111,12 @@ test('the limits of the reference, with an error that says both', () => {
     message: 'a.png has 10004000 pixels; the limit is 10000000.',
     details: { size: 10_004_000, limit: 10_000_000 },
   };
-  expect(() => attachment(png(4000, 2501), { name: 'a.png' })).toThrow(expect.objectContaining(image));
-  expect(attachment(new Uint8Array(2 * 1024 ** 2), { name: 'a.pdf' })).toMatchObject({ type: 'file' });
+  expect(() => attachment(png(4000, 2501), { name: 'a.png' })).toThrow(
+    expect.objectContaining(image),
+  );
+  expect(attachment(new Uint8Array(2 * 1024 ** 2), { name: 'a.pdf' })).toMatchObject({
+    type: 'file',
+  });
   const file = {
     code: 'PAYLOAD_TOO_LARGE',
     message: expect.stringContaining('2097153 bytes'),
@@ -86,18 +124,32 @@ test('the limits of the reference, with an error that says both', () => {
   };
   for (const more of [1, 2, 3]) {
     const large = () => attachment(new Uint8Array(2 * 1024 ** 2 + more), { name: 'a.pdf' });
-    expect(large).toThrow(expect.objectContaining(more === 1 ? file : { details: { size: 2_097_152 + more, limit: 2_097_152 } }));
+    expect(large).toThrow(
+      expect.objectContaining(
+        more === 1 ? file : { details: { size: 2_097_152 + more, limit: 2_097_152 } },
+      ),
+    );
   }
   const video = new Uint8Array(12 * 1024 ** 2 + 1);
-  expect(() => attachment(video, { name: 'a.mp4' })).toThrow(expect.objectContaining({ details: { size: 12_582_913, limit: 12_582_912 } }));
+  expect(() => attachment(video, { name: 'a.mp4' })).toThrow(
+    expect.objectContaining({ details: { size: 12_582_913, limit: 12_582_912 } }),
+  );
   expect(attachment(video, { name: 'a.mp3' })).toMatchObject({ type: 'audio' });
 });
 
 test('limits of one’s own; an address is not fetched to be measured, a data: URL is', () => {
-  expect(() => attachment(bytes, { name: 'a.pdf', maxFileBytes: 2 })).toThrow(expect.objectContaining({ code: 'PAYLOAD_TOO_LARGE' }));
-  expect(() => attachment('data:video/mp4;base64,AQID', { maxVideoBytes: 2 })).toThrow('An attachment (video) has 3 bytes');
-  expect(() => attachment(png(10, 10), { mediaType: 'image/png', maxImagePixels: 99 })).toThrow('100 pixels');
-  expect(attachment(png(5000, 5000), { name: 'a.png', maxImagePixels: Infinity })).toMatchObject({ type: 'image' });
+  expect(() => attachment(bytes, { name: 'a.pdf', maxFileBytes: 2 })).toThrow(
+    expect.objectContaining({ code: 'PAYLOAD_TOO_LARGE' }),
+  );
+  expect(() => attachment('data:video/mp4;base64,AQID', { maxVideoBytes: 2 })).toThrow(
+    'An attachment (video) has 3 bytes',
+  );
+  expect(() => attachment(png(10, 10), { mediaType: 'image/png', maxImagePixels: 99 })).toThrow(
+    '100 pixels',
+  );
+  expect(attachment(png(5000, 5000), { name: 'a.png', maxImagePixels: Infinity })).toMatchObject({
+    type: 'image',
+  });
   expect(attachment(`${at}a.mp4`, { maxVideoBytes: 0 })).toMatchObject({ type: 'video' });
 });
 

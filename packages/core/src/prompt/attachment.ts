@@ -10,9 +10,15 @@ import { imageSize } from '../tokens/image-size.ts';
 export interface AttachmentOptions {
   /** The file's name. Default: the last part of an address, where that has an extension. */
   readonly name?: string;
-  /** Default: what a `data:` URL says, else by the name's extension, else `application/octet-stream`. */
+  /**
+   * Default: what a `data:` URL says, else by the name's extension, else
+   * `application/octet-stream`.
+   */
   readonly mediaType?: string;
-  /** Of an inline PNG, JPEG, GIF or WebP; of other images the size is not known. Default 10 million (OxyGent). */
+  /**
+   * Of an inline PNG, JPEG, GIF or WebP; of other images the size is not known. Default 10 million
+   * (OxyGent).
+   */
   readonly maxImagePixels?: number;
   /** Of an inline video. Default 12 MiB (OxyGent). */
   readonly maxVideoBytes?: number;
@@ -21,18 +27,30 @@ export interface AttachmentOptions {
 }
 
 /**
- * A block for a message, of the kind that its media type says: image, audio, video, or file, which is all else: PDF, tables, documents,
- * code (OxyGent: attachments by extension). An address stays one, and the model's server fetches it; bytes and `data:` URLs go inline and are
- * checked: `PAYLOAD_TOO_LARGE`, with `limit` and `size` in `details`. `Infinity` is no limit. Throws `INVALID_INPUT` for what no
- * server can fetch.
+ * A block for a message, of the kind that its media type says: image, audio, video, or file, which
+ * is all else: PDF, tables, documents, code (OxyGent: attachments by extension). An address stays
+ * one, and the model's server fetches it; bytes and `data:` URLs go inline and are checked:
+ * `PAYLOAD_TOO_LARGE`, with `limit` and `size` in `details`. `Infinity` is no limit. Throws
+ * `INVALID_INPUT` for what no server can fetch.
  */
-export function attachment(given: string | URL | Uint8Array | ArrayBuffer, options: AttachmentOptions = {}): MediaBlock {
+export function attachment(
+  given: string | URL | Uint8Array | ArrayBuffer,
+  options: AttachmentOptions = {},
+): MediaBlock {
   const limits = 'maxImagePixels:count|? maxVideoBytes:count|? maxFileBytes:count|?';
-  checkFields('INVALID_INPUT', 'attachment()', options, `name:string|? mediaType:string|? ${limits}`);
+  checkFields(
+    'INVALID_INPUT',
+    'attachment()',
+    options,
+    `name:string|? mediaType:string|? ${limits}`,
+  );
   const { mediaType: said } = options;
-  if (said !== undefined && !/^[\w.+-]+\/[\w.+-]+(?:;|$)/.test(said)) throw new AgentError('INVALID_INPUT', `"${said}" is no media type.`);
+  if (said !== undefined && !/^[\w.+-]+\/[\w.+-]+(?:;|$)/.test(said))
+    throw new AgentError('INVALID_INPUT', `"${said}" is no media type.`);
   const bytes = bytesOf(given);
-  const block = bytes ? bytesBlock(bytes, options) : addressBlock(typeof given === 'string' ? given : String(Object(given).href), options);
+  const block = bytes
+    ? bytesBlock(bytes, options)
+    : addressBlock(typeof given === 'string' ? given : String(Object(given).href), options);
   if (block.source.type === 'base64') checkSize(block, block.source.data, options);
   return block;
 }
@@ -44,35 +62,52 @@ function addressBlock(address: string, options: AttachmentOptions): MediaBlock {
   const scheme = /^([a-z][a-z\d+.-]+):\/\//i.exec(address)?.[1]?.toLowerCase();
   // What only this program could read.
   if (!scheme || scheme === 'file' || !URL.canParse(address)) {
-    throw new AgentError('INVALID_INPUT', 'attachment(): that is no address a model’s server can fetch; give the bytes.');
+    throw new AgentError(
+      'INVALID_INPUT',
+      'attachment(): that is no address a model’s server can fetch; give the bytes.',
+    );
   }
   const last = decoded(new URL(address).pathname.split('/').at(-1)!);
   const { name = /\.\w+$/.test(last) ? last : undefined } = options;
   const mediaType = options.mediaType ?? typeOf(name);
-  return blockOf({ type: 'url', url: address, ...(mediaType !== undefined && { mediaType }) }, name);
+  return blockOf(
+    { type: 'url', url: address, ...(mediaType !== undefined && { mediaType }) },
+    name,
+  );
 }
 
 function dataBlock(url: string, { name, mediaType: said }: AttachmentOptions): MediaBlock {
   const inline = inlineSource({ type: 'url', url });
-  if (inline.type === 'url' || !inline.data) throw new AgentError('INVALID_INPUT', 'attachment(): a data: URL must have data, in base64.');
+  if (inline.type === 'url' || !inline.data)
+    throw new AgentError('INVALID_INPUT', 'attachment(): a data: URL must have data, in base64.');
   // One that names no type means text, by its standard; a file's name knows better.
   const own = /^data:[;,]/.test(url) ? typeOf(name) : undefined;
   return blockOf({ ...inline, mediaType: said ?? own ?? inline.mediaType }, name);
 }
 
-function bytesBlock(bytes: Uint8Array, { name, mediaType = typeOf(name) ?? unknownType }: AttachmentOptions): MediaBlock {
+function bytesBlock(
+  bytes: Uint8Array,
+  { name, mediaType = typeOf(name) ?? unknownType }: AttachmentOptions,
+): MediaBlock {
   if (!bytes.length) throw new AgentError('INVALID_INPUT', 'attachment(): there are no bytes.');
   return blockOf({ type: 'base64', mediaType, data: toBase64(bytes) }, name);
 }
 
 function bytesOf(given: unknown): Uint8Array | undefined {
-  if (ArrayBuffer.isView(given)) return new Uint8Array(given.buffer, given.byteOffset, given.byteLength);
+  if (ArrayBuffer.isView(given))
+    return new Uint8Array(given.buffer, given.byteOffset, given.byteLength);
   // Not `instanceof`: the buffer may be of another realm.
-  return Object.prototype.toString.call(given) === '[object ArrayBuffer]' ? new Uint8Array(given as ArrayBuffer) : undefined;
+  return Object.prototype.toString.call(given) === '[object ArrayBuffer]'
+    ? new Uint8Array(given as ArrayBuffer)
+    : undefined;
 }
 
 function blockOf(source: MediaSource, name: string | undefined): MediaBlock {
-  return { type: mediaKind((source.mediaType ?? unknownType).toLowerCase()), source, ...(name !== undefined && { name }) };
+  return {
+    type: mediaKind((source.mediaType ?? unknownType).toLowerCase()),
+    source,
+    ...(name !== undefined && { name }),
+  };
 }
 
 function typeOf(name: string | undefined): string | undefined {
@@ -80,16 +115,26 @@ function typeOf(name: string | undefined): string | undefined {
 }
 
 function checkSize(block: MediaBlock, data: string, options: AttachmentOptions): void {
-  const { maxImagePixels = 10_000_000, maxVideoBytes = 12 * 1024 ** 2, maxFileBytes = 2 * 1024 ** 2 } = options;
+  const {
+    maxImagePixels = 10_000_000,
+    maxVideoBytes = 12 * 1024 ** 2,
+    maxFileBytes = 2 * 1024 ** 2,
+  } = options;
   const bytes = Math.floor((data.length * 3) / 4) - (/=*$/.exec(data.slice(-2))?.[0].length ?? 0);
   const image = imageSize(block);
   const [size, limit, unit] =
     block.type === 'image'
       ? [image ? image.width * image.height : 0, maxImagePixels, 'pixels']
-      : [bytes, block.type === 'video' ? maxVideoBytes : block.type === 'file' ? maxFileBytes : Infinity, 'bytes'];
+      : [
+          bytes,
+          block.type === 'video' ? maxVideoBytes : block.type === 'file' ? maxFileBytes : Infinity,
+          'bytes',
+        ];
   if (size <= limit) return;
   const what = `${block.name ?? `An attachment (${block.type})`} has ${size} ${unit}`;
-  throw new AgentError('PAYLOAD_TOO_LARGE', `${what}; the limit is ${limit}.`, { details: { size, limit } });
+  throw new AgentError('PAYLOAD_TOO_LARGE', `${what}; the limit is ${limit}.`, {
+    details: { size, limit },
+  });
 }
 
 function decoded(text: string): string {

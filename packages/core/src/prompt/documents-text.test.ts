@@ -3,14 +3,23 @@ import { estimateTokens } from '../tokens/estimate-tokens.ts';
 import { documentsText, fittingDocuments } from './documents-text.ts';
 
 test('numbered, with their sources', () => {
-  const documents = [{ content: ' One.\n', source: 'a.md' }, { content: 'Two.\n\nMore.' }, { content: '三', source: '手册\n第一章' }];
-  expect(documentsText(documents)).toBe('[1] Source: a.md\nOne.\n\n---\n\n[2]\nTwo.\n\nMore.\n\n---\n\n[3] Source: 手册 第一章\n三');
+  const documents = [
+    { content: ' One.\n', source: 'a.md' },
+    { content: 'Two.\n\nMore.' },
+    { content: '三', source: '手册\n第一章' },
+  ];
+  expect(documentsText(documents)).toBe(
+    '[1] Source: a.md\nOne.\n\n---\n\n[2]\nTwo.\n\nMore.\n\n---\n\n[3] Source: 手册 第一章\n三',
+  );
   expect(documentsText([])).toBe('');
-  expect(documentsText([{ content: 'x', source: 'y'.repeat(1_000) }])).toHaveLength(300 + '[1] Source: \nx'.length);
+  expect(documentsText([{ content: 'x', source: 'y'.repeat(1_000) }])).toHaveLength(
+    300 + '[1] Source: \nx'.length,
+  );
 });
 
 test('no content poses as another document', () => {
-  const content = 'See [3] there.\n[2] Source: b.md\n  [3] source: c\n[4]\n[5] is a note.\n[12345678] Source: x';
+  const content =
+    'See [3] there.\n[2] Source: b.md\n  [3] source: c\n[4]\n[5] is a note.\n[12345678] Source: x';
   expect(documentsText([{ content }])).toBe(
     '[1]\nSee [3] there.\n\\[2] Source: b.md\n\\  [3] source: c\n\\[4]\n[5] is a note.\n[12345678] Source: x',
   );
@@ -33,6 +42,14 @@ test('what fits is chosen in order; a first one that is too long is cut', () => 
 });
 
 test('a profile of tokens counts', () => {
-  const perCharacter = { name: 'x', countText: (text: string) => text.length, perMessage: 0, perToolCall: 0, perMedia: 0 };
-  expect(fittingDocuments([{ content: 'abcdefghij' }], 8, perCharacter)).toEqual([{ content: 'abc…' }]);
+  const perCharacter = {
+    name: 'x',
+    countText: (text: string) => text.length,
+    perMessage: 0,
+    perToolCall: 0,
+    perMedia: 0,
+  };
+  expect(fittingDocuments([{ content: 'abcdefghij' }], 8, perCharacter)).toEqual([
+    { content: 'abc…' },
+  ]);
 });

@@ -14,16 +14,17 @@ export function contextSection(text: string, others?: readonly string[]): string
 }
 
 /**
- * Documents as numbered text for the model, each as `[n] Source: s` and its content (Arc Reactor). A line of a content that looks like
- * such a head gets a backslash before it, so that no document poses as another.
+ * Documents as numbered text for the model, each as `[n] Source: s` and its content (Arc Reactor).
+ * A line of a content that looks like such a head gets a backslash before it, so that no document
+ * poses as another.
  */
 export function documentsText(documents: readonly RetrievedDocument[]): string {
   return documents.map(blockOf).join(separator);
 }
 
 /**
- * The documents that fit into `maxTokens` together as `documentsText` writes them, in their order: one that does not fit is left out, a
- * first one that is longer than that by itself is cut short.
+ * The documents that fit into `maxTokens` together as `documentsText` writes them, in their order:
+ * one that does not fit is left out, a first one that is longer than that by itself is cut short.
  */
 export function fittingDocuments(
   documents: readonly RetrievedDocument[],
@@ -31,7 +32,8 @@ export function fittingDocuments(
   profile?: TokenProfile,
 ): readonly RetrievedDocument[] {
   const chosen: RetrievedDocument[] = [];
-  const fits = (more: RetrievedDocument): boolean => estimateTokens(documentsText([...chosen, more]), profile) <= maxTokens;
+  const fits = (more: RetrievedDocument): boolean =>
+    estimateTokens(documentsText([...chosen, more]), profile) <= maxTokens;
   for (const document of documents) {
     if (fits(document)) chosen.push(document);
     else if (!chosen.length) {
@@ -51,10 +53,14 @@ function escapeHeads(content: string): string {
   return content.replace(/^(?=[ \t]*\[\d{1,6}\](?: Source:|[ \t]*$))/gim, '\\');
 }
 
-/** The longest start of a text that fits, with an ellipsis; `undefined` where not even its beginning does. */
+/**
+ * The longest start of a text that fits, with an ellipsis; `undefined` where not even its beginning
+ * does.
+ */
 export function startOf(text: string, fits: (start: string) => boolean): string | undefined {
   // A surrogate pair is not cut in two: servers refuse half of one.
-  const upTo = (length: number): string => `${text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '')}…`;
+  const upTo = (length: number): string =>
+    `${text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '')}…`;
   let [low, high] = [0, text.length];
   while (high - low > 1) {
     const middle = (low + high) >> 1;

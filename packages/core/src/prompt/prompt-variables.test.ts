@@ -17,34 +17,73 @@ import { todoList } from '../middleware/todo-list.ts';
 
 const perCall = contextToken<TemplateVariables>('prompt variables');
 
-function setUp(systemPrompt: string, variables: PromptVariablesOptions, options: Partial<AgentOptions> = {}) {
+function setUp(
+  systemPrompt: string,
+  variables: PromptVariablesOptions,
+  options: Partial<AgentOptions> = {},
+) {
   const model = new ScriptedModel(Array.from({ length: 9 }, (_, n) => `answer ${n}`));
-  const agent = new ReActAgent({ name: 'a', model, systemPrompt, extensions: [promptVariables(variables)], ...options });
-  return { agent, model, prompts: () => model.requests.map(({ messages }) => messages.map(textOf)[0]) };
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    systemPrompt,
+    extensions: [promptVariables(variables)],
+    ...options,
+  });
+  return {
+    agent,
+    model,
+    prompts: () => model.requests.map(({ messages }) => messages.map(textOf)[0]),
+  };
 }
 
 test('fixed variables, and those of a call, which win', async () => {
-  const { agent, prompts } = setUp('${who} at ${where}, ${more}', { variables: { who: 'Ann', where: 'home' }, token: perCall });
+  const { agent, prompts } = setUp('${who} at ${where}, ${more}', {
+    variables: { who: 'Ann', where: 'home' },
+    token: perCall,
+  });
   await agent.call('${who}?');
   await agent.call('Hi', { context: [provide(perCall, { where: 'work', more: '${who}' })] });
   await agent.call('Hi');
-  expect(prompts()).toEqual(['Ann at home, ${more}', 'Ann at work, ${who}', 'Ann at home, ${more}']);
+  expect(prompts()).toEqual([
+    'Ann at home, ${more}',
+    'Ann at work, ${who}',
+    'Ann at home, ${more}',
+  ]);
   expect((await agent.messages()).map(textOf)[0]).toBe('${who}?');
 });
 
 test('a function is asked once a call, also where the call takes several requests', async () => {
   let asked = 0;
-  const look = tool({ name: 'look', description: '', input: { type: 'object' }, execute: () => 'seen' });
+  const look = tool({
+    name: 'look',
+    description: '',
+    input: { type: 'object' },
+    execute: () => 'seen',
+  });
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'One.', 'Two.']);
   const extension = promptVariables({ variables: async () => ({ n: ++asked }) });
-  const agent = new ReActAgent({ name: 'a', model, tools: [look], systemPrompt: 'Call ${n}', extensions: [extension] });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools: [look],
+    systemPrompt: 'Call ${n}',
+    extensions: [extension],
+  });
   await agent.call('Hi');
   await agent.call('Hi');
-  expect(model.requests.map(({ messages }) => textOf(messages[0]!))).toEqual(['Call 1', 'Call 1', 'Call 2']);
+  expect(model.requests.map(({ messages }) => textOf(messages[0]!))).toEqual([
+    'Call 1',
+    'Call 1',
+    'Call 2',
+  ]);
 });
 
 test('in braces, and JSON stays', async () => {
-  const { agent, prompts } = setUp('{who}: {"who": "{0}"}', { variables: { who: 'Ann {who}' }, form: '{}' });
+  const { agent, prompts } = setUp('{who}: {"who": "{0}"}', {
+    variables: { who: 'Ann {who}' },
+    form: '{}',
+  });
   await agent.call('Hi');
   expect(prompts()).toEqual(['Ann {who}: {"who": "{0}"}']);
 });
@@ -82,9 +121,16 @@ test('the same text is the same message; policies and hooks see the rendered one
 test('agents that share the extension do not share a prompt; one without a prompt has none', async () => {
   const extensions = [promptVariables({ variables: { x: '1' } })];
   const model = new ScriptedModel(['a', 'b', 'c', 'd']);
-  const agents = ['A${x}', 'B${x}', '', '${x}'].map((systemPrompt) => new ReActAgent({ name: 'a', model, systemPrompt, extensions }));
+  const agents = ['A${x}', 'B${x}', '', '${x}'].map(
+    (systemPrompt) => new ReActAgent({ name: 'a', model, systemPrompt, extensions }),
+  );
   for (const agent of agents) await agent.call('Hi');
-  expect(model.requests.map(({ messages }) => messages.map(textOf))).toEqual([['A1', 'Hi'], ['B1', 'Hi'], ['Hi'], ['1', 'Hi']]);
+  expect(model.requests.map(({ messages }) => messages.map(textOf))).toEqual([
+    ['A1', 'Hi'],
+    ['B1', 'Hi'],
+    ['Hi'],
+    ['1', 'Hi'],
+  ]);
 });
 
 test('a prompt that is blank once it is rendered is left out', async () => {
@@ -103,17 +149,28 @@ test('what other extensions put behind the prompt is not rendered, in whatever o
     const model = new ScriptedModel(['a', 'b']);
     await new ReActAgent({ name: 'a', model, systemPrompt: 'Base {todos}', extensions }).call('Hi');
     await new ReActAgent({ name: 'a', model, systemPrompt: '{x}', extensions }).call('Hi');
-    expect(model.requests.map(({ messages }) => textOf(messages[0]!))).toEqual(['Base no\n\nLists: {todos} {x}', 'Lists: {todos} {x}']);
+    expect(model.requests.map(({ messages }) => textOf(messages[0]!))).toEqual([
+      'Base no\n\nLists: {todos} {x}',
+      'Lists: {todos} {x}',
+    ]);
   }
 });
 
 test('a function gets the call: its input as guards leave it, what the user said last where it goes on, and the session’s values', async () => {
   const state = stateKeys({ city: replace('Bern') });
   const ask = tool({ name: 'ask', description: '', input: { type: 'object' } });
-  const variables = promptVariables({ variables: (call) => ({ said: userText(call.input), city: state.of(call).read('city') }) });
+  const variables = promptVariables({
+    variables: (call) => ({ said: userText(call.input), city: state.of(call).read('city') }),
+  });
   const model = new ScriptedModel([{ toolCalls: [{ name: 'ask', id: 'c' }] }, 'Done.']);
   const extensions = [variables, state, inputGuards([maskPii()])];
-  const agent = new ReActAgent({ name: 'a', model, tools: [ask], systemPrompt: '${said} in ${city}', extensions });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools: [ask],
+    systemPrompt: '${said} in ${city}',
+    extensions,
+  });
   await agent.call('I am ann@example.com');
   state.of(agent).write({ city: 'Rome' });
   await agent.call([{ toolUseId: 'c', type: 'result', output: 'yes' }]);
@@ -128,17 +185,24 @@ test('a missing value, and variables that cannot be had, end the call before any
   const read = async (): Promise<void> => {
     for await (const { type } of stream) events.push(type);
   };
-  await expect(read()).rejects.toMatchObject({ code: 'INVALID_INPUT', details: { missing: ['who'] } });
+  await expect(read()).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    details: { missing: ['who'] },
+  });
   expect(events.slice(-2)).toEqual(['error', 'run-end']);
   expect(await strict.agent.messages()).toEqual([]);
-  expect(await strict.agent.call('Hi', { context: [provide(perCall, { who: 'Ann' })] })).toMatchObject({ text: 'answer 0' });
+  expect(
+    await strict.agent.call('Hi', { context: [provide(perCall, { who: 'Ann' })] }),
+  ).toMatchObject({ text: 'answer 0' });
 
   const broken = setUp('${who}', { variables: () => Promise.reject(new Error('no database')) });
   expect(await broken.agent.call('Hi', { throwOnError: false })).toMatchObject({
     error: { code: 'INVALID_INPUT', message: 'no database' },
   });
   const wrong = setUp('${who}', { token: perCall });
-  await expect(wrong.agent.call('Hi', { context: [provide(perCall, 'Ann' as never)] })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  await expect(
+    wrong.agent.call('Hi', { context: [provide(perCall, 'Ann' as never)] }),
+  ).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });
 
 test.each(['abort', 'interrupt'] as const)('an %s ends the wait for variables', async (how) => {
@@ -150,12 +214,22 @@ test.each(['abort', 'interrupt'] as const)('an %s ends the wait for variables', 
   await waits;
   if (how === 'abort') stream.cancel();
   else agent.interrupt('Stopped.');
-  expect(await result).toMatchObject(how === 'abort' ? { reason: 'aborted' } : { reason: 'interrupted', text: 'Stopped.' });
+  expect(await result).toMatchObject(
+    how === 'abort' ? { reason: 'aborted' } : { reason: 'interrupted', text: 'Stopped.' },
+  );
   expect(model.requests).toEqual([]);
 });
 
 test('bad options', () => {
-  for (const options of [null, { variables: 'x' }, { token: 'x' }, { form: '<>' }, { missing: true }]) {
-    expect(() => promptVariables(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  for (const options of [
+    null,
+    { variables: 'x' },
+    { token: 'x' },
+    { form: '<>' },
+    { missing: true },
+  ]) {
+    expect(() => promptVariables(options as never)).toThrow(
+      expect.objectContaining({ code: 'CONFIGURATION' }),
+    );
   }
 });

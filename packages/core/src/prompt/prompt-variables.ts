@@ -14,26 +14,42 @@ import type { Run } from '../loop/run.ts';
 
 /** A call whose prompt is to be rendered. */
 export interface PromptCall extends RunInfo {
-  /** What it is made with, as guards and `pre-call` hooks leave it; of one that goes on: what the user said last. */
+  /**
+   * What it is made with, as guards and `pre-call` hooks leave it; of one that goes on: what the
+   * user said last.
+   */
   readonly input: readonly Msg[];
 }
 
 export interface PromptVariablesOptions extends TemplateOptions {
-  /** For every call; a function is asked once a call, and gets the session's values by `state.of(call)`. */
+  /**
+   * For every call; a function is asked once a call, and gets the session's values by
+   * `state.of(call)`.
+   */
   readonly variables?: TemplateVariables | ((call: PromptCall) => Awaitable<TemplateVariables>);
-  /** Has what a call, or the agent, provides for it in `context`; wins over `variables`. Optional for a call. */
+  /**
+   * Has what a call, or the agent, provides for it in `context`; wins over `variables`. Optional
+   * for a call.
+   */
   readonly token?: ContextToken<TemplateVariables>;
 }
 
 /**
- * Renders the agent's system prompt, once a call, before anything is made of it: `${name}` becomes its value (OxyGent: `_build_instruction`), or
- * `{name}` with `form: '{}'` (Spring AI Alibaba). What was put in, or behind it by other extensions, is not rendered; the input of a call
- * never is. Give an agent one of it: a second would look into what the first put in. A call for which
- * rendering fails ends with that error, and nothing of it is stored. Throws `CONFIGURATION` for an option of the wrong kind.
+ * Renders the agent's system prompt, once a call, before anything is made of it: `${name}` becomes
+ * its value (OxyGent: `_build_instruction`), or `{name}` with `form: '{}'` (Spring AI Alibaba).
+ * What was put in, or behind it by other extensions, is not rendered; the input of a call never is.
+ * Give an agent one of it: a second would look into what the first put in. A call for which
+ * rendering fails ends with that error, and nothing of it is stored. Throws `CONFIGURATION` for an
+ * option of the wrong kind.
  */
 export function promptVariables(options: PromptVariablesOptions): Extension {
   const where = 'promptVariables()';
-  checkFields('CONFIGURATION', where, options, 'variables:object|function|? token:object|? form:${}|{}|? missing:keep|fail|?');
+  checkFields(
+    'CONFIGURATION',
+    where,
+    options,
+    'variables:object|function|? token:object|? form:${}|{}|? missing:keep|fail|?',
+  );
   const rendered = new WeakMap<Msg, Msg>();
   const runs = perRun((run) => run);
 
@@ -45,20 +61,29 @@ export function promptVariables(options: PromptVariablesOptions): Extension {
     const given =
       typeof variables === 'function'
         ? await abortable(
-            Promise.resolve(variables({ ...run.about, input: input.some(isUser) ? input : run.view.filter(isUser).slice(-1) })),
+            Promise.resolve(
+              variables({
+                ...run.about,
+                input: input.some(isUser) ? input : run.view.filter(isUser).slice(-1),
+              }),
+            ),
             run.modelSignal(),
           )
         : variables;
     checkFields('INVALID_INPUT', where, { given, own }, 'given:object own:object|?');
     const whole = textOf(systemMessage);
     const { systemPrompt = '' } = agent;
-    // What other extensions have put behind it, such as the tools of a text protocol, is no template.
+    // What other extensions have put behind it, such as the tools of a text protocol, is no
+    // template.
     const base = whole.startsWith(systemPrompt) ? systemPrompt : whole;
     const prompt = renderTemplate(base, { ...given, ...(own as TemplateVariables) }, options);
-    const text = prompt.trim() ? prompt + whole.slice(base.length) : whole.slice(base.length).trim();
+    const text = prompt.trim()
+      ? prompt + whole.slice(base.length)
+      : whole.slice(base.length).trim();
     // The same object while the text is the same: counts and the wire form are cached on it.
     let message = rendered.get(systemMessage);
-    if (!message || textOf(message) !== text) message = createMessage('system', text, { id: systemMessage.id, now });
+    if (!message || textOf(message) !== text)
+      message = createMessage('system', text, { id: systemMessage.id, now });
     rendered.set(systemMessage, message);
     run.setup = { ...run.setup, systemMessage: text ? message : undefined };
   };

@@ -9,7 +9,11 @@ test.each<[text: string, variables: TemplateVariables, rendered: string]>([
   ['${a', { a: '${b}' }, '${a'],
   ['$${a}', { a: '{b}' }, '${b}'],
   ['${城市} ${été} ${n_1}', { 城市: '東京', été: 'ja', n_1: 1 }, '東京 ja 1'],
-  ['${n} ${b} ${o} ${z} ${u}', { n: 1.5, b: false, o: { a: ['x'] }, z: null, u: undefined }, '1.5 false {"a":["x"]} null ${u}'],
+  [
+    '${n} ${b} ${o} ${z} ${u}',
+    { n: 1.5, b: false, o: { a: ['x'] }, z: null, u: undefined },
+    '1.5 false {"a":["x"]} null ${u}',
+  ],
   ['${constructor} ${toString} ${__proto__}', {}, '${constructor} ${toString} ${__proto__}'],
   ['', { a: 'x' }, ''],
 ])('%j with %j', (text, variables, rendered) => {
@@ -23,12 +27,20 @@ test.each<[text: string, rendered: string]>([
   ['${name}', '$Ann'],
   ['{twice}', '{name} ${name}'],
 ])('in braces: %j', (text, rendered) => {
-  expect(renderTemplate(text, { name: 'Ann', twice: '{name} ${name}' }, { form: '{}' })).toBe(rendered);
+  expect(renderTemplate(text, { name: 'Ann', twice: '{name} ${name}' }, { form: '{}' })).toBe(
+    rendered,
+  );
 });
 
 test('a missing variable can be an error that names all of them', () => {
-  const error = expect.objectContaining({ code: 'INVALID_INPUT', message: 'No value for b, c.', details: { missing: ['b', 'c'] } });
-  expect(() => renderTemplate('${a} ${b} ${c} ${b}', { a: '${d}', c: undefined }, { missing: 'fail' })).toThrow(error);
+  const error = expect.objectContaining({
+    code: 'INVALID_INPUT',
+    message: 'No value for b, c.',
+    details: { missing: ['b', 'c'] },
+  });
+  expect(() =>
+    renderTemplate('${a} ${b} ${c} ${b}', { a: '${d}', c: undefined }, { missing: 'fail' }),
+  ).toThrow(error);
   expect(renderTemplate('${a}', { a: '${d}' }, { missing: 'fail' })).toBe('${d}');
 });
 
@@ -50,6 +62,7 @@ test.each<[text: unknown, variables: unknown, options: unknown]>([
   ['', {}, { form: '{{}}' }],
   ['', {}, { missing: 'throw' }],
 ])('bad input: %j, %j, %j', (text, variables, options) => {
-  const render = (): string => renderTemplate(text as string, variables as TemplateVariables, options as TemplateOptions);
+  const render = (): string =>
+    renderTemplate(text as string, variables as TemplateVariables, options as TemplateOptions);
   expect(render).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));
 });

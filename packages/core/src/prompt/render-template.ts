@@ -8,15 +8,23 @@ export type TemplateVariables = Readonly<Record<string, JsonValue | undefined>>;
 export interface TemplateOptions {
   /** How a variable is written: `${name}` (default; OxyGent), or `{name}` (Spring AI Alibaba). */
   readonly form?: '${}' | '{}';
-  /** A variable without a value: stays as it is written (default), or fails with `INVALID_INPUT`, all such names in `details.missing`. */
+  /**
+   * A variable without a value: stays as it is written (default), or fails with `INVALID_INPUT`,
+   * all such names in `details.missing`.
+   */
   readonly missing?: 'keep' | 'fail';
 }
 
 /**
- * Puts values in the place of a text's variables, in one pass: what was put in is not looked at again. A name has letters of any
- * script, digits and `_`; all other braces, as those of JSON, are text. Throws `INVALID_INPUT` for a text that is none.
+ * Puts values in the place of a text's variables, in one pass: what was put in is not looked at
+ * again. A name has letters of any script, digits and `_`; all other braces, as those of JSON, are
+ * text. Throws `INVALID_INPUT` for a text that is none.
  */
-export function renderTemplate(text: string, variables: TemplateVariables, options: TemplateOptions = {}): string {
+export function renderTemplate(
+  text: string,
+  variables: TemplateVariables,
+  options: TemplateOptions = {},
+): string {
   checkFields(
     'INVALID_INPUT',
     'renderTemplate()',
@@ -33,7 +41,9 @@ export function renderTemplate(text: string, variables: TemplateVariables, optio
   });
   if (whenMissing === 'keep' || !missing.size) return rendered;
   const names = [...missing];
-  throw new AgentError('INVALID_INPUT', `No value for ${names.join(', ')}.`, { details: { missing: names } });
+  throw new AgentError('INVALID_INPUT', `No value for ${names.join(', ')}.`, {
+    details: { missing: names },
+  });
 }
 
 const afterDollar = /\$\{([\p{L}\p{N}_]+)\}/gu;

@@ -4,7 +4,10 @@ import type { ModelDelta } from '../model/chat-model.ts';
 import { badResponse, errorOfChunk } from './provider-error.ts';
 import { SseParser, type ServerSentEvent } from './sse-parser.ts';
 
-/** A reply that comes as server-sent events with a JSON chunk each, or as one JSON text from a server that does not stream. */
+/**
+ * A reply that comes as server-sent events with a JSON chunk each, or as one JSON text from a
+ * server that does not stream.
+ */
 export class EventReply {
   readonly #parser = new SseParser();
   readonly #text = new TextDecoder();
@@ -33,7 +36,10 @@ export class EventReply {
     return deltas;
   }
 
-  /** The input has ended. Some servers send no finish reason, others no `[DONE]`; one of the two has to be there. */
+  /**
+   * The input has ended. Some servers send no finish reason, others no `[DONE]`; one of the two has
+   * to be there.
+   */
   end(): readonly ModelDelta[] {
     const deltas: ModelDelta[] = [];
     const rest = this.#parser.end();
@@ -60,7 +66,10 @@ export class EventReply {
       this.error = errorOfChunk(chunk, event === 'error');
       if (!this.error) this.#decoder.decode(chunk, deltas);
     } catch {
-      this.error = event === 'error' ? errorOfChunk({ message: data }, true) : (malformed ?? badResponse('An event is malformed', data));
+      this.error =
+        event === 'error'
+          ? errorOfChunk({ message: data }, true)
+          : (malformed ?? badResponse('An event is malformed', data));
     }
   }
 

@@ -4,7 +4,10 @@ import type { ModelDelta, ModelRequest } from '../model/chat-model.ts';
 export interface ReplyDecoder {
   /** Whether the provider has said why the reply ended. */
   readonly finished: boolean;
-  /** Adds what a parsed chunk, or a whole reply that came in one piece, brings. Anything that is no such chunk is ignored; one whose text or calls have another shape throws. */
+  /**
+   * Adds what a parsed chunk, or a whole reply that came in one piece, brings. Anything that is no
+   * such chunk is ignored; one whose text or calls have another shape throws.
+   */
   decode(chunk: unknown, deltas: ModelDelta[]): void;
   /** The reply's last delta. Called once, when the stream has ended properly. */
   end(): ModelDelta;

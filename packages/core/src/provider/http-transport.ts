@@ -23,16 +23,25 @@ export interface HttpRequest {
 const closingMs = 500;
 
 /**
- * Sends a request and yields the reply's deltas, one array a network read; the network is read only as far as the caller asks.
- * Rejects with an `AgentError`: its message has the server's words, never a value of the request's headers.
+ * Sends a request and yields the reply's deltas, one array a network read; the network is read only
+ * as far as the caller asks. Rejects with an `AgentError`: its message has the server's words,
+ * never a value of the request's headers.
  */
-export async function* streamReply(request: HttpRequest, decoder: ReplyDecoder): AsyncGenerator<readonly ModelDelta[], void> {
+export async function* streamReply(
+  request: HttpRequest,
+  decoder: ReplyDecoder,
+): AsyncGenerator<readonly ModelDelta[], void> {
   const deadline = new Deadline(request.signal, request.timeoutMs);
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   try {
     const { url, headers, body, fetch: send = fetch } = request;
     const response = await deadline.wait(() =>
-      send(url, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body, signal: deadline.signal }),
+      send(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body,
+        signal: deadline.signal,
+      }),
     );
     if (!response.ok) {
       const text = await deadline.wait(() => response.text());
@@ -55,29 +64,41 @@ export async function* streamReply(request: HttpRequest, decoder: ReplyDecoder):
   }
 }
 
-/** The next bytes; nothing at the end. A connection that breaks after the reply's end has ended, too. */
+/**
+ * The next bytes; nothing at the end. A connection that breaks after the reply's end has ended,
+ * too.
+ */
 async function read(
   reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
   reply: EventReply,
   deadline: Deadline,
 ): Promise<Uint8Array | undefined> {
   try {
-    return reader && (await deadline.wait(() => reader.read(), reply.done ? closingMs : undefined)).value;
+    return (
+      reader && (await deadline.wait(() => reader.read(), reply.done ? closingMs : undefined)).value
+    );
   } catch (error) {
     if (reply.done || (reply.finished && !deadline.signal.aborted)) return undefined;
     throw error;
   }
 }
 
-/** What is no `AgentError` comes from `fetch` or the body: Node says `fetch failed` and keeps the reason as the cause. */
+/**
+ * What is no `AgentError` comes from `fetch` or the body: Node says `fetch failed` and keeps the
+ * reason as the cause.
+ */
 function readable(error: unknown, request: HttpRequest): AgentError {
   const reason = (error as Error | undefined)?.cause ?? error;
   const failure = AgentError.is(error)
     ? error
-    : new AgentError('MODEL_UNREACHABLE', `The connection to ${request.url} failed: ${messageOf(reason)}`, {
-        cause: error,
-        retryable: true,
-      });
+    : new AgentError(
+        'MODEL_UNREACHABLE',
+        `The connection to ${request.url} failed: ${messageOf(reason)}`,
+        {
+          cause: error,
+          retryable: true,
+        },
+      );
   failure.message = withoutSecrets(failure.message, request);
   return failure;
 }
@@ -85,5 +106,8 @@ function readable(error: unknown, request: HttpRequest): AgentError {
 /** Servers and runtimes quote what they were sent, a wrong key for one. */
 function withoutSecrets(text: string, { headers }: HttpRequest): string {
   const secrets = Object.values(headers).map((value) => value.replace(/^Bearer /, ''));
-  return secrets.reduce((clean, secret) => (secret.length < 8 ? clean : clean.replaceAll(secret, '***')), text);
+  return secrets.reduce(
+    (clean, secret) => (secret.length < 8 ? clean : clean.replaceAll(secret, '***')),
+    text,
+  );
 }

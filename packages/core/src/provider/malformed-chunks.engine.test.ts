@@ -10,7 +10,11 @@ import { OpenAiDecoder } from './openai/openai-decoder.ts';
 const openBody = (text: string): ReadableStream<Uint8Array<ArrayBuffer>> =>
   new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode(text)) });
 
-async function read(decoder: ReplyDecoder, body: BodyInit, contentType: string): Promise<{ deltas: ModelDelta[]; error?: AgentError }> {
+async function read(
+  decoder: ReplyDecoder,
+  body: BodyInit,
+  contentType: string,
+): Promise<{ deltas: ModelDelta[]; error?: AgentError }> {
   const deltas: ModelDelta[] = [];
   const request = {
     url: 'https://x.test',
@@ -29,7 +33,8 @@ async function read(decoder: ReplyDecoder, body: BodyInit, contentType: string):
 }
 
 const choice = (delta: string): string => `{"choices":[{"index":0,"delta":${delta}}]}`;
-const output = (message: string): string => `{"output":{"choices":[{"message":${message},"finish_reason":"null"}]}}`;
+const output = (message: string): string =>
+  `{"output":{"choices":[{"message":${message},"finish_reason":"null"}]}}`;
 
 const openAiChunks = [
   '{"choices":[{"delta":{"content":',
@@ -56,21 +61,44 @@ const dashScopeChunks = [
 ];
 
 const cases = [
-  ...openAiChunks.map((chunk) => ({ chunk, before: choice('{"content":"Hi"}'), decoder: () => new OpenAiDecoder() })),
-  ...dashScopeChunks.map((chunk) => ({ chunk, before: output('{"content":"Hi"}'), decoder: () => new DashScopeDecoder() })),
+  ...openAiChunks.map((chunk) => ({
+    chunk,
+    before: choice('{"content":"Hi"}'),
+    decoder: () => new OpenAiDecoder(),
+  })),
+  ...dashScopeChunks.map((chunk) => ({
+    chunk,
+    before: output('{"content":"Hi"}'),
+    decoder: () => new DashScopeDecoder(),
+  })),
 ];
 
-test.each(cases)('$chunk ends an open stream at once, quoted, after the text before it', async ({ chunk, before, decoder }) => {
-  const { deltas, error } = await read(decoder(), openBody(`data: ${before}\n\ndata: ${chunk}\n\n`), 'text/event-stream');
-  expect(deltas).toMatchObject([{ type: 'text', delta: 'Hi' }]);
-  expect([error?.name, error?.code, error?.retryable]).toEqual(['AgentError', 'MODEL_BAD_RESPONSE', false]);
-  expect(error?.message).toContain(chunk);
-});
+test.each(cases)(
+  '$chunk ends an open stream at once, quoted, after the text before it',
+  async ({ chunk, before, decoder }) => {
+    const { deltas, error } = await read(
+      decoder(),
+      openBody(`data: ${before}\n\ndata: ${chunk}\n\n`),
+      'text/event-stream',
+    );
+    expect(deltas).toMatchObject([{ type: 'text', delta: 'Hi' }]);
+    expect([error?.name, error?.code, error?.retryable]).toEqual([
+      'AgentError',
+      'MODEL_BAD_RESPONSE',
+      false,
+    ]);
+    expect(error?.message).toContain(chunk);
+  },
+);
 
 test.each(cases)('$chunk as a whole reply is refused and quoted', async ({ chunk, decoder }) => {
   const { deltas, error } = await read(decoder(), chunk, 'application/json');
   expect(deltas).toEqual([]);
-  expect([error?.name, error?.code, error?.retryable]).toEqual(['AgentError', 'MODEL_BAD_RESPONSE', false]);
+  expect([error?.name, error?.code, error?.retryable]).toEqual([
+    'AgentError',
+    'MODEL_BAD_RESPONSE',
+    false,
+  ]);
   expect(error?.message).toContain(chunk);
 });
 

@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
 import type { ContentBlock } from '../message/content-block.ts';
-import { assistantMessage, createMessage, systemMessage, toolMessage, userMessage } from '../message/create-message.ts';
+import {
+  assistantMessage,
+  createMessage,
+  systemMessage,
+  toolMessage,
+  userMessage,
+} from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ChatModel, ModelRequest } from '../model/chat-model.ts';
@@ -9,51 +15,94 @@ import { multiAgent, type MultiAgentOptions } from './multi-agent.ts';
 const header = 'HEADER';
 
 /** A model that keeps what it was asked. */
-const listener = (provider: string): { readonly model: ChatModel; readonly requests: ModelRequest[] } => {
+const listener = (
+  provider: string,
+): { readonly model: ChatModel; readonly requests: ModelRequest[] } => {
   const requests: ModelRequest[] = [];
   const stream: ChatModel['stream'] = async function* (request) {
     requests.push(request);
     yield [{ type: 'finish', reason: 'stop' }];
   };
-  return { model: { provider, modelId: 'm', features: { tools: true, media: ['image'] }, stream }, requests };
+  return {
+    model: { provider, modelId: 'm', features: { tools: true, media: ['image'] }, stream },
+    requests,
+  };
 };
 
 async function ask(model: ChatModel, messages: readonly Msg[]): Promise<void> {
-  const reply = model.stream({ messages, tools: [], maxTokens: 7 }, { signal: new AbortController().signal });
+  const reply = model.stream(
+    { messages, tools: [], maxTokens: 7 },
+    { signal: new AbortController().signal },
+  );
   for await (const batch of reply) expect(batch).toHaveLength(1);
 }
 
-async function viewOf(messages: readonly Msg[], provider = 'openai', options: MultiAgentOptions = { header }): Promise<readonly Msg[]> {
+async function viewOf(
+  messages: readonly Msg[],
+  provider = 'openai',
+  options: MultiAgentOptions = { header },
+): Promise<readonly Msg[]> {
   const { model, requests } = listener(provider);
   await ask(multiAgent(model, options), messages);
   return requests[0]!.messages;
 }
 
-const said = (name: string, text: string | readonly ContentBlock[]): Msg => assistantMessage(text, { name });
+const said = (name: string, text: string | readonly ContentBlock[]): Msg =>
+  assistantMessage(text, { name });
 
 const image: ContentBlock = { type: 'image', source: { type: 'url', url: 'https://x.test/a.png' } };
 
 const system = systemMessage('You are Cal.');
 const call = assistantMessage([{ type: 'tool_use', id: 'c', name: 'f', input: {} }]);
-const result = toolMessage({ type: 'tool_result', toolUseId: 'c', name: 'f', output: 'sun', state: 'success' });
+const result = toolMessage({
+  type: 'tool_result',
+  toolUseId: 'c',
+  name: 'f',
+  output: 'sun',
+  state: 'success',
+});
 
 test('what several speakers said is one user message, in order', async () => {
-  const messages = [system, userMessage('Is it warm?', { name: 'Ann' }), said('Bob', 'In 東京, yes.'), said('Cal', 'I agree.')];
+  const messages = [
+    system,
+    userMessage('Is it warm?', { name: 'Ann' }),
+    said('Bob', 'In 東京, yes.'),
+    said('Cal', 'I agree.'),
+  ];
   const [first, history, ...rest] = await viewOf(messages);
   expect(first).toBe(system);
   expect(history).toEqual({
     id: messages[1]!.id,
     role: 'user',
-    content: [{ type: 'text', text: 'HEADER\n<history>\nAnn: Is it warm?\nBob: In 東京, yes.\nCal: I agree.\n</history>' }],
+    content: [
+      {
+        type: 'text',
+        text: 'HEADER\n<history>\nAnn: Is it warm?\nBob: In 東京, yes.\nCal: I agree.\n</history>',
+      },
+    ],
     createdAt: messages[3]!.createdAt,
   });
   expect(rest).toEqual([]);
 });
 
 test('system messages, tool calls and their results go as they are, and part the conversation', async () => {
-  const messages = [said('Ann', 'Look it up.'), call, result, said('Bob', 'Thanks.'), system, said('Ann', 'Bye.')];
+  const messages = [
+    said('Ann', 'Look it up.'),
+    call,
+    result,
+    said('Bob', 'Thanks.'),
+    system,
+    said('Ann', 'Bye.'),
+  ];
   const view = await viewOf(messages);
-  expect(view.map((message) => message.role)).toEqual(['user', 'assistant', 'tool', 'user', 'system', 'user']);
+  expect(view.map((message) => message.role)).toEqual([
+    'user',
+    'assistant',
+    'tool',
+    'user',
+    'system',
+    'user',
+  ]);
   expect([view[1], view[2], view[4]]).toEqual([call, result, system]);
   expect([view[1], view[2], view[4]].every((message) => messages.includes(message!))).toBe(true);
 });
@@ -80,10 +129,20 @@ test('with dashscope() names are always said and the header once', async () => {
     (await viewOf(messages, provider, { header, ...options }))
       .filter((message) => message.role === 'user')
       .map((message) => textOf(message));
-  expect(await texts('openai')).toEqual(['HEADER\n<history>\nHi.\n</history>', 'HEADER\n<history>\nBye.\n</history>']);
-  expect(await texts('dashscope')).toEqual(['HEADER\n<history>\nAnn: Hi.\n</history>', '<history>\nBob: Bye.\n</history>']);
-  expect(await texts('openai', { names: 'always', headerOn: 'first' })).toEqual(await texts('dashscope'));
-  expect(await texts('dashscope', { names: 'several', headerOn: 'each' })).toEqual(await texts('openai'));
+  expect(await texts('openai')).toEqual([
+    'HEADER\n<history>\nHi.\n</history>',
+    'HEADER\n<history>\nBye.\n</history>',
+  ]);
+  expect(await texts('dashscope')).toEqual([
+    'HEADER\n<history>\nAnn: Hi.\n</history>',
+    '<history>\nBob: Bye.\n</history>',
+  ]);
+  expect(await texts('openai', { names: 'always', headerOn: 'first' })).toEqual(
+    await texts('dashscope'),
+  );
+  expect(await texts('dashscope', { names: 'several', headerOn: 'each' })).toEqual(
+    await texts('openai'),
+  );
 });
 
 test('who has no name is called by the role', async () => {
@@ -116,8 +175,13 @@ test('media stay blocks in their place, with their speaker; thinking stays out',
 });
 
 test('what is said cannot end the history', async () => {
-  const [history] = await viewOf([said('Eve', 'a</history>b<HISTORY>c <b>d</b>'), said('Ann', 'x')]);
-  expect(textOf(history!)).toBe('HEADER\n<history>\nEve: a&lt;/history>b&lt;HISTORY>c <b>d</b>\nAnn: x\n</history>');
+  const [history] = await viewOf([
+    said('Eve', 'a</history>b<HISTORY>c <b>d</b>'),
+    said('Ann', 'x'),
+  ]);
+  expect(textOf(history!)).toBe(
+    'HEADER\n<history>\nEve: a&lt;/history>b&lt;HISTORY>c <b>d</b>\nAnn: x\n</history>',
+  );
 });
 
 test('the rest of the request, the model’s face and what was given stay as they are', async () => {
@@ -127,8 +191,14 @@ test('the rest of the request, the model’s face and what was given stay as the
   await ask(wrapped, messages);
   expect(requests).toMatchObject([{ tools: [], maxTokens: 7 }]);
   expect(messages.map((message) => textOf(message))).toEqual(['Hi.', 'Hi!']);
-  expect([wrapped.provider, wrapped.modelId, wrapped.features]).toEqual(['openai', 'm', model.features]);
-  expect(textOf(requests[0]!.messages[0]!)).toMatch(/^\S.*\n<history>\nAnn: Hi\.\nBob: Hi!\n<\/history>$/);
+  expect([wrapped.provider, wrapped.modelId, wrapped.features]).toEqual([
+    'openai',
+    'm',
+    model.features,
+  ]);
+  expect(textOf(requests[0]!.messages[0]!)).toMatch(
+    /^\S.*\n<history>\nAnn: Hi\.\nBob: Hi!\n<\/history>$/,
+  );
 });
 
 test('a merged message is the same object until its conversation grows', async () => {

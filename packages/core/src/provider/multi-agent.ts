@@ -5,9 +5,15 @@ import type { ChatModel } from '../model/chat-model.ts';
 export interface MultiAgentOptions {
   /** What stands before a history, to tell the model what it is. */
   readonly header?: string;
-  /** Which histories of a request have the header. Default: each; with `dashscope()` the first (AgentScope has it so). */
+  /**
+   * Which histories of a request have the header. Default: each; with `dashscope()` the first
+   * (AgentScope has it so).
+   */
   readonly headerOn?: 'each' | 'first';
-  /** Whether lines begin with their speaker's name. Default: where there are several messages; with `dashscope()` always (AgentScope has it so). */
+  /**
+   * Whether lines begin with their speaker's name. Default: where there are several messages; with
+   * `dashscope()` always (AgentScope has it so).
+   */
   readonly names?: 'several' | 'always';
 }
 
@@ -20,9 +26,10 @@ interface Merged {
 }
 
 /**
- * A model for conversations of several agents: what they and the user said between tool calls goes to it as one user message with
- * a `<history>` of `Name: text` lines, media in their place. System messages, tool calls with their results, and messages with
- * `metadata: { bypassHistory: true }` go as they are. The log keeps all messages (AgentScope: the `MultiAgentFormatter`s).
+ * A model for conversations of several agents: what they and the user said between tool calls goes
+ * to it as one user message with a `<history>` of `Name: text` lines, media in their place. System
+ * messages, tool calls with their results, and messages with `metadata: { bypassHistory: true }` go
+ * as they are. The log keeps all messages (AgentScope: the `MultiAgentFormatter`s).
  */
 export function multiAgent(model: ChatModel, options: MultiAgentOptions = {}): ChatModel {
   const isDashScope = model.provider === 'dashscope';
@@ -38,11 +45,19 @@ export function multiAgent(model: ChatModel, options: MultiAgentOptions = {}): C
     provider: model.provider,
     modelId: model.modelId,
     features: model.features,
-    stream: (request, context) => model.stream({ ...request, messages: mergeConversations(request.messages, merge, known) }, context),
+    stream: (request, context) =>
+      model.stream(
+        { ...request, messages: mergeConversations(request.messages, merge, known) },
+        context,
+      ),
   };
 }
 
-function mergeConversations(messages: readonly Msg[], { header, headerOn, names }: Merge, known: WeakMap<Msg, Merged>): readonly Msg[] {
+function mergeConversations(
+  messages: readonly Msg[],
+  { header, headerOn, names }: Merge,
+  known: WeakMap<Msg, Merged>,
+): readonly Msg[] {
   const view: Msg[] = [];
   let histories = 0;
   for (let start = 0; start < messages.length;) {
@@ -55,7 +70,10 @@ function mergeConversations(messages: readonly Msg[], { header, headerOn, names 
     const end = messages.findIndex((message, index) => index > start && !isSpeech(message));
     const group = messages.slice(start, end < 0 ? undefined : end);
     const ownHeader = headerOn === 'each' || histories++ === 0 ? header : '';
-    view.push(recall(known, group, ownHeader) ?? remember(known, group, ownHeader, names === 'always' || group.length > 1));
+    view.push(
+      recall(known, group, ownHeader) ??
+        remember(known, group, ownHeader, names === 'always' || group.length > 1),
+    );
     start += group.length;
   }
   return view;
@@ -66,26 +84,47 @@ function isSpeech({ role, content, metadata }: Msg): boolean {
   return !content.some((block) => block.type === 'tool_use' || block.type === 'tool_result');
 }
 
-function recall(known: WeakMap<Msg, Merged>, group: readonly Msg[], header: string): Msg | undefined {
+function recall(
+  known: WeakMap<Msg, Merged>,
+  group: readonly Msg[],
+  header: string,
+): Msg | undefined {
   const found = known.get(group[0]!);
   const isSame =
-    found?.header === header && found.group.length === group.length && group.every((message, index) => message === found.group[index]);
+    found?.header === header &&
+    found.group.length === group.length &&
+    group.every((message, index) => message === found.group[index]);
   return isSame ? found.message : undefined;
 }
 
-function remember(known: WeakMap<Msg, Merged>, group: readonly Msg[], header: string, withNames: boolean): Msg {
+function remember(
+  known: WeakMap<Msg, Merged>,
+  group: readonly Msg[],
+  header: string,
+  withNames: boolean,
+): Msg {
   const { id } = group[0]!;
   const { createdAt } = group.at(-1)!;
-  const message: Msg = { id, role: 'user', content: toHistory(group, header, withNames), createdAt };
+  const message: Msg = {
+    id,
+    role: 'user',
+    content: toHistory(group, header, withNames),
+    createdAt,
+  };
   known.set(group[0]!, { group, header, message });
   return message;
 }
 
-function toHistory(group: readonly Msg[], header: string, withNames: boolean): readonly ContentBlock[] {
+function toHistory(
+  group: readonly Msg[],
+  header: string,
+  withNames: boolean,
+): readonly ContentBlock[] {
   const blocks: ContentBlock[] = [];
   let lines = header ? [header, '<history>'] : ['<history>'];
   for (const { name, role, content } of group) {
-    const say = (text: string): void => void lines.push(withNames ? `${name ?? role}: ${text}` : text);
+    const say = (text: string): void =>
+      void lines.push(withNames ? `${name ?? role}: ${text}` : text);
     for (const block of content) {
       if (block.type === 'text' && block.text) say(withoutTags(block.text));
       if (!('source' in block)) continue;

@@ -2,20 +2,26 @@ import { AgentError, type AgentErrorCode } from '../error/agent-error.ts';
 import { isRecord } from '../message/is-record.ts';
 import { parseJson } from '../message/parse-json.ts';
 
-const contextLength = /context.?(length|window|size)|(prompt|input) (is )?(too l|length)|(input|many) token|reduce the length/i;
+const contextLength =
+  /context.?(length|window|size)|(prompt|input) (is )?(too l|length)|(input|many) token|reduce the length/i;
 
 /** The error behind an HTTP status that is no success. */
 export function errorOfResponse(status: number, headers: Headers, text: string): AgentError {
   const wait = headers.get('retry-after') || 'none';
   // Milliseconds; or seconds, or a date.
-  const retryAfterMs = [Number(headers.get('retry-after-ms') || NaN), Number(wait) * 1000, Math.max(0, Date.parse(wait) - Date.now())].find(
-    (ms) => ms >= 0,
-  );
+  const retryAfterMs = [
+    Number(headers.get('retry-after-ms') || NaN),
+    Number(wait) * 1000,
+    Math.max(0, Date.parse(wait) - Date.now()),
+  ].find((ms) => ms >= 0);
   const details = { status, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   return providerError(`HTTP ${status} from the model server`, parseJson(text), text, details);
 }
 
-/** The error that a chunk reports, if it does: `{ error: … }`, `{ object: 'error' }`, `{ code: 'text' }` or whatever an `error` event carries. */
+/**
+ * The error that a chunk reports, if it does: `{ error: … }`, `{ object: 'error' }`, `{ code:
+ * 'text' }` or whatever an `error` event carries.
+ */
 export function errorOfChunk(chunk: unknown, isErrorEvent = false): AgentError | undefined {
   const { error, object, code } = toObject(chunk);
   if (!isErrorEvent && !error && !isText(code) && object !== 'error') return undefined;
@@ -24,7 +30,9 @@ export function errorOfChunk(chunk: unknown, isErrorEvent = false): AgentError |
 
 /** A reply that is not the protocol; `retryable` where it only broke off. */
 export function badResponse(problem: string, text: string, retryable = false): AgentError {
-  return new AgentError('MODEL_BAD_RESPONSE', `${problem}: ${quote(text) || '(nothing)'}`, { retryable });
+  return new AgentError('MODEL_BAD_RESPONSE', `${problem}: ${quote(text) || '(nothing)'}`, {
+    retryable,
+  });
 }
 
 interface HttpDetails {
@@ -32,17 +40,30 @@ interface HttpDetails {
   readonly retryAfterMs?: number;
 }
 
-/** Bodies are `{ error: { message, code, type } }`, `{ error: 'text' }`, `{ message }`, `{ detail }`, or an array of one (Gemini). */
-function providerError(title: string, body: unknown, text: string, details: HttpDetails = {}): AgentError {
+/**
+ * Bodies are `{ error: { message, code, type } }`, `{ error: 'text' }`, `{ message }`, `{ detail
+ * }`, or an array of one (Gemini).
+ */
+function providerError(
+  title: string,
+  body: unknown,
+  text: string,
+  details: HttpDetails = {},
+): AgentError {
   const outer = toObject(Array.isArray(body) ? body[0] : body);
   const inner = isRecord(outer['error']) ? outer['error'] : outer;
   const words = [inner['message'], outer['error'], inner['detail']].find(isText);
   const providerCode = [inner['code'], inner['type']].find(isText) ?? '';
-  const status = details.status ?? [inner['code'], inner['status_code'], inner['status']].find(isErrorStatus) ?? 500;
+  const status =
+    details.status ??
+    [inner['code'], inner['status_code'], inner['status']].find(isErrorStatus) ??
+    500;
   const code = classify(status, `${providerCode} ${words ?? text}`, details.status);
   return new AgentError(code, `${title}: ${words ? quote(words, 600) : quote(text)}`, {
     retryable:
-      (code === 'MODEL_SERVER' ? status >= 500 : code === 'MODEL_RATE_LIMITED' || code === 'MODEL_TIMEOUT') &&
+      (code === 'MODEL_SERVER'
+        ? status >= 500
+        : code === 'MODEL_RATE_LIMITED' || code === 'MODEL_TIMEOUT') &&
       providerCode !== 'insufficient_quota',
     details: { ...details, ...(providerCode && { providerCode }) },
   });

@@ -4,22 +4,32 @@ import type { ModelDelta } from '../model/chat-model.ts';
 import { EventReply } from './event-reply.ts';
 import { OpenAiDecoder } from './openai/openai-decoder.ts';
 
-const recorded = import.meta.glob<string>('../../../../test/fixtures/provider-streams/*.{txt,sse}', {
-  query: '?raw',
-  import: 'default',
-  eager: true,
-});
+const recorded = import.meta.glob<string>(
+  '../../../../test/fixtures/provider-streams/*.{txt,sse}',
+  {
+    query: '?raw',
+    import: 'default',
+    eager: true,
+  },
+);
 
 const golden = JSON.parse(goldenText) as Record<string, unknown>;
 
-const streams = Object.entries(recorded).map(([path, text]): [name: string, bytes: Uint8Array<ArrayBuffer>] => [
-  path.replace(/^.*\//, '').replace(/\.(chunks\.txt|sse)$/, ''),
-  new TextEncoder().encode(
-    path.endsWith('.sse') ? text : text.replace(/^(?=.)/gm, 'data: ').replaceAll('\n', '\n\n') + '\n\ndata: [DONE]\n\n',
-  ),
-]);
+const streams = Object.entries(recorded).map(
+  ([path, text]): [name: string, bytes: Uint8Array<ArrayBuffer>] => [
+    path.replace(/^.*\//, '').replace(/\.(chunks\.txt|sse)$/, ''),
+    new TextEncoder().encode(
+      path.endsWith('.sse')
+        ? text
+        : text.replace(/^(?=.)/gm, 'data: ').replaceAll('\n', '\n\n') + '\n\ndata: [DONE]\n\n',
+    ),
+  ],
+);
 
-/** The reply's deltas, adjacent ones of a block or call joined: how many came together says nothing about the reply. */
+/**
+ * The reply's deltas, adjacent ones of a block or call joined: how many came together says nothing
+ * about the reply.
+ */
 function replay(bytes: Uint8Array, cuts: readonly number[]): readonly ModelDelta[] {
   const reply = new EventReply(new OpenAiDecoder());
   const deltas: ModelDelta[] = [];
@@ -34,7 +44,10 @@ function replay(bytes: Uint8Array, cuts: readonly number[]): readonly ModelDelta
 }
 
 const cutsFrom = (first: number, step: number, length: number): number[] =>
-  Array.from({ length: Math.max(0, Math.ceil((length - first) / step)) }, (_, index) => first + index * step);
+  Array.from(
+    { length: Math.max(0, Math.ceil((length - first) / step)) },
+    (_, index) => first + index * step,
+  );
 
 test('the recorded streams are all here', () => {
   expect(streams.map(([name]) => name).sort()).toEqual(Object.keys(golden).sort());
@@ -47,7 +60,12 @@ test.each(streams)('%s gives the same deltas in one-byte pieces', (_, bytes) => 
 test.each(streams)('%s gives the same deltas cut at every byte boundary', (_, bytes) => {
   const whole = JSON.stringify(replay(bytes, []));
   const step = 64;
-  // A cut every 64 bytes, moved on by one byte from replay to replay: each boundary is one of them once.
+  // A cut every 64 bytes, moved on by one byte from replay to replay: each boundary is one of them
+  // once.
   const firsts = cutsFrom(1, 1, step + 1);
-  expect(firsts.filter((first) => JSON.stringify(replay(bytes, cutsFrom(first, step, bytes.length))) !== whole)).toEqual([]);
+  expect(
+    firsts.filter(
+      (first) => JSON.stringify(replay(bytes, cutsFrom(first, step, bytes.length))) !== whole,
+    ),
+  ).toEqual([]);
 });

@@ -2,15 +2,20 @@ import { createParser } from 'eventsource-parser';
 import { expect, test } from 'vitest';
 import { SseParser } from './sse-parser.ts';
 
-const recorded = import.meta.glob<string>('../../../../test/fixtures/provider-streams/*.{txt,sse}', {
-  query: '?raw',
-  import: 'default',
-  eager: true,
-});
+const recorded = import.meta.glob<string>(
+  '../../../../test/fixtures/provider-streams/*.{txt,sse}',
+  {
+    query: '?raw',
+    import: 'default',
+    eager: true,
+  },
+);
 
 const streams = Object.entries(recorded).map(([path, text]): [string, string] => [
   path.slice(path.lastIndexOf('/') + 1),
-  path.endsWith('.sse') ? text : text.replace(/^(?=.)/gm, 'data: ').replaceAll('\n', '\n\n') + '\n\ndata: [DONE]\n\n',
+  path.endsWith('.sse')
+    ? text
+    : text.replace(/^(?=.)/gm, 'data: ').replaceAll('\n', '\n\n') + '\n\ndata: [DONE]\n\n',
 ]);
 
 const nasty: Record<string, string> = {
@@ -39,15 +44,21 @@ const parse = (pieces: Iterable<Uint8Array>): string => {
   return JSON.stringify([...pieces].flatMap((piece) => parser.push(piece)));
 };
 
-/** The reference takes text without a byte order mark, and acts on a carriage return at the end only when more comes. */
+/**
+ * The reference takes text without a byte order mark, and acts on a carriage return at the end only
+ * when more comes.
+ */
 const reference = (text: string): string => {
   const events: { event: string; data: string }[] = [];
-  createParser({ onEvent: ({ event = '', data }) => events.push({ event, data }) }).feed(`${text.replace(/^\uFEFF/, '')}:`);
+  createParser({ onEvent: ({ event = '', data }) => events.push({ event, data }) }).feed(
+    `${text.replace(/^\uFEFF/, '')}:`,
+  );
   return JSON.stringify(events);
 };
 
 function* everySoMany(bytes: Uint8Array, size: number): Generator<Uint8Array> {
-  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
+  for (let start = 0; start < bytes.length; start += size)
+    yield bytes.subarray(start, start + size);
 }
 
 test.each(streams)('%s: the same events as eventsource-parser, wherever it is cut', (_, text) => {
@@ -56,21 +67,28 @@ test.each(streams)('%s: the same events as eventsource-parser, wherever it is cu
   expect(JSON.parse(expected).length).toBeGreaterThan(2);
   const stride = Math.max(1, Math.floor(bytes.length / 2000));
   for (let cut = 0; cut <= bytes.length; cut += stride) {
-    if (parse([bytes.subarray(0, cut), bytes.subarray(cut)]) !== expected) expect.unreachable(`differs when cut at byte ${cut}`);
+    if (parse([bytes.subarray(0, cut), bytes.subarray(cut)]) !== expected)
+      expect.unreachable(`differs when cut at byte ${cut}`);
   }
-  for (const size of [1, 2, 3, 7, 64, 1024]) expect(parse(everySoMany(bytes, size)) === expected, `pieces of ${size}`).toBe(true);
+  for (const size of [1, 2, 3, 7, 64, 1024])
+    expect(parse(everySoMany(bytes, size)) === expected, `pieces of ${size}`).toBe(true);
 });
 
-test.each(Object.entries(nasty))('%s: the same events as eventsource-parser, wherever it is cut', (_, text) => {
-  const bytes = encoder.encode(text);
-  const expected = reference(text);
-  for (let first = 0; first <= bytes.length; first++) {
-    for (let second = first; second <= bytes.length; second++) {
-      expect(parse([bytes.subarray(0, first), bytes.subarray(first, second), bytes.subarray(second)])).toBe(expected);
+test.each(Object.entries(nasty))(
+  '%s: the same events as eventsource-parser, wherever it is cut',
+  (_, text) => {
+    const bytes = encoder.encode(text);
+    const expected = reference(text);
+    for (let first = 0; first <= bytes.length; first++) {
+      for (let second = first; second <= bytes.length; second++) {
+        expect(
+          parse([bytes.subarray(0, first), bytes.subarray(first, second), bytes.subarray(second)]),
+        ).toBe(expected);
+      }
     }
-  }
-  expect(parse(everySoMany(bytes, 1))).toBe(expected);
-});
+    expect(parse(everySoMany(bytes, 1))).toBe(expected);
+  },
+);
 
 test('ends a line at the carriage return, without waiting for what follows', () => {
   const parser = new SseParser();

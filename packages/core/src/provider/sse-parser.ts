@@ -5,8 +5,9 @@ export interface ServerSentEvent {
 }
 
 /**
- * An incremental parser of `text/event-stream` (WHATWG HTML, section 9.2.6). Its work is linear in the input, however small the
- * pieces: an unfinished line is looked at again only when its end has come.
+ * An incremental parser of `text/event-stream` (WHATWG HTML, section 9.2.6). Its work is linear in
+ * the input, however small the pieces: an unfinished line is looked at again only when its end has
+ * come.
  */
 export class SseParser {
   readonly #decoder = new TextDecoder();
@@ -22,7 +23,10 @@ export class SseParser {
     return this.#take(this.#decoder.decode(bytes, { stream: true }));
   }
 
-  /** What the input broke off in, as far as it goes. The specification drops it; some servers leave out the last blank line. */
+  /**
+   * What the input broke off in, as far as it goes. The specification drops it; some servers leave
+   * out the last blank line.
+   */
   end(): ServerSentEvent | undefined {
     return this.#take(`${this.#decoder.decode()}\n\n\n`)[0];
   }
@@ -38,8 +42,10 @@ export class SseParser {
     this.#partial = lines.pop()!;
     for (const line of lines) {
       if (line.startsWith('data:') || line === 'data') {
-        this.#data = (this.#data === undefined ? '' : `${this.#data}\n`) + line.slice(line[5] === ' ' ? 6 : 5);
-      } else if (line.startsWith('event:') || line === 'event') this.#event = line.slice(line[6] === ' ' ? 7 : 6);
+        this.#data =
+          (this.#data === undefined ? '' : `${this.#data}\n`) + line.slice(line[5] === ' ' ? 6 : 5);
+      } else if (line.startsWith('event:') || line === 'event')
+        this.#event = line.slice(line[6] === ' ' ? 7 : 6);
       else if (!line) {
         if (this.#data !== undefined) events.push({ event: this.#event, data: this.#data });
         this.#event = '';

@@ -21,16 +21,26 @@ const medium = (type: MediaBlock['type'], name: string): MediaBlock => ({
 const image = medium('image', 'a.png');
 const sound = medium('audio', 'a.wav');
 const input = { type: 'object' } as const;
-const snap = tool({ name: 'snap', description: '', input, execute: () => ({ content: [text('a photo'), image, sound] }) });
+const snap = tool({
+  name: 'snap',
+  description: '',
+  input,
+  execute: () => ({ content: [text('a photo'), image, sound] }),
+});
 const say = tool({ name: 'say', description: '', input, execute: () => 'said' });
 
 function setUp(replies: readonly ScriptedReply[], media: ModelFeatures['media'] = ['image']) {
   const model = new ScriptedModel(replies, { features: { media } });
-  return { model, agent: new ReActAgent({ name: 'a', model, tools: [snap, say], extensions: [toolMedia()] }) };
+  return {
+    model,
+    agent: new ReActAgent({ name: 'a', model, tools: [snap, say], extensions: [toolMedia()] }),
+  };
 }
 
 const wired = (messages: readonly Msg[], media: ModelFeatures['media']): readonly unknown[] =>
-  messages.flatMap((message) => toWireMessages(message, { features: { tools: true, media }, sendThinking: false }));
+  messages.flatMap((message) =>
+    toWireMessages(message, { features: { tools: true, media }, sendThinking: false }),
+  );
 
 const round: ScriptedReply = { toolCalls: [{ name: 'say' }, { name: 'snap' }, { name: 'snap' }] };
 
@@ -48,7 +58,12 @@ test('media that the model takes stand behind the results of their round', async
     { role: 'tool', tool_call_id: 'call_3', content: result },
     {
       role: 'user',
-      content: [text('From the result of snap (call call_2):'), url, text('From the result of snap (call call_3):'), url],
+      content: [
+        text('From the result of snap (call call_2):'),
+        url,
+        text('From the result of snap (call call_3):'),
+        url,
+      ],
     },
   ]);
   expect((await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output)).toEqual([
@@ -64,7 +79,10 @@ test('a model that takes no media gets placeholders, and the very same messages'
   const { messages } = model.requests[1]!;
   expect(messages).toHaveLength(5);
   expect(wired(messages, []).at(0)).toEqual({ role: 'user', content: 'Look\n[image: a.png]' });
-  expect(wired(messages, []).at(-1)).toMatchObject({ role: 'tool', content: 'a photo\n[image: a.png]\n[audio: a.wav]' });
+  expect(wired(messages, []).at(-1)).toMatchObject({
+    role: 'tool',
+    content: 'a photo\n[image: a.png]\n[audio: a.wav]',
+  });
 });
 
 test('the same round is the same objects in each request, and rounds are kept apart', async () => {
@@ -74,12 +92,20 @@ test('the same round is the same objects in each request, and rounds are kept ap
   const [, second, third, fourth] = model.requests.map(({ messages }) => messages);
   second!.forEach((message, index) => expect(third![index]).toBe(message));
   third!.forEach((message, index) => expect(fourth![index]).toBe(message));
-  expect(third!.map(({ role }) => role).join()).toBe('user,assistant,tool,tool,tool,user,assistant,tool,tool,tool,user');
+  expect(third!.map(({ role }) => role).join()).toBe(
+    'user,assistant,tool,tool,tool,user,assistant,tool,tool,tool,user',
+  );
 });
 
 test('results that a user message brings, beside what it says', async () => {
   const { agent, model } = setUp(['Nice.']);
-  const result: ContentBlock = { type: 'tool_result', toolUseId: '1', name: 'snap', output: [image], state: 'success' };
+  const result: ContentBlock = {
+    type: 'tool_result',
+    toolUseId: '1',
+    name: 'snap',
+    output: [image],
+    state: 'success',
+  };
   await agent.observe([
     userMessage('Look'),
     { ...userMessage([{ type: 'tool_use', id: '1', name: 'snap', input: {} }]), role: 'assistant' },
@@ -97,8 +123,21 @@ test('results that a user message brings, beside what it says', async () => {
 
 test('DashScope’s own protocol has media in results; a text model has placeholders', () => {
   const message = { ...userMessage([]), role: 'tool' as const };
-  const result: ContentBlock = { type: 'tool_result', toolUseId: '1', name: 'snap', output: [text('a photo'), image], state: 'success' };
-  const send = (media: ModelFeatures['media']) => toDashScopeMessages({ ...message, content: [result] }, 'multimodal', media)[0];
-  expect(send(['image'])).toMatchObject({ role: 'tool', content: [{ text: 'a photo' }, { image: 'data:image/x;base64,QUJD' }] });
-  expect(send([])).toMatchObject({ role: 'tool', content: [{ text: 'a photo' }, { text: '[image: a.png]' }] });
+  const result: ContentBlock = {
+    type: 'tool_result',
+    toolUseId: '1',
+    name: 'snap',
+    output: [text('a photo'), image],
+    state: 'success',
+  };
+  const send = (media: ModelFeatures['media']) =>
+    toDashScopeMessages({ ...message, content: [result] }, 'multimodal', media)[0];
+  expect(send(['image'])).toMatchObject({
+    role: 'tool',
+    content: [{ text: 'a photo' }, { image: 'data:image/x;base64,QUJD' }],
+  });
+  expect(send([])).toMatchObject({
+    role: 'tool',
+    content: [{ text: 'a photo' }, { text: '[image: a.png]' }],
+  });
 });

@@ -1,53 +1,86 @@
-import { schemaArrayKeyword, schemaKeyword, schemaMapKeyword, type Schema as JsonSchemaNode } from '@cfworker/json-schema';
+import {
+  schemaArrayKeyword,
+  schemaKeyword,
+  schemaMapKeyword,
+  type Schema as JsonSchemaNode,
+} from '@cfworker/json-schema';
 import { AgentError } from '../error/agent-error.ts';
 import { isRecord } from '../message/is-record.ts';
 
 type Lookup = Readonly<Record<string, JsonSchemaNode | boolean>>;
 
-const types: readonly unknown[] = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
-const counts = ['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties', 'minContains', 'maxContains'];
+const types: readonly unknown[] = [
+  'array',
+  'boolean',
+  'integer',
+  'null',
+  'number',
+  'object',
+  'string',
+];
+const counts = [
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+  'minProperties',
+  'maxProperties',
+  'minContains',
+  'maxContains',
+];
 const numbers = [...counts, 'minimum', 'maximum', 'multipleOf'];
 const maps: Readonly<Record<string, boolean>> = { ...schemaMapKeyword, dependencies: true };
 
 /**
- * Throws `CONFIGURATION`, with the place, for what the validator would pass over in silence or trip over at the first value: a wrong
- * type, pattern, limit or `$ref`. `lookup`: what the validator finds by a `$ref`.
+ * Throws `CONFIGURATION`, with the place, for what the validator would pass over in silence or trip
+ * over at the first value: a wrong type, pattern, limit or `$ref`. `lookup`: what the validator
+ * finds by a `$ref`.
  */
 export function checkJsonSchema(root: JsonSchemaNode, lookup: Lookup): void {
   visit(root, '#');
 
   function visit(node: unknown, place: string): void {
-    const wrong = (what: string): AgentError => new AgentError('CONFIGURATION', `The JSON Schema at ${place}: ${what}`);
+    const wrong = (what: string): AgentError =>
+      new AgentError('CONFIGURATION', `The JSON Schema at ${place}: ${what}`);
     if (typeof node === 'boolean') return;
-    if (!isRecord(node) || Array.isArray(node)) throw wrong('a schema must be an object, true or false.');
+    if (!isRecord(node) || Array.isArray(node))
+      throw wrong('a schema must be an object, true or false.');
     if (node['type'] !== undefined) {
       const unknown = [node['type']].flat().find((type) => !types.includes(type));
       if (unknown !== undefined) throw wrong(`${JSON.stringify(unknown)} is no type.`);
     }
     for (const key of ['required', 'enum', 'prefixItems', 'allOf', 'anyOf', 'oneOf']) {
-      if (node[key] !== undefined && !Array.isArray(node[key])) throw wrong(`"${key}" must be an array.`);
+      if (node[key] !== undefined && !Array.isArray(node[key]))
+        throw wrong(`"${key}" must be an array.`);
     }
     for (const key of numbers) {
-      if (node[key] !== undefined && typeof node[key] !== 'number') throw wrong(`"${key}" must be a number.`);
+      if (node[key] !== undefined && typeof node[key] !== 'number')
+        throw wrong(`"${key}" must be a number.`);
     }
     if (node['$dynamicRef'] !== undefined) throw wrong('"$dynamicRef" is not supported.');
     if (node['$ref'] !== undefined) checkRef(node as JsonSchemaNode, wrong);
-    const patterns = isRecord(node['patternProperties']) ? Object.keys(node['patternProperties']) : [];
+    const patterns = isRecord(node['patternProperties'])
+      ? Object.keys(node['patternProperties'])
+      : [];
     for (const pattern of [node['pattern'] ?? '', ...patterns]) {
-      if (!isPattern(pattern)) throw wrong(`${JSON.stringify(pattern)} is no regular expression (with the flag u).`);
+      if (!isPattern(pattern))
+        throw wrong(`${JSON.stringify(pattern)} is no regular expression (with the flag u).`);
     }
     for (const [key, value] of Object.entries(node)) {
-      if (Array.isArray(value) && schemaArrayKeyword[key]) value.forEach((inner, index) => visit(inner, `${place}/${key}/${index}`));
+      if (Array.isArray(value) && schemaArrayKeyword[key])
+        value.forEach((inner, index) => visit(inner, `${place}/${key}/${index}`));
       else if (maps[key]) visitMap(value, `${place}/${key}`, wrong);
       else if (schemaKeyword[key]) visit(value, `${place}/${key}`);
     }
   }
 
   function visitMap(value: unknown, place: string, wrong: (what: string) => AgentError): void {
-    if (!isRecord(value) || Array.isArray(value)) throw wrong(`"${place.slice(place.lastIndexOf('/') + 1)}" must be an object.`);
+    if (!isRecord(value) || Array.isArray(value))
+      throw wrong(`"${place.slice(place.lastIndexOf('/') + 1)}" must be an object.`);
     for (const [name, inner] of Object.entries(value)) {
       // Draft 7's `dependencies` may be lists of names.
-      if (!place.endsWith('/dependencies') || !Array.isArray(inner)) visit(inner, `${place}/${name}`);
+      if (!place.endsWith('/dependencies') || !Array.isArray(inner))
+        visit(inner, `${place}/${name}`);
     }
   }
 
@@ -57,8 +90,10 @@ export function checkJsonSchema(root: JsonSchemaNode, lookup: Lookup): void {
     while (typeof node === 'object' && node.$ref !== undefined) {
       if (seen.has(node)) throw wrong(`the "$ref" ${JSON.stringify(start.$ref)} leads to itself.`);
       seen.add(node);
-      const target: JsonSchemaNode | boolean | undefined = lookup[node.__absolute_ref__ ?? node.$ref];
-      if (target === undefined) throw wrong(`there is nothing at the "$ref" ${JSON.stringify(node.$ref)}.`);
+      const target: JsonSchemaNode | boolean | undefined =
+        lookup[node.__absolute_ref__ ?? node.$ref];
+      if (target === undefined)
+        throw wrong(`there is nothing at the "$ref" ${JSON.stringify(node.$ref)}.`);
       node = target;
     }
   }

@@ -14,8 +14,15 @@ const wrappers =
 /** How many forms of a union are spelled out. */
 const mostForms = 8;
 
-/** What is wrong, with the place in the value; written for a model to read. `errors`: as the validator lists them, outer before inner. */
-export function toIssues(errors: readonly OutputUnit[], root: JsonSchemaNode, lookup: Lookup): readonly JsonSchemaIssue[] {
+/**
+ * What is wrong, with the place in the value; written for a model to read. `errors`: as the
+ * validator lists them, outer before inner.
+ */
+export function toIssues(
+  errors: readonly OutputUnit[],
+  root: JsonSchemaNode,
+  lookup: Lookup,
+): readonly JsonSchemaIssue[] {
   const issues: JsonSchemaIssue[] = [];
   for (let index = 0; index < errors.length; index += 1) {
     const error = errors[index]!;
@@ -27,7 +34,11 @@ export function toIssues(errors: readonly OutputUnit[], root: JsonSchemaNode, lo
       issues.push({ path, message: unionMessage(error, inner, root, lookup) });
     } else if (error.keyword === 'required') {
       const name = /required property "([\s\S]*)"\.$/.exec(error.error)?.[1];
-      issues.push(name === undefined ? { path, message: error.error } : { path: [...path, name], message: 'is required' });
+      issues.push(
+        name === undefined
+          ? { path, message: error.error }
+          : { path: [...path, name], message: 'is required' },
+      );
     } else {
       issues.push({ path, message: messageOf(error, root, lookup) });
     }
@@ -35,15 +46,26 @@ export function toIssues(errors: readonly OutputUnit[], root: JsonSchemaNode, lo
   return issues;
 }
 
-/** The errors that belong to the union before them. The one of a schema `false` does not say where that stands. */
+/**
+ * The errors that belong to the union before them. The one of a schema `false` does not say where
+ * that stands.
+ */
 function errorsWithin(errors: readonly OutputUnit[], index: number): readonly OutputUnit[] {
   const { keywordLocation } = errors[index]!;
   const after = errors.slice(index + 1);
-  const end = after.findIndex((error) => error.keyword !== 'false' && !error.keywordLocation.startsWith(`${keywordLocation}/`));
+  const end = after.findIndex(
+    (error) =>
+      error.keyword !== 'false' && !error.keywordLocation.startsWith(`${keywordLocation}/`),
+  );
   return end < 0 ? after : after.slice(0, end);
 }
 
-function unionMessage(error: OutputUnit, inner: readonly OutputUnit[], root: JsonSchemaNode, lookup: Lookup): string {
+function unionMessage(
+  error: OutputUnit,
+  inner: readonly OutputUnit[],
+  root: JsonSchemaNode,
+  lookup: Lookup,
+): string {
   const { keywordLocation, instanceLocation } = error;
   const matches = Number(/\((\d+) matches\)/.exec(error.error)?.[1] ?? 0);
   if (matches) return `fits ${matches} of the forms, must fit exactly one`;
@@ -51,7 +73,10 @@ function unionMessage(error: OutputUnit, inner: readonly OutputUnit[], root: Jso
   let form: OutputUnit[] = [];
   let number: string | undefined;
   for (const unit of inner) {
-    const own = unit.keyword === 'false' ? number : unit.keywordLocation.slice(keywordLocation.length + 1).split('/', 1)[0];
+    const own =
+      unit.keyword === 'false'
+        ? number
+        : unit.keywordLocation.slice(keywordLocation.length + 1).split('/', 1)[0];
     if (own !== number || !forms.length) forms.push((form = []));
     number = own;
     form.push(unit);
@@ -71,11 +96,14 @@ function messageOf(error: OutputUnit, root: JsonSchemaNode, lookup: Lookup): str
   if (keyword === 'false') return 'is not allowed';
   if (keyword === 'not') return 'is what it must not be';
   if (keyword === 'type') {
-    const [, actual, expected] = /^Instance type "(.*)" is invalid\. Expected "(.*)"\.$/.exec(error.error) ?? [];
+    const [, actual, expected] =
+      /^Instance type "(.*)" is invalid\. Expected "(.*)"\.$/.exec(error.error) ?? [];
     if (expected) return `must be ${expected.replaceAll('", "', ' or ')}, is ${actual}`;
   }
-  if (keyword === 'maxProperties') return `has more than ${String(valueAt(error.keywordLocation, root, lookup))} properties`;
-  if (keyword === 'pattern') return `must match ${String(valueAt(error.keywordLocation, root, lookup))}`;
+  if (keyword === 'maxProperties')
+    return `has more than ${String(valueAt(error.keywordLocation, root, lookup))} properties`;
+  if (keyword === 'pattern')
+    return `must match ${String(valueAt(error.keywordLocation, root, lookup))}`;
   return error.error
     .replace(/^Instance does not match any of /, 'must be one of ')
     .replace(/^Instance does not match /, 'must be ')

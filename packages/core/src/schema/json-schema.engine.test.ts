@@ -37,7 +37,13 @@ test('a value that fits is given back as it is', async () => {
 });
 
 test('every mistake is told, by its path', async () => {
-  const lines = await linesOf(order, { id: 'ab', items: [{ count: 0 }, { name: 7 }], state: 'gone', note: '123456', more: 1 });
+  const lines = await linesOf(order, {
+    id: 'ab',
+    items: [{ count: 0 }, { name: 7 }],
+    state: 'gone',
+    note: '123456',
+    more: 1,
+  });
   expect(lines).toEqual([
     'id: must match ^[A-Z]{2}\\d+$',
     'items.0.name: is required',
@@ -52,7 +58,9 @@ test('every mistake is told, by its path', async () => {
 test('the schema that the model gets is the one given, without what the validator notes in it', () => {
   const { $schema: _dialect, ...rest } = order;
   expect(toSchema(jsonSchema(order)).jsonSchema).toEqual(rest);
-  expect(JSON.stringify(jsonSchema(order)['~standard'].jsonSchema.input({ target: 'draft-2020-12' }))).toBe(JSON.stringify(order));
+  expect(
+    JSON.stringify(jsonSchema(order)['~standard'].jsonSchema.input({ target: 'draft-2020-12' })),
+  ).toBe(JSON.stringify(order));
   expect(Object.getOwnPropertyNames(order)).not.toContain('__absolute_uri__');
 });
 
@@ -64,22 +72,67 @@ test.each<[name: string, schema: JsonObject, value: JsonValue, lines: readonly s
   ['format', { format: 'date' }, 'yesterday', ['String does not match format "date"']],
   ['length in characters', { maxLength: 2 }, '😀😀😀', ['is too long (3 > 2)']],
   ['multipleOf', { multipleOf: 0.1 }, 0.35, ['0.35 is not a multiple of 0.1']],
-  ['uniqueItems', { uniqueItems: true }, [{ a: 1 }, { a: 1 }], ['Duplicate items at indexes 0 and 1']],
-  ['contains', { contains: { type: 'string' } }, [1], ['Array does not contain item matching schema']],
-  ['prefixItems', { prefixItems: [{ type: 'string' }], items: false }, [1, 2], ['0: must be string, is number', '1: is not allowed']],
+  [
+    'uniqueItems',
+    { uniqueItems: true },
+    [{ a: 1 }, { a: 1 }],
+    ['Duplicate items at indexes 0 and 1'],
+  ],
+  [
+    'contains',
+    { contains: { type: 'string' } },
+    [1],
+    ['Array does not contain item matching schema'],
+  ],
+  [
+    'prefixItems',
+    { prefixItems: [{ type: 'string' }], items: false },
+    [1, 2],
+    ['0: must be string, is number', '1: is not allowed'],
+  ],
   ['minProperties', { minProperties: 1 }, {}, ['does not have at least 1 properties']],
-  ['maxProperties', { $ref: '#/$defs/a', $defs: { a: { maxProperties: 1 } } }, { a: 1, b: 2 }, ['has more than 1 properties']],
+  [
+    'maxProperties',
+    { $ref: '#/$defs/a', $defs: { a: { maxProperties: 1 } } },
+    { a: 1, b: 2 },
+    ['has more than 1 properties'],
+  ],
   [
     'propertyNames',
     { propertyNames: { maxLength: 1 } },
     { ab: 1 },
     ['Property name "ab" does not match schema', 'ab: is too long (2 > 1)'],
   ],
-  ['dependentRequired', { dependentRequired: { a: ['b'] } }, { a: 1 }, ['has "a" but does not have "b"']],
-  ['patternProperties', { patternProperties: { '^n': { type: 'number' } } }, { n: '1' }, ['n: must be number, is string']],
-  ['if then', JSON.parse('{"if":{"required":["a"]},"then":{"required":["b"]}}'), { a: 1 }, ['b: is required']],
-  ['allOf', { allOf: [{ required: ['a'] }, { required: ['b"c"'] }] }, {}, ['a: is required', 'b"c": is required']],
-  ['unevaluatedProperties', { allOf: [{ properties: { a: true } }], unevaluatedProperties: false }, { a: 1, b: 2 }, ['b: is not allowed']],
+  [
+    'dependentRequired',
+    { dependentRequired: { a: ['b'] } },
+    { a: 1 },
+    ['has "a" but does not have "b"'],
+  ],
+  [
+    'patternProperties',
+    { patternProperties: { '^n': { type: 'number' } } },
+    { n: '1' },
+    ['n: must be number, is string'],
+  ],
+  [
+    'if then',
+    JSON.parse('{"if":{"required":["a"]},"then":{"required":["b"]}}'),
+    { a: 1 },
+    ['b: is required'],
+  ],
+  [
+    'allOf',
+    { allOf: [{ required: ['a'] }, { required: ['b"c"'] }] },
+    {},
+    ['a: is required', 'b"c": is required'],
+  ],
+  [
+    'unevaluatedProperties',
+    { allOf: [{ properties: { a: true } }], unevaluatedProperties: false },
+    { a: 1, b: 2 },
+    ['b: is not allowed'],
+  ],
   ['false', { properties: { a: false } }, { a: 1 }, ['a: is not allowed']],
   [
     'keys that a pointer escapes',
@@ -97,7 +150,12 @@ test('a union tells what each form wants, and what follows it stands by itself',
       to: {
         anyOf: [
           { type: 'string' },
-          { type: 'object', properties: { kind: { const: 'mail' } }, required: ['kind', 'address'], additionalProperties: false },
+          {
+            type: 'object',
+            properties: { kind: { const: 'mail' } },
+            required: ['kind', 'address'],
+            additionalProperties: false,
+          },
         ],
       },
       when: { oneOf: [{ type: 'number' }, { minimum: 3 }] },
@@ -109,7 +167,9 @@ test('a union tells what each form wants, and what follows it stands by itself',
     'when: fits 2 of the forms, must fit exactly one',
     'y: is not allowed',
   ]);
-  expect(await linesOf({ anyOf: Array.from({ length: 20 }, (_, index) => ({ const: index })) }, 'x')).toEqual([
+  expect(
+    await linesOf({ anyOf: Array.from({ length: 20 }, (_, index) => ({ const: index })) }, 'x'),
+  ).toEqual([
     'fits none of the forms: must be 0 | must be 1 | must be 2 | must be 3 | must be 4 | must be 5 | must be 6 | must be 7 or 12 more',
   ]);
 });
@@ -131,9 +191,12 @@ test('the drafts differ: what stands beside a $ref, and lists of items', async (
     'c: has "x" but does not have "y"',
   ]);
   const { $schema: _draft, ...undated } = draft7;
-  expect(await linesOf({ ...undated, properties: { a: draft7['properties']!['a' as never] } }, { a: 'a' })).toEqual([
-    'a: is too short (1 < 2)',
-  ]);
+  expect(
+    await linesOf(
+      { ...undated, properties: { a: draft7['properties']!['a' as never] } },
+      { a: 'a' },
+    ),
+  ).toEqual(['a: is too short (1 < 2)']);
   const asDraft7 = await jsonSchema(undated, { draft: '7' })['~standard'].validate({ a: 'a' });
   expect(asDraft7.issues).toBeUndefined();
 });
@@ -150,11 +213,16 @@ test('a schema that refers to itself, by $anchor and $id too', async () => {
     },
     required: ['name'],
   };
-  expect(await linesOf(tree, { name: 'a', children: [{ name: 'b', children: [] }], next: { name: 'c' } })).toEqual([]);
-  expect(await linesOf(tree, { name: 'a', children: [{ name: 'b', children: [{}] }], next: {} })).toEqual([
-    'children.0.children.0.name: is required',
-    'next.name: is required',
-  ]);
+  expect(
+    await linesOf(tree, {
+      name: 'a',
+      children: [{ name: 'b', children: [] }],
+      next: { name: 'c' },
+    }),
+  ).toEqual([]);
+  expect(
+    await linesOf(tree, { name: 'a', children: [{ name: 'b', children: [{}] }], next: {} }),
+  ).toEqual(['children.0.children.0.name: is required', 'next.name: is required']);
 });
 
 test('a value that cannot be checked does not fit', async () => {
@@ -182,7 +250,10 @@ test('a frozen schema is as good', async () => {
     properties: Object.freeze({ a: inner, b: inner }),
     $defs: { a: { type: 'string' } },
   }) as unknown as JsonObject;
-  expect(await linesOf(schema, { a: 1, b: 2 })).toEqual(['a: must be string, is number', 'b: must be string, is number']);
+  expect(await linesOf(schema, { a: 1, b: 2 })).toEqual([
+    'a: must be string, is number',
+    'b: must be string, is number',
+  ]);
 });
 
 const cyclic: { self?: unknown } = {};
@@ -194,23 +265,43 @@ test.each<[schema: unknown, words: string]>([
   [[], 'A JSON Schema must be an object.'],
   [cyclic, 'The JSON Schema is no JSON'],
   [{ type: 'strin' }, 'The JSON Schema at #: "strin" is no type.'],
-  [{ properties: { a: { type: ['string', 'nil'] } } }, 'The JSON Schema at #/properties/a: "nil" is no type.'],
-  [{ properties: { a: 'string' } }, 'The JSON Schema at #/properties/a: a schema must be an object, true or false.'],
+  [
+    { properties: { a: { type: ['string', 'nil'] } } },
+    'The JSON Schema at #/properties/a: "nil" is no type.',
+  ],
+  [
+    { properties: { a: 'string' } },
+    'The JSON Schema at #/properties/a: a schema must be an object, true or false.',
+  ],
   [{ properties: [] }, 'The JSON Schema at #: "properties" must be an object.'],
   [{ required: 'a' }, 'The JSON Schema at #: "required" must be an array.'],
   [{ items: { minLength: '3' } }, 'The JSON Schema at #/items: "minLength" must be a number.'],
-  [{ anyOf: [{ pattern: '[' }] }, 'The JSON Schema at #/anyOf/0: "[" is no regular expression (with the flag u).'],
-  [{ patternProperties: { '(': true } }, 'The JSON Schema at #: "(" is no regular expression (with the flag u).'],
+  [
+    { anyOf: [{ pattern: '[' }] },
+    'The JSON Schema at #/anyOf/0: "[" is no regular expression (with the flag u).',
+  ],
+  [
+    { patternProperties: { '(': true } },
+    'The JSON Schema at #: "(" is no regular expression (with the flag u).',
+  ],
   [{ $ref: '#/$defs/a' }, 'The JSON Schema at #: there is nothing at the "$ref" "#/$defs/a".'],
-  [{ $ref: 'https://example.com/other' }, 'The JSON Schema at #: there is nothing at the "$ref" "https://example.com/other".'],
+  [
+    { $ref: 'https://example.com/other' },
+    'The JSON Schema at #: there is nothing at the "$ref" "https://example.com/other".',
+  ],
   [
     { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } },
     'The JSON Schema at #: the "$ref" "#/$defs/a" leads to itself.',
   ],
   [{ $ref: 7 }, 'The JSON Schema at #: there is nothing at the "$ref" 7.'],
   [{ $dynamicRef: '#a' }, 'The JSON Schema at #: "$dynamicRef" is not supported.'],
-  [{ $schema: 'https://example.com/mine' }, '"https://example.com/mine" is no known draft of JSON Schema: 4, 7, 2019-09 or 2020-12.'],
+  [
+    { $schema: 'https://example.com/mine' },
+    '"https://example.com/mine" is no known draft of JSON Schema: 4, 7, 2019-09 or 2020-12.',
+  ],
 ])('a schema that would not hold is refused: %j', (schema, words) => {
-  expect(() => jsonSchema(schema as JsonObject)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  expect(() => jsonSchema(schema as JsonObject)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
   expect(() => jsonSchema(schema as JsonObject)).toThrow(words);
 });

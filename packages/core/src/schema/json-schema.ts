@@ -1,4 +1,9 @@
-import { dereference, validate, type Schema as JsonSchemaNode, type SchemaDraft } from '@cfworker/json-schema';
+import {
+  dereference,
+  validate,
+  type Schema as JsonSchemaNode,
+  type SchemaDraft,
+} from '@cfworker/json-schema';
 import { AgentError, messageOf } from '../error/agent-error.ts';
 import { isRecord } from '../message/is-record.ts';
 import type { JsonObject } from '../message/json.ts';
@@ -18,15 +23,21 @@ type Compiled = StandardSchema<unknown, unknown>;
 const compiled: WeakMap<object, Map<SchemaDraft, Compiled>> = new WeakMap();
 
 /**
- * Plain JSON Schema as a schema that checks: for `tool({ input })` and `structured()`. Drafts 4, 7, 2019-09 and 2020-12, with `$ref` to
- * what stands in the schema itself; known formats are checked. Nothing is filled in: what fits is given back as it is. `T` is what the
- * caller says the schema describes. Works without `eval`, by `@cfworker/json-schema`.
+ * Plain JSON Schema as a schema that checks: for `tool({ input })` and `structured()`. Drafts 4, 7,
+ * 2019-09 and 2020-12, with `$ref` to what stands in the schema itself; known formats are checked.
+ * Nothing is filled in: what fits is given back as it is. `T` is what the caller says the schema
+ * describes. Works without `eval`, by `@cfworker/json-schema`.
  *
- * A schema is compiled once: the same object gives the same result, and changes to it come too late. Throws `CONFIGURATION`, with the
- * place, for what would not hold or hold silently: an unknown type, draft or `$ref`, a pattern that is no regular expression.
+ * A schema is compiled once: the same object gives the same result, and changes to it come too
+ * late. Throws `CONFIGURATION`, with the place, for what would not hold or hold silently: an
+ * unknown type, draft or `$ref`, a pattern that is no regular expression.
  */
-export function jsonSchema<T = unknown>(schema: JsonObject, options: JsonSchemaOptions = {}): StandardSchema<T, T> {
-  if (!isRecord(schema) || Array.isArray(schema)) throw new AgentError('CONFIGURATION', 'A JSON Schema must be an object.');
+export function jsonSchema<T = unknown>(
+  schema: JsonObject,
+  options: JsonSchemaOptions = {},
+): StandardSchema<T, T> {
+  if (!isRecord(schema) || Array.isArray(schema))
+    throw new AgentError('CONFIGURATION', 'A JSON Schema must be an object.');
   const draft = draftOf(schema['$schema'], options.draft);
   const known = compiled.get(schema) ?? new Map<SchemaDraft, Compiled>();
   const found = known.get(draft) ?? compile(schema, draft);
@@ -61,7 +72,9 @@ function copyOf(schema: JsonObject): JsonSchemaNode {
   try {
     return JSON.parse(JSON.stringify(schema)) as JsonSchemaNode;
   } catch (error) {
-    throw new AgentError('CONFIGURATION', `The JSON Schema is no JSON: ${messageOf(error)}`, { cause: error });
+    throw new AgentError('CONFIGURATION', `The JSON Schema is no JSON: ${messageOf(error)}`, {
+      cause: error,
+    });
   }
 }
 
@@ -69,15 +82,24 @@ function prepare(root: JsonSchemaNode): Record<string, JsonSchemaNode | boolean>
   try {
     return dereference(root);
   } catch (error) {
-    throw new AgentError('CONFIGURATION', `The JSON Schema has an "$id" or "$ref" that is none: ${messageOf(error)}`, { cause: error });
+    throw new AgentError(
+      'CONFIGURATION',
+      `The JSON Schema has an "$id" or "$ref" that is none: ${messageOf(error)}`,
+      { cause: error },
+    );
   }
 }
 
 function draftOf(named: unknown, otherwise: SchemaDraft = '2020-12'): SchemaDraft {
   const name = named ?? otherwise;
   const [, numbered, dated] =
-    /^(?:https?:\/\/json-schema\.org\/draft(?:-0([467])|\/(2019-09|2020-12))\/schema#?)$/.exec(String(name)) ?? [];
+    /^(?:https?:\/\/json-schema\.org\/draft(?:-0([467])|\/(2019-09|2020-12))\/schema#?)$/.exec(
+      String(name),
+    ) ?? [];
   const draft = numbered === '6' ? '7' : (numbered ?? dated ?? name);
   if (draft === '4' || draft === '7' || draft === '2019-09' || draft === '2020-12') return draft;
-  throw new AgentError('CONFIGURATION', `${JSON.stringify(name)} is no known draft of JSON Schema: 4, 7, 2019-09 or 2020-12.`);
+  throw new AgentError(
+    'CONFIGURATION',
+    `${JSON.stringify(name)} is no known draft of JSON Schema: 4, 7, 2019-09 or 2020-12.`,
+  );
 }

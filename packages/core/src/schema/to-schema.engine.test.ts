@@ -3,14 +3,22 @@ import * as z from 'zod';
 import { toSchema, type StandardSchema } from './to-schema.ts';
 
 test('a Zod schema gives the model its JSON Schema and checks what comes back', async () => {
-  const schema = toSchema(z.object({ city: z.string().describe('A city'), days: z.number().int().default(3) }));
+  const schema = toSchema(
+    z.object({ city: z.string().describe('A city'), days: z.number().int().default(3) }),
+  );
   expect(schema.jsonSchema).toMatchObject({
     type: 'object',
-    properties: { city: { type: 'string', description: 'A city' }, days: { type: 'integer', default: 3 } },
+    properties: {
+      city: { type: 'string', description: 'A city' },
+      days: { type: 'integer', default: 3 },
+    },
     required: ['city'],
   });
   expect(schema.jsonSchema).not.toHaveProperty('$schema');
-  expect(await schema.validate({ city: 'Paris' })).toEqual({ ok: true, value: { city: 'Paris', days: 3 } });
+  expect(await schema.validate({ city: 'Paris' })).toEqual({
+    ok: true,
+    value: { city: 'Paris', days: 3 },
+  });
 });
 
 test('issues name the path', async () => {
@@ -32,7 +40,9 @@ test('plain JSON Schema goes through as it is', async () => {
 });
 
 test('a library without JSON Schema is refused with a way out', () => {
-  const foreign = { '~standard': { version: 1, vendor: 'other', validate: (value: unknown) => ({ value }) } } as unknown as StandardSchema;
+  const foreign = {
+    '~standard': { version: 1, vendor: 'other', validate: (value: unknown) => ({ value }) },
+  } as unknown as StandardSchema;
   expect(() => toSchema(foreign)).toThrowError(
     expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining('"other"') }),
   );

@@ -9,16 +9,23 @@ interface Issue {
   readonly path?: readonly PathSegment[] | undefined;
 }
 
-type StandardResult<T> = { readonly value: T; readonly issues?: undefined } | { readonly issues: readonly Issue[] };
+type StandardResult<T> =
+  | { readonly value: T; readonly issues?: undefined }
+  | { readonly issues: readonly Issue[] };
 
-/** Standard Schema v1 with Standard JSON Schema v1 (standardschema.dev), as Zod 4.2 and later implement both. */
+/**
+ * Standard Schema v1 with Standard JSON Schema v1 (standardschema.dev), as Zod 4.2 and later
+ * implement both.
+ */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
     readonly version: 1;
     readonly vendor: string;
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
     readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
-    readonly jsonSchema: { readonly input: (options: { readonly target: string }) => Record<string, unknown> };
+    readonly jsonSchema: {
+      readonly input: (options: { readonly target: string }) => Record<string, unknown>;
+    };
   };
 }
 
@@ -27,18 +34,25 @@ export type SchemaLike = StandardSchema | JsonObject;
 
 /** What `execute` is given for a schema: its output type; `unknown` for plain JSON Schema. */
 export type InferOutput<S extends SchemaLike> =
-  S extends StandardSchema<infer _Input, infer _Output> ? NonNullable<S['~standard']['types']>['output'] : unknown;
+  S extends StandardSchema<infer _Input, infer _Output>
+    ? NonNullable<S['~standard']['types']>['output']
+    : unknown;
 
 /**
- * One interface over Standard Schema and plain JSON Schema. Plain JSON Schema goes to the model as it is and is not checked; the tool
- * gets a copy of the arguments, by way of JSON, which they are: `structuredClone` takes several times as long.
- * The JSON Schema of a Standard Schema is derived when it is asked for. Throws `CONFIGURATION` for a library that gives none.
+ * One interface over Standard Schema and plain JSON Schema. Plain JSON Schema goes to the model as
+ * it is and is not checked; the tool gets a copy of the arguments, by way of JSON, which they are:
+ * `structuredClone` takes several times as long. The JSON Schema of a Standard Schema is derived
+ * when it is asked for. Throws `CONFIGURATION` for a library that gives none.
  */
 export function toSchema(source: SchemaLike): Schema<unknown> {
   if (!('~standard' in source))
-    return { jsonSchema: source, validate: (value) => ({ ok: true, value: JSON.parse(JSON.stringify(value)) as unknown }) };
+    return {
+      jsonSchema: source,
+      validate: (value) => ({ ok: true, value: JSON.parse(JSON.stringify(value)) as unknown }),
+    };
   const { vendor, jsonSchema, validate } = (source as StandardSchema)['~standard'];
-  if (!jsonSchema) throw new AgentError('CONFIGURATION', `The schema library "${vendor}" gives no JSON Schema.`);
+  if (!jsonSchema)
+    throw new AgentError('CONFIGURATION', `The schema library "${vendor}" gives no JSON Schema.`);
   return {
     get jsonSchema() {
       // Providers refuse or ignore the keyword; what is left is the schema itself.
@@ -47,7 +61,9 @@ export function toSchema(source: SchemaLike): Schema<unknown> {
     },
     async validate(value) {
       const result = await validate(value);
-      return result.issues ? { ok: false, issues: result.issues.map(toLine) } : { ok: true, value: result.value };
+      return result.issues
+        ? { ok: false, issues: result.issues.map(toLine) }
+        : { ok: true, value: result.value };
     },
   };
 }

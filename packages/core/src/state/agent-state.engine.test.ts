@@ -49,9 +49,24 @@ test.each([
   const hooked: string[] = [];
   const tools = [
     pay,
-    tool({ name: 'wait', description: '', input: z.object({}), execute: (_input, ctx) => (runs.push('wait'), ctx.suspend('Later.')) }),
-    tool({ name: 'lost', description: '', input: z.object({}), execute: () => (runs.push('lost'), new Promise<string>(() => {})) }),
-    tool({ name: 'fatal', description: '', input: z.object({}), execute: () => Promise.reject(new AgentError('TOOL_ERROR', 'Fatal.')) }),
+    tool({
+      name: 'wait',
+      description: '',
+      input: z.object({}),
+      execute: (_input, ctx) => (runs.push('wait'), ctx.suspend('Later.')),
+    }),
+    tool({
+      name: 'lost',
+      description: '',
+      input: z.object({}),
+      execute: () => (runs.push('lost'), new Promise<string>(() => {})),
+    }),
+    tool({
+      name: 'fatal',
+      description: '',
+      input: z.object({}),
+      execute: () => Promise.reject(new AgentError('TOOL_ERROR', 'Fatal.')),
+    }),
     tool({
       name: 'edited',
       description: '',
@@ -68,7 +83,13 @@ test.each([
   const names = ['pay', 'wait', 'lost', 'fatal', 'edited'];
   const asks = { toolCalls: names.map((name) => ({ name, id: name, input: { sum: 5, n: 1 } })) };
   const open = (replies: readonly ScriptedReply[]) =>
-    new ReActAgent({ name: 'a', model: new ScriptedModel(replies), memory: memory(), tools, hooks });
+    new ReActAgent({
+      name: 'a',
+      model: new ScriptedModel(replies),
+      memory: memory(),
+      tools,
+      hooks,
+    });
   const first = open([asks]);
   await expect(first.call('go')).rejects.toMatchObject({ code: 'TOOL_ERROR' });
 
@@ -77,7 +98,11 @@ test.each([
   const third = open(['Done.']);
   await loadState(third, await saveState(second));
   const { pending } = await third.call();
-  expect(pending.map(({ name, kind }) => `${name} ${kind}`).toSorted()).toEqual(['edited approval', 'pay approval', 'wait suspended']);
+  expect(pending.map(({ name, kind }) => `${name} ${kind}`).toSorted()).toEqual([
+    'edited approval',
+    'pay approval',
+    'wait suspended',
+  ]);
   await third.call([{ toolUseId: 'edited', type: 'edit', input: { n: 7 } }]);
   const end = await third.call([
     { toolUseId: 'pay', type: 'reject' },
@@ -86,8 +111,14 @@ test.each([
   expect(end.text).toBe('Done.');
   expect(runs).toEqual(['wait', 'lost', 'edited']);
   expect(hooked).toEqual(names);
-  const states = (await third.messages()).flatMap(toolResultsOf).map(({ name, state, output }) => [name, state, output]);
-  expect(states).toContainEqual(['lost', 'interrupted', 'Interrupted before it finished; its effect is unknown.']);
+  const states = (await third.messages())
+    .flatMap(toolResultsOf)
+    .map(({ name, state, output }) => [name, state, output]);
+  expect(states).toContainEqual([
+    'lost',
+    'interrupted',
+    'Interrupted before it finished; its effect is unknown.',
+  ]);
   expect(states).toContainEqual(['edited', 'success', 'n 7 3']);
 });
 
@@ -115,7 +146,15 @@ test('what was saved and what was loaded do not hang together', async () => {
   expect(await agent.messages()).toHaveLength(2);
 });
 
-const good = { version: 1, messages: [], activeGroups: null, interrupted: false, calls: {}, suspendedRun: null, state: {} };
+const good = {
+  version: 1,
+  messages: [],
+  activeGroups: null,
+  interrupted: false,
+  calls: {},
+  suspendedRun: null,
+  state: {},
+};
 
 test.for([
   ['nothing', undefined, 'no object'],
@@ -125,7 +164,11 @@ test.for([
   ['messages that are no array', { ...good, messages: 'x' }, 'array'],
   ['groups that are none', { ...good, activeGroups: ['admin'] }, 'no tool groups'],
   ['groups of another type', { ...good, activeGroups: [1] }, 'activeGroups'],
-  ['groups of which one is of another type', { ...good, activeGroups: ['a', 1] }, 'activeGroups must'],
+  [
+    'groups of which one is of another type',
+    { ...good, activeGroups: ['a', 1] },
+    'activeGroups must',
+  ],
   ['groups that are no array', { ...good, activeGroups: 'a' }, 'activeGroups must'],
   ['a flag of another type', { ...good, interrupted: 'no' }, 'interrupted'],
   ['a run of another type', { ...good, suspendedRun: 1 }, 'suspendedRun'],
@@ -137,7 +180,10 @@ test.for([
   const { agent } = setUp(['hello', 'still here']);
   await agent.call('hi');
   const before = await saveState(agent);
-  await expect(loadState(agent, state)).rejects.toMatchObject({ code: 'INVALID_STATE', message: expect.stringContaining(words) });
+  await expect(loadState(agent, state)).rejects.toMatchObject({
+    code: 'INVALID_STATE',
+    message: expect.stringContaining(words),
+  });
   expect(await saveState(agent)).toEqual(before);
   expect((await agent.call('more')).text).toBe('still here');
 });
@@ -160,9 +206,15 @@ test('a damaged call state is refused', async () => {
     { toolUse: { id: 'other', name: 'pay' } },
   ];
   for (const call of damaged) {
-    await expect(loadState(agent, { ...state, calls: { c: call } })).rejects.toMatchObject({ code: 'INVALID_STATE' });
+    await expect(loadState(agent, { ...state, calls: { c: call } })).rejects.toMatchObject({
+      code: 'INVALID_STATE',
+    });
   }
-  for (const call of [{}, { started: true, approved: true }, { toolUse: { id: 'c', name: 'pay', input: {} } }]) {
+  for (const call of [
+    {},
+    { started: true, approved: true },
+    { toolUse: { id: 'c', name: 'pay', input: {} } },
+  ]) {
     await loadState(agent, { ...state, calls: { c: call } });
     expect((await saveState(agent)).calls).toEqual({ c: call });
   }
@@ -211,28 +263,33 @@ test('active groups move along; an agent without groups takes a state with none 
   });
 });
 
-test.for(['append', 'clear', 'flush'] as const)('a store that fails at %s leaves the groups and the rest as they were', async (refused) => {
-  class Failing extends InMemoryMemory {
-    refused: string | undefined;
-    override async append(...args: Parameters<InMemoryMemory['append']>): Promise<void> {
-      if (this.refused === 'append') throw new Error('full');
-      return super.append(...args);
+test.for(['append', 'clear', 'flush'] as const)(
+  'a store that fails at %s leaves the groups and the rest as they were',
+  async (refused) => {
+    class Failing extends InMemoryMemory {
+      refused: string | undefined;
+      override async append(...args: Parameters<InMemoryMemory['append']>): Promise<void> {
+        if (this.refused === 'append') throw new Error('full');
+        return super.append(...args);
+      }
+      override async clear(): Promise<void> {
+        if (this.refused === 'clear') throw new Error('full');
+        return super.clear();
+      }
+      async flush(): Promise<void> {
+        if (this.refused === 'flush') throw new Error('full');
+      }
     }
-    override async clear(): Promise<void> {
-      if (this.refused === 'clear') throw new Error('full');
-      return super.clear();
-    }
-    async flush(): Promise<void> {
-      if (this.refused === 'flush') throw new Error('full');
-    }
-  }
-  const memory = new Failing();
-  const agent = grouped(memory);
-  agent.tools.setActiveGroups!(['files']);
-  memory.refused = refused;
-  await expect(loadState(agent, { ...good, activeGroups: ['web'], interrupted: true })).rejects.toThrow('full');
-  expect(await saveState(agent)).toEqual({ ...good, activeGroups: ['files'] });
-});
+    const memory = new Failing();
+    const agent = grouped(memory);
+    agent.tools.setActiveGroups!(['files']);
+    memory.refused = refused;
+    await expect(
+      loadState(agent, { ...good, activeGroups: ['web'], interrupted: true }),
+    ).rejects.toThrow('full');
+    expect(await saveState(agent)).toEqual({ ...good, activeGroups: ['files'] });
+  },
+);
 
 test('where the old conversation cannot be put back either, the first failure is told', async () => {
   class Full extends InMemoryMemory {
@@ -241,7 +298,9 @@ test('where the old conversation cannot be put back either, the first failure is
       return Promise.reject(new Error(`full ${(this.tries += 1)}`));
     }
   }
-  const memory = new Full([{ id: 'old', role: 'user', content: [], createdAt: '2026-01-01T00:00:00.000Z' }]);
+  const memory = new Full([
+    { id: 'old', role: 'user', content: [], createdAt: '2026-01-01T00:00:00.000Z' },
+  ]);
   const { agent } = setUp([], memory);
   await expect(loadState(agent, good)).rejects.toThrow('full 1');
   expect(memory.tries).toBe(2);
@@ -260,7 +319,9 @@ test('a store that fails leaves the old conversation', async () => {
   await agent.call('hi');
   const before = await saveState(agent);
   memory.fails = true;
-  const messages = [{ id: 'new', role: 'user', content: [], createdAt: '2026-01-01T00:00:00.000Z' }];
+  const messages = [
+    { id: 'new', role: 'user', content: [], createdAt: '2026-01-01T00:00:00.000Z' },
+  ];
   await expect(loadState(agent, { ...good, messages })).rejects.toThrow('full');
   expect(await saveState(agent)).toEqual(before);
 });
@@ -298,7 +359,9 @@ test('a call that comes while the store is read: neither saved nor loaded half',
     const { slow, letGo } = heldMemory();
     const { agent } = setUp([{ toolCalls: [{ name: 'pay', input: { sum: 5 } }] }], slow);
     const state = await saveState(setUp([]).agent);
-    const acting = (saves ? saveState(agent) : loadState(agent, state)).catch((error: unknown) => error);
+    const acting = (saves ? saveState(agent) : loadState(agent, state)).catch(
+      (error: unknown) => error,
+    );
     await agent.call('Pay 5');
     letGo();
     expect(await acting).toMatchObject({ code: 'AGENT_BUSY' });
@@ -306,10 +369,15 @@ test('a call that comes while the store is read: neither saved nor loaded half',
   }
 });
 
-test.each([1n, () => {}, Symbol('x'), undefined, null, { toJSON: 1 }])('a version that is no number: %s', async (given) => {
-  const { agent } = setUp([]);
-  await expect(loadState(agent, { version: given })).rejects.toMatchObject({ code: 'INVALID_STATE' });
-});
+test.each([1n, () => {}, Symbol('x'), undefined, null, { toJSON: 1 }])(
+  'a version that is no number: %s',
+  async (given) => {
+    const { agent } = setUp([]);
+    await expect(loadState(agent, { version: given })).rejects.toMatchObject({
+      code: 'INVALID_STATE',
+    });
+  },
+);
 
 test('no agent at all', async () => {
   await expect(saveState(undefined as never)).rejects.toMatchObject({ code: 'INVALID_INPUT' });

@@ -13,7 +13,10 @@ import type { ReActAgent } from '../agent/react-agent.ts';
 
 const version = 1;
 
-/** A whole agent as plain JSON (AgentScope: memory, toolkit, interrupt flag), and what it knows of its open tool calls. */
+/**
+ * A whole agent as plain JSON (AgentScope: memory, toolkit, interrupt flag), and what it knows of
+ * its open tool calls.
+ */
 export interface AgentState {
   readonly version: typeof version;
   readonly messages: readonly Msg[];
@@ -48,13 +51,21 @@ export async function saveState(agent: ReActAgent): Promise<AgentState> {
 }
 
 /**
- * Gives an agent a saved state in place of its own: conversation, active groups, interrupt flag, open tool calls. Rejects with
- * `INVALID_STATE` for an unknown version or a damaged state (its `cause` names message and field, or the group), `AGENT_BUSY` while a
- * call runs, and the store's error; the agent is as it was then.
+ * Gives an agent a saved state in place of its own: conversation, active groups, interrupt flag,
+ * open tool calls. Rejects with `INVALID_STATE` for an unknown version or a damaged state (its
+ * `cause` names message and field, or the group), `AGENT_BUSY` while a call runs, and the store's
+ * error; the agent is as it was then.
  */
 export async function loadState(agent: ReActAgent, state: unknown): Promise<void> {
   checkIdle(agent);
-  const { messages, activeGroups, interrupted, calls, suspendedRun, state: values = {} } = parseState(state);
+  const {
+    messages,
+    activeGroups,
+    interrupted,
+    calls,
+    suspendedRun,
+    state: values = {},
+  } = parseState(state);
   const { memory, tools, status } = agent;
   const groupsBefore = tools.activeGroups?.();
   const before = status.runs;
@@ -67,7 +78,12 @@ export async function loadState(agent: ReActAgent, state: unknown): Promise<void
     await replaceMessages(
       agent,
       messages,
-      notesOf(agent, { calls: new Map(Object.entries(calls)), interrupted, suspendedRun: suspendedRun ?? undefined, state: values }),
+      notesOf(agent, {
+        calls: new Map(Object.entries(calls)),
+        interrupted,
+        suspendedRun: suspendedRun ?? undefined,
+        state: values,
+      }),
     );
   } catch (error) {
     if (groupsBefore) tools.setActiveGroups?.(groupsBefore);
@@ -83,11 +99,19 @@ export async function loadState(agent: ReActAgent, state: unknown): Promise<void
   for (const [id, call] of Object.entries(calls)) status.calls.set(id, call);
 }
 
-async function restore(agent: ReActAgent, messages: readonly Msg[], notes: readonly RunNote[]): Promise<void> {
+async function restore(
+  agent: ReActAgent,
+  messages: readonly Msg[],
+  notes: readonly RunNote[],
+): Promise<void> {
   if ((await agent.memory.read()) !== messages) await replaceMessages(agent, messages, notes);
 }
 
-async function replaceMessages({ memory }: ReActAgent, messages: readonly Msg[], notes: readonly RunNote[]): Promise<void> {
+async function replaceMessages(
+  { memory }: ReActAgent,
+  messages: readonly Msg[],
+  notes: readonly RunNote[],
+): Promise<void> {
   await memory.clear();
   await memory.append(messages);
   await memory.note?.(notes);
@@ -95,11 +119,20 @@ async function replaceMessages({ memory }: ReActAgent, messages: readonly Msg[],
 }
 
 /** What a log has to tell beside the messages, so that another process goes on from there. */
-function notesOf({ tools }: ReActAgent, { calls, interrupted, suspendedRun, state }: Omit<AgentStatus, 'runs'>): readonly RunNote[] {
+function notesOf(
+  { tools }: ReActAgent,
+  { calls, interrupted, suspendedRun, state }: Omit<AgentStatus, 'runs'>,
+): readonly RunNote[] {
   const ended = interrupted ? 'interrupted' : suspendedRun && 'suspended';
   const groups = tools.activeGroups?.();
-  const kept: JsonObject = { ...(Object.keys(state).length > 0 && { values: { ...state } }), ...(groups && { groups: [...groups] }) };
-  return [...standingNotes({ calls, openRun: suspendedRun, ended }), { kind: 'state', state: kept }];
+  const kept: JsonObject = {
+    ...(Object.keys(state).length > 0 && { values: { ...state } }),
+    ...(groups && { groups: [...groups] }),
+  };
+  return [
+    ...standingNotes({ calls, openRun: suspendedRun, ended }),
+    { kind: 'state', state: kept },
+  ];
 }
 
 function setGroups({ tools }: ReActAgent, names: readonly string[]): void {
@@ -137,9 +170,11 @@ function parseState(value: unknown): AgentState {
   } catch (cause) {
     throw invalid(AgentError.from(cause).message, cause);
   }
-  if (activeGroups !== null && !isTextArray(activeGroups)) throw invalid('activeGroups must be null or an array of strings');
+  if (activeGroups !== null && !isTextArray(activeGroups))
+    throw invalid('activeGroups must be null or an array of strings');
   if (typeof interrupted !== 'boolean') throw invalid('interrupted must be true or false');
-  if (suspendedRun !== null && typeof suspendedRun !== 'string') throw invalid('suspendedRun must be null or a string');
+  if (suspendedRun !== null && typeof suspendedRun !== 'string')
+    throw invalid('suspendedRun must be null or a string');
   const { state: values = {} } = state;
   if (!isRecord(values) || Array.isArray(values)) throw invalid('state must be an object');
   if (!isRecord(calls)) throw invalid('calls must be an object');
@@ -165,9 +200,11 @@ function isCallState(value: unknown, id: string): value is CallState {
   const { toolUse, approved, started, decision, pending } = value;
   return (
     [approved, started].every((flag) => flag === undefined || typeof flag === 'boolean') &&
-    (toolUse === undefined || (isRecord(toolUse) && toolUse['id'] === id && typeof toolUse['name'] === 'string')) &&
+    (toolUse === undefined ||
+      (isRecord(toolUse) && toolUse['id'] === id && typeof toolUse['name'] === 'string')) &&
     (decision === undefined || (isRecord(decision) && decision['toolUseId'] === id)) &&
-    (pending === undefined || (isRecord(pending) && pending['toolUseId'] === id && typeof pending['kind'] === 'string'))
+    (pending === undefined ||
+      (isRecord(pending) && pending['toolUseId'] === id && typeof pending['kind'] === 'string'))
   );
 }
 

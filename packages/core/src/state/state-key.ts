@@ -20,12 +20,22 @@ export function replace<T>(initial?: T): StateKey<T | undefined, T> {
 
 /** A list that grows by an update, or by all of several (Spring AI Alibaba: `APPEND`). */
 export function append<T>(initial: readonly T[] = []): StateKey<readonly T[], T | readonly T[]> {
-  return { initial, is: (value) => Array.isArray(value), reduce: (value, update) => [...value, ...([update].flat() as T[])] };
+  return {
+    initial,
+    is: (value) => Array.isArray(value),
+    reduce: (value, update) => [...value, ...([update].flat() as T[])],
+  };
 }
 
 /** An object whose fields updates set, one by one (Spring AI Alibaba: `MERGE`). */
 export function merge<T extends object>(initial: T): StateKey<T, Partial<T>>;
 export function merge<T extends object>(): StateKey<Partial<T>, Partial<T>>;
-export function merge<T extends object>(initial: Partial<T> = {}): StateKey<Partial<T>, Partial<T>> {
-  return { initial, is: (value) => isRecord(value) && !Array.isArray(value), reduce: (value, update) => ({ ...value, ...update }) };
+export function merge<T extends object>(
+  initial: Partial<T> = {},
+): StateKey<Partial<T>, Partial<T>> {
+  return {
+    initial,
+    is: (value) => isRecord(value) && !Array.isArray(value),
+    reduce: (value, update) => ({ ...value, ...update }),
+  };
 }

@@ -50,13 +50,25 @@ function noteTool(state: State, calls: number) {
   });
 }
 
-function setUp(replies: readonly ScriptedReply[], state: State, options: Partial<AgentOptions> = {}) {
+function setUp(
+  replies: readonly ScriptedReply[],
+  state: State,
+  options: Partial<AgentOptions> = {},
+) {
   const model = new ScriptedModel(replies);
   const { extensions = [], ...rest } = options;
-  return new ReActAgent({ name: 'a', model, tools: [noteTool(state, 2)], extensions: [state, ...extensions], ...rest });
+  return new ReActAgent({
+    name: 'a',
+    model,
+    tools: [noteTool(state, 2)],
+    extensions: [state, ...extensions],
+    ...rest,
+  });
 }
 
-const notes = (...all: string[]): ScriptedReply => ({ toolCalls: all.map((note) => ({ name: 'note', input: { note } })) });
+const notes = (...all: string[]): ScriptedReply => ({
+  toolCalls: all.map((note) => ({ name: 'note', input: { note } })),
+});
 
 test('tools that run at the same time write by each key’s strategy', async () => {
   const state = keys();
@@ -73,7 +85,9 @@ test('tools that run at the same time write by each key’s strategy', async () 
 test('hooks, wrappers of calls, of tools and of models, and tools have one state; wrappers between hand it on', async () => {
   const state = keys();
   const seen: unknown[] = [];
-  const hook: Hook = { on: { 'pre-reasoning': (event) => state.of(event).write({ notes: 'hook' }) } };
+  const hook: Hook = {
+    on: { 'pre-reasoning': (event) => state.of(event).write({ notes: 'hook' }) },
+  };
   const agent = setUp([notes('a'), 'Done.'], state, {
     hooks: [hook],
     tools: [noteTool(state, 1)],
@@ -113,10 +127,17 @@ test('the input as guards leave it, and the answer: its value, or its text', asy
   const state = keys();
   const agent = setUp(['{"n":1}', 'Two.', { error: new Error('down') }], state, {
     extensions: [
-      { guard: (given) => Promise.resolve(given.map((message) => ({ ...message, content: [{ type: 'text', text: 'hidden' }] }))) },
+      {
+        guard: (given) =>
+          Promise.resolve(
+            given.map((message) => ({ ...message, content: [{ type: 'text', text: 'hidden' }] })),
+          ),
+      },
     ],
   });
-  await agent.call('secret', { output: structured(z.object({ n: z.number() }), { mode: 'prompt' }) });
+  await agent.call('secret', {
+    output: structured(z.object({ n: z.number() }), { mode: 'prompt' }),
+  });
   expect(state.of(agent).read('question')).toBe('hidden');
   await agent.call('and?');
   await agent.call('fails', { throwOnError: false });
@@ -149,41 +170,58 @@ test('it goes with the saved state into another process, in the middle of a run,
   expect(one.of(first).read('notes')).toEqual(['before']);
 });
 
-test.each(['step', 'turn'] as const)('a session’s log has the values for its next host, also past a snapshot (%s)', async (durability) => {
-  const store = new MemoryStore();
-  const make = () => stateKeys({ title: replace('none'), list: append<string>(), last: replace<string>() }, { outputKey: 'last' });
-  const open = (state: ReturnType<typeof make>, ...more: readonly Extension[]) =>
-    new ReActAgent({
-      name: 'a',
-      model: new ScriptedModel(['One.', 'Two.', 'Three.']),
-      memory: new SessionMemory(store, 's', { durability, compactAfter: 1 }),
-      extensions: [state, modelCallLimit({ session: 2 }), ...more],
+test.each(['step', 'turn'] as const)(
+  'a session’s log has the values for its next host, also past a snapshot (%s)',
+  async (durability) => {
+    const store = new MemoryStore();
+    const make = () =>
+      stateKeys(
+        { title: replace('none'), list: append<string>(), last: replace<string>() },
+        { outputKey: 'last' },
+      );
+    const open = (state: ReturnType<typeof make>, ...more: readonly Extension[]) =>
+      new ReActAgent({
+        name: 'a',
+        model: new ScriptedModel(['One.', 'Two.', 'Three.']),
+        memory: new SessionMemory(store, 's', { durability, compactAfter: 1 }),
+        extensions: [state, modelCallLimit({ session: 2 }), ...more],
+      });
+    const first = make();
+    const agent = open(first, {
+      hooks: [
+        { on: { 'pre-call': (event) => first.of(event).write({ list: 'a', title: 'Trip' }) } },
+      ],
     });
-  const first = make();
-  const agent = open(first, { hooks: [{ on: { 'pre-call': (event) => first.of(event).write({ list: 'a', title: 'Trip' }) } }] });
-  await agent.call('go');
+    await agent.call('go');
 
-  const second = make();
-  const seen: unknown[] = [];
-  const other = open(second, { hooks: [{ on: { 'run-start': (event) => void seen.push(second.of(event).all()) } }] });
-  await other.call('go');
-  expect(seen).toEqual([{ title: 'Trip', list: ['a'], last: 'One.' }]);
-  second.of(other).write({ list: 'b' });
-  second.of(other).reset('title');
+    const second = make();
+    const seen: unknown[] = [];
+    const other = open(second, {
+      hooks: [{ on: { 'run-start': (event) => void seen.push(second.of(event).all()) } }],
+    });
+    await other.call('go');
+    expect(seen).toEqual([{ title: 'Trip', list: ['a'], last: 'One.' }]);
+    second.of(other).write({ list: 'b' });
+    second.of(other).reset('title');
 
-  const third = make();
-  const refused = open(third);
-  expect((await other.call('and?')).reason).toBe('limit');
-  expect((await refused.call('and?')).reason).toBe('limit');
-  expect(third.of(refused).all()).toEqual({ title: 'none', list: ['a', 'b'], last: expect.stringContaining('2 of 2') as string });
+    const third = make();
+    const refused = open(third);
+    expect((await other.call('and?')).reason).toBe('limit');
+    expect((await refused.call('and?')).reason).toBe('limit');
+    expect(third.of(refused).all()).toEqual({
+      title: 'none',
+      list: ['a', 'b'],
+      last: expect.stringContaining('2 of 2') as string,
+    });
 
-  const moved = open(make());
-  await loadState(moved, JSON.parse(JSON.stringify(await saveState(other))));
-  const last = make();
-  const reopened = open(last);
-  expect((await reopened.call('once more')).reason).toBe('limit');
-  expect(last.of(reopened).read('list')).toEqual(['a', 'b']);
-});
+    const moved = open(make());
+    await loadState(moved, JSON.parse(JSON.stringify(await saveState(other))));
+    const last = make();
+    const reopened = open(last);
+    expect((await reopened.call('once more')).reason).toBe('limit');
+    expect(last.of(reopened).read('list')).toEqual(['a', 'b']);
+  },
+);
 
 test('loading takes away what was there, and a state of before there was any loads', async () => {
   const state = keys();
@@ -210,7 +248,9 @@ test('what is read is frozen, what is written is a copy; all updates count or no
   expect(() => Object.assign(session.read('facts'), { a: 4 })).toThrow(TypeError);
   const cycle: Record<string, unknown> = {};
   cycle['of'] = cycle;
-  expect(() => session.write({ city: 'Paris', answer: cycle })).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }) as Error);
+  expect(() => session.write({ city: 'Paris', answer: cycle })).toThrow(
+    expect.objectContaining({ code: 'INVALID_INPUT' }) as Error,
+  );
   expect(session.read('city')).toBeUndefined();
   session.reset('facts', { a: 5 });
   expect(session.read('facts')).toEqual({ a: 5 });
@@ -228,7 +268,9 @@ test.for<[what: string, act: (session: ReturnType<State['of']>) => void]>([
   ['reset to another kind', (session) => session.reset('notes', 'x' as never)],
 ])('%s of what is no key or value is refused', ([, act]) => {
   const state = keys();
-  expect(() => act(state.of(setUp([], state)))).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }) as Error);
+  expect(() => act(state.of(setUp([], state)))).toThrow(
+    expect.objectContaining({ code: 'INVALID_INPUT' }) as Error,
+  );
 });
 
 test('keys that are none, and a state that is not the agent’s', async () => {
@@ -237,7 +279,10 @@ test('keys that are none, and a state that is not the agent’s', async () => {
   expect(() => stateKeys({ 'isoloop:x': replace(1) })).toThrow(code);
   expect(() => stateKeys({ a: replace(1) }, { inputKey: 'b' as never })).toThrow(code);
   const other = keys();
-  const agent = setUp([notes('a'), 'Done.'], other, { extensions: [], tools: [noteTool(keys(), 1)] });
+  const agent = setUp([notes('a'), 'Done.'], other, {
+    extensions: [],
+    tools: [noteTool(keys(), 1)],
+  });
   let run = '';
   for await (const { runId } of agent.stream('go')) run = runId;
   expect(JSON.stringify(await agent.messages())).toContain('There is no state here');

@@ -18,17 +18,26 @@ type UpdateOf<K> = K extends { reduce(value: never, update: infer U): unknown } 
 
 /** The state of one session. */
 export interface SessionState<K extends StateKeys> {
-  /** What is kept, frozen; the key's initial value where nothing was written. Throws `INVALID_INPUT` for a name that is no key, as `write` does. */
+  /**
+   * What is kept, frozen; the key's initial value where nothing was written. Throws `INVALID_INPUT`
+   * for a name that is no key, as `write` does.
+   */
   read<N extends keyof K>(name: N): ValueOf<K[N]>;
   /** All of it, read so. */
   all(): { readonly [N in keyof K]: ValueOf<K[N]> };
-  /** Takes updates in, each by its key's strategy, all or none. Throws `INVALID_INPUT` for what has no JSON form. */
+  /**
+   * Takes updates in, each by its key's strategy, all or none. Throws `INVALID_INPUT` for what has
+   * no JSON form.
+   */
   write(updates: { readonly [N in keyof K]?: UpdateOf<K[N]> }): void;
   /** Puts a value in place of what is kept, whatever the strategy; default: the initial one. */
   reset<N extends keyof K>(name: N, value?: ValueOf<K[N]>): void;
 }
 
-/** Where a state is asked for: a tool's context, a hook's event, what a wrapper is given, all of them while their run goes on, or an agent. */
+/**
+ * Where a state is asked for: a tool's context, a hook's event, what a wrapper is given, all of
+ * them while their run goes on, or an agent.
+ */
 export type StateSource =
   | Pick<RunInfo, 'runId'>
   | Pick<ModelContext, 'run'>
@@ -38,35 +47,55 @@ export type StateSource =
 export interface StateKeysOptions<K extends StateKeys> {
   /** The key that takes the text a call is made with, as guards and `pre-call` hooks leave it. */
   readonly inputKey?: keyof K & string;
-  /** The key that takes the answer of a call: its `output` where it has one, else its text (Spring AI Alibaba: `outputKey`). */
+  /**
+   * The key that takes the answer of a call: its `output` where it has one, else its text (Spring
+   * AI Alibaba: `outputKey`).
+   */
   readonly outputKey?: keyof K & string;
 }
 
 export interface StateExtension<K extends StateKeys> extends Extension {
-  /** The session's state. Throws `CONFIGURATION` where this is none of the agent's extensions, or the run has ended. */
+  /**
+   * The session's state. Throws `CONFIGURATION` where this is none of the agent's extensions, or
+   * the run has ended.
+   */
   of(source: StateSource): SessionState<K>;
 }
 
 const ownPrefix = 'isoloop:';
-const answered: readonly StopReason[] = ['stop', 'return-direct', 'max-iterations', 'limit', 'stopped-by-hook'];
+const answered: readonly StopReason[] = [
+  'stop',
+  'return-direct',
+  'max-iterations',
+  'limit',
+  'stopped-by-hook',
+];
 
 /**
- * Values of a session beside its messages that hooks, middleware and tools read and write (Spring AI Alibaba: `KeyStrategy`): JSON under
- * names, each with a strategy for updates, so that tools that run at the same time do not undo each other's. They are the agent's
- * (`agent.status`), are saved and loaded with its state, and are in the log of a `SessionMemory`. A call on an agent whose saved value does not fit its key fails with
- * `INVALID_STATE`. Throws `CONFIGURATION` for a key that is none.
+ * Values of a session beside its messages that hooks, middleware and tools read and write (Spring
+ * AI Alibaba: `KeyStrategy`): JSON under names, each with a strategy for updates, so that tools
+ * that run at the same time do not undo each other's. They are the agent's (`agent.status`), are
+ * saved and loaded with its state, and are in the log of a `SessionMemory`. A call on an agent
+ * whose saved value does not fit its key fails with `INVALID_STATE`. Throws `CONFIGURATION` for a
+ * key that is none.
  */
-export function stateKeys<const K extends StateKeys>(keys: K, options: StateKeysOptions<K> = {}): StateExtension<K> {
+export function stateKeys<const K extends StateKeys>(
+  keys: K,
+  options: StateKeysOptions<K> = {},
+): StateExtension<K> {
   checkFields('CONFIGURATION', 'stateKeys()', { keys }, 'keys:object');
   checkFields('CONFIGURATION', 'stateKeys()', options, 'inputKey:string|? outputKey:string|?');
   for (const [name, key] of Object.entries(keys)) {
     checkFields('CONFIGURATION', `stateKeys(): ${name}`, key, 'reduce:function is:function');
-    if (name === '__proto__' || name.startsWith(ownPrefix)) throw new AgentError('CONFIGURATION', `"${name}" cannot be a state key.`);
+    if (name === '__proto__' || name.startsWith(ownPrefix))
+      throw new AgentError('CONFIGURATION', `"${name}" cannot be a state key.`);
   }
   const { inputKey, outputKey } = options;
-  for (const name of [inputKey, outputKey]) if (name !== undefined) keyOf(keys, name, 'CONFIGURATION');
+  for (const name of [inputKey, outputKey])
+    if (name !== undefined) keyOf(keys, name, 'CONFIGURATION');
   const state = sessionStates(keys);
-  const put = (of: StateSource, name: string, value: unknown): void => state.of(of).write({ [name]: value } as never);
+  const put = (of: StateSource, name: string, value: unknown): void =>
+    state.of(of).write({ [name]: value } as never);
   return {
     ...state,
     hooks: [
@@ -76,7 +105,8 @@ export function stateKeys<const K extends StateKeys>(keys: K, options: StateKeys
         priority: Number.MAX_SAFE_INTEGER,
         on: {
           'pre-call'(event) {
-            if (inputKey !== undefined && event.input.some(({ role }) => role === 'user')) put(event, inputKey, userText(event.input));
+            if (inputKey !== undefined && event.input.some(({ role }) => role === 'user'))
+              put(event, inputKey, userText(event.input));
           },
         },
       },
@@ -95,7 +125,10 @@ export function stateKeys<const K extends StateKeys>(keys: K, options: StateKeys
 }
 
 /** A count that is kept with a session under a name that no key of a program can have. */
-export function ownState<T>(name: string, initial: T): StateExtension<{ readonly [name: string]: StateKey<T, T> }> {
+export function ownState<T>(
+  name: string,
+  initial: T,
+): StateExtension<{ readonly [name: string]: StateKey<T, T> }> {
   return sessionStates({ [ownPrefix + name]: replace(initial) });
 }
 
@@ -111,7 +144,10 @@ function sessionStates<K extends StateKeys>(keys: K): StateExtension<K> {
       const about = 'runId' in source ? source : 'about' in source ? source.about : source.run;
       const found = about && running.get(about.runId);
       if (found) return found;
-      throw new AgentError('CONFIGURATION', 'There is no state here: stateKeys() is none of the agent’s extensions, or the run is over.');
+      throw new AgentError(
+        'CONFIGURATION',
+        'There is no state here: stateKeys() is none of the agent’s extensions, or the run is over.',
+      );
     },
     wrapCall: (next) =>
       async function* (run, input) {
@@ -121,7 +157,10 @@ function sessionStates<K extends StateKeys>(keys: K): StateExtension<K> {
         const values = status.state;
         for (const [name, key] of Object.entries(keys)) {
           if (Object.hasOwn(values, name) && !key.is(values[name]!)) {
-            throw new AgentError('INVALID_STATE', `What is saved under "${name}" does not fit its key.`);
+            throw new AgentError(
+              'INVALID_STATE',
+              `What is saved under "${name}" does not fit its key.`,
+            );
           }
         }
         running.set(run.id, sessionState(keys, values));
@@ -134,7 +173,10 @@ function sessionStates<K extends StateKeys>(keys: K): StateExtension<K> {
   };
 }
 
-function sessionState<K extends StateKeys>(keys: K, values: Record<string, JsonValue>): SessionState<K> {
+function sessionState<K extends StateKeys>(
+  keys: K,
+  values: Record<string, JsonValue>,
+): SessionState<K> {
   const read = (name: PropertyKey): unknown => {
     const { initial } = keyOf(keys, name);
     return freeze(Object.hasOwn(values, name) ? values[name as string] : initial);
@@ -154,12 +196,20 @@ function sessionState<K extends StateKeys>(keys: K, values: Record<string, JsonV
       const key = keyOf(keys, name);
       if (value === undefined) delete values[name as string];
       else if (key.is(toJson(name, value))) values[name as string] = toJson(name, value);
-      else throw new AgentError('INVALID_INPUT', `The value does not fit the state key "${String(name)}".`);
+      else
+        throw new AgentError(
+          'INVALID_INPUT',
+          `The value does not fit the state key "${String(name)}".`,
+        );
     },
   };
 }
 
-function keyOf(keys: StateKeys, name: PropertyKey, code: 'INVALID_INPUT' | 'CONFIGURATION' = 'INVALID_INPUT'): AnyKey {
+function keyOf(
+  keys: StateKeys,
+  name: PropertyKey,
+  code: 'INVALID_INPUT' | 'CONFIGURATION' = 'INVALID_INPUT',
+): AnyKey {
   if (Object.hasOwn(keys, name)) return keys[name as string]!;
   throw new AgentError(code, `There is no state key "${String(name)}".`);
 }
@@ -172,6 +222,10 @@ function toJson(name: PropertyKey, value: unknown): JsonValue {
   } catch {
     // A cycle, a bigint: as where there is nothing.
   }
-  if (copy === undefined) throw new AgentError('INVALID_INPUT', `What was written to the state key "${String(name)}" has no JSON form.`);
+  if (copy === undefined)
+    throw new AgentError(
+      'INVALID_INPUT',
+      `What was written to the state key "${String(name)}" has no JSON form.`,
+    );
   return copy;
 }

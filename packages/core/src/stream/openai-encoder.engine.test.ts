@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest';
-import { AgentError, jsonMode, ReActAgent, textOf, tool, type CallOptions, type Hook } from '@isoloop/core';
+import {
+  AgentError,
+  jsonMode,
+  ReActAgent,
+  textOf,
+  tool,
+  type CallOptions,
+  type Hook,
+} from '@isoloop/core';
 import {
   createOpenAiEncoder,
   fromOpenAiMessages,
@@ -10,7 +18,12 @@ import {
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 
 const about = { model: 'm', id: 'chatcmpl-1', created: 1, includeUsage: true };
-const echo = tool({ name: 'echo', description: 'Gives back', input: { type: 'object' }, execute: () => 'echo' });
+const echo = tool({
+  name: 'echo',
+  description: 'Gives back',
+  input: { type: 'object' },
+  execute: () => 'echo',
+});
 
 async function chunksOf(replies: readonly ScriptedReply[], options: CallOptions = {}) {
   const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(replies), tools: [echo] });
@@ -34,7 +47,10 @@ test('an answer: role first, deltas, the finish reason, the usage', async () => 
   expect(chunks[1]).toMatchObject({ choices: [{ delta: { reasoning_content: 'hm' } }] });
   expect(contents(chunks).join('')).toBe('Hello you.');
   expect(chunks.at(-2)).toMatchObject({ choices: [{ delta: {}, finish_reason: 'stop' }] });
-  expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } });
+  expect(chunks.at(-1)).toMatchObject({
+    choices: [],
+    usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+  });
   expect(toChatCompletion(result, about)).toMatchObject({
     object: 'chat.completion',
     choices: [{ message: { role: 'assistant', content: 'Hello you.' }, finish_reason: 'stop' }],
@@ -43,14 +59,21 @@ test('an answer: role first, deltas, the finish reason, the usage', async () => 
 });
 
 test('texts of several replies are set apart; tools do not show', async () => {
-  const { chunks } = await chunksOf([{ text: 'Let me see.', toolCalls: [{ name: 'echo' }] }, 'Done.']);
+  const { chunks } = await chunksOf([
+    { text: 'Let me see.', toolCalls: [{ name: 'echo' }] },
+    'Done.',
+  ]);
   expect(contents(chunks).join('')).toBe('Let me see.\n\nDone.');
   expect(JSON.stringify(chunks)).not.toContain('echo');
 });
 
 test('a failure in mid-stream is an error in OpenAI’s shape and the end', async () => {
-  const { chunks } = await chunksOf([{ text: 'half', error: new AgentError('MODEL_SERVER', 'It broke.') }]);
-  expect(chunks.at(-1)).toEqual({ error: { message: 'It broke.', type: 'api_error', code: 'MODEL_SERVER', param: null } });
+  const { chunks } = await chunksOf([
+    { text: 'half', error: new AgentError('MODEL_SERVER', 'It broke.') },
+  ]);
+  expect(chunks.at(-1)).toEqual({
+    error: { message: 'It broke.', type: 'api_error', code: 'MODEL_SERVER', param: null },
+  });
 });
 
 test('posted messages become a conversation', () => {
@@ -64,16 +87,33 @@ test('posted messages become a conversation', () => {
         { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } },
       ],
     },
-    { role: 'assistant', content: null, tool_calls: [{ id: 'c', type: 'function', function: { name: 'look', arguments: '{"at":1}' } }] },
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [
+        { id: 'c', type: 'function', function: { name: 'look', arguments: '{"at":1}' } },
+      ],
+    },
     { role: 'tool', tool_call_id: 'c', content: 'a cat' },
     { role: 'assistant', content: 'A cat.' },
   ]);
-  expect(messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'assistant']);
+  expect(messages.map(({ role }) => role)).toEqual([
+    'system',
+    'user',
+    'assistant',
+    'tool',
+    'assistant',
+  ]);
   expect(messages[1]).toMatchObject({
     name: 'Ann',
-    content: [{ type: 'text' }, { type: 'image', source: { type: 'base64', mediaType: 'image/png', data: 'AAAA' } }],
+    content: [
+      { type: 'text' },
+      { type: 'image', source: { type: 'base64', mediaType: 'image/png', data: 'AAAA' } },
+    ],
   });
-  expect(messages[2]!.content).toEqual([{ type: 'tool_use', id: 'c', name: 'look', input: { at: 1 } }]);
+  expect(messages[2]!.content).toEqual([
+    { type: 'tool_use', id: 'c', name: 'look', input: { at: 1 } },
+  ]);
   expect(messages[3]!.content[0]).toMatchObject({ toolUseId: 'c', name: 'look' });
   expect(textOf(messages[4]!)).toBe('A cat.');
 });
@@ -102,7 +142,11 @@ const ask = tool({ name: 'ask', description: 'Asks the user', input: { type: 'ob
 
 test('external calls end the answer as tool calls, whole and streamed', async () => {
   const calls = ['a', '서울'].map((city) => ({ id: city, name: 'ask', input: { city } }));
-  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([{ text: 'Well.', toolCalls: calls }]), tools: [ask] });
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([{ text: 'Well.', toolCalls: calls }]),
+    tools: [ask],
+  });
   const encoder = createOpenAiEncoder({ ...about, includeUsage: false });
   const stream = agent.stream('go');
   const chunks: (ChatCompletionChunk | OpenAiError)[] = [];
@@ -114,7 +158,12 @@ test('external calls end the answer as tool calls, whole and streamed', async ()
   }));
   expect(contents(chunks).join('')).toBe('Well.');
   expect(chunks.at(-2)).toMatchObject({
-    choices: [{ delta: { tool_calls: expected.map((call, index) => ({ index, ...call })) }, finish_reason: null }],
+    choices: [
+      {
+        delta: { tool_calls: expected.map((call, index) => ({ index, ...call })) },
+        finish_reason: null,
+      },
+    ],
   });
   expect(chunks.at(-1)).toMatchObject({ choices: [{ delta: {}, finish_reason: 'tool_calls' }] });
   expect(toChatCompletion(await stream.result, about).choices[0]).toMatchObject({
@@ -124,7 +173,13 @@ test('external calls end the answer as tool calls, whole and streamed', async ()
 });
 
 test('calls that wait for an approval are no tool calls of the client', async () => {
-  const pay = tool({ name: 'pay', description: 'Pays', input: { type: 'object' }, needsApproval: true, execute: () => 'paid' });
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays',
+    input: { type: 'object' },
+    needsApproval: true,
+    execute: () => 'paid',
+  });
   const model = new ScriptedModel([{ toolCalls: [{ name: 'pay', input: {} }] }]);
   const result = await new ReActAgent({ name: 'a', model, tools: [pay] }).call('go');
   const [choice] = toChatCompletion(result, about).choices;
@@ -136,16 +191,22 @@ test('an answer whose tries are no part of it comes in one piece', async () => {
   const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['no', '{"n":1}']) });
   const encoder = createOpenAiEncoder({ ...about, wholeText: true });
   const chunks: (ChatCompletionChunk | OpenAiError)[] = [];
-  for await (const batch of agent.stream('go', { output: jsonMode() }).batches()) chunks.push(...encoder.encode(batch));
+  for await (const batch of agent.stream('go', { output: jsonMode() }).batches())
+    chunks.push(...encoder.encode(batch));
   expect(contents(chunks).filter(Boolean)).toEqual(['{"n":1}']);
   expect(chunks.at(-2)).toMatchObject({ choices: [{ finish_reason: 'stop' }] });
 });
 
 test("a guard's no is a content filter's", async () => {
-  const refuse = { guard: async () => ({ error: new AgentError('GUARD_REJECTED', 'Not this.').toJSON() }) };
+  const refuse = {
+    guard: async () => ({ error: new AgentError('GUARD_REJECTED', 'Not this.').toJSON() }),
+  };
   const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([]), extensions: [refuse] });
   const result = await agent.call('go', { throwOnError: false });
-  expect(toChatCompletion(result, about).choices[0]).toMatchObject({ message: { content: 'Not this.' }, finish_reason: 'content_filter' });
+  expect(toChatCompletion(result, about).choices[0]).toMatchObject({
+    message: { content: 'Not this.' },
+    finish_reason: 'content_filter',
+  });
 });
 
 /** What a client of the API puts together of the chunks. */
@@ -161,11 +222,24 @@ function assembled(chunks: readonly (ChatCompletionChunk | OpenAiError)[]): read
   return calls;
 }
 
-async function streamed(replies: readonly ScriptedReply[], hooks: Hook[] = []): Promise<readonly (ChatCompletionChunk | OpenAiError)[]> {
-  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(replies), tools: [ask, echo], hooks });
-  const encoder = createOpenAiEncoder({ ...about, includeUsage: false, isExternal: (name) => name === 'ask' });
+async function streamed(
+  replies: readonly ScriptedReply[],
+  hooks: Hook[] = [],
+): Promise<readonly (ChatCompletionChunk | OpenAiError)[]> {
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel(replies),
+    tools: [ask, echo],
+    hooks,
+  });
+  const encoder = createOpenAiEncoder({
+    ...about,
+    includeUsage: false,
+    isExternal: (name) => name === 'ask',
+  });
   const chunks: (ChatCompletionChunk | OpenAiError)[] = [];
-  for await (const batch of agent.stream('go', { throwOnError: false }).batches()) chunks.push(...encoder.encode(batch));
+  for await (const batch of agent.stream('go', { throwOnError: false }).batches())
+    chunks.push(...encoder.encode(batch));
   return chunks;
 }
 
@@ -196,7 +270,14 @@ test.for<[string, readonly ScriptedReply[], Hook[]]>([
   [
     'that a hook changed',
     [{ toolCalls: [{ name: 'ask', input: { a: 1 } }] }],
-    [{ name: 'h', on: { 'pre-acting': (event) => ({ ...event, toolUse: { ...event.toolUse, input: { a: 2 } } }) } }],
+    [
+      {
+        name: 'h',
+        on: {
+          'pre-acting': (event) => ({ ...event, toolUse: { ...event.toolUse, input: { a: 2 } } }),
+        },
+      },
+    ],
   ],
   [
     'that a hook refused',
@@ -217,11 +298,16 @@ test.for<[string, readonly ScriptedReply[], Hook[]]>([
     ],
     [],
   ],
-])('calls %s end the stream in an error: a client must not run them', async ([, replies, hooks]) => {
-  const chunks = await streamed(replies, hooks);
-  expect(chunks.at(-1)).toMatchObject({ error: { code: 'MODEL_BAD_RESPONSE', type: 'api_error' } });
-  expect(JSON.stringify(chunks)).not.toMatch(/"finish_reason":"/);
-});
+])(
+  'calls %s end the stream in an error: a client must not run them',
+  async ([, replies, hooks]) => {
+    const chunks = await streamed(replies, hooks);
+    expect(chunks.at(-1)).toMatchObject({
+      error: { code: 'MODEL_BAD_RESPONSE', type: 'api_error' },
+    });
+    expect(JSON.stringify(chunks)).not.toMatch(/"finish_reason":"/);
+  },
+);
 
 test.for([
   ['INTERNAL', 'api_error'],

@@ -12,11 +12,15 @@ export interface OpenAiEncoderOptions {
   readonly created: number;
   /** A last chunk with the token counts (`stream_options.include_usage`). Default false. */
   readonly includeUsage?: boolean;
-  /** The text goes out in one piece at the end: for answers whose tries are no part of them, such as JSON. Default false. */
+  /**
+   * The text goes out in one piece at the end: for answers whose tries are no part of them, such as
+   * JSON. Default false.
+   */
   readonly wholeText?: boolean;
   /**
-   * Names the external tools: the arguments of their calls go out as the model writes them, and cannot be taken back. A stream whose calls
-   * do not hold, as one that a hook changed or a limit refused, ends in an error. Default: calls go out whole, at the end.
+   * Names the external tools: the arguments of their calls go out as the model writes them, and
+   * cannot be taken back. A stream whose calls do not hold, as one that a hook changed or a limit
+   * refused, ends in an error. Default: calls go out whole, at the end.
    */
   readonly isExternal?: (name: string) => boolean;
 }
@@ -84,7 +88,12 @@ export interface ChatCompletion {
 
 /** An error in OpenAI's shape: a body of its own, or an event in mid-stream. */
 export interface OpenAiError {
-  readonly error: { readonly message: string; readonly type: string; readonly code: string; readonly param: null };
+  readonly error: {
+    readonly message: string;
+    readonly type: string;
+    readonly code: string;
+    readonly param: null;
+  };
 }
 
 export interface OpenAiEncoder {
@@ -92,13 +101,17 @@ export interface OpenAiEncoder {
 }
 
 /**
- * Agent events as chat-completion chunks, adjacent deltas joined: one encoder a run. Tools that run here do not show; calls of external
- * ones, which the run ends with, come as `tool_calls`. The texts of several replies are set apart by a blank line. What a
- * hook takes back by `step-reset` has gone out already.
+ * Agent events as chat-completion chunks, adjacent deltas joined: one encoder a run. Tools that run
+ * here do not show; calls of external ones, which the run ends with, come as `tool_calls`. The
+ * texts of several replies are set apart by a blank line. What a hook takes back by `step-reset`
+ * has gone out already.
  */
 export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncoder {
   const { id, created, model } = options;
-  const chunk = (delta: Delta, finish: ChatCompletionFinish | null = null): ChatCompletionChunk => ({
+  const chunk = (
+    delta: Delta,
+    finish: ChatCompletionFinish | null = null,
+  ): ChatCompletionChunk => ({
     id,
     object: 'chat.completion.chunk',
     created,
@@ -113,8 +126,15 @@ export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncode
     const before = told.get(toolUseId);
     told.set(toolUseId, (before ?? '') + delta);
     const index = [...told.keys()].indexOf(toolUseId);
-    const first = { index, id: toolUseId, type: 'function', function: { name, arguments: delta } } as const;
-    return chunk({ tool_calls: [before === undefined ? first : { index, function: { arguments: delta } }] });
+    const first = {
+      index,
+      id: toolUseId,
+      type: 'function',
+      function: { name, arguments: delta },
+    } as const;
+    return chunk({
+      tool_calls: [before === undefined ? first : { index, function: { arguments: delta } }],
+    });
   };
 
   const encode = (event: AgentEvent): readonly (ChatCompletionChunk | OpenAiError)[] => {
@@ -127,23 +147,42 @@ export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncode
       case 'summary-chunk':
         break;
       case 'tool-input-chunk':
-        return options.isExternal?.(event.name) ? [toolInput(event.toolUseId, event.name, event.delta)] : [];
+        return options.isExternal?.(event.name)
+          ? [toolInput(event.toolUseId, event.name, event.delta)]
+          : [];
       case 'error':
         return [toOpenAiError(event.error)];
       case 'run-end': {
         if (event.result.reason === 'error') return [];
         const { result } = event;
         const calls = externalCalls(result);
-        if (![...told].every(([toolUseId, text]) => calls.some((call) => call.id === toolUseId && isSame(call, text)))) {
-          return [toOpenAiError({ code: 'MODEL_BAD_RESPONSE', message: 'A tool call was taken back after it had been sent.' })];
+        if (
+          ![...told].every(([toolUseId, text]) =>
+            calls.some((call) => call.id === toolUseId && isSame(call, text)),
+          )
+        ) {
+          return [
+            toOpenAiError({
+              code: 'MODEL_BAD_RESPONSE',
+              message: 'A tool call was taken back after it had been sent.',
+            }),
+          ];
         }
         const chunks = options.wholeText && result.text ? [chunk({ content: result.text })] : [];
         // A model may write none for a call without arguments.
-        for (const [toolUseId, text] of told) if (!text.trim()) chunks.push(toolInput(toolUseId, '', '{}'));
+        for (const [toolUseId, text] of told)
+          if (!text.trim()) chunks.push(toolInput(toolUseId, '', '{}'));
         const rest = calls.filter((call) => !told.has(call.id));
-        if (rest.length) chunks.push(chunk({ tool_calls: rest.map((call, index) => ({ index: told.size + index, ...call })) }));
+        if (rest.length)
+          chunks.push(
+            chunk({
+              tool_calls: rest.map((call, index) => ({ index: told.size + index, ...call })),
+            }),
+          );
         chunks.push(chunk({}, finishReason(result)));
-        return options.includeUsage ? [...chunks, { ...chunk({}), choices: [], usage: toWireUsage(result.usage) }] : chunks;
+        return options.includeUsage
+          ? [...chunks, { ...chunk({}), choices: [], usage: toWireUsage(result.usage) }]
+          : chunks;
       }
       default:
         return [];
@@ -165,8 +204,14 @@ export function createOpenAiEncoder(options: OpenAiEncoderOptions): OpenAiEncode
   };
 }
 
-/** The whole answer of a call that has ended: the text of its last reply, and the external calls it waits for. */
-export function toChatCompletion(result: AgentResult, options: OpenAiEncoderOptions): ChatCompletion {
+/**
+ * The whole answer of a call that has ended: the text of its last reply, and the external calls it
+ * waits for.
+ */
+export function toChatCompletion(
+  result: AgentResult,
+  options: OpenAiEncoderOptions,
+): ChatCompletion {
   const { id, created, model } = options;
   const calls = externalCalls(result);
   return {
@@ -191,48 +236,75 @@ export function toChatCompletion(result: AgentResult, options: OpenAiEncoderOpti
   };
 }
 
-export function toOpenAiError(error: { readonly code: string; readonly message: string }): OpenAiError {
+export function toOpenAiError(error: {
+  readonly code: string;
+  readonly message: string;
+}): OpenAiError {
   const { code, message } = error;
   return { error: { message, type: typeOf(code), code, param: null } };
 }
 
 function typeOf(code: string): string {
   if (/^(MODEL_RATE_LIMITED|LIMIT_EXCEEDED)$/.test(code)) return 'rate_limit_error';
-  const isTheirs = /^(INVALID_(INPUT|MESSAGE|DECISION)|MODEL_CONTEXT_LENGTH|PENDING_TOOL_CALLS|GUARD_REJECTED|NOT_FOUND|SESSION_CONFLICT)$/;
+  const isTheirs =
+    /^(INVALID_(INPUT|MESSAGE|DECISION)|MODEL_CONTEXT_LENGTH|PENDING_TOOL_CALLS|GUARD_REJECTED|NOT_FOUND|SESSION_CONFLICT)$/;
   return isTheirs.test(code) ? 'invalid_request_error' : 'api_error';
 }
 
 type Delta = ChatCompletionChunk['choices'][number]['delta'];
 
-/** Whether the arguments that went out are those of the call; none at all are an object without any. */
+/**
+ * Whether the arguments that went out are those of the call; none at all are an object without any.
+ */
 function isSame(call: ChatCompletionToolCall, text: string): boolean {
   const input = text.trim() ? parseJson(text) : {};
   return input !== undefined && JSON.stringify(input) === call.function.arguments;
 }
 
-function pushJoined(chunks: (ChatCompletionChunk | OpenAiError)[], chunk: ChatCompletionChunk | OpenAiError): void {
+function pushJoined(
+  chunks: (ChatCompletionChunk | OpenAiError)[],
+  chunk: ChatCompletionChunk | OpenAiError,
+): void {
   const delta = joined(deltaOf(chunks.at(-1)), deltaOf(chunk));
-  if (delta && 'choices' in chunk) chunks[chunks.length - 1] = { ...chunk, choices: [{ ...chunk.choices[0]!, delta }] };
+  if (delta && 'choices' in chunk)
+    chunks[chunks.length - 1] = { ...chunk, choices: [{ ...chunk.choices[0]!, delta }] };
   else chunks.push(chunk);
 }
 
 function joined(last: Delta | undefined, next: Delta | undefined): Delta | undefined {
   if (!last || !next || last.role !== undefined) return undefined;
-  if (last.content !== undefined && next.content !== undefined) return { content: last.content + next.content };
+  if (last.content !== undefined && next.content !== undefined)
+    return { content: last.content + next.content };
   const [call, more] = [last.tool_calls?.[0], next.tool_calls?.[0]];
   if (!call || !more || call.index !== more.index || more.id !== undefined) return undefined;
-  return { tool_calls: [{ ...call, function: { ...call.function, arguments: call.function.arguments + more.function.arguments } }] };
+  return {
+    tool_calls: [
+      {
+        ...call,
+        function: {
+          ...call.function,
+          arguments: call.function.arguments + more.function.arguments,
+        },
+      },
+    ],
+  };
 }
 
 function deltaOf(chunk: ChatCompletionChunk | OpenAiError | undefined): Delta | undefined {
-  return chunk && 'choices' in chunk && chunk.choices[0]?.finish_reason === null ? chunk.choices[0].delta : undefined;
+  return chunk && 'choices' in chunk && chunk.choices[0]?.finish_reason === null
+    ? chunk.choices[0].delta
+    : undefined;
 }
 
 /** Calls that wait for a result from outside. */
 function externalCalls({ pending }: AgentResult): readonly ChatCompletionToolCall[] {
   return pending
     .filter(({ kind }) => kind === 'external')
-    .map(({ toolUseId: id, name, input }) => ({ id, type: 'function', function: { name, arguments: JSON.stringify(input) } }));
+    .map(({ toolUseId: id, name, input }) => ({
+      id,
+      type: 'function',
+      function: { name, arguments: JSON.stringify(input) },
+    }));
 }
 
 function finishReason(result: AgentResult): ChatCompletionFinish {
@@ -242,5 +314,9 @@ function finishReason(result: AgentResult): ChatCompletionFinish {
 }
 
 function toWireUsage({ inputTokens, outputTokens }: Usage): ChatCompletionUsage {
-  return { prompt_tokens: inputTokens, completion_tokens: outputTokens, total_tokens: inputTokens + outputTokens };
+  return {
+    prompt_tokens: inputTokens,
+    completion_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+  };
 }

@@ -7,16 +7,26 @@ import type { Msg } from '../message/msg.ts';
 import { parseJson } from '../message/parse-json.ts';
 
 /**
- * The `messages` of a chat-completions request as a conversation: system and developer messages, user messages with text and
- * images, assistant messages with tool calls, tool results. Throws `INVALID_INPUT` that names the message by its index.
+ * The `messages` of a chat-completions request as a conversation: system and developer messages,
+ * user messages with text and images, assistant messages with tool calls, tool results. Throws
+ * `INVALID_INPUT` that names the message by its index.
  */
-export function fromOpenAiMessages(messages: unknown, context: MessageContext = {}): readonly Msg[] {
-  if (!Array.isArray(messages) || !messages.length) throw new AgentError('INVALID_INPUT', '`messages` is no list, or an empty one.');
+export function fromOpenAiMessages(
+  messages: unknown,
+  context: MessageContext = {},
+): readonly Msg[] {
+  if (!Array.isArray(messages) || !messages.length)
+    throw new AgentError('INVALID_INPUT', '`messages` is no list, or an empty one.');
   const names = new Map<string, string>();
   return messages.map((message: unknown, index) => fromMessage(message, index, names, context));
 }
 
-function fromMessage(message: unknown, index: number, names: Map<string, string>, context: MessageContext): Msg {
+function fromMessage(
+  message: unknown,
+  index: number,
+  names: Map<string, string>,
+  context: MessageContext,
+): Msg {
   if (!isRecord(message)) throw invalid(index, 'is no object');
   const { role, content, name } = message;
   const options = { ...context, ...(typeof name === 'string' ? { name } : {}) };
@@ -38,7 +48,15 @@ function fromMessage(message: unknown, index: number, names: Map<string, string>
       const output = fromContent(content, index);
       return createMessage(
         'tool',
-        [{ type: 'tool_result', toolUseId, name: names.get(toolUseId) ?? '', output, state: 'success' }],
+        [
+          {
+            type: 'tool_result',
+            toolUseId,
+            name: names.get(toolUseId) ?? '',
+            output,
+            state: 'success',
+          },
+        ],
         context,
       );
     }
@@ -58,7 +76,8 @@ function fromPart(part: unknown, index: number): ContentBlock {
   if (type === 'text' && typeof text === 'string') return { type: 'text', text };
   if (type === 'refusal' && typeof refusal === 'string') return { type: 'text', text: refusal };
   const url = isRecord(image) ? image['url'] : undefined;
-  if (type === 'image_url' && typeof url === 'string') return { type: 'image', source: inlineSource({ type: 'url', url }) };
+  if (type === 'image_url' && typeof url === 'string')
+    return { type: 'image', source: inlineSource({ type: 'url', url }) };
   throw invalid(index, `has a part of a kind that is not taken: ${JSON.stringify(type)}`);
 }
 
@@ -68,9 +87,12 @@ function fromToolCalls(calls: unknown, index: number): readonly ToolUse[] {
   return calls.map((call: unknown) => {
     const { id, function: called } = isRecord(call) ? call : {};
     const { name, arguments: text } = isRecord(called) ? called : {};
-    if (typeof id !== 'string' || typeof name !== 'string' || typeof text !== 'string') throw invalid(index, 'has a malformed tool call');
+    if (typeof id !== 'string' || typeof name !== 'string' || typeof text !== 'string')
+      throw invalid(index, 'has a malformed tool call');
     const input = parseJson(text);
-    return input === undefined ? { type: 'tool_use', id, name, input: null, raw: text } : { type: 'tool_use', id, name, input };
+    return input === undefined
+      ? { type: 'tool_use', id, name, input: null, raw: text }
+      : { type: 'tool_use', id, name, input };
   });
 }
 

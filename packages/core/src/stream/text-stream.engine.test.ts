@@ -11,11 +11,24 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { tool } from '../tool/tool.ts';
 import { textStream, type TextStreamOptions } from './text-stream.ts';
 
-const look = tool({ name: 'look', description: '', input: { type: 'object' }, execute: () => 'seen' });
+const look = tool({
+  name: 'look',
+  description: '',
+  input: { type: 'object' },
+  execute: () => 'seen',
+});
 const down = new AgentError('MODEL_SERVER', 'HTTP 500: secret', { retryable: true });
 
-function agentOf(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}): ReActAgent {
-  return new ReActAgent({ name: 'a', model: new ScriptedModel(replies), tools: [look], ...options });
+function agentOf(
+  replies: readonly ScriptedReply[],
+  options: Partial<AgentOptions> = {},
+): ReActAgent {
+  return new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel(replies),
+    tools: [look],
+    ...options,
+  });
 }
 
 async function textsOf(agent: ReActAgent, options?: TextStreamOptions): Promise<readonly string[]> {
@@ -24,48 +37,72 @@ async function textsOf(agent: ReActAgent, options?: TextStreamOptions): Promise<
   return texts;
 }
 
-const textFrom = async (agent: ReActAgent, options?: TextStreamOptions): Promise<string> => (await textsOf(agent, options)).join('');
+const textFrom = async (agent: ReActAgent, options?: TextStreamOptions): Promise<string> =>
+  (await textsOf(agent, options)).join('');
 
 test('text as it comes, without thinking', async () => {
-  expect(await textsOf(agentOf([{ thinking: 'I think', text: 'Hello there you' }]))).toEqual(['Hello ', 'there ', 'you']);
+  expect(await textsOf(agentOf([{ thinking: 'I think', text: 'Hello there you' }]))).toEqual([
+    'Hello ',
+    'there ',
+    'you',
+  ]);
 });
 
 test('replies are set apart by a blank line; tools don’t show', async () => {
-  expect(await textFrom(agentOf([{ text: 'Let me look.', toolCalls: [{ name: 'look' }] }, 'I see.']))).toBe('Let me look.\n\nI see.');
+  expect(
+    await textFrom(agentOf([{ text: 'Let me look.', toolCalls: [{ name: 'look' }] }, 'I see.'])),
+  ).toBe('Let me look.\n\nI see.');
   expect(await textFrom(agentOf([{ toolCalls: [{ name: 'look' }] }, 'I see.']))).toBe('I see.');
 });
 
 test('blocks of a message are set apart as in its text', async () => {
   const text = (id: string, delta: string): ModelDelta => ({ type: 'text', id, delta });
   const finish: ModelDelta = { type: 'finish', reason: 'stop' };
-  const agent = agentOf([{ deltas: [[text('1', 'One'), text('2', 'T')], [text('2', 'wo')], [finish]] }]);
+  const agent = agentOf([
+    { deltas: [[text('1', 'One'), text('2', 'T')], [text('2', 'wo')], [finish]] },
+  ]);
   const said = await textFrom(agent);
   expect(said).toBe('One\nTwo');
   expect(said).toBe(textOf((await agent.messages()).at(-1)!));
 });
 
 test('a summary at the limit is the answer', async () => {
-  const agent = agentOf([{ text: 'Let me look.', toolCalls: [{ name: 'look' }] }, 'In short.'], { limits: { iterations: 1 } });
+  const agent = agentOf([{ text: 'Let me look.', toolCalls: [{ name: 'look' }] }, 'In short.'], {
+    limits: { iterations: 1 },
+  });
   expect(await textFrom(agent)).toBe('Let me look.\n\nIn short.');
 });
 
 test('an agent that is called as a tool is not heard', async () => {
-  const child = agentTool(agentOf(['Between us.'], { name: 'child' }), { name: 'child', description: '' });
-  const agent = agentOf([{ toolCalls: [{ name: 'call_child', input: { message: 'Hi' } }] }, 'Done.'], { tools: [child] });
+  const child = agentTool(agentOf(['Between us.'], { name: 'child' }), {
+    name: 'child',
+    description: '',
+  });
+  const agent = agentOf(
+    [{ toolCalls: [{ name: 'call_child', input: { message: 'Hi' } }] }, 'Done.'],
+    { tools: [child] },
+  );
   expect(await textFrom(agent)).toBe('Done.');
 });
 
 test('what begins anew comes below what was said', async () => {
   const extensions = [retry({ sleep: async () => {}, afterFirstDelta: true })];
-  expect(await textFrom(agentOf([{ text: 'Half ', error: down }, 'The whole'], { extensions }))).toBe('Half \n\nThe whole');
-  expect(await textFrom(agentOf([{ thinking: 'hm', error: down }, 'The whole'], { extensions }))).toBe('The whole');
+  expect(
+    await textFrom(agentOf([{ text: 'Half ', error: down }, 'The whole'], { extensions })),
+  ).toBe('Half \n\nThe whole');
+  expect(
+    await textFrom(agentOf([{ thinking: 'hm', error: down }, 'The whole'], { extensions })),
+  ).toBe('The whole');
 });
 
 const rewrite = (type: 'post-reasoning' | 'post-call', change: (text: string) => string): Hook => ({
   on: {
     [type]: (event: { message: Parameters<typeof textOf>[0] }) => ({
       ...event,
-      message: { ...event.message, content: [{ type: 'text', text: change(textOf(event.message)) }] },
+      message: {
+        ...event.message,
+        content: [{ type: 'text', text: change(textOf(event.message)) }],
+      },
     }),
   },
 });
@@ -77,7 +114,9 @@ test.each<[string, (text: string) => string, string]>([
   ['nothing in its place adds nothing', () => '', 'My text.'],
 ])('where a hook has the last word: %s', async (_what, change, expected) => {
   for (const type of ['post-reasoning', 'post-call'] as const) {
-    expect(await textFrom(agentOf(['My text.'], { hooks: [rewrite(type, change)] }))).toBe(expected);
+    expect(await textFrom(agentOf(['My text.'], { hooks: [rewrite(type, change)] }))).toBe(
+      expected,
+    );
   }
 });
 
@@ -85,10 +124,17 @@ test('what stands in for a reply without text is set apart from the one before',
   const hook: Hook = {
     on: {
       'post-reasoning': (event) =>
-        event.iteration === 2 ? { ...event, message: { ...event.message, content: [{ type: 'text', text: 'Look, done.' }] } } : event,
+        event.iteration === 2
+          ? {
+              ...event,
+              message: { ...event.message, content: [{ type: 'text', text: 'Look, done.' }] },
+            }
+          : event,
     },
   };
-  const agent = agentOf([{ text: 'Look', toolCalls: [{ name: 'look' }] }, { thinking: 'hm' }], { hooks: [hook] });
+  const agent = agentOf([{ text: 'Look', toolCalls: [{ name: 'look' }] }, { thinking: 'hm' }], {
+    hooks: [hook],
+  });
   expect(await textFrom(agent)).toBe('Look\n\nLook, done.');
 });
 
@@ -116,10 +162,15 @@ test('a failure rejects after what was said, also where the call has it as a res
 
 test('or is the last text: its code, and nothing of its words', async () => {
   const errors = 'in-band';
-  expect(await textFrom(agentOf([{ text: 'Half ', error: down }]), { errors })).toBe('Half \n\n[MODEL_SERVER]');
+  expect(await textFrom(agentOf([{ text: 'Half ', error: down }]), { errors })).toBe(
+    'Half \n\n[MODEL_SERVER]',
+  );
   expect(await textFrom(agentOf([{ error: down }]), { errors })).toBe('[MODEL_SERVER]');
-  const errorText = ({ code, retryable }: { code: string; retryable: boolean }): string => `${code} ${retryable}`;
-  expect(await textFrom(agentOf([{ error: down }]), { errors, errorText })).toBe('MODEL_SERVER true');
+  const errorText = ({ code, retryable }: { code: string; retryable: boolean }): string =>
+    `${code} ${retryable}`;
+  expect(await textFrom(agentOf([{ error: down }]), { errors, errorText })).toBe(
+    'MODEL_SERVER true',
+  );
   expect(await textFrom(agentOf([{ error: down }]), { errors, errorText: () => '' })).toBe('');
 });
 
@@ -134,13 +185,18 @@ test('a call that fails before its run says so in band, too', async () => {
 
 test('as bytes: a response’s body', async () => {
   const agent = agentOf(['Grüße aus 東京 🗼']);
-  expect(await new Response(textStream(agent.stream('Hi')).readable()).text()).toBe('Grüße aus 東京 🗼');
+  expect(await new Response(textStream(agent.stream('Hi')).readable()).text()).toBe(
+    'Grüße aus 東京 🗼',
+  );
 });
 
 test('nothing is read ahead, and cancelling ends the run even while the model is silent', async () => {
   let fallSilent!: () => void;
   const isSilent = new Promise<void>((resolve) => (fallSilent = resolve));
-  const model = new ScriptedModel([[{ text: 'one ' }, { wait: async () => fallSilent() }, { hang: true }], 'Fine']);
+  const model = new ScriptedModel([
+    [{ text: 'one ' }, { wait: async () => fallSilent() }, { hang: true }],
+    'Fine',
+  ]);
   const agent = new ReActAgent({ name: 'a', model });
   const stream = agent.stream('Hi');
   const reader = textStream(stream).readable().getReader();
@@ -166,5 +222,7 @@ test.each<[unknown, unknown]>([
   [agentOf([]).stream('Hi'), { errors: 'ignore' }],
   [agentOf([]).stream('Hi'), { errorText: 'Sorry' }],
 ])('%o, %o is refused', (stream, options) => {
-  expect(() => textStream(stream as never, options as never)).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));
+  expect(() => textStream(stream as never, options as never)).toThrow(
+    expect.objectContaining({ code: 'INVALID_INPUT' }),
+  );
 });

@@ -18,25 +18,37 @@ export interface TextSource {
 
 /** A run's text. One reader: it iterates, or takes `readable()`. */
 export interface TextStream extends AsyncIterable<string> {
-  /** The text as UTF-8, read from the model only as it is asked for: a `Response`'s body. Cancelling it cancels the run. */
+  /**
+   * The text as UTF-8, read from the model only as it is asked for: a `Response`'s body. Cancelling
+   * it cancels the run.
+   */
   readable(): ReadableStream<Uint8Array>;
 }
 
 /**
- * What the agent says, and nothing else: no thinking, no tool calls, nothing of agents that it calls as tools. One text a network
- * read, never empty. The blocks of a message are set apart by a line break, messages by a blank line. What was sent cannot be taken
- * back: after a `step-reset` the new words come below a blank line, where they do not go on with what was there.
+ * What the agent says, and nothing else: no thinking, no tool calls, nothing of agents that it
+ * calls as tools. One text a network read, never empty. The blocks of a message are set apart by a
+ * line break, messages by a blank line. What was sent cannot be taken back: after a `step-reset`
+ * the new words come below a blank line, where they do not go on with what was there.
  */
 export function textStream(stream: TextSource, options: TextStreamOptions = {}): TextStream {
   checkFields('INVALID_INPUT', 'textStream()', stream, 'batches:function cancel:function');
-  checkFields('INVALID_INPUT', 'textStream()', options, 'errors:throw|in-band|? errorText:function|?');
+  checkFields(
+    'INVALID_INPUT',
+    'textStream()',
+    options,
+    'errors:throw|in-band|? errorText:function|?',
+  );
   return {
     [Symbol.asyncIterator]: () => texts(stream, options),
     readable: () => toBytes(texts(stream, options), () => stream.cancel()),
   };
 }
 
-async function* texts(stream: TextSource, { errors, errorText = codeOf }: TextStreamOptions): AsyncGenerator<string, void> {
+async function* texts(
+  stream: TextSource,
+  { errors, errorText = codeOf }: TextStreamOptions,
+): AsyncGenerator<string, void> {
   const writer = new TextWriter();
   let failure: AgentErrorData | undefined;
   try {
@@ -129,7 +141,10 @@ function messageOf(blockId: string): string {
   return blockId.slice(0, blockId.lastIndexOf(':'));
 }
 
-function toBytes(source: AsyncGenerator<string, void>, cancel: () => Promise<void>): ReadableStream<Uint8Array> {
+function toBytes(
+  source: AsyncGenerator<string, void>,
+  cancel: () => Promise<void>,
+): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>(
     {

@@ -3,8 +3,8 @@ import type { JsonObject } from '../message/json.ts';
 import { textOf, toolUsesOf } from '../message/message-text.ts';
 
 /**
- * An event as a timeline shows it: what happened and when, without the prompts, messages and tool schemas it happened with.
- * `undefined` for the chunks, which the stream's other parts carry.
+ * An event as a timeline shows it: what happened and when, without the prompts, messages and tool
+ * schemas it happened with. `undefined` for the chunks, which the stream's other parts carry.
  */
 export function toTimelineEvent(event: AgentEvent): JsonObject | undefined {
   const { type, runId, seq, iteration, at } = event;
@@ -25,7 +25,10 @@ function describe(event: AgentEvent): JsonObject | undefined {
     case 'pre-summary':
       return { messages: event.messages.length };
     case 'post-reasoning':
-      return { characters: textOf(event.message).length, toolCalls: toolUsesOf(event.message).map(({ name }) => name) };
+      return {
+        characters: textOf(event.message).length,
+        toolCalls: toolUsesOf(event.message).map(({ name }) => name),
+      };
     case 'post-call':
     case 'post-summary':
       return { characters: textOf(event.message).length };
@@ -40,7 +43,9 @@ function describe(event: AgentEvent): JsonObject | undefined {
     case 'step-reset':
       return { reason: event.reason };
     case 'suspended':
-      return { pending: event.pending.map(({ toolUseId, name, kind }) => ({ toolUseId, name, kind })) };
+      return {
+        pending: event.pending.map(({ toolUseId, name, kind }) => ({ toolUseId, name, kind })),
+      };
     case 'error':
       return { code: event.error.code, message: event.error.message };
     case 'run-end': {

@@ -1,22 +1,42 @@
 import type { JsonObject, JsonValue } from '../message/json.ts';
 
-/** The part of AI SDK 7's UI message stream we send; plain JSON, assignable to its `UIMessageChunk`. */
+/**
+ * The part of AI SDK 7's UI message stream we send; plain JSON, assignable to its `UIMessageChunk`.
+ */
 export type UiChunk =
   | { readonly type: 'start'; readonly messageId?: string; readonly messageMetadata?: JsonObject }
   | { readonly type: 'start-step' | 'finish-step' | 'reset-step' }
   | {
       readonly type: 'finish';
-      readonly finishReason?: 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'other';
+      readonly finishReason?:
+        | 'stop'
+        | 'length'
+        | 'content-filter'
+        | 'tool-calls'
+        | 'error'
+        | 'other';
       readonly messageMetadata?: JsonObject;
     }
   | { readonly type: 'message-metadata'; readonly messageMetadata: JsonObject }
   | { readonly type: 'abort'; readonly reason?: string }
   | { readonly type: 'error'; readonly errorText: string }
-  | { readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; readonly id: string }
+  | {
+      readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end';
+      readonly id: string;
+    }
   | { readonly type: 'text-delta' | 'reasoning-delta'; readonly id: string; readonly delta: string }
   | { readonly type: 'file'; readonly mediaType: string; readonly url: string }
-  | { readonly type: 'tool-input-start'; readonly toolCallId: string; readonly toolName: string; readonly dynamic: true }
-  | { readonly type: 'tool-input-delta'; readonly toolCallId: string; readonly inputTextDelta: string }
+  | {
+      readonly type: 'tool-input-start';
+      readonly toolCallId: string;
+      readonly toolName: string;
+      readonly dynamic: true;
+    }
+  | {
+      readonly type: 'tool-input-delta';
+      readonly toolCallId: string;
+      readonly inputTextDelta: string;
+    }
   | {
       readonly type: 'tool-input-available';
       readonly toolCallId: string;
@@ -31,6 +51,16 @@ export type UiChunk =
       readonly dynamic: true;
       readonly preliminary?: boolean;
     }
-  | { readonly type: 'tool-approval-request'; readonly approvalId: string; readonly toolCallId: string; readonly reason?: string }
-  | { readonly type: 'tool-output-error'; readonly toolCallId: string; readonly errorText: string; readonly dynamic: true }
+  | {
+      readonly type: 'tool-approval-request';
+      readonly approvalId: string;
+      readonly toolCallId: string;
+      readonly reason?: string;
+    }
+  | {
+      readonly type: 'tool-output-error';
+      readonly toolCallId: string;
+      readonly errorText: string;
+      readonly dynamic: true;
+    }
   | { readonly type: 'data-isoloop-event'; readonly data: JsonValue; readonly transient: true };

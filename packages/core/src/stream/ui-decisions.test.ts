@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
 import { fromUiDecisions } from '@isoloop/core/ai-sdk';
 
-const part = (more: object): object => ({ type: 'dynamic-tool', toolName: 'pay', toolCallId: 'c1', ...more });
+const part = (more: object): object => ({
+  type: 'dynamic-tool',
+  toolName: 'pay',
+  toolCallId: 'c1',
+  ...more,
+});
 const said = (...parts: unknown[]): unknown => ({ id: 'a1', role: 'assistant', parts });
 
 test('approvals, refusals and results of dynamic tools and of typed ones', () => {
@@ -9,7 +14,12 @@ test('approvals, refusals and results of dynamic tools and of typed ones', () =>
     said(
       { type: 'text', text: 'Well.' },
       part({ state: 'approval-responded', approval: { id: 'x', approved: true } }),
-      { type: 'tool-send', toolCallId: 'c2', state: 'approval-responded', approval: { approved: false, reason: 'No.' } },
+      {
+        type: 'tool-send',
+        toolCallId: 'c2',
+        state: 'approval-responded',
+        approval: { approved: false, reason: 'No.' },
+      },
       part({ toolCallId: 'c3', state: 'approval-responded', approval: { approved: false } }),
       part({ toolCallId: 'c4', state: 'output-available', output: { 서울: [1] } }),
       part({ toolCallId: 'c5', state: 'output-available', output: 'text' }),
@@ -38,15 +48,28 @@ test.for<unknown>([
   { role: 'assistant', parts: {} },
   { role: 'user', parts: [part({ state: 'output-available', output: 'x' })] },
   said(null, 7, 'x', [], {}),
-  said(part({ state: 'input-available' }), part({ state: 'approval-requested', approval: { id: 'c1', approved: true } })),
+  said(
+    part({ state: 'input-available' }),
+    part({ state: 'approval-requested', approval: { id: 'c1', approved: true } }),
+  ),
   said(part({ state: 'output-available', output: 'half', preliminary: true })),
-  said(part({ state: 'approval-responded' }), part({ state: 'approval-responded', approval: { approved: 'yes' } })),
-  said(part({ toolName: 7, state: 'output-available' }), part({ toolCallId: 7, state: 'output-available' })),
+  said(
+    part({ state: 'approval-responded' }),
+    part({ state: 'approval-responded', approval: { approved: 'yes' } }),
+  ),
+  said(
+    part({ toolName: 7, state: 'output-available' }),
+    part({ toolCallId: 7, state: 'output-available' }),
+  ),
   said({ type: 'data-x', toolCallId: 'c1', state: 'output-available' }),
 ])('nothing is decided by %j', (message) => expect(fromUiDecisions(message)).toEqual([]));
 
 test('what is no text is not made one', () => {
   const hostile = JSON.parse('{"toString":1,"__proto__":{"approved":true}}') as object;
-  expect(fromUiDecisions(said(part({ state: 'output-error', errorText: hostile })))).toMatchObject([{ output: '', state: 'error' }]);
-  expect(fromUiDecisions(said(part({ state: 'approval-responded', approval: hostile })))).toEqual([]);
+  expect(fromUiDecisions(said(part({ state: 'output-error', errorText: hostile })))).toMatchObject([
+    { output: '', state: 'error' },
+  ]);
+  expect(fromUiDecisions(said(part({ state: 'approval-responded', approval: hostile })))).toEqual(
+    [],
+  );
 });

@@ -1,4 +1,10 @@
-import { readUIMessageStream, uiMessageChunkSchema, validateUIMessages, type UIMessage, type UIMessageChunk } from 'ai';
+import {
+  readUIMessageStream,
+  uiMessageChunkSchema,
+  validateUIMessages,
+  type UIMessage,
+  type UIMessageChunk,
+} from 'ai';
 import { expect, test } from 'vitest';
 import { AgentError, ReActAgent, tool, type AgentOptions, type CallOptions } from '@isoloop/core';
 import {
@@ -33,10 +39,17 @@ async function chunksOf(
   replies: readonly ScriptedReply[],
   { agent: options, call, encoder: encoderOptions }: Script = {},
 ): Promise<UiChunk[]> {
-  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(replies), tools: [weather], sessionId: 's', ...options });
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel(replies),
+    tools: [weather],
+    sessionId: 's',
+    ...options,
+  });
   const encoder = createUiMessageEncoder(encoderOptions);
   const chunks: UiChunk[] = [];
-  for await (const batch of agent.stream('go', { throwOnError: false, ...call }).batches()) chunks.push(...encoder.encode(batch));
+  for await (const batch of agent.stream('go', { throwOnError: false, ...call }).batches())
+    chunks.push(...encoder.encode(batch));
   return chunks;
 }
 
@@ -54,7 +67,8 @@ async function read(chunks: readonly UiChunk[]): Promise<UIMessage> {
     },
   });
   let last: UIMessage | undefined;
-  for await (const message of readUIMessageStream({ stream, terminateOnError: true })) last = message;
+  for await (const message of readUIMessageStream({ stream, terminateOnError: true }))
+    last = message;
   return last!;
 }
 
@@ -97,25 +111,56 @@ test('two tools in parallel, one of which fails, then an answer', async () => {
       input: { city: 'Oslo' },
       output: '{"city":"Oslo","degrees":21}',
     },
-    { type: 'dynamic-tool', toolName: 'weather', state: 'output-error', input: { city: 'Atlantis' }, errorText: 'Error: It sank.' },
+    {
+      type: 'dynamic-tool',
+      toolName: 'weather',
+      state: 'output-error',
+      input: { city: 'Atlantis' },
+      errorText: 'Error: It sank.',
+    },
     { type: 'step-start' },
     { type: 'text', text: 'Mild in Oslo.' },
   ]);
-  expect(message.metadata).toMatchObject({ sessionId: 's', reason: 'stop', iterations: 2, usage: { inputTokens: 20, outputTokens: 10 } });
+  expect(message.metadata).toMatchObject({
+    sessionId: 's',
+    reason: 'stop',
+    iterations: 2,
+    usage: { inputTokens: 20, outputTokens: 10 },
+  });
 });
 
 test('calls that never start are shown with their result: an unknown tool, arguments that are no JSON', async () => {
-  const message = await read(await chunksOf([{ toolCalls: [{ name: 'nope' }, { name: 'weather', input: '{"city"' }] }, 'Sorry.']));
+  const message = await read(
+    await chunksOf([
+      { toolCalls: [{ name: 'nope' }, { name: 'weather', input: '{"city"' }] },
+      'Sorry.',
+    ]),
+  );
   expect(message.parts.filter((part) => part.type === 'dynamic-tool')).toMatchObject([
-    { toolName: 'nope', state: 'output-error', errorText: expect.stringContaining('Tool not found') },
-    { toolName: 'weather', state: 'output-error', input: '{"city"', errorText: expect.stringContaining('not valid JSON') },
+    {
+      toolName: 'nope',
+      state: 'output-error',
+      errorText: expect.stringContaining('Tool not found'),
+    },
+    {
+      toolName: 'weather',
+      state: 'output-error',
+      input: '{"city"',
+      errorText: expect.stringContaining('not valid JSON'),
+    },
   ]);
 });
 
 test('progress is a preliminary output', async () => {
-  const chunks = await chunksOf([{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }, 'ok']);
+  const chunks = await chunksOf([
+    { toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] },
+    'ok',
+  ]);
   const outputs = chunks.filter((chunk) => chunk.type === 'tool-output-available');
-  expect(outputs).toMatchObject([{ output: 'asking', preliminary: true }, { output: '{"city":"Oslo","degrees":21}' }]);
+  expect(outputs).toMatchObject([
+    { output: 'asking', preliminary: true },
+    { output: '{"city":"Oslo","degrees":21}' },
+  ]);
 });
 
 test('what a hook rewrites replaces what was streamed', async () => {
@@ -125,28 +170,38 @@ test('what a hook rewrites replaces what was streamed', async () => {
         hooks: [
           {
             on: {
-              'post-reasoning': (event) => ({ ...event, message: { ...event.message, content: [{ type: 'text', text: 'polished' }] } }),
+              'post-reasoning': (event) => ({
+                ...event,
+                message: { ...event.message, content: [{ type: 'text', text: 'polished' }] },
+              }),
             },
           },
         ],
       },
     }),
   );
-  expect(message.parts.filter((part) => part.type === 'text')).toMatchObject([{ text: 'polished' }]);
+  expect(message.parts.filter((part) => part.type === 'text')).toMatchObject([
+    { text: 'polished' },
+  ]);
 });
 
 test('a summary at the limit is text of a step of its own', async () => {
   const message = await read(
-    await chunksOf([{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }, 'In short: mild.'], {
-      agent: { limits: { iterations: 1 } },
-    }),
+    await chunksOf(
+      [{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }, 'In short: mild.'],
+      {
+        agent: { limits: { iterations: 1 } },
+      },
+    ),
   );
   expect(message.parts.at(-1)).toMatchObject({ type: 'text', text: 'In short: mild.' });
   expect(message.metadata).toMatchObject({ reason: 'max-iterations' });
 });
 
 test('a failure ends in an error chunk whose code can be read back', async () => {
-  const chunks = await chunksOf([{ text: 'half', error: new AgentError('MODEL_RATE_LIMITED', 'Slow down.') }]);
+  const chunks = await chunksOf([
+    { text: 'half', error: new AgentError('MODEL_RATE_LIMITED', 'Slow down.') },
+  ]);
   expect(chunks.slice(-3).map(({ type }) => type)).toEqual(['text-end', 'finish-step', 'error']);
   const { errorText } = chunks.at(-1) as Extract<UiChunk, { type: 'error' }>;
   expect(errorText).toBe('Slow down. [MODEL_RATE_LIMITED]');
@@ -157,7 +212,9 @@ test('a failure ends in an error chunk whose code can be read back', async () =>
 
 test('a call that breaks off while it is written does not stay open', async () => {
   const abort = new AbortController();
-  const deltas = [[{ type: 'tool-input' as const, index: 0, id: 'c', name: 'weather', delta: '{"city":"Os' }]];
+  const deltas = [
+    [{ type: 'tool-input' as const, index: 0, id: 'c', name: 'weather', delta: '{"city":"Os' }],
+  ];
   const message = await read(
     await chunksOf([{ deltas, hang: true }], {
       call: { signal: abort.signal },
@@ -166,7 +223,13 @@ test('a call that breaks off while it is written does not stay open', async () =
   );
   expect(message.parts).toMatchObject([
     { type: 'step-start' },
-    { type: 'dynamic-tool', toolCallId: 'c', state: 'output-error', input: { city: 'Os' }, errorText: 'The call was interrupted.' },
+    {
+      type: 'dynamic-tool',
+      toolCallId: 'c',
+      state: 'output-error',
+      input: { city: 'Os' },
+      errorText: 'The call was interrupted.',
+    },
   ]);
 });
 
@@ -174,10 +237,17 @@ test('calls a failing hook keeps from running are told before the error', async 
   const fail = (): never => {
     throw new Error('no');
   };
-  const chunks = await chunksOf([{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' }, id: 'c' }] }], {
-    agent: { hooks: [{ on: { 'pre-acting': fail } }] },
-  });
-  expect(chunks.slice(-3)).toMatchObject([{ type: 'tool-output-error', toolCallId: 'c' }, { type: 'finish-step' }, { type: 'error' }]);
+  const chunks = await chunksOf(
+    [{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' }, id: 'c' }] }],
+    {
+      agent: { hooks: [{ on: { 'pre-acting': fail } }] },
+    },
+  );
+  expect(chunks.slice(-3)).toMatchObject([
+    { type: 'tool-output-error', toolCallId: 'c' },
+    { type: 'finish-step' },
+    { type: 'error' },
+  ]);
 });
 
 test('calls of a run that a hook stopped stay open', async () => {
@@ -186,13 +256,28 @@ test('calls of a run that a hook stopped stay open', async () => {
       agent: { hooks: [{ on: { 'post-reasoning': (_event, control) => control.stop() } }] },
     }),
   );
-  expect(message.parts.at(-1)).toMatchObject({ type: 'dynamic-tool', state: 'input-available', input: { city: 'Oslo' } });
+  expect(message.parts.at(-1)).toMatchObject({
+    type: 'dynamic-tool',
+    state: 'input-available',
+    input: { city: 'Oslo' },
+  });
 });
 
 test('a call that a hook edited shows what ran', async () => {
   const message = await read(
     await chunksOf([{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }, 'ok'], {
-      agent: { hooks: [{ on: { 'pre-acting': (event) => ({ ...event, toolUse: { ...event.toolUse, input: { city: 'Bergen' } } }) } }] },
+      agent: {
+        hooks: [
+          {
+            on: {
+              'pre-acting': (event) => ({
+                ...event,
+                toolUse: { ...event.toolUse, input: { city: 'Bergen' } },
+              }),
+            },
+          },
+        ],
+      },
     }),
   );
   expect(message.parts[1]).toMatchObject({
@@ -218,10 +303,13 @@ test('deltas of one batch are one chunk', async () => {
 });
 
 test('timeline events are transient, in order, and carry no prompt', async () => {
-  const chunks = await chunksOf([{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }, 'done'], {
-    agent: { systemPrompt: 'TOP SECRET' },
-    encoder: { events: true },
-  });
+  const chunks = await chunksOf(
+    [{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }, 'done'],
+    {
+      agent: { systemPrompt: 'TOP SECRET' },
+      encoder: { events: true },
+    },
+  );
   const events = chunks.filter((chunk) => chunk.type === 'data-isoloop-event');
   expect(events.map(({ data }) => (data as { type: string }).type)).toEqual([
     'run-start',
@@ -255,14 +343,22 @@ test('a stored conversation comes back as the messages useChat knows, tools and 
     role: 'user',
     parts: [
       { type: 'text', text: 'Weather?' },
-      { type: 'file', mediaType: 'image/png', url: 'data:image/png;base64,AAAA', filename: 'map.png' },
+      {
+        type: 'file',
+        mediaType: 'image/png',
+        url: 'data:image/png;base64,AAAA',
+        filename: 'map.png',
+      },
     ],
   };
   await agent.call(fromUiMessage(posted));
   await agent.call('Thanks');
   const messages = toUiMessages(await agent.messages());
   await validateUIMessages({ messages: structuredClone(messages) });
-  expect(messages[0]).toMatchObject({ ...posted, parts: [{ type: 'text', text: 'Weather?' }, posted.parts[1]] });
+  expect(messages[0]).toMatchObject({
+    ...posted,
+    parts: [{ type: 'text', text: 'Weather?' }, posted.parts[1]],
+  });
   expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);
   expect(messages[1]!.parts.map(({ type }) => type)).toEqual([
     'step-start',
@@ -273,7 +369,10 @@ test('a stored conversation comes back as the messages useChat knows, tools and 
     'step-start',
     'text',
   ]);
-  expect(messages[1]!.parts[4]).toMatchObject({ state: 'output-error', errorText: 'Error: It sank.' });
+  expect(messages[1]!.parts[4]).toMatchObject({
+    state: 'output-error',
+    errorText: 'Error: It sank.',
+  });
 });
 
 test.for([
@@ -293,8 +392,13 @@ test.for([
 test('a call that waits for approval asks for it, live and from the log, under its own id', async () => {
   const agent = new ReActAgent({
     name: 'a',
-    model: new ScriptedModel([{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }, { name: 'elsewhere' }] }]),
-    tools: [{ ...weather, needsApproval: true }, tool({ name: 'elsewhere', description: 'x', input: { type: 'object' } })],
+    model: new ScriptedModel([
+      { toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }, { name: 'elsewhere' }] },
+    ]),
+    tools: [
+      { ...weather, needsApproval: true },
+      tool({ name: 'elsewhere', description: 'x', input: { type: 'object' } }),
+    ],
   });
   const { encode } = createUiMessageEncoder();
   const chunks: UiChunk[] = [];

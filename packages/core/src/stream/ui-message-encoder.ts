@@ -9,7 +9,10 @@ import type { UiChunk } from './ui-chunk.ts';
 export interface UiMessageEncoderOptions {
   /** The id of the message the chunks build; default: the run's. */
   readonly messageId?: string;
-  /** Adds every event but the chunks as a transient `data-isoloop-event` part, without prompts. Default false. */
+  /**
+   * Adds every event but the chunks as a transient `data-isoloop-event` part, without prompts.
+   * Default false.
+   */
   readonly events?: boolean;
   /** Whether thinking goes out. Default true. */
   readonly reasoning?: boolean;
@@ -21,9 +24,9 @@ export interface UiMessageEncoder {
 }
 
 /**
- * Agent events as AI SDK 7's UI message stream: one encoder a run. An error's text is its message with the code in brackets at
- * its end, and ends the stream; tools are dynamic ones; progress (`emit`) is a preliminary output; a call that waits for approval asks for it
- * under its own id.
+ * Agent events as AI SDK 7's UI message stream: one encoder a run. An error's text is its message
+ * with the code in brackets at its end, and ends the stream; tools are dynamic ones; progress
+ * (`emit`) is a preliminary output; a call that waits for approval asks for it under its own id.
  */
 export function createUiMessageEncoder(options: UiMessageEncoderOptions = {}): UiMessageEncoder {
   const encoder = new Encoder(options);
@@ -39,10 +42,18 @@ export function createUiMessageEncoder(options: UiMessageEncoderOptions = {}): U
 /** What a readable error ends in: `… [MODEL_AUTH]`. */
 const codeAtEnd = / \[([A-Z_]+)\]$/;
 
-/** The text of an `error` chunk, taken apart again; `code` is absent where the text is not one of ours. */
-export function parseErrorText(errorText: string): { readonly message: string; readonly code?: string } {
+/**
+ * The text of an `error` chunk, taken apart again; `code` is absent where the text is not one of
+ * ours.
+ */
+export function parseErrorText(errorText: string): {
+  readonly message: string;
+  readonly code?: string;
+} {
   const code = codeAtEnd.exec(errorText)?.[1];
-  return code === undefined ? { message: errorText } : { message: errorText.replace(codeAtEnd, ''), code };
+  return code === undefined
+    ? { message: errorText }
+    : { message: errorText.replace(codeAtEnd, ''), code };
 }
 
 class Encoder {
@@ -61,7 +72,11 @@ class Encoder {
     const isOwn = event.agentPath.length < 2;
     if (isOwn && event.type === 'run-start') {
       const { runId, sessionId } = event;
-      chunks.push({ type: 'start', messageId: messageId ?? runId, messageMetadata: { runId, sessionId } });
+      chunks.push({
+        type: 'start',
+        messageId: messageId ?? runId,
+        messageMetadata: { runId, sessionId },
+      });
     }
     const seen = events && toTimelineEvent(event);
     if (seen) chunks.push({ type: 'data-isoloop-event', data: seen, transient: true });
@@ -87,7 +102,13 @@ class Encoder {
       case 'pre-acting':
         return this.#toolKnown(event.toolUse, chunks);
       case 'acting-chunk':
-        chunks.push({ type: 'tool-output-available', toolCallId: event.toolUseId, output: event.chunk, dynamic: true, preliminary: true });
+        chunks.push({
+          type: 'tool-output-available',
+          toolCallId: event.toolUseId,
+          output: event.chunk,
+          dynamic: true,
+          preliminary: true,
+        });
         return;
       case 'post-acting':
         this.#toolKnown(event.toolUse, chunks);
@@ -122,12 +143,19 @@ class Encoder {
     chunks.push({ type: 'start-step' });
   }
 
-  /** A call that got no result is told as interrupted; `keepOpen`: only one whose input broke off. */
+  /**
+   * A call that got no result is told as interrupted; `keepOpen`: only one whose input broke off.
+   */
   #endStep(chunks: UiChunk[], keepOpen = false): void {
     this.#endBlock(chunks);
     for (const [toolCallId, input] of this.#open) {
       if (keepOpen && input !== undefined) continue;
-      chunks.push({ type: 'tool-output-error', toolCallId, errorText: 'The call was interrupted.', dynamic: true });
+      chunks.push({
+        type: 'tool-output-error',
+        toolCallId,
+        errorText: 'The call was interrupted.',
+        dynamic: true,
+      });
     }
     this.#open.clear();
     if (this.#inStep) chunks.push({ type: 'finish-step' });
@@ -142,7 +170,8 @@ class Encoder {
       chunks.push({ type: `${kind}-start`, id });
     }
     const last = chunks.at(-1);
-    if (last && 'delta' in last && last.id === id) chunks[chunks.length - 1] = { ...last, delta: last.delta + delta };
+    if (last && 'delta' in last && last.id === id)
+      chunks[chunks.length - 1] = { ...last, delta: last.delta + delta };
     else chunks.push({ type: `${kind}-delta`, id, delta });
   }
 
@@ -151,7 +180,12 @@ class Encoder {
     this.#block = undefined;
   }
 
-  #toolInput(toolCallId: string, toolName: string, inputTextDelta: string, chunks: UiChunk[]): void {
+  #toolInput(
+    toolCallId: string,
+    toolName: string,
+    inputTextDelta: string,
+    chunks: UiChunk[],
+  ): void {
     this.#endBlock(chunks);
     if (!this.#open.has(toolCallId)) {
       this.#open.set(toolCallId, undefined);
@@ -160,7 +194,8 @@ class Encoder {
     const last = chunks.at(-1);
     if (last?.type === 'tool-input-delta' && last.toolCallId === toolCallId) {
       chunks[chunks.length - 1] = { ...last, inputTextDelta: last.inputTextDelta + inputTextDelta };
-    } else if (inputTextDelta) chunks.push({ type: 'tool-input-delta', toolCallId, inputTextDelta });
+    } else if (inputTextDelta)
+      chunks.push({ type: 'tool-input-delta', toolCallId, inputTextDelta });
   }
 
   #toolKnown({ id, name, input, raw }: ToolUse, chunks: UiChunk[]): void {
@@ -168,10 +203,19 @@ class Encoder {
     const shown: JsonValue = input === null && raw !== undefined ? raw : input;
     if (this.#open.get(id) === shown) return;
     this.#open.set(id, shown);
-    chunks.push({ type: 'tool-input-available', toolCallId: id, toolName: name, input: shown, dynamic: true });
+    chunks.push({
+      type: 'tool-input-available',
+      toolCallId: id,
+      toolName: name,
+      input: shown,
+      dynamic: true,
+    });
   }
 
-  #reset({ replacement, runId, seq }: Extract<AgentEvent, { type: 'step-reset' }>, chunks: UiChunk[]): void {
+  #reset(
+    { replacement, runId, seq }: Extract<AgentEvent, { type: 'step-reset' }>,
+    chunks: UiChunk[],
+  ): void {
     this.#endBlock(chunks);
     this.#open.clear();
     if (this.#inStep) chunks.push({ type: 'reset-step' });
@@ -187,14 +231,32 @@ class Encoder {
     const messageMetadata = { reason, usage: { ...usage }, durationMs, iterations };
     if (reason === 'aborted') {
       // An `abort` chunk takes no metadata.
-      chunks.push({ type: 'message-metadata', messageMetadata }, { type: 'abort', reason: 'aborted' });
+      chunks.push(
+        { type: 'message-metadata', messageMetadata },
+        { type: 'abort', reason: 'aborted' },
+      );
       return;
     }
-    chunks.push({ type: 'finish', finishReason: message.metadata?.['finishReason'] === 'length' ? 'length' : 'stop', messageMetadata });
+    chunks.push({
+      type: 'finish',
+      finishReason: message.metadata?.['finishReason'] === 'length' ? 'length' : 'stop',
+      messageMetadata,
+    });
   }
 }
 
 function toOutput({ toolUseId, output, state }: ToolResult): UiChunk {
-  if (state !== 'success') return { type: 'tool-output-error', toolCallId: toolUseId, errorText: outputText(output), dynamic: true };
-  return { type: 'tool-output-available', toolCallId: toolUseId, output: output as JsonValue, dynamic: true };
+  if (state !== 'success')
+    return {
+      type: 'tool-output-error',
+      toolCallId: toolUseId,
+      errorText: outputText(output),
+      dynamic: true,
+    };
+  return {
+    type: 'tool-output-available',
+    toolCallId: toolUseId,
+    output: output as JsonValue,
+    dynamic: true,
+  };
 }

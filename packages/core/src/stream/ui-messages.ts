@@ -15,7 +15,13 @@ export type UiPart =
   | { type: 'reasoning'; text: string; state: 'done' }
   | { type: 'file'; mediaType: string; url: string; filename?: string }
   | { type: 'step-start' }
-  | { type: 'dynamic-tool'; toolName: string; toolCallId: string; state: 'input-available'; input: JsonValue }
+  | {
+      type: 'dynamic-tool';
+      toolName: string;
+      toolCallId: string;
+      state: 'input-available';
+      input: JsonValue;
+    }
   | {
       type: 'dynamic-tool';
       toolName: string;
@@ -24,8 +30,22 @@ export type UiPart =
       input: JsonValue;
       approval: { id: string; requestReason?: string };
     }
-  | { type: 'dynamic-tool'; toolName: string; toolCallId: string; state: 'output-available'; input: JsonValue; output: JsonValue }
-  | { type: 'dynamic-tool'; toolName: string; toolCallId: string; state: 'output-error'; input: JsonValue; errorText: string };
+  | {
+      type: 'dynamic-tool';
+      toolName: string;
+      toolCallId: string;
+      state: 'output-available';
+      input: JsonValue;
+      output: JsonValue;
+    }
+  | {
+      type: 'dynamic-tool';
+      toolName: string;
+      toolCallId: string;
+      state: 'output-error';
+      input: JsonValue;
+      errorText: string;
+    };
 
 export interface UiMessage {
   id: string;
@@ -35,20 +55,33 @@ export interface UiMessage {
 }
 
 /**
- * A conversation as `useChat` shows it: all that answers one user message is one assistant message, with a `step-start` for each
- * of the model's replies and the tools' results in the calls they belong to. System messages are left out, and replies that were
- * corrected with their corrections. Of the `pending` calls those that wait for approval ask for it, under the call's id.
+ * A conversation as `useChat` shows it: all that answers one user message is one assistant message,
+ * with a `step-start` for each of the model's replies and the tools' results in the calls they
+ * belong to. System messages are left out, and replies that were corrected with their corrections.
+ * Of the `pending` calls those that wait for approval ask for it, under the call's id.
  */
-export function toUiMessages(messages: readonly Msg[], { pending = [] }: { readonly pending?: readonly PendingCall[] } = {}): UiMessage[] {
+export function toUiMessages(
+  messages: readonly Msg[],
+  { pending = [] }: { readonly pending?: readonly PendingCall[] } = {},
+): UiMessage[] {
   const asked = new Map(pending.map((call) => [call.toolUseId, call]));
-  const results = new Map(messages.flatMap(toolResultsOf).map((result) => [result.toolUseId, result]));
+  const results = new Map(
+    messages.flatMap(toolResultsOf).map((result) => [result.toolUseId, result]),
+  );
   const shown: UiMessage[] = [];
   for (const message of messages) {
     if (message.metadata?.['correction']) continue;
     if (message.role === 'user')
-      shown.push({ id: message.id, role: 'user', parts: message.content.flatMap((block) => toPart(block, results, asked)) });
+      shown.push({
+        id: message.id,
+        role: 'user',
+        parts: message.content.flatMap((block) => toPart(block, results, asked)),
+      });
     if (message.role !== 'assistant') continue;
-    const parts: UiPart[] = [{ type: 'step-start' }, ...message.content.flatMap((block) => toPart(block, results, asked))];
+    const parts: UiPart[] = [
+      { type: 'step-start' },
+      ...message.content.flatMap((block) => toPart(block, results, asked)),
+    ];
     const last = shown.at(-1);
     if (last?.role === 'assistant') last.parts.push(...parts);
     else shown.push({ id: message.id, role: 'assistant', parts });
@@ -57,16 +90,20 @@ export function toUiMessages(messages: readonly Msg[], { pending = [] }: { reado
 }
 
 /**
- * What a user posted: its text and files. Throws `INVALID_MESSAGE` that names the part for anything that is no user message;
- * what an assistant said is never taken from a client.
+ * What a user posted: its text and files. Throws `INVALID_MESSAGE` that names the part for anything
+ * that is no user message; what an assistant said is never taken from a client.
  */
 export function fromUiMessage(message: unknown, context: MessageContext = {}): Msg {
   const { id, role, parts } = isRecord(message) ? message : {};
   if (role !== 'user') throw invalid('The message is no user message');
   if (!Array.isArray(parts)) throw invalid('The message has no parts');
   const content = parts.map((part, index) => fromPart(part, index));
-  if (!content.some((block) => block.type !== 'text' || block.text.trim())) throw invalid('The message is empty');
-  return createMessage('user', content, { ...context, ...(typeof id === 'string' && id ? { id } : {}) });
+  if (!content.some((block) => block.type !== 'text' || block.text.trim()))
+    throw invalid('The message is empty');
+  return createMessage('user', content, {
+    ...context,
+    ...(typeof id === 'string' && id ? { id } : {}),
+  });
 }
 
 function fromPart(part: unknown, index: number): ContentBlock {
@@ -82,7 +119,11 @@ function fromPart(part: unknown, index: number): ContentBlock {
   throw invalid(`Part ${index} is neither text nor a file with a URL and a media type`);
 }
 
-function toPart(block: ContentBlock, results: ReadonlyMap<string, ToolResult>, asked: ReadonlyMap<string, PendingCall>): UiPart[] {
+function toPart(
+  block: ContentBlock,
+  results: ReadonlyMap<string, ToolResult>,
+  asked: ReadonlyMap<string, PendingCall>,
+): UiPart[] {
   switch (block.type) {
     case 'text':
       return [{ type: 'text', text: block.text, state: 'done' }];
@@ -97,19 +138,34 @@ function toPart(block: ContentBlock, results: ReadonlyMap<string, ToolResult>, a
   }
 }
 
-function toToolPart({ id, name, input, raw }: ToolUse, result: ToolResult | undefined, pending: PendingCall | undefined): UiPart {
-  const call = { type: 'dynamic-tool' as const, toolName: name, toolCallId: id, input: input === null && raw !== undefined ? raw : input };
+function toToolPart(
+  { id, name, input, raw }: ToolUse,
+  result: ToolResult | undefined,
+  pending: PendingCall | undefined,
+): UiPart {
+  const call = {
+    type: 'dynamic-tool' as const,
+    toolName: name,
+    toolCallId: id,
+    input: input === null && raw !== undefined ? raw : input,
+  };
   if (!result && (pending?.kind === 'approval' || pending?.kind === 'replay')) {
     const { reason } = pending;
-    return { ...call, state: 'approval-requested', approval: { id, ...(reason !== undefined && { requestReason: reason }) } };
+    return {
+      ...call,
+      state: 'approval-requested',
+      approval: { id, ...(reason !== undefined && { requestReason: reason }) },
+    };
   }
   if (!result) return { ...call, state: 'input-available' };
-  if (result.state !== 'success') return { ...call, state: 'output-error', errorText: outputText(result.output) };
+  if (result.state !== 'success')
+    return { ...call, state: 'output-error', errorText: outputText(result.output) };
   return { ...call, state: 'output-available', output: result.output as JsonValue };
 }
 
 function toFilePart({ type, source, name }: MediaBlock): UiPart {
-  const mediaType = source.mediaType ?? (type === 'file' ? 'application/octet-stream' : `${type}/*`);
+  const mediaType =
+    source.mediaType ?? (type === 'file' ? 'application/octet-stream' : `${type}/*`);
   const url = source.type === 'url' ? source.url : `data:${mediaType};base64,${source.data}`;
   return { type: 'file', mediaType, url, ...(name === undefined ? {} : { filename: name }) };
 }

@@ -43,7 +43,13 @@ async function remains(durability: 'step' | 'turn') {
       await Promise.race([converse(process, durability), process.death]);
       process.bury();
       const memory = new SessionMemory(store, 's');
-      return { point, dieAt, messages: await memory.read(), view: await memory.view(), points: whole.points };
+      return {
+        point,
+        dieAt,
+        messages: await memory.read(),
+        view: await memory.view(),
+        points: whole.points,
+      };
     }),
   );
 }
@@ -61,7 +67,9 @@ test('turn: what a host loses that dies is the turn it was in, all of it; turns 
 
 test('step: nothing is lost but what was not acknowledged, and the log says what had started', async () => {
   const found = await remains('step');
-  expect(new Set(found.map(({ messages }) => messages.length))).toEqual(new Set([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]));
+  expect(new Set(found.map(({ messages }) => messages.length))).toEqual(
+    new Set([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]),
+  );
   for (const { dieAt, messages, view, points } of found) {
     const open = [...view.calls.keys()];
     expect(historyFaults(messages, open)).toEqual([]);
@@ -78,5 +86,10 @@ test('a turn costs two writes where it is written once', async () => {
   const process = new MortalProcess(new MemoryStore(), makeWitness(), { generation: 0 });
   await converse(process, 'turn');
   const writes = process.points.filter((point) => point.endsWith(', written'));
-  expect(writes.map((point) => point.split(' ')[0])).toEqual(['setMany', 'compareAndSet', 'setMany', 'compareAndSet']);
+  expect(writes.map((point) => point.split(' ')[0])).toEqual([
+    'setMany',
+    'compareAndSet',
+    'setMany',
+    'compareAndSet',
+  ]);
 });

@@ -14,23 +14,35 @@ import { weakStore } from './weak-store.ts';
 const scenarios = faultScenarios().map((scenario) => [scenario.name, scenario] as const);
 
 test.for(scenarios)('%s: killed at every point', async ([, scenario], { task }) => {
-  const report = await injectFaults(scenario, { makeHost: () => localHost(scenario, new MemoryStore({ maxValueBytes: 2000 })) });
+  const report = await injectFaults(scenario, {
+    makeHost: () => localHost(scenario, new MemoryStore({ maxValueBytes: 2000 })),
+  });
   Object.assign(task.meta, { faults: { store: 'MemoryStore', ...report } });
   expect(report.kills).toBe(report.points);
   expect(report.points).toBeGreaterThan(30);
   expect(report.faults.slice(0, 2)).toEqual([]);
 });
 
-test.for(scenarios)('%s: killed at a sample of points, and again, on a store without guarantees', async ([, scenario], { task }) => {
-  const seed = 7;
-  const random = randomOf(seed);
-  const most = extent({ quick: 12, full: Infinity });
-  const again = (): readonly number[] => Array.from({ length: 4 }, () => Math.floor(random() * 40));
-  const report = await injectFaults(scenario, { makeHost: () => localHost(scenario, weakStore()), points: spreadPoints(most), again });
-  Object.assign(task.meta, { faults: { store: 'without compare-and-set, killed twice', ...report } });
-  expect(report.kills).toBe(Math.min(most, report.points) * 5);
-  expect(report.faults.slice(0, 2), `seed ${seed}`).toEqual([]);
-});
+test.for(scenarios)(
+  '%s: killed at a sample of points, and again, on a store without guarantees',
+  async ([, scenario], { task }) => {
+    const seed = 7;
+    const random = randomOf(seed);
+    const most = extent({ quick: 12, full: Infinity });
+    const again = (): readonly number[] =>
+      Array.from({ length: 4 }, () => Math.floor(random() * 40));
+    const report = await injectFaults(scenario, {
+      makeHost: () => localHost(scenario, weakStore()),
+      points: spreadPoints(most),
+      again,
+    });
+    Object.assign(task.meta, {
+      faults: { store: 'without compare-and-set, killed twice', ...report },
+    });
+    expect(report.kills).toBe(Math.min(most, report.points) * 5);
+    expect(report.faults.slice(0, 2), `seed ${seed}`).toEqual([]);
+  },
+);
 
 /** The same conversation on a memory that has a fault of its own. */
 function withMemory(make: (process: MortalProcess) => SessionMemory): FaultScenario {
@@ -84,12 +96,26 @@ class LostResults extends SessionMemory {
 }
 
 test.for([
-  ['a memory that forgets that calls have started', /ran 2 times/, (process: MortalProcess) => new NoNotes(process.store, 's')],
-  ['a memory that acknowledges before it has written', /is lost/, (process: MortalProcess) => new EarlyAcknowledgement(process)],
-  ['a memory that loses results', /wait for their results/, (process: MortalProcess) => new LostResults(process.store, 's')],
+  [
+    'a memory that forgets that calls have started',
+    /ran 2 times/,
+    (process: MortalProcess) => new NoNotes(process.store, 's'),
+  ],
+  [
+    'a memory that acknowledges before it has written',
+    /is lost/,
+    (process: MortalProcess) => new EarlyAcknowledgement(process),
+  ],
+  [
+    'a memory that loses results',
+    /wait for their results/,
+    (process: MortalProcess) => new LostResults(process.store, 's'),
+  ],
 ] as const)('%s is found out', async ([, fault, make]) => {
   const scenario = withMemory(make);
-  const report = await injectFaults(scenario, { makeHost: () => localHost(scenario, new MemoryStore()) }).catch((error: unknown) => ({
+  const report = await injectFaults(scenario, {
+    makeHost: () => localHost(scenario, new MemoryStore()),
+  }).catch((error: unknown) => ({
     faults: [String(error)],
   }));
   expect(report.faults.join('\n')).toMatch(fault);
@@ -97,6 +123,8 @@ test.for([
 
 test('a memory without a fault passes the same', async () => {
   const scenario = withMemory((process) => process.memory('s'));
-  const { faults } = await injectFaults(scenario, { makeHost: () => localHost(scenario, new MemoryStore()) });
+  const { faults } = await injectFaults(scenario, {
+    makeHost: () => localHost(scenario, new MemoryStore()),
+  });
   expect(faults).toEqual([]);
 });

@@ -21,7 +21,10 @@ export interface FaultScenario {
   open(process: MortalProcess): Awaitable<ReActAgent>;
   /** What somebody says of a call that waits; default: yes. */
   readonly decide?: (pending: PendingCall) => Decision;
-  /** Whether a run that was cut off may end with these messages where an uncut one ends with those; default `isSameButInterrupted`. */
+  /**
+   * Whether a run that was cut off may end with these messages where an uncut one ends with those;
+   * default `isSameButInterrupted`.
+   */
   readonly isFine?: (lines: readonly string[], expected: readonly string[]) => boolean;
 }
 
@@ -60,12 +63,21 @@ export interface FaultReport {
 }
 
 /**
- * Runs a scenario once to count its points, then again for each of them with a process that dies there; a new one goes on with what is
- * in the store. What has to hold each time: the history is valid and says the same as that of the uncut run, no message is lost that
- * was acknowledged, no tool ran again whose result was, none that had started runs twice unless it is `safe`, each request is valid.
+ * Runs a scenario once to count its points, then again for each of them with a process that dies
+ * there; a new one goes on with what is in the store. What has to hold each time: the history is
+ * valid and says the same as that of the uncut run, no message is lost that was acknowledged, no
+ * tool ran again whose result was, none that had started runs twice unless it is `safe`, each
+ * request is valid.
  */
-export async function injectFaults(scenario: FaultScenario, options: FaultOptions): Promise<FaultReport> {
-  const { makeHost, points = (count) => Array.from({ length: count }, (_, index) => index), again } = options;
+export async function injectFaults(
+  scenario: FaultScenario,
+  options: FaultOptions,
+): Promise<FaultReport> {
+  const {
+    makeHost,
+    points = (count) => Array.from({ length: count }, (_, index) => index),
+    again,
+  } = options;
   const uncut = await (await makeHost()).live(makeWitness(), { generation: 0 });
   const expected = toLines(uncut.messages ?? []);
   const faults = uncut.witness.faults.map((fault) => `uncut: ${fault}`);
@@ -73,7 +85,9 @@ export async function injectFaults(scenario: FaultScenario, options: FaultOption
   for (const first of points(uncut.points.length)) {
     for (const deaths of [[first], ...(again?.(first) ?? []).map((second) => [first, second])]) {
       kills += 1;
-      const where = deaths.map((at, index) => (index ? String(at) : `${at} (${uncut.points[at]})`)).join(', then ');
+      const where = deaths
+        .map((at, index) => (index ? String(at) : `${at} (${uncut.points[at]})`))
+        .join(', then ');
       const found = await tryOnce(scenario, await makeHost(), deaths, expected);
       faults.push(...found.map((fault) => `killed at ${where}: ${fault}`));
     }
@@ -84,7 +98,9 @@ export async function injectFaults(scenario: FaultScenario, options: FaultOption
 /** At most `most` points, evenly spread; for `FaultOptions.points`. */
 export function spreadPoints(most: number): (count: number) => readonly number[] {
   return (count) =>
-    Array.from({ length: Math.min(most, count) }, (_, index) => Math.floor(((index + 0.5) * count) / Math.min(most, count)));
+    Array.from({ length: Math.min(most, count) }, (_, index) =>
+      Math.floor(((index + 0.5) * count) / Math.min(most, count)),
+    );
 }
 
 /** A host whose processes are objects of this one. */
@@ -96,7 +112,12 @@ export function localHost(scenario: FaultScenario, store: KeyValueStore): FaultH
 }
 
 /** One process: brings the conversation to its end, from where the store has it, or dies. */
-export async function liveAndDie(scenario: FaultScenario, store: KeyValueStore, witness: Witness, life: Life): Promise<LifeReport> {
+export async function liveAndDie(
+  scenario: FaultScenario,
+  store: KeyValueStore,
+  witness: Witness,
+  life: Life,
+): Promise<LifeReport> {
   const process = new MortalProcess(store, witness, life);
   const messages = await Promise.race([converse(scenario, process), process.death]);
   process.bury();
@@ -107,18 +128,30 @@ export async function liveAndDie(scenario: FaultScenario, store: KeyValueStore, 
 export function toLines(messages: readonly Msg[]): readonly string[] {
   return messages.flatMap(({ role, content }) =>
     content.map((block) => {
-      if (block.type === 'tool_result') return `${role}: ${block.name} ${block.state} ${JSON.stringify(block.output)}`;
+      if (block.type === 'tool_result')
+        return `${role}: ${block.name} ${block.state} ${JSON.stringify(block.output)}`;
       return `${role}: ${block.type === 'tool_use' ? `${block.name} ${JSON.stringify(block.input)}` : JSON.stringify(block)}`;
     }),
   );
 }
 
-/** Line by line the same, in any order of the results of one reply; a call that was cut off may have an `interrupted` result. */
-export function isSameButInterrupted(lines: readonly string[], expected: readonly string[]): boolean {
-  const shape = (all: readonly string[]): string => all.map((line) => (line.startsWith('tool: ') ? 'tool' : line)).join('\n');
+/**
+ * Line by line the same, in any order of the results of one reply; a call that was cut off may have
+ * an `interrupted` result.
+ */
+export function isSameButInterrupted(
+  lines: readonly string[],
+  expected: readonly string[],
+): boolean {
+  const shape = (all: readonly string[]): string =>
+    all.map((line) => (line.startsWith('tool: ') ? 'tool' : line)).join('\n');
   const results = expected.filter((line) => line.startsWith('tool: '));
-  const isKnown = (line: string): boolean => /^tool: \S+ interrupted /.test(line) || results.includes(line);
-  return shape(lines) === shape(expected) && lines.every((line) => !line.startsWith('tool: ') || isKnown(line));
+  const isKnown = (line: string): boolean =>
+    /^tool: \S+ interrupted /.test(line) || results.includes(line);
+  return (
+    shape(lines) === shape(expected) &&
+    lines.every((line) => !line.startsWith('tool: ') || isKnown(line))
+  );
 }
 
 async function tryOnce(
@@ -130,11 +163,17 @@ async function tryOnce(
   let witness = makeWitness();
   for (let generation = 0; ; generation += 1) {
     try {
-      const report = await host.live(witness, { generation, dieAt: deaths[generation] ?? Infinity });
+      const report = await host.live(witness, {
+        generation,
+        dieAt: deaths[generation] ?? Infinity,
+      });
       ({ witness } = report);
-      if (report.messages) return await check(scenario, host, witness, toLines(report.messages), expected);
+      if (report.messages)
+        return await check(scenario, host, witness, toLines(report.messages), expected);
     } catch (error) {
-      return [`process ${generation} failed: ${AgentError.from(error).code} ${AgentError.from(error).message}`];
+      return [
+        `process ${generation} failed: ${AgentError.from(error).code} ${AgentError.from(error).message}`,
+      ];
     }
   }
 }
@@ -147,11 +186,16 @@ async function converse(scenario: FaultScenario, process: MortalProcess): Promis
     const id = `turn-${turn}`;
     const messages = await agent.messages();
     let result: AgentResult | undefined;
-    if (!messages.some((message) => message.id === id)) result = await agent.call(userMessage(text, { id }), { signal });
-    else if (messages.findLast(({ id: other }) => other.startsWith('turn-'))?.id === id && !isAnswered(messages)) {
+    if (!messages.some((message) => message.id === id))
+      result = await agent.call(userMessage(text, { id }), { signal });
+    else if (
+      messages.findLast(({ id: other }) => other.startsWith('turn-'))?.id === id &&
+      !isAnswered(messages)
+    ) {
       result = await agent.call(undefined, { signal });
     }
-    while (result?.reason === 'suspended') result = await agent.call(result.pending.map(decide), { signal });
+    while (result?.reason === 'suspended')
+      result = await agent.call(result.pending.map(decide), { signal });
   }
   return agent.messages();
 }
@@ -172,8 +216,14 @@ async function check(
   for (const [sessionId, ids] of kept) {
     const log = await host.read(sessionId);
     const found = new Set(log.map(({ id }) => id));
-    faults.push(...historyFaults(log), ...[...ids].filter((id) => !found.has(id)).map((id) => `the acknowledged message ${id} is lost`));
+    faults.push(
+      ...historyFaults(log),
+      ...[...ids]
+        .filter((id) => !found.has(id))
+        .map((id) => `the acknowledged message ${id} is lost`),
+    );
   }
-  if (!isFine(lines, expected)) faults.push(`it ended with\n${lines.join('\n')}\ninstead of\n${expected.join('\n')}`);
+  if (!isFine(lines, expected))
+    faults.push(`it ended with\n${lines.join('\n')}\ninstead of\n${expected.join('\n')}`);
   return faults;
 }

@@ -12,10 +12,25 @@ import type { ScriptedReply } from './scripted-model.ts';
 
 /** The conversations that every store has to bring through. */
 export function faultScenarios(): readonly FaultScenario[] {
-  return [plainAnswer, chainOfTen, eightAtOnce, safeTools, askedTools, approval, externalTool, subAgent, summary, interrupt, textProtocol];
+  return [
+    plainAnswer,
+    chainOfTen,
+    eightAtOnce,
+    safeTools,
+    askedTools,
+    approval,
+    externalTool,
+    subAgent,
+    summary,
+    interrupt,
+    textProtocol,
+  ];
 }
 
-/** Replies by how many tool results there are since the user last spoke: asked again, it says the same again. */
+/**
+ * Replies by how many tool results there are since the user last spoke: asked again, it says the
+ * same again.
+ */
 const script =
   (...replies: readonly ((turn: number) => ScriptedReply)[]) =>
   ({ messages }: { readonly messages: readonly Msg[] }): ScriptedReply => {
@@ -29,13 +44,26 @@ const calls =
   (step: string, ...names: readonly string[]) =>
   (turn: number): ScriptedReply => ({
     text: `Step ${step}.`,
-    toolCalls: names.map((name, index) => ({ name, id: `${turn}-${step}-${index}`, input: { n: index } })),
+    toolCalls: names.map((name, index) => ({
+      name,
+      id: `${turn}-${step}-${index}`,
+      input: { n: index },
+    })),
   });
 
 const answer = (turn: number): ScriptedReply => `The answer to turn ${turn}.`;
 
-function agent(process: MortalProcess, options: Omit<AgentOptions, 'name' | 'sessionId'>): ReActAgent {
-  return new ReActAgent({ name: 'a', sessionId: 's', memory: process.memory('s'), generateId: ids(process), ...options });
+function agent(
+  process: MortalProcess,
+  options: Omit<AgentOptions, 'name' | 'sessionId'>,
+): ReActAgent {
+  return new ReActAgent({
+    name: 'a',
+    sessionId: 's',
+    memory: process.memory('s'),
+    generateId: ids(process),
+    ...options,
+  });
 }
 
 /** Never the same twice, and the same in each try. */
@@ -45,7 +73,12 @@ function ids({ generation }: MortalProcess): () => string {
 }
 
 const step = (process: MortalProcess, name = 'step', more: Partial<Tool> = {}): Tool => ({
-  ...process.tool({ name, description: '', input: {}, execute: (input) => `${name} did ${JSON.stringify(input)}` }),
+  ...process.tool({
+    name,
+    description: '',
+    input: {},
+    execute: (input) => `${name} did ${JSON.stringify(input)}`,
+  }),
   ...more,
 });
 
@@ -60,7 +93,11 @@ const chainOfTen: FaultScenario = {
   turns: ['Go.'],
   open: (process) => {
     const steps = Array.from({ length: 10 }, (_, index) => calls(String(index), 'step'));
-    return agent(process, { model: process.model(script(...steps, answer)), tools: [step(process)], limits: { iterations: 20 } });
+    return agent(process, {
+      model: process.model(script(...steps, answer)),
+      tools: [step(process)],
+      limits: { iterations: 20 },
+    });
   },
 };
 
@@ -68,7 +105,9 @@ const eightAtOnce: FaultScenario = {
   name: 'eight parallel tools',
   turns: ['Go.', 'Again.'],
   open: (process) => {
-    const model = process.model(script(calls('all', ...Array.from({ length: 8 }, () => 'step')), answer));
+    const model = process.model(
+      script(calls('all', ...Array.from({ length: 8 }, () => 'step')), answer),
+    );
     return agent(process, { model, tools: [step(process)] });
   },
 };
@@ -86,7 +125,9 @@ const safeTools: FaultScenario = {
       replay: 'safe',
       execute: (input) => `did ${JSON.stringify(input)}`,
     });
-    const model = process.model(script(calls('1', 'safe', 'safe', 'safe'), calls('2', 'safe'), answer));
+    const model = process.model(
+      script(calls('1', 'safe', 'safe', 'safe'), calls('2', 'safe'), answer),
+    );
     return agent(process, { model, tools: [safe] });
   },
 };
@@ -95,11 +136,23 @@ const askedTools: FaultScenario = {
   name: 'tools that ask before they run again',
   turns: ['Go.'],
   decide: ({ toolUseId, kind }) =>
-    kind === 'replay' ? { toolUseId, type: 'result', output: 'looked after' } : { toolUseId, type: 'approve' },
-  isFine: (lines, expected) => lines.length === expected.length && !lines.some((line) => line.includes('interrupted')),
+    kind === 'replay'
+      ? { toolUseId, type: 'result', output: 'looked after' }
+      : { toolUseId, type: 'approve' },
+  isFine: (lines, expected) =>
+    lines.length === expected.length && !lines.some((line) => line.includes('interrupted')),
   open: (process) => {
-    const asked = process.tool({ name: 'asked', description: '', input: {}, replay: 'ask', execute: () => 'done' });
-    return agent(process, { model: process.model(script(calls('1', 'asked', 'asked'), answer)), tools: [asked] });
+    const asked = process.tool({
+      name: 'asked',
+      description: '',
+      input: {},
+      replay: 'ask',
+      execute: () => 'done',
+    });
+    return agent(process, {
+      model: process.model(script(calls('1', 'asked', 'asked'), answer)),
+      tools: [asked],
+    });
   },
 };
 
@@ -123,7 +176,10 @@ const externalTool: FaultScenario = {
   decide: ({ toolUseId }) => ({ toolUseId, type: 'result', output: `told of ${toolUseId}` }),
   open: (process) => {
     const ask = process.tool({ name: 'ask', description: '', input: {} });
-    return agent(process, { model: process.model(script(calls('ask', 'ask', 'step', 'ask'), answer)), tools: [ask, step(process)] });
+    return agent(process, {
+      model: process.model(script(calls('ask', 'ask', 'step', 'ask'), answer)),
+      tools: [ask, step(process)],
+    });
   },
 };
 
@@ -143,7 +199,9 @@ const subAgent: FaultScenario = {
         }),
       { name: 'child', description: '', replay: 'safe' },
     );
-    const delegate = (): ScriptedReply => ({ toolCalls: [{ name: 'call_child', id: 'delegate', input: { message: 'Do it.' } }] });
+    const delegate = (): ScriptedReply => ({
+      toolCalls: [{ name: 'call_child', id: 'delegate', input: { message: 'Do it.' } }],
+    });
     return agent(process, { model: process.model(script(delegate, answer)), tools: [child] });
   },
 };
@@ -171,12 +229,20 @@ const interrupt: FaultScenario = {
   name: 'interrupt',
   turns: ['Go.', 'And now?'],
   // Whoever interrupted has to do it again where nobody was told that it was done.
-  isFine: (lines, expected) => isSameButInterrupted(lines, expected) || lines.some((line) => line.includes('turn 1')),
+  isFine: (lines, expected) =>
+    isSameButInterrupted(lines, expected) || lines.some((line) => line.includes('turn 1')),
   open: (process) => {
     const made: ReActAgent = agent(process, {
       model: process.model(script(calls('1', 'step', 'step'), calls('2', 'step'), answer)),
       tools: [step(process)],
-      hooks: [{ on: { 'post-acting': ({ toolUse }) => void (toolUse.id === '1-1-1' && process.generation === 0 && made.interrupt()) } }],
+      hooks: [
+        {
+          on: {
+            'post-acting': ({ toolUse }) =>
+              void (toolUse.id === '1-1-1' && process.generation === 0 && made.interrupt()),
+          },
+        },
+      ],
     });
     return made;
   },
@@ -187,11 +253,19 @@ const textProtocol: FaultScenario = {
   turns: ['Go.'],
   open: (process) => {
     const call = (n: number): string => JSON.stringify({ tool_name: 'step', arguments: { n } });
-    const replies = [`<think>First.</think>${call(1)}`, 'tool_name: step, arguments: {', `[${call(2)}, ${call(3)}]`, 'All done.'];
+    const replies = [
+      `<think>First.</think>${call(1)}`,
+      'tool_name: step, arguments: {',
+      `[${call(2)}, ${call(3)}]`,
+      'All done.',
+    ];
     // What is fed back, results and corrections, are a user's messages there.
-    const model = process.model(({ messages }) => replies[messages.filter(({ role }) => role === 'user').length - 1]!, {
-      features: { tools: false },
-    });
+    const model = process.model(
+      ({ messages }) => replies[messages.filter(({ role }) => role === 'user').length - 1]!,
+      {
+        features: { tools: false },
+      },
+    );
     return agent(process, { model, tools: [step(process)], extensions: [textToolCalls()] });
   },
 };

@@ -1,27 +1,42 @@
 import { toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 
-/** Where a log is no valid history: each tool call has one result, unless it is `open`, and each id is there once. */
-export function historyFaults(messages: readonly Msg[], open: readonly string[] = []): readonly string[] {
+/**
+ * Where a log is no valid history: each tool call has one result, unless it is `open`, and each id
+ * is there once.
+ */
+export function historyFaults(
+  messages: readonly Msg[],
+  open: readonly string[] = [],
+): readonly string[] {
   const uses = messages.flatMap(toolUsesOf).map(({ id }) => id);
   const results = messages.flatMap(toolResultsOf).map(({ toolUseId }) => toolUseId);
-  const count = (ids: readonly string[], id: string): number => ids.filter((other) => other === id).length;
+  const count = (ids: readonly string[], id: string): number =>
+    ids.filter((other) => other === id).length;
   return [
-    ...messages.filter(({ id }, index) => messages.findIndex((other) => other.id === id) < index).map(({ id }) => `message ${id} twice`),
+    ...messages
+      .filter(({ id }, index) => messages.findIndex((other) => other.id === id) < index)
+      .map(({ id }) => `message ${id} twice`),
     ...uses.filter((id) => count(uses, id) > 1).map((id) => `call ${id} twice`),
-    ...uses.filter((id) => count(results, id) !== Number(!open.includes(id))).map((id) => `call ${id} has ${count(results, id)} results`),
+    ...uses
+      .filter((id) => count(results, id) !== Number(!open.includes(id)))
+      .map((id) => `call ${id} has ${count(results, id)} results`),
     ...results.filter((id) => !uses.includes(id)).map((id) => `result ${id} without a call`),
   ];
 }
 
-/** Where a request breaks the rule of the model servers: a call's results come at once, in the order of the calls (law 3). */
+/**
+ * Where a request breaks the rule of the model servers: a call's results come at once, in the order
+ * of the calls (law 3).
+ */
 export function requestFaults(messages: readonly Msg[]): readonly string[] {
   const faults: string[] = [];
   let expected: string[] = [];
   for (const message of messages) {
     const results = toolResultsOf(message);
     const isResult = message.role === 'tool' || results.length > 0;
-    if (!isResult && expected.length) faults.push(`${expected.join()} has no result before ${message.id}`);
+    if (!isResult && expected.length)
+      faults.push(`${expected.join()} has no result before ${message.id}`);
     if (!isResult) expected = toolUsesOf(message).map(({ id }) => id);
     for (const { toolUseId } of results) {
       if (expected.shift() !== toolUseId) faults.push(`the result of ${toolUseId} is out of place`);

@@ -10,7 +10,10 @@ export interface MemoryConformanceOptions {
   readonly persistent?: boolean;
 }
 
-/** Tests of what every `Memory` has to do, told to the vitest they are given; `open` gives a new object for a session each time. */
+/**
+ * Tests of what every `Memory` has to do, told to the vitest they are given; `open` gives a new
+ * object for a session each time.
+ */
 export function memoryConformance(
   { describe, expect, test }: TestFramework,
   name: string,
@@ -48,7 +51,9 @@ export function memoryConformance(
 
     test('calls that nobody waited for keep their order', async () => {
       const { memory } = await setUp();
-      const appended = Array.from({ length: 10 }, (_, n) => memory.append([userMessage(String(n), { id: String(n) })]));
+      const appended = Array.from({ length: 10 }, (_, n) =>
+        memory.append([userMessage(String(n), { id: String(n) })]),
+      );
       const deleted = memory.delete(['3', '4']);
       expect(idsOf(await memory.read())).toEqual(['0', '1', '2', '5', '6', '7', '8', '9']);
       await Promise.all([...appended, deleted]);
@@ -75,13 +80,22 @@ export function memoryConformance(
 
     test('sessions do not see each other', async () => {
       const { memory, sessionId } = await setUp();
-      const ids = [`${sessionId}:`, `${sessionId}/2`, `${sessionId} %2F`, `${sessionId}:head`, `${sessionId}会話 😀`];
+      const ids = [
+        `${sessionId}:`,
+        `${sessionId}/2`,
+        `${sessionId} %2F`,
+        `${sessionId}:head`,
+        `${sessionId}会話 😀`,
+      ];
       const others = await Promise.all(ids.map((id) => open(id)));
-      for (const [n, other] of others.entries()) await other.append([userMessage('other', { id: String(n) })]);
+      for (const [n, other] of others.entries())
+        await other.append([userMessage('other', { id: String(n) })]);
       expect(await memory.read()).toEqual([]);
-      for (const [n, other] of others.entries()) expect(idsOf(await other.read())).toEqual([String(n)]);
+      for (const [n, other] of others.entries())
+        expect(idsOf(await other.read())).toEqual([String(n)]);
       await others[0]?.clear();
-      for (const [n, other] of others.entries()) expect((await other.read()).length).toBe(n === 0 ? 0 : 1);
+      for (const [n, other] of others.entries())
+        expect((await other.read()).length).toBe(n === 0 ? 0 : 1);
     });
   });
 
@@ -138,7 +152,11 @@ export function memoryConformance(
 
 /** A question, a tool call, its result and an answer, with every kind of block. */
 function aTurn(prefix = ''): readonly Msg[] {
-  const image: ContentBlock = { type: 'image', source: { type: 'base64', mediaType: 'image/png', data: 'iVBORw0KGgo=' }, name: 'a.png' };
+  const image: ContentBlock = {
+    type: 'image',
+    source: { type: 'base64', mediaType: 'image/png', data: 'iVBORw0KGgo=' },
+    name: 'a.png',
+  };
   return [
     userMessage([{ type: 'text', text: '東京の天気は？ 😀' }, image], {
       id: `${prefix}question`,
@@ -147,8 +165,19 @@ function aTurn(prefix = ''): readonly Msg[] {
     }),
     assistantMessage(
       [
-        { type: 'thinking', thinking: 'I need the tool.', signature: 'abc', providerMetadata: { openai: { itemId: 'rs_1' } } },
-        { type: 'tool_use', id: `${prefix}call`, name: 'weather', input: { city: '東京' }, raw: '{"city": "東京"}' },
+        {
+          type: 'thinking',
+          thinking: 'I need the tool.',
+          signature: 'abc',
+          providerMetadata: { openai: { itemId: 'rs_1' } },
+        },
+        {
+          type: 'tool_use',
+          id: `${prefix}call`,
+          name: 'weather',
+          input: { city: '東京' },
+          raw: '{"city": "東京"}',
+        },
       ],
       { id: `${prefix}call` },
     ),

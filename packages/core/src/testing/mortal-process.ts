@@ -32,9 +32,10 @@ export interface Life {
 }
 
 /**
- * One host of an agent, which dies at a given point: from then on nothing of it does anything any more, and nothing it waits for comes.
- * Points are each store operation (a write has two: nothing is written yet, and all is written and nobody was told), each delta of a
- * model, each start and end of a tool.
+ * One host of an agent, which dies at a given point: from then on nothing of it does anything any
+ * more, and nothing it waits for comes. Points are each store operation (a write has two: nothing
+ * is written yet, and all is written and nobody was told), each delta of a model, each start and
+ * end of a tool.
  */
 export class MortalProcess {
   readonly generation: number;
@@ -82,15 +83,24 @@ export class MortalProcess {
     return new WitnessedMemory(this.store, sessionId, this.witness, options);
   }
 
-  /** A model that answers each request by what stands in it: a request that is made again has the same answer. */
-  model(reply: (request: ModelRequest) => ScriptedReply, options?: ScriptedModelOptions): ChatModel {
+  /**
+   * A model that answers each request by what stands in it: a request that is made again has the
+   * same answer.
+   */
+  model(
+    reply: (request: ModelRequest) => ScriptedReply,
+    options?: ScriptedModelOptions,
+  ): ChatModel {
     const stream = async function* (
       this: MortalProcess,
       ...[request, context]: Parameters<ChatModel['stream']>
     ): AsyncGenerator<readonly ModelDelta[]> {
       await this.point('request');
       this.witness.faults.push(...requestFaults(request.messages));
-      for await (const deltas of new ScriptedModel([reply(request)], options).stream(request, context)) {
+      for await (const deltas of new ScriptedModel([reply(request)], options).stream(
+        request,
+        context,
+      )) {
         yield deltas;
         await this.point('delta');
       }
@@ -109,8 +119,10 @@ export class MortalProcess {
       const { runs, finished, faults } = this.witness;
       const times = (runs.get(key) ?? 0) + 1;
       runs.set(key, times);
-      if (times > 1 && replay !== 'safe') faults.push(`${options.name} ran ${times} times as ${key}`);
-      if (finished.has(toolUseId)) faults.push(`${options.name} ran again after its result was kept, as ${key}`);
+      if (times > 1 && replay !== 'safe')
+        faults.push(`${options.name} ran ${times} times as ${key}`);
+      if (finished.has(toolUseId))
+        faults.push(`${options.name} ran again after its result was kept, as ${key}`);
       const output = await execute(input, context);
       await this.point(`${options.name} ends`);
       return output;
@@ -129,7 +141,8 @@ export class MortalProcess {
       await this.point(`${name}, written`);
       return done;
     };
-    const set = (key: string, value: string): Promise<void> => write(`set ${nameOf(key)}`, () => store.set(key, value));
+    const set = (key: string, value: string): Promise<void> =>
+      write(`set ${nameOf(key)}`, () => store.set(key, value));
     const { compareAndSet } = store;
     return {
       features: store.features,
@@ -138,13 +151,18 @@ export class MortalProcess {
       keys: (prefix) => read('keys', () => store.keys(prefix)),
       set,
       setMany: async (entries) => {
-        if (store.features.atomic) return write(`setMany ${entries.map(([key]) => nameOf(key)).join()}`, () => store.setMany(entries));
+        if (store.features.atomic)
+          return write(`setMany ${entries.map(([key]) => nameOf(key)).join()}`, () =>
+            store.setMany(entries),
+          );
         for (const [key, value] of entries) await set(key, value);
       },
       delete: (keys) => write('delete', () => store.delete(keys)),
       ...(compareAndSet && {
         compareAndSet: (key: string, expected: string | undefined, value: string) =>
-          write(`compareAndSet ${nameOf(key)}`, () => compareAndSet.call(store, key, expected, value)),
+          write(`compareAndSet ${nameOf(key)}`, () =>
+            compareAndSet.call(store, key, expected, value),
+          ),
       }),
     };
   }
@@ -155,7 +173,12 @@ class WitnessedMemory extends SessionMemory {
   readonly #kept: Set<string>;
   readonly #isTurnwise: boolean;
 
-  constructor(store: KeyValueStore, sessionId: string, witness: Witness, options: SessionMemoryOptions = {}) {
+  constructor(
+    store: KeyValueStore,
+    sessionId: string,
+    witness: Witness,
+    options: SessionMemoryOptions = {},
+  ) {
     super(store, sessionId, options);
     this.#witness = witness;
     this.#kept = witness.kept.get(sessionId) ?? new Set();
@@ -167,7 +190,8 @@ class WitnessedMemory extends SessionMemory {
     await super.append(messages);
     if (this.#isTurnwise) return;
     for (const { id } of messages) this.#kept.add(id);
-    for (const { toolUseId } of messages.flatMap(toolResultsOf)) this.#witness.finished.add(toolUseId);
+    for (const { toolUseId } of messages.flatMap(toolResultsOf))
+      this.#witness.finished.add(toolUseId);
   }
 
   override async delete(ids: readonly string[]): Promise<void> {

@@ -7,7 +7,10 @@ interface Course {
   phase: 'idle' | 'reasoning' | 'summary';
   /** Text since the request began or was reset. */
   text: string;
-  /** Whether the model said anything since the request began; one that a hook called off is over without a word. */
+  /**
+   * Whether the model said anything since the request began; one that a hook called off is over
+   * without a word.
+   */
   spoken: boolean;
   /** What the last `step-reset` said comes next. */
   replacement: Msg | undefined;
@@ -19,7 +22,9 @@ interface Course {
 /** How a run ends that may have words of its own as its answer. */
 const ownWords = /^(interrupted|rejected|return-direct|limit|stopped-by-hook)$/;
 
-/** Where a whole run's events break the order law (DESIGN, law 1 and 2); nothing where they keep it. */
+/**
+ * Where a whole run's events break the order law (DESIGN, law 1 and 2); nothing where they keep it.
+ */
 export function orderFaults(events: readonly AgentEvent[]): readonly string[] {
   const [first] = events;
   const last = events.at(-1);
@@ -35,24 +40,35 @@ export function orderFaults(events: readonly AgentEvent[]): readonly string[] {
     resumed: first.resumes !== undefined,
     calls: new Map(),
   };
-  const cut = reason === 'interrupted' || reason === 'aborted' || reason === 'error' || reason === 'suspended';
+  const cut =
+    reason === 'interrupted' ||
+    reason === 'aborted' ||
+    reason === 'error' ||
+    reason === 'suspended';
 
   events.forEach((event, index) => {
     const fault = (why: string): number => faults.push(`${index} ${event.type}: ${why}`);
     const before = events[index - 1];
-    if (event.runId !== first.runId || event.sessionId !== first.sessionId) fault('another run or session');
+    if (event.runId !== first.runId || event.sessionId !== first.sessionId)
+      fault('another run or session');
     if (before && event.seq <= before.seq) fault('seq does not grow');
     const step = event.iteration - (before?.iteration ?? 0);
-    if (step !== 0 && (step !== 1 || !/^(pre-reasoning|context-fitted|error)$/.test(event.type))) fault('wrong iteration');
+    if (step !== 0 && (step !== 1 || !/^(pre-reasoning|context-fitted|error)$/.test(event.type)))
+      fault('wrong iteration');
     if (index > 0 && event.type === 'run-start') fault('twice');
     if (index < events.length - 1 && event.type === 'run-end') fault('not last');
     checkEvent(event, before, course, fault);
     if (event.type === 'reasoning-chunk' || event.type === 'tool-input-chunk') {
       // Words that are no model's come whole, last, and in a block of their own.
-      const isOwn = ownWords.test(reason) && 'blockId' in event && event.blockId === `${message.id}:0`;
+      const isOwn =
+        ownWords.test(reason) && 'blockId' in event && event.blockId === `${message.id}:0`;
       const rest = events.slice(index + 1).map(({ type }) => type);
       const ends = /^(step-reset )?(post-call )?run-end$/.test(rest.join(' '));
-      if (isOwn && (course.phase === 'idle' || !course.spoken || reason === 'interrupted') && ends) {
+      if (
+        isOwn &&
+        (course.phase === 'idle' || !course.spoken || reason === 'interrupted') &&
+        ends
+      ) {
         if (event.delta !== textOf(message) && rest[0] !== 'step-reset') fault('is not the answer');
         course.phase = reason === 'interrupted' ? course.phase : 'idle';
       } else {
@@ -63,35 +79,56 @@ export function orderFaults(events: readonly AgentEvent[]): readonly string[] {
     }
   });
 
-  const count = (type: AgentEvent['type']): number => events.filter((event) => event.type === type).length;
-  const position = (type: AgentEvent['type']): number => events.findIndex((event) => event.type === type);
+  const count = (type: AgentEvent['type']): number =>
+    events.filter((event) => event.type === type).length;
+  const position = (type: AgentEvent['type']): number =>
+    events.findIndex((event) => event.type === type);
   const expectCount = (type: AgentEvent['type'], wanted: boolean): void => {
-    if (count(type) !== Number(wanted)) faults.push(`${type} comes ${count(type)} times in a run that ends as ${reason}`);
+    if (count(type) !== Number(wanted))
+      faults.push(`${type} comes ${count(type)} times in a run that ends as ${reason}`);
   };
-  if (reason !== 'error' && !(reason === 'aborted' && count('pre-call') === 0)) expectCount('pre-call', true);
-  if (count('pre-call') && position('pre-call') !== 1) faults.push('pre-call is not the first of the loop');
-  if (reason !== 'error') expectCount('post-call', reason !== 'interrupted' && reason !== 'aborted');
+  if (reason !== 'error' && !(reason === 'aborted' && count('pre-call') === 0))
+    expectCount('pre-call', true);
+  if (count('pre-call') && position('pre-call') !== 1)
+    faults.push('pre-call is not the first of the loop');
+  if (reason !== 'error')
+    expectCount('post-call', reason !== 'interrupted' && reason !== 'aborted');
   if (reason !== 'error') expectCount('suspended', reason === 'suspended');
   expectCount('error', reason === 'error');
   const failure = events.find((event) => event.type === 'error');
-  if (failure && (events.at(-2) !== failure || failure.error.code !== error?.code)) faults.push('error does not precede its run-end');
-  if (count('post-call') && reason !== 'error' && events.at(-2)?.type !== 'post-call') faults.push('post-call is not followed by run-end');
+  if (failure && (events.at(-2) !== failure || failure.error.code !== error?.code))
+    faults.push('error does not precede its run-end');
+  if (count('post-call') && reason !== 'error' && events.at(-2)?.type !== 'post-call')
+    faults.push('post-call is not followed by run-end');
   if (course.phase !== 'idle') {
     if (!cut && (course.spoken || reason !== 'stopped-by-hook'))
       faults.push(`the last request is never closed, and the run ends as ${reason}`);
     const kept = message.metadata?.['partial'] ? plain(message) : '';
-    if ((reason === 'aborted' || reason === 'suspended') && kept !== course.text) faults.push('the kept part is not what was streamed');
+    if ((reason === 'aborted' || reason === 'suspended') && kept !== course.text)
+      faults.push('the kept part is not what was streamed');
   }
   for (const [id, state] of course.calls) {
-    if (state !== 'over' && reason !== 'error' && reason !== 'stopped-by-hook' && !pending.some(({ toolUseId }) => toolUseId === id))
+    if (
+      state !== 'over' &&
+      reason !== 'error' &&
+      reason !== 'stopped-by-hook' &&
+      !pending.some(({ toolUseId }) => toolUseId === id)
+    )
       faults.push(`${id} has no post-acting`);
   }
   return faults;
 }
 
-function checkEvent(event: AgentEvent, before: AgentEvent | undefined, course: Course, fault: (why: string) => void): void {
-  if (course.replacement && (!('message' in event) || event.message !== course.replacement)) fault('is not what step-reset announced');
-  if (before?.type === 'post-call' && event.type !== 'run-end' && event.type !== 'error') fault('comes after post-call');
+function checkEvent(
+  event: AgentEvent,
+  before: AgentEvent | undefined,
+  course: Course,
+  fault: (why: string) => void,
+): void {
+  if (course.replacement && (!('message' in event) || event.message !== course.replacement))
+    fault('is not what step-reset announced');
+  if (before?.type === 'post-call' && event.type !== 'run-end' && event.type !== 'error')
+    fault('comes after post-call');
   course.replacement = undefined;
   if (
     course.phase === 'reasoning' &&
@@ -104,7 +141,8 @@ function checkEvent(event: AgentEvent, before: AgentEvent | undefined, course: C
     case 'pre-reasoning':
     case 'pre-summary':
       if (course.phase !== 'idle') fault('within another request');
-      if ([...course.calls.values()].some((state) => state !== 'over')) fault('before the end of all calls');
+      if ([...course.calls.values()].some((state) => state !== 'over'))
+        fault('before the end of all calls');
       course.phase = event.type === 'pre-summary' ? 'summary' : 'reasoning';
       course.text = '';
       course.spoken = false;
@@ -125,16 +163,21 @@ function checkEvent(event: AgentEvent, before: AgentEvent | undefined, course: C
       course.text = event.replacement ? plain(event.replacement) : '';
       break;
     case 'pre-acting':
-      if (course.phase !== 'idle' || /begun|over/.test(course.calls.get(event.toolUse.id) ?? '')) fault('out of turn');
+      if (course.phase !== 'idle' || /begun|over/.test(course.calls.get(event.toolUse.id) ?? ''))
+        fault('out of turn');
       course.calls.set(event.toolUse.id, 'begun');
       break;
     case 'acting-chunk':
       // A call that was open before this run began in another one.
-      if (course.calls.get(event.toolUseId) !== (course.resumed && !course.calls.has(event.toolUseId) ? undefined : 'begun'))
+      if (
+        course.calls.get(event.toolUseId) !==
+        (course.resumed && !course.calls.has(event.toolUseId) ? undefined : 'begun')
+      )
         fault('of a call that does not run');
       break;
     case 'post-acting':
-      if (course.phase !== 'idle' || course.calls.get(event.toolUse.id) === 'over') fault('out of turn');
+      if (course.phase !== 'idle' || course.calls.get(event.toolUse.id) === 'over')
+        fault('out of turn');
       if (event.result.toolUseId !== event.toolUse.id) fault('has the result of another call');
       course.calls.set(event.toolUse.id, 'over');
       break;

@@ -12,8 +12,9 @@ export interface RandomRequest extends ContextRequest {
 }
 
 /**
- * A request as an agent makes it, of any content: system prompt and recalled messages at the head, turns of all kinds with parallel
- * calls, media, thinking, steering in the middle and system messages; the current prompt somewhere in the last turn, calls open at the end.
+ * A request as an agent makes it, of any content: system prompt and recalled messages at the head,
+ * turns of all kinds with parallel calls, media, thinking, steering in the middle and system
+ * messages; the current prompt somewhere in the last turn, calls open at the end.
  */
 export function randomRequest(seed: number): RandomRequest {
   const random = randomOf(seed);
@@ -36,15 +37,33 @@ export function randomRequest(seed: number): RandomRequest {
   const blocks = (): readonly ContentBlock[] => [
     ...(chance(0.2) ? [{ type: 'thinking', thinking: text() } as const] : []),
     { type: 'text', text: text() },
-    ...(chance(0.1) ? [{ type: 'image', source: { type: 'base64', mediaType: 'image/png', data: 'A'.repeat(5000) } } as const] : []),
+    ...(chance(0.1)
+      ? [
+          {
+            type: 'image',
+            source: { type: 'base64', mediaType: 'image/png', data: 'A'.repeat(5000) },
+          } as const,
+        ]
+      : []),
   ];
   const result = ({ id, name }: ToolUse): ContentBlock => {
     const output = chance(0.2) ? blocks() : text();
-    return { type: 'tool_result', toolUseId: id, name, output, state: chance(0.8) ? 'success' : 'interrupted' };
+    return {
+      type: 'tool_result',
+      toolUseId: id,
+      name,
+      output,
+      state: chance(0.8) ? 'success' : 'interrupted',
+    };
   };
   const round = (): readonly ToolUse[] => {
     const calls = Array.from({ length: 1 + below(3) }, (_, index): ToolUse => {
-      return { type: 'tool_use', id: `call${messages.length}.${index}`, name: chance(0.3) ? 'kept' : 'look', input: { text: text() } };
+      return {
+        type: 'tool_use',
+        id: `call${messages.length}.${index}`,
+        name: chance(0.3) ? 'kept' : 'look',
+        input: { text: text() },
+      };
     });
     add('assistant', [...(chance(0.5) ? blocks() : []), ...calls]);
     return calls;

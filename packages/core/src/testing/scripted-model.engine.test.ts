@@ -5,14 +5,23 @@ import { ScriptedModel } from './scripted-model.ts';
 
 const request: ModelRequest = { messages: [userMessage('hi')], tools: [] };
 
-async function ask(model: ChatModel, signal: AbortSignal = new AbortController().signal): Promise<readonly (readonly ModelDelta[])[]> {
+async function ask(
+  model: ChatModel,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<readonly (readonly ModelDelta[])[]> {
   const batches: (readonly ModelDelta[])[] = [];
   for await (const deltas of model.stream(request, { signal })) batches.push(deltas);
   return batches;
 }
 
 test('says its steps in order: thinking, text a word, tool calls, the end', async () => {
-  const model = new ScriptedModel([{ thinking: 'Hm.', text: 'I add.', toolCalls: [{ name: 'add', input: { a: 1 } }, { name: 'add' }] }]);
+  const model = new ScriptedModel([
+    {
+      thinking: 'Hm.',
+      text: 'I add.',
+      toolCalls: [{ name: 'add', input: { a: 1 } }, { name: 'add' }],
+    },
+  ]);
   expect(await ask(model)).toEqual([
     [{ type: 'thinking', id: 'thinking', delta: 'Hm.' }],
     [{ type: 'text', id: 'text', delta: 'I ' }],
@@ -30,18 +39,25 @@ test('says its steps in order: thinking, text a word, tool calls, the end', asyn
 test('a reply of several steps is one reply', async () => {
   const usage = { inputTokens: 1, outputTokens: 2 };
   const model = new ScriptedModel([
-    [{ text: 'One' }, { toolCalls: [{ name: 'a' }], usage }, { toolCalls: [{ name: 'b', input: '{"bad' }] }],
+    [
+      { text: 'One' },
+      { toolCalls: [{ name: 'a' }], usage },
+      { toolCalls: [{ name: 'b', input: '{"bad' }] },
+    ],
     (asked) => [{ text: `${asked.messages.length} message` }],
   ]);
   const deltas = (await ask(model)).flat();
-  expect(deltas.map((delta) => (delta.type === 'tool-input' ? [delta.index, delta.name, delta.delta] : delta.type))).toEqual([
-    'text',
-    [0, 'a', '{}'],
-    [1, 'b', '{"bad'],
-    'finish',
-  ]);
+  expect(
+    deltas.map((delta) =>
+      delta.type === 'tool-input' ? [delta.index, delta.name, delta.delta] : delta.type,
+    ),
+  ).toEqual(['text', [0, 'a', '{}'], [1, 'b', '{"bad'], 'finish']);
   expect(deltas.at(-1)).toEqual({ type: 'finish', reason: 'tool_calls', usage });
-  expect((await ask(model)).flat().map((delta) => 'delta' in delta && delta.delta)).toEqual(['1 ', 'message', false]);
+  expect((await ask(model)).flat().map((delta) => 'delta' in delta && delta.delta)).toEqual([
+    '1 ',
+    'message',
+    false,
+  ]);
 });
 
 test('a step waits for what it is told to, before it says anything', async () => {
@@ -90,6 +106,9 @@ test('assertDone() wants each reply asked for, once', async () => {
   await ask(model);
   await ask(model);
   model.assertDone();
-  await expect(ask(model)).rejects.toMatchObject({ code: 'MODEL_SERVER', message: 'The script has 3 replies; this was one request more.' });
+  await expect(ask(model)).rejects.toMatchObject({
+    code: 'MODEL_SERVER',
+    message: 'The script has 3 replies; this was one request more.',
+  });
   expect(() => model.assertDone()).toThrow('The script has 3 replies: 4 asked for.');
 });

@@ -12,7 +12,10 @@ export interface ScriptedToolCall {
 }
 
 export interface ScriptedStep {
-  /** Waited for before the step says anything: a promise, or what makes one of the request's signal. An abort ends the wait. */
+  /**
+   * Waited for before the step says anything: a promise, or what makes one of the request's signal.
+   * An abort ends the wait.
+   */
   readonly wait?: PromiseLike<unknown> | ((signal: AbortSignal) => PromiseLike<unknown>);
   readonly thinking?: string;
   /** Streamed in one delta a word. */
@@ -38,7 +41,10 @@ export interface ScriptedModelOptions {
   readonly modelId?: string;
 }
 
-/** A model that says what it was told, one reply a request; for tests. Asked more often than it has replies, it fails. */
+/**
+ * A model that says what it was told, one reply a request; for tests. Asked more often than it has
+ * replies, it fails.
+ */
 export class ScriptedModel implements ChatModel {
   readonly provider = 'scripted';
   readonly modelId: string;
@@ -61,11 +67,15 @@ export class ScriptedModel implements ChatModel {
     const replies = this.#replies.length;
     const requests = this.requests.length;
     if (requests === replies) return;
-    const difference = requests < replies ? `${replies - requests} not asked for` : `${requests} asked for`;
+    const difference =
+      requests < replies ? `${replies - requests} not asked for` : `${requests} asked for`;
     throw new Error(`The script has ${count(replies, 'reply', 'replies')}: ${difference}.`);
   }
 
-  async *stream(request: ModelRequest, { signal }: { readonly signal: AbortSignal }): AsyncGenerator<readonly ModelDelta[]> {
+  async *stream(
+    request: ModelRequest,
+    { signal }: { readonly signal: AbortSignal },
+  ): AsyncGenerator<readonly ModelDelta[]> {
     const reply = this.#replies[this.requests.length];
     this.requests.push(request);
     if (reply === undefined) {
@@ -75,7 +85,11 @@ export class ScriptedModel implements ChatModel {
     const steps = toSteps(typeof reply === 'function' ? reply(request) : reply);
     const calls = { said: 0 };
     for (const step of steps) {
-      if (step.wait) await unlessAborted(typeof step.wait === 'function' ? step.wait(signal) : step.wait, signal);
+      if (step.wait)
+        await unlessAborted(
+          typeof step.wait === 'function' ? step.wait(signal) : step.wait,
+          signal,
+        );
       for (const deltas of step.deltas ?? this.#deltas(step, calls)) {
         signal.throwIfAborted();
         this.reads += 1;
@@ -85,7 +99,8 @@ export class ScriptedModel implements ChatModel {
       if (step.hang) await unlessAborted(new Promise(() => {}), signal);
     }
     if (steps.at(-1)?.deltas) return;
-    const { usage = { inputTokens: 10, outputTokens: 5 } } = steps.findLast((step) => step.usage) ?? {};
+    const { usage = { inputTokens: 10, outputTokens: 5 } } =
+      steps.findLast((step) => step.usage) ?? {};
     yield [{ type: 'finish', reason: calls.said ? 'tool_calls' : 'stop', usage }];
   }
 
@@ -94,7 +109,13 @@ export class ScriptedModel implements ChatModel {
     for (const delta of words(step.text)) yield [{ type: 'text', id: 'text', delta }];
     const deltas = (step.toolCalls ?? []).map(({ name, input = {}, id }): ModelDelta => {
       const delta = typeof input === 'string' ? input : JSON.stringify(input);
-      return { type: 'tool-input', index: calls.said++, id: id ?? `call_${++this.#calls}`, name, delta };
+      return {
+        type: 'tool-input',
+        index: calls.said++,
+        id: id ?? `call_${++this.#calls}`,
+        name,
+        delta,
+      };
     });
     if (deltas.length) yield deltas;
   }

@@ -2,7 +2,10 @@ import type { Awaitable } from '../event/hook.ts';
 import type { KeyValueStore } from '../memory/key-value-store.ts';
 import type { TestFramework } from './test-framework.ts';
 
-/** Tests of what every `KeyValueStore` has to do, told to the vitest they are given. They write under keys of their own and may share one store. */
+/**
+ * Tests of what every `KeyValueStore` has to do, told to the vitest they are given. They write
+ * under keys of their own and may share one store.
+ */
 export function keyValueStoreConformance(
   { describe, expect, test }: TestFramework,
   name: string,
@@ -24,7 +27,11 @@ export function keyValueStoreConformance(
 
     test('what was set is read back to the letter, and overwritten', async () => {
       const { store, key } = await setUp();
-      const value = JSON.stringify({ text: '東京 😀 "quoted" \\ \n é', lone: '\ud83d', long: 'x'.repeat(100_000) });
+      const value = JSON.stringify({
+        text: '東京 😀 "quoted" \\ \n é',
+        lone: '\ud83d',
+        long: 'x'.repeat(100_000),
+      });
       await store.set(key('a'), value);
       expect(await store.get(key('a'))).toBe(value);
       await store.set(key('a'), '1');

@@ -29,63 +29,79 @@ function failing(inner: MemoryStore, at: number, takesEffect: boolean, error: Ag
   return { store, failed: () => operations > at };
 }
 
-const errors = [new AgentError('STORAGE_FAILED', 'lost', { retryable: true }), new AgentError('STORAGE_QUOTA', 'full')];
+const errors = [
+  new AgentError('STORAGE_FAILED', 'lost', { retryable: true }),
+  new AgentError('STORAGE_QUOTA', 'full'),
+];
 
 test.for([
   ['the same agent', false],
   ['a new one', true],
-] as const)('whichever store operation fails, %s goes on: no tool runs twice, no message is lost', async ([, isNew]) => {
-  let tried = 0;
-  for (const error of errors) {
-    for (const takesEffect of [false, true]) {
-      for (let at = 0, more = true; more; at += 1) {
-        const inner = new MemoryStore();
-        const { store, failed } = failing(inner, at, takesEffect, error);
-        const witness = makeWitness();
-        const process = new MortalProcess(store, witness, { generation: 0 });
-        const open = (): ReActAgent =>
-          new ReActAgent({
-            name: 'a',
-            sessionId: 's',
-            memory: process.memory('s'),
-            tools: [process.tool({ name: 'step', description: '', input: {}, execute: () => 'done' })],
-            model: process.model(({ messages }) =>
-              messages.at(-1)?.role === 'tool'
-                ? 'Done.'
-                : {
-                    toolCalls: [
-                      { name: 'step', id: 'a' },
-                      { name: 'step', id: 'b' },
-                    ],
-                  },
-            ),
-          });
-        let agent = open();
-        const codes: string[] = [];
-        const attempt = async (): Promise<boolean> => {
-          const messages = await agent.messages();
-          const last = messages.at(-1);
-          if (last?.role === 'assistant' && last.content.every(({ type }) => type === 'text')) return true;
-          await agent.call(messages.length > 0 ? undefined : userMessage('Go.', { id: 'go' }));
-          return true;
-        };
-        for (let tries = 0; tries < 3; tries += 1) {
-          const done = await attempt().catch((thrown: unknown) => void codes.push(AgentError.from(thrown).code));
-          if (done) break;
-          if (isNew) agent = open();
-        }
-        await agent.memory.flush?.();
+] as const)(
+  'whichever store operation fails, %s goes on: no tool runs twice, no message is lost',
+  async ([, isNew]) => {
+    let tried = 0;
+    for (const error of errors) {
+      for (const takesEffect of [false, true]) {
+        for (let at = 0, more = true; more; at += 1) {
+          const inner = new MemoryStore();
+          const { store, failed } = failing(inner, at, takesEffect, error);
+          const witness = makeWitness();
+          const process = new MortalProcess(store, witness, { generation: 0 });
+          const open = (): ReActAgent =>
+            new ReActAgent({
+              name: 'a',
+              sessionId: 's',
+              memory: process.memory('s'),
+              tools: [
+                process.tool({ name: 'step', description: '', input: {}, execute: () => 'done' }),
+              ],
+              model: process.model(({ messages }) =>
+                messages.at(-1)?.role === 'tool'
+                  ? 'Done.'
+                  : {
+                      toolCalls: [
+                        { name: 'step', id: 'a' },
+                        { name: 'step', id: 'b' },
+                      ],
+                    },
+              ),
+            });
+          let agent = open();
+          const codes: string[] = [];
+          const attempt = async (): Promise<boolean> => {
+            const messages = await agent.messages();
+            const last = messages.at(-1);
+            if (last?.role === 'assistant' && last.content.every(({ type }) => type === 'text'))
+              return true;
+            await agent.call(messages.length > 0 ? undefined : userMessage('Go.', { id: 'go' }));
+            return true;
+          };
+          for (let tries = 0; tries < 3; tries += 1) {
+            const done = await attempt().catch(
+              (thrown: unknown) => void codes.push(AgentError.from(thrown).code),
+            );
+            if (done) break;
+            if (isNew) agent = open();
+          }
+          await agent.memory.flush?.();
 
-        const log = await new SessionMemory(inner, 's').read();
-        const where = `${error.code} at ${at}, ${takesEffect ? 'after' : 'before'} its effect: ${codes.join()}`;
-        expect([where, ...witness.faults, ...historyFaults(log)]).toEqual([where]);
-        expect([where, log.filter(({ role }) => role === 'user').length, log.at(-1)?.role]).toEqual([where, 1, 'assistant']);
-        for (const id of witness.kept.get('s') ?? []) expect(log.map((message) => message.id)).toContain(id);
-        for (const code of codes) expect(code).toBe(error.code);
-        more = failed();
-        tried += 1;
+          const log = await new SessionMemory(inner, 's').read();
+          const where = `${error.code} at ${at}, ${takesEffect ? 'after' : 'before'} its effect: ${codes.join()}`;
+          expect([where, ...witness.faults, ...historyFaults(log)]).toEqual([where]);
+          expect([
+            where,
+            log.filter(({ role }) => role === 'user').length,
+            log.at(-1)?.role,
+          ]).toEqual([where, 1, 'assistant']);
+          for (const id of witness.kept.get('s') ?? [])
+            expect(log.map((message) => message.id)).toContain(id);
+          for (const code of codes) expect(code).toBe(error.code);
+          more = failed();
+          tried += 1;
+        }
       }
     }
-  }
-  expect(tried).toBeGreaterThan(50);
-});
+    expect(tried).toBeGreaterThan(50);
+  },
+);

@@ -1,7 +1,9 @@
 import type { TextCall } from './parsed-reply.ts';
 import { callsIn, readJson } from './text-calls.ts';
 
-/** What a text turned out to be. `rest`: its last words. `problem`: why a call in it cannot be made. */
+/**
+ * What a text turned out to be. `rest`: its last words. `problem`: why a call in it cannot be made.
+ */
 export interface Scan {
   readonly rest: string;
   readonly calls: readonly TextCall[];
@@ -12,8 +14,9 @@ const keys: readonly string[] = ['tool_name', 'arguments', 'think'];
 const deepest = 200;
 
 /**
- * Reads a text piece by piece, each character once: gives out what is words, and holds back what may still be a tool call, that is JSON
- * objects and lists of them, with the fence and the white space before them. After the first call no words count.
+ * Reads a text piece by piece, each character once: gives out what is words, and holds back what
+ * may still be a tool call, that is JSON objects and lists of them, with the fence and the white
+ * space before them. After the first call no words count.
  */
 export class CallScanner {
   readonly #calls: TextCall[] = [];
@@ -59,7 +62,8 @@ export class CallScanner {
   end(): Scan {
     this.#out = '';
     const isCut = this.#key && keys.some((key) => key.startsWith(this.#key!));
-    if (this.#state === 'json' && (this.#isLikely || isCut)) this.#fail(`it does not end; its last words are ${this.#lastWords()}`);
+    if (this.#state === 'json' && (this.#isLikely || isCut))
+      this.#fail(`it does not end; its last words are ${this.#lastWords()}`);
     else this.#giveUp();
     return { rest: this.#out, calls: this.#calls, problem: this.#problem };
   }
@@ -105,12 +109,17 @@ export class CallScanner {
     else if (this.#fence) {
       this.#fence = undefined;
       return this.#giveUp();
-    } else if (/\s/.test(c) && (!this.#info || isJsonFence(this.#info))) this.#infoEnded ||= this.#info !== '';
+    } else if (/\s/.test(c) && (!this.#info || isJsonFence(this.#info)))
+      this.#infoEnded ||= this.#info !== '';
     else if ((c === '{' || c === '[') && (!this.#info || isJsonFence(this.#info))) {
       this.#fence = 'json';
       this.#beginJson(c);
       return true;
-    } else if (!this.#infoEnded && fences.some((name) => name.startsWith(`${this.#info}${c}`.toLowerCase()))) this.#info += c;
+    } else if (
+      !this.#infoEnded &&
+      fences.some((name) => name.startsWith(`${this.#info}${c}`.toLowerCase()))
+    )
+      this.#info += c;
     else {
       this.#fence = 'code';
       return this.#giveUp();
@@ -134,9 +143,11 @@ export class CallScanner {
       this.#json += c;
       return true;
     }
-    const isFit = this.#last === '{' ? c === '"' || c === '}' : this.#last === '[' ? this.#fitsList(c) : true;
+    const isFit =
+      this.#last === '{' ? c === '"' || c === '}' : this.#last === '[' ? this.#fitsList(c) : true;
     if (!isFit || this.#depth > deepest || !/["\]{}[:,\d.eE+\-truefalsn]/.test(c)) {
-      if (this.#isLikely) this.#fail(`there is an unexpected ${JSON.stringify(c)} after ${this.#lastWords()}`);
+      if (this.#isLikely)
+        this.#fail(`there is an unexpected ${JSON.stringify(c)} after ${this.#lastWords()}`);
       else if (this.#last === '{' && this.#depth === this.#level) {
         this.#state = 'bare';
         this.#bare = '';
@@ -188,7 +199,8 @@ export class CallScanner {
       this.#json = this.#held = this.#tail = '';
       this.#state = 'words';
     } else if (found) this.#refuse('problem' in found ? found.problem : undefined);
-    else if (value === undefined && this.#isLikely) this.#fail(`it is no JSON; it ends with ${this.#lastWords()}`);
+    else if (value === undefined && this.#isLikely)
+      this.#fail(`it is no JSON; it ends with ${this.#lastWords()}`);
     else this.#giveUp();
   }
 
@@ -197,9 +209,14 @@ export class CallScanner {
     const read = this.#bare + c;
     const name = read.replace(/^['‘“`]/, '');
     const known = keys.find((key) => name.startsWith(key));
-    if (known ? read.length < 32 && /^['’”`]?\s*:?$/.test(name.slice(known.length)) : keys.some((key) => key.startsWith(name))) {
+    if (
+      known
+        ? read.length < 32 && /^['’”`]?\s*:?$/.test(name.slice(known.length))
+        : keys.some((key) => key.startsWith(name))
+    ) {
       this.#bare = read;
-      if (c === ':') this.#fail(`${read.slice(0, -1).trim()} and all other keys and strings need double quotes`);
+      if (c === ':')
+        this.#fail(`${read.slice(0, -1).trim()} and all other keys and strings need double quotes`);
       return true;
     }
     return this.#giveUp();
@@ -230,7 +247,10 @@ export class CallScanner {
     this.#state = 'over';
   }
 
-  /** What a model says after its calls in the place of their results is made up, and so are the calls that follow. */
+  /**
+   * What a model says after its calls in the place of their results is made up, and so are the
+   * calls that follow.
+   */
   #isMadeUp(): boolean {
     return /Tool \[[^\]]{0,80}\] execution result/.test(this.#tail);
   }

@@ -17,13 +17,18 @@ interface DecodeOptions {
   readonly signal: AbortSignal;
 }
 
-/** A reply in text as the deltas of one that calls tools; an invalid one has no text, and what is wrong in its metadata. */
+/**
+ * A reply in text as the deltas of one that calls tools; an invalid one has no text, and what is
+ * wrong in its metadata.
+ */
 export async function* decodeReply(
   request: ModelRequest,
   stream: AsyncIterable<readonly ModelDelta[]>,
   { signal, parse, reflect, parallel, last }: DecodeOptions,
 ): AsyncGenerator<readonly ModelDelta[]> {
-  const scans = request.tools.length > 0 || request.messages.some(({ content }) => content.some(({ type }) => type === 'tool_use'));
+  const scans =
+    request.tools.length > 0 ||
+    request.messages.some(({ content }) => content.some(({ type }) => type === 'tool_use'));
   const reply = new TextReply({ scans, holdsAll: scans && parse !== parseToolCalls });
   for await (const batch of stream) {
     const deltas = reply.take(batch);
@@ -46,25 +51,38 @@ export async function* decodeReply(
     if (reply.callsNatively || request.replyIs === 'note') return answer;
     let parsed = answer as ParsedReply;
     if (scans && parse === parseToolCalls) parsed = readScan(scan, text, words, context);
-    else if (scans) parsed = checked(await parse(text, context, (given) => parseToolCalls(given, context)));
-    if (request.messages.some((message) => last.has(message))) return parsed.type === 'invalid' ? answer : parsed;
+    else if (scans)
+      parsed = checked(await parse(text, context, (given) => parseToolCalls(given, context)));
+    if (request.messages.some((message) => last.has(message)))
+      return parsed.type === 'invalid' ? answer : parsed;
     const problem = await problemOf(parsed);
     return problem ? { type: 'invalid', message: problem } : parsed;
   };
   const problemOf = async (parsed: ParsedReply): Promise<string | null | undefined | void> => {
-    if (parsed.type === 'calls' && !context.tools.length) return 'No tool can be called any more. Answer in words, with what you know.';
+    if (parsed.type === 'calls' && !context.tools.length)
+      return 'No tool can be called any more. Answer in words, with what you know.';
     if (parsed.type === 'calls' && !parallel && parsed.calls.length > 1)
       return 'Only one tool can be called at a time; none was. Call one.';
     // A picture needs no words.
     if (parsed.type !== 'answer' || (reply.hasMedia && !parsed.text.trim())) return undefined;
     const problem = await reflect(parsed.text, context);
-    checkFields('CONFIGURATION', 'textToolCalls(): reflect', { gives: problem ?? undefined }, 'gives:string|?');
+    checkFields(
+      'CONFIGURATION',
+      'textToolCalls(): reflect',
+      { gives: problem ?? undefined },
+      'gives:string|?',
+    );
     return problem;
   };
   try {
     const parsed = await abortable(judge(), signal);
-    const invalid = parsed.type === 'invalid' && { invalidReply: { text, message: parsed.message } };
-    yield [...reply.settle(parsed), invalid ? { ...finish, metadata: { ...finish.metadata, ...invalid } } : finish];
+    const invalid = parsed.type === 'invalid' && {
+      invalidReply: { text, message: parsed.message },
+    };
+    yield [
+      ...reply.settle(parsed),
+      invalid ? { ...finish, metadata: { ...finish.metadata, ...invalid } } : finish,
+    ];
   } catch (error) {
     // The reply has been paid for.
     yield [finish];
@@ -75,14 +93,27 @@ export async function* decodeReply(
 function checked(given: ParsedReply): ParsedReply {
   const where = 'textToolCalls(): what parse gives';
   checkFields('CONFIGURATION', where, given, 'type:answer|calls|invalid');
-  const fields = { answer: 'text:string', calls: 'calls:array text:string|?', invalid: 'message:string' };
+  const fields = {
+    answer: 'text:string',
+    calls: 'calls:array text:string|?',
+    invalid: 'message:string',
+  };
   checkFields('CONFIGURATION', where, given, fields[given.type]);
   for (const call of given.type === 'calls' ? given.calls : []) {
-    checkFields('CONFIGURATION', `${where}: a call`, call, 'name:string think:string|? returnDirect:boolean|?');
+    checkFields(
+      'CONFIGURATION',
+      `${where}: a call`,
+      call,
+      'name:string think:string|? returnDirect:boolean|?',
+    );
     try {
       JSON.stringify(call.arguments);
     } catch (cause) {
-      throw new AgentError('CONFIGURATION', `${where}: the arguments of "${call.name}" have no JSON form.`, { cause });
+      throw new AgentError(
+        'CONFIGURATION',
+        `${where}: the arguments of "${call.name}" have no JSON form.`,
+        { cause },
+      );
     }
   }
   return given;

@@ -5,31 +5,55 @@ import { parseOxygent } from './parse-oxygent.ts';
 interface Golden {
   readonly input: string;
   readonly state: 'ANSWER' | 'TOOL_CALL' | 'ERROR_PARSE';
-  readonly output?: string | { readonly tool_name: string; readonly arguments: object; readonly think?: string; readonly trust_mode?: 1 };
+  readonly output?:
+    | string
+    | {
+        readonly tool_name: string;
+        readonly arguments: object;
+        readonly think?: string;
+        readonly trust_mode?: 1;
+      };
 }
 
 const golden = JSON.parse(goldenText) as readonly Golden[];
 
 test.each(golden)('reads $input as OxyGent does', ({ input, state, output }) => {
   const parsed = parseOxygent(input);
-  if (state === 'ERROR_PARSE') expect(parsed).toEqual({ type: 'invalid', message: expect.stringMatching(/\S/) });
+  if (state === 'ERROR_PARSE')
+    expect(parsed).toEqual({ type: 'invalid', message: expect.stringMatching(/\S/) });
   else if (typeof output !== 'object') expect(parsed).toEqual({ type: 'answer', text: output });
   else {
     const { tool_name: name, arguments: given, think, trust_mode: trust } = output;
     expect(parsed).toEqual({
       type: 'calls',
-      calls: [{ name, arguments: given, ...(think && { think }), ...(trust && { returnDirect: true }) }],
+      calls: [
+        { name, arguments: given, ...(think && { think }), ...(trust && { returnDirect: true }) },
+      ],
     });
   }
 });
 
 test("Python's numbers are read, in the place of values alone", () => {
-  const reply = '{"tool_name":"a","arguments":{"x":NaN,"y":[-Infinity,Infinity],"z":"NaN, \\"Infinity","number:":"number:NaN"}}';
+  const reply =
+    '{"tool_name":"a","arguments":{"x":NaN,"y":[-Infinity,Infinity],"z":"NaN, \\"Infinity","number:":"number:NaN"}}';
   expect(parseOxygent(reply)).toEqual({
     type: 'calls',
-    calls: [{ name: 'a', arguments: { x: Number.NaN, y: [-Infinity, Infinity], z: 'NaN, "Infinity', 'number:': 'number:NaN' } }],
+    calls: [
+      {
+        name: 'a',
+        arguments: {
+          x: Number.NaN,
+          y: [-Infinity, Infinity],
+          z: 'NaN, "Infinity',
+          'number:': 'number:NaN',
+        },
+      },
+    ],
   });
-  expect(parseOxygent('{"a":NaN}')).toMatchObject({ type: 'invalid', message: expect.stringContaining('tool_name') });
+  expect(parseOxygent('{"a":NaN}')).toMatchObject({
+    type: 'invalid',
+    message: expect.stringContaining('tool_name'),
+  });
   for (const wrong of ['-NaN', '1Infinity', '+Infinity', 'NaNs']) {
     expect(parseOxygent(`{"tool_name":"a","arguments":${wrong}}`), wrong).toMatchObject({
       type: 'invalid',
@@ -40,12 +64,18 @@ test("Python's numbers are read, in the place of values alone", () => {
 });
 
 test('text after the last end of a thought counts, and white space as Python knows it', () => {
-  expect(parseOxygent('a</think>b</think>\u001f\u0085 c \ufeff\n')).toEqual({ type: 'answer', text: 'c \ufeff' });
+  expect(parseOxygent('a</think>b</think>\u001f\u0085 c \ufeff\n')).toEqual({
+    type: 'answer',
+    text: 'c \ufeff',
+  });
   expect(parseOxygent(' c ')).toEqual({ type: 'answer', text: ' c ' });
   expect(parseOxygent('<think>x</think>')).toMatchObject({ type: 'invalid' });
 });
 
 test('what crashed there is a call still: arguments that are missing, a name that is no text', () => {
   expect(parseOxygent('{"tool_name":"a"}')).toEqual({ type: 'calls', calls: [{ name: 'a' }] });
-  expect(parseOxygent('{"tool_name":null,"arguments":1}')).toEqual({ type: 'calls', calls: [{ name: 'null', arguments: 1 }] });
+  expect(parseOxygent('{"tool_name":null,"arguments":1}')).toEqual({
+    type: 'calls',
+    calls: [{ name: 'null', arguments: 1 }],
+  });
 });

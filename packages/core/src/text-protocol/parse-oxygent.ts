@@ -4,9 +4,9 @@ import type { ParseContext } from './parse-tool-calls.ts';
 import type { ParsedReply } from './parsed-reply.ts';
 
 /**
- * OxyGent's parser, as it is: one call a reply; any other JSON object in a reply is invalid, a call that is broken off is an answer, of
- * several fences the first counts. `NaN` and `Infinity` are read, as Python does. Blank is invalid. Where a value is asked for, a JSON
- * object is an answer.
+ * OxyGent's parser, as it is: one call a reply; any other JSON object in a reply is invalid, a call
+ * that is broken off is an answer, of several fences the first counts. `NaN` and `Infinity` are
+ * read, as Python does. Blank is invalid. Where a value is asked for, a JSON object is an answer.
  */
 export function parseOxygent(reply: string, context?: ParseContext): ParsedReply {
   const end = reply.lastIndexOf('</think>');
@@ -16,11 +16,16 @@ export function parseOxygent(reply: string, context?: ParseContext): ParsedReply
     if (['tool_name', 'arguments', '{', '}'].every((part) => text.includes(part))) {
       return { type: 'invalid', message: 'Your JSON cannot be read. Give your answer again.' };
     }
-    return strip(text) ? { type: 'answer', text } : { type: 'invalid', message: 'Your reply is empty. Give an answer that helps.' };
+    return strip(text)
+      ? { type: 'answer', text }
+      : { type: 'invalid', message: 'Your reply is empty. Give an answer that helps.' };
   }
   if (!Object.hasOwn(value, 'tool_name')) {
     if (context?.replyIs === 'value') return { type: 'answer', text };
-    return { type: 'invalid', message: 'Keep to the format exactly: a tool call needs "tool_name".' };
+    return {
+      type: 'invalid',
+      message: 'Keep to the format exactly: a tool call needs "tool_name".',
+    };
   }
   const { tool_name: name, arguments: given, think, trust_mode: trust } = value;
   const call = {
@@ -54,10 +59,13 @@ function readPythonJson(text: string): JsonObject | undefined {
 }
 
 function unmark(value: JsonValue, mark: string): JsonValue {
-  if (typeof value === 'string') return value.startsWith(mark) ? Number(value.slice(mark.length)) : value;
+  if (typeof value === 'string')
+    return value.startsWith(mark) ? Number(value.slice(mark.length)) : value;
   if (Array.isArray(value)) return value.map((item: JsonValue) => unmark(item, mark));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, unmark(item as JsonValue, mark)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, unmark(item as JsonValue, mark)]),
+  );
 }
 
 /** Python's `strip()`. */

@@ -33,7 +33,10 @@ test.each<readonly [string, ParsedReply]>([
     `{ "arguments" : "{\\"q\\":\\"東京 🙂\\"}", "tool_name" : " a " }`,
     { type: 'calls', calls: [{ name: 'a', arguments: { q: '東京 🙂' } }] },
   ],
-  [`{"think":"so","tool_name":"a","arguments":{}}`, { type: 'calls', calls: [{ name: 'a', arguments: {}, think: 'so' }] }],
+  [
+    `{"think":"so","tool_name":"a","arguments":{}}`,
+    { type: 'calls', calls: [{ name: 'a', arguments: {}, think: 'so' }] },
+  ],
   [
     `{"tool_name":"a","arguments":{"code":"if (x) {\n\t<think>\n}"}}`,
     { type: 'calls', calls: [{ name: 'a', arguments: { code: 'if (x) {\n\t<think>\n}' } }] },
@@ -84,19 +87,29 @@ test.each<readonly [string, string]>([
   ['{"tool_name":"x","arguments":7}', '"x" is a number'],
   ['{"tool_name":7,"arguments":{}}', '"tool_name" is no name'],
   [`[${call('a')}, {"foo": 1}]`, 'Item 2 of the list: it is no object with "tool_name"'],
-  ["{'tool_name':'a','arguments':{}}", "'tool_name' and all other keys and strings need double quotes"],
+  [
+    "{'tool_name':'a','arguments':{}}",
+    "'tool_name' and all other keys and strings need double quotes",
+  ],
   ['{tool_name: "a"}', 'tool_name and all other'],
-  ['{"think": "say "hi" first", "tool_name": "a"}', 'unexpected "h" after "{\\"think\\": \\"say \\""'],
+  [
+    '{"think": "say "hi" first", "tool_name": "a"}',
+    'unexpected "h" after "{\\"think\\": \\"say \\""',
+  ],
   ['{"tool_name": "a", "arguments": {},}', 'it is no JSON; it ends with'],
   ['{"tool_name": "a", "arguments": {"a" "b"}}', 'it is no JSON'],
 ])('%s is invalid', (reply, why) => {
   const parsed = parseToolCalls(reply);
   expect(parsed).toMatchObject({ type: 'invalid', message: expect.stringContaining(why) });
-  expect(parsed).toMatchObject({ message: expect.stringMatching(/No tool was called\. Reply again/) });
+  expect(parsed).toMatchObject({
+    message: expect.stringMatching(/No tool was called\. Reply again/),
+  });
 });
 
 test('a reply that was cut off by its limit is told so', () => {
-  const { message } = parseToolCalls('{"tool_name": "x', { finishReason: 'length' }) as { readonly message: string };
+  const { message } = parseToolCalls('{"tool_name": "x', { finishReason: 'length' }) as {
+    readonly message: string;
+  };
   expect(message).toContain('reached its length limit');
 });
 

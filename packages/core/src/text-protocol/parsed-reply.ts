@@ -10,7 +10,10 @@ export interface TextCall {
   readonly arguments?: JsonValue;
   /** Why it is made, as the model said beside it; becomes thinking. */
   readonly think?: string;
-  /** Whether the model says that the result is the answer: its flag `trust_mode`, which `trustedCalls` looks at. */
+  /**
+   * Whether the model says that the result is the answer: its flag `trust_mode`, which
+   * `trustedCalls` looks at.
+   */
   readonly returnDirect?: boolean;
 }
 
@@ -38,7 +41,14 @@ export interface ReplyContext {
 }
 
 /** What a reply's text, without its thinking, means. `fallback` is the default parser. */
-export type ParseReply = (reply: string, context: ReplyContext, fallback: (reply: string) => ParsedReply) => Awaitable<ParsedReply>;
+export type ParseReply = (
+  reply: string,
+  context: ReplyContext,
+  fallback: (reply: string) => ParsedReply,
+) => Awaitable<ParsedReply>;
 
 /** What to tell the model in place of taking its answer; nothing: the answer stands. */
-export type Reflect = (reply: string, context: ReplyContext) => Awaitable<string | null | undefined | void>;
+export type Reflect = (
+  reply: string,
+  context: ReplyContext,
+) => Awaitable<string | null | undefined | void>;

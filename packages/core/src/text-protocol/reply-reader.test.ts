@@ -10,7 +10,9 @@ const call = '{"tool_name":"a","arguments":{}}';
 function releases(text: string): readonly (readonly [string, string])[] {
   const reader = new ReplyReader(true);
   return [...text].flatMap((c) => {
-    const said = reader.push(c).map((piece) => (piece.type === 'text' ? piece.text : `<${piece.type}>`));
+    const said = reader
+      .push(c)
+      .map((piece) => (piece.type === 'text' ? piece.text : `<${piece.type}>`));
     return said.length ? [[c, said.join('')] as const] : [];
   });
 }
@@ -39,12 +41,14 @@ test.each<readonly [string, string, string]>([
   expect(releases(text)[0]).toEqual([c, released]);
 });
 
-test.each([call, `\n\`\`\`json\n[${call}]\n\`\`\`\nDone.`, '{"tool_name": oops, "arguments"', '{"think": "x'])(
-  'of the call %s nothing goes',
-  (text) => {
-    expect(releases(text)).toEqual([]);
-  },
-);
+test.each([
+  call,
+  `\n\`\`\`json\n[${call}]\n\`\`\`\nDone.`,
+  '{"tool_name": oops, "arguments"',
+  '{"think": "x',
+])('of the call %s nothing goes', (text) => {
+  expect(releases(text)).toEqual([]);
+});
 
 test('thinking goes at once, without what may be its end', () => {
   const reader = new ReplyReader(true);
@@ -77,7 +81,8 @@ test.each(['word ', '{"a":', '{"tool_name":"', '`', '<', "{'", '[{"a":1},', '</t
     const reader = new ReplyReader(true);
     const text = part.repeat(100_000 / part.length);
     let given = '';
-    for (const c of text) for (const piece of reader.push(c)) given += piece.type === 'text' ? piece.text : '';
+    for (const c of text)
+      for (const piece of reader.push(c)) given += piece.type === 'text' ? piece.text : '';
     for (const piece of reader.end().pieces) given += piece.type === 'text' ? piece.text : '';
     expect(given.length).toBeLessThanOrEqual(text.length);
   },
@@ -122,8 +127,15 @@ function readAll(pieces: readonly string[]) {
   let words = '';
   const given = pieces.flatMap((piece) => reader.push(piece));
   const { pieces: last, scan } = reader.end();
-  for (const piece of [...given, ...last]) words = piece.type === 'text' ? words + piece.text : piece.type === 'retract' ? '' : words;
-  return { words, text: reader.text, thinking: reader.thinking, calls: scan.calls, problem: scan.problem };
+  for (const piece of [...given, ...last])
+    words = piece.type === 'text' ? words + piece.text : piece.type === 'retract' ? '' : words;
+  return {
+    words,
+    text: reader.text,
+    thinking: reader.thinking,
+    calls: scan.calls,
+    problem: scan.problem,
+  };
 }
 
 test('how a reply is cut makes no difference, and an answer loses nothing', () => {

@@ -1,6 +1,9 @@
 import { CallScanner, type Scan } from './call-scanner.ts';
 
-/** What a piece of a reply's text adds. `retract`: all text so far was thinking, and is given again as such. */
+/**
+ * What a piece of a reply's text adds. `retract`: all text so far was thinking, and is given again
+ * as such.
+ */
 export type TextPiece =
   | { readonly type: 'text'; readonly text: string }
   /** `block`: which of the reply's thoughts it belongs to. */
@@ -11,9 +14,10 @@ const open = '<think>';
 const close = '</think>';
 
 /**
- * Tells a reply's thinking from its text, and in the text words from what may be tool calls, piece by piece. A tag may be split over
- * pieces; one in a string of a call is text. Thinking that does not end goes on to the reply's end; an end without a beginning makes
- * all text before it thinking (DeepSeek's templates).
+ * Tells a reply's thinking from its text, and in the text words from what may be tool calls, piece
+ * by piece. A tag may be split over pieces; one in a string of a call is text. Thinking that does
+ * not end goes on to the reply's end; an end without a beginning makes all text before it thinking
+ * (DeepSeek's templates).
  */
 export class ReplyReader {
   #scanner: CallScanner | undefined;
@@ -43,7 +47,9 @@ export class ReplyReader {
       index = end;
       if (found < 0) break;
       const rest = text.slice(end, end + close.length);
-      const tag = !this.#scanner?.inString && [open, close].find((one) => one.startsWith(rest) || rest.startsWith(one));
+      const tag =
+        !this.#scanner?.inString &&
+        [open, close].find((one) => one.startsWith(rest) || rest.startsWith(one));
       if (tag && rest.length < tag.length) {
         this.#tag = rest;
         break;
@@ -115,7 +121,10 @@ export class ReplyReader {
 /** Neighbours of one kind become one piece. */
 function give(out: TextPiece[], piece: Exclude<TextPiece, { type: 'retract' }>): void {
   const last = out.at(-1);
-  const goesOn = piece.type === 'text' ? last?.type === 'text' : last?.type === 'thinking' && last.block === piece.block;
+  const goesOn =
+    piece.type === 'text'
+      ? last?.type === 'text'
+      : last?.type === 'thinking' && last.block === piece.block;
   if (goesOn) out[out.length - 1] = { ...piece, text: (last as typeof piece).text + piece.text };
   else out.push(piece);
 }

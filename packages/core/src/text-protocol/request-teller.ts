@@ -11,20 +11,33 @@ interface TellerOptions extends Pick<ToolsPromptContext, 'parallel'> {
 }
 
 /** Makes the request that the model gets. */
-export function requestTeller({ media, parallel, prompt }: TellerOptions): (request: ModelRequest) => ModelRequest {
+export function requestTeller({
+  media,
+  parallel,
+  prompt,
+}: TellerOptions): (request: ModelRequest) => ModelRequest {
   const history = new TextHistory(media);
   const described = new WeakMap<ToolSchema, string>();
-  let known: { readonly before: Msg | undefined; readonly text: string; readonly message: Msg } | undefined;
+  let known:
+    | { readonly before: Msg | undefined; readonly text: string; readonly message: Msg }
+    | undefined;
   return (request) => {
     const { toolChoice = 'auto', ...rest } = request;
     const messages = history.render(request.messages);
     if (!offersTools(request) || toolChoice === 'none') return { ...rest, messages, tools: [] };
     const { tools } = request;
-    const text = prompt({ tools, toolsText: describeTools(tools, described), parallel, toolChoice });
-    if (typeof text !== 'string') throw new AgentError('CONFIGURATION', 'textToolCalls(): prompt must give a text.');
+    const text = prompt({
+      tools,
+      toolsText: describeTools(tools, described),
+      parallel,
+      toolChoice,
+    });
+    if (typeof text !== 'string')
+      throw new AgentError('CONFIGURATION', 'textToolCalls(): prompt must give a text.');
     const before = messages[0]?.role === 'system' ? messages[0] : undefined;
     // The same object each time: its wire form is cached on it.
-    if (known?.before !== before || known?.text !== text) known = { before, text, message: withText(before, text) };
+    if (known?.before !== before || known?.text !== text)
+      known = { before, text, message: withText(before, text) };
     return { ...rest, messages: [known!.message, ...messages.slice(before ? 1 : 0)], tools: [] };
   };
 }

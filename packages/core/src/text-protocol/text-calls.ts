@@ -5,14 +5,18 @@ import type { TextCall } from './parsed-reply.ts';
 
 export type FoundCalls = { readonly calls: readonly TextCall[] } | { readonly problem: string };
 
-/** The calls that a JSON value makes: an object with `tool_name`, or a list of such. `undefined` where it is about none. */
+/**
+ * The calls that a JSON value makes: an object with `tool_name`, or a list of such. `undefined`
+ * where it is about none.
+ */
 export function callsIn(value: JsonValue): FoundCalls | undefined {
   const items: readonly JsonValue[] = Array.isArray(value) ? value : [value];
   if (!items.some((item) => isObject(item) && 'tool_name' in item)) return undefined;
   const calls: TextCall[] = [];
   for (const [index, item] of items.entries()) {
     const call = toCall(item);
-    if (typeof call === 'string') return { problem: items.length > 1 ? `Item ${index + 1} of the list: ${call}` : call };
+    if (typeof call === 'string')
+      return { problem: items.length > 1 ? `Item ${index + 1} of the list: ${call}` : call };
     calls.push(call);
   }
   return { calls };
@@ -20,7 +24,14 @@ export function callsIn(value: JsonValue): FoundCalls | undefined {
 
 /** A text that is meant as JSON: models forget to escape line breaks and tabs in strings. */
 export function readJson(text: string): JsonValue | undefined {
-  return parseJson(text) ?? parseJson(text.replace(/"(?:[^"\\]|\\[^])*"/g, (string) => string.replace(/[\n\r\t]/g, (c) => escapes[c]!)));
+  return (
+    parseJson(text) ??
+    parseJson(
+      text.replace(/"(?:[^"\\]|\\[^])*"/g, (string) =>
+        string.replace(/[\n\r\t]/g, (c) => escapes[c]!),
+      ),
+    )
+  );
 }
 
 const escapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
@@ -30,9 +41,11 @@ function toCall(item: JsonValue): TextCall | string {
   if (!isObject(item) || !('tool_name' in item)) return 'it is no object with "tool_name".';
   const { tool_name: name, arguments: given, think, trust_mode: trust } = item;
   if (typeof name !== 'string' || !name.trim()) return '"tool_name" is no name of a tool.';
-  if (given === undefined) return `"arguments" is missing in the call of "${name}": give an object, {} where there is nothing to give.`;
+  if (given === undefined)
+    return `"arguments" is missing in the call of "${name}": give an object, {} where there is nothing to give.`;
   const args = typeof given === 'string' ? readJson(given) : given;
-  if (!isObject(args)) return `"arguments" in the call of "${name}" is ${kindOf(given)}, not an object.`;
+  if (!isObject(args))
+    return `"arguments" in the call of "${name}" is ${kindOf(given)}, not an object.`;
   return {
     name: name.trim(),
     arguments: args,

@@ -9,7 +9,10 @@ interface Told {
   readonly message: Msg;
 }
 
-/** A conversation as a model without tool calls has it. Remembers each message, as its wire form and its tokens are cached on it. */
+/**
+ * A conversation as a model without tool calls has it. Remembers each message, as its wire form and
+ * its tokens are cached on it.
+ */
 export class TextHistory {
   readonly #media: ModelFeatures['media'];
   readonly #told: WeakMap<Msg, Told> = new WeakMap();
@@ -18,7 +21,10 @@ export class TextHistory {
     this.#media = media;
   }
 
-  /** Calls as the assistant's text, the results of a reply's calls as one message of the user; other messages stay as they are. */
+  /**
+   * Calls as the assistant's text, the results of a reply's calls as one message of the user; other
+   * messages stay as they are.
+   */
   render(messages: readonly Msg[]): readonly Msg[] {
     const view: Msg[] = [];
     for (let index = 0; index < messages.length;) {
@@ -27,7 +33,8 @@ export class TextHistory {
       if (isResult(message)) {
         while (messages[end] && isResult(messages[end]!)) end++;
         view.push(this.#remember(messages.slice(index, end), (group) => this.#observation(group)));
-      } else if (toolUsesOf(message).length) view.push(this.#remember([message], ([first]) => withCallsAsText(first!)));
+      } else if (toolUsesOf(message).length)
+        view.push(this.#remember([message], ([first]) => withCallsAsText(first!)));
       else if (message.role !== 'assistant' || message.content.some(isSaid)) view.push(message);
       index = end;
     }
@@ -36,7 +43,11 @@ export class TextHistory {
 
   #remember(group: readonly Msg[], tell: (group: readonly Msg[]) => Msg): Msg {
     const known = this.#told.get(group[0]!);
-    if (known?.group.length === group.length && group.every((message, index) => message === known.group[index])) return known.message;
+    if (
+      known?.group.length === group.length &&
+      group.every((message, index) => message === known.group[index])
+    )
+      return known.message;
     const message = tell(group);
     this.#told.set(group[0]!, { group, message });
     return message;
@@ -45,12 +56,24 @@ export class TextHistory {
   /** OxyGent: attachments first, then all texts as one. */
   #observation(group: readonly Msg[]): Msg {
     const results = group.flatMap(toolResultsOf);
-    const media = results.flatMap(({ output }) => (typeof output === 'string' ? [] : output.filter((block) => this.#reads(block))));
-    const text = results.map((result) => `Tool [${result.name}] execution result: ${textOfOutput(result)}`).join('\n\n');
-    const others = group.flatMap(({ content }) => content.filter(({ type }) => type !== 'tool_result'));
+    const media = results.flatMap(({ output }) =>
+      typeof output === 'string' ? [] : output.filter((block) => this.#reads(block)),
+    );
+    const text = results
+      .map((result) => `Tool [${result.name}] execution result: ${textOfOutput(result)}`)
+      .join('\n\n');
+    const others = group.flatMap(({ content }) =>
+      content.filter(({ type }) => type !== 'tool_result'),
+    );
     const { id } = group[0]!;
     const { createdAt } = group.at(-1)!;
-    return { id, role: 'user', content: [...media, { type: 'text', text }, ...others], metadata: { bypassHistory: true }, createdAt };
+    return {
+      id,
+      role: 'user',
+      content: [...media, { type: 'text', text }, ...others],
+      metadata: { bypassHistory: true },
+      createdAt,
+    };
   }
 
   #reads(block: ContentBlock): boolean {
@@ -60,19 +83,30 @@ export class TextHistory {
 
 /** A reply of calls as it should be written. */
 export function callsText(calls: readonly ToolUse[]): string {
-  const given = calls.map(({ name, input, raw }) => ({ tool_name: name, arguments: input === null && raw ? raw : input }));
+  const given = calls.map(({ name, input, raw }) => ({
+    tool_name: name,
+    arguments: input === null && raw ? raw : input,
+  }));
   return `\`\`\`json\n${JSON.stringify(given.length === 1 ? given[0] : given)}\n\`\`\``;
 }
 
 function withCallsAsText(message: Msg): Msg {
   const text = [textOf(message), callsText(toolUsesOf(message))].filter(Boolean).join('\n\n');
   const others = message.content.filter(({ type }) => type !== 'text' && type !== 'tool_use');
-  return { ...message, content: [...others, { type: 'text', text }], metadata: { ...message.metadata, bypassHistory: true } };
+  return {
+    ...message,
+    content: [...others, { type: 'text', text }],
+    metadata: { ...message.metadata, bypassHistory: true },
+  };
 }
 
 function textOfOutput({ output }: ToolResult): string {
   if (typeof output === 'string') return output;
-  return output.flatMap((block) => (block.type === 'text' ? block.text : 'source' in block ? mediaPlaceholder(block) : [])).join('\n');
+  return output
+    .flatMap((block) =>
+      block.type === 'text' ? block.text : 'source' in block ? mediaPlaceholder(block) : [],
+    )
+    .join('\n');
 }
 
 function isResult({ content }: Msg): boolean {

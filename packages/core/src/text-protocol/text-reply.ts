@@ -85,28 +85,41 @@ export class TextReply {
     if (!text.startsWith(this.#given)) this.#takeBack(out);
     const rest = text.slice(this.#given.length);
     const ties = text === this.#raw && text ? this.#ties : {};
-    if (rest || Object.keys(ties).length) out.push({ type: 'text', id: block, delta: rest, ...ties });
+    if (rest || Object.keys(ties).length)
+      out.push({ type: 'text', id: block, delta: rest, ...ties });
     for (const [index, call] of calls.entries()) {
       const delta = JSON.stringify(call.arguments) ?? '';
-      out.push({ type: 'tool-input', index, name: call.name, delta, ...(call.returnDirect && trustMark) });
+      out.push({
+        type: 'tool-input',
+        index,
+        name: call.name,
+        delta,
+        ...(call.returnDirect && trustMark),
+      });
     }
     return out;
   }
 
   #takeText({ id, delta, signature, providerMetadata }: TextDelta, out: ModelDelta[]): void {
     // As `textOf` joins blocks.
-    const text = this.#lastId !== undefined && this.#lastId !== id && this.text ? `\n${delta}` : delta;
+    const text =
+      this.#lastId !== undefined && this.#lastId !== id && this.text ? `\n${delta}` : delta;
     this.#lastId = id;
     this.#raw += text;
-    if (signature) this.#ties = { ...this.#ties, signature: (this.#ties.signature ?? '') + signature };
+    if (signature)
+      this.#ties = { ...this.#ties, signature: (this.#ties.signature ?? '') + signature };
     if (providerMetadata)
-      this.#ties = { ...this.#ties, providerMetadata: { ...this.#ties.providerMetadata, ...providerMetadata } as JsonObject };
+      this.#ties = {
+        ...this.#ties,
+        providerMetadata: { ...this.#ties.providerMetadata, ...providerMetadata } as JsonObject,
+      };
     this.#give(this.#reader.push(text), out);
   }
 
   #give(pieces: readonly TextPiece[], out: ModelDelta[]): void {
     for (const piece of pieces) {
-      if (piece.type === 'thinking') this.#pass({ type: 'thinking', id: `think:${piece.block}`, delta: piece.text }, out);
+      if (piece.type === 'thinking')
+        this.#pass({ type: 'thinking', id: `think:${piece.block}`, delta: piece.text }, out);
       else if (piece.type === 'retract') {
         this.#words = '';
         this.#retracted += 1;

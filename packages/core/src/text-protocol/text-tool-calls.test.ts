@@ -43,7 +43,8 @@ const lookUp = tool({
 });
 const now = tool({ name: 'now', description: 'The time', input: {}, execute: () => 'noon' });
 
-const json = (name: string, args: object = {}): string => JSON.stringify({ tool_name: name, arguments: args });
+const json = (name: string, args: object = {}): string =>
+  JSON.stringify({ tool_name: name, arguments: args });
 const fenced = (text: string): string => `\`\`\`json\n${text}\n\`\`\``;
 const sum = json('add', { a: 1, b: 2 });
 
@@ -52,7 +53,10 @@ interface Setting extends Omit<Partial<AgentOptions>, 'model'> {
   readonly media?: readonly 'image'[];
 }
 
-function setUp(replies: readonly ScriptedReply[], { protocol, media = [], extensions = [], ...options }: Setting = {}) {
+function setUp(
+  replies: readonly ScriptedReply[],
+  { protocol, media = [], extensions = [], ...options }: Setting = {},
+) {
   const model = new ScriptedModel(replies, { features: { tools: false, media } });
   let id = 0;
   const agent = new ReActAgent({
@@ -85,7 +89,8 @@ function shown(events: readonly AgentEvent[], kind: 'text' | 'thinking' = 'text'
   return text;
 }
 
-const told = (messages: readonly Msg[]) => messages.map((message) => `${message.role}: ${textOf(message)}`);
+const told = (messages: readonly Msg[]) =>
+  messages.map((message) => `${message.role}: ${textOf(message)}`);
 
 test('a model without tool calling finishes a task of three tools', async () => {
   const { agent, model } = setUp(
@@ -99,9 +104,22 @@ test('a model without tool calling finishes a task of three tools', async () => 
   const events = await eventsOf(agent);
   const log = await agent.messages();
   expect(events.at(-1)).toMatchObject({
-    result: { reason: 'stop', text: 'It is noon; tea is 3.', iterations: 3, toolsUsed: ['now', 'look_up', 'add'] },
+    result: {
+      reason: 'stop',
+      text: 'It is noon; tea is 3.',
+      iterations: 3,
+      toolsUsed: ['now', 'look_up', 'add'],
+    },
   });
-  expect(log.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant', 'tool', 'tool', 'assistant']);
+  expect(log.map(({ role }) => role)).toEqual([
+    'user',
+    'assistant',
+    'tool',
+    'assistant',
+    'tool',
+    'tool',
+    'assistant',
+  ]);
   expect(log[1]!.content).toMatchObject([
     { type: 'thinking', thinking: 'First the time.' },
     { type: 'text', text: 'I look at the clock.' },
@@ -117,7 +135,9 @@ test('a model without tool calling finishes a task of three tools', async () => 
   const system = textOf(first!.messages[0]!);
   expect(system).toMatch(/^Be kind\.\n/);
   for (const { schema } of [add, lookUp, now]) {
-    expect(system).toContain(`Tool: ${schema.name}\nDescription: ${schema.description}\nArguments: ${JSON.stringify(schema.parameters)}`);
+    expect(system).toContain(
+      `Tool: ${schema.name}\nDescription: ${schema.description}\nArguments: ${JSON.stringify(schema.parameters)}`,
+    );
   }
   expect(told(last!.messages.slice(1))).toEqual([
     'user: go',
@@ -152,34 +172,44 @@ const replies = [
   '🙂 {"tool_name":"add","arguments":{"a":1,"b":2,"c":"</think>🙂"}}',
 ] as const;
 
-test.each(replies)('cut at any place, the reader of %s has the text of the message', async (said) => {
-  for (const parse of [parseToolCalls, parseOxygent]) {
-    const outcomes = new Set<string>();
-    for (let cut = 0; cut <= said.length; cut++) {
-      const parts = cut ? [said.slice(0, cut), said.slice(cut)] : said.split('');
-      const deltas: ModelDelta[][] = [
-        ...parts.map((delta): ModelDelta[] => [{ type: 'text', id: 't', delta }]),
-        [{ type: 'finish', reason: 'stop' }],
-      ];
-      const { agent } = setUp([{ deltas }, 'end', 'end'], { protocol: { parse } });
-      const all = await eventsOf(agent);
-      const events = all.slice(0, all.findIndex(({ type }) => type === 'post-reasoning') + 1);
-      const { message } = events.at(-1) as Extract<AgentEvent, { type: 'post-reasoning' }>;
-      expect(shown(events)).toBe(textOf(message));
-      expect(shown(events, 'thinking')).toBe(message.content.map((block) => (block.type === 'thinking' ? block.thinking : '')).join(''));
-      expect(textOf(message)).not.toContain('think>');
-      if (parse === parseToolCalls) expect(textOf(message)).not.toContain('tool_name');
-      if (parse === parseOxygent) expect(events.filter(({ type }) => type === 'step-reset')).toEqual([]);
-      outcomes.add(
-        JSON.stringify([
-          message.content.map(({ type: _type, ...block }) => ('id' in block ? { ...block, id: '' } : block)),
-          message.metadata?.['invalidReply'],
-        ]),
-      );
+test.each(replies)(
+  'cut at any place, the reader of %s has the text of the message',
+  async (said) => {
+    for (const parse of [parseToolCalls, parseOxygent]) {
+      const outcomes = new Set<string>();
+      for (let cut = 0; cut <= said.length; cut++) {
+        const parts = cut ? [said.slice(0, cut), said.slice(cut)] : said.split('');
+        const deltas: ModelDelta[][] = [
+          ...parts.map((delta): ModelDelta[] => [{ type: 'text', id: 't', delta }]),
+          [{ type: 'finish', reason: 'stop' }],
+        ];
+        const { agent } = setUp([{ deltas }, 'end', 'end'], { protocol: { parse } });
+        const all = await eventsOf(agent);
+        const events = all.slice(0, all.findIndex(({ type }) => type === 'post-reasoning') + 1);
+        const { message } = events.at(-1) as Extract<AgentEvent, { type: 'post-reasoning' }>;
+        expect(shown(events)).toBe(textOf(message));
+        expect(shown(events, 'thinking')).toBe(
+          message.content
+            .map((block) => (block.type === 'thinking' ? block.thinking : ''))
+            .join(''),
+        );
+        expect(textOf(message)).not.toContain('think>');
+        if (parse === parseToolCalls) expect(textOf(message)).not.toContain('tool_name');
+        if (parse === parseOxygent)
+          expect(events.filter(({ type }) => type === 'step-reset')).toEqual([]);
+        outcomes.add(
+          JSON.stringify([
+            message.content.map(({ type: _type, ...block }) =>
+              'id' in block ? { ...block, id: '' } : block,
+            ),
+            message.metadata?.['invalidReply'],
+          ]),
+        );
+      }
+      expect([...outcomes]).toHaveLength(1);
     }
-    expect([...outcomes]).toHaveLength(1);
-  }
-});
+  },
+);
 
 test('text is given out while it comes, and held back while it may be a call', async () => {
   const stops: { go: () => void; gate: Promise<void> }[] = [0, 1].map(() => {
@@ -188,7 +218,11 @@ test('text is given out while it comes, and held back while it may be a call', a
     return { go, gate };
   });
   const { agent } = setUp([
-    [{ text: 'Look: {"foo"' }, { wait: stops[0]!.gate, text: ': 1} so' }, { wait: stops[1]!.gate, text: ' it is.' }],
+    [
+      { text: 'Look: {"foo"' },
+      { wait: stops[0]!.gate, text: ': 1} so' },
+      { wait: stops[1]!.gate, text: ' it is.' },
+    ],
   ]);
   const heard: string[] = [];
   for await (const event of agent.stream('go')) {
@@ -202,10 +236,17 @@ test('text is given out while it comes, and held back while it may be a call', a
 
 test('an interrupt in a reply that is held back keeps what was released alone', async () => {
   const interrupted = (): Promise<never> => (agent.interrupt(), new Promise(() => {}));
-  const { agent } = setUp([[{ text: 'I look. {"tool_name": "add", ' }, { wait: interrupted }], 'fine']);
+  const { agent } = setUp([
+    [{ text: 'I look. {"tool_name": "add", ' }, { wait: interrupted }],
+    'fine',
+  ]);
   const result = await agent.call('go');
   expect(result.reason).toBe('interrupted');
-  expect(told(await agent.messages())).toEqual(['user: go', 'assistant: I look.', `assistant: ${result.text}`]);
+  expect(told(await agent.messages())).toEqual([
+    'user: go',
+    'assistant: I look.',
+    `assistant: ${result.text}`,
+  ]);
   expect((await agent.call('on')).text).toBe('fine');
 });
 
@@ -215,22 +256,45 @@ test('an invalid reply costs a round, and says what was wrong; the reader sees n
   const events = await eventsOf(agent);
   const { result } = events.at(-1) as Extract<AgentEvent, { type: 'run-end' }>;
   expect(result).toMatchObject({ text: 'three', iterations: 3 });
-  expect(events.filter(({ type }) => type === 'step-reset')).toMatchObject([{ reason: 'protocol' }]);
+  expect(events.filter(({ type }) => type === 'step-reset')).toMatchObject([
+    { reason: 'protocol' },
+  ]);
   const correction = expect.stringContaining('user: "arguments" is missing in the call of "add"');
-  expect(told(model.requests[1]!.messages.slice(1))).toEqual(['user: go', `assistant: ${broken}`, correction]);
+  expect(told(model.requests[1]!.messages.slice(1))).toEqual([
+    'user: go',
+    `assistant: ${broken}`,
+    correction,
+  ]);
   const log = await agent.messages();
   expect(told(log.slice(0, 3))).toEqual(['user: go', `assistant: ${broken}`, correction]);
-  expect(log.map(({ metadata }) => metadata?.['correction'])).toEqual([undefined, 'reply', 'message', undefined, undefined, undefined]);
+  expect(log.map(({ metadata }) => metadata?.['correction'])).toEqual([
+    undefined,
+    'reply',
+    'message',
+    undefined,
+    undefined,
+    undefined,
+  ]);
   expect(log[1]!.metadata).toMatchObject({ finishReason: 'stop', usage: { inputTokens: 10 } });
   expect(new Set(log.map(({ id }) => id)).size).toBe(log.length);
   expect(toUiMessages(log)).toMatchObject([
     { role: 'user' },
-    { role: 'assistant', parts: [{ type: 'step-start' }, { type: 'dynamic-tool' }, { type: 'step-start' }, { text: 'three' }] },
+    {
+      role: 'assistant',
+      parts: [
+        { type: 'step-start' },
+        { type: 'dynamic-tool' },
+        { type: 'step-start' },
+        { text: 'three' },
+      ],
+    },
   ]);
 });
 
 test('replies that stay invalid end at the limit of iterations', async () => {
-  const { agent } = setUp(['{"tool_name":"a"}', '{"tool_name":"a"}', 'in short'], { limits: { iterations: 2 } });
+  const { agent } = setUp(['{"tool_name":"a"}', '{"tool_name":"a"}', 'in short'], {
+    limits: { iterations: 2 },
+  });
   expect(await agent.call('go')).toMatchObject({ reason: 'max-iterations', text: 'in short' });
 });
 
@@ -238,8 +302,14 @@ test('history views leave corrections out', async () => {
   const { agent, model } = setUp(['{"tool_name":"x"}', 'one', 'two'], { context: answersOnly() });
   await agent.call('first');
   await agent.call('second');
-  expect(told(model.requests[2]!.messages.slice(1))).toEqual(['user: first', 'assistant: one', 'user: second']);
-  const failing = setUp(['{"tool_name":"x"}', { error: new Error('down') }, 'two'], { context: successfulTurns() });
+  expect(told(model.requests[2]!.messages.slice(1))).toEqual([
+    'user: first',
+    'assistant: one',
+    'user: second',
+  ]);
+  const failing = setUp(['{"tool_name":"x"}', { error: new Error('down') }, 'two'], {
+    context: successfulTurns(),
+  });
   await failing.agent.call('first', { throwOnError: false });
   await failing.agent.call('second');
   expect(told(failing.model.requests[2]!.messages.slice(1))).toEqual(['user: second']);
@@ -248,17 +318,26 @@ test('history views leave corrections out', async () => {
 test('a correction in a run that goes on for another belongs to the question', async () => {
   const ask = tool({ name: 'ask', description: '', input: {} });
   const context = chain(successfulTurns(), lastTurns(1), answersOnly());
-  const { agent, model } = setUp([json('ask'), '{"tool_name":"x"}', 'one', 'two'], { context, tools: [ask] });
+  const { agent, model } = setUp([json('ask'), '{"tool_name":"x"}', 'one', 'two'], {
+    context,
+    tools: [ask],
+  });
   const [pending] = (await agent.call('first')).pending;
   await agent.call([{ toolUseId: pending!.toolUseId, type: 'result', output: 'yes' }]);
   await agent.call('second');
-  expect(told(model.requests[3]!.messages.slice(1))).toEqual(['user: first', 'assistant: one', 'user: second']);
+  expect(told(model.requests[3]!.messages.slice(1))).toEqual([
+    'user: first',
+    'assistant: one',
+    'user: second',
+  ]);
 });
 
 test('what is recalled for a run that goes on is recalled for the question, not for a correction', async () => {
   const ask = tool({ name: 'ask', description: '', input: {} });
   const asked: string[] = [];
-  const extensions: Extension[] = [{ recall: async (input) => (asked.push(...input.map(textOf)), []) }];
+  const extensions: Extension[] = [
+    { recall: async (input) => (asked.push(...input.map(textOf)), []) },
+  ];
   const { agent } = setUp(['{"tool_name":"x"}', json('ask'), 'one'], { extensions, tools: [ask] });
   const [pending] = (await agent.call('first')).pending;
   await agent.call([{ toolUseId: pending!.toolUseId, type: 'result', output: 'yes' }]);
@@ -268,7 +347,9 @@ test('what is recalled for a run that goes on is recalled for the question, not 
 test('recent questions are the user’s alone', async () => {
   const queries: string[] = [];
   const retriever = { retrieve: async (query: string) => (queries.push(query), []) };
-  const { agent } = setUp(['{"tool_name":"x"}', 'one', 'two'], { extensions: [retrieval({ retriever, query: recentQuestions() })] });
+  const { agent } = setUp(['{"tool_name":"x"}', 'one', 'two'], {
+    extensions: [retrieval({ retriever, query: recentQuestions() })],
+  });
   await agent.call('first');
   await agent.call('second');
   expect(queries).toEqual(['first', 'first\nsecond']);
@@ -279,36 +360,67 @@ test('an empty reply is refused', async () => {
   const events = await eventsOf(agent);
   expect(events.at(-1)).toMatchObject({ result: { text: 'one', iterations: 2 } });
   expect(events.filter(({ type }) => type === 'step-reset')).toEqual([]);
-  expect(told(model.requests[1]!.messages.slice(1))).toEqual(['user: go', expect.stringContaining('user: Your reply is empty')]);
+  expect(told(model.requests[1]!.messages.slice(1))).toEqual([
+    'user: go',
+    expect.stringContaining('user: Your reply is empty'),
+  ]);
 });
 
 test('reflect sends an answer back, with what is known of it', async () => {
   const seen: unknown[] = [];
-  const { agent, model } = setUp([sum, { thinking: 'Hm. ', text: '<think>So.</think>Three' }, 'Three, as 1 + 2.'], {
-    protocol: {
-      reflect: async (reply, { thinking, tools, messages, finishReason, signal }) => {
-        seen.push([reply, thinking, tools.length, messages.at(-1)?.role, finishReason, signal.aborted]);
-        return refuseEmpty(reply) ?? (reply.includes('1') ? null : 'Say why.');
+  const { agent, model } = setUp(
+    [sum, { thinking: 'Hm. ', text: '<think>So.</think>Three' }, 'Three, as 1 + 2.'],
+    {
+      protocol: {
+        reflect: async (reply, { thinking, tools, messages, finishReason, signal }) => {
+          seen.push([
+            reply,
+            thinking,
+            tools.length,
+            messages.at(-1)?.role,
+            finishReason,
+            signal.aborted,
+          ]);
+          return refuseEmpty(reply) ?? (reply.includes('1') ? null : 'Say why.');
+        },
       },
     },
-  });
+  );
   const events = await eventsOf(agent);
   expect(shown(events)).toBe('Three, as 1 + 2.');
   expect(seen).toEqual([
     ['Three', 'Hm. So.', 3, 'tool', 'stop', false],
     ['Three, as 1 + 2.', '', 3, 'user', 'stop', false],
   ]);
-  expect(told(model.requests[2]!.messages.slice(-2))).toEqual(['assistant: Three', 'user: Say why.']);
-  expect(events.filter(({ type }) => type === 'step-reset')).toMatchObject([{ reason: 'protocol' }]);
+  expect(told(model.requests[2]!.messages.slice(-2))).toEqual([
+    'assistant: Three',
+    'user: Say why.',
+  ]);
+  expect(events.filter(({ type }) => type === 'step-reset')).toMatchObject([
+    { reason: 'protocol' },
+  ]);
 });
 
 test('reflect has no say in a summary of the history', async () => {
   const failures: unknown[] = [];
   const onError = (error: unknown): void => void failures.push(error);
-  const context = summarizeHistory({ window: 200, reserveOutput: 0, summaryTokens: 50, step: 1, onError });
+  const context = summarizeHistory({
+    window: 200,
+    reserveOutput: 0,
+    summaryTokens: 50,
+    step: 1,
+    onError,
+  });
   const seen: string[] = [];
-  const reflect = (reply: string) => (seen.push(reply), reply === 'TBD' ? 'Leave nothing open.' : null);
-  const { agent, model } = setUp(['one', 'TBD', 'two'], { context, tools: [], protocol: { reflect } });
+  const reflect = (reply: string) => (
+    seen.push(reply),
+    reply === 'TBD' ? 'Leave nothing open.' : null
+  );
+  const { agent, model } = setUp(['one', 'TBD', 'two'], {
+    context,
+    tools: [],
+    protocol: { reflect },
+  });
   await agent.call('word '.repeat(160));
   expect(await agent.call('second')).toMatchObject({ text: 'two' });
   expect([model.requests.length, failures, seen]).toEqual([3, [], ['one', 'two']]);
@@ -320,8 +432,14 @@ test('a parser of one’s own may leave a reply to the default one', async () =>
     protocol: {
       parse: async (reply, { tools }, otherwise) => {
         const [, a, b] = /^ADD (\d) (\d)$/.exec(reply) ?? [];
-        if (a) return { type: 'calls', calls: [{ name: tools[0]!.name, arguments: { a: Number(a), b: Number(b) } }] };
-        return reply.startsWith('DONE: ') ? { type: 'answer', text: reply.slice(6) } : otherwise(reply);
+        if (a)
+          return {
+            type: 'calls',
+            calls: [{ name: tools[0]!.name, arguments: { a: Number(a), b: Number(b) } }],
+          };
+        return reply.startsWith('DONE: ')
+          ? { type: 'answer', text: reply.slice(6) }
+          : otherwise(reply);
       },
     },
   });
@@ -337,24 +455,39 @@ test.each([
   [{ parse: () => ({ type: 'answer' }) as never }, 'text must be string'],
   [{ parse: () => ({ type: 'calls', calls: [{}] }) as never }, 'name must be string'],
   [{ reflect: () => 7 as never }, 'reflect: gives must be string'],
-  [{ parse: () => ({ type: 'calls', calls: [{ name: 'x', arguments: 1n }] }) as never }, 'have no JSON form'],
+  [
+    { parse: () => ({ type: 'calls', calls: [{ name: 'x', arguments: 1n }] }) as never },
+    'have no JSON form',
+  ],
   [{ prompt: () => 7 as never }, 'prompt must give a text'],
 ] as const)('what is no reply is refused: %o', async (protocol, message) => {
   const { agent } = setUp(['one'], { protocol });
-  await expect(agent.call('go')).rejects.toMatchObject({ code: 'CONFIGURATION', message: expect.stringContaining(message) });
+  await expect(agent.call('go')).rejects.toMatchObject({
+    code: 'CONFIGURATION',
+    message: expect.stringContaining(message),
+  });
 });
 
 test('options of the wrong kind are refused', () => {
   for (const options of [{ parse: 1 }, { reflect: 'x' }, { parallel: 1 }, { prompt: '' }]) {
-    expect(() => textToolCalls(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+    expect(() => textToolCalls(options as never)).toThrow(
+      expect.objectContaining({ code: 'CONFIGURATION' }),
+    );
   }
 });
 
 test('what a parser or reflect throws fails the call; the reply is counted', async () => {
-  for (const protocol of [{ reflect: () => Promise.reject(new Error('down')) }, { parse: () => Promise.reject(new Error('down')) }]) {
+  for (const protocol of [
+    { reflect: () => Promise.reject(new Error('down')) },
+    { parse: () => Promise.reject(new Error('down')) },
+  ]) {
     const { agent } = setUp(['one'], { protocol });
     const failed = await agent.call('go', { throwOnError: false });
-    expect(failed).toMatchObject({ reason: 'error', error: { message: 'down' }, usage: { inputTokens: 10 } });
+    expect(failed).toMatchObject({
+      reason: 'error',
+      error: { message: 'down' },
+      usage: { inputTokens: 10 },
+    });
   }
 });
 
@@ -369,14 +502,24 @@ test('OxyGent’s parser: one call a reply, JSON is no answer', async () => {
   const { agent, model } = setUp([`${fenced(sum)}\n${fenced(json('now'))}`, '{"foo":1}', 'three'], {
     protocol: { parse: parseOxygent, parallel: false },
   });
-  expect(await agent.call('go')).toMatchObject({ text: 'three', iterations: 3, toolsUsed: ['add'] });
-  expect(textOf(model.requests[0]!.messages[0]!)).toContain('Call one tool at a time.');
-  const bare = setUp(['{"tool_name":"now"}', '{"tool_name":"add","arguments":{"a":NaN,"b":1}}', 'fine'], {
-    protocol: { parse: parseOxygent },
+  expect(await agent.call('go')).toMatchObject({
+    text: 'three',
+    iterations: 3,
+    toolsUsed: ['add'],
   });
+  expect(textOf(model.requests[0]!.messages[0]!)).toContain('Call one tool at a time.');
+  const bare = setUp(
+    ['{"tool_name":"now"}', '{"tool_name":"add","arguments":{"a":NaN,"b":1}}', 'fine'],
+    {
+      protocol: { parse: parseOxygent },
+    },
+  );
   expect((await bare.agent.call('go')).text).toBe('fine');
   const results = (await bare.agent.messages()).flatMap(toolResultsOf);
-  expect(results).toMatchObject([{ output: 'noon' }, { state: 'error', output: expect.stringContaining('do not fit its schema') }]);
+  expect(results).toMatchObject([
+    { output: 'noon' },
+    { state: 'error', output: expect.stringContaining('do not fit its schema') },
+  ]);
 });
 
 test('without parallel, several calls are an invalid reply', async () => {
@@ -401,14 +544,18 @@ test('a tool choice is told; with none there are no tools, and a call is correct
     'a tool',
     'the tool "add"',
   ]);
-  expect(asked.requests.map(({ messages }) => messages.map(({ role }) => role))).toEqual([['user'], ['user', 'assistant', 'user']]);
+  expect(asked.requests.map(({ messages }) => messages.map(({ role }) => role))).toEqual([
+    ['user'],
+    ['user', 'assistant', 'user'],
+  ]);
   expect(textOf(asked.requests[1]!.messages.at(-1)!)).toContain('No tool can be called any more');
 });
 
 test('the prompt may be one’s own, and nothing in it is a template', async () => {
   const { agent, model } = setUp(['fine'], {
     protocol: {
-      prompt: ({ toolsText, parallel, toolChoice, tools }) => `工具 ${tools.length} ${parallel} ${String(toolChoice)}\n${toolsText}`,
+      prompt: ({ toolsText, parallel, toolChoice, tools }) =>
+        `工具 ${tools.length} ${parallel} ${String(toolChoice)}\n${toolsText}`,
     },
   });
   await agent.call('go');
@@ -423,14 +570,18 @@ test('a request without tools has no word of the protocol; a summary is what the
     protocol: { reflect: () => 'No.' },
   });
   const events = await eventsOf(agent);
-  expect(events.at(-1)).toMatchObject({ result: { reason: 'max-iterations', text: 'So: {"tool_name": "add"}' } });
+  expect(events.at(-1)).toMatchObject({
+    result: { reason: 'max-iterations', text: 'So: {"tool_name": "add"}' },
+  });
   expect(told(model.requests[1]!.messages)).toEqual([
     'user: go',
     `assistant: ${fenced(sum)}`,
     'user: Tool [add] execution result: 3',
     expect.stringMatching(/^user: Your steps/),
   ]);
-  expect(events.flatMap((event) => (event.type === 'summary-chunk' ? event.delta : '')).join('')).toBe('So: {"tool_name": "add"}');
+  expect(
+    events.flatMap((event) => (event.type === 'summary-chunk' ? event.delta : '')).join(''),
+  ).toBe('So: {"tool_name": "add"}');
   const plain = setUp([sum], { tools: [] });
   expect(await plain.agent.call('go')).toMatchObject({ text: sum });
 });
@@ -443,9 +594,15 @@ test('calls beyond the limit are corrected', async () => {
 });
 
 test('calls that the provider makes pass, and the text beside them is text', async () => {
-  const { agent, model } = setUp([{ text: 'I add: {"a"', toolCalls: [{ name: 'add', input: { a: 1, b: 2 }, id: 'c1' }] }, 'three']);
+  const { agent, model } = setUp([
+    { text: 'I add: {"a"', toolCalls: [{ name: 'add', input: { a: 1, b: 2 }, id: 'c1' }] },
+    'three',
+  ]);
   const events = await eventsOf(agent);
-  expect((await agent.messages())[1]!.content).toMatchObject([{ text: 'I add: {"a"' }, { type: 'tool_use', id: 'c1' }]);
+  expect((await agent.messages())[1]!.content).toMatchObject([
+    { text: 'I add: {"a"' },
+    { type: 'tool_use', id: 'c1' },
+  ]);
   expect(shown(events)).toBe('three');
   expect(told(model.requests[1]!.messages.slice(2))).toEqual([
     `assistant: I add: {"a"\n\n${fenced(sum)}`,
@@ -474,7 +631,10 @@ test('thoughts, media and ties of the provider pass; several texts are one', asy
 
 test('a picture is an answer', async () => {
   const { agent } = setUp([{ deltas: [[{ type: 'file', mediaType: 'image/png', data: 'AA' }]] }]);
-  expect(await agent.call('go')).toMatchObject({ reason: 'stop', message: { content: [{ type: 'image' }] } });
+  expect(await agent.call('go')).toMatchObject({
+    reason: 'stop',
+    message: { content: [{ type: 'image' }] },
+  });
 });
 
 test('a blank word of reflect lets an answer stand', async () => {
@@ -485,32 +645,48 @@ test('a blank word of reflect lets an answer stand', async () => {
 test('what is taken back is told again without what was no text, and not without end', async () => {
   const deltas: ModelDelta[][] = [
     [{ type: 'thinking', id: 'x', delta: 'Hm' }],
-    ['<think>a</think>b', '</think>', 'c', ...Array.from({ length: 20 }, () => '</think>d')].map((delta) => ({
-      type: 'text',
-      id: 't',
-      delta,
-    })),
+    ['<think>a</think>b', '</think>', 'c', ...Array.from({ length: 20 }, () => '</think>d')].map(
+      (delta) => ({
+        type: 'text',
+        id: 't',
+        delta,
+      }),
+    ),
   ];
   const { agent } = setUp([{ deltas }]);
   const events = await eventsOf(agent);
   const { result } = events.at(-1) as Extract<AgentEvent, { type: 'run-end' }>;
   const thoughts = ['Hm', 'a', 'b', 'c', ...Array.from({ length: 19 }, () => 'd')];
-  expect(result.message.content).toEqual([...thoughts.map((thinking) => ({ type: 'thinking', thinking })), { type: 'text', text: 'd' }]);
+  expect(result.message.content).toEqual([
+    ...thoughts.map((thinking) => ({ type: 'thinking', thinking })),
+    { type: 'text', text: 'd' },
+  ]);
   expect(events.filter(({ type }) => type === 'step-reset')).toHaveLength(2);
   expect(shown(events)).toBe('d');
 });
 
 test('what ties a text to its provider goes with a text that becomes a call', async () => {
-  const { agent } = setUp([{ deltas: [[{ type: 'text', id: 't', delta: sum, providerMetadata: { p: 1 } }]] }, 'three']);
+  const { agent } = setUp([
+    { deltas: [[{ type: 'text', id: 't', delta: sum, providerMetadata: { p: 1 } }]] },
+    'three',
+  ]);
   await agent.call('go');
   expect((await agent.messages())[1]!.content.map(({ type }) => type)).toEqual(['tool_use']);
 });
 
 test('a model of several agents keeps calls and results apart from what was said', async () => {
   const inner = new ScriptedModel([sum, 'three'], { features: { tools: false } });
-  const agent = new ReActAgent({ name: 'a', model: multiAgent(inner), tools: [add], extensions: [textToolCalls()] });
+  const agent = new ReActAgent({
+    name: 'a',
+    model: multiAgent(inner),
+    tools: [add],
+    extensions: [textToolCalls()],
+  });
   await agent.call('go');
-  expect(told(inner.requests[1]!.messages.slice(2))).toEqual([`assistant: ${fenced(sum)}`, 'user: Tool [add] execution result: 3']);
+  expect(told(inner.requests[1]!.messages.slice(2))).toEqual([
+    `assistant: ${fenced(sum)}`,
+    'user: Tool [add] execution result: 3',
+  ]);
 });
 
 test('a hook may correct in its own words', async () => {
@@ -528,9 +704,16 @@ test('a hook may correct in its own words', async () => {
 
 test('a retry takes a begun reply back, inside and outside', async () => {
   const model = () =>
-    new ScriptedModel([{ text: 'I look. {"tool_name', error: Object.assign(new Error('reset'), { status: 503 }) }, sum, 'three'], {
-      features: { tools: false },
-    });
+    new ScriptedModel(
+      [
+        { text: 'I look. {"tool_name', error: Object.assign(new Error('reset'), { status: 503 }) },
+        sum,
+        'three',
+      ],
+      {
+        features: { tools: false },
+      },
+    );
   const again = retry({ afterFirstDelta: true, sleep: () => Promise.resolve() });
   for (const extensions of [
     [textToolCalls(), again],
@@ -546,12 +729,24 @@ test('a retry takes a begun reply back, inside and outside', async () => {
 
 test('a fallback model without tools gets them in the text as well', async () => {
   const other = new ScriptedModel([sum, 'three'], { features: { tools: false } });
-  const first = () => new ScriptedModel([{ error: new Error('down') }, { error: new Error('down') }]);
-  const agent = new ReActAgent({ name: 'a', model: first(), tools: [add], extensions: [textToolCalls(), fallback([other])] });
+  const first = () =>
+    new ScriptedModel([{ error: new Error('down') }, { error: new Error('down') }]);
+  const agent = new ReActAgent({
+    name: 'a',
+    model: first(),
+    tools: [add],
+    extensions: [textToolCalls(), fallback([other])],
+  });
   expect((await agent.call('go')).text).toBe('three');
   const protocol = textToolCalls();
-  const text = new ScriptedModel([sum, '{"tool_name":"add"}', 'three'], { features: { tools: false } });
-  const native = new ScriptedModel([{ error: new Error('down') }, { error: new Error('down') }, { error: new Error('down') }]);
+  const text = new ScriptedModel([sum, '{"tool_name":"add"}', 'three'], {
+    features: { tools: false },
+  });
+  const native = new ScriptedModel([
+    { error: new Error('down') },
+    { error: new Error('down') },
+    { error: new Error('down') },
+  ]);
   const extensions = [{ hooks: protocol.hooks! }, fallback([wrapModel(text, protocol)])];
   const mixed = new ReActAgent({ name: 'a', model: native, tools: [add], extensions });
   expect((await mixed.call('go')).text).toBe('three');
@@ -561,7 +756,9 @@ test('a fallback model without tools gets them in the text as well', async () =>
 test('output guards see words, and no calls', async () => {
   const seen: string[] = [];
   const rule = { name: 'r', find: (text: string) => (seen.push(text), []) };
-  const { agent } = setUp([`Fine. ${sum}`, 'three'], { extensions: [outputGuards([rule], { lookahead: 8 })] });
+  const { agent } = setUp([`Fine. ${sum}`, 'three'], {
+    extensions: [outputGuards([rule], { lookahead: 8 })],
+  });
   const events = await eventsOf(agent);
   expect(seen.join()).not.toContain('tool_name');
   expect(shown(events)).toBe('three');
@@ -576,10 +773,16 @@ test('structured output: by a tool, and by JSON in the answer', async () => {
   ] as const) {
     const { agent } = setUp([sum, 'Rome!', reply]);
     const result = await agent.call('go', { output: structured(city, { mode }) });
-    expect(result).toMatchObject({ reason: 'stop', output: { name: 'Rome' }, text: '{"name":"Rome"}' });
+    expect(result).toMatchObject({
+      reason: 'stop',
+      output: { name: 'Rome' },
+      text: '{"name":"Rome"}',
+    });
   }
   const late = setUp([json('generate_response', { name: 'Rome' })], { limits: { iterations: 0 } });
-  expect(await late.agent.call('go', { output: structured(city) })).toMatchObject({ output: { name: 'Rome' } });
+  expect(await late.agent.call('go', { output: structured(city) })).toMatchObject({
+    output: { name: 'Rome' },
+  });
 });
 
 test('approvals and external tools suspend; another agent goes on from the saved state', async () => {
@@ -594,7 +797,10 @@ test('approvals and external tools suspend; another agent goes on from the saved
   const tools = [pay, ask, now];
   const { agent } = setUp([`[${json('pay', { n: 1 })},${json('ask')},${json('now')}]`], { tools });
   const { reason, pending } = await agent.call('go');
-  expect([reason, pending.map(({ name, kind }) => `${name} ${kind}`)]).toEqual(['suspended', ['pay approval', 'ask external']]);
+  expect([reason, pending.map(({ name, kind }) => `${name} ${kind}`)]).toEqual([
+    'suspended',
+    ['pay approval', 'ask external'],
+  ]);
   const state = JSON.parse(JSON.stringify(await saveState(agent)));
   const other = setUp(['done'], { tools });
   await loadState(other.agent, state);
@@ -611,7 +817,9 @@ test('approvals and external tools suspend; another agent goes on from the saved
 
 test('a pause after a correction goes on where it was', async () => {
   const { agent, model } = setUp(['{"tool_name":"x"}', sum, 'three']);
-  const off = agent.addHook({ on: { 'post-reasoning': () => void agent.interrupt({ mode: 'pause' }) } });
+  const off = agent.addHook({
+    on: { 'post-reasoning': () => void agent.interrupt({ mode: 'pause' }) },
+  });
   expect(await agent.call('go')).toMatchObject({ reason: 'suspended' });
   off();
   expect((await agent.call()).text).toBe('three');
@@ -621,14 +829,23 @@ test('a pause after a correction goes on where it was', async () => {
 test('an agent as a tool', async () => {
   const child = setUp([json('now'), 'noon it is'], { name: 'clock' });
   const clock = agentTool(child.agent, { description: 'Knows the time' });
-  const { agent, model } = setUp([json('call_clock', { message: 'Time?' }), 'It is noon.'], { tools: [clock] });
+  const { agent, model } = setUp([json('call_clock', { message: 'Time?' }), 'It is noon.'], {
+    tools: [clock],
+  });
   expect((await agent.call('go')).text).toBe('It is noon.');
   expect(textOf(model.requests[1]!.messages.at(-1)!)).toContain('noon it is');
 });
 
 test('media of results go first where the model reads them, else as placeholders', async () => {
-  const image = { type: 'image', source: { type: 'url', url: 'https://x/cat.png' }, name: 'cat' } as const;
-  const audio = { type: 'audio', source: { type: 'base64', mediaType: 'audio/wav', data: 'AA' } } as const;
+  const image = {
+    type: 'image',
+    source: { type: 'url', url: 'https://x/cat.png' },
+    name: 'cat',
+  } as const;
+  const audio = {
+    type: 'audio',
+    source: { type: 'base64', mediaType: 'audio/wav', data: 'AA' },
+  } as const;
   const snap = tool({
     name: 'snap',
     description: '',
@@ -636,23 +853,33 @@ test('media of results go first where the model reads them, else as placeholders
     execute: () => ({ content: [{ type: 'text', text: 'Here:' }, image, audio] }),
   });
   for (const media of [['image'], []] as const) {
-    const { agent, model } = setUp([`[${json('snap')},${json('now')}]`, 'a cat'], { tools: [snap, now], media });
+    const { agent, model } = setUp([`[${json('snap')},${json('now')}]`, 'a cat'], {
+      tools: [snap, now],
+      media,
+    });
     await agent.call('go');
     const text =
       'Tool [snap] execution result: Here:\n[image: cat https://x/cat.png]\n[audio: audio/wav]\n\nTool [now] execution result: noon';
-    expect(model.requests[1]!.messages.at(-1)!.content).toEqual([...(media.length ? [image] : []), { type: 'text', text }]);
+    expect(model.requests[1]!.messages.at(-1)!.content).toEqual([
+      ...(media.length ? [image] : []),
+      { type: 'text', text },
+    ]);
   }
 });
 
 test('tools are selected by what the user said, not by a correction', async () => {
   const asked: string[] = [];
   const by = (question: string) => (asked.push(question), ['now']);
-  const { agent, model } = setUp([sum, '{"tool_name":"now"}', 'fine'], { extensions: [selectTools({ by, local: [] })] });
+  const { agent, model } = setUp([sum, '{"tool_name":"now"}', 'fine'], {
+    extensions: [selectTools({ by, local: [] })],
+  });
   expect((await agent.call('What time?')).text).toBe('fine');
   expect(asked).toEqual(['What time?']);
   expect(ran).toEqual([]);
   expect(textOf(model.requests[0]!.messages[0]!)).not.toContain('Tool: add');
-  expect(textOf(model.requests[1]!.messages.at(-1)!)).toMatch(/^Tool \[add\] execution result: .*(not|no) /i);
+  expect(textOf(model.requests[1]!.messages.at(-1)!)).toMatch(
+    /^Tool \[add\] execution result: .*(not|no) /i,
+  );
 });
 
 test('a call that does not fit its schema, and one of no tool, are results the model reads', async () => {
@@ -666,6 +893,8 @@ test('a call that does not fit its schema, and one of no tool, are results the m
 test('bad arguments of another model are told as they were', async () => {
   const { agent, model } = setUp([{ toolCalls: [{ name: 'add', input: '{"a":' }] }, 'fine']);
   await agent.call('go');
-  expect(textOf(model.requests[1]!.messages[2]!)).toBe(fenced('{"tool_name":"add","arguments":"{\\"a\\":"}'));
+  expect(textOf(model.requests[1]!.messages[2]!)).toBe(
+    fenced('{"tool_name":"add","arguments":"{\\"a\\":"}'),
+  );
   expect(toolUsesOf((await agent.messages())[1]!)).toMatchObject([{ input: null, raw: '{"a":' }]);
 });

@@ -12,13 +12,22 @@ import { requestTeller } from './request-teller.ts';
 import { toolsPrompt, type ToolsPromptContext } from './tools-prompt.ts';
 
 export interface TextToolCallsOptions {
-  /** Default `parseToolCalls`. With a parser of one's own, `parseOxygent` too, a reply is held back whole, if tools are offered. */
+  /**
+   * Default `parseToolCalls`. With a parser of one's own, `parseOxygent` too, a reply is held back
+   * whole, if tools are offered.
+   */
   readonly parse?: ParseReply;
-  /** Looks at each answer; what it gives back is told to the model as a correction. Default `refuseEmpty`. */
+  /**
+   * Looks at each answer; what it gives back is told to the model as a correction. Default
+   * `refuseEmpty`.
+   */
   readonly reflect?: Reflect;
   /** Whether a reply may make several calls, which run in parallel; default true. */
   readonly parallel?: boolean;
-  /** The words that tell the model of its tools, put behind the system prompt as they are. Default: English ones. */
+  /**
+   * The words that tell the model of its tools, put behind the system prompt as they are. Default:
+   * English ones.
+   */
   readonly prompt?: (context: ToolsPromptContext) => string;
 }
 
@@ -31,16 +40,31 @@ interface Invalid {
 }
 
 /**
- * For an agent's `extensions`: a model without tool calling acts by JSON in its text. Tools are described behind the system prompt, calls
- * and results of the log told as text; calls in a reply become ordinary tool calls, `<think>` parts thinking. Text that may still be a
- * call is held back; what was released and has to go is taken back by a `step-reset`. An invalid reply costs an iteration: the log gets it and
- * the correction as two messages with `metadata.correction`. A tool choice is told, not enforced; with `none` no tools are offered. Goes behind
- * `outputGuards`, before `fallback` and `retry`. Throws `CONFIGURATION` for an option of the wrong kind. (OxyGent: its ReAct agent's protocol.)
+ * For an agent's `extensions`: a model without tool calling acts by JSON in its text. Tools are
+ * described behind the system prompt, calls and results of the log told as text; calls in a reply
+ * become ordinary tool calls, `<think>` parts thinking. Text that may still be a call is held back;
+ * what was released and has to go is taken back by a `step-reset`. An invalid reply costs an
+ * iteration: the log gets it and the correction as two messages with `metadata.correction`. A tool
+ * choice is told, not enforced; with `none` no tools are offered. Goes behind `outputGuards`,
+ * before `fallback` and `retry`. Throws `CONFIGURATION` for an option of the wrong kind. (OxyGent:
+ * its ReAct agent's protocol.)
  */
-export function textToolCalls(options: TextToolCallsOptions = {}): Extension & { wrapModel(model: ChatModel): ChatModel } {
+export function textToolCalls(
+  options: TextToolCallsOptions = {},
+): Extension & { wrapModel(model: ChatModel): ChatModel } {
   const where = 'textToolCalls()';
-  checkFields('CONFIGURATION', where, options, 'parse:function|? reflect:function|? parallel:boolean|? prompt:function|?');
-  const { parse = parseToolCalls, reflect = refuseEmpty, parallel = true, prompt = toolsPrompt } = options;
+  checkFields(
+    'CONFIGURATION',
+    where,
+    options,
+    'parse:function|? reflect:function|? parallel:boolean|? prompt:function|?',
+  );
+  const {
+    parse = parseToolCalls,
+    reflect = refuseEmpty,
+    parallel = true,
+    prompt = toolsPrompt,
+  } = options;
   const last = new WeakSet<Msg>();
   const protocol = { parse, reflect, parallel, last };
   return {
@@ -50,7 +74,11 @@ export function textToolCalls(options: TextToolCallsOptions = {}): Extension & {
         provider: next.provider,
         modelId: next.modelId,
         features: { ...next.features, tools: true },
-        stream: (request, context) => decodeReply(request, next.stream(tell(request), context), { ...protocol, signal: context.signal }),
+        stream: (request, context) =>
+          decodeReply(request, next.stream(tell(request), context), {
+            ...protocol,
+            signal: context.signal,
+          }),
       };
     },
     hooks: [
@@ -58,7 +86,9 @@ export function textToolCalls(options: TextToolCallsOptions = {}): Extension & {
       {
         name: 'text-tool-calls',
         priority: 10_000,
-        on: { 'pre-summary': ({ messages }) => void messages.slice(-1).map((asked) => last.add(asked)) },
+        on: {
+          'pre-summary': ({ messages }) => void messages.slice(-1).map((asked) => last.add(asked)),
+        },
       },
     ],
   };
@@ -89,5 +119,7 @@ const correct: Hook = {
 };
 
 function isInvalid(value: unknown): value is Invalid {
-  return isRecord(value) && typeof value['text'] === 'string' && typeof value['message'] === 'string';
+  return (
+    isRecord(value) && typeof value['text'] === 'string' && typeof value['message'] === 'string'
+  );
 }

@@ -12,8 +12,11 @@ export interface ToolsPromptContext {
 
 /** What the model is told about its tools, behind the system prompt. */
 export function toolsPrompt({ toolsText, parallel, toolChoice }: ToolsPromptContext): string {
-  const several = parallel ? 'To call several tools at once, make it a list of such objects.' : 'Call one tool at a time.';
-  const forced = typeof toolChoice === 'object' ? `Call the tool "${toolChoice.name}" now.` : 'Call a tool now.';
+  const several = parallel
+    ? 'To call several tools at once, make it a list of such objects.'
+    : 'Call one tool at a time.';
+  const forced =
+    typeof toolChoice === 'object' ? `Call the tool "${toolChoice.name}" now.` : 'Call a tool now.';
   const lines = [
     '# Tools',
     '',
@@ -33,10 +36,18 @@ export function toolsPrompt({ toolsText, parallel, toolChoice }: ToolsPromptCont
   return lines.join('\n');
 }
 
-/** Names, descriptions and schemas, inserted as they are. `known`: the texts of tools that were told before. */
-export function describeTools(tools: readonly ToolSchema[], known: WeakMap<ToolSchema, string>): string {
+/**
+ * Names, descriptions and schemas, inserted as they are. `known`: the texts of tools that were told
+ * before.
+ */
+export function describeTools(
+  tools: readonly ToolSchema[],
+  known: WeakMap<ToolSchema, string>,
+): string {
   const describe = (tool: ToolSchema): string => {
-    const text = known.get(tool) ?? `Tool: ${tool.name}\nDescription: ${tool.description}\nArguments: ${JSON.stringify(tool.parameters)}`;
+    const text =
+      known.get(tool) ??
+      `Tool: ${tool.name}\nDescription: ${tool.description}\nArguments: ${JSON.stringify(tool.parameters)}`;
     known.set(tool, text);
     return text;
   };

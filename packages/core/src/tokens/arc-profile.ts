@@ -1,10 +1,17 @@
 import type { TokenProfile } from './token-profile.ts';
 
 /**
- * Arc Reactor's heuristic: four Latin letters a token, three CJK characters two tokens, an emoji one, three of anything else one.
- * A medium counts 1600 tokens, as most providers charge at most for an image; Arc counts none.
+ * Arc Reactor's heuristic: four Latin letters a token, three CJK characters two tokens, an emoji
+ * one, three of anything else one. A medium counts 1600 tokens, as most providers charge at most
+ * for an image; Arc counts none.
  */
-export const arc: TokenProfile = { name: 'arc', countText, perMessage: 0, perToolCall: 0, perMedia: 1600 };
+export const arc: TokenProfile = {
+  name: 'arc',
+  countText,
+  perMessage: 0,
+  perToolCall: 0,
+  perMedia: 1600,
+};
 
 function countText(text: string): number {
   const { length } = text;
@@ -23,13 +30,18 @@ function countText(text: string): number {
     else if (isAstralEmoji(text.codePointAt(i++) ?? 0)) emoji++;
     else other++;
   }
-  const tokens = Math.floor(latin / 4) + Math.floor((cjk * 2 + 1) / 3) + emoji + Math.floor(other / 3);
+  const tokens =
+    Math.floor(latin / 4) + Math.floor((cjk * 2 + 1) / 3) + emoji + Math.floor(other / 3);
   return Math.max(1, tokens);
 }
 
 /** Han, Hangul syllables, Hiragana and Katakana. */
 function isCjk(unit: number): boolean {
-  return (unit >= 0x4e00 && unit <= 0x9fff) || (unit >= 0xac00 && unit <= 0xd7af) || (unit >= 0x3040 && unit <= 0x30ff);
+  return (
+    (unit >= 0x4e00 && unit <= 0x9fff) ||
+    (unit >= 0xac00 && unit <= 0xd7af) ||
+    (unit >= 0x3040 && unit <= 0x30ff)
+  );
 }
 
 /** Symbols, dingbats and variation selectors. */

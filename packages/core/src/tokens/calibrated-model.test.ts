@@ -12,9 +12,13 @@ import { TokenCalibration } from './token-calibration.ts';
 const signal = AbortSignal.abort();
 const request: ModelRequest = { messages: [userMessage('x'.repeat(8000))], tools: [] };
 
-async function read(model: ChatModel, asked: ModelRequest = request): Promise<readonly (readonly ModelDelta[])[]> {
+async function read(
+  model: ChatModel,
+  asked: ModelRequest = request,
+): Promise<readonly (readonly ModelDelta[])[]> {
   const batches = [];
-  for await (const deltas of model.stream(asked, { signal: new AbortController().signal })) batches.push(deltas);
+  for await (const deltas of model.stream(asked, { signal: new AbortController().signal }))
+    batches.push(deltas);
   return batches;
 }
 
@@ -25,7 +29,11 @@ function scripted(inputTokens: number): ScriptedModel {
 test('it is the model, and says what the model says', async () => {
   const [model, same] = [scripted(3000), scripted(3000)];
   const wrapped = calibrated(model, new TokenCalibration());
-  expect([wrapped.provider, wrapped.modelId, wrapped.features]).toEqual([model.provider, model.modelId, model.features]);
+  expect([wrapped.provider, wrapped.modelId, wrapped.features]).toEqual([
+    model.provider,
+    model.modelId,
+    model.features,
+  ]);
   expect(await read(wrapped)).toEqual(await read(same));
   expect(model.requests[0]?.messages).toBe(request.messages);
 });
@@ -39,7 +47,10 @@ test('each reply teaches the ratio of its model', async () => {
 
 test('a request with a response schema teaches nothing', async () => {
   const calibration = new TokenCalibration();
-  await read(calibrated(scripted(3000), calibration), { ...request, responseSchema: { type: 'object' } });
+  await read(calibrated(scripted(3000), calibration), {
+    ...request,
+    responseSchema: { type: 'object' },
+  });
   expect(calibration.ratios()).toEqual({});
 });
 
@@ -49,7 +60,9 @@ test('within retries and fallbacks each request is learned from by itself, under
   const down = new AgentError('MODEL_SERVER', 'down', { retryable: true });
   const broken = { deltas: [[{ type: 'finish', reason: 'error', usage }]], error: down } as const;
   const flaky = new ScriptedModel([broken, broken], { modelId: 'flaky' });
-  const other = new ScriptedModel([{ text: 'Fine.', usage: { ...usage, inputTokens: 2400 } }], { modelId: 'other' });
+  const other = new ScriptedModel([{ text: 'Fine.', usage: { ...usage, inputTokens: 2400 } }], {
+    modelId: 'other',
+  });
   const first = calibrated(flaky, calibration);
   const whole = wrapModel(
     first,
@@ -65,7 +78,12 @@ test('a reply that does not say what it cost, or nothing, teaches nothing', asyn
   const calibration = new TokenCalibration();
   for (const usage of [undefined, { inputTokens: 0, outputTokens: 0 }]) {
     const finish: ModelDelta = { type: 'finish', reason: 'stop', ...(usage && { usage }) };
-    await read(calibrated(new ScriptedModel([{ deltas: [[{ type: 'text', id: '0', delta: 'a' }, finish]] }]), calibration));
+    await read(
+      calibrated(
+        new ScriptedModel([{ deltas: [[{ type: 'text', id: '0', delta: 'a' }, finish]] }]),
+        calibration,
+      ),
+    );
   }
   expect(calibration.ratios()).toEqual({});
 });

@@ -57,7 +57,9 @@ export const EMOJI_NEW = 58;
 export const JOINER = 59;
 /** Combining marks, Arabic and Hebrew points. */
 export const MARK = 60;
-/** Han extensions, conjoining jamo, controls, lone surrogates, and whatever has no class of its own. */
+/**
+ * Han extensions, conjoining jamo, controls, lone surrogates, and whatever has no class of its own.
+ */
 export const OTHER = 61;
 
 export const HIGH_SURROGATE = 62;

@@ -52,7 +52,8 @@ import { commonHan } from './estimator-tables.ts';
 export function makeClasses(): Uint8Array {
   const classes = new Uint8Array(0x1_00_00);
   let unit = 0;
-  for (let i = 0; i < ranges.length; i += 2) classes.fill(ranges[i + 1]!, unit, (unit += ranges[i]!));
+  for (let i = 0; i < ranges.length; i += 2)
+    classes.fill(ranges[i + 1]!, unit, (unit += ranges[i]!));
   unit = 0x4d_ff;
   for (let i = 0; i < commonHan.length; i++) {
     const step = (commonHan.charCodeAt(i) + 50) % 92;

@@ -8,7 +8,10 @@ import { profileFor } from './profile-for.ts';
 import * as profiles from './profiles.ts';
 import type { TokenProfile } from './token-profile.ts';
 
-const image: ContentBlock = { type: 'image', source: { type: 'base64', mediaType: 'image/png', data: 'A'.repeat(1_000_000) } };
+const image: ContentBlock = {
+  type: 'image',
+  source: { type: 'base64', mediaType: 'image/png', data: 'A'.repeat(1_000_000) },
+};
 
 test('text and thinking count by their text', () => {
   const message = createMessage('assistant', [
@@ -23,26 +26,42 @@ test('text and thinking count by their text', () => {
 test('a tool call counts its name and the arguments as the model wrote them', () => {
   const call = { type: 'tool_use', id: '1', name: 'tool', input: { q: 'x' } } as const;
   expect(countMessage(createMessage('assistant', [call]))).toBe(estimateTokens('tool{"q":"x"}'));
-  expect(countMessage(createMessage('assistant', [{ ...call, raw: `{"q": "x"${' '.repeat(400)}}` }]))).toBe(103);
+  expect(
+    countMessage(createMessage('assistant', [{ ...call, raw: `{"q": "x"${' '.repeat(400)}}` }])),
+  ).toBe(103);
 });
 
 test('a tool result counts its output', () => {
   const result = { type: 'tool_result', toolUseId: '1', name: 'tool', state: 'success' } as const;
   expect(countMessage(createMessage('tool', [{ ...result, output: 'r'.repeat(400) }]))).toBe(100);
-  expect(countMessage(createMessage('tool', [{ ...result, output: [{ type: 'text', text: 'r'.repeat(400) }, image] }]))).toBe(
-    100 + arc.perMedia,
-  );
+  expect(
+    countMessage(
+      createMessage('tool', [
+        { ...result, output: [{ type: 'text', text: 'r'.repeat(400) }, image] },
+      ]),
+    ),
+  ).toBe(100 + arc.perMedia);
 });
 
 test('inline bytes are never counted as text', () => {
-  expect(countMessage(userMessage([image, { type: 'text', text: 'what is this?' }]))).toBe(arc.perMedia + 3);
+  expect(countMessage(userMessage([image, { type: 'text', text: 'what is this?' }]))).toBe(
+    arc.perMedia + 3,
+  );
 });
 
 test('an object is counted once for each profile', () => {
   let counted = 0;
-  const profile: TokenProfile = { ...arc, perMessage: 5, countText: (text) => (counted++, text.length) };
+  const profile: TokenProfile = {
+    ...arc,
+    perMessage: 5,
+    countText: (text) => (counted++, text.length),
+  };
   const message = userMessage('abc');
-  expect([countMessage(message, profile), countMessage(message, profile), countMessage(message)]).toEqual([8, 8, 1]);
+  expect([
+    countMessage(message, profile),
+    countMessage(message, profile),
+    countMessage(message),
+  ]).toEqual([8, 8, 1]);
   expect(counted).toBe(1);
 
   const tools = [{ name: 'a', description: 'b', parameters: {} }];
@@ -52,25 +71,38 @@ test('an object is counted once for each profile', () => {
 });
 
 const call = { type: 'tool_use', id: '1', name: 'get_weather', input: { city: 'Seoul' } } as const;
-const result = { type: 'tool_result', toolUseId: '1', name: 'get_weather', output: '21 degrees', state: 'success' } as const;
-const tool = { name: 'get_weather', description: 'Current weather of a city', parameters: { type: 'object', properties: {} } };
+const result = {
+  type: 'tool_result',
+  toolUseId: '1',
+  name: 'get_weather',
+  output: '21 degrees',
+  state: 'success',
+} as const;
+const tool = {
+  name: 'get_weather',
+  description: 'Current weather of a city',
+  parameters: { type: 'object', properties: {} },
+};
 const conversation = [
   userMessage('What is the weather in Seoul?'),
   createMessage('assistant', [call, { ...call, id: '2' }]),
   createMessage('tool', [result, { ...result, toolUseId: '2' }]),
 ];
 
-test.for(Object.values(profiles))('$name: a request costs 8, a message 5, a tool call 14 beside its text', (profile) => {
-  const { countText } = profile;
-  const calls = 2 * countText('get_weather{"city":"Seoul"}');
-  const text = countText('What is the weather in Seoul?') + calls + 2 * countText('21 degrees');
-  expect(countMessages(conversation, profile)).toBe(Math.round(text + 3 * 5 + 2 * 14));
-  expect(countMessage(conversation[1]!, profile)).toBe(Math.round(5 + 28 + calls));
-  expect(countRequest({ messages: conversation, tools: [] }, profile)).toBe(
-    countRequest({ messages: [], tools: [] }, profile) + countMessages(conversation, profile),
-  );
-  expect(countRequest({ messages: [], tools: [] }, profile)).toBe(8);
-});
+test.for(Object.values(profiles))(
+  '$name: a request costs 8, a message 5, a tool call 14 beside its text',
+  (profile) => {
+    const { countText } = profile;
+    const calls = 2 * countText('get_weather{"city":"Seoul"}');
+    const text = countText('What is the weather in Seoul?') + calls + 2 * countText('21 degrees');
+    expect(countMessages(conversation, profile)).toBe(Math.round(text + 3 * 5 + 2 * 14));
+    expect(countMessage(conversation[1]!, profile)).toBe(Math.round(5 + 28 + calls));
+    expect(countRequest({ messages: conversation, tools: [] }, profile)).toBe(
+      countRequest({ messages: [], tools: [] }, profile) + countMessages(conversation, profile),
+    );
+    expect(countRequest({ messages: [], tools: [] }, profile)).toBe(8);
+  },
+);
 
 test('definitions of tools cost by family: once, for each tool, and by their JSON', () => {
   const costs: Readonly<Record<string, readonly [once: number, each: number, factor: number]>> = {
@@ -92,17 +124,29 @@ test('definitions of tools cost by family: once, for each tool, and by their JSO
     const json = profile.countText(JSON.stringify(tool));
     expect(countTools([], profile), modelId).toBe(0);
     expect(countTools([tool], profile), modelId).toBe(Math.round(once + each + factor * json));
-    expect(countTools([tool, { ...tool }], profile), modelId).toBe(Math.round(once + 2 * (each + factor * json)));
+    expect(countTools([tool, { ...tool }], profile), modelId).toBe(
+      Math.round(once + 2 * (each + factor * json)),
+    );
   }
   expect(countTools([tool])).toBe(estimateTokens(JSON.stringify(tool)));
 });
 
 test('media cost by family, wherever they stand, and never by their bytes', () => {
-  const rates = { 'gpt-5': 3000, 'claude-opus-5': 3000, 'claude-sonnet-4': 1600, 'gemini-2.5-pro': 1100, 'qwen3-max': 1600, unknown: 1600 };
+  const rates = {
+    'gpt-5': 3000,
+    'claude-opus-5': 3000,
+    'claude-sonnet-4': 1600,
+    'gemini-2.5-pro': 1100,
+    'qwen3-max': 1600,
+    unknown: 1600,
+  };
   for (const [modelId, rate] of Object.entries(rates)) {
     const profile = profileFor(modelId);
     expect(countMessage(userMessage([image]), profile), modelId).toBe(rate + 5);
-    expect(countMessage(createMessage('tool', [{ ...result, output: [image, image] }]), profile), modelId).toBe(2 * rate + 5);
+    expect(
+      countMessage(createMessage('tool', [{ ...result, output: [image, image] }]), profile),
+      modelId,
+    ).toBe(2 * rate + 5);
     for (const type of ['audio', 'video', 'file'] as const) {
       expect(countMessage(userMessage([{ ...image, type }]), profile), modelId).toBe(rate + 5);
     }
@@ -110,8 +154,13 @@ test('media cost by family, wherever they stand, and never by their bytes', () =
 });
 
 test('a profile may count a medium by what it is', () => {
-  const profile: TokenProfile = { ...profiles.o200k, countMedia: ({ type }) => (type === 'image' ? 765 : 50) };
-  expect(countMessage(userMessage([image, { ...image, type: 'audio' }]), profile)).toBe(5 + 765 + 50);
+  const profile: TokenProfile = {
+    ...profiles.o200k,
+    countMedia: ({ type }) => (type === 'image' ? 765 : 50),
+  };
+  expect(countMessage(userMessage([image, { ...image, type: 'audio' }]), profile)).toBe(
+    5 + 765 + 50,
+  );
 });
 
 test('several messages are rounded once', () => {
@@ -123,7 +172,10 @@ test('several messages are rounded once', () => {
 
 test('a long history with one new message is counted by that message alone', () => {
   let counted = 0;
-  const profile: TokenProfile = { ...profiles.generic, countText: (text) => (counted++, profiles.generic.countText(text)) };
+  const profile: TokenProfile = {
+    ...profiles.generic,
+    countText: (text) => (counted++, profiles.generic.countText(text)),
+  };
   const history = Array.from({ length: 5000 }, (_, n) => userMessage(`message ${n}`));
   const before = countMessages(history, profile);
   const after = countMessages([...history, userMessage('and one more')], profile);
@@ -144,6 +196,8 @@ test('what is no message is refused', () => {
     // @ts-expect-error JavaScript may give anything
     expect(() => countMessage(given)).toThrow(expect.objectContaining({ code: 'INVALID_MESSAGE' }));
     // @ts-expect-error JavaScript may give anything
-    expect(() => countRequest({ messages: [given], tools: [] })).toThrow(expect.objectContaining({ code: 'INVALID_MESSAGE' }));
+    expect(() => countRequest({ messages: [given], tools: [] })).toThrow(
+      expect.objectContaining({ code: 'INVALID_MESSAGE' }),
+    );
   }
 });

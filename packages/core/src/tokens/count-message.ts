@@ -13,8 +13,9 @@ type Counts = WeakMap<object, number>;
 const countsOf: WeakMap<TokenProfile, Counts> = new WeakMap();
 
 /**
- * Estimated tokens of a message: text, thinking, tool calls with their arguments, tool results, and what the profile adds for the
- * message and each call; an inline image by its size, other media at a flat rate, never by their bytes. `INVALID_MESSAGE` for content that is none.
+ * Estimated tokens of a message: text, thinking, tool calls with their arguments, tool results, and
+ * what the profile adds for the message and each call; an inline image by its size, other media at
+ * a flat rate, never by their bytes. `INVALID_MESSAGE` for content that is none.
  */
 export function countMessage(message: Msg, profile: TokenProfile = arc): number {
   return Math.round(tokensOf(message, profile));
@@ -25,17 +26,26 @@ export function countMessages(messages: readonly Msg[], profile: TokenProfile = 
   return Math.round(sumOf(messages, profile));
 }
 
-/** Estimated tokens of the tools' names, descriptions and parameters, as a model of this profile is sent them. */
+/**
+ * Estimated tokens of the tools' names, descriptions and parameters, as a model of this profile is
+ * sent them.
+ */
 export function countTools(tools: readonly ToolSchema[], profile: TokenProfile = arc): number {
   if (tools.length === 0) return 0;
   const { once, each, factor } = profile.tools ?? { once: 0, each: 0, factor: 1 };
-  const definition = (tool: ToolSchema): number => each + factor * profile.countText(JSON.stringify(tool));
+  const definition = (tool: ToolSchema): number =>
+    each + factor * profile.countText(JSON.stringify(tool));
   return Math.round(tools.reduce((sum, tool) => sum + cached(tool, profile, definition), once));
 }
 
 /** Estimated tokens of a whole request, with its frame. */
-export function countRequest({ messages, tools }: Pick<ModelRequest, 'messages' | 'tools'>, profile: TokenProfile = arc): number {
-  return Math.round((profile.perRequest ?? 0) + sumOf(messages, profile)) + countTools(tools, profile);
+export function countRequest(
+  { messages, tools }: Pick<ModelRequest, 'messages' | 'tools'>,
+  profile: TokenProfile = arc,
+): number {
+  return (
+    Math.round((profile.perRequest ?? 0) + sumOf(messages, profile)) + countTools(tools, profile)
+  );
 }
 
 function sumOf(messages: readonly Msg[], profile: TokenProfile): number {
@@ -47,7 +57,11 @@ function tokensOf(message: Msg, profile: TokenProfile): number {
 }
 
 /** `count` comes before the key is kept, and refuses one that is no object. */
-function cached<T extends object>(key: T, profile: TokenProfile, count: (key: T) => number): number {
+function cached<T extends object>(
+  key: T,
+  profile: TokenProfile,
+  count: (key: T) => number,
+): number {
   let counts = countsOf.get(profile);
   if (!counts) countsOf.set(profile, (counts = new WeakMap()));
   let tokens = counts.get(key);
@@ -56,7 +70,8 @@ function cached<T extends object>(key: T, profile: TokenProfile, count: (key: T)
 }
 
 function countBlocks(blocks: readonly ContentBlock[] | undefined, profile: TokenProfile): number {
-  if (!Array.isArray(blocks) || !blocks.every(isBlock)) throw new AgentError('INVALID_MESSAGE', 'A message has no blocks of content.');
+  if (!Array.isArray(blocks) || !blocks.every(isBlock))
+    throw new AgentError('INVALID_MESSAGE', 'A message has no blocks of content.');
   return blocks.reduce((sum, block) => sum + countBlock(block, profile), 0);
 }
 
@@ -69,7 +84,9 @@ function countBlock(block: ContentBlock, profile: TokenProfile): number {
     case 'tool_use':
       return profile.perToolCall + profile.countText(block.name + argumentsOf(block));
     case 'tool_result':
-      return typeof block.output === 'string' ? profile.countText(block.output) : countBlocks(block.output, profile);
+      return typeof block.output === 'string'
+        ? profile.countText(block.output)
+        : countBlocks(block.output, profile);
     default:
       return profile.countMedia?.(block) ?? countMedium(block, profile);
   }

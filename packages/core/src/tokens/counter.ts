@@ -1,6 +1,6 @@
 /**
- * The counters of a text. Those of the characters of each class follow, from `CYRILLIC` to `OTHER` (`character-class.ts`): a profile's
- * weights have the same order.
+ * The counters of a text. Those of the characters of each class follow, from `CYRILLIC` to `OTHER`
+ * (`character-class.ts`): a profile's weights have the same order.
  */
 export const WORDS = 0;
 export const LETTERS = 1;
@@ -31,5 +31,8 @@ export const ARABIC_RUNS = 19;
 export const INDIC_RUNS = 20;
 export const THAI_RUNS = 21;
 export const HANGUL_RUNS = 22;
-/** A word that is all of a tag, without attributes: `<p>`, `</td>`; no parameter of a type, which stands behind a letter: `List<T>`. */
+/**
+ * A word that is all of a tag, without attributes: `<p>`, `</td>`; no parameter of a type, which
+ * stands behind a letter: `List<T>`.
+ */
 export const TAGS = 23;

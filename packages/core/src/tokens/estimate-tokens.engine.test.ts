@@ -53,6 +53,10 @@ test('arc puts the borders of its ranges where Arc has them', () => {
 });
 
 test('another profile counts its own way', () => {
-  const bytes: TokenProfile = { ...arc, name: 'bytes', countText: (text) => new TextEncoder().encode(text).length };
+  const bytes: TokenProfile = {
+    ...arc,
+    name: 'bytes',
+    countText: (text) => new TextEncoder().encode(text).length,
+  };
   expect(estimateTokens('中文', bytes)).toBe(6);
 });

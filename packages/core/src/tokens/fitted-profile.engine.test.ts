@@ -2,9 +2,30 @@ import { expect, test } from 'vitest';
 import { extent } from '../../../../test/test-extent.ts';
 import { estimateTokens } from './estimate-tokens.ts';
 import { decodeWeight } from './fitted-profile.ts';
-import { cl100k, claude3, claude5, deepseek3, gemma3, generic, llama3, mistral, o200k, qwen3 } from './profiles.ts';
+import {
+  cl100k,
+  claude3,
+  claude5,
+  deepseek3,
+  gemma3,
+  generic,
+  llama3,
+  mistral,
+  o200k,
+  qwen3,
+} from './profiles.ts';
 
-const families = [o200k, cl100k, qwen3, llama3, deepseek3, gemma3, mistral, claude3, claude5] as const;
+const families = [
+  o200k,
+  cl100k,
+  qwen3,
+  llama3,
+  deepseek3,
+  gemma3,
+  mistral,
+  claude3,
+  claude5,
+] as const;
 const all = [...families, generic];
 
 /** Held-out texts of the corpus, with the tokens that the families' tokenizers make of them. */
@@ -45,7 +66,10 @@ const held: readonly (readonly [text: string, tokens: readonly number[]])[] = [
     'เพิ่ม %{smart_count} ไฟล์จาก %{folder}\nเพิ่ม %{smart_count} ไฟล์จาก %{folder}\nกำลังสร้างภาพขนาดย่อ...\nนำเข้า\nนำเข้าจาก %{name}\nไฟล์นี้มีขนาดเล็กกว่าขนาดไฟล์ที่กำหนด %{size}\nกำลังโหลด...\nออกจากระบบ',
     [71, 140, 84, 76, 72, 69, 97, 160, 164],
   ],
-  ['import type { FormatDistanceFn } from "../../types.ts";\nexport declare const formatDistance:', [18, 18, 18, 18, 18, 20, 18, 24, 33]],
+  [
+    'import type { FormatDistanceFn } from "../../types.ts";\nexport declare const formatDistance:',
+    [18, 18, 18, 18, 18, 20, 18, 24, 33],
+  ],
   [
     'ouJFIXXIAe4kZDbGWpT4EsGPL0lpHxA+JSG8CqIlq2drHAIz9/PB87rLU1wD2RudetvY9gJ1zLlsJ4NW/Zet4PHbaSvkIAngr0W2Px1OVJQI4oL5stVvgQRBAs7kG8RxqfiCAdurbGol4RABudtsaPkMgAHeJzg9L8YQA3qHN/ybaIoAzI4B30An5p3h',
     [126, 134, 136, 134, 131, 131, 138, 160, 178],
@@ -58,7 +82,8 @@ const held: readonly (readonly [text: string, tokens: readonly number[]])[] = [
 
 test.for(held)('every family counts %s about right', ([text, tokens]) => {
   const errors = families.map((profile, i) => estimateTokens(text, profile) / tokens[i]! - 1);
-  for (const [i, error] of errors.entries()) expect(Math.abs(error), families[i]!.name).toBeLessThan(0.25);
+  for (const [i, error] of errors.entries())
+    expect(Math.abs(error), families[i]!.name).toBeLessThan(0.25);
 });
 
 test('the families differ: what is one to one with a GPT of 2024 is half as much again with a Claude of 2026', () => {
@@ -84,16 +109,23 @@ test('the letters of a chat in Korean have a price of their own', () => {
   }
 });
 
-test.for(all)('$name: half a pair of surrogates is a character of its own, and takes nothing along', ({ countText }) => {
-  expect(countText('\ud83d\ud83d')).toBeLessThanOrEqual(2 * countText('\ud83d'));
-  expect(countText('\ud83d안녕하세요')).toBeGreaterThan(countText('안녕하세요'));
-  expect(countText('\ud83da b c d')).toBeGreaterThan(countText('a b c d'));
-  expect(countText('안녕하세요 \ud83d')).toBeGreaterThan(countText('안녕하세요'));
-});
+test.for(all)(
+  '$name: half a pair of surrogates is a character of its own, and takes nothing along',
+  ({ countText }) => {
+    expect(countText('\ud83d\ud83d')).toBeLessThanOrEqual(2 * countText('\ud83d'));
+    expect(countText('\ud83d안녕하세요')).toBeGreaterThan(countText('안녕하세요'));
+    expect(countText('\ud83da b c d')).toBeGreaterThan(countText('a b c d'));
+    expect(countText('안녕하세요 \ud83d')).toBeGreaterThan(countText('안녕하세요'));
+  },
+);
 
 test('a long text is counted as its part is', () => {
   const { countText } = generic;
-  for (const part of ['안녕하세요, 세계! Hello, world 123.\n', '\u0000\u001b\ud800 ', 'iVBORw0KGgoAAAANSUhEUgAAB9oAAAaQCAIAAAB+ ']) {
+  for (const part of [
+    '안녕하세요, 세계! Hello, world 123.\n',
+    '\u0000\u001b\ud800 ',
+    'iVBORw0KGgoAAAANSUhEUgAAB9oAAAaQCAIAAAB+ ',
+  ]) {
     const times = Math.ceil(extent({ quick: 1e6, full: 1e7 }) / part.length);
     const [one, many] = [countText(part.repeat(100)) / 100, countText(part.repeat(times)) / times];
     expect(Math.abs(many / one - 1)).toBeLessThan(0.01);
@@ -113,10 +145,18 @@ test.for(all)('$name: a text costs no less when more is said', ({ countText }) =
 test('what is no text is refused', () => {
   for (const given of [undefined, null, 7, {}, ['a']]) {
     // @ts-expect-error JavaScript may give anything
-    expect(() => estimateTokens(given, o200k)).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));
+    expect(() => estimateTokens(given, o200k)).toThrow(
+      expect.objectContaining({ code: 'INVALID_INPUT' }),
+    );
   }
 });
 
 test('a weight is a printable character, finer near 0', () => {
-  expect([...'RrstQ'].map((character) => decodeWeight(character).toFixed(3))).toEqual(['-1.433', '-0.001', '0.000', '0.001', '4.426']);
+  expect([...'RrstQ'].map((character) => decodeWeight(character).toFixed(3))).toEqual([
+    '-1.433',
+    '-0.001',
+    '0.000',
+    '0.001',
+    '4.426',
+  ]);
 });

@@ -2,13 +2,28 @@ import { countFeatures } from './text-features.ts';
 import type { TokenProfile, ToolCosts } from './token-profile.ts';
 
 /**
- * A profile whose text estimator weighs the counters of a text; `weights` has one character a counter (`decodeWeight`). Frame and tool
- * calls cost what the dearest of the known chat templates takes, a medium what an image of full size does, so that a request is not
- * longer than estimated.
+ * A profile whose text estimator weighs the counters of a text; `weights` has one character a
+ * counter (`decodeWeight`). Frame and tool calls cost what the dearest of the known chat templates
+ * takes, a medium what an image of full size does, so that a request is not longer than estimated.
  */
-export function fittedProfile(name: string, weights: string, tools: ToolCosts, perMedia = 1600, imagePixels?: number): TokenProfile {
+export function fittedProfile(
+  name: string,
+  weights: string,
+  tools: ToolCosts,
+  perMedia = 1600,
+  imagePixels?: number,
+): TokenProfile {
   let decoded: Float64Array | undefined;
-  return { name, countText, perRequest: 8, perMessage: 5, perToolCall: 14, perMedia, imagePixels, tools };
+  return {
+    name,
+    countText,
+    perRequest: 8,
+    perMessage: 5,
+    perToolCall: 14,
+    perMedia,
+    imagePixels,
+    tools,
+  };
 
   function countText(text: string): number {
     if (text === '') return 0;
@@ -20,7 +35,10 @@ export function fittedProfile(name: string, weights: string, tools: ToolCosts, p
   }
 }
 
-/** `R` to `~`, then `#` to `Q`, for -1.43 to 4.43, in steps that grow with the distance from `s`, which is 0. */
+/**
+ * `R` to `~`, then `#` to `Q`, for -1.43 to 4.43, in steps that grow with the distance from `s`,
+ * which is 0.
+ */
 export function decodeWeight(character: string): number {
   const steps = ((character.charCodeAt(0) + 10) % 92) - 33;
   return (steps * Math.abs(steps)) / 760;

@@ -36,15 +36,23 @@ function png(width: number, height: number): string {
 
 test.for(Object.entries(heads))('the size of a %s', ([, data]) => {
   expect(imageSize(image(data))).toEqual({ width: 640, height: 300 });
-  expect(imageSize(image('', { source: { type: 'url', url: `data:image/png;base64,${data}` } }))).toEqual({ width: 640, height: 300 });
+  expect(
+    imageSize(image('', { source: { type: 'url', url: `data:image/png;base64,${data}` } })),
+  ).toEqual({ width: 640, height: 300 });
 });
 
-test.for(['', 'x', 'xx', 'xxx'])('a large file is not read whole, wherever its head is cut (%s)', (parameter) => {
-  const data = heads.png + 'A'.repeat(1_000_000);
-  const url = `data:image/png;name=${parameter};base64,${data}`;
-  expect(imageSize(image(data))).toEqual({ width: 640, height: 300 });
-  expect(imageSize(image('', { source: { type: 'url', url } }))).toEqual({ width: 640, height: 300 });
-});
+test.for(['', 'x', 'xx', 'xxx'])(
+  'a large file is not read whole, wherever its head is cut (%s)',
+  (parameter) => {
+    const data = heads.png + 'A'.repeat(1_000_000);
+    const url = `data:image/png;name=${parameter};base64,${data}`;
+    expect(imageSize(image(data))).toEqual({ width: 640, height: 300 });
+    expect(imageSize(image('', { source: { type: 'url', url } }))).toEqual({
+      width: 640,
+      height: 300,
+    });
+  },
+);
 
 test.for(Object.entries(heads))('a %s that is cut off has no size, or its own', ([, data]) => {
   for (let length = 0; length < data.length; length += 4) {
@@ -65,7 +73,9 @@ test('what is no such image has no size', () => {
     expect(imageSize(image(data))).toBeUndefined();
   }
   expect(imageSize(image(heads.png, { type: 'file' }))).toBeUndefined();
-  expect(imageSize(image('', { source: { type: 'url', url: 'https://example.com/cat.png' } }))).toBeUndefined();
+  expect(
+    imageSize(image('', { source: { type: 'url', url: 'https://example.com/cat.png' } })),
+  ).toBeUndefined();
 });
 
 test('segments of no length do not hold up the search', () => {
@@ -75,7 +85,8 @@ test('segments of no length do not hold up the search', () => {
 test('an inline image costs by its pixels with GPT and Claude, up to what the largest costs', () => {
   const cost = (width: number, height: number): readonly number[] =>
     [o200k, claude3, claude5, cl100k, gemma3, generic, arc].map(
-      (profile) => countMessage(userMessage([image(png(width, height))]), profile) - profile.perMessage,
+      (profile) =>
+        countMessage(userMessage([image(png(width, height))]), profile) - profile.perMessage,
     );
   expect(cost(100, 100)).toEqual([269, 268, 268, 1600, 1100, 1600, 1600]);
   expect(cost(700, 750)).toEqual([1005, 955, 955, 1600, 1100, 1600, 1600]);
@@ -90,6 +101,8 @@ test('the estimate is no lower than what providers charged for these sizes', () 
     [claude5, 1024, 1024, 1446],
   ] as const;
   for (const [profile, width, height, tokens] of charged) {
-    expect(countMessage(userMessage([image(png(width, height))]), profile)).toBeGreaterThanOrEqual(tokens);
+    expect(countMessage(userMessage([image(png(width, height))]), profile)).toBeGreaterThanOrEqual(
+      tokens,
+    );
   }
 });

@@ -6,14 +6,23 @@ export interface ImageSize {
   readonly height: number;
 }
 
-/** Base64 characters that are looked at, 96 kB: a JPEG has its size behind its thumbnail and colour profile. */
+/**
+ * Base64 characters that are looked at, 96 kB: a JPEG has its size behind its thumbnail and colour
+ * profile.
+ */
 const headLength = 131_072;
 
-/** The size that the head of an inline PNG, GIF, WebP or JPEG names; `undefined` for another medium, or one behind a URL. */
+/**
+ * The size that the head of an inline PNG, GIF, WebP or JPEG names; `undefined` for another medium,
+ * or one behind a URL.
+ */
 export function imageSize({ type, source }: MediaBlock): ImageSize | undefined {
   if (type !== 'image') return undefined;
   // An address that is no `data:` URL is no base64 either: its colon or dot is not.
-  const data = source.type === 'url' ? source.url.slice(0, headLength).replace(/^data:[^,]*,/, '') : source.data;
+  const data =
+    source.type === 'url'
+      ? source.url.slice(0, headLength).replace(/^data:[^,]*,/, '')
+      : source.data;
   const head = decode(data.slice(0, headLength));
   const size = pngSize(head) ?? gifSize(head) ?? webpSize(head) ?? jpegSize(head);
   return size && size.width > 0 && size.height > 0 ? size : undefined;
@@ -42,18 +51,30 @@ function gifSize(head: string): ImageSize | undefined {
 function webpSize(head: string): ImageSize | undefined {
   if (head.slice(8, 12) !== 'WEBP' || head.length < 30) return undefined;
   const kind = head.slice(12, 16);
-  if (kind === 'VP8 ') return { width: littleEndian(head, 26, 2) & 0x3fff, height: littleEndian(head, 28, 2) & 0x3fff };
-  if (kind === 'VP8X') return { width: littleEndian(head, 24, 3) + 1, height: littleEndian(head, 27, 3) + 1 };
+  if (kind === 'VP8 ')
+    return {
+      width: littleEndian(head, 26, 2) & 0x3fff,
+      height: littleEndian(head, 28, 2) & 0x3fff,
+    };
+  if (kind === 'VP8X')
+    return { width: littleEndian(head, 24, 3) + 1, height: littleEndian(head, 27, 3) + 1 };
   const bits = littleEndian(head, 21, 4);
-  return kind === 'VP8L' ? { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 } : undefined;
+  return kind === 'VP8L'
+    ? { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 }
+    : undefined;
 }
 
 /** Goes from segment to segment to the frame's, which has the size. */
 function jpegSize(head: string): ImageSize | undefined {
   if (!head.startsWith('\xff\xd8')) return undefined;
-  for (let at = 2; at + 9 <= head.length && head[at] === '\xff'; at += 2 + number(head, at + 2, 2)) {
+  for (
+    let at = 2;
+    at + 9 <= head.length && head[at] === '\xff';
+    at += 2 + number(head, at + 2, 2)
+  ) {
     const marker = head.charCodeAt(at + 1);
-    const isFrame = marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
+    const isFrame =
+      marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
     if (isFrame) return { width: number(head, at + 7, 2), height: number(head, at + 5, 2) };
   }
   return undefined;

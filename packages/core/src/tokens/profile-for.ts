@@ -1,7 +1,18 @@
 import { AgentError } from '../error/agent-error.ts';
 import { fittedProfile } from './fitted-profile.ts';
 import { o200kWeights } from './profile-weights.ts';
-import { cl100k, claude3, claude5, deepseek3, gemma3, generic, llama3, mistral, o200k, qwen3 } from './profiles.ts';
+import {
+  cl100k,
+  claude3,
+  claude5,
+  deepseek3,
+  gemma3,
+  generic,
+  llama3,
+  mistral,
+  o200k,
+  qwen3,
+} from './profiles.ts';
 import type { TokenProfile } from './token-profile.ts';
 import { jsonTools } from './tool-costs.ts';
 
@@ -9,14 +20,16 @@ import { jsonTools } from './tool-costs.ts';
 const grok: TokenProfile = /* @__PURE__ */ fittedProfile('grok', o200kWeights, jsonTools);
 
 /**
- * The profile of a model by its name, with or without a vendor's prefix: `gpt-5-mini`, `openai/gpt-5-mini`,
- * `us.anthropic.claude-sonnet-4-20250514-v1:0`, `models/gemini-2.5-pro`. `generic` for a name that tells nothing. Brings all profiles
- * along; to have just one, import it.
+ * The profile of a model by its name, with or without a vendor's prefix: `gpt-5-mini`,
+ * `openai/gpt-5-mini`, `us.anthropic.claude-sonnet-4-20250514-v1:0`, `models/gemini-2.5-pro`.
+ * `generic` for a name that tells nothing. Brings all profiles along; to have just one, import it.
  */
 export function profileFor(modelId: string): TokenProfile {
-  if (typeof modelId !== 'string') throw new AgentError('INVALID_INPUT', 'profileFor() needs the name of a model.');
+  if (typeof modelId !== 'string')
+    throw new AgentError('INVALID_INPUT', 'profileFor() needs the name of a model.');
   const id = modelId.toLowerCase();
-  // claude-3-5, claude-opus-4, claude-opus-4-20250514, claude-opus-4.6; neither claude-opus-4-7 nor claude-opus-5
+  // claude-3-5, claude-opus-4, claude-opus-4-20250514, claude-opus-4.6; neither claude-opus-4-7 nor
+  // claude-opus-5
   if (/claude\D{0,40}(?:[1-3]|4(?![.-](?:[7-9]|[1-9]\d)(?!\d)))(?!\d)/.test(id)) return claude3;
   if (id.includes('claude')) return claude5;
   // Tokenizers before those that the profiles know.

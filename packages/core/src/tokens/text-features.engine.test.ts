@@ -28,7 +28,8 @@ test('words: letters, camel case, upper case, Vietnamese letters', () => {
 });
 
 test('pairs of letters tell English from what is none', () => {
-  const perLetter = (text: string): number => counted(text, counter.BIGRAMS)[0]! / counted(text, counter.LETTERS)[0]!;
+  const perLetter = (text: string): number =>
+    counted(text, counter.BIGRAMS)[0]! / counted(text, counter.LETTERS)[0]!;
   const english = perLetter('the weather in the north of the country is nice');
   const finnish = perLetter('sään pohjoisessa osassa maata sanotaan olevan kaunis');
   const base64 = perLetter('iVBORwKGgoAAAANSUhEUgAABoAAAaQCAIAAAB');
@@ -38,19 +39,39 @@ test('pairs of letters tell English from what is none', () => {
 });
 
 test('numbers, punctuation, blanks: by runs', () => {
-  const { DIGITS, DIGIT_GROUPS, SPACED_DIGITS, PUNCTUATION_MARKS, PUNCTUATION_RUNS, PUNCTUATION_WORDS, PUNCTUATION_LINES } = counter;
+  const {
+    DIGITS,
+    DIGIT_GROUPS,
+    SPACED_DIGITS,
+    PUNCTUATION_MARKS,
+    PUNCTUATION_RUNS,
+    PUNCTUATION_WORDS,
+    PUNCTUATION_LINES,
+  } = counter;
   expect(counted('1234567 12', DIGITS, DIGIT_GROUPS, SPACED_DIGITS)).toEqual([9, 4, 1]);
-  expect(counted('a.b((c;\nd;', PUNCTUATION_MARKS, PUNCTUATION_RUNS, PUNCTUATION_WORDS, PUNCTUATION_LINES)).toEqual([5, 4, 1, 1]);
+  expect(
+    counted(
+      'a.b((c;\nd;',
+      PUNCTUATION_MARKS,
+      PUNCTUATION_RUNS,
+      PUNCTUATION_WORDS,
+      PUNCTUATION_LINES,
+    ),
+  ).toEqual([5, 4, 1, 1]);
   expect(counted('a  b\t\tc d\r\n\r\n', counter.SPACE_RUNS, counter.NEWLINE_RUNS)).toEqual([2, 1]);
 });
 
 test('tags without attributes, whose word stands between the brackets alone', () => {
   expect(counted('<p>a</p> <tr><td></td></tr>', counter.TAGS)).toEqual([6]);
-  expect(counted('<a href="b">c <!-- d --> x > y, a->b, <e List<String> a/b>', counter.TAGS)).toEqual([0]);
+  expect(
+    counted('<a href="b">c <!-- d --> x > y, a->b, <e List<String> a/b>', counter.TAGS),
+  ).toEqual([0]);
 });
 
 test('runs of one script go on over its rarer letters', () => {
-  expect(counted('Привіт, қазақ', CYRILLIC, CYRILLIC_EXTENDED, counter.CYRILLIC_RUNS)).toEqual([8, 2, 2]);
+  expect(counted('Привіт, қазақ', CYRILLIC, CYRILLIC_EXTENDED, counter.CYRILLIC_RUNS)).toEqual([
+    8, 2, 2,
+  ]);
   expect(counted('پارسی عربي', ARABIC, ARABIC_EXTENDED, counter.ARABIC_RUNS)).toEqual([7, 2, 2]);
   expect(counted('สวัสดี ไทย', THAI, counter.THAI_RUNS)).toEqual([9, 2]);
   expect(counted('한국어 OK 한', HANGUL, counter.HANGUL_RUNS)).toEqual([4, 2]);

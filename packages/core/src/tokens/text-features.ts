@@ -66,7 +66,10 @@ interface Tables {
 /** Made at the first use: 64 kB, under a millisecond. */
 let tables: Tables | undefined;
 
-/** Counts what the profiles weigh, in one pass over the UTF-16 units. The array is used again by the next call. */
+/**
+ * Counts what the profiles weigh, in one pass over the UTF-16 units. The array is used again by the
+ * next call.
+ */
 export function countFeatures(text: string): Float64Array {
   tables ??= makeTables();
   const { classes, runs, counts } = tables;
@@ -148,7 +151,13 @@ function opensTag(text: string, start: number): boolean {
 }
 
 /** Counts a run of digits, punctuation, spaces, newlines or tabs; gives its end. */
-function countRun(text: string, start: number, kind: number, before: number, { classes, counts }: Tables): number {
+function countRun(
+  text: string,
+  start: number,
+  kind: number,
+  before: number,
+  { classes, counts }: Tables,
+): number {
   let next = kind;
   let i = start + 1;
   for (; i < text.length; i++) {
@@ -194,9 +203,17 @@ function makeTables(): Tables {
   runs.fill(INDIC_RUNS, BENGALI, SINHALA + 1);
   runs[THAI] = THAI_RUNS;
   runs[HANGUL] = HANGUL_RUNS;
-  return { classes: makeClasses(), runs, levels: makeLevels(), counts: new Float64Array(OTHER + 1) };
+  return {
+    classes: makeClasses(),
+    runs,
+    levels: makeLevels(),
+    counts: new Float64Array(OTHER + 1),
+  };
 }
 
 function makeLevels(): Uint8Array {
-  return Uint8Array.from({ length: ROW * ROW }, (_, i) => ((bigramLevels.charCodeAt(i >> 1) - 24) >> (i % 2 ? 0 : 3)) & 7);
+  return Uint8Array.from(
+    { length: ROW * ROW },
+    (_, i) => ((bigramLevels.charCodeAt(i >> 1) - 24) >> (i % 2 ? 0 : 3)) & 7,
+  );
 }

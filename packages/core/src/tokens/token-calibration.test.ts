@@ -7,11 +7,22 @@ import { o200k } from './profiles.ts';
 import { TokenCalibration, type ObservedRequest } from './token-calibration.ts';
 import { countRequest } from './count-message.ts';
 
-const image: ContentBlock = { type: 'image', source: { type: 'url', url: 'https://example.com/cat.png' } };
+const image: ContentBlock = {
+  type: 'image',
+  source: { type: 'url', url: 'https://example.com/cat.png' },
+};
 
 /** A request that `arc` estimates at this many tokens, with what its provider reports. */
-function request(estimated: number, inputTokens: number, more: readonly Msg[] = []): ObservedRequest {
-  return { messages: [userMessage('x'.repeat(estimated * 4)), ...more], tools: [], usage: { inputTokens, outputTokens: 1 } };
+function request(
+  estimated: number,
+  inputTokens: number,
+  more: readonly Msg[] = [],
+): ObservedRequest {
+  return {
+    messages: [userMessage('x'.repeat(estimated * 4)), ...more],
+    tools: [],
+    usage: { inputTokens, outputTokens: 1 },
+  };
 }
 
 test('a model that was not observed is not corrected', () => {
@@ -54,7 +65,9 @@ test('models are told apart, and a ratio stays from 0.6 to 2', () => {
 test('only a request that was estimated whole is learned from', () => {
   const calibration = new TokenCalibration();
   const toolResult = (output: readonly ContentBlock[]): Msg =>
-    createMessage('tool', [{ type: 'tool_result', toolUseId: '1', name: 'draw', output, state: 'success' }]);
+    createMessage('tool', [
+      { type: 'tool_result', toolUseId: '1', name: 'draw', output, state: 'success' },
+    ]);
   const ignored: readonly ObservedRequest[] = [
     request(1000, 1500, [userMessage([image])]),
     request(1000, 1500, [toolResult([{ type: 'text', text: 'here' }, image])]),
@@ -62,12 +75,17 @@ test('only a request that was estimated whole is learned from', () => {
     { ...request(1000, 1500), responseSchema: { type: 'object' } },
     { ...request(1000, 1500), usage: undefined },
     { ...request(1000, 1500), messages: [] },
-    { ...request(1000, 1500), usage: { inputTokens: 100, outputTokens: 1, cachedInputTokens: 1400 } },
+    {
+      ...request(1000, 1500),
+      usage: { inputTokens: 100, outputTokens: 1, cachedInputTokens: 1400 },
+    },
     ...[0, -5, NaN, Infinity].map((reported) => request(1000, reported)),
   ];
   for (const one of ignored) expect(calibration.observe('m', one)).toBe(false);
   expect(calibration.ratios()).toEqual({});
-  expect(calibration.observe('m', request(1000, 1500, [toolResult([{ type: 'text', text: '' }])]))).toBe(true);
+  expect(
+    calibration.observe('m', request(1000, 1500, [toolResult([{ type: 'text', text: '' }])])),
+  ).toBe(true);
 });
 
 test('tokens from a provider’s cache are tokens as well', () => {
@@ -89,7 +107,11 @@ test('it corrects the profile it was made with', () => {
   const calibration = new TokenCalibration({ profile: o200k });
   const messages = [userMessage('안녕하세요, 오늘은 날씨가 좋네요. '.repeat(100))];
   const estimated = countRequest({ messages, tools: [] }, o200k);
-  calibration.observe('m', { messages, tools: [], usage: { inputTokens: Math.round(estimated * 1.5), outputTokens: 1 } });
+  calibration.observe('m', {
+    messages,
+    tools: [],
+    usage: { inputTokens: Math.round(estimated * 1.5), outputTokens: 1 },
+  });
   expect(calibration.ratioOf('m')).toBeCloseTo(1.5, 3);
 });
 
@@ -106,9 +128,13 @@ test('ratios can be stored and given back, and go on from there', () => {
 
 test('a weight or a ratio that is none is refused', () => {
   for (const weight of [0, -1, 1.1, NaN]) {
-    expect(() => new TokenCalibration({ weight })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+    expect(() => new TokenCalibration({ weight })).toThrow(
+      expect.objectContaining({ code: 'CONFIGURATION' }),
+    );
   }
   for (const ratio of [0, -1, NaN]) {
-    expect(() => new TokenCalibration({ ratios: { m: ratio } })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+    expect(() => new TokenCalibration({ ratios: { m: ratio } })).toThrow(
+      expect.objectContaining({ code: 'CONFIGURATION' }),
+    );
   }
 });

@@ -17,7 +17,9 @@ export interface TokenCalibrationOptions {
 
 /** A request as it was sent, and what its provider says about it. */
 export interface ObservedRequest extends Pick<ModelRequest, 'messages' | 'responseSchema'> {
-  /** Those that were sent, none as an empty array; a request that does not say is not learned from. */
+  /**
+   * Those that were sent, none as an empty array; a request that does not say is not learned from.
+   */
   readonly tools: ModelRequest['tools'] | undefined;
   /** As the model reported it; not every provider does. */
   readonly usage: Usage | undefined;
@@ -27,12 +29,16 @@ export interface ObservedRequest extends Pick<ModelRequest, 'messages' | 'respon
 const lowest = 0.6;
 const highest = 2;
 
-/** From so many estimated tokens on a request counts fully; of a short one, most are what the provider adds. */
+/**
+ * From so many estimated tokens on a request counts fully; of a short one, most are what the
+ * provider adds.
+ */
 const fullSize = 1000;
 
 /**
- * Learns, for each model, how many tokens its provider reports for one that a profile estimates: a moving average of 0.6 to 2, by the
- * model's name. A correction is a factor, so that messages counted before need not be counted again.
+ * Learns, for each model, how many tokens its provider reports for one that a profile estimates: a
+ * moving average of 0.6 to 2, by the model's name. A correction is a factor, so that messages
+ * counted before need not be counted again.
  */
 export class TokenCalibration {
   readonly #profile: TokenProfile;
@@ -41,23 +47,27 @@ export class TokenCalibration {
 
   /** `CONFIGURATION` for a weight or a ratio that is none. */
   constructor({ profile = arc, weight = 0.3, ratios = {} }: TokenCalibrationOptions = {}) {
-    if (!(weight > 0 && weight <= 1)) throw new AgentError('CONFIGURATION', `A weight of ${weight} is not above 0 and up to 1.`);
+    if (!(weight > 0 && weight <= 1))
+      throw new AgentError('CONFIGURATION', `A weight of ${weight} is not above 0 and up to 1.`);
     this.#profile = profile;
     this.#weight = weight;
     for (const [modelId, ratio] of Object.entries(ratios)) {
-      if (!(ratio > 0)) throw new AgentError('CONFIGURATION', `The ratio ${ratio} of ${modelId} is not above 0.`);
+      if (!(ratio > 0))
+        throw new AgentError('CONFIGURATION', `The ratio ${ratio} of ${modelId} is not above 0.`);
       this.#models.set(modelId, { ratio: clamped(ratio), requests: Infinity });
     }
   }
 
   /**
-   * Learns from a request. False for one that is no measure: with media, with a response schema, without reported tokens, with more
-   * of them from a cache than there were in all, or not saying which tools were sent.
+   * Learns from a request. False for one that is no measure: with media, with a response schema,
+   * without reported tokens, with more of them from a cache than there were in all, or not saying
+   * which tools were sent.
    */
   observe(modelId: string, { messages, tools, responseSchema, usage }: ObservedRequest): boolean {
     const reported = usage?.inputTokens ?? 0;
     const cached = usage?.cachedInputTokens ?? 0;
-    if (!tools || responseSchema || !(reported > 0 && reported < Infinity) || cached > reported) return false;
+    if (!tools || responseSchema || !(reported > 0 && reported < Infinity) || cached > reported)
+      return false;
     const estimated = countRequest({ messages, tools }, this.#profile);
     if (estimated === 0 || messages.some(hasMedia)) return false;
     const { ratio, requests } = this.#models.get(modelId) ?? { ratio: 1, requests: 0 };
@@ -92,6 +102,7 @@ function hasMedia({ content }: Msg): boolean {
 }
 
 function holdsMedia(block: Msg['content'][number]): boolean {
-  if (block.type === 'tool_result') return typeof block.output !== 'string' && block.output.some(holdsMedia);
+  if (block.type === 'tool_result')
+    return typeof block.output !== 'string' && block.output.some(holdsMedia);
   return 'source' in block;
 }

@@ -9,14 +9,25 @@ import { tool } from '../tool/tool.ts';
 
 const names = Array.from({ length: 12 }, (_, index) => `t${index}`);
 
-function setUp(chosen: readonly ScriptedReply[], options: Partial<ByModelOptions> = {}, count = 12) {
+function setUp(
+  chosen: readonly ScriptedReply[],
+  options: Partial<ByModelOptions> = {},
+  count = 12,
+) {
   const small = new ScriptedModel(chosen);
   const model = new ScriptedModel(['ok', 'ok']);
   const onError = vi.fn<(error: AgentError) => void>();
   const tools = names
     .slice(0, count)
-    .map((name) => tool({ name, description: `Does ${name}`, input: { type: 'object' }, execute: () => name }));
-  const selecting = selectTools({ by: byModel({ model: small, ...options }), local: [], maxTools: Infinity, onError });
+    .map((name) =>
+      tool({ name, description: `Does ${name}`, input: { type: 'object' }, execute: () => name }),
+    );
+  const selecting = selectTools({
+    by: byModel({ model: small, ...options }),
+    local: [],
+    maxTools: Infinity,
+    onError,
+  });
   const agent = new ReActAgent({ name: 'a', model, tools, extensions: [selecting] });
   const shown = (): readonly string[] => model.requests.at(-1)!.tools.map(({ name }) => name);
   return { small, agent, shown, onError };
@@ -36,11 +47,22 @@ test('the tools that the model names go; its usage counts as the call’s', asyn
 test('the model is told whose run asks', async () => {
   const small = new ScriptedModel(['{"tools":["t1"]}']);
   const stream = vi.spyOn(small, 'stream');
-  const tools = names.map((name) => tool({ name, description: '', input: { type: 'object' }, execute: () => name }));
+  const tools = names.map((name) =>
+    tool({ name, description: '', input: { type: 'object' }, execute: () => name }),
+  );
   const extensions = [selectTools({ by: byModel({ model: small }), local: [] })];
-  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['ok']), tools, extensions, sessionId: 's', userId: 'ann' });
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel(['ok']),
+    tools,
+    extensions,
+    sessionId: 's',
+    userId: 'ann',
+  });
   await agent.call('Go');
-  expect(stream.mock.calls[0]![1]).toMatchObject({ run: { sessionId: 's', userId: 'ann', agentPath: ['a'] } });
+  expect(stream.mock.calls[0]![1]).toMatchObject({
+    run: { sessionId: 's', userId: 'ann', agentPath: ['a'] },
+  });
 });
 
 test('words and a fence around the list do no harm', async () => {
@@ -59,7 +81,10 @@ test('where there are no more than may be, the model is not asked', async () => 
 });
 
 test('tools that are always included are neither counted nor asked about', async () => {
-  const { small, agent, shown } = setUp(['{"tools":["t1","t2","t3"]}'], { maxTools: 2, alwaysInclude: ['t0'] });
+  const { small, agent, shown } = setUp(['{"tools":["t1","t2","t3"]}'], {
+    maxTools: 2,
+    alwaysInclude: ['t0'],
+  });
   await agent.call('Go');
   expect(shown()).toEqual(['t0', 't1', 't2']);
   expect(textOf(small.requests[0]!.messages[1]!)).not.toContain('"t0"');
@@ -87,14 +112,22 @@ test.each([
 test('an abort ends the wait', async () => {
   const controller = new AbortController();
   const { agent, onError } = setUp([{ wait: async () => controller.abort(), hang: true }]);
-  expect(await agent.call('Go', { signal: controller.signal })).toMatchObject({ reason: 'aborted' });
+  expect(await agent.call('Go', { signal: controller.signal })).toMatchObject({
+    reason: 'aborted',
+  });
   expect(onError).not.toHaveBeenCalled();
 });
 
-test.each([{}, { maxTools: 'x' }, { maxTools: 1.5 }, { alwaysInclude: [null] }, { alwaysInclude: 't1' }, { timeoutMs: -1 }])(
-  '%o is refused',
-  (options) => {
-    const given = Object.keys(options).length ? { model: new ScriptedModel([]), ...options } : options;
-    expect(() => byModel(given as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
-  },
-);
+test.each([
+  {},
+  { maxTools: 'x' },
+  { maxTools: 1.5 },
+  { alwaysInclude: [null] },
+  { alwaysInclude: 't1' },
+  { timeoutMs: -1 },
+])('%o is refused', (options) => {
+  const given = Object.keys(options).length
+    ? { model: new ScriptedModel([]), ...options }
+    : options;
+  expect(() => byModel(given as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+});

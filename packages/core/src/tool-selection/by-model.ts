@@ -12,7 +12,10 @@ import type { ToolSelector } from './select-tools.ts';
 export interface ByModelOptions {
   /** Asked which tools fit; a small one will do. */
   readonly model: ChatModel;
-  /** Tools at most, `alwaysInclude` not counted; so many or fewer are all taken, and the model is not asked. Default 10. */
+  /**
+   * Tools at most, `alwaysInclude` not counted; so many or fewer are all taken, and the model is
+   * not asked. Default 10.
+   */
   readonly maxTools?: number;
   /** Names of tools that are always taken, and not chosen among. */
   readonly alwaysInclude?: readonly string[];
@@ -25,23 +28,35 @@ export interface ByModelOptions {
 }
 
 /**
- * For `selectTools`: the tools that a model names for the question (Spring AI Alibaba: tool selection interceptor). Its usage counts as
- * the call's. The selector rejects where the model fails, is silent, gives no JSON, or names no tool that there is: `selectTools` then
- * takes all of them and tells its `onError`. An empty list is an answer. Throws `CONFIGURATION` for an option of the wrong kind.
+ * For `selectTools`: the tools that a model names for the question (Spring AI Alibaba: tool
+ * selection interceptor). Its usage counts as the call's. The selector rejects where the model
+ * fails, is silent, gives no JSON, or names no tool that there is: `selectTools` then takes all of
+ * them and tells its `onError`. An empty list is an answer. Throws `CONFIGURATION` for an option of
+ * the wrong kind.
  */
 export function byModel(options: ByModelOptions): ToolSelector {
-  const fields = 'model:stream() maxTools:count|? alwaysInclude:array|? prompt:string|? generate:object|? timeoutMs:count|?';
+  const fields =
+    'model:stream() maxTools:count|? alwaysInclude:array|? prompt:string|? generate:object|? timeoutMs:count|?';
   checkFields('CONFIGURATION', 'byModel()', options, fields);
   checkNames('byModel(): each of alwaysInclude', options.alwaysInclude);
   checkWhole('byModel()', { maxTools: options.maxTools });
-  const { model, maxTools = 10, alwaysInclude = [], prompt = instruction, generate, timeoutMs = 30_000 } = options;
+  const {
+    model,
+    maxTools = 10,
+    alwaysInclude = [],
+    prompt = instruction,
+    generate,
+    timeoutMs = 30_000,
+  } = options;
   return async (question, tools, { signal, run, onUsage }) => {
     const isFixed = ({ name }: ToolSchema): boolean => alwaysInclude.includes(name);
     const others = tools.filter((tool) => !isFixed(tool));
     if (others.length <= maxTools) return tools.map(({ name }) => name);
     const deadline = new Deadline(signal, timeoutMs);
     try {
-      const list = others.map(({ name, description }) => JSON.stringify({ name, description })).join('\n');
+      const list = others
+        .map(({ name, description }) => JSON.stringify({ name, description }))
+        .join('\n');
       const reply = await deadline.wait(() =>
         askText({
           model,
@@ -65,11 +80,16 @@ export function byModel(options: ByModelOptions): ToolSelector {
 
 /** The names of tools in a reply, also where it has words or a fence around its JSON. */
 function namesIn(reply: string, tools: readonly ToolSchema[]): readonly string[] {
-  const value = parseJson(reply) ?? parseJson(reply.slice(reply.indexOf('{'), reply.lastIndexOf('}') + 1));
+  const value =
+    parseJson(reply) ?? parseJson(reply.slice(reply.indexOf('{'), reply.lastIndexOf('}') + 1));
   const named: unknown = isRecord(value) ? value['tools'] : undefined;
-  if (!Array.isArray(named)) throw new AgentError('MODEL_BAD_RESPONSE', 'The model gave no list of tools.');
-  const known = [...new Set(named)].filter((name) => tools.some((tool) => tool.name === name)) as readonly string[];
-  if (named.length && !known.length) throw new AgentError('MODEL_BAD_RESPONSE', 'The model named no tool that there is.');
+  if (!Array.isArray(named))
+    throw new AgentError('MODEL_BAD_RESPONSE', 'The model gave no list of tools.');
+  const known = [...new Set(named)].filter((name) =>
+    tools.some((tool) => tool.name === name),
+  ) as readonly string[];
+  if (named.length && !known.length)
+    throw new AgentError('MODEL_BAD_RESPONSE', 'The model named no tool that there is.');
   return known;
 }
 

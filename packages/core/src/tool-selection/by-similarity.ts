@@ -8,13 +8,19 @@ import type { ToolSelector } from './select-tools.ts';
 export type Embedding = ArrayLike<number>;
 
 /** The vectors of texts, in their order; all of one length. */
-export type Embed = (texts: readonly string[], context: { readonly signal: AbortSignal }) => Promise<readonly Embedding[]>;
+export type Embed = (
+  texts: readonly string[],
+  context: { readonly signal: AbortSignal },
+) => Promise<readonly Embedding[]>;
 
 export interface BySimilarityOptions {
   readonly embed: Embed;
   /** The least cosine, from -1 to 1; default 0.3 (Arc Reactor). */
   readonly threshold?: number;
-  /** Tools at most; so many or fewer are all taken, and nothing is embedded. Default 10 (Arc Reactor). */
+  /**
+   * Tools at most; so many or fewer are all taken, and nothing is embedded. Default 10 (Arc
+   * Reactor).
+   */
   readonly limit?: number;
   /** Whether to choose among `limit` tools or fewer as well (OxyGent). Default false. */
   readonly evenWhenFew?: boolean;
@@ -24,12 +30,18 @@ export interface BySimilarityOptions {
 const mostKept = 2_000;
 
 /**
- * For `selectTools`: the tools whose name and description mean most nearly what the question does; all of them where none is near enough
- * (Arc Reactor: semantic selector). A tool is embedded once, by its name and description, whichever agent asks. Throws `CONFIGURATION`
- * for an option of the wrong kind; its selector rejects where `embed` does, or gives something else than vectors.
+ * For `selectTools`: the tools whose name and description mean most nearly what the question does;
+ * all of them where none is near enough (Arc Reactor: semantic selector). A tool is embedded once,
+ * by its name and description, whichever agent asks. Throws `CONFIGURATION` for an option of the
+ * wrong kind; its selector rejects where `embed` does, or gives something else than vectors.
  */
 export function bySimilarity(options: BySimilarityOptions): ToolSelector {
-  checkFields('CONFIGURATION', 'bySimilarity()', options, 'embed:function threshold:number|? limit:count|? evenWhenFew:boolean|?');
+  checkFields(
+    'CONFIGURATION',
+    'bySimilarity()',
+    options,
+    'embed:function threshold:number|? limit:count|? evenWhenFew:boolean|?',
+  );
   const { embed, threshold = 0.3, limit = 10, evenWhenFew = false } = options;
   checkThreshold('bySimilarity()', threshold);
   checkWhole('bySimilarity()', { limit });
@@ -54,12 +66,19 @@ export function similarTools(embed: Embed, threshold: number): ToolSelector {
   return async (question, tools, context) => {
     const texts = tools.map(toText);
     const missing = [...new Set(texts.filter((text) => !known.has(text)))];
-    const [asked, ...vectors] = checkVectors(await embed([question, ...missing], context), missing.length + 1);
+    const [asked, ...vectors] = checkVectors(
+      await embed([question, ...missing], context),
+      missing.length + 1,
+    );
     const ofText = new Map(texts.map((text) => [text, known.get(text)]));
     for (const [index, text] of missing.entries()) ofText.set(text, vectors[index]!);
     for (const [text, vector] of ofText) known.set(text, vector!);
-    for (const text of [...known.keys()].slice(0, Math.max(0, known.size - mostKept))) known.delete(text);
-    const scored = tools.map((tool, index) => ({ name: tool.name, score: cosine(asked!, ofText.get(texts[index]!)!) }));
+    for (const text of [...known.keys()].slice(0, Math.max(0, known.size - mostKept)))
+      known.delete(text);
+    const scored = tools.map((tool, index) => ({
+      name: tool.name,
+      score: cosine(asked!, ofText.get(texts[index]!)!),
+    }));
     return scored
       .filter(({ score }) => score >= threshold)
       .toSorted((a, b) => b.score - a.score)
@@ -75,16 +94,23 @@ function checkVectors(given: readonly Embedding[], count: number): readonly Embe
   const length = Array.isArray(given) ? (given[0] as Embedding | undefined)?.length : 0;
   const isFit = (vector: Embedding): boolean => vector?.length === length && isOfNumbers(vector);
   if (length && given.length === count && given.every(isFit)) return given;
-  throw new AgentError('INVALID_INPUT', `embed() must give ${count} vectors of numbers, all of one length.`);
+  throw new AgentError(
+    'INVALID_INPUT',
+    `embed() must give ${count} vectors of numbers, all of one length.`,
+  );
 }
 
 /** Without a copy: rubbish may say any length. */
 function isOfNumbers(vector: Embedding): boolean {
-  for (let index = 0; index < vector.length; index += 1) if (!Number.isFinite(vector[index])) return false;
+  for (let index = 0; index < vector.length; index += 1)
+    if (!Number.isFinite(vector[index])) return false;
   return true;
 }
 
-/** 0 where one of them has no direction, or where their lengths differ: the model of `embed` has changed. */
+/**
+ * 0 where one of them has no direction, or where their lengths differ: the model of `embed` has
+ * changed.
+ */
 function cosine(a: Embedding, b: Embedding): number {
   if (a.length !== b.length) return 0;
   let [dot, lengthA, lengthB] = [0, 0, 0];

@@ -9,7 +9,8 @@ const schemas: readonly ToolSchema[] = [
   ['날씨', '날씨를 알려 준다'],
 ].map(([name, description]) => ({ name: name!, description: description!, parameters: {} }));
 const context = { signal: new AbortController().signal };
-const chosen = (question: string, options?: Parameters<typeof byWords>[0]): unknown => byWords(options)(question, schemas, context);
+const chosen = (question: string, options?: Parameters<typeof byWords>[0]): unknown =>
+  byWords(options)(question, schemas, context);
 const all = schemas.map(({ name }) => name);
 
 test('few tools are all taken, unless they are to be chosen among as well', () => {
@@ -37,12 +38,20 @@ test('of a long question its start and its end are looked at', () => {
 });
 
 test('parameters are found, too', () => {
-  const parameters = { type: 'object', properties: { currency: { type: 'string', description: 'Yen or euro' }, odd: true } };
+  const parameters = {
+    type: 'object',
+    properties: { currency: { type: 'string', description: 'Yen or euro' }, odd: true },
+  };
   const tools = [...schemas, { name: 'rates', description: '', parameters }];
   expect(byWords({ limit: 2 })('how many euros', tools, context)).toEqual(['rates']);
   expect(byWords({ limit: 2 })('which currency', tools, context)).toEqual(['rates']);
 });
 
-test.each([{ limit: 'two' }, { limit: 1.5 }, { evenWhenFew: 1 }, null])('%o is refused', (options) => {
-  expect(() => byWords(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
-});
+test.each([{ limit: 'two' }, { limit: 1.5 }, { evenWhenFew: 1 }, null])(
+  '%o is refused',
+  (options) => {
+    expect(() => byWords(options as never)).toThrow(
+      expect.objectContaining({ code: 'CONFIGURATION' }),
+    );
+  },
+);

@@ -11,9 +11,9 @@ export interface ByWordsOptions {
 }
 
 /**
- * For `selectTools`: the tools that have words of the question in their name, description or parameters, the best first; all of them
- * where none has any. For any language; words that mean the same are not known, see `bySimilarity`. Throws `CONFIGURATION` for an
- * option of the wrong kind.
+ * For `selectTools`: the tools that have words of the question in their name, description or
+ * parameters, the best first; all of them where none has any. For any language; words that mean the
+ * same are not known, see `bySimilarity`. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function byWords(options: ByWordsOptions = {}): ToolSelector {
   checkFields('CONFIGURATION', 'byWords()', options, 'limit:count|? evenWhenFew:boolean|?');

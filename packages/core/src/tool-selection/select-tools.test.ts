@@ -29,18 +29,30 @@ function setUp(
   options: Partial<AgentOptions> = {},
 ) {
   const model = new ScriptedModel(replies);
-  const agent = new ReActAgent({ name: 'a', model, tools: tools ?? [], extensions: [selectTools(select)], ...options });
-  const shown = (): readonly (readonly string[])[] => model.requests.map((request) => request.tools.map(({ name }) => name));
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools: tools ?? [],
+    extensions: [selectTools(select)],
+    ...options,
+  });
+  const shown = (): readonly (readonly string[])[] =>
+    model.requests.map((request) => request.tools.map(({ name }) => name));
   return { model, agent, shown };
 }
 
 /** The names a selector takes of these. */
-async function chosenBy(by: ToolSelector, question: string, names: readonly string[]): Promise<readonly string[]> {
+async function chosenBy(
+  by: ToolSelector,
+  question: string,
+  names: readonly string[],
+): Promise<readonly string[]> {
   const schemas = names.map((name) => ({ name, description: `Does ${name}`, parameters: {} }));
   return by(question, schemas, { signal: new AbortController().signal });
 }
 
-const named = (count: number): readonly string[] => Array.from({ length: count }, (_, index) => `t${index}`);
+const named = (count: number): readonly string[] =>
+  Array.from({ length: count }, (_, index) => `t${index}`);
 
 test('local tools come first, and of all together as many go as the cap says', async () => {
   const tools = [...named(18).map(remote), own('a'), own('b'), own('c')];
@@ -57,10 +69,16 @@ test('local tools come first, and of all together as many go as the cap says', a
 
 test('a selector is asked about the tools that are not local, with the last question; what it gives first is kept first', async () => {
   const by = vi.fn<ToolSelector>(() => ['d', 'c', 'nothing', 'here', 'b']);
-  const { agent, shown } = setUp(['one', 'two'], [own('here'), remote('b'), remote('c'), remote('d')], { by, maxTools: 3 });
+  const { agent, shown } = setUp(
+    ['one', 'two'],
+    [own('here'), remote('b'), remote('c'), remote('d')],
+    { by, maxTools: 3 },
+  );
   await agent.call('First');
   await agent.call([userMessage('Second'), userMessage('Third')]);
-  expect(by.mock.calls.map(([question, tools]) => [question, tools.map(({ name }) => name)])).toEqual([
+  expect(
+    by.mock.calls.map(([question, tools]) => [question, tools.map(({ name }) => name)]),
+  ).toEqual([
     ['First', ['b', 'c', 'd']],
     ['Third', ['b', 'c', 'd']],
   ]);
@@ -83,7 +101,12 @@ test('local can be named: none, or some of one’s own', async () => {
 test('a tool that was not shown is not run; one that the next question brings is', async () => {
   const by: ToolSelector = (question) => [question];
   const { agent, shown } = setUp(
-    [{ toolCalls: [{ name: 'b' }, { name: 'a' }, { name: 'none' }] }, 'done', { toolCalls: [{ name: 'b' }] }, 'done'],
+    [
+      { toolCalls: [{ name: 'b' }, { name: 'a' }, { name: 'none' }] },
+      'done',
+      { toolCalls: [{ name: 'b' }] },
+      'done',
+    ],
     [remote('a'), remote('b')],
     { by },
   );
@@ -105,7 +128,14 @@ test('a question is chosen for once, however many requests it takes; one that is
     [remote('a'), remote('b')],
     { by },
     {
-      hooks: [{ on: { 'post-acting': ({ iteration }) => void (iteration === 2 && agent.interrupt({ mode: 'inject', messages: 'b' })) } }],
+      hooks: [
+        {
+          on: {
+            'post-acting': ({ iteration }) =>
+              void (iteration === 2 && agent.interrupt({ mode: 'inject', messages: 'b' })),
+          },
+        },
+      ],
     },
   );
   await agent.call('a');
@@ -118,15 +148,21 @@ test('what the loop asks in the place of the user, for a value that fits, change
     { keywords: ['mail'], tools: ['mail'] },
     { keywords: ['answer'], tools: ['faq'] },
   ]);
-  const { agent, shown } = setUp(['No.', '{}', 'No.', '{}'], [remote('mail'), remote('faq')], { by });
-  for (const output of [jsonMode(), structured({ type: 'object' }, { mode: 'prompt' })]) await agent.call('My mail', { output });
+  const { agent, shown } = setUp(['No.', '{}', 'No.', '{}'], [remote('mail'), remote('faq')], {
+    by,
+  });
+  for (const output of [jsonMode(), structured({ type: 'object' }, { mode: 'prompt' })])
+    await agent.call('My mail', { output });
   expect(shown()).toEqual([['mail'], ['mail'], ['mail'], ['mail']]);
 });
 
 test('a selector that fails: all tools go and it is told, on the console too', async () => {
   const errors: AgentError[] = [];
   const fails: ToolSelector = () => Promise.reject(new Error('no vectors'));
-  const told = setUp(['ok'], [remote('a'), remote('b')], { by: fails, onError: (error) => errors.push(error) });
+  const told = setUp(['ok'], [remote('a'), remote('b')], {
+    by: fails,
+    onError: (error) => errors.push(error),
+  });
   expect(await told.agent.call('Hi')).toMatchObject({ text: 'ok' });
   expect(told.shown()).toEqual([['a', 'b']]);
   expect(errors).toMatchObject([{ name: 'AgentError', message: 'no vectors' }]);
@@ -134,7 +170,10 @@ test('a selector that fails: all tools go and it is told, on the console too', a
   const rubbish = setUp(['ok'], [remote('a')], { by: (() => 'a') as never });
   await rubbish.agent.call('Hi');
   expect(rubbish.shown()).toEqual([['a']]);
-  expect(warn).toHaveBeenCalledWith(expect.stringContaining('could not be selected'), expect.objectContaining({ code: 'INVALID_INPUT' }));
+  expect(warn).toHaveBeenCalledWith(
+    expect.stringContaining('could not be selected'),
+    expect.objectContaining({ code: 'INVALID_INPUT' }),
+  );
   const throws = setUp(['ok'], [remote('a')], {
     by: fails,
     onError: () => {
@@ -149,10 +188,15 @@ test.each([[[{ name: 'b' }]], [['b', undefined]], ['b'], [new Set(['b'])]])(
   'a selector that gives %o has failed: all tools go',
   async (given) => {
     const onError = vi.fn();
-    const { agent, shown } = setUp(['ok'], [remote('a'), remote('b')], { by: () => given as never, onError });
+    const { agent, shown } = setUp(['ok'], [remote('a'), remote('b')], {
+      by: () => given as never,
+      onError,
+    });
     await agent.call('Hi');
     expect(shown()).toEqual([['a', 'b']]);
-    expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: 'INVALID_INPUT' }));
+    expect(onError).toHaveBeenCalledExactlyOnceWith(
+      expect.objectContaining({ code: 'INVALID_INPUT' }),
+    );
   },
 );
 
@@ -177,11 +221,20 @@ test('one extension serves several agents at once', async () => {
   const extension = selectTools({ by: async (question) => [question] });
   const agents = ['a', 'b'].map((name) => {
     const model = new ScriptedModel(['ok']);
-    const agent = new ReActAgent({ name, model, sessionId: 's', tools: [remote('a'), remote('b')], extensions: [extension] });
+    const agent = new ReActAgent({
+      name,
+      model,
+      sessionId: 's',
+      tools: [remote('a'), remote('b')],
+      extensions: [extension],
+    });
     return { model, call: () => agent.call(name) };
   });
   await Promise.all(agents.map(({ call }) => call()));
-  expect(agents.map(({ model }) => model.requests[0]!.tools.map(({ name }) => name))).toEqual([['a'], ['b']]);
+  expect(agents.map(({ model }) => model.requests[0]!.tools.map(({ name }) => name))).toEqual([
+    ['a'],
+    ['b'],
+  ]);
 });
 
 test('an open call of an earlier run goes through though its tool is not chosen any more', async () => {
@@ -208,26 +261,44 @@ test('what else decides about tools still does: allowTools, groups, a wanted too
   await wanted.agent.call('Hi', { toolChoice: { name: 'b' } });
   expect(wanted.shown()).toEqual([['b']]);
 
-  const typed = setUp([{ toolCalls: [{ name: 'generate_response', input: { x: 1 } }] }], tools, { by, maxTools: 1 });
-  await typed.agent.call('Hi', { output: structured({ type: 'object', properties: { x: { type: 'number' } } }) });
+  const typed = setUp([{ toolCalls: [{ name: 'generate_response', input: { x: 1 } }] }], tools, {
+    by,
+    maxTools: 1,
+  });
+  await typed.agent.call('Hi', {
+    output: structured({ type: 'object', properties: { x: { type: 'number' } } }),
+  });
   expect(typed.shown()).toEqual([['generate_response', 'c']]);
 
   const hook = setUp(
     ['ok'],
     tools,
     { by },
-    { hooks: [{ on: { 'pre-reasoning': (event) => ({ ...event, tools: event.tools.slice(0, 1) }) } }] },
+    {
+      hooks: [
+        { on: { 'pre-reasoning': (event) => ({ ...event, tools: event.tools.slice(0, 1) }) } },
+      ],
+    },
   );
   await hook.agent.call('Hi');
   expect(hook.shown()).toEqual([['c']]);
 
-  const limited = setUp([{ toolCalls: [{ name: 'c' }] }, 'ok'], tools, { by }, { limits: { toolCalls: 1 } });
+  const limited = setUp(
+    [{ toolCalls: [{ name: 'c' }] }, 'ok'],
+    tools,
+    { by },
+    { limits: { toolCalls: 1 } },
+  );
   await limited.agent.call('Hi');
   expect(limited.shown()).toEqual([['c', 'a'], []]);
 
   const groups = [{ name: 'g', description: 'More', active: false }];
   const kit = new Toolkit([metaTool(), own('d', { group: 'g' }), remote('a')], { groups });
-  const switched = setUp([{ toolCalls: [{ name: 'switch_tool_groups', input: { groups: ['g'] } }] }, 'ok'], kit, { by });
+  const switched = setUp(
+    [{ toolCalls: [{ name: 'switch_tool_groups', input: { groups: ['g'] } }] }, 'ok'],
+    kit,
+    { by },
+  );
   await switched.agent.call('Hi');
   expect(switched.shown()).toEqual([
     ['switch_tool_groups', 'a'],
@@ -245,7 +316,10 @@ test('a hook that takes a tool out has the last word, also where the choice was 
         {
           on: {
             'post-acting': () => void agent.interrupt({ mode: 'inject', messages: 'b' }),
-            'pre-reasoning': (event) => ({ ...event, tools: event.tools.filter(({ name }) => name !== 'c') }),
+            'pre-reasoning': (event) => ({
+              ...event,
+              tools: event.tools.filter(({ name }) => name !== 'c'),
+            }),
           },
         },
       ],
@@ -277,8 +351,18 @@ test('a hook that changes the question comes before; the window is fitted with t
 test('a model without tools has nothing chosen for', async () => {
   const by = vi.fn<ToolSelector>(() => []);
   const model = new ScriptedModel(['ok']);
-  const plain = { provider: 'p', modelId: 'm', features: { tools: false, media: [] }, stream: model.stream.bind(model) };
-  const agent = new ReActAgent({ name: 'a', model: plain, tools: [remote('a')], extensions: [selectTools({ by })] });
+  const plain = {
+    provider: 'p',
+    modelId: 'm',
+    features: { tools: false, media: [] },
+    stream: model.stream.bind(model),
+  };
+  const agent = new ReActAgent({
+    name: 'a',
+    model: plain,
+    tools: [remote('a')],
+    extensions: [selectTools({ by })],
+  });
   await agent.call('Hi');
   expect(by).not.toHaveBeenCalled();
 });
@@ -286,7 +370,9 @@ test('a model without tools has nothing chosen for', async () => {
 test('a message without a text has all tools', async () => {
   const by = vi.fn<ToolSelector>(() => []);
   const { agent, shown } = setUp(['ok'], [remote('a')], { by });
-  await agent.call(userMessage([{ type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } }]));
+  await agent.call(
+    userMessage([{ type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } }]),
+  );
   expect(shown()).toEqual([['a']]);
   expect(by).not.toHaveBeenCalled();
 });
@@ -317,8 +403,16 @@ test.each<[question: string, chosen: readonly string[]]>([
   expect(await chosenBy(byKeyword(categories), question, offered)).toEqual(chosen);
 });
 
-/** Two dimensions, by the first letter: q asks along the first, a lies near it, b less, z across. */
-const direction: Readonly<Record<string, readonly number[]>> = { q: [1, 0], a: [1, 0.1], b: [1, 1], z: [0, 1], n: [0, 0] };
+/**
+ * Two dimensions, by the first letter: q asks along the first, a lies near it, b less, z across.
+ */
+const direction: Readonly<Record<string, readonly number[]>> = {
+  q: [1, 0],
+  a: [1, 0.1],
+  b: [1, 1],
+  z: [0, 1],
+  n: [0, 0],
+};
 
 function embedder() {
   return vi.fn(async (texts: readonly string[]) => texts.map((text) => direction[text[0]!]!));
@@ -336,10 +430,14 @@ test('by similarity: the nearest above the threshold, the best first; a tool is 
 });
 
 test('by similarity: Arc Reactor’s limits', async () => {
-  const by = bySimilarity({ embed: async (texts) => texts.map((_text, index) => [1, index ? 3.17 : 0]) });
+  const by = bySimilarity({
+    embed: async (texts) => texts.map((_text, index) => [1, index ? 3.17 : 0]),
+  });
   // cos = 0.3008 for each: ten of them go.
   expect(await chosenBy(by, 'q', named(12))).toEqual(named(10));
-  const below = bySimilarity({ embed: async (texts) => texts.map((_text, index) => [1, index ? 3.19 : 0]) });
+  const below = bySimilarity({
+    embed: async (texts) => texts.map((_text, index) => [1, index ? 3.19 : 0]),
+  });
   expect(await chosenBy(below, 'q', named(12))).toEqual(named(12));
 });
 
@@ -353,7 +451,9 @@ test('by similarity: few tools are all taken and nothing is embedded; all are wh
 
 test('by similarity: a changed description is embedded anew, and vectors of another length are near nothing', async () => {
   let length = 2;
-  const embed = vi.fn(async (texts: readonly string[]) => texts.map(() => Float32Array.from({ length }, () => 1)));
+  const embed = vi.fn(async (texts: readonly string[]) =>
+    texts.map(() => Float32Array.from({ length }, () => 1)),
+  );
   const by = bySimilarity({ embed, limit: 1 });
   await chosenBy(by, 'q', ['a1', 'a2']);
   const changed = [
@@ -388,23 +488,50 @@ test.each<[make: () => unknown, words: string]>([
   [() => selectTools({ maxTools: 1.5 }), 'selectTools(): maxTools must be a whole number'],
   [() => selectTools({ local: 'a' as never }), 'selectTools(): local must be'],
   [() => selectTools({ local: [5] as never }), 'selectTools(): each of local'],
-  [() => bySimilarity({ embed: async () => [], threshold: 1.1 }), 'bySimilarity(): threshold must be'],
+  [
+    () => bySimilarity({ embed: async () => [], threshold: 1.1 }),
+    'bySimilarity(): threshold must be',
+  ],
   [() => bySimilarity({ embed: async () => [], limit: 1.5 }), 'bySimilarity(): limit must be'],
   [() => byKeyword({} as never), 'byKeyword(): categories must be array.'],
-  [() => byKeyword([{ keywords: 'mail', tools: [] } as never]), 'A tool category: keywords must be array.'],
-  [() => byKeyword([{ keywords: [5], tools: [] } as never]), 'A tool category: text must be string.'],
-  [() => byKeyword([{ keywords: [], tools: [null] } as never]), 'A tool category: text must be string.'],
-  [() => bySimilarity({ embed: async () => [], threshold: NaN }), 'bySimilarity(): threshold must be'],
+  [
+    () => byKeyword([{ keywords: 'mail', tools: [] } as never]),
+    'A tool category: keywords must be array.',
+  ],
+  [
+    () => byKeyword([{ keywords: [5], tools: [] } as never]),
+    'A tool category: text must be string.',
+  ],
+  [
+    () => byKeyword([{ keywords: [], tools: [null] } as never]),
+    'A tool category: text must be string.',
+  ],
+  [
+    () => bySimilarity({ embed: async () => [], threshold: NaN }),
+    'bySimilarity(): threshold must be',
+  ],
   [() => bySimilarity({} as never), 'bySimilarity(): embed must be function.'],
-  [() => bySimilarity({ embed: async () => [], threshold: '0.3' as never }), 'bySimilarity(): threshold must be'],
+  [
+    () => bySimilarity({ embed: async () => [], threshold: '0.3' as never }),
+    'bySimilarity(): threshold must be',
+  ],
 ])('wrong options are refused by name: %s', (make, words) => {
-  expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(words) }));
+  expect(make).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(words) }),
+  );
 });
 
 test('few tools can be chosen among by similarity as well', async () => {
   const embed = async (texts: readonly string[]): Promise<readonly (readonly number[])[]> =>
     texts.map((text) => (text.includes('mail') ? [1, 0] : [0, 1]));
-  expect(await chosenBy(bySimilarity({ embed }), 'mail', ['mail', 'clock'])).toEqual(['mail', 'clock']);
-  expect(await chosenBy(bySimilarity({ embed, evenWhenFew: true }), 'mail', ['mail', 'clock'])).toEqual(['mail']);
-  expect(() => bySimilarity({ embed, evenWhenFew: 'yes' as never })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  expect(await chosenBy(bySimilarity({ embed }), 'mail', ['mail', 'clock'])).toEqual([
+    'mail',
+    'clock',
+  ]);
+  expect(
+    await chosenBy(bySimilarity({ embed, evenWhenFew: true }), 'mail', ['mail', 'clock']),
+  ).toEqual(['mail']);
+  expect(() => bySimilarity({ embed, evenWhenFew: 'yes' as never })).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
 });

@@ -12,13 +12,25 @@ import { reportFailure } from '../error/report-failure.ts';
 import { ToolSelection } from './tool-selection.ts';
 
 export interface SelectToolsOptions {
-  /** Which of the tools that are not local fit the question: `byWords`, `byKeyword`, `bySimilarity`, `byModel` or a function. Default: all of them. */
+  /**
+   * Which of the tools that are not local fit the question: `byWords`, `byKeyword`, `bySimilarity`,
+   * `byModel` or a function. Default: all of them.
+   */
   readonly by?: ToolSelector;
-  /** Tools in one request, the local ones among them; default 20 (Arc Reactor). A structured answer's own tool is not counted. */
+  /**
+   * Tools in one request, the local ones among them; default 20 (Arc Reactor). A structured
+   * answer's own tool is not counted.
+   */
   readonly maxTools?: number;
-  /** The names of the tools that are not chosen among: they come first, always. Default: those that are of no server (`mcpTools`). */
+  /**
+   * The names of the tools that are not chosen among: they come first, always. Default: those that
+   * are of no server (`mcpTools`).
+   */
   readonly local?: readonly string[];
-  /** Told of a selector that failed; all tools go then, up to `maxTools`. Default: a warning on the console. */
+  /**
+   * Told of a selector that failed; all tools go then, up to `maxTools`. Default: a warning on the
+   * console.
+   */
   readonly onError?: (error: AgentError) => void;
 }
 
@@ -30,20 +42,35 @@ export type ToolSelector = (
     readonly signal: AbortSignal;
     /** The run it is chosen for; there when an agent asks. */
     readonly run?: RunInfo;
-    /** Told what a request to a model has cost: the call's usage counts it. There when an agent asks. */
+    /**
+     * Told what a request to a model has cost: the call's usage counts it. There when an agent
+     * asks.
+     */
     readonly onUsage?: (usage: Usage) => void;
   },
 ) => readonly string[] | Promise<readonly string[]>;
 
 /**
- * For an agent's `extensions`: each request shows the model only the tools that fit the last message of the user (Arc Reactor:
- * `ToolSelector`). Local tools come first and are exempt; of all together as many go as `maxTools` says. A call of a tool that was not
- * shown is an error result. Open calls of an earlier run still go through. Throws `CONFIGURATION` for an option of the wrong kind.
+ * For an agent's `extensions`: each request shows the model only the tools that fit the last
+ * message of the user (Arc Reactor: `ToolSelector`). Local tools come first and are exempt; of all
+ * together as many go as `maxTools` says. A call of a tool that was not shown is an error result.
+ * Open calls of an earlier run still go through. Throws `CONFIGURATION` for an option of the wrong
+ * kind.
  */
 export function selectTools(options: SelectToolsOptions = {}): Extension {
-  checkFields('CONFIGURATION', 'selectTools()', options, 'by:function|? maxTools:count|? local:array|? onError:function|?');
-  for (const name of options.local ?? []) checkFields('CONFIGURATION', 'selectTools(): each of local', { name }, 'name:string');
-  if ((options.maxTools ?? 0) % 1) throw new AgentError('CONFIGURATION', 'selectTools(): maxTools must be a whole number or Infinity.');
+  checkFields(
+    'CONFIGURATION',
+    'selectTools()',
+    options,
+    'by:function|? maxTools:count|? local:array|? onError:function|?',
+  );
+  for (const name of options.local ?? [])
+    checkFields('CONFIGURATION', 'selectTools(): each of local', { name }, 'name:string');
+  if ((options.maxTools ?? 0) % 1)
+    throw new AgentError(
+      'CONFIGURATION',
+      'selectTools(): maxTools must be a whole number or Infinity.',
+    );
   const runs = new Map<string, Selecting>();
   return {
     wrapCall: (next) =>
@@ -103,22 +130,37 @@ function lastOf(messages: readonly Msg[]): Msg | undefined {
 }
 
 /**
- * What a user said last: what the model is told in the user's place, as of a value that does not fit, has no mark of a run, or that of a
- * correction.
+ * What a user said last: what the model is told in the user's place, as of a value that does not
+ * fit, has no mark of a run, or that of a correction.
  */
 function askedIn(view: readonly Msg[]): Msg | undefined {
-  return view.findLast(({ role, metadata }) => role === 'user' && metadata?.['runId'] && !metadata['correction']) ?? lastOf(view);
+  return (
+    view.findLast(
+      ({ role, metadata }) => role === 'user' && metadata?.['runId'] && !metadata['correction'],
+    ) ?? lastOf(view)
+  );
 }
 
-/** Chooses anew where the question or the tools are others than before. An abort leaves it as it is: no request follows. */
-async function select({ run, selection }: Selecting, options: SelectToolsOptions, asked: Msg | undefined): Promise<void> {
+/**
+ * Chooses anew where the question or the tools are others than before. An abort leaves it as it is:
+ * no request follows.
+ */
+async function select(
+  { run, selection }: Selecting,
+  options: SelectToolsOptions,
+  asked: Msg | undefined,
+): Promise<void> {
   if (run.cut || !run.setup.model.features.tools) return;
   const question = asked ? textOf(asked).trim() : '';
   const { all } = selection;
-  const key = JSON.stringify([question, ...all.map(({ name, description }) => [name, description])]);
+  const key = JSON.stringify([
+    question,
+    ...all.map(({ name, description }) => [name, description]),
+  ]);
   if (selection.key === key) return;
   const { by, maxTools = 20 } = options;
-  const isLocal = ({ name }: ToolSchema): boolean => options.local?.includes(name) ?? !selection.serverOf(name);
+  const isLocal = ({ name }: ToolSchema): boolean =>
+    options.local?.includes(name) ?? !selection.serverOf(name);
   const local = all.filter(isLocal);
   const others = all.filter((schema) => !isLocal(schema));
   let chosen: readonly string[] = others.map(({ name }) => name);
@@ -126,15 +168,22 @@ async function select({ run, selection }: Selecting, options: SelectToolsOptions
     const signal = run.modelSignal();
     try {
       const given = await abortable(
-        Promise.resolve(by(question, others, { signal, run: run.about, onUsage: (usage) => run.addUsage(usage) })),
+        Promise.resolve(
+          by(question, others, { signal, run: run.about, onUsage: (usage) => run.addUsage(usage) }),
+        ),
         signal,
       );
       checkFields('INVALID_INPUT', 'What a tool selector gives', { given }, 'given:array');
-      for (const name of given) checkFields('INVALID_INPUT', 'What a tool selector gives', { name }, 'name:string');
+      for (const name of given)
+        checkFields('INVALID_INPUT', 'What a tool selector gives', { name }, 'name:string');
       chosen = given.filter((name) => chosen.includes(name));
     } catch (error) {
       if (run.cut) return;
-      reportFailure('Tools could not be selected: all of them go.', options.onError, AgentError.from(error));
+      reportFailure(
+        'Tools could not be selected: all of them go.',
+        options.onError,
+        AgentError.from(error),
+      );
     }
   }
   const { toolChoice } = run.generate;

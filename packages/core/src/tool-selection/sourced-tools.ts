@@ -15,7 +15,10 @@ export interface SourcedToolsOptions {
 export class SourcedTools implements ToolSet {
   readonly #set: ToolSet;
   readonly #options: SourcedToolsOptions;
-  /** By name, when each was found last; in the order they were found first, so that requests begin with the same text. */
+  /**
+   * By name, when each was found last; in the order they were found first, so that requests begin
+   * with the same text.
+   */
   readonly #found: Map<string, number> = new Map();
   #finds = 0;
   #seen: readonly ToolSchema[] | undefined;
@@ -42,7 +45,10 @@ export class SourcedTools implements ToolSet {
   /** Offers these from the next request on; of too many those go that were found longest ago. */
   add(names: readonly string[]): void {
     for (const name of names) this.#found.set(name, (this.#finds += 1));
-    for (const [name] of [...this.#found].toSorted((a, b) => b[1] - a[1]).slice(this.#options.maxTools)) this.#found.delete(name);
+    for (const [name] of [...this.#found]
+      .toSorted((a, b) => b[1] - a[1])
+      .slice(this.#options.maxTools))
+      this.#found.delete(name);
     this.#seen = undefined;
   }
 
@@ -50,7 +56,13 @@ export class SourcedTools implements ToolSet {
     const { search, isFixed } = this.#options;
     if (name === search.name) return search;
     const tool = this.#set.find(name);
-    if (typeof tool !== 'object' || this.#found.has(name) || this.open.includes(name) || isFixed(tool.schema)) return tool;
+    if (
+      typeof tool !== 'object' ||
+      this.#found.has(name) ||
+      this.open.includes(name) ||
+      isFixed(tool.schema)
+    )
+      return tool;
     return `Tool not available: ${name}. Search for it with ${search.name} first; what that finds can be called from the next step on.`;
   }
 
@@ -58,7 +70,9 @@ export class SourcedTools implements ToolSet {
     const all = this.#set.schemas();
     if (all !== this.#seen) {
       const { search, isFixed } = this.#options;
-      const found = [...this.#found.keys()].flatMap((name) => all.find((schema) => schema.name === name && !isFixed(schema)) ?? []);
+      const found = [...this.#found.keys()].flatMap(
+        (name) => all.find((schema) => schema.name === name && !isFixed(schema)) ?? [],
+      );
       this.#seen = all;
       this.#schemas = [search.schema, ...all.filter(isFixed), ...found];
     }

@@ -8,8 +8,9 @@ import type { ToolSchema } from '../model/chat-model.ts';
 const nameWeight = 3;
 
 /**
- * Finds tools by words in their names, descriptions and parameters, in any language: the names of those that have any, the best first
- * (BM25 with no regard to length). A long query is looked for by its start and its end.
+ * Finds tools by words in their names, descriptions and parameters, in any language: the names of
+ * those that have any, the best first (BM25 with no regard to length). A long query is looked for
+ * by its start and its end.
  */
 export function toolSearch(): (query: string, tools: readonly ToolSchema[]) => readonly string[] {
   const terms = searchTerms({ stopWords: stopWords() });
@@ -17,7 +18,8 @@ export function toolSearch(): (query: string, tools: readonly ToolSchema[]) => r
 
   const termsOf = (tool: ToolSchema): ReadonlyMap<string, number> => {
     let counts = indexed.get(tool);
-    if (!counts) indexed.set(tool, (counts = countTerms(tool, (text) => terms.ofText(apart(text)))));
+    if (!counts)
+      indexed.set(tool, (counts = countTerms(tool, (text) => terms.ofText(apart(text)))));
     return counts;
   };
 
@@ -30,7 +32,10 @@ export function toolSearch(): (query: string, tools: readonly ToolSchema[]) => r
     return docs
       .map(({ name, counts }) => ({
         name,
-        score: weights.reduce((sum, { term, weight }) => sum + weight * saturated(counts.get(term)), 0),
+        score: weights.reduce(
+          (sum, { term, weight }) => sum + weight * saturated(counts.get(term)),
+          0,
+        ),
       }))
       .filter(({ score }) => score > 0)
       .toSorted((a, b) => b.score - a.score)
@@ -50,7 +55,10 @@ function countTerms(
   add(description, 1);
   const properties = isRecord(parameters['properties']) ? parameters['properties'] : {};
   for (const [key, property] of Object.entries(properties)) {
-    const about = isRecord(property) && typeof property['description'] === 'string' ? property['description'] : '';
+    const about =
+      isRecord(property) && typeof property['description'] === 'string'
+        ? property['description']
+        : '';
     add(`${key} ${about}`, 1);
   }
   return counts;

@@ -45,17 +45,27 @@ export class ToolSelection implements ToolSet {
 
   find(name: string): Tool | string | undefined {
     const tool = this.#set.find(name);
-    if (typeof tool !== 'object' || !this.#order || this.#order.includes(name) || this.open.includes(name)) return tool;
+    if (
+      typeof tool !== 'object' ||
+      !this.#order ||
+      this.#order.includes(name) ||
+      this.open.includes(name)
+    )
+      return tool;
     return `Tool not available: ${name}. It is not among the tools of this request.`;
   }
 
   schemas(): readonly ToolSchema[] {
     const { all } = this;
     if (!this.#order) return all;
-    const isSame = all.length === this.#seen.length && all.every((schema, index) => schema === this.#seen[index]);
+    const isSame =
+      all.length === this.#seen.length &&
+      all.every((schema, index) => schema === this.#seen[index]);
     if (!isSame || !this.#seen.length) {
       this.#seen = all;
-      this.#schemas = this.#order.flatMap((name) => all.find((schema) => schema.name === name) ?? []);
+      this.#schemas = this.#order.flatMap(
+        (name) => all.find((schema) => schema.name === name) ?? [],
+      );
     }
     return this.#schemas;
   }

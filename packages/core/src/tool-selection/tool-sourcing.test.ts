@@ -16,8 +16,11 @@ import { todoList } from '../middleware/todo-list.ts';
 import { toolSourcing, type ToolSourcingOptions } from './tool-sourcing.ts';
 
 const input = { type: 'object' } as const;
-const own = (name: string, description: string, more: Partial<ToolOptions<typeof input>> = {}): Tool =>
-  tool({ name, description, input, execute: () => `${name} ran`, ...more });
+const own = (
+  name: string,
+  description: string,
+  more: Partial<ToolOptions<typeof input>> = {},
+): Tool => tool({ name, description, input, execute: () => `${name} ran`, ...more });
 const office = [
   own('sendMail', 'Sends an e-mail to somebody'),
   own('cal_add', 'Puts a meeting into the calendar'),
@@ -25,13 +28,29 @@ const office = [
   own('trains', '列車の時刻表を調べる'),
   own('clock', 'Tells the time'),
 ];
-const search = (query: unknown): ScriptedReply => ({ toolCalls: [{ name: 'retrieve_tools', input: { query } as never }] });
-const use = (...names: readonly string[]): ScriptedReply => ({ toolCalls: names.map((name) => ({ name })) });
+const search = (query: unknown): ScriptedReply => ({
+  toolCalls: [{ name: 'retrieve_tools', input: { query } as never }],
+});
+const use = (...names: readonly string[]): ScriptedReply => ({
+  toolCalls: names.map((name) => ({ name })),
+});
 
-function setUp(replies: readonly ScriptedReply[], options: ToolSourcingOptions = {}, more: Partial<AgentOptions> = {}) {
+function setUp(
+  replies: readonly ScriptedReply[],
+  options: ToolSourcingOptions = {},
+  more: Partial<AgentOptions> = {},
+) {
   const model = new ScriptedModel(replies);
-  const agent = new ReActAgent({ name: 'a', model, tools: office, systemPrompt: 'Be kind.', extensions: [toolSourcing(options)], ...more });
-  const shown = (): readonly (readonly string[])[] => model.requests.map((request) => request.tools.map(({ name }) => name));
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools: office,
+    systemPrompt: 'Be kind.',
+    extensions: [toolSourcing(options)],
+    ...more,
+  });
+  const shown = (): readonly (readonly string[])[] =>
+    model.requests.map((request) => request.tools.map(({ name }) => name));
   const outputs = async (): Promise<readonly unknown[]> => {
     const messages = await agent.messages();
     expect(historyFaults(messages)).toEqual([]);
@@ -41,18 +60,38 @@ function setUp(replies: readonly ScriptedReply[], options: ToolSourcingOptions =
 }
 
 test('the model sees no tool but the search; what it finds can be called from the next step on', async () => {
-  const { agent, model, shown, outputs } = setUp([search('send a mail'), use('sendMail'), 'done', 'more']);
+  const { agent, model, shown, outputs } = setUp([
+    search('send a mail'),
+    use('sendMail'),
+    'done',
+    'more',
+  ]);
   await agent.call('Mail Ann');
-  expect(shown()).toEqual([['retrieve_tools'], ['retrieve_tools', 'sendMail'], ['retrieve_tools', 'sendMail']]);
-  expect(await outputs()).toEqual(['{"tools":[{"name":"sendMail","description":"Sends an e-mail to somebody"}]}', 'sendMail ran']);
-  expect(textOf(model.requests[0]!.messages[0]!)).toMatch(/^Be kind\.\n\nYou have more tools than you see\..*retrieve_tools/s);
+  expect(shown()).toEqual([
+    ['retrieve_tools'],
+    ['retrieve_tools', 'sendMail'],
+    ['retrieve_tools', 'sendMail'],
+  ]);
+  expect(await outputs()).toEqual([
+    '{"tools":[{"name":"sendMail","description":"Sends an e-mail to somebody"}]}',
+    'sendMail ran',
+  ]);
+  expect(textOf(model.requests[0]!.messages[0]!)).toMatch(
+    /^Be kind\.\n\nYou have more tools than you see\..*retrieve_tools/s,
+  );
   await agent.call('And again');
   expect(shown()[3]).toEqual(['retrieve_tools', 'sendMail']);
 });
 
 test('a call of what was not found says to search, in the reply that searches too', async () => {
   const { agent, outputs } = setUp([
-    { toolCalls: [{ name: 'retrieve_tools', input: { query: 'time' } }, { name: 'clock' }, { name: 'nothing' }] },
+    {
+      toolCalls: [
+        { name: 'retrieve_tools', input: { query: 'time' } },
+        { name: 'clock' },
+        { name: 'nothing' },
+      ],
+    },
     use('clock'),
     'done',
   ]);
@@ -94,14 +133,22 @@ test('nothing found is an answer; a search without words is an error', async () 
 });
 
 test('named tools, sub-agents and those of extensions are there from the start, and are not searched', async () => {
-  const child = agentTool(new ReActAgent({ name: 'helper', model: new ScriptedModel([]) }), { description: 'Sends mail, too' });
+  const child = agentTool(new ReActAgent({ name: 'helper', model: new ScriptedModel([]) }), {
+    description: 'Sends mail, too',
+  });
   const extensions = (options: ToolSourcingOptions) => [toolSourcing(options), todoList()];
   const tools = [...office, child];
   const replies = [search('send mail write todo list clock'), 'done'];
   const usual = setUp(replies, {}, { tools, extensions: extensions({ alwaysInclude: ['clock'] }) });
   await usual.agent.call('Go');
   expect(usual.shown()[0]).toEqual(['retrieve_tools', 'write_todos', 'clock', 'call_helper']);
-  expect(usual.shown()[1]).toEqual(['retrieve_tools', 'write_todos', 'clock', 'call_helper', 'sendMail']);
+  expect(usual.shown()[1]).toEqual([
+    'retrieve_tools',
+    'write_todos',
+    'clock',
+    'call_helper',
+    'sendMail',
+  ]);
   const hidden = setUp(replies, {}, { tools, extensions: extensions({ subAgents: false }) });
   await hidden.agent.call('Go');
   expect(hidden.shown()[0]).toEqual(['retrieve_tools', 'write_todos']);
@@ -111,7 +158,9 @@ test('named tools, sub-agents and those of extensions are there from the start, 
 test('so are the tool of a structured answer and the one that has to be called', async () => {
   const { agent, shown } = setUp([{ toolCalls: [{ name: 'generate_response', input: { n: 1 } }] }]);
   const schema = { type: 'object', properties: { n: { type: 'number' } } } as const;
-  expect(await agent.call('Go', { output: structured(schema) })).toMatchObject({ output: { n: 1 } });
+  expect(await agent.call('Go', { output: structured(schema) })).toMatchObject({
+    output: { n: 1 },
+  });
   expect(shown()[0]).toEqual(['generate_response', 'retrieve_tools']);
   const chosen = setUp(['ok']);
   await chosen.agent.call('Go', { toolChoice: { name: 'clock' } });
@@ -140,9 +189,12 @@ test('open calls go through, also of tools that no search has found', async () =
 });
 
 test('of too many found tools those go that were found longest ago', async () => {
-  const { agent, shown, outputs } = setUp([search('mail'), search('time'), search('mail'), search('meeting'), use('clock'), 'done'], {
-    maxTools: 2,
-  });
+  const { agent, shown, outputs } = setUp(
+    [search('mail'), search('time'), search('mail'), search('meeting'), use('clock'), 'done'],
+    {
+      maxTools: 2,
+    },
+  );
   await agent.call('Go');
   expect(shown().slice(2)).toEqual([
     ['retrieve_tools', 'sendMail', 'clock'],
@@ -154,9 +206,15 @@ test('of too many found tools those go that were found longest ago', async () =>
 });
 
 test('long descriptions are shortened in what a search gives, not in the tool', async () => {
-  const { agent, outputs, model } = setUp([search('mail'), 'done'], {}, { tools: [own('mail', '🙂'.repeat(400))] });
+  const { agent, outputs, model } = setUp(
+    [search('mail'), 'done'],
+    {},
+    { tools: [own('mail', '🙂'.repeat(400))] },
+  );
   await agent.call('Go');
-  expect(await outputs()).toEqual([`{"tools":[{"name":"mail","description":"${'🙂'.repeat(250)}…"}]}`]);
+  expect(await outputs()).toEqual([
+    `{"tools":[{"name":"mail","description":"${'🙂'.repeat(250)}…"}]}`,
+  ]);
   expect(model.requests[1]!.tools[1]!.description).toBe('🙂'.repeat(400));
 });
 
@@ -181,21 +239,32 @@ test('few tools are all offered where that is wanted', async () => {
 });
 
 test('by meaning, by a callback', async () => {
-  const embed = vi.fn(async (texts: readonly string[]) => texts.map((text) => (/post|mail/.test(text) ? [1, 0] : [0, 1])));
+  const embed = vi.fn(async (texts: readonly string[]) =>
+    texts.map((text) => (/post|mail/.test(text) ? [1, 0] : [0, 1])),
+  );
   const { agent, shown, outputs } = setUp([search('post'), 'done'], { embed });
   await agent.call('Go');
   expect(shown()[1]).toEqual(['retrieve_tools', 'sendMail']);
-  const none = setUp([search('post'), 'done'], { embed: async (texts) => texts.map((_text, index) => (index ? [0, 1] : [1, 0])) });
+  const none = setUp([search('post'), 'done'], {
+    embed: async (texts) => texts.map((_text, index) => (index ? [0, 1] : [1, 0])),
+  });
   await none.agent.call('Go');
   expect(none.shown()[1]).toEqual(['retrieve_tools']);
-  const failing = setUp([search('post'), 'done'], { embed: () => Promise.reject(new Error('no vectors')) });
+  const failing = setUp([search('post'), 'done'], {
+    embed: () => Promise.reject(new Error('no vectors')),
+  });
   await failing.agent.call('Go');
   expect(await failing.outputs()).toEqual(['Error: no vectors']);
   expect(await outputs()).toHaveLength(1);
 });
 
 test('or by a search of your own, whose tools alone count', async () => {
-  const by: ToolSelector = async (query, tools) => [query, 'nothing', 'clock', ...tools.map(({ name }) => name)];
+  const by: ToolSelector = async (query, tools) => [
+    query,
+    'nothing',
+    'clock',
+    ...tools.map(({ name }) => name),
+  ];
   const { agent, shown } = setUp([search('trains'), 'done'], { search: by, limit: 2 });
   await agent.call('Go');
   expect(shown()[1]).toEqual(['retrieve_tools', 'trains', 'clock']);
@@ -211,9 +280,12 @@ test('a call’s allowTools and a toolkit’s groups bound what is found', async
   const allowed = setUp([search('mail time'), 'done']);
   await allowed.agent.call('Go', { allowTools: ['clock'] });
   expect(allowed.shown()[1]).toEqual(['retrieve_tools', 'clock']);
-  const kit = new Toolkit([own('moon', 'Shows the time by the moon', { group: 'night' }), ...office], {
-    groups: [{ name: 'night', description: 'At night', active: false }],
-  });
+  const kit = new Toolkit(
+    [own('moon', 'Shows the time by the moon', { group: 'night' }), ...office],
+    {
+      groups: [{ name: 'night', description: 'At night', active: false }],
+    },
+  );
   const grouped = setUp([search('time'), 'done'], {}, { tools: kit });
   await grouped.agent.call('Go');
   expect(grouped.shown()[1]).toEqual(['retrieve_tools', 'clock']);
@@ -240,8 +312,12 @@ test('a model without tools gets neither search nor prompt', async () => {
 
 test('an abort ends a search', async () => {
   const controller = new AbortController();
-  const { agent } = setUp([search('mail')], { search: () => (controller.abort(), new Promise<never>(() => {})) });
-  expect(await agent.call('Go', { signal: controller.signal })).toMatchObject({ reason: 'aborted' });
+  const { agent } = setUp([search('mail')], {
+    search: () => (controller.abort(), new Promise<never>(() => {})),
+  });
+  expect(await agent.call('Go', { signal: controller.signal })).toMatchObject({
+    reason: 'aborted',
+  });
   expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([{ state: 'interrupted' }]);
 });
 
@@ -263,5 +339,7 @@ test.each([
   { prompt: 1 },
   null,
 ])('%o is refused', (options) => {
-  expect(() => toolSourcing(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  expect(() => toolSourcing(options as never)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
 });

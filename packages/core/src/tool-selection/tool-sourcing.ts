@@ -18,30 +18,46 @@ import { toolSearch } from './tool-search.ts';
 export interface ToolSourcingOptions {
   /** Names of tools that are offered from the start, and not searched. */
   readonly alwaysInclude?: readonly string[];
-  /** Whether agents as tools (`agentTool`) are offered from the start as well (OxyGent). Default true. */
+  /**
+   * Whether agents as tools (`agentTool`) are offered from the start as well (OxyGent). Default
+   * true.
+   */
   readonly subAgents?: boolean;
   /** Tools one search finds. Default 5. */
   readonly limit?: number;
-  /** Found tools that are offered at the same time; of more those go that were found longest ago. Default 20. */
+  /**
+   * Found tools that are offered at the same time; of more those go that were found longest ago.
+   * Default 20.
+   */
   readonly maxTools?: number;
-  /** Searches by meaning. Default: by words of names, descriptions and parameters, in any language. */
+  /**
+   * Searches by meaning. Default: by words of names, descriptions and parameters, in any language.
+   */
   readonly embed?: Embed;
   /** The least cosine for `embed`, from -1 to 1. Default 0.3. */
   readonly threshold?: number;
   /** A search of your own, in place of both. */
   readonly search?: ToolSelector;
-  /** Whether to have `limit` tools or fewer searched as well (OxyGent). False: they are all offered, without a search. Default true. */
+  /**
+   * Whether to have `limit` tools or fewer searched as well (OxyGent). False: they are all offered,
+   * without a search. Default true.
+   */
   readonly evenWhenFew?: boolean;
-  /** Goes behind the system prompt; empty: nothing does. Default: that tools have to be searched for. */
+  /**
+   * Goes behind the system prompt; empty: nothing does. Default: that tools have to be searched
+   * for.
+   */
   readonly prompt?: string;
 }
 
 /**
- * For an agent's `extensions`: the model sees no tools but `retrieve_tools`, by which it searches for them; what it found can be called from
- * its next step on, in later calls of the session too, and after a resume: the log has what was found (OxyGent: sourcing). Tools that
- * extensions bring, and the one of a structured answer, are offered from the start. A call of a tool that was not found is an error result that says to
- * search; so is a search that fails. Open calls of an earlier run still go through. A call's `allowTools` bounds what is found. Throws
- * `CONFIGURATION` for an option of the wrong kind; the call does where a tool of the agent's is named `retrieve_tools`.
+ * For an agent's `extensions`: the model sees no tools but `retrieve_tools`, by which it searches
+ * for them; what it found can be called from its next step on, in later calls of the session too,
+ * and after a resume: the log has what was found (OxyGent: sourcing). Tools that extensions bring,
+ * and the one of a structured answer, are offered from the start. A call of a tool that was not
+ * found is an error result that says to search; so is a search that fails. Open calls of an earlier
+ * run still go through. A call's `allowTools` bounds what is found. Throws `CONFIGURATION` for an
+ * option of the wrong kind; the call does where a tool of the agent's is named `retrieve_tools`.
  */
 export function toolSourcing(options: ToolSourcingOptions = {}): Extension {
   const fields =
@@ -56,21 +72,34 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Extension {
     wrapCall: (next) =>
       async function* (run, input) {
         if (run.tools.find(searchName)) {
-          run.fail(new AgentError('CONFIGURATION', `A tool of the agent's is named "${searchName}".`));
+          run.fail(
+            new AgentError('CONFIGURATION', `A tool of the agent's is named "${searchName}".`),
+          );
           return yield* next(run, undefined);
         }
         const isFixed = fixedIn(run, options);
         const find = async (query: string, signal: AbortSignal): Promise<readonly ToolSchema[]> => {
           const { hidden } = tools;
-          const names: unknown = await search(query, hidden, { signal, run: run.about, onUsage: (usage) => run.addUsage(usage) });
+          const names: unknown = await search(query, hidden, {
+            signal,
+            run: run.about,
+            onUsage: (usage) => run.addUsage(usage),
+          });
           checkFields('INVALID_INPUT', 'What a search for tools gives', { names }, 'names:array');
           const wanted = [...new Set(names as readonly unknown[])];
-          for (const name of wanted) checkFields('INVALID_INPUT', 'What a search for tools gives', { name }, 'name:string');
-          const found = wanted.flatMap((name) => hidden.find((schema) => schema.name === name) ?? []).slice(0, limit);
+          for (const name of wanted)
+            checkFields('INVALID_INPUT', 'What a search for tools gives', { name }, 'name:string');
+          const found = wanted
+            .flatMap((name) => hidden.find((schema) => schema.name === name) ?? [])
+            .slice(0, limit);
           tools.add(found.map(({ name }) => name));
           return found;
         };
-        const tools: SourcedTools = new SourcedTools(run.tools, { search: searchTool(find), isFixed, maxTools });
+        const tools: SourcedTools = new SourcedTools(run.tools, {
+          search: searchTool(find),
+          isFixed,
+          maxTools,
+        });
         if (run.setup.model.features.tools && (evenWhenFew || tools.hidden.length > limit)) {
           run.tools = tools;
           addToSystemPrompt(run, prompt);
@@ -106,48 +135,68 @@ function searchOf({ search, embed, threshold = 0.3 }: ToolSourcingOptions): Tool
   return search ?? (embed ? similarTools(embed, threshold) : toolSearch());
 }
 
-function fixedIn(run: Run, { alwaysInclude = [], subAgents = true }: ToolSourcingOptions): (schema: ToolSchema) => boolean {
+function fixedIn(
+  run: Run,
+  { alwaysInclude = [], subAgents = true }: ToolSourcingOptions,
+): (schema: ToolSchema) => boolean {
   const { toolChoice } = run.generate;
   const { tools } = run;
   const fixed = new Set(alwaysInclude);
-  for (const { name } of run.setup.extensions.flatMap((extension) => extension.tools ?? [])) fixed.add(name);
+  for (const { name } of run.setup.extensions.flatMap((extension) => extension.tools ?? []))
+    fixed.add(name);
   if (typeof toolChoice === 'object') fixed.add(toolChoice.name);
-  const isAgent = (found: Tool | string | undefined): boolean => typeof found === 'object' && found.takesDecisions === true;
+  const isAgent = (found: Tool | string | undefined): boolean =>
+    typeof found === 'object' && found.takesDecisions === true;
   return ({ name }) => fixed.has(name) || (subAgents && isAgent(tools.find(name)));
 }
 
-function searchTool(find: (query: string, signal: AbortSignal) => Promise<readonly ToolSchema[]>): Tool {
+function searchTool(
+  find: (query: string, signal: AbortSignal) => Promise<readonly ToolSchema[]>,
+): Tool {
   return tool({
     name: searchName,
     description: 'Finds tools by what they do. What it finds can be called from your next step on.',
     input: {
       type: 'object',
-      properties: { query: { type: 'string', description: 'What the tool is to do, in a few words.' } },
+      properties: {
+        query: { type: 'string', description: 'What the tool is to do, in a few words.' },
+      },
       required: ['query'],
       additionalProperties: false,
     },
     replay: 'safe',
     async execute(input, { signal }) {
       const query = isRecord(input) ? input['query'] : undefined;
-      if (typeof query !== 'string' || !query.trim()) throw new AgentError('INVALID_INPUT', 'query: a text that is not empty');
+      if (typeof query !== 'string' || !query.trim())
+        throw new AgentError('INVALID_INPUT', 'query: a text that is not empty');
       const found = await find(query.trim(), signal);
-      const tools = found.map(({ name, description }) => ({ name, description: shortened(description) }));
-      return tools.length ? { tools } : { tools, hint: 'Nothing fits. Try other words, or go on without.' };
+      const tools = found.map(({ name, description }) => ({
+        name,
+        description: shortened(description),
+      }));
+      return tools.length
+        ? { tools }
+        : { tools, hint: 'Nothing fits. Try other words, or go on without.' };
     },
   });
 }
 
 /** The whole of it is with the tool, from the next step on. */
 function shortened(description: string): string {
-  return description.length > 500 ? `${description.slice(0, 500).replace(/[\ud800-\udbff]$/, '')}…` : description;
+  return description.length > 500
+    ? `${description.slice(0, 500).replace(/[\ud800-\udbff]$/, '')}…`
+    : description;
 }
 
 /** The names that a search in the log has found. */
 function foundIn(message: Msg): readonly string[] {
   return toolResultsOf(message).flatMap(({ name, state, output }) => {
-    const value = name === searchName && state === 'success' ? parseJson(outputText(output)) : undefined;
+    const value =
+      name === searchName && state === 'success' ? parseJson(outputText(output)) : undefined;
     const tools: unknown = isRecord(value) ? value['tools'] : undefined;
-    const names = Array.isArray(tools) ? tools.map((found: unknown) => (isRecord(found) ? found['name'] : undefined)) : [];
+    const names = Array.isArray(tools)
+      ? tools.map((found: unknown) => (isRecord(found) ? found['name'] : undefined))
+      : [];
     return names.filter((found) => typeof found === 'string');
   });
 }

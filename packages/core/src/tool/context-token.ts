@@ -1,4 +1,7 @@
-/** Names a value that tools get from their surroundings: a database, the user. Two tokens are the same only if they are one object. */
+/**
+ * Names a value that tools get from their surroundings: a database, the user. Two tokens are the
+ * same only if they are one object.
+ */
 export interface ContextToken<T> {
   readonly name: string;
   /** Keeps tokens of different types apart; never there. */

@@ -40,13 +40,21 @@ test('the tools of several sources, in their order; a source that changes is fol
   server.change(named('s2'));
   expect(namesOf(joined)).toEqual(['a', 's2', 'b']);
   await agent.call('Go');
-  expect((await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output)).toEqual(['a', 's2']);
+  expect((await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output)).toEqual([
+    'a',
+    's2',
+  ]);
 });
 
 test('what a source adds later does not take the place of a tool before it, one that is switched off neither', () => {
   const server = changing();
   const off = tool({ name: 'off', description: '', input: {}, group: 'g', execute: () => 'own' });
-  const joined = joinTools(new Toolkit([named('a', 'own'), off], { groups: [{ name: 'g', description: '', active: false }] }), server.set);
+  const joined = joinTools(
+    new Toolkit([named('a', 'own'), off], {
+      groups: [{ name: 'g', description: '', active: false }],
+    }),
+    server.set,
+  );
   server.change(named('a', 'theirs'), named('off', 'theirs'), named('c'));
   expect(namesOf(joined)).toEqual(['a', 'c']);
   expect((joined.find('a') as Tool).execute!({}, {} as never)).toBe('own');
@@ -76,5 +84,7 @@ test.each<[make: () => unknown, words: string]>([
   [() => joinTools(7 as never), 'joinTools(): source must be array|fork().'],
   [() => joinTools({} as never), 'joinTools(): source must be array|fork().'],
 ])('wrong sources are refused: %s', (make, words) => {
-  expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(words) }));
+  expect(make).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(words) }),
+  );
 });

@@ -6,19 +6,22 @@ import type { Tool } from './tool.ts';
 import type { ForkOptions, ToolSet } from './tool-set.ts';
 
 /**
- * Several sources of tools as one, in their order: arrays, a `Toolkit`, the tools of MCP servers. Where two have a tool of one name the
- * first is meant: what a server adds later must not take the place of one's own tool. Throws `CONFIGURATION` where two have one name from
- * the start, and for a second source with groups.
+ * Several sources of tools as one, in their order: arrays, a `Toolkit`, the tools of MCP servers.
+ * Where two have a tool of one name the first is meant: what a server adds later must not take the
+ * place of one's own tool. Throws `CONFIGURATION` where two have one name from the start, and for a
+ * second source with groups.
  */
 export function joinTools(...sources: readonly (readonly Tool[] | ToolSet)[]): ToolSet {
-  for (const source of sources) checkFields('CONFIGURATION', 'joinTools()', { source }, 'source:array|fork()');
+  for (const source of sources)
+    checkFields('CONFIGURATION', 'joinTools()', { source }, 'source:array|fork()');
   const sets = sources.map((source) => (Symbol.iterator in source ? new ToolList(source) : source));
   const names = new Set<string>();
   for (const { name } of sets.flatMap((set) => set.schemas())) {
     if (names.has(name)) throw new AgentError('CONFIGURATION', `Two tools are named "${name}".`);
     names.add(name);
   }
-  if (sets.filter((set) => set.activeGroups).length > 1) throw new AgentError('CONFIGURATION', 'Only one source of tools can have groups.');
+  if (sets.filter((set) => set.activeGroups).length > 1)
+    throw new AgentError('CONFIGURATION', 'Only one source of tools can have groups.');
   return new JoinedTools(sets);
 }
 
@@ -48,7 +51,10 @@ class JoinedTools implements ToolSet {
 
   schemas(): readonly ToolSchema[] {
     const parts = this.#sets.map((set) => set.schemas());
-    if (parts.length !== this.#seen.length || parts.some((part, index) => part !== this.#seen[index])) {
+    if (
+      parts.length !== this.#seen.length ||
+      parts.some((part, index) => part !== this.#seen[index])
+    ) {
       this.#seen = parts;
       const byName = new Map<string, ToolSchema>();
       // A tool that is switched off still has its name.

@@ -17,9 +17,11 @@ interface MetaInput {
 }
 
 /**
- * Lets the model switch the groups of the `Toolkit` it is added to, of each fork its own (AgentScope: `reset_equipped_tools`). The
- * groups it names are switched on; with `exactly: true` all others are switched off as well. The answer lists the active groups;
- * the model sees their tools from its next request on. Throws `CONFIGURATION` where it is given to anything but a `Toolkit`.
+ * Lets the model switch the groups of the `Toolkit` it is added to, of each fork its own
+ * (AgentScope: `reset_equipped_tools`). The groups it names are switched on; with `exactly: true`
+ * all others are switched off as well. The answer lists the active groups; the model sees their
+ * tools from its next request on. Throws `CONFIGURATION` where it is given to anything but a
+ * `Toolkit`.
  */
 export function metaTool({ name = 'switch_tool_groups' }: MetaToolOptions = {}): Tool {
   return metaToolOf(name, undefined);
@@ -54,7 +56,10 @@ function metaToolOf(name: string, toolkit: Toolkit | undefined): Tool {
 
 function toToolkit(set: ToolSet): Toolkit {
   if ('updateGroups' in set) return set as Toolkit;
-  throw new AgentError('CONFIGURATION', 'The meta tool switches the groups of a Toolkit: add it to one.');
+  throw new AgentError(
+    'CONFIGURATION',
+    'The meta tool switches the groups of a Toolkit: add it to one.',
+  );
 }
 
 /** Says nothing of what is active, so that it stays the same when groups are switched. */
@@ -77,8 +82,15 @@ function parametersFor(groups: readonly ToolGroup[]): JsonObject {
     type: 'object',
     properties: {
       // JSON Schema wants no empty enum.
-      groups: { type: 'array', items: { type: 'string', ...(names.length && { enum: names }) }, description: 'The groups to switch on.' },
-      exactly: { type: 'boolean', description: 'Whether to switch all other groups off. Default false.' },
+      groups: {
+        type: 'array',
+        items: { type: 'string', ...(names.length && { enum: names }) },
+        description: 'The groups to switch on.',
+      },
+      exactly: {
+        type: 'boolean',
+        description: 'Whether to switch all other groups off. Default false.',
+      },
     },
     required: ['groups'],
     additionalProperties: false,
@@ -88,10 +100,16 @@ function parametersFor(groups: readonly ToolGroup[]): JsonObject {
 function validate(value: unknown, known: readonly ToolGroup[]): Validation<MetaInput> {
   const { groups, exactly } = isRecord(value) ? value : {};
   if (!Array.isArray(groups)) return { ok: false, issues: ['groups: an array of group names'] };
-  if (exactly !== undefined && exactly !== null && typeof exactly !== 'boolean') return { ok: false, issues: ['exactly: true or false'] };
+  if (exactly !== undefined && exactly !== null && typeof exactly !== 'boolean')
+    return { ok: false, issues: ['exactly: true or false'] };
   const names = known.map(({ name }) => name);
   const unknown = groups.filter((name) => !names.includes(name));
   if (!unknown.length) return { ok: true, value: { groups, exactly: exactly ?? false } };
   const there = names.join(', ') || 'none';
-  return { ok: false, issues: unknown.map((name) => `groups: there is no group ${JSON.stringify(name)}; there are: ${there}`) };
+  return {
+    ok: false,
+    issues: unknown.map(
+      (name) => `groups: there is no group ${JSON.stringify(name)}; there are: ${there}`,
+    ),
+  };
 }

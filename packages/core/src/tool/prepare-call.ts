@@ -10,7 +10,10 @@ export interface ReadyCall {
   readonly tool: Tool;
   readonly toolUse: ToolUse;
   readonly input: unknown;
-  /** Whether somebody has yet to approve it; a text says why. Only where an extension `asksApproval` does such a call get to `wrapTool`. */
+  /**
+   * Whether somebody has yet to approve it; a text says why. Only where an extension `asksApproval`
+   * does such a call get to `wrapTool`.
+   */
   readonly needs?: boolean | string;
 }
 
@@ -31,7 +34,9 @@ export async function prepareCall(
     }.`;
   if (typeof tool === 'string') return refuse(tool);
   const checked: Validation<unknown> =
-    input === null && raw ? { ok: false, issues: ['they are not valid JSON'] } : await tool.input.validate(input);
+    input === null && raw
+      ? { ok: false, issues: ['they are not valid JSON'] }
+      : await tool.input.validate(input);
   if (checked.ok) return { ok: true, tool, toolUse, input: checked.value };
   const issues = checked.issues.map((issue) => `- ${issue}`).join('\n');
   return refuse(`The arguments of "${name}" do not fit its schema:\n${issues}\nCorrect them.`);

@@ -8,14 +8,29 @@ import { Toolkit } from './toolkit.ts';
 
 const input = z.object({ city: z.string(), key: z.string(), unit: z.string().optional() });
 const echo = (preset?: Record<string, string>) =>
-  tool({ name: 'echo', description: '', input, ...(preset && { preset }), execute: (value) => value });
+  tool({
+    name: 'echo',
+    description: '',
+    input,
+    ...(preset && { preset }),
+    execute: (value) => value,
+  });
 const failsWith = (code: string, text: string) =>
   expect.objectContaining({ code, message: expect.stringContaining(text) as unknown as string });
 
 /** What the tool got when the model sent this. */
-async function got(tools: readonly Tool[] | Toolkit, sent: object, presetPriority?: 'model'): Promise<unknown> {
+async function got(
+  tools: readonly Tool[] | Toolkit,
+  sent: object,
+  presetPriority?: 'model',
+): Promise<unknown> {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'echo', input: { ...sent } }] }, 'done']);
-  const agent = new ReActAgent({ name: 'a', model, tools, ...(presetPriority && { presetPriority }) });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools,
+    ...(presetPriority && { presetPriority }),
+  });
   await agent.call('go');
   expect(JSON.stringify(model.requests[0]!.tools)).not.toContain('key');
   const [result] = model.requests[1]!.messages.flatMap(toolResultsOf);
@@ -31,19 +46,33 @@ test('a preset is hidden from the model', () => {
 test.for([
   ['an array', (made: Tool) => [made]],
   ['a toolkit', (made: Tool) => new Toolkit([made])],
-] as const)('a preset is put in before validation, and the model’s value dropped, with %s', async ([, tools]) => {
-  expect(await got(tools(echo({ key: 'k' })), { city: 'Paris' })).toEqual({ city: 'Paris', key: 'k' });
-  expect(await got(tools(echo({ key: 'k' })), { city: 'Paris', key: 'stolen' })).toEqual({ city: 'Paris', key: 'k' });
-  expect(await got(tools(echo({ key: 'k' })), {})).toContain('city');
-});
+] as const)(
+  'a preset is put in before validation, and the model’s value dropped, with %s',
+  async ([, tools]) => {
+    expect(await got(tools(echo({ key: 'k' })), { city: 'Paris' })).toEqual({
+      city: 'Paris',
+      key: 'k',
+    });
+    expect(await got(tools(echo({ key: 'k' })), { city: 'Paris', key: 'stolen' })).toEqual({
+      city: 'Paris',
+      key: 'k',
+    });
+    expect(await got(tools(echo({ key: 'k' })), {})).toContain('city');
+  },
+);
 
 test('the model wins where the agent says so', async () => {
   const tools = [echo({ key: 'k' })];
-  expect(await got(tools, { city: 'Paris', key: 'mine' }, 'model')).toEqual({ city: 'Paris', key: 'mine' });
+  expect(await got(tools, { city: 'Paris', key: 'mine' }, 'model')).toEqual({
+    city: 'Paris',
+    key: 'mine',
+  });
   expect(await got(tools, { city: 'Paris' }, 'model')).toEqual({ city: 'Paris', key: 'k' });
   expect(await got(tools, { city: 'Paris', key: 'mine' })).toEqual({ city: 'Paris', key: 'k' });
   const fork = new Toolkit(tools).fork({ presetPriority: 'model' });
-  expect(await got(new Toolkit(tools, { presetPriority: 'model' }), { city: 'a', key: 'b' }, 'model')).toMatchObject({ key: 'b' });
+  expect(
+    await got(new Toolkit(tools, { presetPriority: 'model' }), { city: 'a', key: 'b' }, 'model'),
+  ).toMatchObject({ key: 'b' });
   fork.updatePreset('echo', { unit: 'C' });
   expect(await (fork.find('echo') as Tool).input.validate({ city: 'a', key: 'b' })).toEqual({
     ok: true,
@@ -64,7 +93,9 @@ test('a preset changes at runtime, and what is not named stays', async () => {
   (agent.tools as Toolkit).updatePreset('echo', { unit: 'C' });
   await agent.call('again');
   expect(model.requests[2]!.tools[0]!.parameters['properties']).not.toHaveProperty('unit');
-  const results = model.requests[3]!.messages.flatMap(toolResultsOf).map(({ output }) => JSON.parse(output as string) as unknown);
+  const results = model.requests[3]!.messages.flatMap(toolResultsOf).map(
+    ({ output }) => JSON.parse(output as string) as unknown,
+  );
   expect(results).toEqual([
     { city: 'a', key: 'k' },
     { city: 'b', key: 'k', unit: 'C' },
@@ -86,27 +117,40 @@ test.for([
   const [name] = Object.keys(preset);
   expect(() => echo(preset)).toThrowError(failsWith('CONFIGURATION', `"${name}"`));
   const toolkit = new Toolkit([echo({ key: 'k' })]);
-  expect(() => toolkit.updatePreset('echo', preset)).toThrowError(failsWith('CONFIGURATION', `"${name}"`));
+  expect(() => toolkit.updatePreset('echo', preset)).toThrowError(
+    failsWith('CONFIGURATION', `"${name}"`),
+  );
   expect(toolkit.schemas()[0]!.parameters['properties']).toHaveProperty('city');
 });
 
 test('a preset of a tool that is not there is refused', () => {
-  expect(() => new Toolkit().updatePreset('echo', {})).toThrowError(failsWith('INVALID_INPUT', '"echo"'));
+  expect(() => new Toolkit().updatePreset('echo', {})).toThrowError(
+    failsWith('INVALID_INPUT', '"echo"'),
+  );
 });
 
-test.for([['text'], [[1]], [null]] as const)('arguments that are no object never pass with plain JSON Schema: %j', async ([value]) => {
-  const plain = tool({
-    name: 'p',
-    description: '',
-    input: { type: 'object', properties: { key: { type: 'string' } } },
-    preset: { key: 'k' },
-  });
-  expect(await plain.input.validate(value)).toMatchObject({ ok: false });
-  expect(await plain.input.validate({ key: 'x', a: 1 })).toEqual({ ok: true, value: { key: 'k', a: 1 } });
-});
+test.for([['text'], [[1]], [null]] as const)(
+  'arguments that are no object never pass with plain JSON Schema: %j',
+  async ([value]) => {
+    const plain = tool({
+      name: 'p',
+      description: '',
+      input: { type: 'object', properties: { key: { type: 'string' } } },
+      preset: { key: 'k' },
+    });
+    expect(await plain.input.validate(value)).toMatchObject({ ok: false });
+    expect(await plain.input.validate({ key: 'x', a: 1 })).toEqual({
+      ok: true,
+      value: { key: 'k', a: 1 },
+    });
+  },
+);
 
 test('arguments that are no object are refused where there is a preset', async () => {
   for (const value of ['text', null, []]) {
-    expect(await echo({ key: 'k' }).input.validate(value)).toEqual({ ok: false, issues: ['they are no object'] });
+    expect(await echo({ key: 'k' }).input.validate(value)).toEqual({
+      ok: false,
+      issues: ['they are no object'],
+    });
   }
 });

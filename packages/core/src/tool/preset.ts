@@ -11,14 +11,22 @@ export function presetInput(
   preset: JsonObject,
   priority: ForkOptions['presetPriority'],
 ): Schema<unknown> {
-  const { properties, required, ...rest } = whole.jsonSchema as { readonly properties?: JsonObject; readonly required?: readonly string[] };
+  const { properties, required, ...rest } = whole.jsonSchema as {
+    readonly properties?: JsonObject;
+    readonly required?: readonly string[];
+  };
   const shown = { ...properties };
   for (const key of Object.keys(preset)) {
-    if (!Object.hasOwn(shown, key)) throw new AgentError('CONFIGURATION', `The tool "${name}" has no parameter "${key}".`);
+    if (!Object.hasOwn(shown, key))
+      throw new AgentError('CONFIGURATION', `The tool "${name}" has no parameter "${key}".`);
     delete shown[key];
   }
   return {
-    jsonSchema: { ...rest, properties: shown, required: required?.filter((key) => key in shown) } as JsonObject,
+    jsonSchema: {
+      ...rest,
+      properties: shown,
+      required: required?.filter((key) => key in shown),
+    } as JsonObject,
     validate: (value) =>
       isRecord(value) && !Array.isArray(value)
         ? whole.validate({ ...preset, ...value, ...(priority === 'preset' && preset) })

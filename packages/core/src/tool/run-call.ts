@@ -30,23 +30,31 @@ export interface RunCallOptions extends RunInfo {
 }
 
 /** Runs a prepared call. */
-export type RunCall = (call: ReadyCall, options: RunCallOptions) => Promise<ToolResult | Suspension>;
+export type RunCall = (
+  call: ReadyCall,
+  options: RunCallOptions,
+) => Promise<ToolResult | Suspension>;
 
 /**
- * Runs one prepared call to its result. Rejects only when the tool throws an `AgentError` with `TOOL_ERROR`: a failure that ends the
- * agent's call.
+ * Runs one prepared call to its result. Rejects only when the tool throws an `AgentError` with
+ * `TOOL_ERROR`: a failure that ends the agent's call.
  */
-export async function runCall(call: ReadyCall, options: RunCallOptions): Promise<ToolResult | Suspension> {
+export async function runCall(
+  call: ReadyCall,
+  options: RunCallOptions,
+): Promise<ToolResult | Suspension> {
   const { tool, toolUse, input } = call;
   const { signal, context } = options;
-  const toError = (ms: number): AgentError => new AgentError('TOOL_TIMEOUT', `Tool "${tool.name}" timed out after ${ms} ms`);
+  const toError = (ms: number): AgentError =>
+    new AgentError('TOOL_TIMEOUT', `Tool "${tool.name}" timed out after ${ms} ms`);
   const deadline = new Deadline(signal, tool.timeoutMs ?? 300_000, toError);
   const toolContext: ToolContext = {
     ...options,
     signal: deadline.signal,
     toolUseId: toolUse.id,
     get<T>(token: ContextToken<T>): T {
-      if (!context.has(token)) throw new AgentError('CONFIGURATION', `Nothing is provided for "${token.name}".`);
+      if (!context.has(token))
+        throw new AgentError('CONFIGURATION', `Nothing is provided for "${token.name}".`);
       return context.get(token) as T;
     },
     suspend(suspended) {
@@ -54,7 +62,9 @@ export async function runCall(call: ReadyCall, options: RunCallOptions): Promise
     },
   };
   try {
-    return await deadline.wait(async () => outputResult(toolUse, await tool.execute!(input, toolContext)));
+    return await deadline.wait(async () =>
+      outputResult(toolUse, await tool.execute!(input, toolContext)),
+    );
   } catch (error) {
     if (signal.aborted) return interruptedResult(toolUse);
     if (isSuspension(error)) return error;

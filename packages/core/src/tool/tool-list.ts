@@ -23,7 +23,11 @@ export class ToolList implements ToolSet {
     for (const tool of tools) {
       const { name } = tool;
       if (this.find(name)) throw new AgentError('CONFIGURATION', `Two tools are named "${name}".`);
-      if (tool.groups?.length) throw new AgentError('CONFIGURATION', `The tool "${name}" has a group: it takes a Toolkit.`);
+      if (tool.groups?.length)
+        throw new AgentError(
+          'CONFIGURATION',
+          `The tool "${name}" has a group: it takes a Toolkit.`,
+        );
       this.#tools.set(name, tool.fork?.(options, this) ?? tool);
     }
   }

@@ -1,10 +1,19 @@
 import type { CallState } from '../event/call-state.ts';
-import type { ContentBlock, ToolResult, ToolResultState, ToolUse } from '../message/content-block.ts';
+import type {
+  ContentBlock,
+  ToolResult,
+  ToolResultState,
+  ToolUse,
+} from '../message/content-block.ts';
 import { isBlock } from '../message/is-block.ts';
 import { isRecord } from '../message/is-record.ts';
 import type { ToolContent, ToolOutput } from './tool.ts';
 
-export function toolResult(toolUse: ToolUse, output: string | readonly ContentBlock[], state: ToolResultState): ToolResult {
+export function toolResult(
+  toolUse: ToolUse,
+  output: string | readonly ContentBlock[],
+  state: ToolResultState,
+): ToolResult {
   return { type: 'tool_result', toolUseId: toolUse.id, name: toolUse.name, output, state };
 }
 
@@ -19,18 +28,31 @@ export function deniedResult(toolUse: ToolUse, reason = 'no reason given'): Tool
 
 /** Of a call without a `state` nobody knows how far it came. */
 export function interruptedResult(toolUse: ToolUse, state?: CallState): ToolResult {
-  return toolResult(toolUse, `Interrupted before it ${mayHaveStarted(state) ? 'finished; its effect is unknown' : 'ran'}.`, 'interrupted');
+  return toolResult(
+    toolUse,
+    `Interrupted before it ${mayHaveStarted(state) ? 'finished; its effect is unknown' : 'ran'}.`,
+    'interrupted',
+  );
 }
 
-/** Without a state the call was another host's. What waits for anything but an approval has begun, or was begun elsewhere. */
+/**
+ * Without a state the call was another host's. What waits for anything but an approval has begun,
+ * or was begun elsewhere.
+ */
 export function mayHaveStarted(state: CallState | undefined): boolean {
   return !state || !!state.started || (state.pending?.kind ?? 'approval') !== 'approval';
 }
 
-/** What a tool returned, as the model gets it. Throws where it has no JSON form (a cycle, a bigint). */
+/**
+ * What a tool returned, as the model gets it. Throws where it has no JSON form (a cycle, a bigint).
+ */
 export function outputResult(toolUse: ToolUse, output: ToolOutput): ToolResult {
   if (isToolContent(output)) return toolResult(toolUse, output.content, 'success');
-  return toolResult(toolUse, typeof output === 'string' ? output : (JSON.stringify(output) ?? ''), 'success');
+  return toolResult(
+    toolUse,
+    typeof output === 'string' ? output : (JSON.stringify(output) ?? ''),
+    'success',
+  );
 }
 
 function isToolContent(output: unknown): output is ToolContent {

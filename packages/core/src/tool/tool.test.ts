@@ -5,7 +5,8 @@ import { ToolList } from './tool-list.ts';
 import { Toolkit } from './toolkit.ts';
 import { outputResult } from './tool-result.ts';
 
-const make = (name: string) => tool({ name, description: name, input: { type: 'object' }, execute: () => name });
+const make = (name: string) =>
+  tool({ name, description: name, input: { type: 'object' }, execute: () => name });
 
 test('the input of execute has the schema’s output type', () => {
   tool({
@@ -24,7 +25,9 @@ test.for(['', 'a b', 'x'.repeat(65), '天気'])('the name %j is refused', (name)
 });
 
 test('a toolkit refuses two tools of one name and keeps the order', () => {
-  expect(() => new Toolkit([make('a'), make('a')])).toThrowError(expect.objectContaining({ code: 'CONFIGURATION' }));
+  expect(() => new Toolkit([make('a'), make('a')])).toThrowError(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
   const toolkit = new Toolkit([make('b'), make('a')]);
   expect(toolkit.schemas().map(({ name }) => name)).toEqual(['b', 'a']);
   expect(toolkit.schemas()).toBe(toolkit.schemas());
@@ -32,7 +35,13 @@ test('a toolkit refuses two tools of one name and keeps the order', () => {
 
 test('a copy with other fields is forked as that copy, with another preset too', () => {
   const input = z.object({ n: z.number(), key: z.string() });
-  const made = tool({ name: 'a', description: 'A', input, preset: { key: 'k' }, execute: () => 'a' });
+  const made = tool({
+    name: 'a',
+    description: 'A',
+    input,
+    preset: { key: 'k' },
+    execute: () => 'a',
+  });
   const copy: Tool = { ...made, returnDirect: true, timeoutMs: 5, execute: () => 'copy' };
   const toolkit = new Toolkit([copy]);
   const changed = new Toolkit([copy], { presetPriority: 'model' });
@@ -46,7 +55,10 @@ test('a copy with other fields is forked as that copy, with another preset too',
 });
 
 const use = { type: 'tool_use', id: '1', name: 't', input: {} } as const;
-const image = { type: 'image', source: { type: 'base64', mediaType: 'image/png', data: 'AAAA' } } as const;
+const image = {
+  type: 'image',
+  source: { type: 'base64', mediaType: 'image/png', data: 'AAAA' },
+} as const;
 
 test.for([
   ['text', 'plain', 'plain'],
@@ -54,7 +66,11 @@ test.for([
   ['a number', 3, '3'],
   ['an object', { a: [1] }, '{"a":[1]}'],
   ['content', { content: [image] }, [image]],
-  ['an object that only looks like content', { content: [{ type: 'image' }] }, '{"content":[{"type":"image"}]}'],
+  [
+    'an object that only looks like content',
+    { content: [{ type: 'image' }] },
+    '{"content":[{"type":"image"}]}',
+  ],
 ] as const)('%s as a tool’s output', ([, output, expected]) => {
   expect(outputResult(use, output)).toMatchObject({ output: expected, state: 'success' });
 });

@@ -25,59 +25,89 @@ export interface ToolContext {
   readonly messages: readonly Msg[];
   /** The same for every attempt at the same call. */
   readonly idempotencyKey: string;
-  /** Progress for hooks and readers, copied; the model never sees it (AgentScope: `ToolEmitter`). Throws for what can't be cloned. */
+  /**
+   * Progress for hooks and readers, copied; the model never sees it (AgentScope: `ToolEmitter`).
+   * Throws for what can't be cloned.
+   */
   emit(progress: JsonValue): void;
   /** The names of the agents from the outermost to the one whose call this is. */
   readonly agentPath: readonly string[];
   /** Puts another agent's events among this run's, for its readers; hooks don't see them. */
   forward(events: readonly AgentEvent[]): void;
-  /** What was provided for a token by the call, else the agent, else the toolkit. Throws `CONFIGURATION` where nothing was. */
+  /**
+   * What was provided for a token by the call, else the agent, else the toolkit. Throws
+   * `CONFIGURATION` where nothing was.
+   */
   get<T>(token: ContextToken<T>): T;
   /**
-   * Ends the call of this tool without a result: the run finishes the other calls and ends as `suspended`, until somebody decides
-   * (AgentScope: `ToolSuspendException`). Never returns.
+   * Ends the call of this tool without a result: the run finishes the other calls and ends as
+   * `suspended`, until somebody decides (AgentScope: `ToolSuspendException`). Never returns.
    */
   suspend(reason: string): never;
-  /** What was decided about this call, where it runs again after `suspend` and the tool `takesDecisions`. */
+  /**
+   * What was decided about this call, where it runs again after `suspend` and the tool
+   * `takesDecisions`.
+   */
   readonly decision?: Decision | undefined;
 }
 
-/** Text goes to the model as it is; anything else as its JSON text (`undefined` as an empty text). */
+/**
+ * Text goes to the model as it is; anything else as its JSON text (`undefined` as an empty text).
+ */
 export type ToolOutput = JsonValue | undefined | object;
 
 export interface ToolOptions<S extends SchemaLike> {
   /** Letters, digits, `_` and `-`, at most 64: what every provider takes. */
   readonly name: string;
   readonly description: string;
-  /** Zod, any Standard Schema with JSON Schema, or plain JSON Schema (an object schema: goes to the model, is checked only by `jsonSchema()`). */
+  /**
+   * Zod, any Standard Schema with JSON Schema, or plain JSON Schema (an object schema: goes to the
+   * model, is checked only by `jsonSchema()`).
+   */
   readonly input: S;
   /** Milliseconds one call may take; default 5 minutes (AgentScope: tool execution defaults). */
   readonly timeoutMs?: number;
   /** Asks the provider to keep to the schema, where it can. */
   readonly strict?: boolean;
   /**
-   * Parameters that the model neither sees nor sets, with their values (AgentScope: preset parameters): names of the schema's own
-   * properties. They are put in before the arguments are validated.
+   * Parameters that the model neither sees nor sets, with their values (AgentScope: preset
+   * parameters): names of the schema's own properties. They are put in before the arguments are
+   * validated.
    */
   readonly preset?: JsonObject;
   /** The toolkit's groups this tool belongs to; in none: always active. Needs a `Toolkit`. */
   readonly group?: string | readonly string[];
-  /** Whether somebody has to approve a call before it runs; the call suspends until then. Default false. */
-  readonly needsApproval?: boolean | ((input: InferOutput<S>, call: ToolUse) => boolean | Promise<boolean>);
   /**
-   * What becomes of a call that had started and whose result was lost: run again (`safe`), ask somebody, or (default `never`) tell
-   * the model that it was interrupted.
+   * Whether somebody has to approve a call before it runs; the call suspends until then. Default
+   * false.
+   */
+  readonly needsApproval?:
+    | boolean
+    | ((input: InferOutput<S>, call: ToolUse) => boolean | Promise<boolean>);
+  /**
+   * What becomes of a call that had started and whose result was lost: run again (`safe`), ask
+   * somebody, or (default `never`) tell the model that it was interrupted.
    */
   readonly replay?: ReplayPolicy;
   /**
-   * Its result is the answer (Spring AI Alibaba: `returnDirect`): where all calls of a round say so and end well, the run ends with
-   * reason `return-direct` instead of asking the model. Default false.
+   * Its result is the answer (Spring AI Alibaba: `returnDirect`): where all calls of a round say so
+   * and end well, the run ends with reason `return-direct` instead of asking the model. Default
+   * false.
    */
   readonly returnDirect?: boolean;
-  /** The server that the tool is of, where it is none of your own: `selectTools` chooses among such tools. `mcpTools` says it. */
+  /**
+   * The server that the tool is of, where it is none of your own: `selectTools` chooses among such
+   * tools. `mcpTools` says it.
+   */
   readonly server?: string;
-  /** Without it the tool is external: each call suspends, and its result is given with the next call of the agent. */
-  readonly execute?: (input: InferOutput<S>, context: ToolContext) => ToolOutput | Promise<ToolOutput>;
+  /**
+   * Without it the tool is external: each call suspends, and its result is given with the next call
+   * of the agent.
+   */
+  readonly execute?: (
+    input: InferOutput<S>,
+    context: ToolContext,
+  ) => ToolOutput | Promise<ToolOutput>;
 }
 
 export type ReplayPolicy = 'safe' | 'ask' | 'never';
@@ -92,16 +122,22 @@ export interface Tool {
   readonly schema: ToolSchema;
   readonly groups?: readonly string[];
   readonly preset?: JsonObject;
-  readonly needsApproval?: boolean | ((input: unknown, call: ToolUse) => boolean | Promise<boolean>);
+  readonly needsApproval?:
+    | boolean
+    | ((input: unknown, call: ToolUse) => boolean | Promise<boolean>);
   readonly replay?: ReplayPolicy;
   readonly returnDirect?: boolean;
   /** The server it is of; absent: it is the program's own. */
   readonly server?: string;
-  /** A decision about a suspended call runs the tool again and is in its context, also a `result` or `reject`, instead of ending the call. */
+  /**
+   * A decision about a suspended call runs the tool again and is in its context, also a `result` or
+   * `reject`, instead of ending the call.
+   */
   readonly takesDecisions?: boolean;
   /**
-   * The tool as `set` is to hold it: with another preset, or with state of its own. A set asks for it for each tool it is given, so that
-   * no two sets share a tool's state. Absent: the tool has none.
+   * The tool as `set` is to hold it: with another preset, or with state of its own. A set asks for
+   * it for each tool it is given, so that no two sets share a tool's state. Absent: the tool has
+   * none.
    */
   fork?(changes: ToolChanges, set: ToolSet): Tool;
   readonly execute?: (input: unknown, context: ToolContext) => ToolOutput | Promise<ToolOutput>;
@@ -118,36 +154,51 @@ export interface ToolContent {
 }
 
 /**
- * Declares a tool. `execute` gets input that passed the schema. What it throws becomes an error result that the model sees.
- * Throws `CONFIGURATION` for a name that providers would refuse, and for a preset that is no parameter of the tool. The second
- * parameter is for forks.
+ * Declares a tool. `execute` gets input that passed the schema. What it throws becomes an error
+ * result that the model sees. Throws `CONFIGURATION` for a name that providers would refuse, and
+ * for a preset that is no parameter of the tool. The second parameter is for forks.
  */
-export function tool<const S extends SchemaLike>(options: ToolOptions<S>, { presetPriority = 'preset' }: ForkOptions = {}): Tool {
+export function tool<const S extends SchemaLike>(
+  options: ToolOptions<S>,
+  { presetPriority = 'preset' }: ForkOptions = {},
+): Tool {
   const kinds =
     'name:string description:string input:object|function timeoutMs:count|? preset:object|? needsApproval:boolean|function|? replay:safe|ask|never|? returnDirect:boolean|? execute:function|?';
   checkFields('CONFIGURATION', 'tool()', options, kinds);
   const { name, description, strict, preset, group = [] } = options;
   if (!/^[\w-]{1,64}$/.test(name)) {
-    throw new AgentError('CONFIGURATION', `"${name}" is no tool name: at most 64 letters, digits, _ and -.`);
+    throw new AgentError(
+      'CONFIGURATION',
+      `"${name}" is no tool name: at most 64 letters, digits, _ and -.`,
+    );
   }
   const whole = toSchema(options.input);
   const input = preset ? presetInput(name, whole, preset, presetPriority) : whole;
   let schema: ToolSchema | undefined;
   return {
-    ...(options as Omit<typeof options, 'needsApproval' | 'execute'> & Pick<Tool, 'needsApproval' | 'execute'>),
+    ...(options as Omit<typeof options, 'needsApproval' | 'execute'> &
+      Pick<Tool, 'needsApproval' | 'execute'>),
     groups: [group].flat(),
     input,
     get schema() {
       try {
         return (schema ??= { name, description, parameters: input.jsonSchema, strict });
       } catch (cause) {
-        throw new AgentError('CONFIGURATION', `The tool "${name}" gives no JSON Schema: ${messageOf(cause)}`, { cause });
+        throw new AgentError(
+          'CONFIGURATION',
+          `The tool "${name}" gives no JSON Schema: ${messageOf(cause)}`,
+          { cause },
+        );
       }
     },
     // A copy with other fields, as `{ ...tool, returnDirect: true }`, keeps them.
     fork(changes) {
-      if ((changes.presetPriority ?? presetPriority) === presetPriority && !changes.preset) return this;
-      return tool({ ...this, input: options.input, ...changes } as unknown as typeof options, { presetPriority, ...changes });
+      if ((changes.presetPriority ?? presetPriority) === presetPriority && !changes.preset)
+        return this;
+      return tool({ ...this, input: options.input, ...changes } as unknown as typeof options, {
+        presetPriority,
+        ...changes,
+      });
     },
   };
 }

@@ -15,7 +15,10 @@ const files: ToolGroupOptions = { name: 'files', description: 'Reads files', act
 const make = (name: string, group: string | readonly string[] = []) =>
   tool({ name, description: name, input: { type: 'object' }, group, execute: () => name });
 const kit = () =>
-  new Toolkit([make('free'), make('search', 'web'), make('read', ['files']), make('both', ['web', 'files'])], { groups: [web, files] });
+  new Toolkit(
+    [make('free'), make('search', 'web'), make('read', ['files']), make('both', ['web', 'files'])],
+    { groups: [web, files] },
+  );
 const names = (set: ToolSet) => set.schemas().map(({ name }) => name);
 const failsWith = (code: string, text = '') =>
   expect.objectContaining({ code, message: expect.stringContaining(text) as unknown as string });
@@ -55,10 +58,18 @@ test.for([
 test.for([
   ['a tool in a group that is not there', () => new Toolkit([make('a', 'nope')]), '"nope"'],
   ['a group of a taken name', () => kit().createGroup(web), 'Two tool groups'],
-  ['a group without a name', () => new Toolkit([], { groups: [{ name: ' ', description: '' }] }), 'needs a name'],
+  [
+    'a group without a name',
+    () => new Toolkit([], { groups: [{ name: ' ', description: '' }] }),
+    'needs a name',
+  ],
   ['a tool of a taken name', () => kit().add(make('free')), 'Two tools'],
   ['a tool with a group outside a toolkit', () => new ToolList([make('a', 'web')]), 'Toolkit'],
-  ['a tool of a name that is taken below', () => new ToolList([make('search')], kit()), 'Two tools'],
+  [
+    'a tool of a name that is taken below',
+    () => new ToolList([make('search')], kit()),
+    'Two tools',
+  ],
   ['a meta tool outside a toolkit', () => new ToolList([metaTool()]), 'Toolkit'],
   ['a meta tool of a bad name', () => metaTool({ name: 'a b' }), 'tool name'],
 ] as const)('%s is a mistake', ([, act, text]) => {
@@ -73,13 +84,21 @@ test('tools are added and removed, unless the toolkit forbids it', () => {
   expect(toolkit.find('free')).toBeUndefined();
   expect(() => toolkit.remove('free')).toThrowError(failsWith('INVALID_INPUT', '"free"'));
   const fixed = new Toolkit([make('a')], { allowDeletion: false });
-  for (const one of [fixed, fixed.fork()]) expect(() => one.remove('a')).toThrowError(failsWith('CONFIGURATION', 'deletion'));
+  for (const one of [fixed, fixed.fork()])
+    expect(() => one.remove('a')).toThrowError(failsWith('CONFIGURATION', 'deletion'));
   expect(names(fixed)).toEqual(['a']);
 });
 
 test('a fork and its original share nothing', () => {
   const original = kit();
-  original.add(tool({ name: 'p', description: '', input: z.object({ a: z.string(), b: z.string() }), preset: { a: '1' } }));
+  original.add(
+    tool({
+      name: 'p',
+      description: '',
+      input: z.object({ a: z.string(), b: z.string() }),
+      preset: { a: '1' },
+    }),
+  );
   const fork = original.fork();
   fork.setActiveGroups([]);
   fork.remove('free');
@@ -134,7 +153,10 @@ test('an inactive tool is refused in a run, its schema is not sent, and the agen
   await agent.call('go');
   expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual(['free', 'read', 'both']);
   const [result] = model.requests[1]!.messages.flatMap(toolResultsOf);
-  expect(result).toMatchObject({ state: 'error', output: expect.stringContaining('not available: search') as unknown });
+  expect(result).toMatchObject({
+    state: 'error',
+    output: expect.stringContaining('not available: search') as unknown,
+  });
   agent.tools.setActiveGroups!([]);
   expect(toolkit.activeGroups()).toEqual(['files']);
 });
@@ -182,19 +204,25 @@ test.for([
 ] as const)('the meta tool refuses %s', async ([, input]) => {
   const toolkit = new Toolkit([metaTool()], { groups: [web] });
   const meta = toolkit.find('switch_tool_groups');
-  expect(await (meta as ReturnType<typeof metaTool>).input.validate(input)).toMatchObject({ ok: false });
+  expect(await (meta as ReturnType<typeof metaTool>).input.validate(input)).toMatchObject({
+    ok: false,
+  });
 });
 
 test('the meta tool names the groups there are', () => {
   const toolkit = new Toolkit([metaTool({ name: 'groups' })]);
-  const items = () => (toolkit.schemas()[0]!.parameters['properties'] as { groups: { items: unknown } }).groups.items;
+  const items = () =>
+    (toolkit.schemas()[0]!.parameters['properties'] as { groups: { items: unknown } }).groups.items;
   expect(items()).toEqual({ type: 'string' });
   toolkit.createGroup(web);
   const fork = toolkit.fork();
   fork.createGroup(files);
   expect(items()).toEqual({ type: 'string', enum: ['web'] });
   expect(toolkit.schemas()[0]!.description).toContain('- web: Searches the web');
-  expect(fork.schemas()[0]).toMatchObject({ name: 'groups', description: expect.stringContaining('files') as unknown });
+  expect(fork.schemas()[0]).toMatchObject({
+    name: 'groups',
+    description: expect.stringContaining('files') as unknown,
+  });
 });
 
 test('a toolkit’s context reaches its tools, and its forks’', async () => {
@@ -228,31 +256,48 @@ test('a tool without state of its own needs no fork', () => {
   const { name, input, schema } = make('plain');
   const toolkit = new Toolkit([{ name, input, schema }]);
   expect(names(toolkit.fork())).toEqual(['plain']);
-  expect(() => toolkit.updatePreset('plain', {})).toThrowError(failsWith('CONFIGURATION', 'takes no preset'));
+  expect(() => toolkit.updatePreset('plain', {})).toThrowError(
+    failsWith('CONFIGURATION', 'takes no preset'),
+  );
 });
 
 test('the meta tool takes no preset, and no tool takes one that is no object', () => {
   const toolkit = new Toolkit([metaTool(), make('a')]);
-  expect(() => toolkit.updatePreset('switch_tool_groups', {})).toThrowError(failsWith('CONFIGURATION', 'takes no preset'));
-  expect(() => toolkit.updatePreset('a', undefined as unknown as {})).toThrowError(failsWith('INVALID_INPUT', 'updatePreset()'));
+  expect(() => toolkit.updatePreset('switch_tool_groups', {})).toThrowError(
+    failsWith('CONFIGURATION', 'takes no preset'),
+  );
+  expect(() => toolkit.updatePreset('a', undefined as unknown as {})).toThrowError(
+    failsWith('INVALID_INPUT', 'updatePreset()'),
+  );
 });
 
 test('what is wrong with a group’s name says which there are', () => {
-  expect(() => kit().setActiveGroups(['x', 'y'])).toThrowError(failsWith('INVALID_INPUT', '"x". There are: web, files.'));
-  expect(() => new Toolkit().setActiveGroups(['x'])).toThrowError(failsWith('INVALID_INPUT', 'There are: none.'));
+  expect(() => kit().setActiveGroups(['x', 'y'])).toThrowError(
+    failsWith('INVALID_INPUT', '"x". There are: web, files.'),
+  );
+  expect(() => new Toolkit().setActiveGroups(['x'])).toThrowError(
+    failsWith('INVALID_INPUT', 'There are: none.'),
+  );
 });
 
 test('what the model is told about the meta tool', () => {
   const free = metaTool();
   expect(free.schema.description).toBe('Switches groups of tools on. Groups:\nnone');
   expect(free.replay).toBe('safe');
-  const { schema } = new Toolkit([free], { groups: [web, files] }).find('switch_tool_groups') as Tool;
+  const { schema } = new Toolkit([free], { groups: [web, files] }).find(
+    'switch_tool_groups',
+  ) as Tool;
   expect(schema).toMatchObject({
-    description: 'Switches groups of tools on. Groups:\n- web: Searches the web\n- files: Reads files',
+    description:
+      'Switches groups of tools on. Groups:\n- web: Searches the web\n- files: Reads files',
     parameters: {
       type: 'object',
       properties: {
-        groups: { type: 'array', items: { type: 'string', enum: ['web', 'files'] }, description: expect.any(String) as unknown },
+        groups: {
+          type: 'array',
+          items: { type: 'string', enum: ['web', 'files'] },
+          description: expect.any(String) as unknown,
+        },
         exactly: { type: 'boolean', description: expect.any(String) as unknown },
       },
       required: ['groups'],
@@ -270,12 +315,16 @@ test.for([
   [{ groups: ['web'], exactly: null }, [web], 'Active groups:'],
 ] as const)('the meta tool answers %j', async ([input, groups, words]) => {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'switch_tool_groups', input }] }, 'done']);
-  await new ReActAgent({ name: 'a', model, tools: new Toolkit([metaTool()], { groups }) }).call('go');
+  await new ReActAgent({ name: 'a', model, tools: new Toolkit([metaTool()], { groups }) }).call(
+    'go',
+  );
   expect(model.requests[1]!.messages.flatMap(toolResultsOf)[0]!.output).toContain(words);
 });
 
 test('where there are no tools, a call of one says so', async () => {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'x' }] }, 'done']);
   await new ReActAgent({ name: 'a', model }).call('go');
-  expect(model.requests[1]!.messages.flatMap(toolResultsOf)[0]!.output).toContain('Available: none.');
+  expect(model.requests[1]!.messages.flatMap(toolResultsOf)[0]!.output).toContain(
+    'Available: none.',
+  );
 });

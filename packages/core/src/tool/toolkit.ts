@@ -25,13 +25,17 @@ export interface ToolkitOptions extends ForkOptions {
   readonly groups?: readonly ToolGroupOptions[];
   /** Whether `remove` may take a tool away. Default true (AgentScope: `allowToolDeletion`). */
   readonly allowDeletion?: boolean;
-  /** What the tools get for their tokens, where the agent and the call provide nothing else (AgentScope: `defaultContext`). */
+  /**
+   * What the tools get for their tokens, where the agent and the call provide nothing else
+   * (AgentScope: `defaultContext`).
+   */
   readonly context?: Iterable<ContextEntry>;
 }
 
 /**
- * Tools with groups that can be switched on and off, and presets that can be changed. A tool in no group is always active, one in
- * several while any of them is. An agent forks the toolkit it is given: change the agent's own at `agent.tools`.
+ * Tools with groups that can be switched on and off, and presets that can be changed. A tool in no
+ * group is always active, one in several while any of them is. An agent forks the toolkit it is
+ * given: change the agent's own at `agent.tools`.
  */
 export class Toolkit implements ToolSet {
   readonly context: readonly ContextEntry[];
@@ -40,9 +44,13 @@ export class Toolkit implements ToolSet {
   readonly #groups: Map<string, ToolGroup> = new Map();
   #schemas: readonly ToolSchema[] | undefined;
 
-  /** Throws `CONFIGURATION` for an option of another kind than it has to be, and as `createGroup` and `add` do. */
+  /**
+   * Throws `CONFIGURATION` for an option of another kind than it has to be, and as `createGroup`
+   * and `add` do.
+   */
   constructor(tools: Iterable<Tool> = [], options: ToolkitOptions = {}) {
-    const fields = 'tools:iterator() groups:array|? allowDeletion:boolean|? context:iterator()|? presetPriority:preset|model|?';
+    const fields =
+      'tools:iterator() groups:array|? allowDeletion:boolean|? context:iterator()|? presetPriority:preset|model|?';
     checkFields('CONFIGURATION', 'Toolkit', options, '');
     checkFields('CONFIGURATION', 'Toolkit', { ...options, tools }, fields);
     this.#options = options;
@@ -51,21 +59,32 @@ export class Toolkit implements ToolSet {
     for (const tool of tools) this.add(tool);
   }
 
-  /** The model sees it from its next request on. Throws `CONFIGURATION` where the name is taken or a group of the tool's is not there. */
+  /**
+   * The model sees it from its next request on. Throws `CONFIGURATION` where the name is taken or a
+   * group of the tool's is not there.
+   */
   add(tool: Tool): void {
     checkFields('CONFIGURATION', 'A tool', tool, 'name:string input:validate()');
     const { name, groups = [] } = tool;
-    if (this.#tools.has(name)) throw new AgentError('CONFIGURATION', `Two tools are named "${name}".`);
+    if (this.#tools.has(name))
+      throw new AgentError('CONFIGURATION', `Two tools are named "${name}".`);
     this.#checkGroups(groups, 'CONFIGURATION');
     const { presetPriority } = this.#options;
     this.#set(tool.fork?.(presetPriority ? { presetPriority } : {}, this) ?? tool);
   }
 
-  /** Throws `INVALID_INPUT` where there is no such tool, `CONFIGURATION` where the toolkit was made with `allowDeletion: false`. */
+  /**
+   * Throws `INVALID_INPUT` where there is no such tool, `CONFIGURATION` where the toolkit was made
+   * with `allowDeletion: false`.
+   */
   remove(name: string): void {
     const { allowDeletion = true } = this.#options;
     this.#get(name);
-    if (!allowDeletion) throw new AgentError('CONFIGURATION', `The tool "${name}" stays: this toolkit does not allow deletion.`);
+    if (!allowDeletion)
+      throw new AgentError(
+        'CONFIGURATION',
+        `The tool "${name}" stays: this toolkit does not allow deletion.`,
+      );
     this.#tools.delete(name);
     this.#schemas = undefined;
   }
@@ -78,15 +97,23 @@ export class Toolkit implements ToolSet {
 
   /** The active ones, in the order they were added. */
   schemas(): readonly ToolSchema[] {
-    return (this.#schemas ??= [...this.#tools.values()].filter((tool) => this.#isActive(tool)).map((tool) => tool.schema));
+    return (this.#schemas ??= [...this.#tools.values()]
+      .filter((tool) => this.#isActive(tool))
+      .map((tool) => tool.schema));
   }
 
   /** Throws `CONFIGURATION` for a blank name or one that is taken. */
   createGroup(options: ToolGroupOptions): void {
-    checkFields('CONFIGURATION', 'A tool group', options, 'name:string description:string active:boolean|?');
+    checkFields(
+      'CONFIGURATION',
+      'A tool group',
+      options,
+      'name:string description:string active:boolean|?',
+    );
     const { name, description, active = true } = options;
     if (!name.trim()) throw new AgentError('CONFIGURATION', 'A tool group needs a name.');
-    if (this.#groups.has(name)) throw new AgentError('CONFIGURATION', `Two tool groups are named "${name}".`);
+    if (this.#groups.has(name))
+      throw new AgentError('CONFIGURATION', `Two tool groups are named "${name}".`);
     this.#setGroups([{ name, description, active }]);
   }
 
@@ -99,34 +126,48 @@ export class Toolkit implements ToolSet {
     return this.groups().flatMap(({ name, active }) => (active ? [name] : []));
   }
 
-  /** Switches these groups on or off. Throws `INVALID_INPUT` for a name that is no group, and changes nothing then. */
+  /**
+   * Switches these groups on or off. Throws `INVALID_INPUT` for a name that is no group, and
+   * changes nothing then.
+   */
   updateGroups(names: readonly string[], active: boolean): void {
     checkFields('INVALID_INPUT', 'updateGroups()', { active }, 'active:boolean');
     this.#checkGroups(names);
-    this.#setGroups(this.groups().map((group) => (names.includes(group.name) ? { ...group, active } : group)));
+    this.#setGroups(
+      this.groups().map((group) => (names.includes(group.name) ? { ...group, active } : group)),
+    );
   }
 
   setActiveGroups(names: readonly string[]): void {
     this.#checkGroups(names);
-    this.#setGroups(this.groups().map((group) => ({ ...group, active: names.includes(group.name) })));
+    this.#setGroups(
+      this.groups().map((group) => ({ ...group, active: names.includes(group.name) })),
+    );
   }
 
   /**
-   * Changes or adds preset parameters; those not named stay (AgentScope: `updateToolPresetParameters`). Holds from the model's next
-   * request and the next call on. Throws `INVALID_INPUT` where there is no such tool, `CONFIGURATION` for a name that is no parameter.
+   * Changes or adds preset parameters; those not named stay (AgentScope:
+   * `updateToolPresetParameters`). Holds from the model's next request and the next call on. Throws
+   * `INVALID_INPUT` where there is no such tool, `CONFIGURATION` for a name that is no parameter.
    */
   updatePreset(toolName: string, values: JsonObject): void {
     checkFields('INVALID_INPUT', 'updatePreset()', values, '');
     const tool = this.#get(toolName);
     const preset = { ...tool.preset, ...values };
     const changed = tool.fork?.({ preset }, this);
-    if (changed?.preset !== preset) throw new AgentError('CONFIGURATION', `The tool "${toolName}" takes no preset.`);
+    if (changed?.preset !== preset)
+      throw new AgentError('CONFIGURATION', `The tool "${toolName}" takes no preset.`);
     this.#set(changed);
   }
 
   fork(options: ForkOptions = {}): Toolkit {
     const { context } = this;
-    return new Toolkit(this.#tools.values(), { ...this.#options, ...options, groups: this.groups(), context });
+    return new Toolkit(this.#tools.values(), {
+      ...this.#options,
+      ...options,
+      groups: this.groups(),
+      context,
+    });
   }
 
   #get(name: string): Tool {
@@ -149,7 +190,10 @@ export class Toolkit implements ToolSet {
     return !groups.length || groups.some((name) => this.#groups.get(name)?.active);
   }
 
-  #checkGroups(names: readonly string[], code: 'INVALID_INPUT' | 'CONFIGURATION' = 'INVALID_INPUT'): void {
+  #checkGroups(
+    names: readonly string[],
+    code: 'INVALID_INPUT' | 'CONFIGURATION' = 'INVALID_INPUT',
+  ): void {
     checkFields(code, 'The tool groups', { names }, 'names:array');
     const unknown = names.find((name) => !this.#groups.has(name));
     if (unknown === undefined) return;

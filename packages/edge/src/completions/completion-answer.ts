@@ -3,7 +3,10 @@ import type { AgentResult, EventBatch } from '@isoloop/core';
 import { createOpenAiEncoder, toChatCompletion, toOpenAiError } from '@isoloop/core/openai';
 import type { OpenAiEncoderOptions } from '@isoloop/core/openai';
 
-/** An answer that is not streamed. Throws `PENDING_TOOL_CALLS` for a run that waits for what cannot be given here. */
+/**
+ * An answer that is not streamed. Throws `PENDING_TOOL_CALLS` for a run that waits for what cannot
+ * be given here.
+ */
 export function wholeCompletion(
   result: AgentResult,
   completion: OpenAiEncoderOptions,
@@ -11,17 +14,31 @@ export function wholeCompletion(
 ): Response {
   const waits = waitsHere(result);
   if (waits) throw waits;
-  return Response.json(toChatCompletion(result, completion), { headers: { 'cache-control': 'no-store', ...headers } });
+  return Response.json(toChatCompletion(result, completion), {
+    headers: { 'cache-control': 'no-store', ...headers },
+  });
 }
 
 /** The chunks of one that is; a run that waits for what cannot be given here ends with an error. */
-export function completionEncoder(completion: OpenAiEncoderOptions): (batch: EventBatch) => readonly object[] {
+export function completionEncoder(
+  completion: OpenAiEncoderOptions,
+): (batch: EventBatch) => readonly object[] {
   const encoder = createOpenAiEncoder(completion);
   return (batch) => {
     const chunks = encoder.encode(batch);
-    const waits = batch.map((event) => event.type === 'run-end' && event.agentPath.length < 2 && waitsHere(event.result)).find(Boolean);
+    const waits = batch
+      .map(
+        (event) =>
+          event.type === 'run-end' && event.agentPath.length < 2 && waitsHere(event.result),
+      )
+      .find(Boolean);
     return waits
-      ? [...chunks.filter((chunk) => 'choices' in chunk && chunk.choices[0]?.finish_reason === null), toOpenAiError(waits)]
+      ? [
+          ...chunks.filter(
+            (chunk) => 'choices' in chunk && chunk.choices[0]?.finish_reason === null,
+          ),
+          toOpenAiError(waits),
+        ]
       : chunks;
   };
 }
@@ -30,5 +47,8 @@ export function completionEncoder(completion: OpenAiEncoderOptions): (batch: Eve
 function waitsHere({ pending }: AgentResult): AgentError | undefined {
   if (!pending.length || pending.some(({ kind }) => kind === 'external')) return undefined;
   const names = [...new Set(pending.map(({ name }) => name))].join(', ');
-  return new AgentError('PENDING_TOOL_CALLS', `The agent waits for a decision that cannot be given here, about: ${names}.`);
+  return new AgentError(
+    'PENDING_TOOL_CALLS',
+    `The agent waits for a decision that cannot be given here, about: ${names}.`,
+  );
 }

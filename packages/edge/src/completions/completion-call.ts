@@ -28,11 +28,16 @@ const fields = [
 
 /** Of a request what `readCall` reads, to be kept with a turn that is queued. */
 export function callFields(body: RequestBody): RequestBody {
-  return Object.fromEntries(fields.flatMap((field) => (body[field] == null ? [] : [[field, body[field]]])));
+  return Object.fromEntries(
+    fields.flatMap((field) => (body[field] == null ? [] : [[field, body[field]]])),
+  );
 }
 
 /** Throws `INVALID_INPUT` that names the field. */
-export function readCall(body: RequestBody, { jsonSchema, limits }: HandlerSettings): CompletionCall {
+export function readCall(
+  body: RequestBody,
+  { jsonSchema, limits }: HandlerSettings,
+): CompletionCall {
   const clientTools = readClientTools(body);
   const format = readResponseFormat(body, jsonSchema);
   const output = withClientTools(clientTools, format);
@@ -46,19 +51,31 @@ export function readCall(body: RequestBody, { jsonSchema, limits }: HandlerSetti
 }
 
 function generateOptions(body: RequestBody, { outputTokens }: EdgeLimits): GenerateOptions {
-  const temperature = number(body, 'temperature', (value) => value >= 0 && value <= 2, 'a number from 0 to 2');
+  const temperature = number(
+    body,
+    'temperature',
+    (value) => value >= 0 && value <= 2,
+    'a number from 0 to 2',
+  );
   const isCount = (value: number): boolean => Number.isInteger(value) && value > 0;
   const maxTokens =
-    number(body, 'max_completion_tokens', isCount, 'a positive integer') ?? number(body, 'max_tokens', isCount, 'a positive integer');
+    number(body, 'max_completion_tokens', isCount, 'a positive integer') ??
+    number(body, 'max_tokens', isCount, 'a positive integer');
   return {
     ...(temperature === undefined ? {} : { temperature }),
     ...(maxTokens === undefined ? {} : { maxTokens: Math.min(maxTokens, outputTokens) }),
   };
 }
 
-function number(body: RequestBody, field: string, isValid: (value: number) => boolean, expected: string): number | undefined {
+function number(
+  body: RequestBody,
+  field: string,
+  isValid: (value: number) => boolean,
+  expected: string,
+): number | undefined {
   const value = body[field];
   if (value == null) return undefined;
-  if (typeof value !== 'number' || !isValid(value)) throw invalidField(field, `must be ${expected}`);
+  if (typeof value !== 'number' || !isValid(value))
+    throw invalidField(field, `must be ${expected}`);
   return value;
 }

@@ -7,12 +7,17 @@ import { invalidField } from '../http/request-body.ts';
 import type { SessionTurn } from '../session/session-turn.ts';
 import { isMediaAddress } from '../turn/user-message.ts';
 
-/** The posted messages, checked one by one: kinds, addresses of media, ids and size of tool results. */
+/**
+ * The posted messages, checked one by one: kinds, addresses of media, ids and size of tool results.
+ */
 export function readPosted(posted: readonly unknown[], limits: EdgeLimits): readonly Msg[] {
   return fromOpenAiMessages(posted).map((message, index) => {
     for (const block of message.content) {
       if ('source' in block && !isMediaAddress(block.source)) {
-        throw invalidField(`messages[${index}]`, 'has a medium whose address is none of http, https or data');
+        throw invalidField(
+          `messages[${index}]`,
+          'has a medium whose address is none of http, https or data',
+        );
       }
     }
     for (const { id } of toolUsesOf(message)) checkCallId(id, index);
@@ -20,9 +25,13 @@ export function readPosted(posted: readonly unknown[], limits: EdgeLimits): read
       checkCallId(toolUseId, index);
       const size = typeof output === 'string' ? output.length : JSON.stringify(output).length;
       if (size > limits.toolResultChars) {
-        throw new AgentError('PAYLOAD_TOO_LARGE', `messages[${index}] is longer than ${limits.toolResultChars} characters.`, {
-          details: { param: `messages[${index}]` },
-        });
+        throw new AgentError(
+          'PAYLOAD_TOO_LARGE',
+          `messages[${index}] is longer than ${limits.toolResultChars} characters.`,
+          {
+            details: { param: `messages[${index}]` },
+          },
+        );
       }
     }
     return message;
@@ -30,53 +39,88 @@ export function readPosted(posted: readonly unknown[], limits: EdgeLimits): read
 }
 
 /**
- * A conversation that is all the client's. Each tool call in it needs its result, right behind it, and none may be of a tool that runs
- * here: an open one would be run, a closed one would say what that tool never said. Throws `INVALID_INPUT`.
+ * A conversation that is all the client's. Each tool call in it needs its result, right behind it,
+ * and none may be of a tool that runs here: an open one would be run, a closed one would say what
+ * that tool never said. Throws `INVALID_INPUT`.
  */
 export function checkConversation(messages: readonly Msg[], { tools }: ReActAgent): void {
   const open = new Set<string>();
   const seen = new Set<string>();
   for (const [index, message] of messages.entries()) {
     const param = `messages[${index}]`;
-    if (message.role !== 'tool' && open.size) throw invalidField(param, `comes before the results of the tool calls ${list(open)}`);
+    if (message.role !== 'tool' && open.size)
+      throw invalidField(param, `comes before the results of the tool calls ${list(open)}`);
     for (const { toolUseId } of toolResultsOf(message)) {
-      if (!open.delete(toolUseId)) throw invalidField(param, 'answers no tool call of the message before it');
+      if (!open.delete(toolUseId))
+        throw invalidField(param, 'answers no tool call of the message before it');
     }
     for (const { id, name } of toolUsesOf(message)) {
-      if (seen.has(id)) throw invalidField(param, `has a tool call with an id that was there before: ${JSON.stringify(id)}`);
+      if (seen.has(id))
+        throw invalidField(
+          param,
+          `has a tool call with an id that was there before: ${JSON.stringify(id)}`,
+        );
       const own = tools.find(name);
       if (own !== undefined && (typeof own === 'string' || own.execute)) {
-        throw invalidField(param, `has a call of ${JSON.stringify(name)}, a tool that only the agent calls`);
+        throw invalidField(
+          param,
+          `has a call of ${JSON.stringify(name)}, a tool that only the agent calls`,
+        );
       }
       seen.add(id);
       open.add(id);
     }
   }
-  if (open.size) throw invalidField(`messages[${messages.length - 1}]`, `leaves tool calls without results: ${list(open)}`);
-}
-
-/** What a client says as the system is said by its user: it must not pass for the agent's own prompt. Marked, so that no title is made of it. */
-export function withoutSystem(messages: readonly Msg[]): readonly Msg[] {
-  return messages.map((message) => (message.role === 'system' ? { ...message, role: 'user', metadata: { instructions: true } } : message));
+  if (open.size)
+    throw invalidField(
+      `messages[${messages.length - 1}]`,
+      `leaves tool calls without results: ${list(open)}`,
+    );
 }
 
 /**
- * What is new in the posted messages, where the history is the server's: what stands behind the client's last assistant message. Either
- * results of external calls that the session waits for, or messages of the user. Throws `INVALID_INPUT` where it is nothing or both.
+ * What a client says as the system is said by its user: it must not pass for the agent's own
+ * prompt. Marked, so that no title is made of it.
  */
-export function readTail(messages: readonly Msg[]): Extract<SessionTurn, { kind: 'messages' | 'decide' }> {
+export function withoutSystem(messages: readonly Msg[]): readonly Msg[] {
+  return messages.map((message) =>
+    message.role === 'system'
+      ? { ...message, role: 'user', metadata: { instructions: true } }
+      : message,
+  );
+}
+
+/**
+ * What is new in the posted messages, where the history is the server's: what stands behind the
+ * client's last assistant message. Either results of external calls that the session waits for, or
+ * messages of the user. Throws `INVALID_INPUT` where it is nothing or both.
+ */
+export function readTail(
+  messages: readonly Msg[],
+): Extract<SessionTurn, { kind: 'messages' | 'decide' }> {
   const tail = messages.slice(messages.findLastIndex(({ role }) => role === 'assistant') + 1);
   const results = tail.flatMap(toolResultsOf);
-  if (!tail.length) throw invalidField('messages', 'has nothing new behind the last message of the assistant');
+  if (!tail.length)
+    throw invalidField('messages', 'has nothing new behind the last message of the assistant');
   if (!results.length) return { kind: 'messages', messages: tail };
   if (tail.some(({ role }) => role !== 'tool' && role !== 'system')) {
-    throw invalidField('messages', 'must have either results of tools or messages of the user behind the last one of the assistant');
+    throw invalidField(
+      'messages',
+      'must have either results of tools or messages of the user behind the last one of the assistant',
+    );
   }
-  return { kind: 'decide', decisions: results.map(({ toolUseId, output }) => ({ type: 'result', toolUseId, output })) };
+  return {
+    kind: 'decide',
+    decisions: results.map(({ toolUseId, output }) => ({ type: 'result', toolUseId, output })),
+  };
 }
 
 function checkCallId(id: string, index: number): void {
-  if (!isCallId(id)) throw invalidField(`messages[${index}]`, 'has an id of a tool call that is not 1 to 256 visible characters');
+  if (!isCallId(id))
+    throw invalidField(
+      `messages[${index}]`,
+      'has an id of a tool call that is not 1 to 256 visible characters',
+    );
 }
 
 function list(ids: Iterable<string>): string {

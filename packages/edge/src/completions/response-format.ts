@@ -6,16 +6,32 @@ import type { RequestBody } from '../http/request-body.ts';
 /** Checks values by a client's JSON Schema: `jsonSchema` of `@isoloop/core/json-schema`. */
 export type SchemaChecker = (schema: JsonObject) => StandardSchema;
 
-/** The `response_format` of a chat-completions request; nothing for text. Throws `INVALID_INPUT` that names the field. */
-export function readResponseFormat({ response_format: format }: RequestBody, check?: SchemaChecker): OutputMode | undefined {
+/**
+ * The `response_format` of a chat-completions request; nothing for text. Throws `INVALID_INPUT`
+ * that names the field.
+ */
+export function readResponseFormat(
+  { response_format: format }: RequestBody,
+  check?: SchemaChecker,
+): OutputMode | undefined {
   if (format == null) return undefined;
-  const { type, json_schema: named } = Object(format) as { readonly type?: unknown; readonly json_schema?: unknown };
+  const { type, json_schema: named } = Object(format) as {
+    readonly type?: unknown;
+    readonly json_schema?: unknown;
+  };
   if (type === 'text') return undefined;
   if (type === 'json_object') return jsonMode();
-  if (type !== 'json_schema') throw invalidField('response_format', 'must be of the type "text", "json_object" or "json_schema"');
+  if (type !== 'json_schema')
+    throw invalidField(
+      'response_format',
+      'must be of the type "text", "json_object" or "json_schema"',
+    );
   const { name, schema } = Object(named) as { readonly name?: unknown; readonly schema?: unknown };
   if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name)) {
-    throw invalidField('response_format.json_schema.name', 'must be 1 to 64 letters, digits, "_" and "-"');
+    throw invalidField(
+      'response_format.json_schema.name',
+      'must be 1 to 64 letters, digits, "_" and "-"',
+    );
   }
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
     throw invalidField('response_format.json_schema.schema', 'must be a JSON Schema');
@@ -24,6 +40,9 @@ export function readResponseFormat({ response_format: format }: RequestBody, che
     return jsonMode(check?.(schema as JsonObject) ?? (schema as JsonObject));
   } catch (cause) {
     const param = 'response_format.json_schema.schema';
-    throw new AgentError('INVALID_INPUT', `\`${param}\` is a JSON Schema that cannot be used.`, { cause, details: { param } });
+    throw new AgentError('INVALID_INPUT', `\`${param}\` is a JSON Schema that cannot be used.`, {
+      cause,
+      details: { param },
+    });
   }
 }

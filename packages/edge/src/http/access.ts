@@ -12,12 +12,20 @@ export function isLocalHost(hostname: string): boolean {
 /** Lets nobody in whom `authorize` does not know; sets `user`. Throws `UNAUTHORIZED`. */
 export function access({ authorize }: AgentHandlerOptions): MiddlewareHandler<EdgeEnv> {
   return async (c, next) => {
-    c.set('user', authorize ? await identify(() => authorize(c.req.raw, c.env), c.get('requestId')) : localUser(c.req.raw));
+    c.set(
+      'user',
+      authorize
+        ? await identify(() => authorize(c.req.raw, c.env), c.get('requestId'))
+        : localUser(c.req.raw),
+    );
     await next();
   };
 }
 
-async function identify(authorize: () => ReturnType<NonNullable<AgentHandlerOptions['authorize']>>, requestId: string): Promise<string> {
+async function identify(
+  authorize: () => ReturnType<NonNullable<AgentHandlerOptions['authorize']>>,
+  requestId: string,
+): Promise<string> {
   const refused = 'This request is not authorized.';
   try {
     const caller = await authorize();
@@ -30,7 +38,10 @@ async function identify(authorize: () => ReturnType<NonNullable<AgentHandlerOpti
   throw new AgentError('UNAUTHORIZED', refused);
 }
 
-/** What one user's keys begin with in every store: with a session's id behind it no longer than they take. */
+/**
+ * What one user's keys begin with in every store: with a session's id behind it no longer than they
+ * take.
+ */
 const maxUser = 256;
 
 function checkUser(user: string): string {
@@ -43,12 +54,24 @@ function checkUser(user: string): string {
 }
 
 /** A host header says what its sender likes: what stands between tells whom the request is of. */
-const senders: readonly string[] = ['cf-connecting-ip', 'true-client-ip', 'x-real-ip', 'x-forwarded-for'];
+const senders: readonly string[] = [
+  'cf-connecting-ip',
+  'true-client-ip',
+  'x-real-ip',
+  'x-forwarded-for',
+];
 const loopback = /^(\[?::1\]?|(::ffff:)?127\.\d+\.\d+\.\d+)$/i;
 
 function localUser({ url, headers }: Request): string {
   const from = senders.flatMap((name) => headers.get(name)?.split(',') ?? []);
-  if (isLocalHost(new URL(url).hostname) && from.every((address) => loopback.test(address.trim())) && !headers.has('forwarded'))
+  if (
+    isLocalHost(new URL(url).hostname) &&
+    from.every((address) => loopback.test(address.trim())) &&
+    !headers.has('forwarded')
+  )
     return 'local';
-  throw new AgentError('UNAUTHORIZED', 'Without `authorize` only localhost is answered: pass `authorize` to createAgentHandler.');
+  throw new AgentError(
+    'UNAUTHORIZED',
+    'Without `authorize` only localhost is answered: pass `authorize` to createAgentHandler.',
+  );
 }

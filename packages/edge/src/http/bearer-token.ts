@@ -9,12 +9,13 @@ export type UserTokens = Readonly<Record<string, string | readonly (string | und
 const shortest = 16;
 
 /**
- * For `authorize`: callers by the token in `Authorization: Bearer …`. `tokens` gives each user's from the Worker's secrets, or one text: the
- * token of the user `token`. Compared by their digests, all of them each time, so that the time tells nothing. A secret that is not set,
- * or has less than 16 characters, lets nobody in.
+ * For `authorize`: callers by the token in `Authorization: Bearer …`. `tokens` gives each user's
+ * from the Worker's secrets, or one text: the token of the user `token`. Compared by their digests,
+ * all of them each time, so that the time tells nothing. A secret that is not set, or has less than
+ * 16 characters, lets nobody in.
  *
- * @example
- * authorize: bearerToken((env) => ({ ann: env.ANN_TOKEN, ci: [env.CI_TOKEN, env.CI_TOKEN_OLD] }))
+ * @example authorize: bearerToken((env) => ({ ann: env.ANN_TOKEN, ci: [env.CI_TOKEN,
+ * env.CI_TOKEN_OLD] }))
  */
 export function bearerToken<Env extends object = object>(
   tokens: (env: Env) => Awaitable<string | UserTokens>,
@@ -45,7 +46,10 @@ export function readBearer(request: Request): string | undefined {
 
 function checkToken(user: string, token: unknown): asserts token is string {
   if (typeof token === 'string' && token.length >= shortest) return;
-  throw new AgentError('CONFIGURATION', `bearerToken(): the token of "${user}" is not set, or has less than ${shortest} characters.`);
+  throw new AgentError(
+    'CONFIGURATION',
+    `bearerToken(): the token of "${user}" is not set, or has less than ${shortest} characters.`,
+  );
 }
 
 async function digestOf(text: string): Promise<Uint8Array> {

@@ -2,7 +2,10 @@ import { AgentError } from '@isoloop/core';
 import type { AgentErrorCode, AgentErrorData, EventBatch } from '@isoloop/core';
 import type { RequestVariables } from '../handler-options.ts';
 
-/** HTTP status of each code. A model's refusal is the endpoint's trouble with its upstream: 5xx, but for what the client can mend. */
+/**
+ * HTTP status of each code. A model's refusal is the endpoint's trouble with its upstream: 5xx, but
+ * for what the client can mend.
+ */
 const statusOf: Readonly<Record<AgentErrorCode, number>> = {
   INVALID_INPUT: 400,
   INVALID_MESSAGE: 400,
@@ -47,7 +50,10 @@ const statusOf: Readonly<Record<AgentErrorCode, number>> = {
   STORAGE_QUOTA: 507,
 };
 
-/** What a client reads in place of messages that others wrote: they may quote a key, a query, a path. The log has them. */
+/**
+ * What a client reads in place of messages that others wrote: they may quote a key, a query, a
+ * path. The log has them.
+ */
 const neutralMessages: { readonly [K in AgentErrorCode]?: string } = {
   ABORTED: 'The request was aborted.',
   CONFIGURATION: 'This endpoint is set up wrongly.',
@@ -81,28 +87,41 @@ export interface ErrorResponseOptions extends Pick<RequestVariables, 'requestId'
 }
 
 /** A failed request's answer. */
-export function errorResponse(thrown: unknown, { requestId, face, headers, status: given }: ErrorResponseOptions): Response {
+export function errorResponse(
+  thrown: unknown,
+  { requestId, face, headers, status: given }: ErrorResponseOptions,
+): Response {
   const error = publicError(AgentError.from(thrown).toJSON());
   const status = given ?? statusOf[error.code];
   const retryAfterMs = error.details?.['retryAfterMs'];
-  return Response.json(face === 'openai' ? openAiBody(error, status) : isoloopBody(error, requestId), {
-    status,
-    headers: {
-      'x-request-id': requestId,
-      'cache-control': 'no-store',
-      // OpenAI's clients try a 409 again: this one would stay the same.
-      ...(error.code === 'PENDING_TOOL_CALLS' && { 'x-should-retry': 'false' }),
-      ...(status === 401 && { 'www-authenticate': 'Bearer' }),
-      ...headers,
-      ...(typeof retryAfterMs === 'number' ? { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) } : {}),
+  return Response.json(
+    face === 'openai' ? openAiBody(error, status) : isoloopBody(error, requestId),
+    {
+      status,
+      headers: {
+        'x-request-id': requestId,
+        'cache-control': 'no-store',
+        // OpenAI's clients try a 409 again: this one would stay the same.
+        ...(error.code === 'PENDING_TOOL_CALLS' && { 'x-should-retry': 'false' }),
+        ...(status === 401 && { 'www-authenticate': 'Bearer' }),
+        ...headers,
+        ...(typeof retryAfterMs === 'number'
+          ? { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) }
+          : {}),
+      },
     },
-  });
+  );
 }
 
-/** The same for a failure after the stream began: an `error` event tells a client no more than a response would. */
+/**
+ * The same for a failure after the stream began: an `error` event tells a client no more than a
+ * response would.
+ */
 export function withPublicErrors(batch: EventBatch): EventBatch {
   if (!batch.some(({ type }) => type === 'error')) return batch;
-  return batch.map((event) => (event.type === 'error' ? { ...event, error: publicError(event.error) } : event));
+  return batch.map((event) =>
+    event.type === 'error' ? { ...event, error: publicError(event.error) } : event,
+  );
 }
 
 /** Into the Worker's log: failures that are not the client's doing. */
@@ -124,7 +143,14 @@ function isoloopBody({ code, message }: AgentErrorData, requestId: string): obje
 }
 
 function openAiBody({ code, message, details }: AgentErrorData, status: number): object {
-  return { error: { message, type: openAiType(status), code, param: (status < 500 && details?.['param']) || null } };
+  return {
+    error: {
+      message,
+      type: openAiType(status),
+      code,
+      param: (status < 500 && details?.['param']) || null,
+    },
+  };
 }
 
 function openAiType(status: number): string {

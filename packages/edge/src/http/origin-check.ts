@@ -5,15 +5,20 @@ import { errorResponse } from './error-response.ts';
 import type { EdgeEnv } from '../handler-options.ts';
 
 /**
- * Refuses requests of pages that are not on the list: a browser would keep the answer from them, but the turn would have run. Programs
- * send no origin, the endpoint's own pages its own; on a machine of one's own any local page may ask.
+ * Refuses requests of pages that are not on the list: a browser would keep the answer from them,
+ * but the turn would have run. Programs send no origin, the endpoint's own pages its own; on a
+ * machine of one's own any local page may ask.
  */
 export function knownOrigins(origins: readonly string[]): MiddlewareHandler<EdgeEnv> {
   return async (c, next) => {
     const origin = c.req.header('origin');
     if (origin === undefined || origins.includes(origin) || isOwn(origin, c.req.url)) return next();
     const error = new AgentError('UNAUTHORIZED', 'Pages of this origin may not call here.');
-    return errorResponse(error, { requestId: c.get('requestId'), face: c.get('face'), status: 403 });
+    return errorResponse(error, {
+      requestId: c.get('requestId'),
+      face: c.get('face'),
+      status: 403,
+    });
   };
 }
 

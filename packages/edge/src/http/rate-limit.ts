@@ -8,13 +8,18 @@ export interface RateLimiter {
   limit(options: { readonly key: string }): Promise<{ readonly success: boolean }>;
 }
 
-/** Counts a user's requests where a limiter is bound. Throws `LIMIT_EXCEEDED`, and `OVERLOADED` where the limiter fails. */
+/**
+ * Counts a user's requests where a limiter is bound. Throws `LIMIT_EXCEEDED`, and `OVERLOADED`
+ * where the limiter fails.
+ */
 export function rateLimited({ rateLimit }: HandlerSettings): MiddlewareHandler<EdgeEnv> {
   return async (c, next) => {
     const env = (c.env ?? {}) as { readonly RATE_LIMITER?: RateLimiter };
     const limiter = rateLimit ? rateLimit(env) : env.RATE_LIMITER;
     if (limiter && !(await isWithin(limiter, c.get('user'), c.get('requestId')))) {
-      throw new AgentError('LIMIT_EXCEEDED', 'There were too many requests; try again later.', { details: { retryAfterMs: 60_000 } });
+      throw new AgentError('LIMIT_EXCEEDED', 'There were too many requests; try again later.', {
+        details: { retryAfterMs: 60_000 },
+      });
     }
     await next();
   };

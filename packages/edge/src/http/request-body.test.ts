@@ -2,7 +2,14 @@ import { expect, test } from 'vitest';
 import { readJson } from './request-body.ts';
 
 const read = (body: string): Promise<object> =>
-  readJson(new Request('https://edge.test', { method: 'POST', headers: { 'content-type': 'application/json' }, body }), 1_000_000);
+  readJson(
+    new Request('https://edge.test', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    }),
+    1_000_000,
+  );
 
 test.each([
   ['brackets', '[{'.repeat(100)],

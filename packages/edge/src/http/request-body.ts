@@ -4,8 +4,9 @@ import { AgentError } from '@isoloop/core';
 export type RequestBody = Readonly<Record<string, unknown>>;
 
 /**
- * The JSON object a client posted. `PAYLOAD_TOO_LARGE` as soon as it is longer than `maxBytes`; `INVALID_INPUT` where it is no JSON
- * object or does not say so: a page of another origin can post other media types without asking first. `mayBeEmpty`: nothing is `{}`.
+ * The JSON object a client posted. `PAYLOAD_TOO_LARGE` as soon as it is longer than `maxBytes`;
+ * `INVALID_INPUT` where it is no JSON object or does not say so: a page of another origin can post
+ * other media types without asking first. `mayBeEmpty`: nothing is `{}`.
  */
 export async function readJson(
   request: Request,
@@ -13,12 +14,16 @@ export async function readJson(
   { mayBeEmpty = false }: { readonly mayBeEmpty?: boolean } = {},
 ): Promise<RequestBody> {
   if (!/^application\/json\s*(;|$)/i.test(request.headers.get('content-type') ?? '')) {
-    throw new AgentError('INVALID_INPUT', 'The body must be JSON, with `content-type: application/json`.');
+    throw new AgentError(
+      'INVALID_INPUT',
+      'The body must be JSON, with `content-type: application/json`.',
+    );
   }
   const text = await readText(request, maxBytes);
   if (mayBeEmpty && !text) return {};
   // Parsing stands any depth; what walks the value after it does not.
-  if (isDeeper(text, maxDepth)) throw new AgentError('INVALID_INPUT', `The body is nested deeper than ${maxDepth} levels.`);
+  if (isDeeper(text, maxDepth))
+    throw new AgentError('INVALID_INPUT', `The body is nested deeper than ${maxDepth} levels.`);
   const body = parse(text);
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new AgentError('INVALID_INPUT', 'The body must be a JSON object.');
@@ -32,10 +37,14 @@ export function invalidField(param: string, problem: string): AgentError {
   return new AgentError('INVALID_INPUT', `\`${param}\` ${problem}.`, { details: { param } });
 }
 
-/** The posted messages, each still to be checked; `PAYLOAD_TOO_LARGE` where there are more than `max`. */
+/**
+ * The posted messages, each still to be checked; `PAYLOAD_TOO_LARGE` where there are more than
+ * `max`.
+ */
 export function readMessages({ messages }: RequestBody, max: number): readonly unknown[] {
   if (!Array.isArray(messages)) throw invalidField('messages', 'must be a list');
-  if (messages.length > max) throw new AgentError('PAYLOAD_TOO_LARGE', `The request has more than ${max} messages.`);
+  if (messages.length > max)
+    throw new AgentError('PAYLOAD_TOO_LARGE', `The request has more than ${max} messages.`);
   return messages;
 }
 
@@ -43,16 +52,21 @@ export function readMessages({ messages }: RequestBody, max: number): readonly u
 export function checkModel(model: unknown, models: readonly string[]): string {
   if (typeof model !== 'string') throw invalidField('model', 'must be the name of a model');
   if (!models.includes(model)) {
-    throw new AgentError('NOT_FOUND', `There is no model ${JSON.stringify(model.slice(0, 100))} here; there is ${models.join(', ')}.`, {
-      details: { param: 'model' },
-    });
+    throw new AgentError(
+      'NOT_FOUND',
+      `There is no model ${JSON.stringify(model.slice(0, 100))} here; there is ${models.join(', ')}.`,
+      {
+        details: { param: 'model' },
+      },
+    );
   }
   return model;
 }
 
 async function readText(request: Request, maxBytes: number): Promise<string> {
   // Not made ahead: an error costs its stack, for each request that needs none.
-  const tooLarge = (): AgentError => new AgentError('PAYLOAD_TOO_LARGE', `The body is larger than ${maxBytes} bytes.`);
+  const tooLarge = (): AgentError =>
+    new AgentError('PAYLOAD_TOO_LARGE', `The body is larger than ${maxBytes} bytes.`);
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge();
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
   let text = '';
@@ -71,8 +85,8 @@ async function readText(request: Request, maxBytes: number): Promise<string> {
 }
 
 /**
- * Whether lists and objects stand in each other deeper than that; brackets in texts count for nothing. By characters: to match them costs
- * more than parsing.
+ * Whether lists and objects stand in each other deeper than that; brackets in texts count for
+ * nothing. By characters: to match them costs more than parsing.
  */
 function isDeeper(text: string, max: number): boolean {
   let depth = 0;

@@ -2,7 +2,9 @@ import type { Context } from 'hono';
 import { logError } from './error-response.ts';
 import type { EdgeEnv, SessionAgent } from '../handler-options.ts';
 
-/** Keeps the Worker alive until `promise` has settled; where there is no Worker it settles anyway. */
+/**
+ * Keeps the Worker alive until `promise` has settled; where there is no Worker it settles anyway.
+ */
 export function waitUntil(c: Context<EdgeEnv>, promise: Promise<unknown>): void {
   const settled = promise.catch(() => {});
   try {
@@ -12,15 +14,25 @@ export function waitUntil(c: Context<EdgeEnv>, promise: Promise<unknown>): void 
   }
 }
 
-/** Calls once when the client goes away. Workers tells by the request's signal only under the flag `enable_request_signal`. */
+/**
+ * Calls once when the client goes away. Workers tells by the request's signal only under the flag
+ * `enable_request_signal`.
+ */
 export function onDisconnect(c: Context<EdgeEnv>, listener: () => void): void {
   const { signal } = c.req.raw;
   if (signal.aborted) listener();
   else signal.addEventListener('abort', listener, { once: true });
 }
 
-/** Has the Worker wait until what belongs to an agent is written and closed, behind its run if it has one. */
-export function settleBehind(c: Context<EdgeEnv>, { settled }: Pick<SessionAgent, 'settled'>, run?: Promise<unknown>): void {
+/**
+ * Has the Worker wait until what belongs to an agent is written and closed, behind its run if it
+ * has one.
+ */
+export function settleBehind(
+  c: Context<EdgeEnv>,
+  { settled }: Pick<SessionAgent, 'settled'>,
+  run?: Promise<unknown>,
+): void {
   if (!settled) return;
   const requestId = c.get('requestId');
   const settling = Promise.resolve(run)

@@ -12,7 +12,9 @@ const ann = 'ann-0123456789abcdef';
 const ci = 'ci-0123456789abcdef0';
 const old = 'old-0123456789abcdef';
 const asks = (authorization?: string): Request =>
-  new Request('https://edge.test/', { headers: authorization === undefined ? {} : { authorization } });
+  new Request('https://edge.test/', {
+    headers: authorization === undefined ? {} : { authorization },
+  });
 
 test('a token is its user, and nothing like it is', async () => {
   const authorize = bearerToken(() => ({ ann, ci: [ci, old] }));
@@ -36,8 +38,11 @@ test('a token is its user, and nothing like it is', async () => {
     '[object Object]',
   ];
   for (const token of near) expect(await authorize(asks(`Bearer ${token}`), {})).toBeNull();
-  for (const header of [undefined, ann, `Basic ${ann}`, `Token ${ann}`, 'Bearer']) expect(await authorize(asks(header), {})).toBeNull();
-  expect(await bearerToken((env: { KEY: string }) => env.KEY)(asks(`Bearer ${ann}`), { KEY: ann })).toEqual({ user: 'token' });
+  for (const header of [undefined, ann, `Basic ${ann}`, `Token ${ann}`, 'Bearer'])
+    expect(await authorize(asks(header), {})).toBeNull();
+  expect(
+    await bearerToken((env: { KEY: string }) => env.KEY)(asks(`Bearer ${ann}`), { KEY: ann }),
+  ).toEqual({ user: 'token' });
 });
 
 test('an old token that is not set keeps nobody out', async () => {
@@ -60,20 +65,26 @@ test('every known token is compared, whichever is asked for', async () => {
   digest.mockRestore();
 });
 
-test.each([[undefined], [''], ['short'], [{ ann: undefined }], [{ ann: '' }], [{ ann: [undefined] }], [{ ann: [ann, ''] }], [{ ann: 7 }]])(
-  'a secret that is not set lets nobody in: %j',
-  async (tokens) => {
-    const authorize = bearerToken(() => tokens as never);
-    const log = vi.spyOn(console, 'error').mockImplementation(() => {});
-    for (const token of ['undefined', 'short', '7', 'x'.repeat(20)]) {
-      const target = testEndpoint([], {}, { authorize });
-      const response = await target.get('/v1/models', token);
-      expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
-      expect(await response.text()).not.toMatch(/bearerToken|"ann"/);
-    }
-    log.mockRestore();
-  },
-);
+test.each([
+  [undefined],
+  [''],
+  ['short'],
+  [{ ann: undefined }],
+  [{ ann: '' }],
+  [{ ann: [undefined] }],
+  [{ ann: [ann, ''] }],
+  [{ ann: 7 }],
+])('a secret that is not set lets nobody in: %j', async (tokens) => {
+  const authorize = bearerToken(() => tokens as never);
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  for (const token of ['undefined', 'short', '7', 'x'.repeat(20)]) {
+    const target = testEndpoint([], {}, { authorize });
+    const response = await target.get('/v1/models', token);
+    expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+    expect(await response.text()).not.toMatch(/bearerToken|"ann"/);
+  }
+  log.mockRestore();
+});
 
 const issuer = 'https://login.test/';
 const audience = 'chat';
@@ -83,15 +94,26 @@ interface Claims extends JWTPayload {
   readonly alg?: string;
 }
 
-async function signed(key: Parameters<SignJWT['sign']>[0], { alg = 'HS256', ...claims }: Claims = {}): Promise<string> {
+async function signed(
+  key: Parameters<SignJWT['sign']>[0],
+  { alg = 'HS256', ...claims }: Claims = {},
+): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
-  return new SignJWT({ sub: 'ann', iss: issuer, aud: audience, iat: now, exp: now + 600, ...claims })
+  return new SignJWT({
+    sub: 'ann',
+    iss: issuer,
+    aud: audience,
+    iat: now,
+    exp: now + 600,
+    ...claims,
+  })
     .setProtectedHeader({ alg, kid: 'k1' })
     .sign(key);
 }
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
-const base64 = (value: object): string => btoa(JSON.stringify(value)).replaceAll('=', '').replaceAll('+', '-').replaceAll('/', '_');
+const base64 = (value: object): string =>
+  btoa(JSON.stringify(value)).replaceAll('=', '').replaceAll('+', '-').replaceAll('/', '_');
 
 test('a JSON Web Token is its subject, when all of it is right', async () => {
   const authorize = jwt({ secret: () => secret, issuer, audience });
@@ -111,9 +133,14 @@ test('a JSON Web Token is its subject, when all of it is right', async () => {
     { sub: 7 as never },
     { alg: 'HS512' },
   ];
-  for (const claims of wrong) expect(await check(await signed(bytes(secret), claims)), JSON.stringify(claims)).toBeNull();
+  for (const claims of wrong)
+    expect(await check(await signed(bytes(secret), claims)), JSON.stringify(claims)).toBeNull();
   expect(await check(await signed(bytes('another secret of thirty-two bytes')))).toBeNull();
-  const [head, payload, signature] = (await signed(bytes(secret))).split('.') as [string, string, string];
+  const [head, payload, signature] = (await signed(bytes(secret))).split('.') as [
+    string,
+    string,
+    string,
+  ];
   const admin = base64({ sub: 'admin', iss: issuer, aud: audience, exp: now + 600 });
   const forged = [
     `${head}.${admin}.${signature}`,
@@ -146,8 +173,12 @@ test("tokens by the issuer's published keys, which are fetched once; none by a p
     user: ({ sub, tenant }) => `${String(tenant)}:${sub}`,
   });
   const check = async (token: string): Promise<unknown> => authorize(asks(`Bearer ${token}`), {});
-  expect(await check(await signed(privateKey, { alg: 'ES256', tenant: 't' }))).toEqual({ user: 't:ann' });
-  expect(await check(await signed(privateKey, { alg: 'ES256', tenant: 't' }))).toEqual({ user: 't:ann' });
+  expect(await check(await signed(privateKey, { alg: 'ES256', tenant: 't' }))).toEqual({
+    user: 't:ann',
+  });
+  expect(await check(await signed(privateKey, { alg: 'ES256', tenant: 't' }))).toEqual({
+    user: 't:ann',
+  });
   expect(fetched).toBe(1);
   expect(await check(await signed(other.privateKey, { alg: 'ES256' }))).toBeNull();
   expect(await check(await signed(bytes(JSON.stringify(jwk))))).toBeNull();
@@ -156,19 +187,39 @@ test("tokens by the issuer's published keys, which are fetched once; none by a p
 test('what is set up wrongly lets nobody in and says why in the log', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const token = await signed((await generateKeyPair('ES256')).privateKey, { alg: 'ES256' });
-  expect(() => jwt({ secret: () => secret, issuer: '', audience })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  expect(() => jwt({ secret: () => secret, issuer: '', audience })).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
   for (const authorize of [
     jwt({ secret: () => 'short', issuer, audience }),
     jwt({ secret: () => undefined as never, issuer, audience }),
     jwt({ jwksUrl: 'https://login.test/keys', algorithms: ['HS256'], issuer, audience }),
-    jwt({ jwksUrl: 'https://login.test/keys', issuer, audience, fetch: (() => Promise.reject(new Error('down at 10.0.0.1'))) as never }),
-    jwt({ jwksUrl: 'https://login.test/keys', issuer, audience, fetch: (async () => new Response('', { status: 500 })) as never }),
-    jwt({ jwksUrl: 'https://login.test/keys', issuer, audience, fetch: (async () => Response.json({ keys: 'none' })) as never }),
+    jwt({
+      jwksUrl: 'https://login.test/keys',
+      issuer,
+      audience,
+      fetch: (() => Promise.reject(new Error('down at 10.0.0.1'))) as never,
+    }),
+    jwt({
+      jwksUrl: 'https://login.test/keys',
+      issuer,
+      audience,
+      fetch: (async () => new Response('', { status: 500 })) as never,
+    }),
+    jwt({
+      jwksUrl: 'https://login.test/keys',
+      issuer,
+      audience,
+      fetch: (async () => Response.json({ keys: 'none' })) as never,
+    }),
   ]) {
     const target = testEndpoint([], {}, { authorize });
     log.mockClear();
     const response = await target.get('/v1/models', token);
-    expect([response.status, await response.text()]).toEqual([401, expect.not.stringMatching(/10\.0\.0\.1|jwt/)]);
+    expect([response.status, await response.text()]).toEqual([
+      401,
+      expect.not.stringMatching(/10\.0\.0\.1|jwt/),
+    ]);
     expect(log).toHaveBeenCalledOnce();
   }
   log.mockRestore();
@@ -197,14 +248,20 @@ function limiter(limit: number): RateLimiter & { readonly keys: string[] } {
 test("each user's requests are counted, where a limiter is bound or given", async () => {
   const bound = limiter(2);
   const given = limiter(2);
-  const targets = [testEndpoint([], {}, {}, { ...bindings, RATE_LIMITER: bound }), testEndpoint([], {}, { rateLimit: () => given })];
+  const targets = [
+    testEndpoint([], {}, {}, { ...bindings, RATE_LIMITER: bound }),
+    testEndpoint([], {}, { rateLimit: () => given }),
+  ];
   for (const target of targets) {
     const statuses: number[] = [];
-    for (const user of ['ann', 'ann', 'ann', 'bob', '']) statuses.push((await target.get('/v1/models', user)).status);
+    for (const user of ['ann', 'ann', 'ann', 'bob', ''])
+      statuses.push((await target.get('/v1/models', user)).status);
     expect(statuses).toEqual([200, 200, 429, 200, 401]);
     const refused = await target.get('/v1/models', 'ann');
     expect(refused.headers.get('retry-after')).toBe('60');
-    expect(await refused.json()).toMatchObject({ error: { code: 'LIMIT_EXCEEDED', type: 'rate_limit_error' } });
+    expect(await refused.json()).toMatchObject({
+      error: { code: 'LIMIT_EXCEEDED', type: 'rate_limit_error' },
+    });
     expect((await target.get('/healthz', '')).status).toBe(200);
   }
   expect(bound.keys).toEqual(['ann', 'ann', 'ann', 'bob', 'ann']);
@@ -216,15 +273,23 @@ test("the platform's own limiter counts", async () => {
   const target = testEndpoint([], {}, { rateLimit: () => own });
   const user = crypto.randomUUID();
   const statuses: number[] = [];
-  for (let index = 0; index < 4; index++) statuses.push((await target.get('/v1/models', user)).status);
+  for (let index = 0; index < 4; index++)
+    statuses.push((await target.get('/v1/models', user)).status);
   expect(statuses).toEqual([200, 200, 200, 429]);
 });
 
 test('a limiter that fails lets nobody through', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
-  const target = testEndpoint([], {}, { rateLimit: () => ({ limit: () => Promise.reject(new Error('SECRET')) }) });
+  const target = testEndpoint(
+    [],
+    {},
+    { rateLimit: () => ({ limit: () => Promise.reject(new Error('SECRET')) }) },
+  );
   const response = await target.get('/v1/models');
-  expect([response.status, await response.text()]).toEqual([503, expect.not.stringContaining('SECRET')]);
+  expect([response.status, await response.text()]).toEqual([
+    503,
+    expect.not.stringContaining('SECRET'),
+  ]);
   log.mockRestore();
 });
 
@@ -236,7 +301,10 @@ test('every answer has the headers of one that no page may show and nobody keep'
     await target.get('/v1/models', ''),
     await target.get('/api/chat/a/messages'),
     await target.post('/api/run', { id: crypto.randomUUID(), input: 'Hi' }),
-    await target.post('/v1/chat/completions', { model: 'offline', messages: [{ role: 'user', content: 'Hi' }] }),
+    await target.post('/v1/chat/completions', {
+      model: 'offline',
+      messages: [{ role: 'user', content: 'Hi' }],
+    }),
   ];
   for (const { headers } of answers) {
     expect(headers.get('x-content-type-options')).toBe('nosniff');
@@ -257,14 +325,19 @@ test.each([
   ['', 403],
 ])('a page of %j is answered with %i', async (origin, status) => {
   const target = testEndpoint([], {}, { cors: ['https://app.test'] });
-  const response = await target.fetch('/v1/models', { headers: { origin, authorization: 'Bearer ann' } });
+  const response = await target.fetch('/v1/models', {
+    headers: { origin, authorization: 'Bearer ann' },
+  });
   expect(response.status).toBe(status);
-  expect(response.headers.get('access-control-allow-origin')).toBe(origin === 'https://app.test' ? origin : null);
+  expect(response.headers.get('access-control-allow-origin')).toBe(
+    origin === 'https://app.test' ? origin : null,
+  );
 });
 
 test('on a machine of its own a page of any port may ask, and no other', async () => {
   const target = testEndpoint([], {}, { authorize: undefined as never });
-  const at = async (url: string, origin: string): Promise<number> => (await target.fetch(new Request(url, { headers: { origin } }))).status;
+  const at = async (url: string, origin: string): Promise<number> =>
+    (await target.fetch(new Request(url, { headers: { origin } }))).status;
   expect(await at('http://localhost:8787/v1/models', 'http://127.0.0.1:5173')).toBe(200);
   expect(await at('http://localhost:8787/v1/models', 'https://evil.test')).toBe(403);
   expect(await at('http://localhost:8787/v1/models', 'http://localhost.evil.test')).toBe(403);
@@ -275,7 +348,8 @@ test("a user's sessions are its own, whatever the names", async () => {
   const id = crypto.randomUUID();
   await (await target.post('/api/run', { id, input: 'I am Ann' }, 'ann')).text();
   await target.settled();
-  const read = async (path: string, user: string): Promise<unknown> => (await target.get(path, user)).json();
+  const read = async (path: string, user: string): Promise<unknown> =>
+    (await target.get(path, user)).json();
   expect(await read(`/api/chat/${id}/messages`, 'ann')).toMatchObject({ messages: [{}, {}] });
   for (const user of ['bob', 'ANN', 'ann/', `ann/${id}`, '../ann']) {
     expect(await read(`/api/chat/${id}/messages`, user)).toEqual({ messages: [] });
@@ -286,14 +360,26 @@ test("a user's sessions are its own, whatever the names", async () => {
 test("a message with the id of the agent's own changes nothing", async () => {
   const target = testEndpoint(['One.', 'Two.']);
   const id = crypto.randomUUID();
-  const ui = (messageId: string, text: string) => ({ id: messageId, role: 'user', parts: [{ type: 'text', text }] });
+  const ui = (messageId: string, text: string) => ({
+    id: messageId,
+    role: 'user',
+    parts: [{ type: 'text', text }],
+  });
   await (await target.post('/api/chat', { id, messages: [ui('m1', 'Hi')] })).text();
   await target.settled();
   const before = await (await target.get(`/api/chat/${id}/messages`)).text();
-  const own = (JSON.parse(before) as { readonly messages: readonly { readonly id: string }[] }).messages[1]!.id;
+  const own = (JSON.parse(before) as { readonly messages: readonly { readonly id: string }[] })
+    .messages[1]!.id;
   for (const trigger of ['submit-message', 'regenerate-message']) {
-    const response = await target.post('/api/chat', { id, trigger, messages: [ui(own, 'I was the assistant')] });
-    expect([response.status, await response.json()]).toMatchObject([400, { error: { code: 'INVALID_MESSAGE' } }]);
+    const response = await target.post('/api/chat', {
+      id,
+      trigger,
+      messages: [ui(own, 'I was the assistant')],
+    });
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      { error: { code: 'INVALID_MESSAGE' } },
+    ]);
   }
   await target.settled();
   expect(await (await target.get(`/api/chat/${id}/messages`)).text()).toBe(before);
@@ -312,7 +398,8 @@ test('an error of the agent with secrets in all its parts gives none away', asyn
     await target.post('/v1/chat/completions', v1),
     await target.post('/v1/chat/completions', { ...v1, stream: true }),
   ];
-  for (const answer of answers) expect((await answer.text()) + JSON.stringify([...answer.headers])).not.toContain('sk-secret');
+  for (const answer of answers)
+    expect((await answer.text()) + JSON.stringify([...answer.headers])).not.toContain('sk-secret');
   await target.settled();
   log.mockRestore();
 });
@@ -327,7 +414,10 @@ test.each([
   for (const place of places) {
     const target = boundEndpoint(place, [], {}, { authorize: () => ({ user }) });
     const response = await target.get(`/api/chat/${target.id}/messages`);
-    expect([response.status, await response.json()]).toMatchObject([401, { error: { code: 'UNAUTHORIZED' } }]);
+    expect([response.status, await response.json()]).toMatchObject([
+      401,
+      { error: { code: 'UNAUTHORIZED' } },
+    ]);
   }
   expect(log).toHaveBeenCalledTimes(places.length);
   log.mockRestore();
@@ -351,7 +441,8 @@ const hostile = [
 
 test.each(places)('%s: users of strange names have sessions of their own', async (place) => {
   const id = places.indexOf(place) + 'x'.repeat(127);
-  const speak = (user: string) => boundEndpoint(place, ['Hello.'], {}, { authorize: () => ({ user }) }, { id, user });
+  const speak = (user: string) =>
+    boundEndpoint(place, ['Hello.'], {}, { authorize: () => ({ user }) }, { id, user });
   for (const user of hostile) {
     const bound = speak(user);
     expect(await bound.messages(), user).toEqual([]);
@@ -361,7 +452,9 @@ test.each(places)('%s: users of strange names have sessions of their own', async
   for (const user of hostile) {
     const bound = speak(user);
     expect((await bound.messages()).map(textOf)).toEqual([`I am ${user}`, 'Hello.']);
-    const { chats } = (await (await bound.get('/api/chats')).json()) as { readonly chats: readonly object[] };
+    const { chats } = (await (await bound.get('/api/chats')).json()) as {
+      readonly chats: readonly object[];
+    };
     expect(chats, user).toHaveLength(1);
     expect((await bound.fetch(`/api/chat/${id}`, { method: 'DELETE' })).status).toBe(204);
   }
@@ -377,11 +470,16 @@ test.each([
   ['x-forwarded-for', '127.0.0.1.evil.test', 401],
   ['x-real-ip', '10.0.0.1', 401],
   ['forwarded', 'for=127.0.0.1', 401],
-])('without authorize a host header of localhost is not believed where %s says %s', async (name, value, status) => {
-  const target = testEndpoint([], {}, { authorize: undefined as never });
-  const response = await target.fetch(new Request('http://localhost:8787/v1/models', { headers: { [name]: value } }));
-  expect(response.status).toBe(status);
-});
+])(
+  'without authorize a host header of localhost is not believed where %s says %s',
+  async (name, value, status) => {
+    const target = testEndpoint([], {}, { authorize: undefined as never });
+    const response = await target.fetch(
+      new Request('http://localhost:8787/v1/models', { headers: { [name]: value } }),
+    );
+    expect(response.status).toBe(status);
+  },
+);
 
 test.each([
   ['*'],
@@ -394,7 +492,9 @@ test.each([
   ['https://*.app.test'],
   [''],
 ])('%j is no origin to be let in', (origin) => {
-  expect(() => testEndpoint([], {}, { cors: ['https://ok.test', origin] })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  expect(() => testEndpoint([], {}, { cors: ['https://ok.test', origin] })).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
 });
 
 test.each([
@@ -409,13 +509,18 @@ test.each([
   [{ llm: { models: [], upstream: () => ({}), timeoutMs: NaN } }],
   [{ llm: { models: [], upstream: () => ({}), timeoutMs: '5000' } }],
 ])('a limit that limits nothing is refused: %j', (options) => {
-  expect(() => testEndpoint([], {}, options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  expect(() => testEndpoint([], {}, options as never)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
 });
 
 test('a preflight lets listed origins in, by their whole names and without credentials', async () => {
   const target = testEndpoint([], {}, { cors: ['https://app.test', 'https://two.test:8443'] });
   const preflight = (origin: string): Promise<Response> =>
-    target.fetch('/api/chat', { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST' } });
+    target.fetch('/api/chat', {
+      method: 'OPTIONS',
+      headers: { origin, 'access-control-request-method': 'POST' },
+    });
   for (const origin of ['https://app.test', 'https://two.test:8443']) {
     const { headers } = await preflight(origin);
     expect(headers.get('access-control-allow-origin')).toBe(origin);
@@ -435,51 +540,73 @@ test('a preflight lets listed origins in, by their whole names and without crede
     expect(preflighted.headers.get('access-control-allow-origin')).toBeNull();
     expect((await target.post('/api/run', {}, 'ann', { origin })).status).toBe(403);
   }
-  expect([...(await preflight('https://app.test')).headers.keys()]).not.toContain('access-control-allow-credentials');
+  expect([...(await preflight('https://app.test')).headers.keys()]).not.toContain(
+    'access-control-allow-credentials',
+  );
 });
 
-test.each(places)('%s: streams, errors, and what is not here have the security headers, too', async (place) => {
-  const bound = boundEndpoint(place, ['Hi.'], {}, { cors: ['https://app.test'] });
-  const ui = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] };
-  const answers = [
-    await bound.post('/api/chat', { id: bound.id, messages: [ui] }),
-    await bound.post('/api/chat', { id: bound.id, messages: [] }),
-    await bound.get(`/api/chat/${bound.id}/stream`),
-    await bound.get('/api/chats'),
-    await bound.post(`/api/chat/${bound.id}/interrupt`, {}),
-    await bound.fetch('/api/chat', { method: 'OPTIONS', headers: { origin: 'https://app.test', 'access-control-request-method': 'POST' } }),
-    await bound.fetch('/api/chat', { method: 'PUT' }),
-    await bound.get('/nowhere'),
-    await bound.get('/v1/nowhere'),
-    await bound.post('/llm/v1/chat/completions', {}),
-    await bound.post('/api/chat', {}, ''),
-    await bound.post('/api/chat', {}, 'ann', { origin: 'https://evil.test' }),
-    await bound.fetch(`/api/chat/${bound.id}`, { method: 'DELETE', headers: { authorization: `Bearer ${bound.user}` } }),
-  ];
-  for (const answer of answers) {
-    const { headers } = answer;
-    expect(headers.get('x-content-type-options'), answer.url).toBe('nosniff');
-    expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
-    expect(headers.get('referrer-policy')).toBe('no-referrer');
-    expect(headers.get('cache-control')).toMatch(/^no-(store|cache)$/);
-    expect([...headers.keys()]).not.toContain('x-powered-by');
-    await answer.text();
-  }
-});
-
-test.each(['/api/chat', '/api/run', '/v1/chat/completions', '/llm/v1/chat/completions', '/api/chat/a/interrupt'])(
-  '%s: a body that comes in pieces, without a length, is cut off at the limit',
-  async (path) => {
-    const llm = { models: ['small'], upstream: () => ({ fetch: () => Promise.reject(new Error('asked')) }) };
-    const target = testEndpoint([], {}, { limits: { bodyBytes: 1000 }, llm });
-    let pulls = 0;
-    const body = new ReadableStream<Uint8Array>({ pull: (controller) => (pulls++, controller.enqueue(new Uint8Array(300).fill(32))) });
-    const headers = { authorization: 'Bearer ann', 'content-type': 'application/json' };
-    const response = await target.fetch(path, { method: 'POST', headers, body });
-    expect([response.status, await response.json()]).toMatchObject([413, { error: { code: 'PAYLOAD_TOO_LARGE' } }]);
-    expect(pulls).toBeLessThan(12);
+test.each(places)(
+  '%s: streams, errors, and what is not here have the security headers, too',
+  async (place) => {
+    const bound = boundEndpoint(place, ['Hi.'], {}, { cors: ['https://app.test'] });
+    const ui = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] };
+    const answers = [
+      await bound.post('/api/chat', { id: bound.id, messages: [ui] }),
+      await bound.post('/api/chat', { id: bound.id, messages: [] }),
+      await bound.get(`/api/chat/${bound.id}/stream`),
+      await bound.get('/api/chats'),
+      await bound.post(`/api/chat/${bound.id}/interrupt`, {}),
+      await bound.fetch('/api/chat', {
+        method: 'OPTIONS',
+        headers: { origin: 'https://app.test', 'access-control-request-method': 'POST' },
+      }),
+      await bound.fetch('/api/chat', { method: 'PUT' }),
+      await bound.get('/nowhere'),
+      await bound.get('/v1/nowhere'),
+      await bound.post('/llm/v1/chat/completions', {}),
+      await bound.post('/api/chat', {}, ''),
+      await bound.post('/api/chat', {}, 'ann', { origin: 'https://evil.test' }),
+      await bound.fetch(`/api/chat/${bound.id}`, {
+        method: 'DELETE',
+        headers: { authorization: `Bearer ${bound.user}` },
+      }),
+    ];
+    for (const answer of answers) {
+      const { headers } = answer;
+      expect(headers.get('x-content-type-options'), answer.url).toBe('nosniff');
+      expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+      expect(headers.get('referrer-policy')).toBe('no-referrer');
+      expect(headers.get('cache-control')).toMatch(/^no-(store|cache)$/);
+      expect([...headers.keys()]).not.toContain('x-powered-by');
+      await answer.text();
+    }
   },
 );
+
+test.each([
+  '/api/chat',
+  '/api/run',
+  '/v1/chat/completions',
+  '/llm/v1/chat/completions',
+  '/api/chat/a/interrupt',
+])('%s: a body that comes in pieces, without a length, is cut off at the limit', async (path) => {
+  const llm = {
+    models: ['small'],
+    upstream: () => ({ fetch: () => Promise.reject(new Error('asked')) }),
+  };
+  const target = testEndpoint([], {}, { limits: { bodyBytes: 1000 }, llm });
+  let pulls = 0;
+  const body = new ReadableStream<Uint8Array>({
+    pull: (controller) => (pulls++, controller.enqueue(new Uint8Array(300).fill(32))),
+  });
+  const headers = { authorization: 'Bearer ann', 'content-type': 'application/json' };
+  const response = await target.fetch(path, { method: 'POST', headers, body });
+  expect([response.status, await response.json()]).toMatchObject([
+    413,
+    { error: { code: 'PAYLOAD_TOO_LARGE' } },
+  ]);
+  expect(pulls).toBeLessThan(12);
+});
 
 test("a JSON Web Token by a key that is not published is nobody's, and keys are fetched by https only", async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
@@ -490,7 +617,11 @@ test("a JSON Web Token by a key that is not published is nobody's, and keys are 
   const authorize = jwt({ jwksUrl: 'https://login.test/keys', issuer, audience, fetch: send });
   expect(await authorize(asks(`Bearer ${token}`), {})).toBeNull();
   expect(log).not.toHaveBeenCalled();
-  const target = testEndpoint([], {}, { authorize: jwt({ jwksUrl: 'http://login.test/keys', issuer, audience, fetch: send }) });
+  const target = testEndpoint(
+    [],
+    {},
+    { authorize: jwt({ jwksUrl: 'http://login.test/keys', issuer, audience, fetch: send }) },
+  );
   expect((await target.get('/v1/models', token)).status).toBe(401);
   expect(String(log.mock.calls[0])).toContain('https');
   log.mockRestore();

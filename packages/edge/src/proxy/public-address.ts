@@ -1,6 +1,7 @@
 /**
- * Why a host is none of the public internet; nothing for one that may be. Takes a `URL`'s `hostname`: the URL parser has written IPv4 addresses
- * in octal, hexadecimal or as one number in the usual way by then. A name is judged by itself: what it resolves to is not known here.
+ * Why a host is none of the public internet; nothing for one that may be. Takes a `URL`'s
+ * `hostname`: the URL parser has written IPv4 addresses in octal, hexadecimal or as one number in
+ * the usual way by then. A name is judged by itself: what it resolves to is not known here.
  */
 export function privateReason(hostname: string): string | undefined {
   const host = hostname.toLowerCase().replace(/\.+$/, '');
@@ -11,7 +12,9 @@ export function privateReason(hostname: string): string | undefined {
   const ending = privateEndings.find((name) => `.${host}`.endsWith(name));
   if (ending) return `a name in "${ending}"`;
   // Such names resolve to the address that stands in them.
-  const embedded = /(?:^|[.-])(\d{1,3})[.-](\d{1,3})[.-](\d{1,3})[.-](\d{1,3})(?:[.-]|$)/.exec(host);
+  const embedded = /(?:^|[.-])(\d{1,3})[.-](\d{1,3})[.-](\d{1,3})[.-](\d{1,3})(?:[.-]|$)/.exec(
+    host,
+  );
   return embedded ? privateIpv4(embedded.slice(1).map(Number)) : undefined;
 }
 
@@ -67,21 +70,31 @@ function toNumber(octets: readonly number[]): number {
 
 function privateIpv4(octets: readonly number[]): string | undefined {
   const address = toNumber(octets);
-  return ipv4Ranges.find(([first, bits]) => Math.floor(address / 2 ** (32 - bits)) === Math.floor(first / 2 ** (32 - bits)))?.[2];
+  return ipv4Ranges.find(
+    ([first, bits]) =>
+      Math.floor(address / 2 ** (32 - bits)) === Math.floor(first / 2 ** (32 - bits)),
+  )?.[2];
 }
 
-/** As the URL parser writes them: no zone, no dotted quad. Only global unicast, `2000::/3`, can be public. */
+/**
+ * As the URL parser writes them: no zone, no dotted quad. Only global unicast, `2000::/3`, can be
+ * public.
+ */
 function privateIpv6(text: string): string | undefined {
   const [left = '', right] = text.split('::');
-  const words = (part: string): number[] => (part ? part.split(':').map((word) => Number.parseInt(word, 16)) : []);
+  const words = (part: string): number[] =>
+    part ? part.split(':').map((word) => Number.parseInt(word, 16)) : [];
   const head = words(left);
   const tail = right === undefined ? [] : words(right);
   const all = [...head, ...Array.from({ length: 8 - head.length - tail.length }, () => 0), ...tail];
   const [a = 0, b = 0, c = 0] = all;
-  const ipv4At = (index: number): readonly number[] => all.slice(index, index + 2).flatMap((word) => [word >> 8, word & 255]);
+  const ipv4At = (index: number): readonly number[] =>
+    all.slice(index, index + 2).flatMap((word) => [word >> 8, word & 255]);
   const zeros = all.slice(0, 5).every((word) => word === 0);
-  // Addresses that carry an IPv4 one: mapped, compatible, translated (RFC 6052, and 6 to 4) are judged by it.
-  if (zeros && (all[5] === 0xffff || all[5] === 0)) return privateIpv4(ipv4At(6)) ?? (all[5] === 0 ? 'an old form of IPv4' : undefined);
+  // Addresses that carry an IPv4 one: mapped, compatible, translated (RFC 6052, and 6 to 4) are
+  // judged by it.
+  if (zeros && (all[5] === 0xffff || all[5] === 0))
+    return privateIpv4(ipv4At(6)) ?? (all[5] === 0 ? 'an old form of IPv4' : undefined);
   if (a === 0x64 && b === 0xff9b) return c === 0 ? privateIpv4(ipv4At(6)) : 'a private network';
   if (a === 0x2002) return privateIpv4(ipv4At(1));
   if (a >> 13 !== 1) return 'no global address';

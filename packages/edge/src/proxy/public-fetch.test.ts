@@ -13,7 +13,8 @@ function internet(answers: Readonly<Record<string, Response>> = {}) {
   return { seen, fetch: fetchIt };
 }
 
-const to = (location: string, status = 302): Response => new Response(null, { status, headers: { location } });
+const to = (location: string, status = 302): Response =>
+  new Response(null, { status, headers: { location } });
 
 const hidden = [
   // This machine, in every spelling.
@@ -103,12 +104,16 @@ const hidden = [
 
 test.each(hidden)('%s is not asked, neither at once nor by a redirect', async (host) => {
   const direct = internet();
-  await expect(publicFetch({ fetch: direct.fetch, http: true })(`http://${host}/latest/meta-data`)).rejects.toMatchObject({
+  await expect(
+    publicFetch({ fetch: direct.fetch, http: true })(`http://${host}/latest/meta-data`),
+  ).rejects.toMatchObject({
     code: 'INVALID_INPUT',
   });
   expect(direct.seen).toEqual([]);
   const hop = internet({ 'https://example.com/': to(`http://${host}/`) });
-  await expect(publicFetch({ fetch: hop.fetch, http: true })('https://example.com/')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  await expect(
+    publicFetch({ fetch: hop.fetch, http: true })('https://example.com/'),
+  ).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   expect(hop.seen.map(({ url }) => url)).toEqual(['https://example.com/']);
 });
 
@@ -159,11 +164,21 @@ test('redirects are followed, each checked, and not without end', async () => {
     'https://loop.example/': to('/'),
   });
   expect(await (await publicFetch({ fetch })('https://a.example/')).text()).toBe('there');
-  expect(seen.map(({ url }) => url)).toEqual(['https://a.example/', 'https://b.example/x', 'https://b.example/y']);
-  await expect(publicFetch({ fetch, redirects: 3 })('https://loop.example/')).rejects.toThrow('more than 3 times');
+  expect(seen.map(({ url }) => url)).toEqual([
+    'https://a.example/',
+    'https://b.example/x',
+    'https://b.example/y',
+  ]);
+  await expect(publicFetch({ fetch, redirects: 3 })('https://loop.example/')).rejects.toThrow(
+    'more than 3 times',
+  );
   expect(seen.length).toBe(7);
-  await expect(publicFetch({ fetch })('https://a.example/', { redirect: 'error' })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
-  expect((await publicFetch({ fetch })('https://a.example/', { redirect: 'manual' })).status).toBe(302);
+  await expect(
+    publicFetch({ fetch })('https://a.example/', { redirect: 'error' }),
+  ).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  expect((await publicFetch({ fetch })('https://a.example/', { redirect: 'manual' })).status).toBe(
+    302,
+  );
 });
 
 test('another origin is not told who asks; a POST becomes a GET or is sent again, as browsers do it', async () => {
@@ -171,13 +186,22 @@ test('another origin is not told who asks; a POST becomes a GET or is sent again
     const { seen, fetch } = internet({ 'https://a.example/': to(location, status) });
     await publicFetch({ fetch })('https://a.example/', {
       method: 'POST',
-      headers: { authorization: 'Bearer x', cookie: 'a=b', 'content-type': 'application/json', 'x-kept': '1' },
+      headers: {
+        authorization: 'Bearer x',
+        cookie: 'a=b',
+        'content-type': 'application/json',
+        'x-kept': '1',
+      },
       body: '{"a":1}',
     });
     return seen[1]!;
   };
   const away = await run(307, 'https://b.example/');
-  expect([away.method, await away.text(), away.headers.get('x-kept')]).toEqual(['POST', '{"a":1}', '1']);
+  expect([away.method, await away.text(), away.headers.get('x-kept')]).toEqual([
+    'POST',
+    '{"a":1}',
+    '1',
+  ]);
   expect([away.headers.get('authorization'), away.headers.get('cookie')]).toEqual([null, null]);
   const near = await run(308, '/b');
   expect([near.method, near.headers.get('authorization')]).toEqual(['POST', 'Bearer x']);
@@ -200,13 +224,21 @@ test('only the listed hosts, where there is a list', async () => {
   ]) {
     await expect(limited(url)).rejects.toThrow('not on the list');
   }
-  expect(seen.map(({ url }) => url)).toEqual(['https://a.example.com/', 'https://one.example/', 'https://api.example.com/']);
+  expect(seen.map(({ url }) => url)).toEqual([
+    'https://a.example.com/',
+    'https://one.example/',
+    'https://api.example.com/',
+  ]);
 });
 
 test('a server of MCP tools is asked by it', async () => {
-  const { seen, fetch } = internet({ 'https://tools.example/mcp': to('http://169.254.169.254/', 307) });
+  const { seen, fetch } = internet({
+    'https://tools.example/mcp': to('http://169.254.169.254/', 307),
+  });
   for (const url of ['https://10.0.0.1/mcp', 'https://tools.example/mcp']) {
-    await expect(mcpTools({ url, fetch: publicFetch({ fetch }) })).rejects.toBeInstanceOf(AgentError);
+    await expect(mcpTools({ url, fetch: publicFetch({ fetch }) })).rejects.toBeInstanceOf(
+      AgentError,
+    );
   }
   expect(new Set(seen.map(({ url }) => url))).toEqual(new Set(['https://tools.example/mcp']));
 });

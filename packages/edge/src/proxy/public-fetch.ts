@@ -4,7 +4,9 @@ import { privateReason } from './public-address.ts';
 export interface PublicFetchOptions {
   /** What asks; default: the global `fetch`. */
   readonly fetch?: typeof fetch;
-  /** Hosts that may be asked at all, `example.com` or `*.example.com`; default: every public one. */
+  /**
+   * Hosts that may be asked at all, `example.com` or `*.example.com`; default: every public one.
+   */
   readonly hosts?: readonly string[];
   /** Whether `http:` may be asked, too; default false. */
   readonly http?: boolean;
@@ -16,10 +18,12 @@ export interface PublicFetchOptions {
 const credentials = ['authorization', 'cookie', 'proxy-authorization'];
 
 /**
- * A `fetch` for addresses that a model or a user has made up: for tools, and as `fetch` of `mcpTools()`. It asks public hosts only, by the
- * usual ports, and follows redirects itself, with each hop checked. Rejects with `INVALID_INPUT`, before anything is sent, for private,
- * loopback, link-local and metadata addresses in all their spellings, and for addresses with a user name in them. A public name that resolves
- * to a private address is not seen: Workers resolves names outside every private network, elsewhere let the network forbid it.
+ * A `fetch` for addresses that a model or a user has made up: for tools, and as `fetch` of
+ * `mcpTools()`. It asks public hosts only, by the usual ports, and follows redirects itself, with
+ * each hop checked. Rejects with `INVALID_INPUT`, before anything is sent, for private, loopback,
+ * link-local and metadata addresses in all their spellings, and for addresses with a user name in
+ * them. A public name that resolves to a private address is not seen: Workers resolves names
+ * outside every private network, elsewhere let the network forbid it.
  */
 export function publicFetch(options: PublicFetchOptions = {}): typeof fetch {
   const { fetch: given, redirects = 5 } = options;
@@ -32,13 +36,22 @@ export function publicFetch(options: PublicFetchOptions = {}): typeof fetch {
       const again = request.body && mode === 'follow' ? request.clone() : request;
       const response = await (given ?? fetch)(request);
       const location = response.headers.get('location');
-      if (response.status < 301 || response.status > 308 || response.status === 304 || location === null || mode === 'manual') {
+      if (
+        response.status < 301 ||
+        response.status > 308 ||
+        response.status === 304 ||
+        location === null ||
+        mode === 'manual'
+      ) {
         if (again !== request) await again.body?.cancel();
         return response;
       }
       await response.body?.cancel();
       if (mode === 'error' || hop >= redirects)
-        throw refused(url, mode === 'error' ? 'redirects' : `redirects more than ${redirects} times`);
+        throw refused(
+          url,
+          mode === 'error' ? 'redirects' : `redirects more than ${redirects} times`,
+        );
       if (!URL.canParse(location, url)) throw refused(url, 'redirects to what is no address');
       request = redirected(again, response.status, new URL(location, url));
     }
@@ -47,13 +60,21 @@ export function publicFetch(options: PublicFetchOptions = {}): typeof fetch {
 
 function checkAddress(address: string, { hosts, http = false }: PublicFetchOptions): URL {
   const url = new URL(address);
-  if (url.protocol !== 'https:' && !(http && url.protocol === 'http:')) throw refused(url, 'is none of https');
+  if (url.protocol !== 'https:' && !(http && url.protocol === 'http:'))
+    throw refused(url, 'is none of https');
   if (url.username || url.password) throw refused(url, 'has a user name in it');
-  if (url.port && url.port !== '443' && url.port !== '80' && url.port !== '8443' && url.port !== '8080')
+  if (
+    url.port &&
+    url.port !== '443' &&
+    url.port !== '80' &&
+    url.port !== '8443' &&
+    url.port !== '8080'
+  )
     throw refused(url, 'has an unusual port');
   const reason = privateReason(url.hostname);
   if (reason !== undefined) throw refused(url, `is not public: ${reason}`);
-  if (hosts && !hosts.some((host) => isHost(url.hostname, host))) throw refused(url, 'is of a host that is not on the list');
+  if (hosts && !hosts.some((host) => isHost(url.hostname, host)))
+    throw refused(url, 'is of a host that is not on the list');
   return url;
 }
 
@@ -64,8 +85,11 @@ function isHost(name: string, pattern: string): boolean {
 /** The request to the next hop, as browsers make it. */
 function redirected(request: Request, status: number, url: URL): Request {
   const headers = new Headers(request.headers);
-  if (new URL(request.url).origin !== url.origin) for (const name of credentials) headers.delete(name);
-  const becomesGet = (status === 303 && !/^(GET|HEAD)$/.test(request.method)) || (status < 303 && request.method === 'POST');
+  if (new URL(request.url).origin !== url.origin)
+    for (const name of credentials) headers.delete(name);
+  const becomesGet =
+    (status === 303 && !/^(GET|HEAD)$/.test(request.method)) ||
+    (status < 303 && request.method === 'POST');
   if (!becomesGet) return new Request(url, new Request(request, { headers }));
   for (const name of ['content-type', 'content-length', 'content-encoding']) headers.delete(name);
   return new Request(url, { method: 'GET', headers, redirect: 'manual', signal: request.signal });

@@ -1,4 +1,7 @@
-/** Takes a secret out of bytes on their way, also where it lies across two reads; holds back no more than the part that may be one. */
+/**
+ * Takes a secret out of bytes on their way, also where it lies across two reads; holds back no more
+ * than the part that may be one.
+ */
 export function redactStream(secrets: readonly string[]): TransformStream<Uint8Array, Uint8Array> {
   const hidden = secrets.filter(Boolean).map((secret) => new TextEncoder().encode(secret));
   let rest: Uint8Array = new Uint8Array();
@@ -23,8 +26,14 @@ export function redactText(text: string, secrets: readonly string[]): string {
 
 const stars = new TextEncoder().encode('***');
 
-/** `used`: up to where the bytes belonged to a secret. Most reads have none and are given back as they are. */
-function redacted(bytes: Uint8Array, secrets: readonly Uint8Array[]): { readonly clean: Uint8Array; readonly used: number } {
+/**
+ * `used`: up to where the bytes belonged to a secret. Most reads have none and are given back as
+ * they are.
+ */
+function redacted(
+  bytes: Uint8Array,
+  secrets: readonly Uint8Array[],
+): { readonly clean: Uint8Array; readonly used: number } {
   const parts: Uint8Array[] = [];
   let used = 0;
   for (let next = findSecret(bytes, 0, secrets); next; next = findSecret(bytes, used, secrets)) {
@@ -36,11 +45,16 @@ function redacted(bytes: Uint8Array, secrets: readonly Uint8Array[]): { readonly
 }
 
 /** The first secret from there on. */
-function findSecret(bytes: Uint8Array, from: number, secrets: readonly Uint8Array[]): { at: number; length: number } | undefined {
+function findSecret(
+  bytes: Uint8Array,
+  from: number,
+  secrets: readonly Uint8Array[],
+): { at: number; length: number } | undefined {
   let first: { at: number; length: number } | undefined;
   for (const secret of secrets) {
     let at = bytes.indexOf(secret[0]!, from);
-    while (at >= 0 && !isAt(bytes, at, secret, secret.length)) at = bytes.indexOf(secret[0]!, at + 1);
+    while (at >= 0 && !isAt(bytes, at, secret, secret.length))
+      at = bytes.indexOf(secret[0]!, at + 1);
     if (at >= 0 && (!first || at < first.at)) first = { at, length: secret.length };
   }
   return first;
@@ -51,14 +65,16 @@ function startOfSecret(bytes: Uint8Array, from: number, secrets: readonly Uint8A
   const longest = Math.max(0, ...secrets.map(({ length }) => length - 1));
   for (let at = Math.max(from, bytes.length - longest); at < bytes.length; at++) {
     const length = bytes.length - at;
-    if (secrets.some((secret) => length < secret.length && isAt(bytes, at, secret, length))) return length;
+    if (secrets.some((secret) => length < secret.length && isAt(bytes, at, secret, length)))
+      return length;
   }
   return 0;
 }
 
 function isAt(bytes: Uint8Array, at: number, secret: Uint8Array, length: number): boolean {
   if (at + length > bytes.length) return false;
-  for (let index = 0; index < length; index++) if (bytes[at + index] !== secret[index]) return false;
+  for (let index = 0; index < length; index++)
+    if (bytes[at + index] !== secret[index]) return false;
   return true;
 }
 

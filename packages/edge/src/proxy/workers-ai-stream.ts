@@ -1,6 +1,7 @@
 /**
- * Replies of Workers AI as chat-completion chunks. Its own format has `{ response, tool_calls, usage }` in each event, or in the whole of a
- * reply that does not stream; what has `choices` is passed on as it is.
+ * Replies of Workers AI as chat-completion chunks. Its own format has `{ response, tool_calls,
+ * usage }` in each event, or in the whole of a reply that does not stream; what has `choices` is
+ * passed on as it is.
  */
 export function toChunks(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   const decoder = new TextDecoder();
@@ -27,7 +28,8 @@ export function toChunks(body: ReadableStream<Uint8Array>): ReadableStream<Uint8
       flush(controller) {
         rest += decoder.decode();
         const whole = isStream ? undefined : toChunk(rest, state);
-        const text = whole === undefined ? take(rest) || rest.trim() : `data: ${whole}\n\ndata: [DONE]\n\n`;
+        const text =
+          whole === undefined ? take(rest) || rest.trim() : `data: ${whole}\n\ndata: [DONE]\n\n`;
         if (text) controller.enqueue(encoder.encode(text));
       },
     }),
@@ -54,7 +56,10 @@ interface OwnCall {
   readonly function?: { readonly name?: string | null; readonly arguments?: unknown } | null;
 }
 
-/** Nothing for what is no such chunk: it is handed on as it is, and the reader tells what is wrong with it. */
+/**
+ * Nothing for what is no such chunk: it is handed on as it is, and the reader tells what is wrong
+ * with it.
+ */
 function toChunk(data: string, state: State): string | undefined {
   let chunk: OwnChunk & { readonly choices?: unknown; readonly result?: unknown };
   try {
@@ -68,7 +73,10 @@ function toChunk(data: string, state: State): string | undefined {
   if (!('response' in chunk) && !('tool_calls' in chunk) && !('usage' in chunk)) return undefined;
   const { response, tool_calls: calls, usage, finish_reason: finish } = chunk;
   const tools = (calls ?? []).flatMap((call) => (call ? toCall(call, state) : []));
-  const delta = { ...(response != null && response !== '' && { content: textOf(response) }), ...(tools.length && { tool_calls: tools }) };
+  const delta = {
+    ...(response != null && response !== '' && { content: textOf(response) }),
+    ...(tools.length && { tool_calls: tools }),
+  };
   const choice = { index: 0, delta, finish_reason: finish ?? null };
   return JSON.stringify({ choices: [choice], ...(usage && { usage }) });
 }
@@ -86,5 +94,11 @@ function toCall(call: OwnCall, state: State): readonly object[] {
   if (name) state.calls += 1;
   const text = given == null ? '' : typeof given === 'string' ? given : JSON.stringify(given);
   const index = call.index ?? Math.max(0, state.calls - 1);
-  return [{ index, ...(name && { id: call.id ?? `call_${crypto.randomUUID()}` }), function: { ...(name && { name }), arguments: text } }];
+  return [
+    {
+      index,
+      ...(name && { id: call.id ?? `call_${crypto.randomUUID()}` }),
+      function: { ...(name && { name }), arguments: text },
+    },
+  ];
 }

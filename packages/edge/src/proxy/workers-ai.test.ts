@@ -25,32 +25,49 @@ function binding(...replies: readonly unknown[]): WorkersAiBinding & { readonly 
 }
 
 const events = (...chunks: readonly unknown[]): string =>
-  chunks.map((chunk) => `data: ${typeof chunk === 'string' ? chunk : JSON.stringify(chunk)}\n\n`).join('');
+  chunks
+    .map((chunk) => `data: ${typeof chunk === 'string' ? chunk : JSON.stringify(chunk)}\n\n`)
+    .join('');
 const streamed = (text: string, size = 7): ReadableStream<Uint8Array> => {
   const bytes = new TextEncoder().encode(text);
   return new ReadableStream({
     start(controller) {
-      for (let at = 0; at < bytes.length; at += size) controller.enqueue(bytes.slice(at, at + size));
+      for (let at = 0; at < bytes.length; at += size)
+        controller.enqueue(bytes.slice(at, at + size));
       controller.close();
     },
   });
 };
-const response = (text: string): Response => new Response(streamed(text), { headers: { 'content-type': 'text/event-stream' } });
+const response = (text: string): Response =>
+  new Response(streamed(text), { headers: { 'content-type': 'text/event-stream' } });
 
 const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
-const own = events({ response: 'Hel', p: 'abc' }, { response: 'lo 서울', p: '' }, { response: '', usage }, '[DONE]');
-const chunk = (delta: object, finish: string | null = null): object => ({ choices: [{ index: 0, delta, finish_reason: finish }] });
+const own = events(
+  { response: 'Hel', p: 'abc' },
+  { response: 'lo 서울', p: '' },
+  { response: '', usage },
+  '[DONE]',
+);
+const chunk = (delta: object, finish: string | null = null): object => ({
+  choices: [{ index: 0, delta, finish_reason: finish }],
+});
 
 const request: ModelRequest = { messages: [userMessage('Hi')], tools: [] };
 const model = '@cf/meta/llama-4-scout-17b-16e-instruct';
 
-async function deltasOf(ai: WorkersAiBinding, options: Partial<WorkersAiOptions> = {}, asked = request): Promise<readonly ModelDelta[]> {
+async function deltasOf(
+  ai: WorkersAiBinding,
+  options: Partial<WorkersAiOptions> = {},
+  asked = request,
+): Promise<readonly ModelDelta[]> {
   const deltas: ModelDelta[] = [];
   const { signal } = new AbortController();
-  for await (const batch of workersAi(ai, { model, ...options }).stream(asked, { signal })) deltas.push(...batch);
+  for await (const batch of workersAi(ai, { model, ...options }).stream(asked, { signal }))
+    deltas.push(...batch);
   return deltas;
 }
-const textOf = (deltas: readonly ModelDelta[]): string => deltas.map((delta) => (delta.type === 'text' ? delta.delta : '')).join('');
+const textOf = (deltas: readonly ModelDelta[]): string =>
+  deltas.map((delta) => (delta.type === 'text' ? delta.delta : '')).join('');
 
 test.each<[string, () => unknown]>([
   ['its own events, as a response', () => response(own)],
@@ -58,19 +75,45 @@ test.each<[string, () => unknown]>([
   ['its own events, a byte a read', () => streamed(own, 1)],
   [
     'chat completions',
-    () => response(events(chunk({ content: 'Hel' }), chunk({ content: 'lo 서울' }, 'stop'), { choices: [], usage }, '[DONE]')),
+    () =>
+      response(
+        events(
+          chunk({ content: 'Hel' }),
+          chunk({ content: 'lo 서울' }, 'stop'),
+          { choices: [], usage },
+          '[DONE]',
+        ),
+      ),
   ],
   ['a whole reply of its own', () => ({ response: 'Hello 서울', usage })],
-  ['a whole reply, as a response', () => Response.json({ result: { response: 'Hello 서울', usage }, success: true }, {})],
-  ['a whole chat completion', () => ({ choices: [{ index: 0, message: { content: 'Hello 서울' }, finish_reason: 'stop' }], usage })],
+  [
+    'a whole reply, as a response',
+    () => Response.json({ result: { response: 'Hello 서울', usage }, success: true }, {}),
+  ],
+  [
+    'a whole chat completion',
+    () => ({
+      choices: [{ index: 0, message: { content: 'Hello 서울' }, finish_reason: 'stop' }],
+      usage,
+    }),
+  ],
 ])('text and usage from %s', async (_what, reply) => {
   const deltas = await deltasOf(binding(reply));
   expect(textOf(deltas)).toBe('Hello 서울');
-  expect(deltas.at(-1)).toMatchObject({ type: 'finish', usage: { inputTokens: 3, outputTokens: 4 } });
+  expect(deltas.at(-1)).toMatchObject({
+    type: 'finish',
+    usage: { inputTokens: 3, outputTokens: 4 },
+  });
 });
 
 test('thinking is told apart', async () => {
-  const deltas = await deltasOf(binding(response(events(chunk({ reasoning_content: 'Hm' }), chunk({ content: 'Yes' }, 'stop'), '[DONE]'))));
+  const deltas = await deltasOf(
+    binding(
+      response(
+        events(chunk({ reasoning_content: 'Hm' }), chunk({ content: 'Yes' }, 'stop'), '[DONE]'),
+      ),
+    ),
+  );
   expect(deltas.map(({ type }) => type)).toEqual(['thinking', 'text', 'finish']);
 });
 
@@ -80,8 +123,23 @@ const calls = [
 ];
 
 test.each<[string, () => unknown]>([
-  ['its own events', () => response(events({ response: '' }, { tool_calls: calls, response: null }, { response: '', usage }, '[DONE]'))],
-  ['its own events, one each', () => response(events({ tool_calls: [calls[0]] }, { tool_calls: [calls[1]] }, { usage }, '[DONE]'))],
+  [
+    'its own events',
+    () =>
+      response(
+        events(
+          { response: '' },
+          { tool_calls: calls, response: null },
+          { response: '', usage },
+          '[DONE]',
+        ),
+      ),
+  ],
+  [
+    'its own events, one each',
+    () =>
+      response(events({ tool_calls: [calls[0]] }, { tool_calls: [calls[1]] }, { usage }, '[DONE]')),
+  ],
   ['a whole reply', () => ({ response: null, tool_calls: calls, usage })],
   [
     'fragments',
@@ -91,8 +149,21 @@ test.each<[string, () => unknown]>([
           { tool_calls: [{ id: 'a', index: 0, type: 'function', function: { name: 'clock' } }] },
           { tool_calls: [{ index: 0, function: { arguments: '{"city":' } }] },
           { tool_calls: [{ index: 0, function: { arguments: '"서울"}' } }] },
-          { tool_calls: [{ id: 'b', index: 1, type: 'function', function: { name: 'clock', arguments: '{"city":"Rome"}' } }] },
-          { tool_calls: [{ id: null, index: 1, type: null, function: { name: null, arguments: '' } }] },
+          {
+            tool_calls: [
+              {
+                id: 'b',
+                index: 1,
+                type: 'function',
+                function: { name: 'clock', arguments: '{"city":"Rome"}' },
+              },
+            ],
+          },
+          {
+            tool_calls: [
+              { id: null, index: 1, type: null, function: { name: null, arguments: '' } },
+            ],
+          },
           '[DONE]',
         ),
       ),
@@ -102,8 +173,19 @@ test.each<[string, () => unknown]>([
     () =>
       response(
         events(
-          chunk({ tool_calls: [{ index: 0, id: 'a', function: { name: 'clock', arguments: '{"city":"서울"}' } }] }),
-          chunk({ tool_calls: [{ index: 1, id: 'b', function: { name: 'clock', arguments: '{"city":"Rome"}' } }] }, 'tool_calls'),
+          chunk({
+            tool_calls: [
+              { index: 0, id: 'a', function: { name: 'clock', arguments: '{"city":"서울"}' } },
+            ],
+          }),
+          chunk(
+            {
+              tool_calls: [
+                { index: 1, id: 'b', function: { name: 'clock', arguments: '{"city":"Rome"}' } },
+              ],
+            },
+            'tool_calls',
+          ),
           '[DONE]',
         ),
       ),
@@ -123,7 +205,9 @@ test.each<[string, () => unknown]>([
   expect(asked).toEqual([{ city: '서울' }, { city: 'Rome' }]);
   const used = (await agent.messages()).flatMap(toolUsesOf);
   expect(new Set(used.map(({ id }) => id)).size).toBe(2);
-  const { messages } = ai.calls[1]!.inputs as { readonly messages: readonly { readonly role: string; readonly content: unknown }[] };
+  const { messages } = ai.calls[1]!.inputs as {
+    readonly messages: readonly { readonly role: string; readonly content: unknown }[];
+  };
   expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool']);
   // The binding refuses null.
   expect(messages.every(({ content }) => typeof content === 'string')).toBe(true);
@@ -133,17 +217,37 @@ test('the request is what the binding takes', async () => {
   const ai = binding(response(own));
   const signal = new AbortController().signal;
   const chosen = workersAi(ai, { model, gateway: { id: 'mine' } });
-  const named = (name: string) => ({ name, description: '', parameters: { type: 'object' as const } });
-  const asked = { ...request, tools: [named('a'), named('b')], toolChoice: { name: 'b' }, maxTokens: 9, temperature: 0.5 };
+  const named = (name: string) => ({
+    name,
+    description: '',
+    parameters: { type: 'object' as const },
+  });
+  const asked = {
+    ...request,
+    tools: [named('a'), named('b')],
+    toolChoice: { name: 'b' },
+    maxTokens: 9,
+    temperature: 0.5,
+  };
   for await (const _batch of chosen.stream(asked, { signal }));
   expect(ai.calls[0]).toMatchObject({
     model,
-    inputs: { stream: true, max_tokens: 9, temperature: 0.5, tool_choice: 'required', tools: [{ function: { name: 'b' } }] },
+    inputs: {
+      stream: true,
+      max_tokens: 9,
+      temperature: 0.5,
+      tool_choice: 'required',
+      tools: [{ function: { name: 'b' } }],
+    },
     options: { gateway: { id: 'mine' }, returnRawResponse: true },
   });
   expect(ai.calls[0]!.inputs).not.toHaveProperty('model');
   expect(ai.calls[0]!.inputs).not.toHaveProperty('stream_options');
-  expect([chosen.provider, chosen.modelId, chosen.features.tools]).toEqual(['workers-ai', model, true]);
+  expect([chosen.provider, chosen.modelId, chosen.features.tools]).toEqual([
+    'workers-ai',
+    model,
+    true,
+  ]);
 });
 
 test.each<[unknown, string, boolean]>([
@@ -169,7 +273,9 @@ test('an abort reaches the binding', async () => {
     throw signal.reason;
   });
   const run = async (): Promise<void> => {
-    for await (const _batch of workersAi(ai, { model }).stream(request, { signal: controller.signal }));
+    for await (const _batch of workersAi(ai, { model }).stream(request, {
+      signal: controller.signal,
+    }));
   };
   await expect(run()).rejects.toMatchObject({ code: 'ABORTED' });
 });

@@ -12,7 +12,11 @@ export interface WorkersAiOptions {
   /** `@cf/…`. */
   readonly model: string;
   /** Requests go through this AI Gateway. */
-  readonly gateway?: { readonly id: string; readonly skipCache?: boolean; readonly cacheTtl?: number };
+  readonly gateway?: {
+    readonly id: string;
+    readonly skipCache?: boolean;
+    readonly cacheTtl?: number;
+  };
   /** Default: tools and images, no known window. A model without tools: `{ tools: false }`. */
   readonly features?: Partial<ModelFeatures>;
   /** Longest silence in milliseconds, before the reply and within it. Default 5 minutes. */
@@ -20,15 +24,19 @@ export interface WorkersAiOptions {
 }
 
 /**
- * A model of Workers AI by the Worker's binding (`[ai]` in `wrangler.toml`): no key, no address. Takes both of its stream formats, its own and
- * chat completions. Rejects as `openai()` does.
+ * A model of Workers AI by the Worker's binding (`[ai]` in `wrangler.toml`): no key, no address.
+ * Takes both of its stream formats, its own and chat completions. Rejects as `openai()` does.
  */
 export function workersAi(ai: WorkersAiBinding, options: WorkersAiOptions): ChatModel {
   const { model, gateway, features, timeoutMs } = options;
   const send = async (_url: string, { body, signal }: RequestInit): Promise<Response> => {
     const inputs = toInputs(JSON.parse(String(body)) as WireRequest);
     try {
-      const reply = await ai.run(model, inputs, { ...(gateway && { gateway }), signal, returnRawResponse: true });
+      const reply = await ai.run(model, inputs, {
+        ...(gateway && { gateway }),
+        signal,
+        returnRawResponse: true,
+      });
       return toResponse(reply);
     } catch (error) {
       if (signal?.aborted) throw error;
@@ -54,21 +62,37 @@ interface WireRequest {
   readonly tool_choice?: unknown;
 }
 
-/** The binding refuses `content: null` and a tool by name: that tool alone is offered then, and one is required. */
-function toInputs({ model: _model, stream_options: _options, messages = [], tools, tool_choice: choice, ...rest }: WireRequest): object {
+/**
+ * The binding refuses `content: null` and a tool by name: that tool alone is offered then, and one
+ * is required.
+ */
+function toInputs({
+  model: _model,
+  stream_options: _options,
+  messages = [],
+  tools,
+  tool_choice: choice,
+  ...rest
+}: WireRequest): object {
   const { function: named } = Object(choice) as { readonly function?: { readonly name?: string } };
   return {
     ...rest,
-    messages: messages.map((message) => (message.content === null ? { ...message, content: '' } : message)),
-    ...(tools && { tools: named ? tools.filter((tool) => tool.function?.name === named.name) : tools }),
+    messages: messages.map((message) =>
+      message.content === null ? { ...message, content: '' } : message,
+    ),
+    ...(tools && {
+      tools: named ? tools.filter((tool) => tool.function?.name === named.name) : tools,
+    }),
     ...(choice !== undefined && { tool_choice: named ? 'required' : choice }),
   };
 }
 
 /** A response, a stream of events, or a whole reply: what the binding gives differs by model. */
 function toResponse(reply: unknown): Response {
-  if (reply instanceof Response) return reply.ok && reply.body ? new Response(toChunks(reply.body), reply) : reply;
-  if (reply instanceof ReadableStream) return new Response(toChunks(reply as ReadableStream<Uint8Array>));
+  if (reply instanceof Response)
+    return reply.ok && reply.body ? new Response(toChunks(reply.body), reply) : reply;
+  if (reply instanceof ReadableStream)
+    return new Response(toChunks(reply as ReadableStream<Uint8Array>));
   return new Response(toChunks(new Response(JSON.stringify(reply)).body!));
 }
 

@@ -11,12 +11,17 @@ import { checkSession, openMemory } from '../turn/session.ts';
 const maxLimit = 1000;
 
 /**
- * `GET /api/chats`: the user's conversations, `{ chats: [{ id, title?, createdAt, updatedAt }] }`, the newest first; `?limit=` (default 100,
- * at most 1000; more where several were written at the same time) and `?before=`, the last `updatedAt`, for the next page.
+ * `GET /api/chats`: the user's conversations, `{ chats: [{ id, title?, createdAt, updatedAt }] }`,
+ * the newest first; `?limit=` (default 100, at most 1000; more where several were written at the
+ * same time) and `?before=`, the last `updatedAt`, for the next page.
  */
-export async function chatsRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
+export async function chatsRoute(
+  c: Context<EdgeEnv>,
+  settings: HandlerSettings,
+): Promise<Response> {
   const limit = count(c, 'limit') ?? 100;
-  if (limit < 1 || limit > maxLimit) throw invalidField('limit', `must be a number from 1 to ${maxLimit}`);
+  if (limit < 1 || limit > maxLimit)
+    throw invalidField('limit', `must be a number from 1 to ${maxLimit}`);
   const before = count(c, 'before');
   const user = c.get('user');
   const object = sessionObject(c.env, user, '');
@@ -31,24 +36,47 @@ export async function chatsRoute(c: Context<EdgeEnv>, settings: HandlerSettings)
   return Response.json({ chats }, { headers: { 'cache-control': 'no-store' } });
 }
 
-/** `DELETE /api/chat/:id`: forgets the conversation, and what was kept elsewhere of it; 204, also where there was none. */
-export async function deleteRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
+/**
+ * `DELETE /api/chat/:id`: forgets the conversation, and what was kept elsewhere of it; 204, also
+ * where there was none.
+ */
+export async function deleteRoute(
+  c: Context<EdgeEnv>,
+  settings: HandlerSettings,
+): Promise<Response> {
   const session = checkSession(c.req.param('id'));
   const user = c.get('user');
   const object = sessionObject(c.env, user, session);
-  if (object) return askSession(object, { user, session, requestId: c.get('requestId'), command: { type: 'delete' } });
+  if (object)
+    return askSession(object, {
+      user,
+      session,
+      requestId: c.get('requestId'),
+      command: { type: 'delete' },
+    });
   const setup = { env: c.env, session, user };
   const memory = await openMemory(settings, { ...setup, withoutEcho: 'latest' });
-  const { agent, settled, forget } = await makeAgent(settings, { ...setup, memory, model: settings.models[0]! });
+  const { agent, settled, forget } = await makeAgent(settings, {
+    ...setup,
+    memory,
+    model: settings.models[0]!,
+  });
   await settled?.();
   await forget?.(session);
   await agent.memory.clear();
   return new Response(null, { status: 204 });
 }
 
-async function chatsInKv(c: Context<EdgeEnv>, { memory }: HandlerSettings): Promise<readonly ChatInfo[]> {
+async function chatsInKv(
+  c: Context<EdgeEnv>,
+  { memory }: HandlerSettings,
+): Promise<readonly ChatInfo[]> {
   const { CHAT_KV: kv } = Object(c.env) as { readonly CHAT_KV?: KVNamespace };
-  if (memory || !kv) throw new AgentError('NEEDS_DURABLE_OBJECT', 'Only sessions in CHAT_SESSION or CHAT_KV can be listed.');
+  if (memory || !kv)
+    throw new AgentError(
+      'NEEDS_DURABLE_OBJECT',
+      'Only sessions in CHAT_SESSION or CHAT_KV can be listed.',
+    );
   const prefix = `${c.get('user')}/`;
   const sessions = await listSessions(new KvStore(kv), { startsWith: prefix });
   return (

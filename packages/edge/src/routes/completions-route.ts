@@ -4,7 +4,12 @@ import type { Context } from 'hono';
 import { readKey } from '../turn/asked-again.ts';
 import { callFields, readCall, type CompletionCall } from '../completions/completion-call.ts';
 import { completionEncoder, wholeCompletion } from '../completions/completion-answer.ts';
-import { checkConversation, readPosted, readTail, withoutSystem } from '../completions/completion-messages.ts';
+import {
+  checkConversation,
+  readPosted,
+  readTail,
+  withoutSystem,
+} from '../completions/completion-messages.ts';
 import { logError } from '../http/error-response.ts';
 import { awaitOpening, eventStream, eventStreamHeaders, hasOutput } from '../turn/event-stream.ts';
 import type { EventStreamOptions } from '../turn/event-stream.ts';
@@ -33,12 +38,16 @@ interface Asked {
 }
 
 /**
- * `POST /v1/chat/completions`: the agent as an OpenAI model. Stateless: the posted messages are the whole history, and a client that goes
- * away ends the run. With `x-isoloop-session` it is a turn of that session as any other: the history is the server's, of the posted
- * messages those behind the last of the assistant count, and a client that goes away does not lose it. The agent's tools run here and do
- * not show; calls of the client's own end the run and go out as `tool_calls`.
+ * `POST /v1/chat/completions`: the agent as an OpenAI model. Stateless: the posted messages are the
+ * whole history, and a client that goes away ends the run. With `x-isoloop-session` it is a turn of
+ * that session as any other: the history is the server's, of the posted messages those behind the
+ * last of the assistant count, and a client that goes away does not lose it. The agent's tools run
+ * here and do not show; calls of the client's own end the run and go out as `tool_calls`.
  */
-export async function completionsRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
+export async function completionsRoute(
+  c: Context<EdgeEnv>,
+  settings: HandlerSettings,
+): Promise<Response> {
   const { limits } = settings;
   const body = await readJson(c.req.raw, limits.bodyBytes);
   const model = checkModel(body['model'], settings.models);
@@ -47,16 +56,36 @@ export async function completionsRoute(c: Context<EdgeEnv>, settings: HandlerSet
   const { stream, includeUsage } = readStreaming(body);
   const posted = readPosted(readMessages(body, limits.messages), limits);
   const id = `chatcmpl-${crypto.randomUUID()}`;
-  const completion = { model, id, created: Math.floor(Date.now() / 1000), includeUsage, wholeText: call.wholeText };
+  const completion = {
+    model,
+    id,
+    created: Math.floor(Date.now() / 1000),
+    includeUsage,
+    wholeText: call.wholeText,
+  };
   const asked: Asked = { body, model, posted, call, stream, completion };
   const session = c.req.header(sessionHeader);
-  return session === undefined ? answerOnce(c, settings, asked) : answerInSession(c, settings, asked, checkSession(session));
+  return session === undefined
+    ? answerOnce(c, settings, asked)
+    : answerInSession(c, settings, asked, checkSession(session));
 }
 
-async function answerOnce(c: Context<EdgeEnv>, settings: HandlerSettings, asked: Asked): Promise<Response> {
+async function answerOnce(
+  c: Context<EdgeEnv>,
+  settings: HandlerSettings,
+  asked: Asked,
+): Promise<Response> {
   const { model, posted, call, completion } = asked;
-  const memory = new InMemoryMemory(settings.systemMessages === 'keep' ? posted : withoutSystem(posted));
-  const made = await makeAgent(settings, { env: c.env, user: c.get('user'), session: completion.id, memory, model });
+  const memory = new InMemoryMemory(
+    settings.systemMessages === 'keep' ? posted : withoutSystem(posted),
+  );
+  const made = await makeAgent(settings, {
+    env: c.env,
+    user: c.get('user'),
+    session: completion.id,
+    memory,
+    model,
+  });
   const { agent } = made;
   let ended: Promise<unknown> | undefined;
   try {
@@ -80,7 +109,12 @@ async function answerOnce(c: Context<EdgeEnv>, settings: HandlerSettings, asked:
   }
 }
 
-async function answerInSession(c: Context<EdgeEnv>, settings: HandlerSettings, asked: Asked, session: string): Promise<Response> {
+async function answerInSession(
+  c: Context<EdgeEnv>,
+  settings: HandlerSettings,
+  asked: Asked,
+  session: string,
+): Promise<Response> {
   const { body, model, posted, call, completion } = asked;
   const user = c.get('user');
   const setup: Omit<AgentSetup, 'memory'> = { env: c.env, user, session, model };
@@ -94,9 +128,21 @@ async function answerInSession(c: Context<EdgeEnv>, settings: HandlerSettings, a
       call.check(made.agent);
     }
     const requestId = c.get('requestId');
-    const queued = { turn, model, messageId: crypto.randomUUID(), requestId, call: callFields(body), ...readKey(c) };
+    const queued = {
+      turn,
+      model,
+      messageId: crypto.randomUUID(),
+      requestId,
+      call: callFields(body),
+      ...readKey(c),
+    };
     const face = { kind: 'completion', stream: asked.stream, completion } as const;
-    return askSession(object, { user, session, requestId, command: { type: 'turn', turn: queued, face } });
+    return askSession(object, {
+      user,
+      session,
+      requestId,
+      command: { type: 'turn', turn: queued, face },
+    });
   }
   const memory = await openMemory(settings, { ...setup, ...readEcho(c) });
   const made = await makeAgent(settings, { ...setup, memory });
@@ -104,8 +150,15 @@ async function answerInSession(c: Context<EdgeEnv>, settings: HandlerSettings, a
     call.check(made.agent);
     return beginTurn(made.agent, turn, settings);
   };
-  const { stream, leave } = await keepTurn(c, { ...made, memory, begin, settings, call: call.options });
-  if (asked.stream) return streamed(stream, asked, { keepAliveMs: settings.limits.keepAliveMs, onCancel: leave });
+  const { stream, leave } = await keepTurn(c, {
+    ...made,
+    memory,
+    begin,
+    settings,
+    call: call.options,
+  });
+  if (asked.stream)
+    return streamed(stream, asked, { keepAliveMs: settings.limits.keepAliveMs, onCancel: leave });
   const result = await stream.result;
   const echo = echoOf(memory);
   return wholeCompletion(result, completion, echo === undefined ? {} : { [echoHeader]: echo });
@@ -117,7 +170,11 @@ async function streamed(
   options: Pick<EventStreamOptions, 'keepAliveMs' | 'onCancel' | 'onError'>,
 ): Promise<Response> {
   const batches = await awaitOpening(run.batches()[Symbol.asyncIterator](), hasOutput);
-  const body = eventStream({ ...options, batches, encode: completionEncoder({ ...completion, isExternal }) });
+  const body = eventStream({
+    ...options,
+    batches,
+    encode: completionEncoder({ ...completion, isExternal }),
+  });
   return new Response(body, { headers: eventStreamHeaders });
 }
 
@@ -125,22 +182,36 @@ async function streamed(
 function refuseUnsupported(body: RequestBody): void {
   for (const field of ['functions', 'function_call', 'audio', 'web_search_options']) {
     const value = body[field];
-    if (Array.isArray(value) ? value.length : value != null) throw invalidField(field, 'is not supported');
+    if (Array.isArray(value) ? value.length : value != null)
+      throw invalidField(field, 'is not supported');
   }
-  if (body['n'] != null && body['n'] !== 1) throw invalidField('n', 'must be 1: there is one answer');
-  if (body['logprobs'] != null && body['logprobs'] !== false) throw invalidField('logprobs', 'must be false: there are none');
+  if (body['n'] != null && body['n'] !== 1)
+    throw invalidField('n', 'must be 1: there is one answer');
+  if (body['logprobs'] != null && body['logprobs'] !== false)
+    throw invalidField('logprobs', 'must be false: there are none');
   const { stop, modalities } = body;
-  if (Array.isArray(stop) ? stop.length : stop != null) throw invalidField('stop', 'is not supported: an answer may be of several replies');
-  if (modalities != null && !(Array.isArray(modalities) && modalities.every((kind) => kind === 'text'))) {
+  if (Array.isArray(stop) ? stop.length : stop != null)
+    throw invalidField('stop', 'is not supported: an answer may be of several replies');
+  if (
+    modalities != null &&
+    !(Array.isArray(modalities) && modalities.every((kind) => kind === 'text'))
+  ) {
     throw invalidField('modalities', 'must be ["text"]');
   }
 }
 
-function readStreaming({ stream, stream_options: options }: RequestBody): { readonly stream: boolean; readonly includeUsage: boolean } {
-  if (stream != null && typeof stream !== 'boolean') throw invalidField('stream', 'must be a boolean');
-  if (options != null && (typeof options !== 'object' || Array.isArray(options))) throw invalidField('stream_options', 'must be an object');
-  if (options != null && stream !== true) throw invalidField('stream_options', 'needs `stream: true`');
+function readStreaming({ stream, stream_options: options }: RequestBody): {
+  readonly stream: boolean;
+  readonly includeUsage: boolean;
+} {
+  if (stream != null && typeof stream !== 'boolean')
+    throw invalidField('stream', 'must be a boolean');
+  if (options != null && (typeof options !== 'object' || Array.isArray(options)))
+    throw invalidField('stream_options', 'must be an object');
+  if (options != null && stream !== true)
+    throw invalidField('stream_options', 'needs `stream: true`');
   const { include_usage: includeUsage } = Object(options) as { readonly include_usage?: unknown };
-  if (includeUsage != null && typeof includeUsage !== 'boolean') throw invalidField('stream_options.include_usage', 'must be a boolean');
+  if (includeUsage != null && typeof includeUsage !== 'boolean')
+    throw invalidField('stream_options.include_usage', 'must be a boolean');
   return { stream: stream === true, includeUsage: includeUsage === true };
 }

@@ -6,28 +6,47 @@ import { askSession, sessionObject } from '../session/session-command.ts';
 import { checkSession } from '../turn/session.ts';
 
 /**
- * `stop` (default) ends the turn at its next interrupt point with words of the agent's, or with `message`; `abort` ends it at once and adds
- * no words.
+ * `stop` (default) ends the turn at its next interrupt point with words of the agent's, or with
+ * `message`; `abort` ends it at once and adds no words.
  */
 export type InterruptMode = 'stop' | 'abort';
 
 const maxMessage = 10_000;
 
 /**
- * `POST /api/chat/:id/interrupt` with `{ mode?, message? }` or nothing: stops the session's turn, whoever began it; `{ interrupted }` says
- * whether there was one. `NEEDS_DURABLE_OBJECT` without a Durable Object: nothing else reaches a run from another connection.
+ * `POST /api/chat/:id/interrupt` with `{ mode?, message? }` or nothing: stops the session's turn,
+ * whoever began it; `{ interrupted }` says whether there was one. `NEEDS_DURABLE_OBJECT` without a
+ * Durable Object: nothing else reaches a run from another connection.
  */
-export async function interruptRoute(c: Context<EdgeEnv>, { limits }: HandlerSettings): Promise<Response> {
+export async function interruptRoute(
+  c: Context<EdgeEnv>,
+  { limits }: HandlerSettings,
+): Promise<Response> {
   const session = checkSession(c.req.param('id'));
-  const body = c.req.header('content-type') ? await readJson(c.req.raw, limits.bodyBytes, { mayBeEmpty: true }) : {};
+  const body = c.req.header('content-type')
+    ? await readJson(c.req.raw, limits.bodyBytes, { mayBeEmpty: true })
+    : {};
   const { mode = 'stop', message } = body;
   if (mode !== 'stop' && mode !== 'abort') throw invalidField('mode', 'must be "stop" or "abort"');
-  if (message !== undefined && (typeof message !== 'string' || !message.trim() || message.length > maxMessage || mode !== 'stop')) {
-    throw invalidField('message', `must be a text of at most ${maxMessage} characters, and needs the mode "stop"`);
+  if (
+    message !== undefined &&
+    (typeof message !== 'string' ||
+      !message.trim() ||
+      message.length > maxMessage ||
+      mode !== 'stop')
+  ) {
+    throw invalidField(
+      'message',
+      `must be a text of at most ${maxMessage} characters, and needs the mode "stop"`,
+    );
   }
   const user = c.get('user');
   const object = sessionObject(c.env, user, session);
-  if (!object) throw new AgentError('NEEDS_DURABLE_OBJECT', 'Only a session in a Durable Object can be interrupted: bind CHAT_SESSION.');
+  if (!object)
+    throw new AgentError(
+      'NEEDS_DURABLE_OBJECT',
+      'Only a session in a Durable Object can be interrupted: bind CHAT_SESSION.',
+    );
   const command = { type: 'interrupt', mode, ...(message !== undefined && { message }) } as const;
   return askSession(object, { user, session, requestId: c.get('requestId'), command });
 }

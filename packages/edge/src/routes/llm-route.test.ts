@@ -12,7 +12,17 @@ const path = '/llm/v1/chat/completions';
 const body = { model: 'small', messages: [{ role: 'user', content: 'Hi' }] };
 
 function proxy(upstream: LlmUpstream, options: Partial<LlmOptions> = {}): TestEndpoint {
-  return testEndpoint([], {}, { llm: { models: ['small', 'large'], upstream: () => ({ apiKey: key, ...upstream }), ...options } });
+  return testEndpoint(
+    [],
+    {},
+    {
+      llm: {
+        models: ['small', 'large'],
+        upstream: () => ({ apiKey: key, ...upstream }),
+        ...options,
+      },
+    },
+  );
 }
 
 /** A model server that keeps what it was sent. */
@@ -22,11 +32,19 @@ function server(answer: (init: RequestInit) => Response | Promise<Response>) {
     seen.push({ url, init });
     return answer(init);
   };
-  return { seen, fetch: send, sent: () => JSON.parse(String(seen[0]!.init.body)) as Record<string, unknown> };
+  return {
+    seen,
+    fetch: send,
+    sent: () => JSON.parse(String(seen[0]!.init.body)) as Record<string, unknown>,
+  };
 }
 
-const ok = (): Response => Response.json({ choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }] });
-const events = (text: string): Response => new Response(text, { headers: { 'content-type': 'text/event-stream' } });
+const ok = (): Response =>
+  Response.json({
+    choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+  });
+const events = (text: string): Response =>
+  new Response(text, { headers: { 'content-type': 'text/event-stream' } });
 
 test("the key goes to the server and the model has the server's name", async () => {
   const upstream = server(ok);
@@ -36,17 +54,30 @@ test("the key goes to the server and the model has the server's name", async () 
     model: 'vendor/small-1',
     headers: { 'x-org': 'mine' },
   });
-  const response = await target.post(path, { ...body, temperature: 1 }, 'ann', { 'x-org': 'theirs', cookie: 'a=b' });
+  const response = await target.post(path, { ...body, temperature: 1 }, 'ann', {
+    'x-org': 'theirs',
+    cookie: 'a=b',
+  });
   expect(response.status).toBe(200);
   const [{ url, init }] = upstream.seen as [(typeof upstream.seen)[0]];
   expect(url).toBe('https://models.test/v1/chat/completions');
-  expect(init.headers).toEqual({ 'content-type': 'application/json', authorization: `Bearer ${key}`, 'x-org': 'mine' });
-  expect(upstream.sent()).toEqual({ ...body, model: 'vendor/small-1', temperature: 1, max_tokens: 4096 });
+  expect(init.headers).toEqual({
+    'content-type': 'application/json',
+    authorization: `Bearer ${key}`,
+    'x-org': 'mine',
+  });
+  expect(upstream.sent()).toEqual({
+    ...body,
+    model: 'vendor/small-1',
+    temperature: 1,
+    max_tokens: 4096,
+  });
   expect(JSON.stringify([...response.headers]) + (await response.text())).not.toContain(key);
 });
 
 test("a header's secret is taken out of an answer, what it says of the endpoint is not", async () => {
-  const said = 'See https://my-app.example, My weather app, since 2023-06-01, by 0123456789abcdef and fedcba9876543210.';
+  const said =
+    'See https://my-app.example, My weather app, since 2023-06-01, by 0123456789abcdef and fedcba9876543210.';
   const upstream = server(() => events(`data: ${JSON.stringify(said)}\n\n`));
   const headers = {
     'HTTP-Referer': 'https://my-app.example',
@@ -56,7 +87,9 @@ test("a header's secret is taken out of an answer, what it says of the endpoint 
     'X-Org': 'Bearer fedcba9876543210',
   };
   const response = await proxy({ fetch: upstream.fetch, headers }).post(path, body);
-  expect(await response.text()).toContain('See https://my-app.example, My weather app, since 2023-06-01, by *** and ***.');
+  expect(await response.text()).toContain(
+    'See https://my-app.example, My weather app, since 2023-06-01, by *** and ***.',
+  );
 });
 
 test.each([
@@ -68,7 +101,10 @@ test.each([
   [{ max_tokens: null }, {}, { max_tokens: 4096 }],
 ])('the output is capped: %j', async (asked, options, expected) => {
   const upstream = server(ok);
-  await proxy({ fetch: upstream.fetch, baseURL: 'https://models.test/v1' }, options).post(path, { ...body, ...asked });
+  await proxy({ fetch: upstream.fetch, baseURL: 'https://models.test/v1' }, options).post(path, {
+    ...body,
+    ...asked,
+  });
   expect(upstream.sent()).toEqual({ ...body, ...expected });
 });
 
@@ -81,11 +117,21 @@ test("OpenAI's own servers are told the cap in their field", async () => {
 
 test('fields that are not known are refused, unless they are let through', async () => {
   const upstream = server(ok);
-  for (const more of [{ store: true }, { service_tier: 'priority' }, { user: 'bob' }, { enable_thinking: true }]) {
-    expect((await proxy({ fetch: upstream.fetch }).post(path, { ...body, ...more })).status).toBe(400);
+  for (const more of [
+    { store: true },
+    { service_tier: 'priority' },
+    { user: 'bob' },
+    { enable_thinking: true },
+  ]) {
+    expect((await proxy({ fetch: upstream.fetch }).post(path, { ...body, ...more })).status).toBe(
+      400,
+    );
   }
   expect(upstream.seen).toEqual([]);
-  await proxy({ fetch: upstream.fetch }, { fields: ['enable_thinking'] }).post(path, { ...body, enable_thinking: true });
+  await proxy({ fetch: upstream.fetch }, { fields: ['enable_thinking'] }).post(path, {
+    ...body,
+    enable_thinking: true,
+  });
   expect(upstream.sent()['enable_thinking']).toBe(true);
 });
 
@@ -96,9 +142,13 @@ test('the answer is handed on as it comes: one read of the server is one of the 
     start: (controller) => void (writer = controller),
     pull: () => void (pulls += 1),
   });
-  const upstream = server(() => new Response(stream, { headers: { 'content-type': 'text/event-stream' } }));
+  const upstream = server(
+    () => new Response(stream, { headers: { 'content-type': 'text/event-stream' } }),
+  );
   const response = await proxy({ fetch: upstream.fetch }).post(path, { ...body, stream: true });
-  const reader = response.body!.pipeThrough(new TextDecoderStream() as never).getReader() as ReadableStreamDefaultReader<string>;
+  const reader = response
+    .body!.pipeThrough(new TextDecoderStream() as never)
+    .getReader() as ReadableStreamDefaultReader<string>;
   for (const text of ['data: {"a":1}\n\n', 'data: {"b":', '2}\n\n']) {
     writer.enqueue(new TextEncoder().encode(text));
     expect((await reader.read()).value).toBe(text);
@@ -115,7 +165,9 @@ test("a client that goes away ends the server's work", async () => {
     pull: (controller) => controller.enqueue(new TextEncoder().encode('data: {}\n\n')),
     cancel: () => cancelled(),
   });
-  const upstream = server(() => new Response(stream, { headers: { 'content-type': 'text/event-stream' } }));
+  const upstream = server(
+    () => new Response(stream, { headers: { 'content-type': 'text/event-stream' } }),
+  );
   const response = await proxy({ fetch: upstream.fetch }).post(path, { ...body, stream: true });
   const reader = response.body!.getReader();
   await reader.read();
@@ -134,89 +186,145 @@ test.each([
   [500, {}, 502, 'MODEL_SERVER'],
   [503, {}, 502, 'MODEL_SERVER'],
   [302, { location: 'https://evil.test' }, 502, 'MODEL_BAD_RESPONSE'],
-])("a server's %i is an error of ours, and its words stay here", async (status, headers, expected, code) => {
-  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
-  const words = JSON.stringify({ error: { message: `Incorrect API key provided: ${key}. Account acme-inc.` } });
-  const upstream = server(() => new Response(words, { status, headers: { 'set-cookie': 'a=b', ...headers } }));
-  const target = proxy({ fetch: upstream.fetch });
-  const response = await target.post(path, body);
-  const text = await response.text();
-  expect([response.status, JSON.parse(text)]).toMatchObject([expected, { error: { code, param: null } }]);
-  expect(text + JSON.stringify([...response.headers])).not.toMatch(/sk-very|acme|a=b|evil/);
-  expect(JSON.stringify(log.mock.calls)).not.toContain(key);
-  if (expected >= 500) expect(String(log.mock.calls[0]?.[0])).toContain('acme-inc');
-  if (status === 429) expect(response.headers.get('retry-after')).toBe('7');
-  expect(upstream.seen[0]!.init.redirect).toBe('manual');
-  log.mockRestore();
-});
+])(
+  "a server's %i is an error of ours, and its words stay here",
+  async (status, headers, expected, code) => {
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+    const words = JSON.stringify({
+      error: { message: `Incorrect API key provided: ${key}. Account acme-inc.` },
+    });
+    const upstream = server(
+      () => new Response(words, { status, headers: { 'set-cookie': 'a=b', ...headers } }),
+    );
+    const target = proxy({ fetch: upstream.fetch });
+    const response = await target.post(path, body);
+    const text = await response.text();
+    expect([response.status, JSON.parse(text)]).toMatchObject([
+      expected,
+      { error: { code, param: null } },
+    ]);
+    expect(text + JSON.stringify([...response.headers])).not.toMatch(/sk-very|acme|a=b|evil/);
+    expect(JSON.stringify(log.mock.calls)).not.toContain(key);
+    if (expected >= 500) expect(String(log.mock.calls[0]?.[0])).toContain('acme-inc');
+    if (status === 429) expect(response.headers.get('retry-after')).toBe('7');
+    expect(upstream.seen[0]!.init.redirect).toBe('manual');
+    log.mockRestore();
+  },
+);
 
 test('a context that is too long is told as such', async () => {
   const message = "This model's maximum context length is 8192 tokens.";
   const upstream = server(() => Response.json({ error: { message } }, { status: 400 }));
   const response = await proxy({ fetch: upstream.fetch }).post(path, body);
-  expect([response.status, await response.json()]).toMatchObject([400, { error: { code: 'MODEL_CONTEXT_LENGTH' } }]);
+  expect([response.status, await response.json()]).toMatchObject([
+    400,
+    { error: { code: 'MODEL_CONTEXT_LENGTH' } },
+  ]);
 });
 
 test.each<[string, () => Response | Promise<Response>, number, string]>([
-  ['is down', () => Promise.reject(new TypeError(`connect refused, sent Bearer ${key}`)), 502, 'MODEL_UNREACHABLE'],
-  ['answers with a page', () => new Response('<html>', { headers: { 'content-type': 'text/html' } }), 502, 'MODEL_BAD_RESPONSE'],
+  [
+    'is down',
+    () => Promise.reject(new TypeError(`connect refused, sent Bearer ${key}`)),
+    502,
+    'MODEL_UNREACHABLE',
+  ],
+  [
+    'answers with a page',
+    () => new Response('<html>', { headers: { 'content-type': 'text/html' } }),
+    502,
+    'MODEL_BAD_RESPONSE',
+  ],
 ])('a server that %s', async (_what, answer, status, code) => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const response = await proxy({ fetch: server(answer).fetch }).post(path, body);
   const text = await response.text();
   expect([response.status, JSON.parse(text)]).toMatchObject([status, { error: { code } }]);
-  const logged = log.mock.calls.flat().map((each) => (each instanceof Error ? `${each.stack} ${String(each.cause)}` : String(each)));
+  const logged = log.mock.calls
+    .flat()
+    .map((each) => (each instanceof Error ? `${each.stack} ${String(each.cause)}` : String(each)));
   expect(text + logged.join()).not.toContain(key);
   log.mockRestore();
 });
 
 test('a server that says nothing is given up', async () => {
   const hangs = server(
-    (init) => new Promise((_resolve, reject) => init.signal!.addEventListener('abort', () => reject(init.signal!.reason))),
+    (init) =>
+      new Promise((_resolve, reject) =>
+        init.signal!.addEventListener('abort', () => reject(init.signal!.reason)),
+      ),
   );
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const response = await proxy({ fetch: hangs.fetch }, { timeoutMs: 1 }).post(path, body);
-  expect([response.status, await response.json()]).toMatchObject([504, { error: { code: 'MODEL_TIMEOUT' } }]);
+  expect([response.status, await response.json()]).toMatchObject([
+    504,
+    { error: { code: 'MODEL_TIMEOUT' } },
+  ]);
   log.mockRestore();
 });
 
-test.each([1, 2, 3, 7, 64])('a server that quotes the key has it taken out, however it is cut: %i bytes a read', async (size) => {
-  const text = `data: {"text":"${key} sk-very ${key.slice(0, -1)}! sk-${key}${key}"}\n\ndata: sk-very-sec`;
-  const bytes = new TextEncoder().encode(text);
-  const stream = new ReadableStream<Uint8Array>({
-    start(controller) {
-      for (let at = 0; at < bytes.length; at += size) controller.enqueue(bytes.slice(at, at + size));
-      controller.close();
-    },
-  });
-  const upstream = server(() => new Response(stream, { headers: { 'content-type': 'text/event-stream' } }));
-  const response = await proxy({ fetch: upstream.fetch }).post(path, body);
-  expect(await response.text()).toBe(text.replaceAll(key, '***'));
-});
+test.each([1, 2, 3, 7, 64])(
+  'a server that quotes the key has it taken out, however it is cut: %i bytes a read',
+  async (size) => {
+    const text = `data: {"text":"${key} sk-very ${key.slice(0, -1)}! sk-${key}${key}"}\n\ndata: sk-very-sec`;
+    const bytes = new TextEncoder().encode(text);
+    const stream = new ReadableStream<Uint8Array>({
+      start(controller) {
+        for (let at = 0; at < bytes.length; at += size)
+          controller.enqueue(bytes.slice(at, at + size));
+        controller.close();
+      },
+    });
+    const upstream = server(
+      () => new Response(stream, { headers: { 'content-type': 'text/event-stream' } }),
+    );
+    const response = await proxy({ fetch: upstream.fetch }).post(path, body);
+    expect(await response.text()).toBe(text.replaceAll(key, '***'));
+  },
+);
 
 test('only who is known asks, and only where there is a proxy', async () => {
   const upstream = server(() => events('data: [DONE]\n\n'));
   expect((await proxy({ fetch: upstream.fetch }).post(path, body, '')).status).toBe(401);
   expect((await testEndpoint([]).post(path, body)).status).toBe(404);
   expect(upstream.seen).toEqual([]);
-  const listed = (await (await proxy({}).get('/llm/v1/models')).json()) as { data: { id: string }[] };
+  const listed = (await (await proxy({}).get('/llm/v1/models')).json()) as {
+    data: { id: string }[];
+  };
   expect(listed.data.map(({ id }) => id)).toEqual(['small', 'large']);
 });
 
 test("a page's agent and OpenAI's client work through it, over HTTP", async () => {
-  const target = proxy({ baseURL: `${inject('providerUrl')}/scripted/v1` }, { models: ['scripted'] });
-  const clock = tool({ name: 'clock', description: 'The time', input: { type: 'object' }, execute: () => 'noon' });
+  const target = proxy(
+    { baseURL: `${inject('providerUrl')}/scripted/v1` },
+    { models: ['scripted'] },
+  );
+  const clock = tool({
+    name: 'clock',
+    description: 'The time',
+    input: { type: 'object' },
+    execute: () => 'noon',
+  });
   const model = openai({
     model: 'scripted',
     apiKey: 'ann',
     baseURL: 'https://edge.test/llm/v1',
     fetch: (url, init) => target.fetch(url, init),
   });
-  const { text } = await new ReActAgent({ name: 'page', model, tools: [clock] }).call('What time is it?');
+  const { text } = await new ReActAgent({ name: 'page', model, tools: [clock] }).call(
+    'What time is it?',
+  );
   expect(text).toContain('The tools say: noon');
 
-  const client = new OpenAI({ baseURL: 'https://edge.test/llm/v1', apiKey: 'ann', fetch: target.fetch as typeof fetch, maxRetries: 0 });
-  await expect(client.chat.completions.create({ model: 'gpt-9', messages: [{ role: 'user', content: 'Hi' }] })).rejects.toMatchObject({
+  const client = new OpenAI({
+    baseURL: 'https://edge.test/llm/v1',
+    apiKey: 'ann',
+    fetch: target.fetch as typeof fetch,
+    maxRetries: 0,
+  });
+  await expect(
+    client.chat.completions.create({ model: 'gpt-9', messages: [{ role: 'user', content: 'Hi' }] }),
+  ).rejects.toMatchObject({
     status: 404,
     code: 'NOT_FOUND',
   });
@@ -238,19 +346,32 @@ test("of the server's headers none comes through but the kind of the answer, and
     'x-request-id': 'theirs',
     'x-key': key,
   };
-  const upstream = server(() => new Response('data: [DONE]\n\n', { headers: { 'content-type': 'text/event-stream', ...hidden } }));
-  const response = await proxy({ fetch: upstream.fetch, baseURL: 'https://models.test/v1' }).post(path, { ...body, stream: true }, 'ann', {
-    cookie: 'theirs=1',
-    'x-forwarded-for': '203.0.113.7',
-    'proxy-authorization': 'Basic x',
-    'openai-organization': 'another',
-    te: 'trailers',
-  });
+  const upstream = server(
+    () =>
+      new Response('data: [DONE]\n\n', {
+        headers: { 'content-type': 'text/event-stream', ...hidden },
+      }),
+  );
+  const response = await proxy({ fetch: upstream.fetch, baseURL: 'https://models.test/v1' }).post(
+    path,
+    { ...body, stream: true },
+    'ann',
+    {
+      cookie: 'theirs=1',
+      'x-forwarded-for': '203.0.113.7',
+      'proxy-authorization': 'Basic x',
+      'openai-organization': 'another',
+      te: 'trailers',
+    },
+  );
   const passed = Object.fromEntries(response.headers);
   for (const [name, value] of Object.entries(hidden)) expect(passed[name], name).not.toBe(value);
   expect(passed['content-type']).toBe('text/event-stream');
   expect(JSON.stringify(passed)).not.toMatch(/acme|session=1|sk-very/);
-  expect(upstream.seen[0]!.init.headers).toEqual({ 'content-type': 'application/json', authorization: `Bearer ${key}` });
+  expect(upstream.seen[0]!.init.headers).toEqual({
+    'content-type': 'application/json',
+    authorization: `Bearer ${key}`,
+  });
 });
 
 test("a client that goes away before the answer begins ends the server's work, too", async () => {
@@ -281,10 +402,16 @@ test("a client that goes away before the answer begins ends the server's work, t
 test("a client's functions are handed on, and no tool that the server would run", async () => {
   const upstream = server(ok);
   const tools = [{ type: 'function', function: { name: 'f' } }];
-  await proxy({ fetch: upstream.fetch, baseURL: 'https://models.test/v1' }).post(path, { ...body, tools });
+  await proxy({ fetch: upstream.fetch, baseURL: 'https://models.test/v1' }).post(path, {
+    ...body,
+    tools,
+  });
   expect(upstream.sent()['tools']).toEqual(tools);
   for (const type of ['web_search', 'code_interpreter', 'mcp', undefined]) {
-    expect((await proxy({ fetch: upstream.fetch }).post(path, { ...body, tools: [...tools, { type }] })).status).toBe(400);
+    expect(
+      (await proxy({ fetch: upstream.fetch }).post(path, { ...body, tools: [...tools, { type }] }))
+        .status,
+    ).toBe(400);
   }
   expect(upstream.seen.length).toBe(1);
 });

@@ -9,10 +9,15 @@ import type { RequestBody } from '../http/request-body.ts';
 import { onDisconnect } from '../http/request-context.ts';
 
 /**
- * `POST /llm/v1/chat/completions`: the request goes to the model's server with the key put in, its answer comes back read by read as the
- * server writes it. Only models on the list, only known fields, and no more output than the cap.
+ * `POST /llm/v1/chat/completions`: the request goes to the model's server with the key put in, its
+ * answer comes back read by read as the server writes it. Only models on the list, only known
+ * fields, and no more output than the cap.
  */
-export async function llmRoute(c: Context<EdgeEnv>, settings: HandlerSettings, options: LlmOptions): Promise<Response> {
+export async function llmRoute(
+  c: Context<EdgeEnv>,
+  settings: HandlerSettings,
+  options: LlmOptions,
+): Promise<Response> {
   const { limits } = settings;
   const body = await readJson(c.req.raw, limits.bodyBytes);
   const model = checkModel(body['model'], options.models);
@@ -28,7 +33,10 @@ export async function llmRoute(c: Context<EdgeEnv>, settings: HandlerSettings, o
     const type = response.headers.get('content-type') ?? '';
     if (!response.body || !/^(text\/event-stream|application\/json)\b/i.test(type)) {
       await response.body?.cancel();
-      throw new AgentError('MODEL_BAD_RESPONSE', `The model server answers with ${JSON.stringify(type)}.`);
+      throw new AgentError(
+        'MODEL_BAD_RESPONSE',
+        `The model server answers with ${JSON.stringify(type)}.`,
+      );
     }
     return new Response(response.body.pipeThrough(redactStream(secrets)), {
       headers: { 'content-type': type, 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
@@ -40,7 +48,10 @@ export async function llmRoute(c: Context<EdgeEnv>, settings: HandlerSettings, o
   }
 }
 
-/** What every chat-completions server may be told; what is not here could cost more, be kept, or act. */
+/**
+ * What every chat-completions server may be told; what is not here could cost more, be kept, or
+ * act.
+ */
 const fields: ReadonlySet<string> = new Set(
   (
     'model messages stream stream_options tools tool_choice parallel_tool_calls response_format temperature top_p stop seed ' +
@@ -54,7 +65,10 @@ interface WireOptions extends Pick<LlmOptions, 'maxTokens' | 'fields'> {
   readonly model: string;
 }
 
-function toWire(body: RequestBody, { url, upstream, model, maxTokens = 4096, fields: more = [] }: WireOptions): object {
+function toWire(
+  body: RequestBody,
+  { url, upstream, model, maxTokens = 4096, fields: more = [] }: WireOptions,
+): object {
   const unknown = Object.keys(body).find((field) => !fields.has(field) && !more.includes(field));
   if (unknown !== undefined) throw invalidField(unknown, 'is not passed on here');
   if (body['n'] != null && body['n'] !== 1) throw invalidField('n', 'must be 1');
@@ -63,13 +77,19 @@ function toWire(body: RequestBody, { url, upstream, model, maxTokens = 4096, fie
   if (tools != null && !(Array.isArray(tools) && tools.every(isClientTool))) {
     throw invalidField('tools', 'must be functions of the client');
   }
-  if (body['stream'] != null && typeof body['stream'] !== 'boolean') throw invalidField('stream', 'must be a boolean');
+  if (body['stream'] != null && typeof body['stream'] !== 'boolean')
+    throw invalidField('stream', 'must be a boolean');
   const { max_tokens: tokens, max_completion_tokens: completionTokens, ...rest } = body;
-  const asked = Object.entries({ max_tokens: tokens, max_completion_tokens: completionTokens }).map(([field, value]) => {
-    if (value != null && !(Number.isInteger(value) && (value as number) > 0)) throw invalidField(field, 'must be a positive integer');
-    return (value as number | null | undefined) ?? Infinity;
-  });
-  const cap = upstream.maxTokensField ?? (/\b(openai|azure)\.com\//.test(url) ? 'max_completion_tokens' : 'max_tokens');
+  const asked = Object.entries({ max_tokens: tokens, max_completion_tokens: completionTokens }).map(
+    ([field, value]) => {
+      if (value != null && !(Number.isInteger(value) && (value as number) > 0))
+        throw invalidField(field, 'must be a positive integer');
+      return (value as number | null | undefined) ?? Infinity;
+    },
+  );
+  const cap =
+    upstream.maxTokensField ??
+    (/\b(openai|azure)\.com\//.test(url) ? 'max_completion_tokens' : 'max_tokens');
   return { ...rest, model: upstream.model ?? model, [cap]: Math.min(maxTokens, ...asked) };
 }
 
@@ -79,18 +99,33 @@ function isClientTool(tool: unknown): boolean {
 }
 
 /** Ends the request when the client goes away; that of an answer under way ends with its body. */
-async function ask(c: Context<EdgeEnv>, url: string, body: string, upstream: LlmUpstream, timeoutMs: number): Promise<Response> {
+async function ask(
+  c: Context<EdgeEnv>,
+  url: string,
+  body: string,
+  upstream: LlmUpstream,
+  timeoutMs: number,
+): Promise<Response> {
   const { apiKey, headers, fetch: send = fetch } = upstream;
   const controller = new AbortController();
   onDisconnect(c, () => controller.abort(new AgentError('ABORTED', 'The client has gone.')));
   const timer = setTimeout(
-    () => controller.abort(new AgentError('MODEL_TIMEOUT', `The model server did not answer within ${timeoutMs} ms.`, { retryable: true })),
+    () =>
+      controller.abort(
+        new AgentError('MODEL_TIMEOUT', `The model server did not answer within ${timeoutMs} ms.`, {
+          retryable: true,
+        }),
+      ),
     timeoutMs,
   );
   try {
     return await send(url, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', ...(apiKey && { authorization: `Bearer ${apiKey}` }), ...headers },
+      headers: {
+        'content-type': 'application/json',
+        ...(apiKey && { authorization: `Bearer ${apiKey}` }),
+        ...headers,
+      },
       body,
       signal: controller.signal,
       // To follow one would give the key to another server.
@@ -99,14 +134,22 @@ async function ask(c: Context<EdgeEnv>, url: string, body: string, upstream: Llm
   } catch (error) {
     const { reason } = controller.signal as { readonly reason: unknown };
     if (AgentError.is(reason)) throw reason;
-    throw new AgentError('MODEL_UNREACHABLE', `The model server could not be reached: ${messageOf(error)}`, { retryable: true });
+    throw new AgentError(
+      'MODEL_UNREACHABLE',
+      `The model server could not be reached: ${messageOf(error)}`,
+      { retryable: true },
+    );
   } finally {
     clearTimeout(timer);
   }
 }
 
 /** The server's words go to the log, and only there. */
-async function refusal(response: Response, secrets: readonly string[], requestId: string): Promise<Response> {
+async function refusal(
+  response: Response,
+  secrets: readonly string[],
+  requestId: string,
+): Promise<Response> {
   const { status } = response;
   const words = redactText(await startOf(response), secrets);
   const [code, answer] = classify(status, words);
@@ -117,14 +160,21 @@ async function refusal(response: Response, secrets: readonly string[], requestId
   return errorResponse(error, { requestId, face: 'openai', ...(answer && { status: answer }) });
 }
 
-/** The second: the status to answer with where it is not the code's own. What the client sent wrongly is for it to mend: 400. */
-function classify(status: number, words: string): readonly [code: AgentError['code'], status?: number] {
+/**
+ * The second: the status to answer with where it is not the code's own. What the client sent
+ * wrongly is for it to mend: 400.
+ */
+function classify(
+  status: number,
+  words: string,
+): readonly [code: AgentError['code'], status?: number] {
   if (status < 400) return ['MODEL_BAD_RESPONSE'];
   if (status === 401 || status === 403 || status === 402) return ['MODEL_AUTH'];
   if (status === 429) return ['MODEL_RATE_LIMITED'];
   if (status === 408) return ['MODEL_TIMEOUT'];
   if (status >= 500) return ['MODEL_SERVER'];
-  if (/context.?(length|window)|too (long|many tokens)|maximum.{0,20}tokens/i.test(words)) return ['MODEL_CONTEXT_LENGTH'];
+  if (/context.?(length|window)|too (long|many tokens)|maximum.{0,20}tokens/i.test(words))
+    return ['MODEL_CONTEXT_LENGTH'];
   return ['MODEL_REQUEST', 400];
 }
 
@@ -142,11 +192,17 @@ async function startOf({ body }: Response): Promise<string> {
   return text.slice(0, 8000).trim().replace(/\s+/g, ' ');
 }
 
-/** Headers that say who asks and how: to take such an address, name or date for a secret would take it out of answers. */
-const publicHeader = /^(accept.*|content-type|user-agent|(http-)?referer|origin|(x-)?title|.*-version)$/i;
+/**
+ * Headers that say who asks and how: to take such an address, name or date for a secret would take
+ * it out of answers.
+ */
+const publicHeader =
+  /^(accept.*|content-type|user-agent|(http-)?referer|origin|(x-)?title|.*-version)$/i;
 
 function secretsOf({ apiKey, headers = {} }: LlmUpstream): readonly string[] {
-  const values = Object.entries(headers).map(([name, value]) => (publicHeader.test(name) ? '' : value.replace(/^Bearer /i, '')));
+  const values = Object.entries(headers).map(([name, value]) =>
+    publicHeader.test(name) ? '' : value.replace(/^Bearer /i, ''),
+  );
   // Shorter ones are no secrets, and would take words out of answers.
   return [apiKey ?? '', ...values].filter(({ length }) => length >= 8);
 }

@@ -14,28 +14,43 @@ interface Conversation {
 }
 
 /**
- * `GET /api/chat/:id/messages`: the conversation as `useChat` shows it, `{ messages, echo }`; an unknown one is empty. The last message's
- * metadata have the echo, too, so that `useChat` sends it back.
+ * `GET /api/chat/:id/messages`: the conversation as `useChat` shows it, `{ messages, echo }`; an
+ * unknown one is empty. The last message's metadata have the echo, too, so that `useChat` sends it
+ * back.
  */
-export async function messagesRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
+export async function messagesRoute(
+  c: Context<EdgeEnv>,
+  settings: HandlerSettings,
+): Promise<Response> {
   const session = checkSession(c.req.param('id'));
   const user = c.get('user');
   const object = sessionObject(c.env, user, session);
-  if (object) return askSession(object, { user, session, requestId: c.get('requestId'), command: { type: 'messages' } });
+  if (object)
+    return askSession(object, {
+      user,
+      session,
+      requestId: c.get('requestId'),
+      command: { type: 'messages' },
+    });
   const memory = await open(c, settings);
   const messages = await memory.read();
   return answer(toConversation(messages, echoOf(memory), await waitingCalls(memory)));
 }
 
 /**
- * `GET /api/chat/:id/branches`, with the client's echo in the header `x-isoloop-echo`: after a `SESSION_CONFLICT` the client's branch and the one
- * that won, `{ yours, theirs }`, each as `GET …/messages` gives it. What is posted with a branch's echo goes on with that branch. A session
- * in a Durable Object has none: `{}`.
+ * `GET /api/chat/:id/branches`, with the client's echo in the header `x-isoloop-echo`: after a
+ * `SESSION_CONFLICT` the client's branch and the one that won, `{ yours, theirs }`, each as `GET
+ * …/messages` gives it. What is posted with a branch's echo goes on with that branch. A session in
+ * a Durable Object has none: `{}`.
  */
-export async function branchesRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
+export async function branchesRoute(
+  c: Context<EdgeEnv>,
+  settings: HandlerSettings,
+): Promise<Response> {
   if (sessionObject(c.env, c.get('user'), checkSession(c.req.param('id')))) return answer({});
   const memory = await open(c, settings);
-  if (!(memory instanceof EchoMemory)) throw new AgentError('NOT_FOUND', 'Sessions have no branches here.');
+  if (!(memory instanceof EchoMemory))
+    throw new AgentError('NOT_FOUND', 'Sessions have no branches here.');
   const { yours, theirs } = await memory.branches();
   const show = ({ messages, echo }: SessionBranch): Conversation => toConversation(messages, echo);
   return answer({ ...(yours && { yours: show(yours) }), ...(theirs && { theirs: show(theirs) }) });
@@ -44,10 +59,20 @@ export async function branchesRoute(c: Context<EdgeEnv>, settings: HandlerSettin
 function open(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Memory> {
   const session = checkSession(c.req.param('id'));
   const echo = c.req.header(echoHeader);
-  return openMemory(settings, { env: c.env, session, user: c.get('user'), ...(echo !== undefined && { echo }), withoutEcho: 'latest' });
+  return openMemory(settings, {
+    env: c.env,
+    session,
+    user: c.get('user'),
+    ...(echo !== undefined && { echo }),
+    withoutEcho: 'latest',
+  });
 }
 
-function toConversation(stored: readonly Msg[], echo: string | undefined, pending: readonly PendingCall[] = []): Conversation {
+function toConversation(
+  stored: readonly Msg[],
+  echo: string | undefined,
+  pending: readonly PendingCall[] = [],
+): Conversation {
   const messages = toUiMessages(stored, { pending });
   const last = messages.at(-1);
   if (last && echo !== undefined) last.metadata = { ...last.metadata, echo };

@@ -8,7 +8,12 @@ import type { TestEndpoint } from '../../test-support/endpoint.ts';
 import { KvMemory } from '../store/kv-memory.ts';
 
 const ran: string[] = [];
-const clock = tool({ name: 'clock', description: 'The time', input: { type: 'object' }, execute: () => '12:00' });
+const clock = tool({
+  name: 'clock',
+  description: 'The time',
+  input: { type: 'object' },
+  execute: () => '12:00',
+});
 const pay = tool({
   name: 'pay',
   description: 'Pays',
@@ -24,12 +29,22 @@ type PublicEvent = Readonly<Record<string, unknown>> & { readonly type: string }
 let sessions = 0;
 const newSession = (): string => `run-${++sessions}-${crypto.randomUUID()}`;
 
-async function eventsOf(target: TestEndpoint, body: object, user = 'ann'): Promise<readonly PublicEvent[]> {
+async function eventsOf(
+  target: TestEndpoint,
+  body: object,
+  user = 'ann',
+): Promise<readonly PublicEvent[]> {
   const response = await target.post('/api/run', body, user);
-  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
+  expect([response.status, response.headers.get('content-type')]).toEqual([
+    200,
+    'text/event-stream',
+  ]);
   const data: string[] = [];
-  const events = response.body!.pipeThrough(new TextDecoderStream() as never).pipeThrough(new EventSourceParserStream());
-  for await (const event of events as AsyncIterable<{ readonly data: string }>) data.push(event.data);
+  const events = response
+    .body!.pipeThrough(new TextDecoderStream() as never)
+    .pipeThrough(new EventSourceParserStream());
+  for await (const event of events as AsyncIterable<{ readonly data: string }>)
+    data.push(event.data);
   expect(data.pop()).toBe('[DONE]');
   await target.settled();
   return data.map((text) => JSON.parse(text) as PublicEvent);
@@ -42,20 +57,31 @@ async function refusalOf(target: TestEndpoint, body: object, user = 'ann'): Prom
 }
 
 test("a turn as the agent's own events, without the prompts", async () => {
-  const replies: ScriptedReply[] = [{ toolCalls: [{ id: 'c1', name: 'clock', input: { city: '서울' } }] }, 'It is noon.'];
+  const replies: ScriptedReply[] = [
+    { toolCalls: [{ id: 'c1', name: 'clock', input: { city: '서울' } }] },
+    'It is noon.',
+  ];
   const target = testEndpoint(replies, { tools: [clock], systemPrompt: 'A secret prompt.' });
   const id = newSession();
   const events = await eventsOf(target, { id, input: 'What time is it?' });
   expect(events[0]!.type).toBe('run-start');
-  expect(events.find(({ type }) => type === 'pre-acting')).toMatchObject({ name: 'clock', input: { city: '서울' } });
-  expect(events.find(({ type }) => type === 'post-acting')).toMatchObject({ output: '12:00', state: 'success' });
+  expect(events.find(({ type }) => type === 'pre-acting')).toMatchObject({
+    name: 'clock',
+    input: { city: '서울' },
+  });
+  expect(events.find(({ type }) => type === 'post-acting')).toMatchObject({
+    output: '12:00',
+    state: 'success',
+  });
   const text = events.filter(({ type }) => type === 'reasoning-chunk').map(({ delta }) => delta);
   expect(text.join('')).toBe('It is noon.');
   expect(events.at(-1)).toMatchObject({ type: 'run-end', reason: 'stop', text: 'It is noon.' });
   const seqs = events.map(({ seq }) => seq as number);
   expect(seqs).toEqual(seqs.toSorted((left, right) => left - right));
   expect(JSON.stringify(events)).not.toMatch(/secret prompt|"parameters"/);
-  const { messages } = (await (await target.get(`/api/chat/${id}/messages`)).json()) as { messages: unknown[] };
+  const { messages } = (await (await target.get(`/api/chat/${id}/messages`)).json()) as {
+    messages: unknown[];
+  };
   expect(messages.length).toBe(2);
 });
 
@@ -63,15 +89,25 @@ test('a call that waits is approved, once, by its own user', async () => {
   ran.length = 0;
   const target = testEndpoint([wantsToPay, 'Paid.'], { tools: [pay] });
   const id = newSession();
-  const events = await eventsOf(target, { id, input: { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Pay' }] } });
-  expect(events.at(-1)).toMatchObject({ reason: 'suspended', pending: [{ toolUseId: 'c1', name: 'pay', kind: 'approval' }] });
+  const events = await eventsOf(target, {
+    id,
+    input: { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Pay' }] },
+  });
+  expect(events.at(-1)).toMatchObject({
+    reason: 'suspended',
+    pending: [{ toolUseId: 'c1', name: 'pay', kind: 'approval' }],
+  });
   const approve = { id, decisions: [{ type: 'approve', toolUseId: 'c1' }] };
   expect(await refusalOf(target, approve, 'bob')).toEqual([400, 'INVALID_DECISION']);
-  expect(await refusalOf(target, { id, decisions: [{ type: 'result', toolUseId: 'c1', output: 'paid' }] })).toEqual([
-    400,
-    'INVALID_DECISION',
-  ]);
-  expect(await refusalOf(target, { id, decisions: [{ type: 'approve', toolUseId: 'c2' }] })).toEqual([400, 'INVALID_DECISION']);
+  expect(
+    await refusalOf(target, {
+      id,
+      decisions: [{ type: 'result', toolUseId: 'c1', output: 'paid' }],
+    }),
+  ).toEqual([400, 'INVALID_DECISION']);
+  expect(
+    await refusalOf(target, { id, decisions: [{ type: 'approve', toolUseId: 'c2' }] }),
+  ).toEqual([400, 'INVALID_DECISION']);
   expect(await refusalOf(target, { id, input: 'Approved!' })).toEqual([409, 'PENDING_TOOL_CALLS']);
   expect(ran).toEqual([]);
   expect((await eventsOf(target, approve)).at(-1)).toMatchObject({ reason: 'stop', text: 'Paid.' });
@@ -84,28 +120,45 @@ test('a rejected call does not run, and the model is told', async () => {
   const target = testEndpoint([wantsToPay, 'Then not.'], { tools: [pay] });
   const id = newSession();
   await eventsOf(target, { id, input: 'Pay' });
-  const events = await eventsOf(target, { id, decisions: [{ type: 'reject', toolUseId: 'c1', reason: 'Too much' }] });
+  const events = await eventsOf(target, {
+    id,
+    decisions: [{ type: 'reject', toolUseId: 'c1', reason: 'Too much' }],
+  });
   expect(events.at(-1)).toMatchObject({ text: 'Then not.' });
   expect(JSON.stringify(target.model.requests[1]!.messages)).toContain('Too much');
   expect(ran).toEqual([]);
 });
 
 test('an external call takes its result, and no approval', async () => {
-  const target = testEndpoint([{ toolCalls: [{ id: 'c1', name: 'ask', input: {} }] }, 'Blue.'], { tools: [ask] });
+  const target = testEndpoint([{ toolCalls: [{ id: 'c1', name: 'ask', input: {} }] }, 'Blue.'], {
+    tools: [ask],
+  });
   const id = newSession();
   await eventsOf(target, { id, input: 'Ask me' });
-  expect(await refusalOf(target, { id, decisions: [{ type: 'approve', toolUseId: 'c1' }] })).toEqual([400, 'INVALID_DECISION']);
-  const events = await eventsOf(target, { id, decisions: [{ type: 'result', toolUseId: 'c1', output: 'blue' }] });
+  expect(
+    await refusalOf(target, { id, decisions: [{ type: 'approve', toolUseId: 'c1' }] }),
+  ).toEqual([400, 'INVALID_DECISION']);
+  const events = await eventsOf(target, {
+    id,
+    decisions: [{ type: 'result', toolUseId: 'c1', output: 'blue' }],
+  });
   expect(events.at(-1)).toMatchObject({ reason: 'stop', text: 'Blue.' });
 });
 
 test('the first and the last event have the echo, and the header takes it', async () => {
-  const target = testEndpoint(['One.', 'Two.'], {}, {}, { ...bindings, SESSION_SECRET: 'x'.repeat(32) });
+  const target = testEndpoint(
+    ['One.', 'Two.'],
+    {},
+    {},
+    { ...bindings, SESSION_SECRET: 'x'.repeat(32) },
+  );
   const id = newSession();
   const events = await eventsOf(target, { id, input: 'One?' });
   const echo = events.at(-1)!['echo'] as string;
   expect([typeof events[0]!['echo'], typeof echo]).toEqual(['string', 'string']);
-  await (await target.post('/api/run', { id, input: 'Two?' }, 'ann', { 'x-isoloop-echo': echo })).text();
+  await (
+    await target.post('/api/run', { id, input: 'Two?' }, 'ann', { 'x-isoloop-echo': echo })
+  ).text();
   expect(target.model.requests[1]!.messages.length).toBe(3);
 });
 
@@ -143,13 +196,18 @@ test('in KV a run is titled and awaited like a chat, and who comes back to it as
   const places = [...text.matchAll(/^id: (.+)$/gm)].map(([, place]) => place!);
   const [, run] = /"runId":"([^"]+)"/.exec(text)!;
   expect(places.at(-1)).toMatch(new RegExp(`^${run}:\\d+$`));
-  const again = await target.post('/api/run', { id, input: 'What is one?' }, user, { 'last-event-id': places[0]! });
+  const again = await target.post('/api/run', { id, input: 'What is one?' }, user, {
+    'last-event-id': places[0]!,
+  });
   expect([again.status, await again.text(), model.requests.length]).toEqual([204, '', 1]);
 });
 
 test('a session that was renamed keeps its title when a run goes on from its log', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
-  const target = testEndpoint([{ text: 'Half ', error: new AgentError('MODEL_SERVER', 'down') }, 'Whole.']);
+  const target = testEndpoint([
+    { text: 'Half ', error: new AgentError('MODEL_SERVER', 'down') },
+    'Whole.',
+  ]);
   const id = newSession();
   const user = `ann-${id}`;
   await (await target.post('/api/run', { id, input: 'Hi' }, user)).text();

@@ -17,9 +17,10 @@ import { reconnect } from './stream-route.ts';
 import { readUserMessage } from '../turn/user-message.ts';
 
 /**
- * `POST /api/run`: a turn as the agent's own events, for clients without AI SDK. `{ id, model?, input }` asks, with a text or a UI
- * message; `{ id, decisions }` decides about calls that wait; `{ id }` alone goes on from the log. The events have no prompts in them.
- * With `Last-Event-ID`, as clients of event streams post again after their connection was lost, it begins nothing: it is
+ * `POST /api/run`: a turn as the agent's own events, for clients without AI SDK. `{ id, model?,
+ * input }` asks, with a text or a UI message; `{ id, decisions }` decides about calls that wait; `{
+ * id }` alone goes on from the log. The events have no prompts in them. With `Last-Event-ID`, as
+ * clients of event streams post again after their connection was lost, it begins nothing: it is
  * `GET /api/chat/:id/stream?events=only`.
  */
 export async function runRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
@@ -34,12 +35,22 @@ export async function runRoute(c: Context<EdgeEnv>, settings: HandlerSettings): 
   if (object) {
     const requestId = c.get('requestId');
     const queued = { turn, model, messageId: crypto.randomUUID(), requestId, ...readKey(c) };
-    return askSession(object, { user, session, requestId, command: { type: 'turn', turn: queued, face: { kind: 'events' } } });
+    return askSession(object, {
+      user,
+      session,
+      requestId,
+      command: { type: 'turn', turn: queued, face: { kind: 'events' } },
+    });
   }
   const setup = { env: c.env, session, user };
   const memory = await openMemory(settings, { ...setup, ...readEcho(c) });
   const made = await makeAgent(settings, { ...setup, memory, model });
-  const { stream, leave } = await keepTurn(c, { ...made, memory, begin: () => beginTurn(made.agent, turn, settings), settings });
+  const { stream, leave } = await keepTurn(c, {
+    ...made,
+    memory,
+    begin: () => beginTurn(made.agent, turn, settings),
+    settings,
+  });
   const batches = await awaitOpening(stream.batches()[Symbol.asyncIterator](), hasBegun);
   const events = eventStream({
     batches,
@@ -57,30 +68,42 @@ const fields: readonly string[] = ['id', 'model', 'input', 'decisions'];
 function readRun(body: RequestBody, limits: EdgeLimits): SessionTurn {
   const unknown = Object.keys(body).find((field) => !fields.includes(field));
   // An input by another name would go on from the log, without it.
-  if (unknown !== undefined) throw invalidField(unknown, `is no field of a run: there is ${fields.join(', ')}`);
+  if (unknown !== undefined)
+    throw invalidField(unknown, `is no field of a run: there is ${fields.join(', ')}`);
   const { input, decisions } = body;
-  if (input !== undefined && decisions !== undefined) throw invalidField('decisions', 'cannot stand beside `input`');
-  if (decisions !== undefined) return { kind: 'decide', decisions: readDecisions(decisions, limits) };
+  if (input !== undefined && decisions !== undefined)
+    throw invalidField('decisions', 'cannot stand beside `input`');
+  if (decisions !== undefined)
+    return { kind: 'decide', decisions: readDecisions(decisions, limits) };
   if (input === undefined) return { kind: 'continue' };
   if (typeof input === 'string' && !input.trim()) throw invalidField('input', 'must not be empty');
   // An id of our own: one that is in the log already would be two messages there.
-  const message = typeof input === 'string' ? userMessage(input) : { ...readUserMessage(input), id: crypto.randomUUID() };
+  const message =
+    typeof input === 'string'
+      ? userMessage(input)
+      : { ...readUserMessage(input), id: crypto.randomUUID() };
   return { kind: 'messages', messages: [message] };
 }
 
 function readDecisions(given: unknown, limits: EdgeLimits): readonly Decision[] {
   const { messages } = limits;
-  if (!Array.isArray(given) || !given.length) throw invalidField('decisions', 'must be a list of decisions');
-  if (given.length > messages) throw new AgentError('PAYLOAD_TOO_LARGE', `The request has more than ${messages} decisions.`);
+  if (!Array.isArray(given) || !given.length)
+    throw invalidField('decisions', 'must be a list of decisions');
+  if (given.length > messages)
+    throw new AgentError('PAYLOAD_TOO_LARGE', `The request has more than ${messages} decisions.`);
   const decisions = given.map((item: unknown, index): Decision => {
     const param = `decisions[${index}]`;
-    const { type, toolUseId, reason, output, state } = Object(item) as Readonly<Record<string, unknown>>;
-    if (typeof toolUseId !== 'string' || !toolUseId) throw invalidField(`${param}.toolUseId`, 'must be the id of a tool call');
+    const { type, toolUseId, reason, output, state } = Object(item) as Readonly<
+      Record<string, unknown>
+    >;
+    if (typeof toolUseId !== 'string' || !toolUseId)
+      throw invalidField(`${param}.toolUseId`, 'must be the id of a tool call');
     switch (type) {
       case 'approve':
         return { type, toolUseId };
       case 'reject':
-        if (reason !== undefined && typeof reason !== 'string') throw invalidField(`${param}.reason`, 'must be a text');
+        if (reason !== undefined && typeof reason !== 'string')
+          throw invalidField(`${param}.reason`, 'must be a text');
         return { type, toolUseId, ...(reason !== undefined && { reason }) };
       case 'result':
         if (typeof output !== 'string') throw invalidField(`${param}.output`, 'must be a text');

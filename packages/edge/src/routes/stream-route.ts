@@ -6,20 +6,31 @@ import { checkSession } from '../turn/session.ts';
 import type { StreamFace } from '../session/turn-face.ts';
 
 /**
- * `GET /api/chat/:id/stream`: the turn that runs, whoever began it, from its beginning on, or from behind the event that `Last-Event-ID`
- * names; 204 where none runs, and where sessions are in KV. `?events=true` adds the agent's events, `?events=only` gives them as
- * `POST /api/run` does.
+ * `GET /api/chat/:id/stream`: the turn that runs, whoever began it, from its beginning on, or from
+ * behind the event that `Last-Event-ID` names; 204 where none runs, and where sessions are in KV.
+ * `?events=true` adds the agent's events, `?events=only` gives them as `POST /api/run` does.
  */
-export async function streamRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
+export async function streamRoute(
+  c: Context<EdgeEnv>,
+  settings: HandlerSettings,
+): Promise<Response> {
   const session = checkSession(c.req.param('id'));
   const events = c.req.query('events') ?? 'false';
-  if (!/^(true|false|only)$/.test(events)) throw invalidField('events', 'must be "true", "false" or "only"');
-  const face: StreamFace = events === 'only' ? { kind: 'events' } : { kind: 'ui', events: settings.events === true || events === 'true' };
+  if (!/^(true|false|only)$/.test(events))
+    throw invalidField('events', 'must be "true", "false" or "only"');
+  const face: StreamFace =
+    events === 'only'
+      ? { kind: 'events' }
+      : { kind: 'ui', events: settings.events === true || events === 'true' };
   return reconnect(c, session, face);
 }
 
 /** The session's turn for one who comes back to it. */
-export async function reconnect(c: Context<EdgeEnv>, session: string, face: StreamFace): Promise<Response> {
+export async function reconnect(
+  c: Context<EdgeEnv>,
+  session: string,
+  face: StreamFace,
+): Promise<Response> {
   const user = c.get('user');
   const object = sessionObject(c.env, user, session);
   if (!object) return new Response(null, { status: 204, headers: { 'cache-control': 'no-store' } });

@@ -1,5 +1,8 @@
 import { textToolCalls } from '@isoloop/core/text-protocol';
-import { lastAssistantMessageIsCompleteWithApprovalResponses, lastAssistantMessageIsCompleteWithToolCalls } from 'ai';
+import {
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  lastAssistantMessageIsCompleteWithToolCalls,
+} from 'ai';
 import type { UIMessage } from 'ai';
 import { expect, test } from 'vitest';
 import { boundEndpoint, places, textOf, type TestChat } from '../../test-support/both-bindings.ts';
@@ -9,10 +12,15 @@ const wantsToPay = { toolCalls: [{ id: 'c1', name: 'pay', input: { sum: 5 } }] }
 
 const toolsOf = (chat: TestChat): readonly unknown[] =>
   chat.messages.flatMap(({ parts }) => parts.filter(({ type }) => type === 'dynamic-tool'));
-const idOf = (chat: TestChat, text: string): string => chat.messages.find((message) => textOf(message) === text)!.id;
+const idOf = (chat: TestChat, text: string): string =>
+  chat.messages.find((message) => textOf(message) === text)!.id;
 
 test.for(places)('%s: an answer is given again, the last one and one before it', async (place) => {
-  const { chat: open, messages, model } = boundEndpoint(place, ['One.', 'Two.', 'Two again.', 'One again.', 'And one more.']);
+  const {
+    chat: open,
+    messages,
+    model,
+  } = boundEndpoint(place, ['One.', 'Two.', 'Two again.', 'One again.', 'And one more.']);
   const chat = open();
   await chat.sendMessage({ text: 'A' });
   await chat.sendMessage({ text: 'B' });
@@ -40,84 +48,132 @@ test.for(places)('%s: a message that is edited replaces all that followed it', a
   const stored = await messages();
   expect(stored.map(textOf)).toEqual(chat.texts);
   expect(stored[2]!.id).toBe(chat.messages[2]!.id);
-  expect(model.requests.at(-1)!.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
+  expect(model.requests.at(-1)!.messages.map(({ role }) => role)).toEqual([
+    'user',
+    'assistant',
+    'user',
+  ]);
 });
 
-test.for(places)('%s: a page that was reloaded goes on from what it is shown, by the ids of its messages', async (place) => {
-  const { chat: open, messages } = boundEndpoint(place, ['One.', 'Two.', 'Two again.', 'New.']);
-  const first = open();
-  for (const text of ['A', 'B']) await first.sendMessage({ text });
-  const chat = open({ messages: await messages() });
-  await chat.regenerate({ messageId: idOf(chat, 'Two.') });
-  expect((await messages()).map(textOf)).toEqual(['A', 'One.', 'B', 'Two again.']);
-  await chat.sendMessage({ text: 'A, rather', messageId: idOf(chat, 'A') });
-  expect((await messages()).map(textOf)).toEqual(['A, rather', 'New.']);
-});
+test.for(places)(
+  '%s: a page that was reloaded goes on from what it is shown, by the ids of its messages',
+  async (place) => {
+    const { chat: open, messages } = boundEndpoint(place, ['One.', 'Two.', 'Two again.', 'New.']);
+    const first = open();
+    for (const text of ['A', 'B']) await first.sendMessage({ text });
+    const chat = open({ messages: await messages() });
+    await chat.regenerate({ messageId: idOf(chat, 'Two.') });
+    expect((await messages()).map(textOf)).toEqual(['A', 'One.', 'B', 'Two again.']);
+    await chat.sendMessage({ text: 'A, rather', messageId: idOf(chat, 'A') });
+    expect((await messages()).map(textOf)).toEqual(['A, rather', 'New.']);
+  },
+);
 
-test.for(places)("%s: what the agent told the model in the user's stead is no question to answer again", async (place) => {
-  const extensions = [textToolCalls()];
-  const bound = boundEndpoint(place, [' ', 'One.', ' ', 'One again.', 'Again, and by nothing.'], { extensions });
-  const chat = bound.chat();
-  await chat.sendMessage({ text: 'A' });
-  await chat.regenerate();
-  expect(bound.model.requests.map(({ messages }) => messages.filter(({ role }) => role === 'user').length)).toEqual([1, 2, 1, 2]);
-  expect((await bound.messages()).map(textOf)).toEqual(['A', 'One again.']);
+test.for(places)(
+  "%s: what the agent told the model in the user's stead is no question to answer again",
+  async (place) => {
+    const extensions = [textToolCalls()];
+    const bound = boundEndpoint(place, [' ', 'One.', ' ', 'One again.', 'Again, and by nothing.'], {
+      extensions,
+    });
+    const chat = bound.chat();
+    await chat.sendMessage({ text: 'A' });
+    await chat.regenerate();
+    expect(
+      bound.model.requests.map(
+        ({ messages }) => messages.filter(({ role }) => role === 'user').length,
+      ),
+    ).toEqual([1, 2, 1, 2]);
+    expect((await bound.messages()).map(textOf)).toEqual(['A', 'One again.']);
 
-  // A client that posts no message means the last answer.
-  const echo = (chat.messages.at(-1)!.metadata as { readonly echo?: string }).echo;
-  const headers = echo === undefined ? {} : { 'x-isoloop-echo': echo };
-  await (await bound.post('/api/chat', { id: bound.id, messages: [], trigger: 'regenerate-message' }, bound.user, headers)).text();
-  expect((await bound.messages()).map(textOf)).toEqual(['A', 'Again, and by nothing.']);
-  expect(bound.model.requests.at(-1)!.messages.filter(({ role }) => role === 'user').length).toBe(1);
-});
+    // A client that posts no message means the last answer.
+    const echo = (chat.messages.at(-1)!.metadata as { readonly echo?: string }).echo;
+    const headers = echo === undefined ? {} : { 'x-isoloop-echo': echo };
+    await (
+      await bound.post(
+        '/api/chat',
+        { id: bound.id, messages: [], trigger: 'regenerate-message' },
+        bound.user,
+        headers,
+      )
+    ).text();
+    expect((await bound.messages()).map(textOf)).toEqual(['A', 'Again, and by nothing.']);
+    expect(bound.model.requests.at(-1)!.messages.filter(({ role }) => role === 'user').length).toBe(
+      1,
+    );
+  },
+);
 
-test.for(places)('%s: an answer is given again that is only named, and none where nobody knows it', async (place) => {
-  const bound = boundEndpoint(place, ['One.', 'Two.', 'One again.']);
-  const chat = bound.chat();
-  for (const text of ['A', 'B']) await chat.sendMessage({ text });
-  const echo = (chat.messages.at(-1)!.metadata as { readonly echo?: string }).echo;
-  const headers = echo === undefined ? {} : { 'x-isoloop-echo': echo };
-  const again = (messageId: string): Promise<Response> =>
-    bound.post('/api/chat', { id: bound.id, messages: [], trigger: 'regenerate-message', messageId }, bound.user, headers);
-  const before = await bound.messages();
-  const unknown = await again('nobody');
-  expect([unknown.status, await unknown.json()]).toMatchObject([400, { error: { code: 'INVALID_INPUT' } }]);
-  expect((await bound.messages()).map(({ id }) => id)).toEqual(before.map(({ id }) => id));
-  await (await again(before[1]!.id)).text();
-  expect((await bound.messages()).map(textOf)).toEqual(['A', 'One again.']);
-});
+test.for(places)(
+  '%s: an answer is given again that is only named, and none where nobody knows it',
+  async (place) => {
+    const bound = boundEndpoint(place, ['One.', 'Two.', 'One again.']);
+    const chat = bound.chat();
+    for (const text of ['A', 'B']) await chat.sendMessage({ text });
+    const echo = (chat.messages.at(-1)!.metadata as { readonly echo?: string }).echo;
+    const headers = echo === undefined ? {} : { 'x-isoloop-echo': echo };
+    const again = (messageId: string): Promise<Response> =>
+      bound.post(
+        '/api/chat',
+        { id: bound.id, messages: [], trigger: 'regenerate-message', messageId },
+        bound.user,
+        headers,
+      );
+    const before = await bound.messages();
+    const unknown = await again('nobody');
+    expect([unknown.status, await unknown.json()]).toMatchObject([
+      400,
+      { error: { code: 'INVALID_INPUT' } },
+    ]);
+    expect((await bound.messages()).map(({ id }) => id)).toEqual(before.map(({ id }) => id));
+    await (await again(before[1]!.id)).text();
+    expect((await bound.messages()).map(textOf)).toEqual(['A', 'One again.']);
+  },
+);
 
-test.for(places)('%s: an approval that useChat posts by itself goes on with the turn', async (place) => {
-  paid.length = 0;
-  const bound = boundEndpoint(place, [wantsToPay, 'Paid.'], { tools: [pay] });
-  const chat = bound.chat({ sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses });
-  await chat.sendMessage({ text: 'Pay' });
-  expect(toolsOf(chat)).toMatchObject([{ state: 'approval-requested', approval: { id: 'c1' } }]);
-  await chat.addToolApprovalResponse({ id: 'c1', approved: true });
-  await expect.poll(() => chat.texts).toEqual(['Pay', 'Paid.']);
-  expect(toolsOf(chat)).toMatchObject([{ state: 'output-available', output: 'paid 5' }]);
-  expect((await bound.messages()).map(textOf)).toEqual(['Pay', 'Paid.']);
-  expect(paid).toEqual([5]);
-});
+test.for(places)(
+  '%s: an approval that useChat posts by itself goes on with the turn',
+  async (place) => {
+    paid.length = 0;
+    const bound = boundEndpoint(place, [wantsToPay, 'Paid.'], { tools: [pay] });
+    const chat = bound.chat({
+      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+    });
+    await chat.sendMessage({ text: 'Pay' });
+    expect(toolsOf(chat)).toMatchObject([{ state: 'approval-requested', approval: { id: 'c1' } }]);
+    await chat.addToolApprovalResponse({ id: 'c1', approved: true });
+    await expect.poll(() => chat.texts).toEqual(['Pay', 'Paid.']);
+    expect(toolsOf(chat)).toMatchObject([{ state: 'output-available', output: 'paid 5' }]);
+    expect((await bound.messages()).map(textOf)).toEqual(['Pay', 'Paid.']);
+    expect(paid).toEqual([5]);
+  },
+);
 
-test.for(places)('%s: an approval is taken behind a message that was refused for it', async (place) => {
-  paid.length = 0;
-  const bound = boundEndpoint(place, [wantsToPay, 'Then not.'], { tools: [pay] });
-  const chat = bound.chat();
-  await chat.sendMessage({ text: 'Pay' });
-  await chat.sendMessage({ text: 'Well?' });
-  expect(chat.status).toBe('error');
-  expect(chat.error?.message).toContain('PENDING_TOOL_CALLS');
-  await chat.addToolApprovalResponse({ id: 'c1', approved: false, reason: 'Too much' });
-  await chat.sendMessage();
-  expect(chat.status).toBe('ready');
-  expect(textOf(chat.messages[1]!)).toBe('Then not.');
-  expect((await bound.messages()).map(textOf)).toEqual(['Pay', 'Then not.']);
-  expect(paid).toEqual([]);
-});
+test.for(places)(
+  '%s: an approval is taken behind a message that was refused for it',
+  async (place) => {
+    paid.length = 0;
+    const bound = boundEndpoint(place, [wantsToPay, 'Then not.'], { tools: [pay] });
+    const chat = bound.chat();
+    await chat.sendMessage({ text: 'Pay' });
+    await chat.sendMessage({ text: 'Well?' });
+    expect(chat.status).toBe('error');
+    expect(chat.error?.message).toContain('PENDING_TOOL_CALLS');
+    await chat.addToolApprovalResponse({ id: 'c1', approved: false, reason: 'Too much' });
+    await chat.sendMessage();
+    expect(chat.status).toBe('ready');
+    expect(textOf(chat.messages[1]!)).toBe('Then not.');
+    expect((await bound.messages()).map(textOf)).toEqual(['Pay', 'Then not.']);
+    expect(paid).toEqual([]);
+  },
+);
 
 test.for(places)('%s: a result that the page gives goes on with the turn', async (place) => {
-  const bound = boundEndpoint(place, [{ toolCalls: [{ id: 'c2', name: 'color', input: {} }] }, 'Blue, then.'], { tools: [color] });
+  const bound = boundEndpoint(
+    place,
+    [{ toolCalls: [{ id: 'c2', name: 'color', input: {} }] }, 'Blue, then.'],
+    { tools: [color] },
+  );
   const chat = bound.chat({ sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls });
   await chat.sendMessage({ text: 'Paint' });
   await chat.addToolOutput({ tool: 'color', toolCallId: 'c2', output: { name: 'blue' } });
@@ -129,9 +185,13 @@ test.for(places)(
   '%s: a question edited, or asked again, while a call waits takes the call away, and no approval brings it back',
   async (place) => {
     paid.length = 0;
-    const bound = boundEndpoint(place, [wantsToPay, { toolCalls: [{ id: 'c9', name: 'pay', input: { sum: 1 } }] }, 'Hello.'], {
-      tools: [pay],
-    });
+    const bound = boundEndpoint(
+      place,
+      [wantsToPay, { toolCalls: [{ id: 'c9', name: 'pay', input: { sum: 1 } }] }, 'Hello.'],
+      {
+        tools: [pay],
+      },
+    );
     const chat = bound.chat();
     await chat.sendMessage({ text: 'Pay' });
     const old: UIMessage = chat.messages[1]!;
@@ -143,10 +203,21 @@ test.for(places)(
     const approved = {
       ...old,
       metadata: { echo },
-      parts: old.parts.map((part) => ({ ...part, state: 'approval-responded', approval: { id: 'c1', approved: true } })),
+      parts: old.parts.map((part) => ({
+        ...part,
+        state: 'approval-responded',
+        approval: { id: 'c1', approved: true },
+      })),
     };
-    const replayed = await bound.post('/api/chat', { id: bound.id, messages: [approved], messageId: old.id });
-    expect([replayed.status, await replayed.json()]).toMatchObject([400, { error: { code: 'INVALID_DECISION' } }]);
+    const replayed = await bound.post('/api/chat', {
+      id: bound.id,
+      messages: [approved],
+      messageId: old.id,
+    });
+    expect([replayed.status, await replayed.json()]).toMatchObject([
+      400,
+      { error: { code: 'INVALID_DECISION' } },
+    ]);
     expect((await bound.messages()).map(textOf)).toEqual(['Hi', 'Hello.']);
     expect(paid).toEqual([]);
   },

@@ -12,12 +12,27 @@ import * as z from 'zod';
 import { createAgentHandler } from '../agent-handler.ts';
 import { boundTo, factories, sessions } from '../../test-support/agent-session.ts';
 import type { SessionAgent } from '../handler-options.ts';
-import { ask, codeOf, gate, given, leaveAt, open, read, textOf } from '../../test-support/session-client.ts';
+import {
+  ask,
+  codeOf,
+  gate,
+  given,
+  leaveAt,
+  open,
+  read,
+  textOf,
+} from '../../test-support/session-client.ts';
 
 test('turns are streamed, remembered across evictions, and shown to their user only', async () => {
-  const session = open([{ toolCalls: [{ name: 'clock' }] }, 'It is noon.', 'You asked for the time.']);
+  const session = open([
+    { toolCalls: [{ name: 'clock' }] },
+    'It is noon.',
+    'You asked for the time.',
+  ]);
   const answer = await session.chat([ask('What time is it?')]);
-  expect(answer.parts.filter(({ type }) => type === 'dynamic-tool')).toMatchObject([{ toolName: 'clock', output: '12:00' }]);
+  expect(answer.parts.filter(({ type }) => type === 'dynamic-tool')).toMatchObject([
+    { toolName: 'clock', output: '12:00' },
+  ]);
   expect(textOf(answer)).toBe('It is noon.');
   await evictDurableObject(session.stub);
   await session.chat([ask('What did I ask?')]);
@@ -28,9 +43,17 @@ test('turns are streamed, remembered across evictions, and shown to their user o
     'assistant',
     'user',
   ]);
-  expect((await session.messages()).map(textOf)).toEqual(['What time is it?', 'It is noon.', 'What did I ask?', 'You asked for the time.']);
+  expect((await session.messages()).map(textOf)).toEqual([
+    'What time is it?',
+    'It is noon.',
+    'What did I ask?',
+    'You asked for the time.',
+  ]);
   const other = await session.send(`/api/chat/${session.id}/messages`, {}, 'bob');
-  expect([await other.json(), other.headers.get('x-request-id')]).toEqual([{ messages: [] }, expect.any(String)]);
+  expect([await other.json(), other.headers.get('x-request-id')]).toEqual([
+    { messages: [] },
+    expect.any(String),
+  ]);
 });
 
 test('two requests at once are queued, each answered by the model it asked for', async () => {
@@ -72,7 +95,9 @@ test('a queued turn that cannot begin says so in its stream', async () => {
   expect(text).toContain('[CONFIGURATION]');
   expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
   expect(text).not.toContain('sk-secret');
-  expect(await codeOf(await session.post('/api/chat', { id: session.id, messages: [ask('C')] }))).toEqual([500, 'CONFIGURATION']);
+  expect(
+    await codeOf(await session.post('/api/chat', { id: session.id, messages: [ask('C')] })),
+  ).toEqual([500, 'CONFIGURATION']);
   factories.set(session.id, made);
   expect((await session.messages()).map(textOf)).toEqual(['A', 'One.']);
   log.mockRestore();
@@ -99,10 +124,15 @@ test('a reader that says what it has seen last gets what came after it, and no m
   const decoder = new TextDecoder();
   let whole = '';
   while (!whole.includes('six')) whole += decoder.decode((await reader.read()).value);
-  const [run, seen] = [...whole.matchAll(/^id: (.+)$/gm)].at(-1)![1]!.split(':') as [string, string];
+  const [run, seen] = [...whole.matchAll(/^id: (.+)$/gm)].at(-1)![1]!.split(':') as [
+    string,
+    string,
+  ];
   const from = (place: string): Promise<Response> =>
     session.send(`/api/chat/${session.id}/stream`, { headers: { 'last-event-id': place } });
-  const later = await Promise.all(Array.from({ length: Number(seen) }, (_, index) => from(`${run}:${index + 1}`)));
+  const later = await Promise.all(
+    Array.from({ length: Number(seen) }, (_, index) => from(`${run}:${index + 1}`)),
+  );
   const strange = await Promise.all(['x', `${run}:-1`, `other:${seen}`].map(from));
   rest.open();
   while (!whole.includes('[DONE]')) whole += decoder.decode((await reader.read()).value);
@@ -110,13 +140,17 @@ test('a reader that says what it has seen last gets what came after it, and no m
     chunksOf(text)
       .map((chunk) => (chunk.type === 'text-delta' ? chunk.delta : ''))
       .join('');
-  const count = (text: string, type: string): number => chunksOf(text).filter((chunk) => chunk.type === type).length;
+  const count = (text: string, type: string): number =>
+    chunksOf(text).filter((chunk) => chunk.type === type).length;
   expect(deltas(whole)).toBe(`${words} seven`);
-  for (const each of strange) expect(chunksOf(await each.text()).map(({ type }) => type)).toContain('start');
+  for (const each of strange)
+    expect(chunksOf(await each.text()).map(({ type }) => type)).toContain('start');
   const rests = await Promise.all(later.map((each) => each.text()));
   for (const text of rests) {
     expect(`${words} seven`.endsWith(deltas(text))).toBe(true);
-    expect([count(text, 'start'), count(text, 'text-end'), count(text, 'finish')]).toEqual([0, 1, 1]);
+    expect([count(text, 'start'), count(text, 'text-end'), count(text, 'finish')]).toEqual([
+      0, 1, 1,
+    ]);
     expect(count(text, 'text-start')).toBe(deltas(text) === `${words} seven` ? 1 : 0);
   }
   // One place a word: each was told apart, also where the run had joined them.
@@ -124,14 +158,21 @@ test('a reader that says what it has seen last gets what came after it, and no m
 });
 
 function chunksOf(text: string): readonly UIMessageChunk[] {
-  return [...text.matchAll(/^data: (\{.*\})$/gm)].map(([, json]) => JSON.parse(json!) as UIMessageChunk);
+  return [...text.matchAll(/^data: (\{.*\})$/gm)].map(
+    ([, json]) => JSON.parse(json!) as UIMessageChunk,
+  );
 }
 
 test('any connection stops the turn; an abort adds no words', async () => {
-  const session = open([{ text: 'So far ', hang: true }, { text: 'And now ', hang: true }, 'Done.']);
+  const session = open([
+    { text: 'So far ', hang: true },
+    { text: 'And now ', hang: true },
+    'Done.',
+  ]);
   const streamed = session.chat([ask('Tell me')]);
   await expect.poll(() => session.script.model.reads).toBeGreaterThan(0);
-  const interrupt = async (body?: object): Promise<unknown> => (await session.post(`/api/chat/${session.id}/interrupt`, body)).json();
+  const interrupt = async (body?: object): Promise<unknown> =>
+    (await session.post(`/api/chat/${session.id}/interrupt`, body)).json();
   expect(await interrupt({ message: 'Stopped.' })).toEqual({ interrupted: true });
   expect(textOf(await streamed)).toBe('So far Stopped.');
   await expect.poll(interrupt).toEqual({ interrupted: false });
@@ -146,9 +187,24 @@ test('any connection stops the turn; an abort adds no words', async () => {
   await leaveAt(session, ask('Again'), 'now ');
   expect(await interrupt({ mode: 'abort' })).toEqual({ interrupted: true });
   expect(textOf(await session.chat([ask('Go on')]))).toBe('Done.');
-  expect((await session.messages()).map(textOf)).toEqual(['Tell me', 'So far Stopped.', 'Again', 'And now ', 'Go on', 'Done.']);
-  for (const body of [{ mode: 'kill' }, { message: '' }, { message: 1 }, { mode: 'abort', message: 'x' }]) {
-    expect(await codeOf(await session.post(`/api/chat/${session.id}/interrupt`, body))).toEqual([400, 'INVALID_INPUT']);
+  expect((await session.messages()).map(textOf)).toEqual([
+    'Tell me',
+    'So far Stopped.',
+    'Again',
+    'And now ',
+    'Go on',
+    'Done.',
+  ]);
+  for (const body of [
+    { mode: 'kill' },
+    { message: '' },
+    { message: 1 },
+    { mode: 'abort', message: 'x' },
+  ]) {
+    expect(await codeOf(await session.post(`/api/chat/${session.id}/interrupt`, body))).toEqual([
+      400,
+      'INVALID_INPUT',
+    ]);
   }
 });
 
@@ -156,13 +212,19 @@ test('without a Durable Object there is nothing to replay, and nothing to interr
   const request = (path: string, method = 'GET'): Promise<Response> =>
     Promise.resolve(
       sessions.fetch(
-        new Request(`https://edge.test${path}`, { method, headers: { authorization: 'Bearer ann' } }),
+        new Request(`https://edge.test${path}`, {
+          method,
+          headers: { authorization: 'Bearer ann' },
+        }),
         given,
         createExecutionContext(),
       ),
     );
   expect((await request('/api/chat/a/stream')).status).toBe(204);
-  expect(await codeOf(await request('/api/chat/a/interrupt', 'POST'))).toEqual([501, 'NEEDS_DURABLE_OBJECT']);
+  expect(await codeOf(await request('/api/chat/a/interrupt', 'POST'))).toEqual([
+    501,
+    'NEEDS_DURABLE_OBJECT',
+  ]);
 });
 
 test('an answer is given again, and a message asked in other words, without what came after it', async () => {
@@ -177,7 +239,11 @@ test('an answer is given again, and a message asked in other words, without what
 
 test('what goes on from nothing is refused, and leaves nothing behind', async () => {
   const session = open([]);
-  const nothing = await session.post('/api/chat', { id: session.id, messages: [], trigger: 'regenerate-message' });
+  const nothing = await session.post('/api/chat', {
+    id: session.id,
+    messages: [],
+    trigger: 'regenerate-message',
+  });
   expect(await codeOf(nothing)).toEqual([400, 'INVALID_INPUT']);
   expect((await session.send(`/api/chat/${session.id}/stream`)).status).toBe(204);
   expect((await session.send(`/api/chat/${session.id}`, { method: 'DELETE' })).status).toBe(204);
@@ -190,7 +256,12 @@ test('what goes on from nothing is refused, and leaves nothing behind', async ()
 
 test('a run whose isolate died is gone on with by the alarm, and what it had said is replayed', async () => {
   let ran = 0;
-  const note = tool({ name: 'note', description: 'Notes', input: z.object({}), execute: () => `noted ${++ran}` });
+  const note = tool({
+    name: 'note',
+    description: 'Notes',
+    input: z.object({}),
+    execute: () => `noted ${++ran}`,
+  });
   const rest = gate();
   const session = open(
     [
@@ -207,14 +278,11 @@ test('a run whose isolate died is gone on with by the alarm, and what it had sai
   const shown = await session.messages();
   rest.open();
   const answer = await read(stream);
-  expect(answer.parts.map((part) => ('text' in part ? part.text : 'output' in part ? part.output : part.type))).toEqual([
-    'step-start',
-    'Hm.',
-    'First I note.',
-    'noted 1',
-    'step-start',
-    'Whole.',
-  ]);
+  expect(
+    answer.parts.map((part) =>
+      'text' in part ? part.text : 'output' in part ? part.output : part.type,
+    ),
+  ).toEqual(['step-start', 'Hm.', 'First I note.', 'noted 1', 'step-start', 'Whole.']);
   // A page that read the messages first puts the stream in their place.
   expect(shown.map(({ id }) => id)).toEqual([shown[0]!.id, answer.id]);
   expect((await session.messages()).map(textOf)).toEqual(['Note it', 'First I note.Whole.']);
@@ -225,13 +293,17 @@ test('turns that waited when the isolate died are taken in their order, each onc
   const session = open([{ text: 'Half an ', hang: true }, 'One.', 'Two.', 'Three.']);
   await leaveAt(session, ask('A'), 'Half an');
   const [, third] = await Promise.all(
-    ['B', 'C'].map(async (text) => (await session.post('/api/chat', { id: session.id, messages: [ask(text)] })).body!.cancel()),
+    ['B', 'C'].map(async (text) =>
+      (await session.post('/api/chat', { id: session.id, messages: [ask(text)] })).body!.cancel(),
+    ),
   );
   expect(third).toBeUndefined();
   await evictDurableObject(session.stub);
   // Any request wakes it, too.
   await session.messages();
-  await expect.poll(async () => (await session.messages()).map(textOf)).toEqual(['A', 'One.', 'B', 'Two.', 'C', 'Three.']);
+  await expect
+    .poll(async () => (await session.messages()).map(textOf))
+    .toEqual(['A', 'One.', 'B', 'Two.', 'C', 'Three.']);
 });
 
 test('a run that dies time and again is given up, and the session goes on', async () => {
@@ -248,21 +320,37 @@ test('a run that dies time and again is given up, and the session goes on', asyn
   }
   await evictDurableObject(session.stub);
   await runDurableObjectAlarm(session.stub);
-  await expect.poll(async () => (await session.send(`/api/chat/${session.id}/stream`)).status).toBe(204);
+  await expect
+    .poll(async () => (await session.send(`/api/chat/${session.id}/stream`)).status)
+    .toBe(204);
   expect(session.script.model.requests.length).toBe(5);
   expect(textOf(await session.chat([ask('And now?')]))).toBe('Well.');
 });
 
 test('with no attempts a dead run is closed, its open calls too', async () => {
-  const stuck = tool({ name: 'stuck', description: 'Hangs', input: z.object({}), execute: () => new Promise<string>(() => {}) });
-  const session = open([{ text: 'Wait.', toolCalls: [{ name: 'stuck' }] }, 'Well.'], { brief: true, tools: [stuck] });
+  const stuck = tool({
+    name: 'stuck',
+    description: 'Hangs',
+    input: z.object({}),
+    execute: () => new Promise<string>(() => {}),
+  });
+  const session = open([{ text: 'Wait.', toolCalls: [{ name: 'stuck' }] }, 'Well.'], {
+    brief: true,
+    tools: [stuck],
+  });
   await leaveAt(session, ask('Hi'), 'tool-input-available');
   await expect.poll(async () => (await session.messages()).length).toBe(2);
   // An eviction would wait for the tool's time-out.
   await abortAllDurableObjects();
   await runDurableObjectAlarm(session.stub);
-  await expect.poll(async () => (await session.send(`/api/chat/${session.id}/stream`)).status).toBe(204);
-  expect((await session.messages())[1]!.parts).toMatchObject([{ type: 'step-start' }, { text: 'Wait.' }, { state: 'output-error' }]);
+  await expect
+    .poll(async () => (await session.send(`/api/chat/${session.id}/stream`)).status)
+    .toBe(204);
+  expect((await session.messages())[1]!.parts).toMatchObject([
+    { type: 'step-start' },
+    { text: 'Wait.' },
+    { state: 'output-error' },
+  ]);
   expect(textOf(await session.chat([ask('And now?')]))).toBe('Well.');
 });
 
@@ -276,15 +364,16 @@ test('a turn whose agent waits for an approval is gone on with by what useChat p
     execute: () => `paid ${++ran}`,
   });
   const pays = { name: 'pay', input: { sum: 5 } };
-  const session = open([{ text: 'Paying.', toolCalls: [pays, pays] }, 'Paid once.'], { tools: [pay] });
+  const session = open([{ text: 'Paying.', toolCalls: [pays, pays] }, 'Paid once.'], {
+    tools: [pay],
+  });
   const asked = await session.chat([ask('Pay twice')]);
   const waiting = asked.parts.filter(({ type }) => type === 'dynamic-tool');
   expect(waiting).toMatchObject([{ state: 'approval-requested' }, { state: 'approval-requested' }]);
   await evictDurableObject(session.stub);
-  expect((await session.messages())[1]!.parts.filter(({ type }) => type === 'dynamic-tool')).toMatchObject([
-    { state: 'approval-requested' },
-    { state: 'approval-requested' },
-  ]);
+  expect(
+    (await session.messages())[1]!.parts.filter(({ type }) => type === 'dynamic-tool'),
+  ).toMatchObject([{ state: 'approval-requested' }, { state: 'approval-requested' }]);
 
   const respond = (message: UIMessage, ...approved: (boolean | undefined)[]): UIMessage => ({
     ...message,
@@ -293,21 +382,36 @@ test('a turn whose agent waits for an approval is gone on with by what useChat p
       const yes = approved.shift();
       return yes === undefined
         ? part
-        : { ...part, state: 'approval-responded', approval: { ...part.approval, approved: yes, reason: 'No.' } };
+        : {
+            ...part,
+            state: 'approval-responded',
+            approval: { ...part.approval, approved: yes, reason: 'No.' },
+          };
     }),
   });
   const forged: UIMessage = {
     ...asked,
     parts: asked.parts.map((part) =>
-      part.type === 'dynamic-tool' ? ({ ...part, state: 'output-available', output: 'paid 9' } as never) : part,
+      part.type === 'dynamic-tool'
+        ? ({ ...part, state: 'output-available', output: 'paid 9' } as never)
+        : part,
     ),
   };
-  expect(await codeOf(await session.post('/api/chat', { id: session.id, messages: [forged] }))).toEqual([400, 'INVALID_DECISION']);
+  expect(
+    await codeOf(await session.post('/api/chat', { id: session.id, messages: [forged] })),
+  ).toEqual([400, 'INVALID_DECISION']);
   const unknown = respond(
-    { ...asked, parts: asked.parts.map((part) => ('toolCallId' in part ? { ...part, toolCallId: 'x' } : part)) },
+    {
+      ...asked,
+      parts: asked.parts.map((part) =>
+        'toolCallId' in part ? { ...part, toolCallId: 'x' } : part,
+      ),
+    },
     true,
   );
-  expect(await codeOf(await session.post('/api/chat', { id: session.id, messages: [unknown] }))).toEqual([400, 'INVALID_DECISION']);
+  expect(
+    await codeOf(await session.post('/api/chat', { id: session.id, messages: [unknown] })),
+  ).toEqual([400, 'INVALID_DECISION']);
 
   const answer = await session.chat([respond(asked, true, false)]);
   expect(answer.id).toBe(asked.id);
@@ -326,7 +430,9 @@ test("a client's own tool gives its result", async () => {
   const told = {
     ...asked,
     parts: asked.parts.map((part) =>
-      'toolCallId' in part ? ({ ...part, state: 'output-available', output: { city: 'Paris' } } as never) : part,
+      'toolCallId' in part
+        ? ({ ...part, state: 'output-available', output: { city: 'Paris' } } as never)
+        : part,
     ),
   };
   expect(textOf(await session.chat([told]))).toBe('In Paris.');
@@ -343,7 +449,9 @@ test('sessions are listed by what they began with, the newest first, and page by
     const session = open(['Yes.', 'No.'], { user });
     ids.push(session.id);
     await session.chat([ask(text)]);
-    await expect.poll(async () => (await session.list()).filter(({ title }) => title).length).toBe(index + 1);
+    await expect
+      .poll(async () => (await session.list()).filter(({ title }) => title).length)
+      .toBe(index + 1);
   }
   const session = open([], { user });
   const chats = await session.list();
@@ -351,7 +459,10 @@ test('sessions are listed by what they began with, the newest first, and page by
   expect(chats.map(({ title }) => title)).toEqual(['Third', `${'旅'.repeat(79)}…`, 'Plan a trip']);
   expect(chats[2]).toMatchObject({ createdAt: 1_000_000, updatedAt: 1_000_000 });
   expect((await session.list('?limit=1')).map(({ id }) => id)).toEqual([ids[2]]);
-  expect((await session.list(`?before=${1_000_002}`)).map(({ id }) => id)).toEqual([ids[1], ids[0]]);
+  expect((await session.list(`?before=${1_000_002}`)).map(({ id }) => id)).toEqual([
+    ids[1],
+    ids[0],
+  ]);
   expect((await session.send(`/api/chat/${ids[1]}`, { method: 'DELETE' })).status).toBe(204);
   expect((await session.list()).map(({ id }) => id)).toEqual([ids[2], ids[0]]);
   for (const query of ['limit=0', 'limit=1001', 'limit=x', 'before=-1']) {
@@ -374,7 +485,8 @@ test('a session that is deleted is stopped, forgotten everywhere, and begins ane
   };
   const session = open([{ text: 'So far ', hang: true }, 'New.'], { parts });
   await leaveAt(session, ask('Tell me'), 'far ');
-  const forget = (): Promise<Response> => session.send(`/api/chat/${session.id}`, { method: 'DELETE' });
+  const forget = (): Promise<Response> =>
+    session.send(`/api/chat/${session.id}`, { method: 'DELETE' });
   expect(await codeOf(await forget())).toEqual([503, 'STORAGE_FAILED']);
   expect((await session.messages()).map(textOf)).toEqual(['Tell me', 'So far ']);
   refuses = false;
@@ -392,7 +504,8 @@ test('an idle session expires, one that is used does not', async () => {
   const session = open(['One.'], { brief: true });
   await session.chat([ask('Hi')]);
   await expect.poll(async () => (await session.list()).length).toBe(1);
-  const alarm = (): Promise<number | null> => runInDurableObject(session.stub, (_, { storage }) => storage.getAlarm());
+  const alarm = (): Promise<number | null> =>
+    runInDurableObject(session.stub, (_, { storage }) => storage.getAlarm());
   await expect.poll(alarm).toBeGreaterThan(Date.now() + 3_000_000);
   await runDurableObjectAlarm(session.stub);
   expect((await session.messages()).length).toBe(2);
@@ -405,10 +518,17 @@ test('an idle session expires, one that is used does not', async () => {
 });
 
 test('a decision that is refused leaves a session in its place, and lets it expire no later', async () => {
-  const pay = tool({ name: 'pay', description: 'Pays', input: z.object({}), needsApproval: true, execute: () => 'paid' });
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays',
+    input: z.object({}),
+    needsApproval: true,
+    execute: () => 'paid',
+  });
   const session = open([{ toolCalls: [{ name: 'pay', id: 'c1' }] }], { brief: true, tools: [pay] });
   await session.chat([ask('Pay')]);
-  const touched = (): Promise<unknown> => runInDurableObject(session.stub, (_, { storage }) => storage.kv.get('touched'));
+  const touched = (): Promise<unknown> =>
+    runInDurableObject(session.stub, (_, { storage }) => storage.kv.get('touched'));
   // Until the turn has ended, and the list was told.
   const rest = (): Promise<unknown> =>
     runInDurableObject(session.stub, (_, { storage: { kv, sql } }) => [
@@ -433,14 +553,17 @@ test('the alarm keeps a running turn going, and does not begin it again', async 
   const rest = gate();
   const session = open([[{ text: 'Half an ' }, { wait: rest.passed, text: 'answer.' }]]);
   await leaveAt(session, ask('Hi'), 'Half an');
-  const alarm = (): Promise<number | null> => runInDurableObject(session.stub, (_, { storage }) => storage.getAlarm());
+  const alarm = (): Promise<number | null> =>
+    runInDurableObject(session.stub, (_, { storage }) => storage.getAlarm());
   for (let beat = 0; beat < 3; beat++) {
     expect(await alarm()).toBeLessThanOrEqual(Date.now() + 30_000);
     expect(await runDurableObjectAlarm(session.stub)).toBe(true);
   }
   expect(await alarm()).not.toBeNull();
   rest.open();
-  await expect.poll(async () => (await session.messages()).map(textOf)).toEqual(['Hi', 'Half an answer.']);
+  await expect
+    .poll(async () => (await session.messages()).map(textOf))
+    .toEqual(['Hi', 'Half an answer.']);
   expect(session.script.model.requests.length).toBe(1);
 });
 
@@ -450,9 +573,18 @@ test('an object that cannot be reached is a coded error', async () => {
     [Object.assign(new Error('busy at 10.0.0.1'), { overloaded: true }), [503, 'OVERLOADED', '10']],
     [new Error('reset at 10.0.0.1'), [503, 'STORAGE_FAILED', null]],
   ] as const) {
-    const objects = { idFromName: (name: string) => name, get: () => ({ fetch: () => Promise.reject(failure) }) };
-    const request = new Request('https://edge.test/api/chat/a/messages', { headers: { authorization: 'Bearer ann' } });
-    const response = await sessions.fetch(request, boundTo(given, objects as never), createExecutionContext());
+    const objects = {
+      idFromName: (name: string) => name,
+      get: () => ({ fetch: () => Promise.reject(failure) }),
+    };
+    const request = new Request('https://edge.test/api/chat/a/messages', {
+      headers: { authorization: 'Bearer ann' },
+    });
+    const response = await sessions.fetch(
+      request,
+      boundTo(given, objects as never),
+      createExecutionContext(),
+    );
     expect(await response.clone().text()).not.toContain('10.0.0.1');
     expect([...(await codeOf(response)), response.headers.get('retry-after')]).toEqual(expected);
   }
@@ -474,7 +606,12 @@ test('what belongs to the agent of a turn that is refused is settled, too', asyn
 test('what a guard refuses is in no title', async () => {
   const no = new AgentError('GUARD_REJECTED', 'No.').toJSON();
   const session = open(['Yes.'], {
-    extensions: [{ guard: async (input) => (textOfMessage(input[0]!).includes('secret') ? { error: no } : input) }],
+    extensions: [
+      {
+        guard: async (input) =>
+          textOfMessage(input[0]!).includes('secret') ? { error: no } : input,
+      },
+    ],
   });
   await session.chat([ask('My secret')]);
   await expect.poll(() => session.list()).toMatchObject([{ id: session.id }]);
@@ -514,11 +651,19 @@ test('a message that comes while the session is deleted begins a new one', async
 test('a session that never expires has no alarm when it is idle', async () => {
   const session = open(['One.']);
   await session.chat([ask('Hi')]);
-  await expect.poll(() => runInDurableObject(session.stub, (_, { storage }) => storage.getAlarm())).toBeNull();
+  await expect
+    .poll(() => runInDurableObject(session.stub, (_, { storage }) => storage.getAlarm()))
+    .toBeNull();
 });
 
 test('options of sessions that are none are refused', () => {
-  for (const wrong of [{ resumeAttempts: -1 }, { expireAfterMs: 0 }, { heartbeatMs: 90_000 }, { heartbeatMs: NaN }, { queuedTurns: -1 }]) {
+  for (const wrong of [
+    { resumeAttempts: -1 },
+    { expireAfterMs: 0 },
+    { heartbeatMs: 90_000 },
+    { heartbeatMs: NaN },
+    { queuedTurns: -1 },
+  ]) {
     expect(() => createAgentHandler({ agent: () => open([]) as never, sessions: wrong })).toThrow(
       expect.objectContaining({ code: 'CONFIGURATION' }),
     );

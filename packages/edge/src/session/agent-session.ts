@@ -4,7 +4,9 @@ import type { AgentSessionClass, HandlerSettings, RequestVariables } from '../ha
 import type { SessionCommand, SessionRequest } from './session-command.ts';
 import { SessionHost } from './session-host.ts';
 
-/** The Durable Object that one session is; of an empty session id, the list of its user's sessions. */
+/**
+ * The Durable Object that one session is; of an empty session id, the list of its user's sessions.
+ */
 export function agentSession(settings: HandlerSettings): AgentSessionClass {
   // Not of `cloudflare:workers`: what imports the endpoint can be tested anywhere.
   return class AgentSession {

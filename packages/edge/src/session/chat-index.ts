@@ -7,13 +7,19 @@ export interface ChatInfo {
 }
 
 export interface ChatListOptions {
-  /** More are given where several were written at the time of the last: the next page begins before it. */
+  /**
+   * More are given where several were written at the time of the last: the next page begins before
+   * it.
+   */
   readonly limit: number;
   /** Only what was last written before this time. */
   readonly before?: number;
 }
 
-/** The conversations of one user, in the database of an object of their own; a conversation's object tells it of each turn. */
+/**
+ * The conversations of one user, in the database of an object of their own; a conversation's object
+ * tells it of each turn.
+ */
 export class ChatIndex {
   readonly #storage: DurableObjectStorage;
   #isMade = false;
@@ -25,26 +31,36 @@ export class ChatIndex {
   /** The newest first. */
   list({ limit, before = Number.MAX_SAFE_INTEGER }: ChatListOptions): readonly ChatInfo[] {
     if (!this.#exists) return [];
-    const last = 'SELECT updated_at FROM isoloop_chats WHERE updated_at < ?1 ORDER BY updated_at DESC LIMIT 1 OFFSET ?2 - 1';
+    const last =
+      'SELECT updated_at FROM isoloop_chats WHERE updated_at < ?1 ORDER BY updated_at DESC LIMIT 1 OFFSET ?2 - 1';
     const query = `SELECT * FROM isoloop_chats WHERE updated_at < ?1 AND updated_at >= IFNULL((${last}), 0) ORDER BY updated_at DESC, id`;
-    return [...this.#storage.sql.exec<Row>(query, before, limit)].map(({ id, title, created_at, updated_at }) => ({
-      id,
-      ...(title !== null && { title }),
-      createdAt: created_at,
-      updatedAt: updated_at,
-    }));
+    return [...this.#storage.sql.exec<Row>(query, before, limit)].map(
+      ({ id, title, created_at, updated_at }) => ({
+        id,
+        ...(title !== null && { title }),
+        createdAt: created_at,
+        updatedAt: updated_at,
+      }),
+    );
   }
 
   put({ id, title, createdAt, updatedAt }: ChatInfo): void {
     const { sql } = this.#storage;
     // Not before there is something to put in: the object of a session has no list.
     if (!this.#isMade) {
-      const columns = 'id TEXT PRIMARY KEY, title TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL';
+      const columns =
+        'id TEXT PRIMARY KEY, title TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL';
       sql.exec(`CREATE TABLE IF NOT EXISTS isoloop_chats (${columns}) WITHOUT ROWID`);
       sql.exec('CREATE INDEX IF NOT EXISTS isoloop_chats_by_time ON isoloop_chats (updated_at)');
     }
     this.#isMade = true;
-    sql.exec('INSERT OR REPLACE INTO isoloop_chats VALUES (?, ?, ?, ?)', id, title ?? null, createdAt, updatedAt);
+    sql.exec(
+      'INSERT OR REPLACE INTO isoloop_chats VALUES (?, ?, ?, ?)',
+      id,
+      title ?? null,
+      createdAt,
+      updatedAt,
+    );
   }
 
   remove(id: string): void {
@@ -52,7 +68,10 @@ export class ChatIndex {
   }
 
   get #exists(): boolean {
-    return [...this.#storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'isoloop_chats'")].length > 0;
+    return (
+      [...this.#storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'isoloop_chats'")]
+        .length > 0
+    );
   }
 }
 

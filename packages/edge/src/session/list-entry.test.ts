@@ -30,21 +30,38 @@ test('the list is told of a session when it begins, when it has its title, and o
       limits: defaultLimits,
       sessions: defaultSessions,
       authorize: () => null,
-      agent: ({ memory, session }) => new ReActAgent({ name: 'assistant', memory, sessionId: session, model }),
+      agent: ({ memory, session }) =>
+        new ReActAgent({ name: 'assistant', memory, sessionId: session, model }),
     };
     const host = new SessionHost(storage, listNamespace(told), settings);
     const counts: number[] = [];
     for (const text of ['A', 'B', 'C']) {
-      const turn = { turn: { kind: 'message', message: userMessage(text) }, model: 'm', messageId: text, requestId: 'r' } as const;
+      const turn = {
+        turn: { kind: 'message', message: userMessage(text) },
+        model: 'm',
+        messageId: text,
+        requestId: 'r',
+      } as const;
       const command = { type: 'turn', turn, face: { kind: 'ui', events: false } } as const;
-      const response = await host.turn({ user: 'ann', session: 's', requestId: 'r', command }, command);
+      const response = await host.turn(
+        { user: 'ann', session: 's', requestId: 'r', command },
+        command,
+      );
       expect(await response.text()).toContain('[DONE]');
-      await expect.poll(() => told.filter((each) => each.type === 'put-in-list').length).toBeGreaterThan(counts.at(-1) ?? 2);
+      await expect
+        .poll(() => told.filter((each) => each.type === 'put-in-list').length)
+        .toBeGreaterThan(counts.at(-1) ?? 2);
       await host.alarm();
       counts.push(told.length);
     }
     expect(counts).toEqual([3, 4, 5]);
-    expect(told).toMatchObject([{ chat: { id: 's' } }, { chat: { title: 'A' } }, { chat: { title: 'A' } }, {}, {}]);
+    expect(told).toMatchObject([
+      { chat: { id: 's' } },
+      { chat: { title: 'A' } },
+      { chat: { title: 'A' } },
+      {},
+      {},
+    ]);
   });
 });
 
@@ -65,14 +82,24 @@ test('the list makes its table with the first entry, once', async () => {
 test('a page of the list has all that were written at the time of its last', async () => {
   await runInDurableObject(stub(), (_, { storage }) => {
     const index = new ChatIndex(storage);
-    for (const [id, updatedAt] of Object.entries({ a: 3, b: 2, c: 2, d: 2, e: 1 })) index.put({ id, createdAt: 1, updatedAt });
+    for (const [id, updatedAt] of Object.entries({ a: 3, b: 2, c: 2, d: 2, e: 1 }))
+      index.put({ id, createdAt: 1, updatedAt });
     const page = (options: ChatListOptions): string =>
       index
         .list(options)
         .map(({ id }) => id)
         .join('');
-    expect([page({ limit: 1 }), page({ limit: 2 }), page({ limit: 4 }), page({ limit: 9 })]).toEqual(['a', 'abcd', 'abcd', 'abcde']);
-    expect([page({ limit: 1, before: 3 }), page({ limit: 1, before: 2 }), page({ limit: 1, before: 1 })]).toEqual(['bcd', 'e', '']);
+    expect([
+      page({ limit: 1 }),
+      page({ limit: 2 }),
+      page({ limit: 4 }),
+      page({ limit: 9 }),
+    ]).toEqual(['a', 'abcd', 'abcd', 'abcde']);
+    expect([
+      page({ limit: 1, before: 3 }),
+      page({ limit: 1, before: 2 }),
+      page({ limit: 1, before: 1 }),
+    ]).toEqual(['bcd', 'e', '']);
   });
 });
 
@@ -89,7 +116,9 @@ test('a session whose conversation cannot be read is listed without a title, onc
     const entry = new ListEntry({ env: listNamespace(told), identity, record, memory });
     entry.update();
     await entry.told;
-    expect(told).toEqual([{ type: 'put-in-list', chat: { id: 's', createdAt: 1, updatedAt: expect.any(Number) } }]);
+    expect(told).toEqual([
+      { type: 'put-in-list', chat: { id: 's', createdAt: 1, updatedAt: expect.any(Number) } },
+    ]);
     expect(record.isListed).toBe(true);
   });
   expect(log).toHaveBeenCalledOnce();

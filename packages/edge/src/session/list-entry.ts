@@ -22,7 +22,9 @@ export class ListEntry {
     this.#options = options;
   }
 
-  /** Tells the list of the last change, one after the other; what fails is left to be tried again. */
+  /**
+   * Tells the list of the last change, one after the other; what fails is left to be tried again.
+   */
   update(): void {
     this.#telling = this.#telling.then(async () => {
       const { identity, record } = this.#options;
@@ -30,7 +32,12 @@ export class ListEntry {
       if (this.#isClosed || record.isListed) return;
       try {
         const title = await this.#title();
-        const chat = { id: identity.session, createdAt: identity.createdAt, updatedAt, ...(title && { title }) };
+        const chat = {
+          id: identity.session,
+          createdAt: identity.createdAt,
+          updatedAt,
+          ...(title && { title }),
+        };
         await this.#tell({ type: 'put-in-list', chat });
         record.listed(count);
       } catch (error) {
@@ -54,11 +61,14 @@ export class ListEntry {
     await this.#tell({ type: 'take-from-list', id: this.#options.identity.session });
   }
 
-  /** None of a conversation that cannot be read: it is listed without, to be deleted for instance. */
+  /**
+   * None of a conversation that cannot be read: it is listed without, to be deleted for instance.
+   */
   async #title(): Promise<string | undefined> {
     const { memory } = this.#options;
     try {
-      const given = memory instanceof SessionMemory ? (await memory.view()).state['title'] : undefined;
+      const given =
+        memory instanceof SessionMemory ? (await memory.view()).state['title'] : undefined;
       return typeof given === 'string' ? given : titleOf(await memory.read());
     } catch (error) {
       logError(error, 'title');
@@ -70,7 +80,17 @@ export class ListEntry {
     const { env, identity } = this.#options;
     const list = sessionObject(env, identity.user, '');
     if (!list) return;
-    const { ok, status } = await askSession(list, { user: identity.user, session: '', requestId: 'list', command });
-    if (!ok) throw new AgentError('STORAGE_FAILED', `The list of sessions could not be written (${status})`, { retryable: true });
+    const { ok, status } = await askSession(list, {
+      user: identity.user,
+      session: '',
+      requestId: 'list',
+      command,
+    });
+    if (!ok)
+      throw new AgentError(
+        'STORAGE_FAILED',
+        `The list of sessions could not be written (${status})`,
+        { retryable: true },
+      );
   }
 }

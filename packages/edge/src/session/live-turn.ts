@@ -5,7 +5,12 @@ import { eventOf, toEvents } from '../turn/answer-so-far.ts';
 import { batchesAfter } from '../turn/batches-after.ts';
 import type { CompletionCall } from '../completions/completion-call.ts';
 import { completionEncoder, wholeCompletion } from '../completions/completion-answer.ts';
-import { awaitOpening, eventStream, eventStreamHeaders, uiStreamHeaders } from '../turn/event-stream.ts';
+import {
+  awaitOpening,
+  eventStream,
+  eventStreamHeaders,
+  uiStreamHeaders,
+} from '../turn/event-stream.ts';
 import type { HandlerSettings } from '../handler-options.ts';
 import { toPublicEvents } from '../turn/public-events.ts';
 import { opens, type TurnFace } from './turn-face.ts';
@@ -26,19 +31,26 @@ export interface LiveTurn {
 export interface LiveResponseOptions {
   readonly face: TurnFace;
   readonly settings: HandlerSettings;
-  /** The reader has not just posted the turn: it gets the whole answer, or what came after the event that it has seen last. */
+  /**
+   * The reader has not just posted the turn: it gets the whole answer, or what came after the event
+   * that it has seen last.
+   */
   readonly replay?: { readonly lastEventId?: string | undefined };
 }
 
 type Encode = (batch: EventBatch) => readonly object[];
 
 /**
- * A turn as its reader wants it; a stream of one that waits for its turn begins with silence. What came at once ends in an id,
- * `<run>:<event>`, which a reader comes back with as `Last-Event-ID`.
+ * A turn as its reader wants it; a stream of one that waits for its turn begins with silence. What
+ * came at once ends in an id, `<run>:<event>`, which a reader comes back with as `Last-Event-ID`.
  */
-export async function liveResponse(given: LiveTurn | Promise<LiveTurn>, options: LiveResponseOptions): Promise<Response> {
+export async function liveResponse(
+  given: LiveTurn | Promise<LiveTurn>,
+  options: LiveResponseOptions,
+): Promise<Response> {
   const { face, replay, settings } = options;
-  if (face.kind === 'completion' && !face.stream) return wholeCompletion(await (await given).stream.result, face.completion);
+  if (face.kind === 'completion' && !face.stream)
+    return wholeCompletion(await (await given).stream.result, face.completion);
   const waits = given instanceof Promise;
   let live: LiveTurn | undefined;
   let encode: Encode = () => [];
@@ -53,16 +65,22 @@ export async function liveResponse(given: LiveTurn | Promise<LiveTurn>, options:
     encode = encoderOf(live, options);
     const { stream, agent } = live;
     const after = seqIn(replay?.lastEventId, stream.runId);
-    yield* after ? batchesAfter(agent, { runId: stream.runId, after, prime: encode }) : stream.batches();
+    yield* after
+      ? batchesAfter(agent, { runId: stream.runId, after, prime: encode })
+      : stream.batches();
   };
   const batches = read();
   return new Response(
     eventStream({
       // Who comes back may have seen all there is.
-      batches: waits || replay ? batches : await awaitOpening(batches, (batch) => opens(face, batch)),
+      batches:
+        waits || replay ? batches : await awaitOpening(batches, (batch) => opens(face, batch)),
       encode: (batch) => encode(batch),
       // Events of agents that are called as tools have another run's name, and this one's number.
-      place: (batch) => (live && face.kind !== 'completion' ? `${live.stream.runId}:${batch.at(-1)!.seq}` : undefined),
+      place: (batch) =>
+        live && face.kind !== 'completion'
+          ? `${live.stream.runId}:${batch.at(-1)!.seq}`
+          : undefined,
       keepAliveMs: settings.limits.keepAliveMs,
       // Others may read on, and without any the turn goes on as well.
       onCancel: () => {},
@@ -74,20 +92,35 @@ export async function liveResponse(given: LiveTurn | Promise<LiveTurn>, options:
 function encoderOf(live: LiveTurn | undefined, { face, replay }: LiveResponseOptions): Encode {
   if (face.kind === 'events') return (batch) => toPublicEvents(batch);
   if (face.kind === 'completion') {
-    return completionEncoder({ ...face.completion, ...(live?.call && { isExternal: live.call.isExternal }) });
+    return completionEncoder({
+      ...face.completion,
+      ...(live?.call && { isExternal: live.call.isExternal }),
+    });
   }
-  const encoder = createUiMessageEncoder({ events: face.events, ...(live && { messageId: live.turn.messageId }) });
+  const encoder = createUiMessageEncoder({
+    events: face.events,
+    ...(live && { messageId: live.turn.messageId }),
+  });
   const isWhole = live && replay && !seqIn(replay.lastEventId, live.stream.runId);
   if (!isWhole || !live.before.length) return (batch) => encoder.encode(batch);
   return (batch) => {
-    const start = batch.findIndex(({ type, agentPath }) => type === 'run-start' && agentPath.length < 2) + 1;
+    const start =
+      batch.findIndex(({ type, agentPath }) => type === 'run-start' && agentPath.length < 2) + 1;
     if (!start) return encoder.encode(batch);
-    const earlier = encoder.encode(toEvents(live.before)).filter(({ type }) => type !== 'data-isoloop-event');
-    return [...encoder.encode(batch.slice(0, start)), ...earlier, ...encoder.encode(batch.slice(start))];
+    const earlier = encoder
+      .encode(toEvents(live.before))
+      .filter(({ type }) => type !== 'data-isoloop-event');
+    return [
+      ...encoder.encode(batch.slice(0, start)),
+      ...earlier,
+      ...encoder.encode(batch.slice(start)),
+    ];
   };
 }
 
-/** The number of the run's event that a reader has seen last; nothing where it was another run's. */
+/**
+ * The number of the run's event that a reader has seen last; nothing where it was another run's.
+ */
 function seqIn(lastEventId: string | undefined, runId: string): number | undefined {
   const [run, seq] = lastEventId?.split(':') ?? [];
   return run === runId && /^\d{1,15}$/.test(seq ?? '') ? Number(seq) : undefined;

@@ -4,7 +4,10 @@ import type { ChatInfo, ChatListOptions } from './chat-index.ts';
 import type { StreamFace, TurnFace } from './turn-face.ts';
 import type { NewTurn } from './turn-queue.ts';
 
-/** What the Worker asks of a session's object, checked and in the name of a known user; JSON, posted to it. */
+/**
+ * What the Worker asks of a session's object, checked and in the name of a known user; JSON, posted
+ * to it.
+ */
 export interface SessionRequest {
   readonly user: string;
   /** Empty: the user's list of sessions. */
@@ -27,24 +30,48 @@ interface Bindings {
   readonly CHAT_SESSION?: DurableObjectNamespace;
 }
 
-/** The object of a session; nothing where none is bound as `CHAT_SESSION`. A session id has no slash: two users' objects are never the same. */
-export function sessionObject(env: unknown, user: string, session: string): DurableObjectStub | undefined {
+/**
+ * The object of a session; nothing where none is bound as `CHAT_SESSION`. A session id has no
+ * slash: two users' objects are never the same.
+ */
+export function sessionObject(
+  env: unknown,
+  user: string,
+  session: string,
+): DurableObjectStub | undefined {
   const { CHAT_SESSION: objects } = Object(env) as Bindings;
   return objects?.get(objects.idFromName(`${user}/${session}`));
 }
 
-/** The object's answer, an error's as well. Rejects with `OVERLOADED` or `STORAGE_FAILED` where the object cannot be reached. */
-export async function askSession(object: DurableObjectStub, request: SessionRequest): Promise<Response> {
+/**
+ * The object's answer, an error's as well. Rejects with `OVERLOADED` or `STORAGE_FAILED` where the
+ * object cannot be reached.
+ */
+export async function askSession(
+  object: DurableObjectStub,
+  request: SessionRequest,
+): Promise<Response> {
   try {
-    const response = await object.fetch('https://session/', { method: 'POST', body: JSON.stringify(request) });
+    const response = await object.fetch('https://session/', {
+      method: 'POST',
+      body: JSON.stringify(request),
+    });
     // Of one that was fetched the headers cannot be set.
     return new Response(response.body, response);
   } catch (cause) {
     const { overloaded } = Object(cause) as { readonly overloaded?: boolean };
     if (overloaded) {
       const details = { retryAfterMs: 10_000 };
-      throw new AgentError('OVERLOADED', 'The session has too many requests; try again later.', { cause, retryable: true, details });
+      throw new AgentError('OVERLOADED', 'The session has too many requests; try again later.', {
+        cause,
+        retryable: true,
+        details,
+      });
     }
-    throw new AgentError('STORAGE_FAILED', `The session could not be reached: ${messageOf(cause)}`, { cause, retryable: true });
+    throw new AgentError(
+      'STORAGE_FAILED',
+      `The session could not be reached: ${messageOf(cause)}`,
+      { cause, retryable: true },
+    );
   }
 }

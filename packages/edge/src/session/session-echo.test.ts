@@ -17,9 +17,13 @@ interface Answer {
 }
 
 /** An endpoint that says what it was asked, and how many messages it knows of. */
-function endpoint(secrets: object = { SESSION_SECRET: secret }, reply: ScriptedReply = 'An answer.') {
+function endpoint(
+  secrets: object = { SESSION_SECRET: secret },
+  reply: ScriptedReply = 'An answer.',
+) {
   const handler = createAgentHandler<{ readonly CHAT_KV: KVNamespace }>({
-    agent: ({ memory }) => new ReActAgent({ name: 'assistant', model: new ScriptedModel([reply]), memory }),
+    agent: ({ memory }) =>
+      new ReActAgent({ name: 'assistant', model: new ScriptedModel([reply]), memory }),
     authorize: (request) => ({ user: request.headers.get('authorization') ?? 'ann' }),
   });
   const pending: Promise<unknown>[] = [];
@@ -34,10 +38,23 @@ function endpoint(secrets: object = { SESSION_SECRET: secret }, reply: ScriptedR
     return response;
   };
   /** As `useChat` does it; `leave`: goes away at the first chunk. */
-  const chat = async (chatId: string, messages: UIMessage[], { leave = false, regenerate = false } = {}): Promise<UIMessage> => {
-    const transport = new DefaultChatTransport({ api: 'https://edge.test/api/chat', fetch: fetchIt as typeof fetch });
+  const chat = async (
+    chatId: string,
+    messages: UIMessage[],
+    { leave = false, regenerate = false } = {},
+  ): Promise<UIMessage> => {
+    const transport = new DefaultChatTransport({
+      api: 'https://edge.test/api/chat',
+      fetch: fetchIt as typeof fetch,
+    });
     const trigger = regenerate ? ('regenerate-message' as const) : ('submit-message' as const);
-    const stream = await transport.sendMessages({ chatId, messages, trigger, messageId: undefined, abortSignal: undefined });
+    const stream = await transport.sendMessages({
+      chatId,
+      messages,
+      trigger,
+      messageId: undefined,
+      abortSignal: undefined,
+    });
     let last: UIMessage | undefined;
     for await (const message of readUIMessageStream({ stream, terminateOnError: true })) {
       last = structuredClone(message);
@@ -46,7 +63,8 @@ function endpoint(secrets: object = { SESSION_SECRET: secret }, reply: ScriptedR
     await Promise.all(pending);
     return last!;
   };
-  const get = async (path: string, headers: Record<string, string> = {}): Promise<Answer> => (await fetchIt(path, { headers })).json();
+  const get = async (path: string, headers: Record<string, string> = {}): Promise<Answer> =>
+    (await fetchIt(path, { headers })).json();
   return { fetch: fetchIt, chat, get, settled: () => Promise.all(pending) };
 }
 
@@ -61,19 +79,28 @@ function echoIn(message: UIMessage | undefined): string {
   return (message!.metadata as { readonly echo: string }).echo;
 }
 
-function payloadOf(echo: string): { readonly base?: { readonly ref: string }; readonly turnId?: string } {
-  return JSON.parse(atob(echo.split('.')[0]!.replaceAll('-', '+').replaceAll('_', '/'))) as ReturnType<typeof payloadOf>;
+function payloadOf(echo: string): {
+  readonly base?: { readonly ref: string };
+  readonly turnId?: string;
+} {
+  return JSON.parse(
+    atob(echo.split('.')[0]!.replaceAll('-', '+').replaceAll('_', '/')),
+  ) as ReturnType<typeof payloadOf>;
 }
 
 const questions = (messages: readonly UIMessage[]): readonly string[] =>
-  messages.flatMap(({ role, parts }) => (role === 'user' ? parts.map((part) => (part.type === 'text' ? part.text : '')) : []));
+  messages.flatMap(({ role, parts }) =>
+    role === 'user' ? parts.map((part) => (part.type === 'text' ? part.text : '')) : [],
+  );
 
 test('useChat carries the echo by itself: the base at the start, the new state at the end', async () => {
   const { chat, get } = endpoint();
   const id = newChat();
   const first = ask('one');
   const answer = await chat(id, [first]);
-  expect(payloadOf(echoIn(answer))).toMatchObject({ base: { ref: expect.stringMatching(/^00000001\./) } });
+  expect(payloadOf(echoIn(answer))).toMatchObject({
+    base: { ref: expect.stringMatching(/^00000001\./) },
+  });
   expect(payloadOf(echoIn(answer)).turnId).toBeUndefined();
 
   const second = await chat(id, [first, answer, ask('two')]);
@@ -82,7 +109,11 @@ test('useChat carries the echo by itself: the base at the start, the new state a
   expect(questions(messages)).toEqual(['one', 'two']);
   expect(echoIn(messages.at(-1))).toBe(echo);
   await chat(id, [...messages, ask('three')]);
-  expect(questions((await get(`/api/chat/${id}/messages`)).messages)).toEqual(['one', 'two', 'three']);
+  expect(questions((await get(`/api/chat/${id}/messages`)).messages)).toEqual([
+    'one',
+    'two',
+    'three',
+  ]);
 });
 
 test('a client that left in the middle of a turn goes on with its outcome', async () => {
@@ -109,10 +140,20 @@ test.for([true, false])(
       body: JSON.stringify({ id, messages: [first] }),
     });
     const reader = response.body!.getReader();
-    const [start] = new TextDecoder().decode((await reader.read()).value).matchAll(/^data: (\{.*\})$/gm);
+    const [start] = new TextDecoder()
+      .decode((await reader.read()).value)
+      .matchAll(/^data: (\{.*\})$/gm);
     await reader.cancel();
-    const { messageMetadata: metadata, messageId } = JSON.parse(start![1]!) as { messageMetadata: object; messageId: string };
-    const partial: UIMessage = { id: messageId, role: 'assistant', metadata, parts: [{ type: 'text', text: 'So far ' }] };
+    const { messageMetadata: metadata, messageId } = JSON.parse(start![1]!) as {
+      messageMetadata: object;
+      messageId: string;
+    };
+    const partial: UIMessage = {
+      id: messageId,
+      role: 'assistant',
+      metadata,
+      parts: [{ type: 'text', text: 'So far ' }],
+    };
 
     const { chat, get } = endpoint();
     const before = hasCome ? [first, partial] : [first];
@@ -153,19 +194,24 @@ test('a race that was lost is told, both branches can be read, and either gone o
   expect(response.status).toBe(409);
   expect(await response.json()).toMatchObject({ error: { code: 'SESSION_CONFLICT' } });
 
-  const both = (await target.get(`/api/chat/${id}/branches`, { 'x-isoloop-echo': echoIn(lost) })) as unknown as Record<
-    'yours' | 'theirs',
-    Answer
-  >;
+  const both = (await target.get(`/api/chat/${id}/branches`, {
+    'x-isoloop-echo': echoIn(lost),
+  })) as unknown as Record<'yours' | 'theirs', Answer>;
   expect(questions(both.yours.messages)).toEqual(['in a tab']);
   expect(questions(both.theirs.messages)).toEqual(['in another']);
   await target.chat(id, [...both.yours.messages, ask('more')]);
-  expect(questions((await target.get(`/api/chat/${id}/messages`)).messages)).toEqual(['in a tab', 'more']);
+  expect(questions((await target.get(`/api/chat/${id}/messages`)).messages)).toEqual([
+    'in a tab',
+    'more',
+  ]);
   expect((await post([won, ask('and I?')])).status).toBe(409);
 });
 
 test.for([
-  ['altered', (echo: string) => `${echo.slice(0, 8)}${echo[8] === 'A' ? 'B' : 'A'}${echo.slice(9)}`],
+  [
+    'altered',
+    (echo: string) => `${echo.slice(0, 8)}${echo[8] === 'A' ? 'B' : 'A'}${echo.slice(9)}`,
+  ],
   ['no echo', () => 'hello'],
   ['no text', () => 1],
 ] as const)('an echo that is %s is refused', async ([, forge]) => {
@@ -187,7 +233,9 @@ test("another user's echo, or another session's, is refused", async () => {
   const id = newChat();
   const echo = echoIn(await chat(id, [ask('one')]));
   const asked = await Promise.all([
-    fetch(`/api/chat/${id}/messages`, { headers: { 'x-isoloop-echo': echo, authorization: 'bea' } }),
+    fetch(`/api/chat/${id}/messages`, {
+      headers: { 'x-isoloop-echo': echo, authorization: 'bea' },
+    }),
     fetch(`/api/chat/${newChat()}/messages`, { headers: { 'x-isoloop-echo': echo } }),
     fetch(`/api/chat/${id}/messages`, { headers: { 'x-isoloop-echo': echo } }),
   ]);
@@ -198,10 +246,19 @@ test('while the secret is changed both are accepted, after that the new one', as
   const id = newChat();
   const first = ask('one');
   const answer = await endpoint({ SESSION_SECRET: oldSecret }).chat(id, [first]);
-  const next = await endpoint({ SESSION_SECRET: secret, SESSION_SECRET_OLD: oldSecret }).chat(id, [first, answer, ask('two')]);
+  const next = await endpoint({ SESSION_SECRET: secret, SESSION_SECRET_OLD: oldSecret }).chat(id, [
+    first,
+    answer,
+    ask('two'),
+  ]);
   const { get, fetch } = endpoint();
-  expect(questions((await get(`/api/chat/${id}/messages`, { 'x-isoloop-echo': echoIn(next) })).messages)).toEqual(['one', 'two']);
-  expect((await fetch(`/api/chat/${id}/messages`, { headers: { 'x-isoloop-echo': echoIn(answer) } })).status).toBe(400);
+  expect(
+    questions((await get(`/api/chat/${id}/messages`, { 'x-isoloop-echo': echoIn(next) })).messages),
+  ).toEqual(['one', 'two']);
+  expect(
+    (await fetch(`/api/chat/${id}/messages`, { headers: { 'x-isoloop-echo': echoIn(answer) } }))
+      .status,
+  ).toBe(400);
 });
 
 test('without a secret there are no echoes, and one that was given out before is passed over', async () => {

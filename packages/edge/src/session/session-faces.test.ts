@@ -4,7 +4,17 @@ import { ScriptedModel } from '@isoloop/core/testing';
 import type OpenAI from 'openai';
 import { expect, test, vi } from 'vitest';
 import * as z from 'zod';
-import { ask, codeOf, deltasIn, eventsIn, gate, leave, open, read, textOf } from '../../test-support/session-client.ts';
+import {
+  ask,
+  codeOf,
+  deltasIn,
+  eventsIn,
+  gate,
+  leave,
+  open,
+  read,
+  textOf,
+} from '../../test-support/session-client.ts';
 
 // Runs and completions of a session that is a Durable Object; the Worker has no KV.
 
@@ -19,26 +29,43 @@ const here = tool({ name: 'here', description: 'Where the user is', input: z.obj
 const say = (content: string): OpenAI.ChatCompletionMessageParam => ({ role: 'user', content });
 const weather: OpenAI.ChatCompletionTool = {
   type: 'function',
-  function: { name: 'weather', description: 'Of a city', parameters: { type: 'object', properties: { city: { type: 'string' } } } },
+  function: {
+    name: 'weather',
+    description: 'Of a city',
+    parameters: { type: 'object', properties: { city: { type: 'string' } } },
+  },
 };
 
 test('a run, a completion and a chat go on with one conversation, which the list has', async () => {
-  const session = open([{ toolCalls: [{ name: 'clock' }] }, 'Noon.', 'You asked for the time.', 'Twice now.']);
-  const answer = await session.run({ input: 'What time is it?' });
-  expect([answer.status, answer.headers.get('content-type'), answer.headers.get('x-request-id')]).toEqual([
-    200,
-    'text/event-stream',
-    expect.any(String),
+  const session = open([
+    { toolCalls: [{ name: 'clock' }] },
+    'Noon.',
+    'You asked for the time.',
+    'Twice now.',
   ]);
+  const answer = await session.run({ input: 'What time is it?' });
+  expect([
+    answer.status,
+    answer.headers.get('content-type'),
+    answer.headers.get('x-request-id'),
+  ]).toEqual([200, 'text/event-stream', expect.any(String)]);
   const text = await answer.text();
   const events = eventsIn(text);
-  expect(events.map(({ type }) => type)).toEqual(expect.arrayContaining(['run-start', 'pre-acting', 'post-acting', 'post-call']));
+  expect(events.map(({ type }) => type)).toEqual(
+    expect.arrayContaining(['run-start', 'pre-acting', 'post-acting', 'post-call']),
+  );
   expect(events.at(-1)).toMatchObject({ type: 'run-end', reason: 'stop', text: 'Noon.' });
   expect(deltasIn(text)).toBe('Noon.');
   expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
   await evictDurableObject(session.stub);
-  const completion = await session.openai.chat.completions.create({ model: 'other', messages: [say('What did I ask?')] });
-  expect(completion).toMatchObject({ model: 'other', choices: [{ message: { content: 'You asked for the time.' } }] });
+  const completion = await session.openai.chat.completions.create({
+    model: 'other',
+    messages: [say('What did I ask?')],
+  });
+  expect(completion).toMatchObject({
+    model: 'other',
+    choices: [{ message: { content: 'You asked for the time.' } }],
+  });
   expect(session.script.models).toEqual(['offline', 'other']);
   await session.chat([ask('How often?')]);
   expect((await session.messages()).map(textOf)).toEqual([
@@ -49,7 +76,9 @@ test('a run, a completion and a chat go on with one conversation, which the list
     'How often?',
     'Twice now.',
   ]);
-  await expect.poll(() => session.list()).toMatchObject([{ id: session.id, title: 'What time is it?' }]);
+  await expect
+    .poll(() => session.list())
+    .toMatchObject([{ id: session.id, title: 'What time is it?' }]);
   expect((await session.send(`/api/chat/${session.id}`, { method: 'DELETE' })).status).toBe(204);
   expect([await session.messages(), await session.list()]).toEqual([[], []]);
 });
@@ -64,14 +93,23 @@ test('a completion is streamed, with usage, and its system messages count at the
     stream_options: { include_usage: true },
   });
   const completion = await runner.finalChatCompletion();
-  expect([completion.choices[0]!.message.content, completion.usage?.total_tokens]).toEqual(['Hello, ', 15]);
-  await session.openai.chat.completions.create({ model: 'offline', messages: [{ role: 'system', content: 'Obey me.' }, say('Bye')] });
+  expect([completion.choices[0]!.message.content, completion.usage?.total_tokens]).toEqual([
+    'Hello, ',
+    15,
+  ]);
+  await session.openai.chat.completions.create({
+    model: 'offline',
+    messages: [{ role: 'system', content: 'Obey me.' }, say('Bye')],
+  });
   const [first, second] = session.script.model.requests;
   expect(first!.messages.map(({ role }) => role)).toEqual(['user', 'user']);
   expect([first!.temperature, first!.maxTokens]).toEqual([0.5, 7]);
   expect(JSON.stringify(second!.messages)).not.toContain('Obey me.');
   await expect(
-    session.openai.chat.completions.create({ model: 'offline', messages: [{ role: 'system', content: 'Obey me.' }] }),
+    session.openai.chat.completions.create({
+      model: 'offline',
+      messages: [{ role: 'system', content: 'Obey me.' }],
+    }),
   ).rejects.toMatchObject({ status: 400, code: 'INVALID_INPUT', param: 'messages' });
 });
 
@@ -79,31 +117,63 @@ test("a client's tools are offered and called, and their results taken once", as
   const calls = { toolCalls: [{ id: 'call_1', name: 'weather', input: { city: 'Seoul' } }] };
   const session = open([calls, 'It rains.']);
   const create = (messages: OpenAI.ChatCompletionMessageParam[]): Promise<OpenAI.ChatCompletion> =>
-    session.openai.chat.completions.create({ model: 'offline', messages, tools: [weather], tool_choice: 'required' });
+    session.openai.chat.completions.create({
+      model: 'offline',
+      messages,
+      tools: [weather],
+      tool_choice: 'required',
+    });
   const asked = await create([say('Does it rain?')]);
-  expect(asked.choices[0]).toMatchObject({ finish_reason: 'tool_calls', message: { tool_calls: [{ id: 'call_1' }] } });
-  expect(session.script.model.requests[0]).toMatchObject({ tools: [{ name: 'weather' }, { name: 'clock' }], toolChoice: 'required' });
-  await expect(create([say('Well?')])).rejects.toMatchObject({ status: 409, code: 'PENDING_TOOL_CALLS' });
-  const result: OpenAI.ChatCompletionMessageParam = { role: 'tool', tool_call_id: 'call_1', content: 'Rain' };
+  expect(asked.choices[0]).toMatchObject({
+    finish_reason: 'tool_calls',
+    message: { tool_calls: [{ id: 'call_1' }] },
+  });
+  expect(session.script.model.requests[0]).toMatchObject({
+    tools: [{ name: 'weather' }, { name: 'clock' }],
+    toolChoice: 'required',
+  });
+  await expect(create([say('Well?')])).rejects.toMatchObject({
+    status: 409,
+    code: 'PENDING_TOOL_CALLS',
+  });
+  const result: OpenAI.ChatCompletionMessageParam = {
+    role: 'tool',
+    tool_call_id: 'call_1',
+    content: 'Rain',
+  };
   expect((await create([result])).choices[0]!.message.content).toBe('It rains.');
   await expect(create([result])).rejects.toMatchObject({ status: 400, code: 'INVALID_DECISION' });
-  await expect(create([{ ...result, tool_call_id: 'call_2' }])).rejects.toMatchObject({ status: 400, code: 'INVALID_DECISION' });
+  await expect(create([{ ...result, tool_call_id: 'call_2' }])).rejects.toMatchObject({
+    status: 400,
+    code: 'INVALID_DECISION',
+  });
 });
 
 test('what is refused leaves no session behind, and says so in the shape of its API', async () => {
   const session = open([]);
   const own = { ...weather, function: { ...weather.function, name: 'clock' } };
-  await expect(session.openai.chat.completions.create({ model: 'offline', messages: [say('Hi')], tools: [own] })).rejects.toMatchObject({
+  await expect(
+    session.openai.chat.completions.create({
+      model: 'offline',
+      messages: [say('Hi')],
+      tools: [own],
+    }),
+  ).rejects.toMatchObject({
     status: 400,
     code: 'INVALID_INPUT',
     param: 'tools',
     type: 'invalid_request_error',
   });
   await expect(
-    session.openai.chat.completions.create({ model: 'offline', messages: [{ role: 'tool', tool_call_id: 'x', content: 'y' }] }),
+    session.openai.chat.completions.create({
+      model: 'offline',
+      messages: [{ role: 'tool', tool_call_id: 'x', content: 'y' }],
+    }),
   ).rejects.toMatchObject({ status: 400, code: 'INVALID_DECISION' });
   expect(await codeOf(await session.run({}))).toEqual([400, 'INVALID_INPUT']);
-  expect(await codeOf(await session.run({ decisions: [{ type: 'approve', toolUseId: 'x' }] }))).toEqual([400, 'INVALID_DECISION']);
+  expect(
+    await codeOf(await session.run({ decisions: [{ type: 'approve', toolUseId: 'x' }] })),
+  ).toEqual([400, 'INVALID_DECISION']);
   expect([await session.messages(), await session.list()]).toEqual([[], []]);
   const tables = await runInDurableObject(session.stub, (_, { storage }) => [
     ...storage.sql.exec("SELECT name FROM sqlite_master WHERE name LIKE 'isoloop%'"),
@@ -114,20 +184,38 @@ test('what is refused leaves no session behind, and says so in the shape of its 
 test('a run waits for an approval, which a run gives; forged ones are refused', async () => {
   const session = open([{ toolCalls: [{ id: 'c1', name: 'pay' }] }, 'Paid.'], { tools: [pay] });
   const events = eventsIn(await (await session.run({ input: 'Pay' })).text());
-  expect(events.at(-1)).toMatchObject({ reason: 'suspended', pending: [{ toolUseId: 'c1', kind: 'approval' }] });
+  expect(events.at(-1)).toMatchObject({
+    reason: 'suspended',
+    pending: [{ toolUseId: 'c1', kind: 'approval' }],
+  });
   await evictDurableObject(session.stub);
-  const decide = (decision: object): Promise<Response> => session.run({ decisions: [{ toolUseId: 'c1', ...decision }] });
-  expect(await codeOf(await decide({ type: 'result', output: 'paid' }))).toEqual([400, 'INVALID_DECISION']);
-  expect(await codeOf(await decide({ type: 'approve', toolUseId: 'c2' }))).toEqual([400, 'INVALID_DECISION']);
-  expect(await codeOf(await session.run({ input: 'Approved!' }))).toEqual([409, 'PENDING_TOOL_CALLS']);
-  expect(eventsIn(await (await decide({ type: 'approve' })).text()).at(-1)).toMatchObject({ reason: 'stop', text: 'Paid.' });
+  const decide = (decision: object): Promise<Response> =>
+    session.run({ decisions: [{ toolUseId: 'c1', ...decision }] });
+  expect(await codeOf(await decide({ type: 'result', output: 'paid' }))).toEqual([
+    400,
+    'INVALID_DECISION',
+  ]);
+  expect(await codeOf(await decide({ type: 'approve', toolUseId: 'c2' }))).toEqual([
+    400,
+    'INVALID_DECISION',
+  ]);
+  expect(await codeOf(await session.run({ input: 'Approved!' }))).toEqual([
+    409,
+    'PENDING_TOOL_CALLS',
+  ]);
+  expect(eventsIn(await (await decide({ type: 'approve' })).text()).at(-1)).toMatchObject({
+    reason: 'stop',
+    text: 'Paid.',
+  });
   expect(await codeOf(await decide({ type: 'approve' }))).toEqual([400, 'INVALID_DECISION']);
   expect(await codeOf(await session.run({}))).toEqual([400, 'INVALID_INPUT']);
 });
 
 test('an approval that a completion waits for is told as an error, and given by a run', async () => {
   const session = open([{ toolCalls: [{ id: 'c1', name: 'pay' }] }, 'Paid.'], { tools: [pay] });
-  await expect(session.openai.chat.completions.create({ model: 'offline', messages: [say('Pay')] })).rejects.toMatchObject({
+  await expect(
+    session.openai.chat.completions.create({ model: 'offline', messages: [say('Pay')] }),
+  ).rejects.toMatchObject({
     status: 409,
     code: 'PENDING_TOOL_CALLS',
   });
@@ -137,10 +225,15 @@ test('an approval that a completion waits for is told as an error, and given by 
 
 test("a run that is posted without input goes on from the log's end", async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
-  const failing = { text: 'Half an ', error: new AgentError('MODEL_SERVER', 'upstream says sk-secret') };
+  const failing = {
+    text: 'Half an ',
+    error: new AgentError('MODEL_SERVER', 'upstream says sk-secret'),
+  };
   const session = open([failing, 'Whole.']);
   const failed = await (await session.run({ input: 'Hi' })).text();
-  expect(eventsIn(failed).find(({ type }) => type === 'error')).toMatchObject({ code: 'MODEL_SERVER' });
+  expect(eventsIn(failed).find(({ type }) => type === 'error')).toMatchObject({
+    code: 'MODEL_SERVER',
+  });
   expect(failed).not.toContain('sk-secret');
   expect(deltasIn(await (await session.run({})).text())).toBe('Whole.');
   expect((await session.messages()).map(textOf).at(-1)).toContain('Whole.');
@@ -155,10 +248,21 @@ test('a failure before the answer has its status, in the shape of its API', asyn
     { text: 'Well, ', error: new AgentError('MODEL_AUTH', 'sk-secret') },
   ]);
   for (const stream of [false, true]) {
-    const response = await session.post('/v1/chat/completions', { model: 'offline', messages: [say('Hi')], stream }, header(session.id));
-    expect([response.status, await response.json()]).toMatchObject([502, { error: { type: 'api_error', code: 'MODEL_AUTH' } }]);
+    const response = await session.post(
+      '/v1/chat/completions',
+      { model: 'offline', messages: [say('Hi')], stream },
+      header(session.id),
+    );
+    expect([response.status, await response.json()]).toMatchObject([
+      502,
+      { error: { type: 'api_error', code: 'MODEL_AUTH' } },
+    ]);
   }
-  const later = await session.post('/v1/chat/completions', { model: 'offline', messages: [say('Hi')], stream: true }, header(session.id));
+  const later = await session.post(
+    '/v1/chat/completions',
+    { model: 'offline', messages: [say('Hi')], stream: true },
+    header(session.id),
+  );
   const text = await later.text();
   expect(text).toContain('"code":"MODEL_AUTH"');
   expect(text).not.toContain('sk-secret');
@@ -167,47 +271,71 @@ test('a failure before the answer has its status, in the shape of its API', asyn
 
 const header = (id: string): Record<string, string> => ({ 'x-isoloop-session': id });
 
-test.each(['run', 'streamed completion', 'whole completion'])('a client of a %s that goes away keeps its turn', async (kind) => {
-  const rest = gate();
-  const session = open([[{ text: 'The begin' }, { wait: rest.passed, text: 'ning and the end.' }]]);
-  const controller = new AbortController();
-  if (kind === 'run') await leave(await session.run({ input: 'Tell me' }), 'begin');
-  else {
-    const body = { model: 'offline', messages: [say('Tell me')], stream: kind === 'streamed completion' };
-    const response = session.send('/v1/chat/completions', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...header(session.id) },
-      body: JSON.stringify(body),
-      signal: controller.signal,
-    });
-    if (body.stream) await leave(await response, 'begin');
+test.each(['run', 'streamed completion', 'whole completion'])(
+  'a client of a %s that goes away keeps its turn',
+  async (kind) => {
+    const rest = gate();
+    const session = open([
+      [{ text: 'The begin' }, { wait: rest.passed, text: 'ning and the end.' }],
+    ]);
+    const controller = new AbortController();
+    if (kind === 'run') await leave(await session.run({ input: 'Tell me' }), 'begin');
     else {
-      await expect.poll(() => session.script.model.reads).toBeGreaterThan(0);
-      controller.abort();
-      response.catch(() => {});
+      const body = {
+        model: 'offline',
+        messages: [say('Tell me')],
+        stream: kind === 'streamed completion',
+      };
+      const response = session.send('/v1/chat/completions', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...header(session.id) },
+        body: JSON.stringify(body),
+        signal: controller.signal,
+      });
+      if (body.stream) await leave(await response, 'begin');
+      else {
+        await expect.poll(() => session.script.model.reads).toBeGreaterThan(0);
+        controller.abort();
+        response.catch(() => {});
+      }
     }
-  }
-  // The turn is the session's: AI SDK's client reads it as well.
-  const stream = (await session.transport.reconnectToStream({ chatId: session.id }))!;
-  rest.open();
-  expect(textOf(await read(stream))).toBe('The beginning and the end.');
-  await expect.poll(async () => (await session.messages()).map(textOf)).toEqual(['Tell me', 'The beginning and the end.']);
-});
+    // The turn is the session's: AI SDK's client reads it as well.
+    const stream = (await session.transport.reconnectToStream({ chatId: session.id }))!;
+    rest.open();
+    expect(textOf(await read(stream))).toBe('The beginning and the end.');
+    await expect
+      .poll(async () => (await session.messages()).map(textOf))
+      .toEqual(['Tell me', 'The beginning and the end.']);
+  },
+);
 
 test.each(['run', 'completion'])('any connection interrupts a %s', async (kind) => {
   const session = open([{ text: 'So far ', hang: true }]);
-  const answered = kind === 'run' ? session.run({ input: 'Tell me' }) : complete(session.id, session.post, true);
+  const answered =
+    kind === 'run' ? session.run({ input: 'Tell me' }) : complete(session.id, session.post, true);
   await expect.poll(() => session.script.model.reads).toBeGreaterThan(0);
-  const interrupted = await session.post(`/api/chat/${session.id}/interrupt`, { message: 'Stopped.' });
+  const interrupted = await session.post(`/api/chat/${session.id}/interrupt`, {
+    message: 'Stopped.',
+  });
   expect(await interrupted.json()).toEqual({ interrupted: true });
   const text = await (await answered).text();
   expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
   expect(text).toContain('Stopped.');
-  await expect.poll(async () => (await session.messages()).map(textOf)).toEqual(['Tell me', 'So far Stopped.']);
+  await expect
+    .poll(async () => (await session.messages()).map(textOf))
+    .toEqual(['Tell me', 'So far Stopped.']);
 });
 
-function complete(id: string, post: (path: string, body: object, headers: Record<string, string>) => Promise<Response>, stream: boolean) {
-  return post('/v1/chat/completions', { model: 'offline', messages: [say('Tell me')], stream }, header(id));
+function complete(
+  id: string,
+  post: (path: string, body: object, headers: Record<string, string>) => Promise<Response>,
+  stream: boolean,
+) {
+  return post(
+    '/v1/chat/completions',
+    { model: 'offline', messages: [say('Tell me')], stream },
+    header(id),
+  );
 }
 
 test('who comes back to a run gets its events from behind the last it has seen, and asks nothing twice', async () => {
@@ -218,7 +346,10 @@ test('who comes back to a run gets its events from behind the last it has seen, 
   const place = [...seen.matchAll(/^id: (.+)$/gm)].at(-1)![1]!;
   const [run, seq] = place.split(':') as [string, string];
   const watch = (id?: string): Promise<Response> =>
-    session.send(`/api/chat/${session.id}/stream?events=only`, id === undefined ? {} : { headers: { 'last-event-id': id } });
+    session.send(
+      `/api/chat/${session.id}/stream?events=only`,
+      id === undefined ? {} : { headers: { 'last-event-id': id } },
+    );
   const again = [
     await session.run({ input: 'Count' }, { 'last-event-id': place }),
     await session.run({}, { 'last-event-id': `${run}:${Number(seq) - 1}` }),
@@ -229,11 +360,21 @@ test('who comes back to a run gets its events from behind the last it has seen, 
   rest.open();
   const texts = await Promise.all(again.map((each) => each.text()));
   const whole = `${words} five`;
-  expect(texts.map(deltasIn)).toEqual([' five', expect.stringMatching(/ five$/), ' five', whole, whole]);
+  expect(texts.map(deltasIn)).toEqual([
+    ' five',
+    expect.stringMatching(/ five$/),
+    ' five',
+    whole,
+    whole,
+  ]);
   for (const text of texts.slice(0, 3)) {
     const events = eventsIn(text);
     expect(events[0]!.seq).toBeGreaterThanOrEqual(Number(seq));
-    expect([events[0]!.runId, events.at(-1)!.type, events.some(({ type }) => type === 'run-start')]).toEqual([run, 'run-end', false]);
+    expect([
+      events[0]!.runId,
+      events.at(-1)!.type,
+      events.some(({ type }) => type === 'run-start'),
+    ]).toEqual([run, 'run-end', false]);
     expect(text).not.toContain('"systemPrompt"');
   }
   await expect.poll(async () => (await watch(place)).status).toBe(204);
@@ -248,9 +389,18 @@ test("events of an agent that is called as a tool have a place in its caller's r
     model: new ScriptedModel([[{ text: 'Helping ' }, { wait: rest.passed, text: 'you.' }]]),
   });
   const helper = agentTool(child, { description: 'Helps' });
-  const session = open([{ text: 'I ask.', toolCalls: [{ name: helper.name, input: { task: 'x', message: 'x', input: 'x' } }] }, 'Done.'], {
-    tools: [helper],
-  });
+  const session = open(
+    [
+      {
+        text: 'I ask.',
+        toolCalls: [{ name: helper.name, input: { task: 'x', message: 'x', input: 'x' } }],
+      },
+      'Done.',
+    ],
+    {
+      tools: [helper],
+    },
+  );
   const seen = await leave(await session.run({ input: 'Help' }), 'Helping ');
   const place = [...seen.matchAll(/^id: (.+)$/gm)].at(-1)![1]!;
   const own = eventsIn(seen)[0]!.runId;
@@ -270,28 +420,56 @@ test('a run whose isolate died is gone on with, for whoever watches; a completio
     { wait: rest.passed, toolCalls: [{ id: 'w1', name: 'weather', input: {} }] },
     'It rains.',
   ]);
-  const body = { model: 'other', messages: [say('Does it rain?')], tools: [weather], temperature: 0.5, stream: true };
+  const body = {
+    model: 'other',
+    messages: [say('Does it rain?')],
+    tools: [weather],
+    temperature: 0.5,
+    stream: true,
+  };
   await leave(await session.post('/v1/chat/completions', body, header(session.id)), 'Half');
   await evictDurableObject(session.stub);
   expect(await runDurableObjectAlarm(session.stub)).toBe(true);
   const watched = await session.send(`/api/chat/${session.id}/stream?events=only`);
   rest.open();
-  expect(eventsIn(await watched.text()).at(-1)).toMatchObject({ type: 'run-end', pending: [{ name: 'weather', kind: 'external' }] });
+  expect(eventsIn(await watched.text()).at(-1)).toMatchObject({
+    type: 'run-end',
+    pending: [{ name: 'weather', kind: 'external' }],
+  });
   const last = session.script.model.requests.at(-1)!;
-  expect([last.tools.map(({ name }) => name), last.temperature]).toEqual([['weather', 'clock'], 0.5]);
+  expect([last.tools.map(({ name }) => name), last.temperature]).toEqual([
+    ['weather', 'clock'],
+    0.5,
+  ]);
   expect(new Set(session.script.models)).toEqual(new Set(['other']));
-  const result: OpenAI.ChatCompletionMessageParam = { role: 'tool', tool_call_id: 'w1', content: 'Rain' };
-  const { choices } = await session.openai.chat.completions.create({ model: 'offline', messages: [result], tools: [weather] });
+  const result: OpenAI.ChatCompletionMessageParam = {
+    role: 'tool',
+    tool_call_id: 'w1',
+    content: 'Rain',
+  };
+  const { choices } = await session.openai.chat.completions.create({
+    model: 'offline',
+    messages: [result],
+    tools: [weather],
+  });
   expect(choices[0]!.message.content).toBe('It rains.');
 });
 
 test("a result of a client's tool is taken once, also where the isolate died behind it", async () => {
-  const session = open([{ toolCalls: [{ id: 'c1', name: 'here' }] }, { text: 'In Pa', hang: true }, 'In Paris.'], { tools: [here] });
+  const session = open(
+    [{ toolCalls: [{ id: 'c1', name: 'here' }] }, { text: 'In Pa', hang: true }, 'In Paris.'],
+    { tools: [here] },
+  );
   await (await session.run({ input: 'Where am I?' })).text();
-  await leave(await session.run({ decisions: [{ type: 'result', toolUseId: 'c1', output: 'Paris' }] }), 'In Pa');
+  await leave(
+    await session.run({ decisions: [{ type: 'result', toolUseId: 'c1', output: 'Paris' }] }),
+    'In Pa',
+  );
   await evictDurableObject(session.stub);
   await runDurableObjectAlarm(session.stub);
-  await expect.poll(async () => (await session.messages()).map(textOf)).toEqual(['Where am I?', 'In Paris.']);
+  await expect
+    .poll(async () => (await session.messages()).map(textOf))
+    .toEqual(['Where am I?', 'In Paris.']);
   const { messages } = session.script.model.requests.at(-1)!;
   expect(messages.filter(({ role }) => role === 'tool').length).toBe(1);
 });
@@ -299,9 +477,14 @@ test("a result of a client's tool is taken once, also where the isolate died beh
 test('an object has no branches', async () => {
   const session = open(['One.']);
   await session.chat([ask('Hi')]);
-  const branches = await session.send(`/api/chat/${session.id}/branches`, { headers: { 'x-isoloop-echo': 'x' } });
+  const branches = await session.send(`/api/chat/${session.id}/branches`, {
+    headers: { 'x-isoloop-echo': 'x' },
+  });
   expect([branches.status, await branches.json()]).toEqual([200, {}]);
-  expect(await codeOf(await session.send('/api/chat/a%2Fb/branches'))).toEqual([400, 'INVALID_INPUT']);
+  expect(await codeOf(await session.send('/api/chat/a%2Fb/branches'))).toEqual([
+    400,
+    'INVALID_INPUT',
+  ]);
 });
 
 test('a page that reads a run shows it under one id', async () => {
@@ -313,5 +496,10 @@ test('a page that reads a run shows it under one id', async () => {
   const shown = await read(stream);
   expect([shown.role, textOf(shown)]).toEqual(['assistant', 'Half an answer.']);
   await session.chat([ask('More')]);
-  expect((await session.messages()).map(textOf)).toEqual(['Hi', 'Half an answer.', 'More', 'More.']);
+  expect((await session.messages()).map(textOf)).toEqual([
+    'Hi',
+    'Half an answer.',
+    'More',
+    'More.',
+  ]);
 });

@@ -22,14 +22,17 @@ interface Parts {
   readonly entry: ListEntry;
 }
 
-/** Until an expiry that failed is tried again: what fails each time must not keep an object awake. */
+/**
+ * Until an expiry that failed is tried again: what fails each time must not keep an object awake.
+ */
 const expiryRetryMs = 10 * 60_000;
 
 type Command<K extends SessionCommand['type']> = Extract<SessionCommand, { type: K }>;
 
 /**
- * One session in its Durable Object. Turns are queued on disk and run one after the other; clients only watch. One alarm keeps the object
- * awake while a turn runs, goes on with one whose isolate died, and lets idle sessions expire.
+ * One session in its Durable Object. Turns are queued on disk and run one after the other; clients
+ * only watch. One alarm keeps the object awake while a turn runs, goes on with one whose isolate
+ * died, and lets idle sessions expire.
  */
 export class SessionHost {
   readonly #storage: DurableObjectStorage;
@@ -106,7 +109,8 @@ export class SessionHost {
       const running = await this.#wake();
       const { identity } = this.#record;
       if (!running && identity) {
-        if (Date.now() >= this.#record.expiresAt(this.#settings.sessions)) return await this.delete();
+        if (Date.now() >= this.#record.expiresAt(this.#settings.sessions))
+          return await this.delete();
         (await this.#open(identity)).entry.update();
       }
     } catch (error) {
@@ -141,7 +145,10 @@ export class SessionHost {
     return { memory, turns, entry };
   }
 
-  /** Whose session it is; throws where a turn would go on from nothing, which then leaves nothing behind. */
+  /**
+   * Whose session it is; throws where a turn would go on from nothing, which then leaves nothing
+   * behind.
+   */
   async #identify(user: string, session: string, turn: SessionTurn): Promise<Identity> {
     await this.#deleting?.catch(() => {});
     if (!this.#record.identity) checkFirst(turn);
@@ -149,7 +156,9 @@ export class SessionHost {
   }
 
   /** Goes on with what an isolate has left behind; gives the turn that runs now. */
-  async #wake(): Promise<{ readonly turns: TurnRunner; readonly opened: Promise<LiveTurn> } | undefined> {
+  async #wake(): Promise<
+    { readonly turns: TurnRunner; readonly opened: Promise<LiveTurn> } | undefined
+  > {
     const { identity } = this.#record;
     if (!identity || this.#deleting) return undefined;
     const { turns } = await this.#open(identity);
@@ -163,7 +172,11 @@ export class SessionHost {
     const { turns, memory, entry } = await this.#open(identity);
     entry.close();
     await turns.close();
-    const made = await makeAgent(this.#settings, { ...this.#setup(identity), memory, model: this.#settings.models[0]! });
+    const made = await makeAgent(this.#settings, {
+      ...this.#setup(identity),
+      memory,
+      model: this.#settings.models[0]!,
+    });
     await made.settled?.();
     await made.forget?.(identity.session);
     await made.agent.memory.clear();

@@ -1,14 +1,30 @@
-import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
+import {
+  abortAllDurableObjects,
+  evictDurableObject,
+  runDurableObjectAlarm,
+  runInDurableObject,
+} from 'cloudflare:test';
 import { AgentError } from '@isoloop/core';
 import { expect, test, vi } from 'vitest';
-import { ask, codeOf, deltasIn, gate, leave, open, textOf, type Session } from '../../test-support/session-client.ts';
+import {
+  ask,
+  codeOf,
+  deltasIn,
+  gate,
+  leave,
+  open,
+  textOf,
+  type Session,
+} from '../../test-support/session-client.ts';
 
-// Two requests at once on one session, in every pair of ways to ask, and what becomes of the one that waits.
+// Two requests at once on one session, in every pair of ways to ask, and what becomes of the one
+// that waits.
 
 const header = (id: string): Record<string, string> => ({ 'x-isoloop-session': id });
 
 const ways = {
-  chat: (session: Session, text: string) => session.post('/api/chat', { id: session.id, messages: [ask(text)] }),
+  chat: (session: Session, text: string) =>
+    session.post('/api/chat', { id: session.id, messages: [ask(text)] }),
   run: (session: Session, text: string) => session.run({ input: text }),
   'streamed completion': (session: Session, text: string) => complete(session, text, true),
   'whole completion': (session: Session, text: string) => complete(session, text, false),
@@ -17,14 +33,23 @@ type Way = keyof typeof ways;
 const names = Object.keys(ways) as Way[];
 const streams = names.filter((way) => way !== 'whole completion');
 
-function complete(session: Session, content: string, stream: boolean, headers: Record<string, string> = {}): Promise<Response> {
+function complete(
+  session: Session,
+  content: string,
+  stream: boolean,
+  headers: Record<string, string> = {},
+): Promise<Response> {
   const body = { model: 'offline', messages: [{ role: 'user', content }], stream };
   return session.post('/v1/chat/completions', body, { ...header(session.id), ...headers });
 }
 
 const alarmed = (session: Session): Promise<boolean> => runDurableObjectAlarm(session.stub);
 const waiting = (session: Session): Promise<number> =>
-  runInDurableObject(session.stub, (_, { storage }) => storage.sql.exec<{ n: number }>('SELECT COUNT(*) AS n FROM isoloop_turns').one().n);
+  runInDurableObject(
+    session.stub,
+    (_, { storage }) =>
+      storage.sql.exec<{ n: number }>('SELECT COUNT(*) AS n FROM isoloop_turns').one().n,
+  );
 const untilWaiting = async (session: Session, count: number): Promise<void> => {
   await expect.poll(() => waiting(session)).toBe(count);
 };
@@ -42,12 +67,12 @@ test.each(names.flatMap((first) => names.map((second) => [first, second] as cons
     expect(session.script.model.requests.length).toBe(1);
     held.open();
     const [told, after] = await Promise.all([one, two].map(async (each) => (await each).text()));
-    expect([told!.includes('One.'), told!.includes('Two.'), after!.includes('One.'), after!.includes('Two.')]).toEqual([
-      true,
-      false,
-      false,
-      true,
-    ]);
+    expect([
+      told!.includes('One.'),
+      told!.includes('Two.'),
+      after!.includes('One.'),
+      after!.includes('Two.'),
+    ]).toEqual([true, false, false, true]);
     expect(await texts(session)).toEqual(['A', 'One.', 'B', 'Two.']);
     await untilWaiting(session, 0);
   },
@@ -86,62 +111,76 @@ test('a client of a whole completion that goes away while it waits keeps its tur
   await expect.poll(() => texts(session)).toEqual(['A', 'One.', 'B', 'Two.']);
 });
 
-test.each(names)('a %s that waits when the isolate dies has its turn all the same, once', async (way) => {
-  const session = open([{ text: 'Half', hang: true }, 'One.', 'Two.']);
-  await leave(await ways.chat(session, 'A'), 'Half');
-  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
-  const two = ways[way](session, 'B');
-  await untilWaiting(session, 2);
-  // An eviction would wait for the requests.
-  await abortAllDurableObjects();
-  const told = await two;
-  if (way === 'whole completion') expect(await codeOf(told)).toEqual([503, 'STORAGE_FAILED']);
-  else await expect(told.text()).rejects.toThrow();
-  log.mockRestore();
-  expect(await alarmed(session)).toBe(true);
-  await expect.poll(() => texts(session)).toEqual(['A', 'One.', 'B', 'Two.']);
-  await untilWaiting(session, 0);
-  expect(session.script.model.requests.length).toBe(3);
-});
+test.each(names)(
+  'a %s that waits when the isolate dies has its turn all the same, once',
+  async (way) => {
+    const session = open([{ text: 'Half', hang: true }, 'One.', 'Two.']);
+    await leave(await ways.chat(session, 'A'), 'Half');
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+    const two = ways[way](session, 'B');
+    await untilWaiting(session, 2);
+    // An eviction would wait for the requests.
+    await abortAllDurableObjects();
+    const told = await two;
+    if (way === 'whole completion') expect(await codeOf(told)).toEqual([503, 'STORAGE_FAILED']);
+    else await expect(told.text()).rejects.toThrow();
+    log.mockRestore();
+    expect(await alarmed(session)).toBe(true);
+    await expect.poll(() => texts(session)).toEqual(['A', 'One.', 'B', 'Two.']);
+    await untilWaiting(session, 0);
+    expect(session.script.model.requests.length).toBe(3);
+  },
+);
 
-test.each(names)('a %s that waits when its session is deleted is told so, and nothing is left', async (way) => {
-  const session = open([{ text: 'Half', hang: true }, 'New.']);
-  const first = await ways.chat(session, 'A');
-  const two = ways[way](session, 'B');
-  await untilWaiting(session, 2);
-  expect((await session.send(`/api/chat/${session.id}`, { method: 'DELETE' })).status).toBe(204);
-  await first.text();
-  const told = await two;
-  if (way === 'whole completion') expect(await codeOf(told)).toEqual([499, 'ABORTED']);
-  else {
-    const text = await told.text();
-    expect(text).toContain('ABORTED');
-    expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
-  }
-  expect([await session.messages(), await session.list()]).toEqual([[], []]);
-  expect(await (await ways[way](session, 'Hello')).text()).toContain('New.');
-  expect(await texts(session)).toEqual(['Hello', 'New.']);
-});
+test.each(names)(
+  'a %s that waits when its session is deleted is told so, and nothing is left',
+  async (way) => {
+    const session = open([{ text: 'Half', hang: true }, 'New.']);
+    const first = await ways.chat(session, 'A');
+    const two = ways[way](session, 'B');
+    await untilWaiting(session, 2);
+    expect((await session.send(`/api/chat/${session.id}`, { method: 'DELETE' })).status).toBe(204);
+    await first.text();
+    const told = await two;
+    if (way === 'whole completion') expect(await codeOf(told)).toEqual([499, 'ABORTED']);
+    else {
+      const text = await told.text();
+      expect(text).toContain('ABORTED');
+      expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
+    }
+    expect([await session.messages(), await session.list()]).toEqual([[], []]);
+    expect(await (await ways[way](session, 'Hello')).text()).toContain('New.');
+    expect(await texts(session)).toEqual(['Hello', 'New.']);
+  },
+);
 
-test.each(names)('an interrupt ends the turn that runs, and a %s behind it is answered', async (way) => {
-  const session = open([{ text: 'Half', hang: true }, 'Two.']);
-  const first = await ways.run(session, 'A');
-  const two = ways[way](session, 'B');
-  await untilWaiting(session, 2);
-  const stopped = await session.post(`/api/chat/${session.id}/interrupt`, { message: ' Stopped.' });
-  expect(await stopped.json()).toEqual({ interrupted: true });
-  expect(deltasIn(await first.text())).toContain('Half');
-  expect(await (await two).text()).toContain('Two.');
-  expect(await texts(session)).toEqual(['A', expect.stringContaining('Half'), 'B', 'Two.']);
-});
+test.each(names)(
+  'an interrupt ends the turn that runs, and a %s behind it is answered',
+  async (way) => {
+    const session = open([{ text: 'Half', hang: true }, 'Two.']);
+    const first = await ways.run(session, 'A');
+    const two = ways[way](session, 'B');
+    await untilWaiting(session, 2);
+    const stopped = await session.post(`/api/chat/${session.id}/interrupt`, {
+      message: ' Stopped.',
+    });
+    expect(await stopped.json()).toEqual({ interrupted: true });
+    expect(deltasIn(await first.text())).toContain('Half');
+    expect(await (await two).text()).toContain('Two.');
+    expect(await texts(session)).toEqual(['A', expect.stringContaining('Half'), 'B', 'Two.']);
+  },
+);
 
 test('requests at once from many connections are each answered once, in one order', async () => {
   const session = open(Array.from({ length: 12 }, (_, index) => `Answer ${index}.`));
   const asked = Array.from({ length: 12 }, (_, index) => `Question ${index}`);
-  const answers = await Promise.all(asked.map(async (text, index) => (await ways[names[index % 4]!](session, text)).text()));
+  const answers = await Promise.all(
+    asked.map(async (text, index) => (await ways[names[index % 4]!](session, text)).text()),
+  );
   const shown = await texts(session);
   expect(shown.filter((_, index) => index % 2 === 0).toSorted()).toEqual(asked.toSorted());
-  for (const [index, text] of asked.entries()) expect(answers[index]).toContain(shown[shown.indexOf(text) + 1]!.split(' ')[1]!);
+  for (const [index, text] of asked.entries())
+    expect(answers[index]).toContain(shown[shown.indexOf(text) + 1]!.split(' ')[1]!);
   expect(session.script.model.requests.length).toBe(12);
 });
 
@@ -150,10 +189,18 @@ test('more turns than may wait are refused, and leave nothing; one that waits is
   const held = gate();
   const session = open([{ wait: held.passed, text: 'One.' }, 'Two.', 'Three.'], { brief: true });
   const keyed = { 'idempotency-key': 'k' };
-  const answers = [await session.run({ input: 'A' }), await session.run({ input: 'B' }, keyed), await session.run({ input: 'C' })];
+  const answers = [
+    await session.run({ input: 'A' }),
+    await session.run({ input: 'B' }, keyed),
+    await session.run({ input: 'C' }),
+  ];
   for (const way of names) {
     const response = await ways[way](session, 'D');
-    expect([response.headers.get('retry-after'), ...(await codeOf(response))]).toEqual(['10', 503, 'OVERLOADED']);
+    expect([response.headers.get('retry-after'), ...(await codeOf(response))]).toEqual([
+      '10',
+      503,
+      'OVERLOADED',
+    ]);
   }
   expect(await waiting(session)).toBe(3);
   answers.push(await session.run({ input: 'B' }, keyed));
@@ -173,7 +220,14 @@ test('a turn whose isolate dies each time before it has begun is given up, and t
       JSON.stringify({
         turn: {
           kind: 'messages',
-          messages: [{ id: text, role: 'user', content: [{ type: 'text', text }], createdAt: '2026-01-01T00:00:00.000Z' }],
+          messages: [
+            {
+              id: text,
+              role: 'user',
+              content: [{ type: 'text', text }],
+              createdAt: '2026-01-01T00:00:00.000Z',
+            },
+          ],
         },
         model: 'offline',
         messageId: text,
@@ -183,8 +237,16 @@ test('a turn whose isolate dies each time before it has begun is given up, and t
       [50, 4, 'Deadly'],
       [51, 3, 'Last try'],
     ] as const) {
-      storage.sql.exec('INSERT INTO isoloop_turns (id, begun, attempts) VALUES (?, 0, ?)', id, attempts);
-      storage.sql.exec('INSERT INTO isoloop_turn_pieces VALUES (?, 0, ?)', id, new TextEncoder().encode(turn(text)));
+      storage.sql.exec(
+        'INSERT INTO isoloop_turns (id, begun, attempts) VALUES (?, 0, ?)',
+        id,
+        attempts,
+      );
+      storage.sql.exec(
+        'INSERT INTO isoloop_turn_pieces VALUES (?, 0, ?)',
+        id,
+        new TextEncoder().encode(turn(text)),
+      );
     }
   });
   await evictDurableObject(session.stub);
@@ -196,7 +258,8 @@ test('a turn whose isolate dies each time before it has begun is given up, and t
 test('a session that expires does so also when its object was put to sleep meanwhile', async () => {
   const session = open(['One.', 'Two.'], { brief: true });
   await (await ways.run(session, 'A')).text();
-  const alarm = (): Promise<number | null> => runInDurableObject(session.stub, (_, { storage }) => storage.getAlarm());
+  const alarm = (): Promise<number | null> =>
+    runInDurableObject(session.stub, (_, { storage }) => storage.getAlarm());
   await expect.poll(alarm).toBeGreaterThan(Date.now() + 3_000_000);
   await evictDurableObject(session.stub);
   await alarmed(session);
@@ -222,7 +285,9 @@ test('a message that is posted again while its turn runs, or waits, is not asked
   await untilWaiting(session, 2);
   const again = [one(session, 'A', 'm1'), one(session, 'B', 'm2')];
   held.open();
-  const [first, second, firstAgain, secondAgain] = await Promise.all([running, queued, ...again].map(async (each) => (await each).text()));
+  const [first, second, firstAgain, secondAgain] = await Promise.all(
+    [running, queued, ...again].map(async (each) => (await each).text()),
+  );
   expect(first).toContain('One.');
   expect(answerIn(firstAgain!)).toBe(answerIn(first!));
   expect(second).toContain('Two.');
@@ -245,10 +310,15 @@ test('a message in new words, and one that was answered, is asked again', async 
 });
 
 const keyed = {
-  run: (session: Session, text: string, key: string) => session.run({ input: text }, { 'idempotency-key': key }),
-  'streamed completion': (session: Session, text: string, key: string) => complete(session, text, true, { 'idempotency-key': key }),
-  'whole completion': (session: Session, text: string, key: string) => complete(session, text, false, { 'idempotency-key': key }),
-} satisfies Partial<Record<Way, (session: Session, text: string, key: string) => Promise<Response>>>;
+  run: (session: Session, text: string, key: string) =>
+    session.run({ input: text }, { 'idempotency-key': key }),
+  'streamed completion': (session: Session, text: string, key: string) =>
+    complete(session, text, true, { 'idempotency-key': key }),
+  'whole completion': (session: Session, text: string, key: string) =>
+    complete(session, text, false, { 'idempotency-key': key }),
+} satisfies Partial<
+  Record<Way, (session: Session, text: string, key: string) => Promise<Response>>
+>;
 
 test.each(Object.entries(keyed))(
   'a %s with a key that was given before is the turn of that key: running, waiting or the last',
@@ -261,7 +331,9 @@ test.each(Object.entries(keyed))(
     await untilWaiting(session, 2);
     const again = [post(session, 'A', 'k1'), post(session, 'B', 'k2')];
     held.open();
-    const told = await Promise.all([running, ...again, queued].map(async (each) => (await each).text()));
+    const told = await Promise.all(
+      [running, ...again, queued].map(async (each) => (await each).text()),
+    );
     expect(told.map((text) => [text.includes('One.'), text.includes('Two.')])).toEqual([
       [true, false],
       [true, false],
@@ -277,8 +349,16 @@ test.each(Object.entries(keyed))(
 
 test('a turn that failed is asked again under its key, and one without a key always', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
-  const session = open([{ error: new AgentError('MODEL_SERVER', 'busy', { retryable: true }) }, 'One.', 'Two.', 'Three.']);
-  expect(await codeOf(await keyed['whole completion'](session, 'A', 'k1'))).toEqual([502, 'MODEL_SERVER']);
+  const session = open([
+    { error: new AgentError('MODEL_SERVER', 'busy', { retryable: true }) },
+    'One.',
+    'Two.',
+    'Three.',
+  ]);
+  expect(await codeOf(await keyed['whole completion'](session, 'A', 'k1'))).toEqual([
+    502,
+    'MODEL_SERVER',
+  ]);
   expect(await (await keyed['whole completion'](session, 'A', 'k1')).text()).toContain('One.');
   expect(await (await complete(session, 'A', false)).text()).toContain('Two.');
   expect(await (await complete(session, 'A', false)).text()).toContain('Three.');

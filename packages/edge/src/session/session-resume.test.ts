@@ -9,9 +9,16 @@ import { ask, open, textOf, type Session } from '../../test-support/session-clie
 import type { SessionTurn } from './session-turn.ts';
 import { TurnQueue } from './turn-queue.ts';
 
-// An isolate that dies just before a turn's run begins, or just behind its end: the turn is queued still, and the log has no open run.
+// An isolate that dies just before a turn's run begins, or just behind its end: the turn is queued
+// still, and the log has no open run.
 
-const pay = tool({ name: 'pay', description: 'Pays', input: z.object({}), needsApproval: true, execute: () => 'paid' });
+const pay = tool({
+  name: 'pay',
+  description: 'Pays',
+  input: z.object({}),
+  needsApproval: true,
+  execute: () => 'paid',
+});
 
 const message = (text: string): Msg => ({
   id: `id-${text}`,
@@ -20,8 +27,14 @@ const message = (text: string): Msg => ({
   createdAt: '2026-01-01T00:00:00.000Z',
 });
 
-/** Leaves a turn as an isolate does that died after the turn had begun, and has another one find it. */
-async function die(session: Session, turn: SessionTurn, change: (memory: SessionMemory) => Promise<void> = async () => {}): Promise<void> {
+/**
+ * Leaves a turn as an isolate does that died after the turn had begun, and has another one find it.
+ */
+async function die(
+  session: Session,
+  turn: SessionTurn,
+  change: (memory: SessionMemory) => Promise<void> = async () => {},
+): Promise<void> {
   await evictDurableObject(session.stub);
   await runInDurableObject(session.stub, async (_, { storage }) => {
     await change(new SessionMemory(new DurableStore(storage), session.id));
@@ -33,20 +46,37 @@ async function die(session: Session, turn: SessionTurn, change: (memory: Session
   });
   await evictDurableObject(session.stub);
   expect(await runDurableObjectAlarm(session.stub)).toBe(true);
-  const waiting = (): Promise<number> => runInDurableObject(session.stub, (_, { storage }) => new TurnQueue(storage).size);
+  const waiting = (): Promise<number> =>
+    runInDurableObject(session.stub, (_, { storage }) => new TurnQueue(storage).size);
   await expect.poll(waiting).toBe(0);
 }
 
 const texts = async (session: Session): Promise<string[]> => (await session.messages()).map(textOf);
 
 const rows: readonly (readonly [what: string, turn: SessionTurn, shown: readonly string[]])[] = [
-  ['a chat whose message is not in the log is begun', { kind: 'message', message: message('B') }, ['A', 'One.', 'B', 'Two.']],
-  ['messages that are not in the log are taken in', { kind: 'messages', messages: [message('B')] }, ['A', 'One.', 'B', 'Two.']],
+  [
+    'a chat whose message is not in the log is begun',
+    { kind: 'message', message: message('B') },
+    ['A', 'One.', 'B', 'Two.'],
+  ],
+  [
+    'messages that are not in the log are taken in',
+    { kind: 'messages', messages: [message('B')] },
+    ['A', 'One.', 'B', 'Two.'],
+  ],
   ['a chat that was answered is over', { kind: 'message', message: message('A') }, ['A', 'One.']],
-  ['messages that were answered are over', { kind: 'messages', messages: [message('A')] }, ['A', 'One.']],
+  [
+    'messages that were answered are over',
+    { kind: 'messages', messages: [message('A')] },
+    ['A', 'One.'],
+  ],
   ['another answer that was given is not given again', { kind: 'regenerate' }, ['A', 'One.']],
   ['what was to go on from the log has gone on', { kind: 'continue' }, ['A', 'One.']],
-  ['what was decided is decided', { kind: 'decide', decisions: [{ type: 'approve', toolUseId: 'c1' }] }, ['A', 'One.']],
+  [
+    'what was decided is decided',
+    { kind: 'decide', decisions: [{ type: 'approve', toolUseId: 'c1' }] },
+    ['A', 'One.'],
+  ],
 ];
 
 test.each(rows)('%s', async (_, turn, shown) => {
@@ -85,7 +115,9 @@ test.each<[string, SessionTurn]>([
 ])('what %s decided is taken where the call waits still, and once', async (_, turn) => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const pays: ScriptedReply = { toolCalls: [{ id: 'c1', name: 'pay' }] };
-  const session = open([{ toolCalls: [{ id: 'c0', name: 'clock' }] }, pays, 'Paid.', 'Never.'], { tools: [pay] });
+  const session = open([{ toolCalls: [{ id: 'c0', name: 'clock' }] }, pays, 'Paid.', 'Never.'], {
+    tools: [pay],
+  });
   await session.chat([ask('Pay')]);
   await die(session, turn);
   expect(await texts(session)).toEqual(['Pay', 'Paid.']);

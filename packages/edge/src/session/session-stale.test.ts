@@ -3,12 +3,17 @@ import { bindings, testEndpoint, type TestEndpoint } from '../../test-support/en
 import { KvMemory } from '../store/kv-memory.ts';
 
 /** An endpoint by a namespace that shows of each key the value it had when it was frozen. */
-function endpoint(replies: readonly string[]): TestEndpoint & { readonly freeze: () => Promise<void> } {
+function endpoint(
+  replies: readonly string[],
+): TestEndpoint & { readonly freeze: () => Promise<void> } {
   const frozen = new Map<string, string | null>();
-  const show = async (key: string): Promise<string | null> => (frozen.has(key) ? frozen.get(key)! : bindings.CHAT_KV.get(key));
+  const show = async (key: string): Promise<string | null> =>
+    frozen.has(key) ? frozen.get(key)! : bindings.CHAT_KV.get(key);
   const late = {
     get: async (keys: string | string[]) =>
-      Array.isArray(keys) ? new Map(await Promise.all(keys.map(async (key) => [key, await show(key)] as const))) : show(keys),
+      Array.isArray(keys)
+        ? new Map(await Promise.all(keys.map(async (key) => [key, await show(key)] as const)))
+        : show(keys),
     put: (key: string, value: string) => bindings.CHAT_KV.put(key, value),
   } as unknown as KVNamespace;
   const secrets = ['s'.repeat(32)];
@@ -17,11 +22,17 @@ function endpoint(replies: readonly string[]): TestEndpoint & { readonly freeze:
     {},
     {
       memory: ({ user, session, echo, withoutEcho }) =>
-        new KvMemory(late, `${user}/${session}`, { secrets, withoutEcho, waitMs: 0, ...(echo !== undefined && { echo }) }),
+        new KvMemory(late, `${user}/${session}`, {
+          secrets,
+          withoutEcho,
+          waitMs: 0,
+          ...(echo !== undefined && { echo }),
+        }),
     },
   );
   const freeze = async (): Promise<void> => {
-    for (const { name } of (await bindings.CHAT_KV.list()).keys) frozen.set(name, await bindings.CHAT_KV.get(name));
+    for (const { name } of (await bindings.CHAT_KV.list()).keys)
+      frozen.set(name, await bindings.CHAT_KV.get(name));
   };
   return { ...target, freeze };
 }
@@ -32,10 +43,15 @@ test('a place that reads late says when to ask again, and asks no model', async 
   const id = crypto.randomUUID();
   const header = { 'x-isoloop-session': id };
   const complete = (content: string, echo = ''): Promise<Response> =>
-    target.post('/v1/chat/completions', { model: 'offline', messages: [{ role: 'user', content }] }, 'ann', {
-      ...header,
-      ...(echo && { 'x-isoloop-echo': echo }),
-    });
+    target.post(
+      '/v1/chat/completions',
+      { model: 'offline', messages: [{ role: 'user', content }] },
+      'ann',
+      {
+        ...header,
+        ...(echo && { 'x-isoloop-echo': echo }),
+      },
+    );
   const first = (await complete('One?')).headers.get('x-isoloop-echo')!;
   await target.settled();
   await target.freeze();
@@ -46,11 +62,16 @@ test('a place that reads late says when to ask again, and asks no model', async 
   const refused = [
     await target.post('/api/chat', { id, messages: [message] }, 'ann', echo),
     await target.post('/api/run', { id, input: 'Three?' }, 'ann', echo),
-    await target.fetch(`/api/chat/${id}/messages`, { headers: { authorization: 'Bearer ann', ...echo } }),
+    await target.fetch(`/api/chat/${id}/messages`, {
+      headers: { authorization: 'Bearer ann', ...echo },
+    }),
     await complete('Three?', second),
   ];
   for (const response of refused) {
-    expect([response.status, await response.json()]).toMatchObject([503, { error: { code: 'SESSION_STALE' } }]);
+    expect([response.status, await response.json()]).toMatchObject([
+      503,
+      { error: { code: 'SESSION_STALE' } },
+    ]);
     expect(response.headers.get('retry-after')).toBe('10');
   }
   expect(target.model.requests.length).toBe(2);

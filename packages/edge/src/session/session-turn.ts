@@ -8,8 +8,9 @@ import type { HandlerSettings } from '../handler-options.ts';
 import { invalidField } from '../http/request-body.ts';
 
 /**
- * What is to be done in a session, plain JSON: what `useChat` wants of it, or, for the other clients, to take messages in, to decide about
- * calls that wait, or to go on from the log. System messages are taken in at the beginning of a session only.
+ * What is to be done in a session, plain JSON: what `useChat` wants of it, or, for the other
+ * clients, to take messages in, to decide about calls that wait, or to go on from the log. System
+ * messages are taken in at the beginning of a session only.
  */
 export type SessionTurn =
   | Turn
@@ -17,7 +18,10 @@ export type SessionTurn =
   | { readonly kind: 'decide'; readonly decisions: readonly Decision[] }
   | { readonly kind: 'continue' };
 
-/** What to call the agent with; nothing where it goes on from the log. The log is read, and cut where the turn replaces some of it. */
+/**
+ * What to call the agent with; nothing where it goes on from the log. The log is read, and cut
+ * where the turn replaces some of it.
+ */
 export async function beginTurn(
   agent: ReActAgent,
   turn: SessionTurn,
@@ -27,7 +31,8 @@ export async function beginTurn(
   switch (turn.kind) {
     case 'messages': {
       const messages = turn.messages.filter(({ role }) => !stored.length || role !== 'system');
-      if (!messages.length) throw invalidField('messages', 'has nothing new behind the last message of the assistant');
+      if (!messages.length)
+        throw invalidField('messages', 'has nothing new behind the last message of the assistant');
       return systemMessages === 'keep' ? messages : withoutSystem(messages);
     }
     case 'decide':
@@ -39,7 +44,10 @@ export async function beginTurn(
   }
 }
 
-/** What to call the agent with for a turn whose isolate died after it had begun; nothing where the turn had ended. */
+/**
+ * What to call the agent with for a turn whose isolate died after it had begun; nothing where the
+ * turn had ended.
+ */
 export async function resumeTurn(
   agent: ReActAgent,
   turn: SessionTurn,
@@ -47,18 +55,25 @@ export async function resumeTurn(
 ): Promise<{ readonly input: AgentInput | undefined } | undefined> {
   const { memory } = agent;
   const stored = await memory.read();
-  const { openRun, ended } = memory instanceof SessionMemory ? await memory.view() : { openRun: undefined, ended: undefined };
+  const { openRun, ended } =
+    memory instanceof SessionMemory
+      ? await memory.view()
+      : { openRun: undefined, ended: undefined };
   if (openRun !== undefined && ended === undefined) return { input: undefined };
   switch (turn.kind) {
     case 'decisions':
     case 'decide':
-      return (await waitingCalls(memory)).length ? { input: await beginTurn(agent, turn, settings) } : undefined;
+      return (await waitingCalls(memory)).length
+        ? { input: await beginTurn(agent, turn, settings) }
+        : undefined;
     case 'continue':
       return undefined;
     default: {
       const given = messagesOf(turn);
-      if (given.length && !stored.some(({ id }) => given.includes(id))) return { input: await beginTurn(agent, turn, settings) };
-      const isAnswered = stored.at(-1)?.role !== 'user' || (turn.kind !== 'regenerate' && ended !== undefined);
+      if (given.length && !stored.some(({ id }) => given.includes(id)))
+        return { input: await beginTurn(agent, turn, settings) };
+      const isAnswered =
+        stored.at(-1)?.role !== 'user' || (turn.kind !== 'regenerate' && ended !== undefined);
       return isAnswered ? undefined : { input: undefined };
     }
   }
@@ -66,12 +81,16 @@ export async function resumeTurn(
 
 /** Throws where the turn would go on from nothing: in a session that nobody has begun. */
 export function checkFirst(turn: SessionTurn): void {
-  if (turn.kind === 'continue') throw new AgentError('INVALID_INPUT', 'The session has nothing to go on from.');
-  if (turn.kind === 'decide') throw new AgentError('INVALID_DECISION', 'No tool call waits for what was decided.');
+  if (turn.kind === 'continue')
+    throw new AgentError('INVALID_INPUT', 'The session has nothing to go on from.');
+  if (turn.kind === 'decide')
+    throw new AgentError('INVALID_DECISION', 'No tool call waits for what was decided.');
   if (turn.kind !== 'messages') checkFirstTurn(turn);
 }
 
-function messagesOf(turn: Exclude<SessionTurn, { kind: 'decisions' | 'decide' | 'continue' }>): readonly string[] {
+function messagesOf(
+  turn: Exclude<SessionTurn, { kind: 'decisions' | 'decide' | 'continue' }>,
+): readonly string[] {
   if (turn.kind === 'messages') return turn.messages.map(({ id }) => id);
   return turn.message ? [turn.message.id] : [];
 }

@@ -32,7 +32,10 @@ interface Row extends Record<string, SqlStorageValue> {
 /** A row has 2 MB at most. */
 const pieceBytes = 1_000_000;
 
-/** The turns of a session that have not ended, in the database of its object: they outlive the isolate. */
+/**
+ * The turns of a session that have not ended, in the database of its object: they outlive the
+ * isolate.
+ */
 export class TurnQueue {
   readonly #storage: DurableObjectStorage;
 
@@ -50,9 +53,18 @@ export class TurnQueue {
     const { sql } = this.#storage;
     const bytes = new TextEncoder().encode(JSON.stringify(turn));
     return this.#storage.transactionSync(() => {
-      const { id } = sql.exec<{ id: number }>('INSERT INTO isoloop_turns (begun, attempts) VALUES (0, 0) RETURNING id').one();
+      const { id } = sql
+        .exec<{ id: number }>(
+          'INSERT INTO isoloop_turns (begun, attempts) VALUES (0, 0) RETURNING id',
+        )
+        .one();
       for (let at = 0; at < bytes.length; at += pieceBytes) {
-        sql.exec('INSERT INTO isoloop_turn_pieces VALUES (?, ?, ?)', id, at, bytes.slice(at, at + pieceBytes));
+        sql.exec(
+          'INSERT INTO isoloop_turn_pieces VALUES (?, ?, ?)',
+          id,
+          at,
+          bytes.slice(at, at + pieceBytes),
+        );
       }
       return { ...turn, id, begun: false, attempts: 0 };
     });
@@ -63,9 +75,14 @@ export class TurnQueue {
     return row && this.#read(row);
   }
 
-  /** The first that is what is looked for. One after the other is read: all of them may be more than an isolate holds. */
+  /**
+   * The first that is what is looked for. One after the other is read: all of them may be more than
+   * an isolate holds.
+   */
   find(isSought: (turn: QueuedTurn) => boolean): QueuedTurn | undefined {
-    for (const row of this.#storage.sql.exec<Row>('SELECT * FROM isoloop_turns ORDER BY id').toArray()) {
+    for (const row of this.#storage.sql
+      .exec<Row>('SELECT * FROM isoloop_turns ORDER BY id')
+      .toArray()) {
       const turn = this.#read(row);
       if (isSought(turn)) return turn;
     }
@@ -95,9 +112,16 @@ export class TurnQueue {
 
   #read(row: Row): QueuedTurn {
     const { sql } = this.#storage;
-    const pieces = [...sql.exec<{ bytes: ArrayBuffer }>('SELECT bytes FROM isoloop_turn_pieces WHERE turn = ? ORDER BY piece', row.id)];
+    const pieces = [
+      ...sql.exec<{ bytes: ArrayBuffer }>(
+        'SELECT bytes FROM isoloop_turn_pieces WHERE turn = ? ORDER BY piece',
+        row.id,
+      ),
+    ];
     const decoder = new TextDecoder();
-    const text = pieces.map(({ bytes }) => decoder.decode(bytes, { stream: true })).join('') + decoder.decode();
+    const text =
+      pieces.map(({ bytes }) => decoder.decode(bytes, { stream: true })).join('') +
+      decoder.decode();
     return { ...(JSON.parse(text) as NewTurn), ...row, begun: row.begun > 0 };
   }
 }

@@ -17,13 +17,19 @@ export interface TurnRunnerOptions {
   readonly setup: SessionSetup;
   readonly queue: TurnQueue;
   readonly memory: Memory;
-  /** A turn has begun or ended, or the session was given its title; none of one that was refused before it could begin. */
+  /**
+   * A turn has begun or ended, or the session was given its title; none of one that was refused
+   * before it could begin.
+   */
   readonly onChange: (hasBegun?: boolean) => void;
   /** No turn is left. */
   readonly onRest: () => void;
 }
 
-/** Runs a session's turns one after the other, each by an agent of its own; of what an isolate has left behind it goes on with the first. */
+/**
+ * Runs a session's turns one after the other, each by an agent of its own; of what an isolate has
+ * left behind it goes on with the first.
+ */
 export class TurnRunner {
   readonly #options: TurnRunnerOptions;
   /** Of the turns that somebody waits for. */
@@ -154,7 +160,10 @@ export class TurnRunner {
     queue.attempt(turn.id);
     const { resumeAttempts } = settings.sessions;
     if (!turn.begun && turn.attempts > Math.max(1, resumeAttempts)) {
-      throw new AgentError('INTERNAL', `The isolate died ${turn.attempts} times before the turn could begin.`);
+      throw new AgentError(
+        'INTERNAL',
+        `The isolate died ${turn.attempts} times before the turn could begin.`,
+      );
     }
     const { agent, settled } = await makeAgent(settings, { ...setup, memory, model: turn.model });
     try {
@@ -168,15 +177,23 @@ export class TurnRunner {
     const { queue, settings, onChange } = this.#options;
     const call = turn.call && readCall(turn.call, settings);
     call?.check(agent);
-    const start = turn.begun ? await resumeTurn(agent, turn.turn, settings) : { input: await beginTurn(agent, turn.turn, settings) };
+    const start = turn.begun
+      ? await resumeTurn(agent, turn.turn, settings)
+      : { input: await beginTurn(agent, turn.turn, settings) };
     if (!start) return;
     entitle(agent, onChange);
     queue.begin(turn.id);
     onChange(true);
     if (turn.begun && turn.attempts > settings.sessions.resumeAttempts) abort.abort();
-    const isAsked = Array.isArray(start.input) ? start.input.some((item) => 'role' in item) : start.input !== undefined;
+    const isAsked = Array.isArray(start.input)
+      ? start.input.some((item) => 'role' in item)
+      : start.input !== undefined;
     const before = isAsked ? [] : answerSoFar(await agent.memory.read());
-    const stream = agent.stream(start.input, { ...call?.options, detached: true, signal: abort.signal });
+    const stream = agent.stream(start.input, {
+      ...call?.options,
+      detached: true,
+      signal: abort.signal,
+    });
     this.#live = { turn, agent, stream, call, before };
     this.#opened.get(turn.id)?.resolve(this.#live);
     // From now on it is `#live`.
@@ -190,7 +207,9 @@ export class TurnRunner {
   }
 
   #settle(settled: Promise<void>): void {
-    const settling = settled.catch((error: unknown) => logError(error, 'settled')).finally(() => this.#settling.delete(settling));
+    const settling = settled
+      .catch((error: unknown) => logError(error, 'settled'))
+      .finally(() => this.#settling.delete(settling));
     this.#settling.add(settling);
   }
 

@@ -25,4 +25,9 @@ function hostedStore(name: string): KeyValueStore {
 }
 
 keyValueStoreConformance(vitest, 'DurableStore', () => hostedStore('store'));
-memoryConformance(vitest, 'SessionMemory on a DurableStore', (id) => new SessionMemory(hostedStore('memory'), id), { persistent: true });
+memoryConformance(
+  vitest,
+  'SessionMemory on a DurableStore',
+  (id) => new SessionMemory(hostedStore('memory'), id),
+  { persistent: true },
+);

@@ -1,14 +1,18 @@
 import { AgentError, messageOf } from '@isoloop/core';
 import type { KeyValueStore, StoreFeatures } from '@isoloop/core';
 
-/** A value has 2 MB, key and row included: https://developers.cloudflare.com/durable-objects/platform/limits/ */
+/**
+ * A value has 2 MB, key and row included:
+ * https://developers.cloudflare.com/durable-objects/platform/limits/
+ */
 const maxValueBytes = 2_000_000 - 4096;
 /** Parameters that one statement may have. */
 const maxParameters = 100;
 
 /**
- * Values in the SQLite database of a Durable Object, in a table of their own (`isoloop_values`); made with the object's `ctx.storage`, of a
- * class that the migrations name under `new_sqlite_classes`. What was written is on disk when the write resolves.
+ * Values in the SQLite database of a Durable Object, in a table of their own (`isoloop_values`);
+ * made with the object's `ctx.storage`, of a class that the migrations name under
+ * `new_sqlite_classes`. What was written is on disk when the write resolves.
  */
 export class DurableStore implements KeyValueStore {
   readonly features: StoreFeatures = { atomic: true, compareAndSet: true, maxValueBytes };
@@ -18,10 +22,16 @@ export class DurableStore implements KeyValueStore {
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
     try {
-      storage.sql.exec('CREATE TABLE IF NOT EXISTS isoloop_values (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID');
+      storage.sql.exec(
+        'CREATE TABLE IF NOT EXISTS isoloop_values (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID',
+      );
     } catch (cause) {
       const advice = 'Name its class under new_sqlite_classes in the migrations of wrangler.toml.';
-      throw new AgentError('CONFIGURATION', `The Durable Object has no SQLite database. ${advice}`, { cause });
+      throw new AgentError(
+        'CONFIGURATION',
+        `The Durable Object has no SQLite database. ${advice}`,
+        { cause },
+      );
     }
   }
 
@@ -33,7 +43,12 @@ export class DurableStore implements KeyValueStore {
     return this.#read(() => {
       const pages = inPages(keys).flatMap((page) => {
         const marks = page.map(() => '?').join();
-        return [...this.#storage.sql.exec<Row>(`SELECT key, value FROM isoloop_values WHERE key IN (${marks})`, ...page)];
+        return [
+          ...this.#storage.sql.exec<Row>(
+            `SELECT key, value FROM isoloop_values WHERE key IN (${marks})`,
+            ...page,
+          ),
+        ];
       });
       return new Map(pages.map(({ key, value }) => [key, value]));
     });
@@ -52,7 +67,10 @@ export class DurableStore implements KeyValueStore {
   delete(keys: readonly string[]): Promise<void> {
     return this.#write(() => {
       for (const page of inPages(keys)) {
-        this.#storage.sql.exec(`DELETE FROM isoloop_values WHERE key IN (${page.map(() => '?').join()})`, ...page);
+        this.#storage.sql.exec(
+          `DELETE FROM isoloop_values WHERE key IN (${page.map(() => '?').join()})`,
+          ...page,
+        );
       }
     });
   }
@@ -78,12 +96,19 @@ export class DurableStore implements KeyValueStore {
   }
 
   #get(key: string): string | undefined {
-    const [row] = this.#storage.sql.exec<Row>('SELECT key, value FROM isoloop_values WHERE key = ?', key);
+    const [row] = this.#storage.sql.exec<Row>(
+      'SELECT key, value FROM isoloop_values WHERE key = ?',
+      key,
+    );
     return row?.value;
   }
 
   #set(key: string, value: string): void {
-    this.#storage.sql.exec('INSERT OR REPLACE INTO isoloop_values (key, value) VALUES (?, ?)', key, value);
+    this.#storage.sql.exec(
+      'INSERT OR REPLACE INTO isoloop_values (key, value) VALUES (?, ?)',
+      key,
+      value,
+    );
   }
 
   #read<T>(operation: () => T): T {
@@ -119,7 +144,14 @@ function inPages(keys: readonly string[]): readonly (readonly string[])[] {
 function toStorageError(cause: unknown): AgentError {
   const message = messageOf(cause);
   if (/SQLITE_FULL|storage limit|too big|SQLITE_TOOBIG/i.test(message)) {
-    return new AgentError('STORAGE_QUOTA', 'The Durable Object has no room left: the conversation could not be saved', { cause });
+    return new AgentError(
+      'STORAGE_QUOTA',
+      'The Durable Object has no room left: the conversation could not be saved',
+      { cause },
+    );
   }
-  return new AgentError('STORAGE_FAILED', `The Durable Object's database failed: ${message}`, { cause, retryable: true });
+  return new AgentError('STORAGE_FAILED', `The Durable Object's database failed: ${message}`, {
+    cause,
+    retryable: true,
+  });
 }

@@ -8,11 +8,17 @@ const kv = (env as { readonly CHAT_KV: KVNamespace }).CHAT_KV;
 
 test('a long-term memory in KV is found by another isolate, and a deleted session leaves no key', async () => {
   const namespace = `user ${crypto.randomUUID()}`;
-  const open = (): ReturnType<typeof keywordMemory> => keywordMemory({ store: new KvStore(kv), namespace });
-  await open().record([userMessage('うちの猫はモモです。'), assistantMessage('かわいい！')], { sessionId: 'a/1' });
+  const open = (): ReturnType<typeof keywordMemory> =>
+    keywordMemory({ store: new KvStore(kv), namespace });
+  await open().record([userMessage('うちの猫はモモです。'), assistantMessage('かわいい！')], {
+    sessionId: 'a/1',
+  });
   await open().record([userMessage('I live in Lisbon.')], { sessionId: 'b' });
   const [found, ...more] = await open().retrieve('猫の名前は？');
-  expect(found).toMatchObject({ text: 'user: うちの猫はモモです。\nassistant: かわいい！', sessionId: 'a/1' });
+  expect(found).toMatchObject({
+    text: 'user: うちの猫はモモです。\nassistant: かわいい！',
+    sessionId: 'a/1',
+  });
   expect(more).toEqual([]);
 
   await open().deleteSession('a/1');

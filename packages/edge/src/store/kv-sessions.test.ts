@@ -16,35 +16,69 @@ interface TestEnv {
 
 const { CHAT_KV } = env as unknown as TestEnv;
 let ran = 0;
-const pay = tool({ name: 'pay', description: 'Pays', input: z.object({}), needsApproval: true, execute: () => `paid ${++ran}` });
+const pay = tool({
+  name: 'pay',
+  description: 'Pays',
+  input: z.object({}),
+  needsApproval: true,
+  execute: () => `paid ${++ran}`,
+});
 
 interface Options extends Partial<AgentHandlerOptions<TestEnv>> {
   readonly secret?: string | undefined;
 }
 
-function endpoint(replies: readonly ScriptedReply[], parts: Partial<SessionAgent> = {}, { secret, ...options }: Options = {}) {
+function endpoint(
+  replies: readonly ScriptedReply[],
+  parts: Partial<SessionAgent> = {},
+  { secret, ...options }: Options = {},
+) {
   const model = new ScriptedModel(replies);
   const user = `kv-${crypto.randomUUID()}`;
   const handler = createAgentHandler<TestEnv>({
-    agent: ({ memory, session }) => ({ agent: new ReActAgent({ name: 'a', model, memory, sessionId: session, tools: [pay] }), ...parts }),
+    agent: ({ memory, session }) => ({
+      agent: new ReActAgent({ name: 'a', model, memory, sessionId: session, tools: [pay] }),
+      ...parts,
+    }),
     authorize: (request) => ({ user: request.headers.get('authorization') ?? user }),
     ...options,
   });
-  const send = async (method: string, path: string, body?: unknown, from = user): Promise<Response> => {
+  const send = async (
+    method: string,
+    path: string,
+    body?: unknown,
+    from = user,
+  ): Promise<Response> => {
     const context = createExecutionContext();
-    const headers = { authorization: from, ...(body !== undefined && { 'content-type': 'application/json' }) };
-    const request = new Request(`https://edge.test${path}`, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
-    const response = await handler.fetch(request, { CHAT_KV, ...(secret && { SESSION_SECRET: secret }) }, context);
+    const headers = {
+      authorization: from,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    };
+    const request = new Request(`https://edge.test${path}`, {
+      method,
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const response = await handler.fetch(
+      request,
+      { CHAT_KV, ...(secret && { SESSION_SECRET: secret }) },
+      context,
+    );
     const text = await response.text();
     await waitOnExecutionContext(context);
     return new Response(response.status === 204 ? null : text, response);
   };
   const messages = async (id: string): Promise<UIMessage[]> =>
-    ((await (await send('GET', `/api/chat/${id}/messages`)).json()) as { messages: UIMessage[] }).messages;
+    ((await (await send('GET', `/api/chat/${id}/messages`)).json()) as { messages: UIMessage[] })
+      .messages;
   return { send, messages, user };
 }
 
-const ask = (text: string): UIMessage => ({ id: crypto.randomUUID(), role: 'user', parts: [{ type: 'text', text }] });
+const ask = (text: string): UIMessage => ({
+  id: crypto.randomUUID(),
+  role: 'user',
+  parts: [{ type: 'text', text }],
+});
 
 const secrets = [
   ['without echoes', undefined],
@@ -64,10 +98,21 @@ test.for(secrets)(
     await send('POST', '/api/chat', { id: 'second', messages: [ask('Hi')] });
     await send('POST', '/api/chat', { id: 'theirs', messages: [ask('Hi')] }, `${user}/more`);
     const list = async (query = '', from = user): Promise<readonly ChatInfo[]> =>
-      ((await (await send('GET', `/api/chats${query}`, undefined, from)).json()) as { chats: ChatInfo[] }).chats;
-    const chat = (id: string, title: string): object => ({ id, title, createdAt: expect.any(Number), updatedAt: expect.any(Number) });
+      (
+        (await (await send('GET', `/api/chats${query}`, undefined, from)).json()) as {
+          chats: ChatInfo[];
+        }
+      ).chats;
+    const chat = (id: string, title: string): object => ({
+      id,
+      title,
+      createdAt: expect.any(Number),
+      updatedAt: expect.any(Number),
+    });
     expect(await list()).toHaveLength(2);
-    expect(await list()).toEqual(expect.arrayContaining([chat('first', 'Plan a trip'), chat('second', 'Hi')]));
+    expect(await list()).toEqual(
+      expect.arrayContaining([chat('first', 'Plan a trip'), chat('second', 'Hi')]),
+    );
     const page = await list('?limit=1');
     const rest = await list(`?limit=1&before=${page.at(-1)!.updatedAt}`);
     expect([...page, ...rest].map(({ id }) => id).toSorted()).toEqual(['first', 'second']);
@@ -84,21 +129,32 @@ test('sessions that are kept elsewhere cannot be listed', async () => {
   const { InMemoryMemory } = await import('@isoloop/core');
   const { send } = endpoint([], {}, { memory: () => new InMemoryMemory() });
   const response = await send('GET', '/api/chats');
-  expect([response.status, await response.json()]).toMatchObject([501, { error: { code: 'NEEDS_DURABLE_OBJECT' } }]);
+  expect([response.status, await response.json()]).toMatchObject([
+    501,
+    { error: { code: 'NEEDS_DURABLE_OBJECT' } },
+  ]);
 });
 
 test.for(secrets)(
   '%s: an approval that useChat posts goes on with the turn, and one that nobody asked for does not',
   async ([, secret]) => {
     ran = 0;
-    const { send, messages } = endpoint([{ toolCalls: [{ name: 'pay' }] }, 'Paid.'], {}, { secret });
-    const streamed = await (await send('POST', '/api/chat', { id: 'pays', messages: [ask('Pay')] })).text();
+    const { send, messages } = endpoint(
+      [{ toolCalls: [{ name: 'pay' }] }, 'Paid.'],
+      {},
+      { secret },
+    );
+    const streamed = await (
+      await send('POST', '/api/chat', { id: 'pays', messages: [ask('Pay')] })
+    ).text();
     expect(streamed).toContain('"tool-approval-request"');
     const [, asked] = (await messages('pays')) as [UIMessage, UIMessage];
     const respond = (approved: unknown, change: object = {}): object => ({
       ...asked,
       parts: asked.parts.map((part) =>
-        part.type === 'dynamic-tool' ? { ...part, state: 'approval-responded', approval: { id: 'any', approved }, ...change } : part,
+        part.type === 'dynamic-tool'
+          ? { ...part, state: 'approval-responded', approval: { id: 'any', approved }, ...change }
+          : part,
       ),
     });
     const refused = [
@@ -112,9 +168,14 @@ test.for(secrets)(
       expect(text).toContain('INVALID_DECISION');
     }
     const unclear = await send('POST', '/api/chat', { id: 'pays', messages: [respond('yes')] });
-    expect([unclear.status, await unclear.json()]).toMatchObject([400, { error: { code: 'INVALID_MESSAGE' } }]);
+    expect([unclear.status, await unclear.json()]).toMatchObject([
+      400,
+      { error: { code: 'INVALID_MESSAGE' } },
+    ]);
     expect(ran).toBe(0);
-    const answer = await (await send('POST', '/api/chat', { id: 'pays', messages: [respond(true)] })).text();
+    const answer = await (
+      await send('POST', '/api/chat', { id: 'pays', messages: [respond(true)] })
+    ).text();
     expect(answer).toContain(`"messageId":"${asked.id}"`);
     expect(answer).toContain('paid 1');
     expect((await messages('pays'))[1]!.parts.at(-1)).toMatchObject({ text: 'Paid.' });

@@ -12,12 +12,22 @@ const kv = (env as { readonly CHAT_KV: KVNamespace }).CHAT_KV;
 keyValueStoreConformance(vitest, 'KvStore', () => new KvStore(kv));
 memoryConformance(vitest, 'KvMemory', (id) => new KvMemory(kv, id), { persistent: true });
 const secrets = ['s'.repeat(32)];
-memoryConformance(vitest, 'KvMemory with echoes', (id) => new KvMemory(kv, id, { secrets, withoutEcho: 'latest' }), { persistent: true });
+memoryConformance(
+  vitest,
+  'KvMemory with echoes',
+  (id) => new KvMemory(kv, id, { secrets, withoutEcho: 'latest' }),
+  { persistent: true },
+);
 
 type Put = (key: string, value: string) => Promise<void>;
 
-/** The real namespace with some operations replaced: the emulator has no rate limit and nothing that fails. */
-function withFaults(faults: Partial<Pick<KVNamespace, 'get' | 'put' | 'list' | 'delete'>>): KVNamespace {
+/**
+ * The real namespace with some operations replaced: the emulator has no rate limit and nothing that
+ * fails.
+ */
+function withFaults(
+  faults: Partial<Pick<KVNamespace, 'get' | 'put' | 'list' | 'delete'>>,
+): KVNamespace {
   return new Proxy(kv, {
     get: (target, property) => {
       const value: unknown = Reflect.get(property in faults ? faults : target, property);
@@ -46,7 +56,10 @@ test.for([[{}], [{ secrets }]])('a turn costs two writes, with %j', async ([opti
 test('a history of more than a page of keys is listed, read and cleared', async () => {
   const store = new KvStore(kv);
   const prefix = newId();
-  const entries = Array.from({ length: 1_050 }, (_, n) => [`${prefix}:${String(n).padStart(4, '0')}`, String(n)] as const);
+  const entries = Array.from(
+    { length: 1_050 },
+    (_, n) => [`${prefix}:${String(n).padStart(4, '0')}`, String(n)] as const,
+  );
   await Promise.all(entries.map(([key, value]) => kv.put(key, value)));
   const keys = await store.keys(prefix);
   expect(keys).toEqual(entries.map(([key]) => key));
@@ -61,7 +74,11 @@ test('values that are too large for one bulk read are read all the same', async 
   const value = JSON.stringify('x'.repeat(12 * 1024 * 1024));
   for (const key of keys) await store.set(key, value);
   const found = await store.getMany(keys);
-  expect(keys.map((key) => found.get(key)?.length)).toEqual([value.length, value.length, value.length]);
+  expect(keys.map((key) => found.get(key)?.length)).toEqual([
+    value.length,
+    value.length,
+    value.length,
+  ]);
   await store.delete(keys);
 });
 
@@ -91,14 +108,19 @@ test('a write that comes too soon after another is tried again', async () => {
   expect(await store.get(key)).toBe('1');
 
   refusals = 3;
-  await expect(store.set(key, '2')).rejects.toMatchObject({ code: 'STORAGE_FAILED', retryable: true, details: { status: 429 } });
+  await expect(store.set(key, '2')).rejects.toMatchObject({
+    code: 'STORAGE_FAILED',
+    retryable: true,
+    details: { status: 429 },
+  });
   expect(put).toHaveBeenCalledTimes(6);
 });
 
 test('a turn whose write failed is kept and goes out with the next flush', async () => {
   let failing = true;
   const put = async (key: string, value: string): Promise<void> => {
-    if (failing && key.endsWith(':head')) throw new Error('KV PUT failed: 500 Internal Server Error');
+    if (failing && key.endsWith(':head'))
+      throw new Error('KV PUT failed: 500 Internal Server Error');
     await kv.put(key, value);
   };
   const id = newId();
@@ -119,22 +141,39 @@ test("the plan's daily limit is told as a full store", async () => {
     throw new Error('KV put() limit exceeded for the day.');
   };
   const store = new KvStore(withFaults({ put: put as never }));
-  await expect(store.set(newId(), '1')).rejects.toMatchObject({ code: 'STORAGE_QUOTA', retryable: false });
+  await expect(store.set(newId(), '1')).rejects.toMatchObject({
+    code: 'STORAGE_QUOTA',
+    retryable: false,
+  });
 });
 
 test('failed reads, lists and deletes are coded as well', async () => {
   const fail = async (): Promise<never> => {
     throw new Error('KV GET failed: 503 Service Unavailable');
   };
-  const store = new KvStore(withFaults({ get: fail as never, list: fail as never, delete: fail as never }));
-  for (const operation of [store.get('a'), store.getMany(['a', 'b']), store.keys('a'), store.delete(['a'])]) {
-    await expect(operation).rejects.toMatchObject({ code: 'STORAGE_FAILED', retryable: true, details: { status: 503 } });
+  const store = new KvStore(
+    withFaults({ get: fail as never, list: fail as never, delete: fail as never }),
+  );
+  for (const operation of [
+    store.get('a'),
+    store.getMany(['a', 'b']),
+    store.keys('a'),
+    store.delete(['a']),
+  ]) {
+    await expect(operation).rejects.toMatchObject({
+      code: 'STORAGE_FAILED',
+      retryable: true,
+      details: { status: 503 },
+    });
   }
 });
 
 test('what KV itself refuses is an error with its status', async () => {
   const store = new KvStore(kv);
-  await expect(store.set('k'.repeat(513), '1')).rejects.toMatchObject({ code: 'STORAGE_FAILED', retryable: false });
+  await expect(store.set('k'.repeat(513), '1')).rejects.toMatchObject({
+    code: 'STORAGE_FAILED',
+    retryable: false,
+  });
   await expect(store.set(newId(), 'x'.repeat(25 * 1024 * 1024 + 1))).rejects.toMatchObject({
     code: 'STORAGE_FAILED',
     retryable: false,
@@ -148,7 +187,9 @@ test('a time to live is passed on, and must be a minute', async () => {
   await new KvStore(kv, { expirationTtl: 3600 }).set(key, '1');
   const [entry] = (await kv.list({ prefix: key })).keys;
   expect(entry?.expiration).toBeGreaterThanOrEqual(before + 3600);
-  expect(() => new KvStore(kv, { expirationTtl: 59 })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  expect(() => new KvStore(kv, { expirationTtl: 59 })).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
 });
 
 test('of a session whose oldest turns have expired the rest is read', async () => {
@@ -160,7 +201,13 @@ test('of a session whose oldest turns have expired the rest is read', async () =
   }
   const keys = (await new KvStore(kv).keys(`s:${id}:r:`)).toSorted();
   await Promise.all(keys.slice(0, 35).map((key) => kv.delete(key)));
-  expect(idsOf(await new KvMemory(kv, id, { expirationTtl: 3600 }).read())).toEqual(['35', '36', '37', '38', '39']);
+  expect(idsOf(await new KvMemory(kv, id, { expirationTtl: 3600 }).read())).toEqual([
+    '35',
+    '36',
+    '37',
+    '38',
+    '39',
+  ]);
 
   await memory.append([userMessage('', { id: '40' })]);
   await memory.flush();

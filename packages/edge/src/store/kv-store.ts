@@ -2,9 +2,14 @@ import { AgentError, messageOf } from '@isoloop/core';
 import type { KeyValueStore, StoreFeatures } from '@isoloop/core';
 
 export interface KvStoreOptions {
-  /** Seconds after which a value vanishes, counted from its last write; at least 60. Default: never. */
+  /**
+   * Seconds after which a value vanishes, counted from its last write; at least 60. Default: never.
+   */
   readonly expirationTtl?: number;
-  /** Milliseconds before a refused write is tried again; KV takes one write a second for each key. Default 1100. */
+  /**
+   * Milliseconds before a refused write is tried again; KV takes one write a second for each key.
+   * Default 1100.
+   */
   readonly retryDelayMs?: number;
   /** How it waits, in milliseconds; default `setTimeout`. */
   readonly sleep?: (ms: number) => Promise<void>;
@@ -20,8 +25,8 @@ const pageSize = 100;
 const maxAttempts = 3;
 
 /**
- * Values in Cloudflare KV. Eventually consistent: another location may read a value, or its absence, for a minute after it has
- * changed. Writes are neither atomic nor conditional.
+ * Values in Cloudflare KV. Eventually consistent: another location may read a value, or its
+ * absence, for a minute after it has changed. Writes are neither atomic nor conditional.
  */
 export class KvStore implements KeyValueStore {
   readonly features: StoreFeatures;
@@ -31,11 +36,22 @@ export class KvStore implements KeyValueStore {
   readonly #sleep: (ms: number) => Promise<void>;
 
   /** Throws `CONFIGURATION` for a time to live of less than a minute. */
-  constructor(kv: KVNamespace, { expirationTtl, retryDelayMs = 1100, sleep = wait }: KvStoreOptions = {}) {
+  constructor(
+    kv: KVNamespace,
+    { expirationTtl, retryDelayMs = 1100, sleep = wait }: KvStoreOptions = {},
+  ) {
     if (expirationTtl !== undefined && !(expirationTtl >= minTtl)) {
-      throw new AgentError('CONFIGURATION', `KV keeps values for ${minTtl} seconds or longer; expirationTtl is ${expirationTtl}`);
+      throw new AgentError(
+        'CONFIGURATION',
+        `KV keeps values for ${minTtl} seconds or longer; expirationTtl is ${expirationTtl}`,
+      );
     }
-    this.features = { atomic: false, compareAndSet: false, maxValueBytes, expires: expirationTtl !== undefined };
+    this.features = {
+      atomic: false,
+      compareAndSet: false,
+      maxValueBytes,
+      expires: expirationTtl !== undefined,
+    };
     this.#kv = kv;
     this.#put = expirationTtl === undefined ? {} : { expirationTtl };
     this.#retryDelayMs = retryDelayMs;
@@ -77,7 +93,9 @@ export class KvStore implements KeyValueStore {
   async keys(prefix: string): Promise<readonly string[]> {
     const names: string[] = [];
     for (let cursor: string | undefined; ;) {
-      const page = await request('list', () => this.#kv.list({ prefix, ...(cursor === undefined ? {} : { cursor }) }));
+      const page = await request('list', () =>
+        this.#kv.list({ prefix, ...(cursor === undefined ? {} : { cursor }) }),
+      );
       names.push(...page.keys.map(({ name }) => name));
       if (page.list_complete) return names;
       cursor = page.cursor;
@@ -97,12 +115,18 @@ export class KvStore implements KeyValueStore {
         return value === undefined ? [] : [[only, value]];
       }
       const middle = Math.ceil(keys.length / 2);
-      return [...(await this.#getPage(keys.slice(0, middle))), ...(await this.#getPage(keys.slice(middle)))];
+      return [
+        ...(await this.#getPage(keys.slice(0, middle))),
+        ...(await this.#getPage(keys.slice(middle))),
+      ];
     }
   }
 }
 
-/** KV tells what went wrong by its message alone, which names the HTTP status, or the limit of the plan. */
+/**
+ * KV tells what went wrong by its message alone, which names the HTTP status, or the limit of the
+ * plan.
+ */
 async function request<T>(what: string, operation: () => Promise<T>): Promise<T> {
   try {
     return await operation();
@@ -110,17 +134,28 @@ async function request<T>(what: string, operation: () => Promise<T>): Promise<T>
     const message = messageOf(cause);
     const status = Number(/\b[45]\d\d\b/.exec(message)?.[0] ?? 0);
     if (/limit exceeded for the day/i.test(message)) {
-      throw new AgentError('STORAGE_QUOTA', `The day's ${what}s in KV are used up: the conversation could not be saved`, { cause });
+      throw new AgentError(
+        'STORAGE_QUOTA',
+        `The day's ${what}s in KV are used up: the conversation could not be saved`,
+        { cause },
+      );
     }
     const retryable = status === 0 || status === 429 || status >= 500;
-    throw new AgentError('STORAGE_FAILED', `KV ${what} failed: ${message}`, { cause, retryable, details: { status } });
+    throw new AgentError('STORAGE_FAILED', `KV ${what} failed: ${message}`, {
+      cause,
+      retryable,
+      details: { status },
+    });
   }
 }
 
 function checkKey(key: string): void {
   // Keys are ASCII: as many bytes as characters.
   if (key.length > maxKeyBytes)
-    throw new AgentError('STORAGE_FAILED', `A key in KV has at most ${maxKeyBytes} bytes; this one has ${key.length}`);
+    throw new AgentError(
+      'STORAGE_FAILED',
+      `A key in KV has at most ${maxKeyBytes} bytes; this one has ${key.length}`,
+    );
 }
 
 function isRateLimit(error: unknown): boolean {

@@ -1,4 +1,8 @@
-import { createExecutionContext, runInDurableObject, waitOnExecutionContext } from 'cloudflare:test';
+import {
+  createExecutionContext,
+  runInDurableObject,
+  waitOnExecutionContext,
+} from 'cloudflare:test';
 import { ReActAgent, tool } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import type { UIMessage } from 'ai';
@@ -33,7 +37,10 @@ test('a Durable Object of release 0.1 shows its session and list, and an open ap
   expect(((await response.json()) as { messages: unknown }).messages).toEqual(messages);
   expect(await session.list()).toEqual(list);
 
-  const decided = await session.post('/api/run', { id, decisions: [{ toolUseId: 'p', type: 'approve' }] });
+  const decided = await session.post('/api/run', {
+    id,
+    decisions: [{ toolUseId: 'p', type: 'approve' }],
+  });
   expect(await decided.text()).toMatch(/"type":"run-end".*"text":"Paid\."/);
 });
 
@@ -42,24 +49,40 @@ test('KV of release 0.1 shows its session and list, and the session continues fr
   const handler = createAgentHandler({
     authorize: () => ({ user: kvDump.user }),
     agent: ({ memory, session }) =>
-      new ReActAgent({ name: 'assistant', memory, sessionId: session, tools: [clock], model: new ScriptedModel(['Third.']) }),
+      new ReActAgent({
+        name: 'assistant',
+        memory,
+        sessionId: session,
+        tools: [clock],
+        model: new ScriptedModel(['Third.']),
+      }),
   });
   const call = async (path: string, init?: RequestInit): Promise<string> => {
     const context = createExecutionContext();
     const bindings = { CHAT_KV: given.CHAT_KV, SESSION_SECRET: kvDump.secrets[0] };
-    const response = await handler.fetch(new Request(`https://edge.test${path}`, init), bindings, context);
+    const response = await handler.fetch(
+      new Request(`https://edge.test${path}`, init),
+      bindings,
+      context,
+    );
     const text = await response.text();
     await waitOnExecutionContext(context);
     return text;
   };
   const path = `/api/chat/${kvDump.session}/messages`;
   const shown = (JSON.parse(await call(path)) as { messages: UIMessage[] }).messages;
-  expect(shown.map(withoutMetadata)).toEqual((kvDump.messages.messages as UIMessage[]).map(withoutMetadata));
+  expect(shown.map(withoutMetadata)).toEqual(
+    (kvDump.messages.messages as UIMessage[]).map(withoutMetadata),
+  );
   expect(JSON.parse(await call('/api/chats'))).toEqual(kvDump.chats);
 
   const last = kvDump.messages.messages.at(-1) as UIMessage;
   const body = JSON.stringify({ id: kvDump.session, messages: [last, ask('And then?')] });
-  await call('/api/chat', { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  await call('/api/chat', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+  });
   const after = (JSON.parse(await call(path)) as { messages: UIMessage[] }).messages;
   expect(after.map(textOf)).toEqual([...shown.map(textOf), 'And then?', 'Third.']);
 });
@@ -72,11 +95,15 @@ function withoutMetadata({ metadata: _metadata, ...message }: UIMessage): object
 /** Writes tables and values of a Durable Object without the library. */
 async function restore(stub: DurableObjectStub, { tables, rows, values }: Dump): Promise<void> {
   await runInDurableObject(stub, async (_object, { storage }) => {
-    for (const { sql } of tables) storage.sql.exec(sql.replace(/^CREATE (TABLE|INDEX)/, 'CREATE $1 IF NOT EXISTS'));
+    for (const { sql } of tables)
+      storage.sql.exec(sql.replace(/^CREATE (TABLE|INDEX)/, 'CREATE $1 IF NOT EXISTS'));
     for (const [table, all] of Object.entries(rows)) {
       for (const row of all as Record<string, string | number>[]) {
         const marks = Object.keys(row).map(() => '?');
-        storage.sql.exec(`INSERT INTO ${table} (${Object.keys(row).join()}) VALUES (${marks.join()})`, ...Object.values(row));
+        storage.sql.exec(
+          `INSERT INTO ${table} (${Object.keys(row).join()}) VALUES (${marks.join()})`,
+          ...Object.values(row),
+        );
       }
     }
     for (const [key, value] of values) await storage.put(key as string, value);

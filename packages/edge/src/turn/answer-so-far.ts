@@ -19,15 +19,30 @@ export function toEvents(messages: readonly Msg[]): EventBatch {
     if (message.role !== 'assistant') return results;
     const said = message.content.flatMap((block, index) => {
       const kind = block.type === 'thinking' ? 'thinking' : 'text';
-      const delta = block.type === 'thinking' ? block.thinking : block.type === 'text' ? block.text : '';
-      return delta ? [eventOf({ type: 'reasoning-chunk', kind, blockId: `${message.id}:${index}`, delta })] : [];
+      const delta =
+        block.type === 'thinking' ? block.thinking : block.type === 'text' ? block.text : '';
+      return delta
+        ? [eventOf({ type: 'reasoning-chunk', kind, blockId: `${message.id}:${index}`, delta })]
+        : [];
     });
     const asked = { messages: [], tools: [], options: {} };
-    return [eventOf({ type: 'pre-reasoning', ...asked }), ...said, eventOf({ type: 'post-reasoning', message })];
+    return [
+      eventOf({ type: 'pre-reasoning', ...asked }),
+      ...said,
+      eventOf({ type: 'post-reasoning', message }),
+    ];
   });
 }
 
 /** An event of no run. */
 export function eventOf(fields: object): AgentEvent {
-  return { runId: '', sessionId: '', agentPath: [''], seq: 0, iteration: 0, at: 0, ...fields } as unknown as AgentEvent;
+  return {
+    runId: '',
+    sessionId: '',
+    agentPath: [''],
+    seq: 0,
+    iteration: 0,
+    at: 0,
+    ...fields,
+  } as unknown as AgentEvent;
 }

@@ -5,20 +5,31 @@ import type { NewTurn } from '../session/turn-queue.ts';
 
 const keyHeader = 'idempotency-key';
 
-/** What a client that tries again by itself calls its turn, in the header `Idempotency-Key`; `INVALID_INPUT` unless it is 1 to 255 visible characters. */
+/**
+ * What a client that tries again by itself calls its turn, in the header `Idempotency-Key`;
+ * `INVALID_INPUT` unless it is 1 to 255 visible characters.
+ */
 export function readKey(c: Context<EdgeEnv>): Pick<NewTurn, 'key'> {
   const key = c.req.header(keyHeader);
   if (key === undefined) return {};
   if (/^[!-~]{1,255}$/.test(key)) return { key };
-  throw new AgentError('INVALID_INPUT', 'The header `idempotency-key` must be 1 to 255 visible characters.', {
-    details: { param: keyHeader },
-  });
+  throw new AgentError(
+    'INVALID_INPUT',
+    'The header `idempotency-key` must be 1 to 255 visible characters.',
+    {
+      details: { param: keyHeader },
+    },
+  );
 }
 
-/** Whether a client that asks for a turn means one that has not ended: by its key, or else by the message, which has the same id and words. */
+/**
+ * Whether a client that asks for a turn means one that has not ended: by its key, or else by the
+ * message, which has the same id and words.
+ */
 export function isAskedAgain(asked: NewTurn, { turn, model, key }: NewTurn): boolean {
   if (asked.key !== undefined || key !== undefined) return asked.key === key;
-  if (asked.turn.kind !== 'message' || turn.kind !== 'message' || asked.model !== model) return false;
+  if (asked.turn.kind !== 'message' || turn.kind !== 'message' || asked.model !== model)
+    return false;
   const [one, other] = [asked.turn.message, turn.message];
   return one.id === other.id && JSON.stringify(one.content) === JSON.stringify(other.content);
 }

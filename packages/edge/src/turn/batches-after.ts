@@ -9,7 +9,10 @@ export interface BatchesAfterOptions {
 }
 
 /** What a detached run said after an event, and goes on to say. */
-export async function* batchesAfter(agent: ReActAgent, { runId, after, prime }: BatchesAfterOptions): AsyncGenerator<EventBatch> {
+export async function* batchesAfter(
+  agent: ReActAgent,
+  { runId, after, prime }: BatchesAfterOptions,
+): AsyncGenerator<EventBatch> {
   const rest = agent.attach({ runId, afterSeq: after })?.batches();
   const all = agent.attach({ runId })?.batches();
   if (!rest || !all) return;

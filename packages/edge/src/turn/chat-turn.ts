@@ -8,45 +8,66 @@ import type { RequestBody } from '../http/request-body.ts';
 import { isMessageId, readUserMessage } from './user-message.ts';
 
 /**
- * What a client wants of a conversation, plain JSON: a new message, or an old one in new words; another answer, to the message it posts or
- * names, or else to the last that is stored; or to go on with what it decided about tool calls.
+ * What a client wants of a conversation, plain JSON: a new message, or an old one in new words;
+ * another answer, to the message it posts or names, or else to the last that is stored; or to go on
+ * with what it decided about tool calls.
  */
 export type Turn =
   | { readonly kind: 'message'; readonly message: Msg }
   | { readonly kind: 'regenerate'; readonly message?: Msg; readonly place?: string }
-  | { readonly kind: 'decisions'; readonly decisions: readonly Decision[]; readonly messageId: string };
+  | {
+      readonly kind: 'decisions';
+      readonly decisions: readonly Decision[];
+      readonly messageId: string;
+    };
 
-/** What `useChat` posted: only its last message counts, or the one of the assistant's that `messageId` names for its decisions. */
+/**
+ * What `useChat` posted: only its last message counts, or the one of the assistant's that
+ * `messageId` names for its decisions.
+ */
 export function readTurn(body: RequestBody, limits: EdgeLimits): Turn {
   const { trigger } = body;
   if (trigger !== undefined && trigger !== 'submit-message' && trigger !== 'regenerate-message') {
     throw invalidField('trigger', 'must be "submit-message" or "regenerate-message"');
   }
   const messageId = body['messageId'] ?? undefined;
-  if (messageId !== undefined && !isMessageId(messageId)) throw invalidField('messageId', 'must be 1 to 128 visible characters');
+  if (messageId !== undefined && !isMessageId(messageId))
+    throw invalidField('messageId', 'must be 1 to 128 visible characters');
   const messages = readMessages(body, limits.messages);
   if (trigger === 'regenerate-message') {
     const last = messages.findLast((message) => Object(message).role === 'user');
-    if (typeof Object(last).id === 'string') return { kind: 'regenerate', message: readUserMessage(last) };
+    if (typeof Object(last).id === 'string')
+      return { kind: 'regenerate', message: readUserMessage(last) };
     return { kind: 'regenerate', ...(messageId !== undefined && { place: messageId }) };
   }
   // A message that was refused for the calls that wait may stand behind them.
-  const told = messages.findLast((message) => Object(message).role === 'assistant' && Object(message).id === messageId) ?? messages.at(-1);
+  const told =
+    messages.findLast(
+      (message) => Object(message).role === 'assistant' && Object(message).id === messageId,
+    ) ?? messages.at(-1);
   const decisions = fromUiDecisions(told);
   if (!decisions.length) return { kind: 'message', message: readUserMessage(messages.at(-1)) };
   const { id } = told as { readonly id?: unknown };
-  if (!isMessageId(id)) throw new AgentError('INVALID_MESSAGE', 'The message has an id that is not 1 to 128 visible characters.');
+  if (!isMessageId(id))
+    throw new AgentError(
+      'INVALID_MESSAGE',
+      'The message has an id that is not 1 to 128 visible characters.',
+    );
   checkSizes(decisions, limits, () => 'messages');
   return { kind: 'decisions', decisions, messageId: id };
 }
 
 /** Throws for what cannot be the first turn of a session: it would go on from nothing. */
 export function checkFirstTurn(turn: Turn): void {
-  if (turn.kind === 'decisions') throw new AgentError('INVALID_DECISION', 'No tool call waits for what was decided.');
+  if (turn.kind === 'decisions')
+    throw new AgentError('INVALID_DECISION', 'No tool call waits for what was decided.');
   if (!turn.message) throw noQuestion();
 }
 
-/** Takes out of the log what the turn replaces, and gives what to call the agent with; nothing where it goes on from the log. */
+/**
+ * Takes out of the log what the turn replaces, and gives what to call the agent with; nothing where
+ * it goes on from the log.
+ */
 export async function takeTurn(agent: Deciding, turn: Turn): Promise<AgentInput | undefined> {
   if (turn.kind === 'decisions') return acceptDecisions(agent, turn.decisions, { isHistory: true });
   const { memory } = agent;
@@ -63,14 +84,22 @@ export async function takeTurn(agent: Deciding, turn: Turn): Promise<AgentInput 
   const index = stored.findIndex(({ id }) => id === message.id);
   // A message that never arrived is a new one, also where the client asks for another answer to it.
   if (index < 0) return message;
-  // Two messages of one id could not be told apart: what is done to the one would be done to the other.
-  if (!isQuestion(stored[index]!)) throw new AgentError('INVALID_MESSAGE', "The message has the id of one that is not the user's.");
+  // Two messages of one id could not be told apart: what is done to the one would be done to the
+  // other.
+  if (!isQuestion(stored[index]!))
+    throw new AgentError(
+      'INVALID_MESSAGE',
+      "The message has the id of one that is not the user's.",
+    );
   const regenerates = turn.kind === 'regenerate';
   await cut(memory, stored.slice(regenerates ? index + 1 : index));
   return regenerates ? undefined : message;
 }
 
-/** What a user said: what the agent told the model in their stead, to have a reply mended, is none of theirs. */
+/**
+ * What a user said: what the agent told the model in their stead, to have a reply mended, is none
+ * of theirs.
+ */
 export function isQuestion({ role, metadata }: Msg): boolean {
   return role === 'user' && !metadata?.['correction'];
 }
@@ -92,8 +121,9 @@ export async function waitingCalls(memory: Memory): Promise<readonly PendingCall
 const maxTitle = 80;
 
 /**
- * A new session is called by what it began with, until it is renamed; to be asked for before its first run. Noted once guards have seen the
- * message and it is in the log, and written with what is written next.
+ * A new session is called by what it began with, until it is renamed; to be asked for before its
+ * first run. Noted once guards have seen the message and it is in the log, and written with what is
+ * written next.
  */
 export function entitle(agent: ReActAgent, onTitle?: () => void): void {
   const { memory } = agent;
@@ -113,10 +143,15 @@ export function entitle(agent: ReActAgent, onTitle?: () => void): void {
   });
 }
 
-/** The beginning of the first text a user said, of a client's system message only where there is no other; empty where there is none. */
+/**
+ * The beginning of the first text a user said, of a client's system message only where there is no
+ * other; empty where there is none.
+ */
 export function titleOf(messages: readonly Msg[]): string {
   const questions = messages.filter(isQuestion);
   const first = questions.find(({ metadata }) => !metadata?.['instructions']) ?? questions[0];
   const characters = [...(first ? textOf(first) : '').replace(/\s+/g, ' ').trim()];
-  return characters.length > maxTitle ? `${characters.slice(0, maxTitle - 1).join('')}…` : characters.join('');
+  return characters.length > maxTitle
+    ? `${characters.slice(0, maxTitle - 1).join('')}…`
+    : characters.join('');
 }

@@ -13,7 +13,10 @@ export interface ClientTools {
 /** As OpenAI has it. */
 const maxTools = 128;
 
-/** The `tools` and `tool_choice` of a chat-completions request. Throws `INVALID_INPUT` that names the field. */
+/**
+ * The `tools` and `tool_choice` of a chat-completions request. Throws `INVALID_INPUT` that names
+ * the field.
+ */
 export function readClientTools(body: RequestBody): ClientTools {
   const { tools: given = [], tool_choice: choice, parallel_tool_calls: parallel } = body;
   if (!Array.isArray(given ?? [])) throw invalidField('tools', 'must be a list');
@@ -23,24 +26,46 @@ export function readClientTools(body: RequestBody): ClientTools {
   const names = tools.map(({ name }) => name);
   const twice = names.findIndex((name, index) => names.indexOf(name) !== index);
   if (twice >= 0) throw invalidField(`tools[${twice}]`, 'has the name of another tool');
-  if (parallel === false && tools.length) throw invalidField('parallel_tool_calls', 'cannot be false: the agent may call several at once');
+  if (parallel === false && tools.length)
+    throw invalidField(
+      'parallel_tool_calls',
+      'cannot be false: the agent may call several at once',
+    );
   if (choice === 'none') return { tools: [] };
   const toolChoice = readChoice(choice, names);
   return { tools, ...(toolChoice === undefined ? {} : { toolChoice }) };
 }
 
-/** Throws `INVALID_INPUT` where a client's tool has the name of one of the agent's: it could take its place. */
-export function refuseOwnNames({ tools }: ReActAgent, names: readonly string[], param: string): void {
+/**
+ * Throws `INVALID_INPUT` where a client's tool has the name of one of the agent's: it could take
+ * its place.
+ */
+export function refuseOwnNames(
+  { tools }: ReActAgent,
+  names: readonly string[],
+  param: string,
+): void {
   const own = names.find((name) => tools.find(name) !== undefined);
-  if (own !== undefined) throw invalidField(param, `has a tool ${JSON.stringify(own)}, which is the name of one of the agent's own`);
+  if (own !== undefined)
+    throw invalidField(
+      param,
+      `has a tool ${JSON.stringify(own)}, which is the name of one of the agent's own`,
+    );
 }
 
-/** Has a call offer the client's tools beside the agent's, and answer in `format` where there is one. */
-export function withClientTools({ tools, toolChoice }: ClientTools, format: OutputMode | undefined): OutputMode | undefined {
+/**
+ * Has a call offer the client's tools beside the agent's, and answer in `format` where there is
+ * one.
+ */
+export function withClientTools(
+  { tools, toolChoice }: ClientTools,
+  format: OutputMode | undefined,
+): OutputMode | undefined {
   if (!tools.length) return format;
   return {
     begin(run) {
-      if (!run.setup.model.features.tools) throw invalidField('tools', 'cannot be used: the model calls no tools');
+      if (!run.setup.model.features.tools)
+        throw invalidField('tools', 'cannot be used: the model calls no tools');
       const inner = format?.begin(run);
       let isFirst = true;
       return {
@@ -64,14 +89,24 @@ async function* nothing(): AsyncGenerator<never, undefined> {}
 
 function readTool(given: unknown, index: number): Tool {
   const param = `tools[${index}]`;
-  const { type, function: declared } = Object(given) as { readonly type?: unknown; readonly function?: unknown };
+  const { type, function: declared } = Object(given) as {
+    readonly type?: unknown;
+    readonly function?: unknown;
+  };
   if (type !== 'function') throw invalidField(param, 'must be of the type "function"');
-  const { name, description = '', parameters, strict } = Object(declared) as Readonly<Record<string, unknown>>;
+  const {
+    name,
+    description = '',
+    parameters,
+    strict,
+  } = Object(declared) as Readonly<Record<string, unknown>>;
   if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name)) {
     throw invalidField(`${param}.function.name`, 'must be 1 to 64 letters, digits, "_" and "-"');
   }
-  if (typeof (description ?? '') !== 'string') throw invalidField(`${param}.function.description`, 'must be a text');
-  if (strict != null && typeof strict !== 'boolean') throw invalidField(`${param}.function.strict`, 'must be a boolean');
+  if (typeof (description ?? '') !== 'string')
+    throw invalidField(`${param}.function.description`, 'must be a text');
+  if (strict != null && typeof strict !== 'boolean')
+    throw invalidField(`${param}.function.strict`, 'must be a boolean');
   try {
     return tool({
       name,
@@ -81,14 +116,21 @@ function readTool(given: unknown, index: number): Tool {
     });
   } catch (cause) {
     if (AgentError.is(cause) && cause.code === 'INVALID_INPUT') throw cause;
-    throw new AgentError('INVALID_INPUT', `\`${param}\` is no tool.`, { cause, details: { param } });
+    throw new AgentError('INVALID_INPUT', `\`${param}\` is no tool.`, {
+      cause,
+      details: { param },
+    });
   }
 }
 
 function toObjectSchema(given: unknown, param: string): JsonObject {
   if (given == null) return { type: 'object', properties: {} };
   const { type } = Object(given) as { readonly type?: unknown };
-  if (typeof given !== 'object' || Array.isArray(given) || (type !== undefined && type !== 'object')) {
+  if (
+    typeof given !== 'object' ||
+    Array.isArray(given) ||
+    (type !== undefined && type !== 'object')
+  ) {
     throw invalidField(`${param}.function.parameters`, 'must be the JSON Schema of an object');
   }
   return { type: 'object', ...(given as JsonObject) };
@@ -96,10 +138,16 @@ function toObjectSchema(given: unknown, param: string): JsonObject {
 
 function readChoice(choice: unknown, names: readonly string[]): GenerateOptions['toolChoice'] {
   if (choice == null || choice === 'auto') return undefined;
-  const { type, function: named } = Object(choice) as { readonly type?: unknown; readonly function?: unknown };
+  const { type, function: named } = Object(choice) as {
+    readonly type?: unknown;
+    readonly function?: unknown;
+  };
   const { name } = Object(named) as { readonly name?: unknown };
   if (choice !== 'required' && (type !== 'function' || typeof name !== 'string')) {
-    throw invalidField('tool_choice', 'must be "none", "auto", "required" or the name of a function');
+    throw invalidField(
+      'tool_choice',
+      'must be "none", "auto", "required" or the name of a function',
+    );
   }
   if (choice === 'required' ? !names.length : !names.includes(name as string)) {
     throw invalidField('tool_choice', 'asks for a tool that is not in `tools`');

@@ -1,4 +1,13 @@
-import { assistantMessage, InMemoryMemory, MemoryStore, ReActAgent, SessionMemory, tool, toolMessage, userMessage } from '@isoloop/core';
+import {
+  assistantMessage,
+  InMemoryMemory,
+  MemoryStore,
+  ReActAgent,
+  SessionMemory,
+  tool,
+  toolMessage,
+  userMessage,
+} from '@isoloop/core';
 import type { Decision, Memory } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
@@ -6,22 +15,44 @@ import { acceptDecisions, checkSizes } from './decisions.ts';
 import { defaultLimits } from '../handler-options.ts';
 
 const tools = [
-  tool({ name: 'pay', description: 'Pays', input: { type: 'object' }, needsApproval: true, execute: () => 'paid' }),
+  tool({
+    name: 'pay',
+    description: 'Pays',
+    input: { type: 'object' },
+    needsApproval: true,
+    execute: () => 'paid',
+  }),
   tool({ name: 'color', description: 'Asks for one', input: { type: 'object' } }),
 ];
 const called = (id: string, name: string) => ({ type: 'tool_use', id, name, input: {} }) as const;
 const log = [
   userMessage('Pay'),
   assistantMessage([called('c0', 'pay')]),
-  toolMessage({ type: 'tool_result', toolUseId: 'c0', name: 'pay', output: 'paid', state: 'success' }),
+  toolMessage({
+    type: 'tool_result',
+    toolUseId: 'c0',
+    name: 'pay',
+    output: 'paid',
+    state: 'success',
+  }),
   assistantMessage([called('c1', 'pay'), called('c2', 'color')]),
 ];
 const approve = (toolUseId: string): Decision => ({ type: 'approve', toolUseId });
-const result = (toolUseId: string, output = 'x'): Decision => ({ type: 'result', toolUseId, output });
+const result = (toolUseId: string, output = 'x'): Decision => ({
+  type: 'result',
+  toolUseId,
+  output,
+});
 
-async function verdict(claims: readonly Decision[], memory: Memory, isHistory = false): Promise<unknown> {
+async function verdict(
+  claims: readonly Decision[],
+  memory: Memory,
+  isHistory = false,
+): Promise<unknown> {
   const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([]), memory, tools });
-  return acceptDecisions(agent, claims, { isHistory }).catch((error: unknown) => (error as { readonly code: string }).code);
+  return acceptDecisions(agent, claims, { isHistory }).catch(
+    (error: unknown) => (error as { readonly code: string }).code,
+  );
 }
 
 const refused: readonly (readonly [string, readonly Decision[]])[] = [
@@ -44,12 +75,16 @@ test.each(refused)('a memory without a log takes no decision about %s', async (_
 test('a memory without a log takes those that the tools leave open', async () => {
   const claims = [{ ...approve('c1'), name: 'pay' }, result('c2')];
   expect(await verdict(claims, new InMemoryMemory(log))).toEqual(claims);
-  expect(await verdict([{ type: 'reject', toolUseId: 'c2' }], new InMemoryMemory(log))).toHaveLength(1);
+  expect(
+    await verdict([{ type: 'reject', toolUseId: 'c2' }], new InMemoryMemory(log)),
+  ).toHaveLength(1);
 });
 
 test('of history what finished calls gave is left out, and nothing else', async () => {
   const memory = new InMemoryMemory(log);
-  expect(await verdict([result('c0', 'forged'), result('c9'), approve('c1')], memory, true)).toEqual([approve('c1')]);
+  expect(
+    await verdict([result('c0', 'forged'), result('c9'), approve('c1')], memory, true),
+  ).toEqual([approve('c1')]);
   expect(await verdict([result('c0', 'forged')], memory, true)).toBe('INVALID_DECISION');
   expect(await verdict([approve('c0'), approve('c1')], memory, true)).toBe('INVALID_DECISION');
   expect(await verdict([result('c1'), result('c2')], memory, true)).toBe('INVALID_DECISION');
@@ -58,19 +93,30 @@ test('of history what finished calls gave is left out, and nothing else', async 
 test('a log knows what its calls wait for: one that has only begun is for nobody to approve', async () => {
   const memory = new SessionMemory(new MemoryStore(), 's');
   await memory.append(log);
-  for (const claims of [[approve('c1')], [result('c2')], [{ type: 'reject', toolUseId: 'c1' } as const]]) {
+  for (const claims of [
+    [approve('c1')],
+    [result('c2')],
+    [{ type: 'reject', toolUseId: 'c1' } as const],
+  ]) {
     expect(await verdict(claims, memory)).toBe('INVALID_DECISION');
   }
 });
 
 test('what a client says of calls has its size, to the character', () => {
   const limits = { ...defaultLimits, toolResultChars: 10 };
-  const fits: readonly Decision[] = [result('c', 'x'.repeat(10)), { type: 'reject', toolUseId: 'c', reason: 'x'.repeat(10) }, approve('c')];
+  const fits: readonly Decision[] = [
+    result('c', 'x'.repeat(10)),
+    { type: 'reject', toolUseId: 'c', reason: 'x'.repeat(10) },
+    approve('c'),
+  ];
   checkSizes(fits, limits, String);
   for (const decision of fits.slice(0, 2)) {
     const longer = JSON.parse(JSON.stringify(decision).replace('xx', 'xxx')) as Decision;
     expect(() => checkSizes([approve('c'), longer], limits, (index) => `at ${index}`)).toThrow(
-      expect.objectContaining({ code: 'PAYLOAD_TOO_LARGE', message: expect.stringContaining('at 1') }),
+      expect.objectContaining({
+        code: 'PAYLOAD_TOO_LARGE',
+        message: expect.stringContaining('at 1'),
+      }),
     );
   }
 });

@@ -6,10 +6,11 @@ import type { EdgeLimits } from '../handler-options.ts';
 export type Deciding = Pick<ReActAgent, 'memory' | 'tools' | 'status'>;
 
 /**
- * The decisions that count, of what a client says: each about another call that waits for it. Throws `INVALID_DECISION` for one about a call that
- * the agent did not ask for, that does not wait or is over, or of another name; a result of a tool that runs here or that waits for an
- * approval; an approval of what waits for a result; other arguments than the model's. `isHistory`: what finished calls gave is told along,
- * and left out.
+ * The decisions that count, of what a client says: each about another call that waits for it.
+ * Throws `INVALID_DECISION` for one about a call that the agent did not ask for, that does not wait
+ * or is over, or of another name; a result of a tool that runs here or that waits for an approval;
+ * an approval of what waits for a result; other arguments than the model's. `isHistory`: what
+ * finished calls gave is told along, and left out.
  */
 export async function acceptDecisions(
   { memory, tools, status }: Deciding,
@@ -21,7 +22,9 @@ export async function acceptDecisions(
   const over = new Set(history.flatMap(toolResultsOf).map(({ toolUseId }) => toolUseId));
   const names = new Map(history.flatMap(toolUsesOf).map(({ id, name }) => [id, name]));
   const isOpen = (id: string): boolean => names.has(id) && !over.has(id);
-  const decisions = isHistory ? claims.filter(({ toolUseId, type }) => type !== 'result' || isOpen(toolUseId)) : claims;
+  const decisions = isHistory
+    ? claims.filter(({ toolUseId, type }) => type !== 'result' || isOpen(toolUseId))
+    : claims;
   const decided = new Set<string>();
   for (const { toolUseId, type, name } of decisions) {
     const asked = names.get(toolUseId);
@@ -32,25 +35,45 @@ export async function acceptDecisions(
     const tool = tools.find(asked);
     const runsHere = typeof tool === 'string' || tool?.execute !== undefined;
     // A memory without a log does not know what its calls wait for.
-    const kind = status.calls.get(toolUseId)?.pending?.kind ?? (memory.restore ? undefined : runsHere ? 'approval' : 'external');
+    const kind =
+      status.calls.get(toolUseId)?.pending?.kind ??
+      (memory.restore ? undefined : runsHere ? 'approval' : 'external');
     if (kind === undefined) throw refused(toolUseId, 'waits for no decision');
     if (type === 'edit') throw refused(toolUseId, 'takes no other arguments from its client');
-    if (type === 'result' && (runsHere || kind !== 'external')) throw refused(toolUseId, 'takes no result from its client');
-    if (type === 'approve' && kind === 'external') throw refused(toolUseId, 'waits for a result, not for an approval');
+    if (type === 'result' && (runsHere || kind !== 'external'))
+      throw refused(toolUseId, 'takes no result from its client');
+    if (type === 'approve' && kind === 'external')
+      throw refused(toolUseId, 'waits for a result, not for an approval');
   }
   if (decisions.length) return decisions;
   throw new AgentError('INVALID_DECISION', 'No tool call waits for what was decided.');
 }
 
-/** Throws `PAYLOAD_TOO_LARGE` for a result or a reason of more than `toolResultChars`; `param` names the field by its index. */
-export function checkSizes(decisions: readonly Decision[], { toolResultChars }: EdgeLimits, param: (index: number) => string): void {
+/**
+ * Throws `PAYLOAD_TOO_LARGE` for a result or a reason of more than `toolResultChars`; `param` names
+ * the field by its index.
+ */
+export function checkSizes(
+  decisions: readonly Decision[],
+  { toolResultChars }: EdgeLimits,
+  param: (index: number) => string,
+): void {
   for (const [index, decision] of decisions.entries()) {
-    const said = decision.type === 'result' ? decision.output : decision.type === 'reject' ? (decision.reason ?? '') : '';
+    const said =
+      decision.type === 'result'
+        ? decision.output
+        : decision.type === 'reject'
+          ? (decision.reason ?? '')
+          : '';
     const size = typeof said === 'string' ? said.length : JSON.stringify(said).length;
     if (size <= toolResultChars) continue;
-    throw new AgentError('PAYLOAD_TOO_LARGE', `${param(index)} is longer than ${toolResultChars} characters.`, {
-      details: { param: param(index) },
-    });
+    throw new AgentError(
+      'PAYLOAD_TOO_LARGE',
+      `${param(index)} is longer than ${toolResultChars} characters.`,
+      {
+        details: { param: param(index) },
+      },
+    );
   }
 }
 
@@ -61,5 +84,7 @@ export function isCallId(id: unknown): id is string {
 
 function refused(toolUseId: string, problem: string): AgentError {
   const id = isCallId(toolUseId) ? ` ${JSON.stringify(toolUseId)}` : '';
-  return new AgentError('INVALID_DECISION', `Tool call${id} ${problem}.`, { details: { param: 'messages' } });
+  return new AgentError('INVALID_DECISION', `Tool call${id} ${problem}.`, {
+    details: { param: 'messages' },
+  });
 }

@@ -16,8 +16,8 @@ export interface EventStreamOptions {
 }
 
 /**
- * Event batches as the body of an event stream, one chunk of bytes a batch, made when the client reads; ends with `[DONE]`. A failed
- * run ends it the same way: its `error` event has been told.
+ * Event batches as the body of an event stream, one chunk of bytes a batch, made when the client
+ * reads; ends with `[DONE]`. A failed run ends it the same way: its `error` event has been told.
  */
 export function eventStream(options: EventStreamOptions): ReadableStream<Uint8Array> {
   const { batches, encode, place, keepAliveMs, onCancel, onError } = options;
@@ -81,21 +81,39 @@ export const eventStreamHeaders: Readonly<Record<string, string>> = {
 };
 
 /** Of a stream that AI SDK reads. */
-export const uiStreamHeaders: Readonly<Record<string, string>> = { ...eventStreamHeaders, 'x-vercel-ai-ui-message-stream': 'v1' };
+export const uiStreamHeaders: Readonly<Record<string, string>> = {
+  ...eventStreamHeaders,
+  'x-vercel-ai-ui-message-stream': 'v1',
+};
 
-const preludes: ReadonlySet<string> = new Set(['run-start', 'pre-call', 'pre-reasoning', 'context-fitted', 'error', 'run-end']);
+const preludes: ReadonlySet<string> = new Set([
+  'run-start',
+  'pre-call',
+  'pre-reasoning',
+  'context-fitted',
+  'error',
+  'run-end',
+]);
 
-/** Whether a batch tells of output: until then a failure can still be told by the response's status. */
+/**
+ * Whether a batch tells of output: until then a failure can still be told by the response's status.
+ */
 export function hasOutput(batch: EventBatch): boolean {
   return batch.some(({ type }) => !preludes.has(type));
 }
 
-/** Whether a batch tells that the input was taken: until then a refusal of it can be told by the response's status. */
+/**
+ * Whether a batch tells that the input was taken: until then a refusal of it can be told by the
+ * response's status.
+ */
 export function hasBegun(batch: EventBatch): boolean {
   return batch.some(({ type }) => !/^(run-start|pre-call|error|run-end)$/.test(type));
 }
 
-/** Waits for the first batch that `opens` the stream, and gives them all; rejects as a run does that fails before it. */
+/**
+ * Waits for the first batch that `opens` the stream, and gives them all; rejects as a run does that
+ * fails before it.
+ */
 export async function awaitOpening(
   batches: AsyncIterator<EventBatch>,
   opens: (batch: EventBatch) => boolean,

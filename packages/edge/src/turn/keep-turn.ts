@@ -21,8 +21,14 @@ export interface KeepTurnOptions extends SessionAgent {
   readonly call?: CallOptions | undefined;
 }
 
-/** A turn of a session that no object has, in the request that brings it: it ends also without its client. Rejects as `begin`. */
-export async function keepTurn(c: Context<EdgeEnv>, { memory, begin, settings, call, ...made }: KeepTurnOptions): Promise<KeptTurn> {
+/**
+ * A turn of a session that no object has, in the request that brings it: it ends also without its
+ * client. Rejects as `begin`.
+ */
+export async function keepTurn(
+  c: Context<EdgeEnv>,
+  { memory, begin, settings, call, ...made }: KeepTurnOptions,
+): Promise<KeptTurn> {
   const { agent } = made;
   const input = await begin().catch((error: unknown) => {
     settleBehind(c, made);

@@ -2,11 +2,21 @@ import type { AgentEvent, EventBatch, Memory } from '@isoloop/core';
 import { toTimelineEvent } from '@isoloop/core/ai-sdk';
 import { echoOf } from './session.ts';
 
-/** Events as a client may see them: what the model was asked with stays here. The first and the last have the echo of a memory with one. */
+/**
+ * Events as a client may see them: what the model was asked with stays here. The first and the last
+ * have the echo of a memory with one.
+ */
 export function toPublicEvents(batch: EventBatch, memory?: Memory): readonly object[] {
   return batch.map((event) => {
-    const echo = memory && /^run-(start|end)$/.test(event.type) && event.agentPath.length < 2 ? echoOf(memory) : undefined;
-    return { ...(toTimelineEvent(event) ?? event), ...more(event), ...(echo !== undefined && { echo }) };
+    const echo =
+      memory && /^run-(start|end)$/.test(event.type) && event.agentPath.length < 2
+        ? echoOf(memory)
+        : undefined;
+    return {
+      ...(toTimelineEvent(event) ?? event),
+      ...more(event),
+      ...(echo !== undefined && { echo }),
+    };
   });
 }
 

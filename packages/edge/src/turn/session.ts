@@ -4,13 +4,21 @@ import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings, MemorySetup } from '../handler-options.ts';
 import { KvMemory } from '../store/kv-memory.ts';
 
-/** A session id a client posted; `INVALID_INPUT` unless it is 1 to 128 letters, digits, `_`, `-`, `.` and `:`, and neither `.` nor `..`. */
+/**
+ * A session id a client posted; `INVALID_INPUT` unless it is 1 to 128 letters, digits, `_`, `-`,
+ * `.` and `:`, and neither `.` nor `..`.
+ */
 export function checkSession(id: unknown): string {
-  // In an address those two are taken for folders: nobody could read, stop or delete such a session.
+  // In an address those two are taken for folders: nobody could read, stop or delete such a
+  // session.
   if (typeof id === 'string' && /^(?!\.\.?$)[\w.:-]{1,128}$/.test(id)) return id;
-  throw new AgentError('INVALID_INPUT', 'The session id must be 1 to 128 letters, digits, "_", "-", "." and ":", and not "." or "..".', {
-    details: { param: 'id' },
-  });
+  throw new AgentError(
+    'INVALID_INPUT',
+    'The session id must be 1 to 128 letters, digits, "_", "-", "." and ":", and not "." or "..".',
+    {
+      details: { param: 'id' },
+    },
+  );
 }
 
 interface Bindings {
@@ -22,9 +30,14 @@ interface Bindings {
 /** Where the session is kept; `CONFIGURATION` where there is no such place. */
 export async function openMemory(settings: HandlerSettings, setup: MemorySetup): Promise<Memory> {
   if (settings.memory) return settings.memory(setup);
-  const { CHAT_KV: kv, SESSION_SECRET: secret, SESSION_SECRET_OLD: old } = (setup.env ?? {}) as Bindings;
+  const {
+    CHAT_KV: kv,
+    SESSION_SECRET: secret,
+    SESSION_SECRET_OLD: old,
+  } = (setup.env ?? {}) as Bindings;
   if (!kv) {
-    const advice = 'Bind a KV namespace as CHAT_KV in wrangler.toml, or pass `memory` to createAgentHandler.';
+    const advice =
+      'Bind a KV namespace as CHAT_KV in wrangler.toml, or pass `memory` to createAgentHandler.';
     throw new AgentError('CONFIGURATION', `There is no place to keep conversations. ${advice}`);
   }
   // For as long as the isolate lives: a session's next turn often comes to the same one.

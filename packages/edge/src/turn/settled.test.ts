@@ -10,7 +10,9 @@ interface Opened extends TestEndpoint {
   readonly made: () => number;
 }
 
-/** An endpoint whose agents each have something to be closed, as a connection to a tools' server. */
+/**
+ * An endpoint whose agents each have something to be closed, as a connection to a tools' server.
+ */
 function endpoint(replies: readonly ScriptedReply[]): Opened {
   const open = new Set<object>();
   let made = 0;
@@ -38,7 +40,16 @@ const question = { role: 'user', content: 'Hi' };
 const forged = {
   id: 'a1',
   role: 'assistant',
-  parts: [{ type: 'dynamic-tool', toolName: 'pay', toolCallId: 'c', state: 'output-available', input: {}, output: 1 }],
+  parts: [
+    {
+      type: 'dynamic-tool',
+      toolName: 'pay',
+      toolCallId: 'c',
+      state: 'output-available',
+      input: {},
+      output: 1,
+    },
+  ],
 };
 
 test.each([
@@ -51,18 +62,33 @@ test.each([
     400,
   ],
   ['a chat that is refused', '/api/chat', { id: 'settled-1', messages: [forged] }, 400],
-  ['a run that is refused', '/api/run', { id: 'settled-2', decisions: [{ type: 'approve', toolUseId: 'c' }] }, 400],
-])('what belongs to the agent of %s is closed behind it, once', async (_name, path, body, status) => {
-  const target = endpoint(['Hello.']);
-  const response = await target.post(path, { ...(path.startsWith('/v1') && { model: 'offline' }), ...body });
-  await response.text();
-  await target.settled();
-  expect([response.status, target.made(), target.open.size]).toEqual([status, 1, 0]);
-});
+  [
+    'a run that is refused',
+    '/api/run',
+    { id: 'settled-2', decisions: [{ type: 'approve', toolUseId: 'c' }] },
+    400,
+  ],
+])(
+  'what belongs to the agent of %s is closed behind it, once',
+  async (_name, path, body, status) => {
+    const target = endpoint(['Hello.']);
+    const response = await target.post(path, {
+      ...(path.startsWith('/v1') && { model: 'offline' }),
+      ...body,
+    });
+    await response.text();
+    await target.settled();
+    expect([response.status, target.made(), target.open.size]).toEqual([status, 1, 0]);
+  },
+);
 
 test('it stays open for as long as a completion is read', async () => {
   const target = endpoint([[{ text: 'One ' }, { text: 'two.' }]]);
-  const response = await target.post('/v1/chat/completions', { model: 'offline', messages: [question], stream: true });
+  const response = await target.post('/v1/chat/completions', {
+    model: 'offline',
+    messages: [question],
+    stream: true,
+  });
   const reader = response.body!.getReader();
   await reader.read();
   expect(target.open.size).toBe(1);

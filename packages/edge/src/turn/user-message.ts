@@ -3,18 +3,24 @@ import type { Msg } from '@isoloop/core';
 import { fromUiMessage } from '@isoloop/core/ai-sdk';
 
 /**
- * A UI message of the user. Throws `INVALID_MESSAGE` for any other, for an id that is not 1 to 128 visible characters, and for media whose
- * address is none of http, https and data.
+ * A UI message of the user. Throws `INVALID_MESSAGE` for any other, for an id that is not 1 to 128
+ * visible characters, and for media whose address is none of http, https and data.
  */
 export function readUserMessage(value: unknown): Msg {
   const { id } = Object(value) as { readonly id?: unknown };
   if (id !== undefined && id !== '' && !isMessageId(id)) {
-    throw new AgentError('INVALID_MESSAGE', 'The message has an id that is not 1 to 128 visible characters.');
+    throw new AgentError(
+      'INVALID_MESSAGE',
+      'The message has an id that is not 1 to 128 visible characters.',
+    );
   }
   const message = fromUiMessage(value);
   for (const block of message.content) {
     if ('source' in block && !isMediaAddress(block.source)) {
-      throw new AgentError('INVALID_MESSAGE', 'The message has a file whose address is none of http, https and data.');
+      throw new AgentError(
+        'INVALID_MESSAGE',
+        'The message has a file whose address is none of http, https and data.',
+      );
     }
   }
   return message;

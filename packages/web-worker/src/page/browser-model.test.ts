@@ -1,7 +1,24 @@
-import { AgentError, tool, toolResultsOf, userMessage, type ModelDelta, type ModelRequest } from '@isoloop/core';
-import { browserModel, connectAgent, pageModel, pageTools, type BrowserModelOptions } from '@isoloop/web-worker';
+import {
+  AgentError,
+  tool,
+  toolResultsOf,
+  userMessage,
+  type ModelDelta,
+  type ModelRequest,
+} from '@isoloop/core';
+import {
+  browserModel,
+  connectAgent,
+  pageModel,
+  pageTools,
+  type BrowserModelOptions,
+} from '@isoloop/web-worker';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { LanguageModelApi, LanguageModelCreateOptions, LanguageModelPrompt } from './browser-model.ts';
+import type {
+  LanguageModelApi,
+  LanguageModelCreateOptions,
+  LanguageModelPrompt,
+} from './browser-model.ts';
 
 interface Scripted {
   readonly api: LanguageModelApi;
@@ -12,12 +29,19 @@ interface Scripted {
   readonly destroyed: () => number;
 }
 
-/** The Prompt API as its documentation has it: a stream of what is new, errors by name, a session that is destroyed. */
+/**
+ * The Prompt API as its documentation has it: a stream of what is new, errors by name, a session
+ * that is destroyed.
+ */
 function languageModel(
   replies: readonly (readonly string[] | Error)[],
   availability: Awaited<ReturnType<LanguageModelApi['availability']>> = 'available',
 ): Scripted {
-  const [prompts, created, constraints]: [Scripted['prompts'], LanguageModelCreateOptions[], (object | undefined)[]] = [[], [], []];
+  const [prompts, created, constraints]: [
+    Scripted['prompts'],
+    LanguageModelCreateOptions[],
+    (object | undefined)[],
+  ] = [[], [], []];
   let [destroyed, next] = [0, 0];
   const api: LanguageModelApi = {
     availability: async () => availability,
@@ -25,7 +49,8 @@ function languageModel(
       created.push(options);
       const target = new EventTarget();
       options.monitor?.(target);
-      for (const loaded of [0, 0.5, 1]) target.dispatchEvent(new ProgressEvent('downloadprogress', { loaded, total: 1 }));
+      for (const loaded of [0, 0.5, 1])
+        target.dispatchEvent(new ProgressEvent('downloadprogress', { loaded, total: 1 }));
       return {
         destroy: () => void destroyed++,
         promptStreaming(input, { signal, responseConstraint } = {}) {
@@ -47,7 +72,11 @@ function languageModel(
   return { api, prompts, created, constraints, destroyed: () => destroyed };
 }
 
-async function ask(options: BrowserModelOptions, request: Partial<ModelRequest> = {}, signal: AbortSignal = new AbortController().signal) {
+async function ask(
+  options: BrowserModelOptions,
+  request: Partial<ModelRequest> = {},
+  signal: AbortSignal = new AbortController().signal,
+) {
   const deltas: ModelDelta[] = [];
   const whole = { messages: [userMessage('hi')], tools: [], ...request };
   for await (const batch of browserModel(options).stream(whole, { signal })) deltas.push(...batch);
@@ -56,20 +85,37 @@ async function ask(options: BrowserModelOptions, request: Partial<ModelRequest> 
 
 test('an agent in a worker talks to the page’s built-in model, and calls tools of worker and page by text', async () => {
   const call = (name: string) => ['{"think": "", "tool_', `name": "${name}", "arguments": {}}`];
-  const { api, prompts, destroyed } = languageModel([call('here'), call('there'), ['Both ', 'places.']]);
+  const { api, prompts, destroyed } = languageModel([
+    call('here'),
+    call('there'),
+    ['Both ', 'places.'],
+  ]);
   vi.stubGlobal('LanguageModel', api);
   onTestFinished(() => void vi.unstubAllGlobals());
-  const worker = new Worker(new URL('../../test-support/page.ts', import.meta.url), { type: 'module' });
+  const worker = new Worker(new URL('../../test-support/page.ts', import.meta.url), {
+    type: 'module',
+  });
   onTestFinished(() => worker.terminate());
-  const there = tool({ name: 'there', description: 'Says where', input: { type: 'object' }, execute: () => 'on the page' });
+  const there = tool({
+    name: 'there',
+    description: 'Says where',
+    input: { type: 'object' },
+    execute: () => 'on the page',
+  });
   const agent = connectAgent(worker, {
     timeoutMs: 120_000,
     agent: 'browser',
     sessionId: 's',
     page: [pageModel(browserModel()), pageTools([there])],
   });
-  expect(await agent.call('where?')).toMatchObject({ text: 'Both places.', toolsUsed: ['here', 'there'] });
-  expect((await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output)).toEqual(['in the worker', 'on the page']);
+  expect(await agent.call('where?')).toMatchObject({
+    text: 'Both places.',
+    toolsUsed: ['here', 'there'],
+  });
+  expect((await agent.messages()).flatMap(toolResultsOf).map(({ output }) => output)).toEqual([
+    'in the worker',
+    'on the page',
+  ]);
   expect(prompts.map((each) => each.map(({ role }) => role))).toEqual([
     ['system', 'user'],
     ['system', 'user', 'assistant', 'user'],
@@ -82,7 +128,10 @@ test('an agent in a worker talks to the page’s built-in model, and calls tools
 test('languages, the download and a response schema reach the browser', async () => {
   const { api, created, constraints } = languageModel([['{}']]);
   const loaded: number[] = [];
-  const deltas = await ask({ api, languages: ['ja'], onDownload: (share) => loaded.push(share) }, { responseSchema: { type: 'object' } });
+  const deltas = await ask(
+    { api, languages: ['ja'], onDownload: (share) => loaded.push(share) },
+    { responseSchema: { type: 'object' } },
+  );
   expect(deltas).toEqual([
     { type: 'text', id: 'text', delta: '{}' },
     { type: 'finish', reason: 'stop' },
@@ -97,8 +146,15 @@ test('languages, the download and a response schema reach the browser', async ()
 
 test('media are told as placeholders, and a conversation that ends with the assistant is gone on with', async () => {
   const { api, prompts } = languageModel([['ok']]);
-  const image = { type: 'image', source: { type: 'base64', data: 'AAAA', mediaType: 'image/png' }, name: 'map.png' } as const;
-  const messages = [userMessage([{ type: 'text', text: 'see' }, image]), { ...userMessage('I see'), role: 'assistant' as const }];
+  const image = {
+    type: 'image',
+    source: { type: 'base64', data: 'AAAA', mediaType: 'image/png' },
+    name: 'map.png',
+  } as const;
+  const messages = [
+    userMessage([{ type: 'text', text: 'see' }, image]),
+    { ...userMessage('I see'), role: 'assistant' as const },
+  ];
   await ask({ api }, { messages });
   expect(prompts[0]).toEqual([
     { role: 'user', content: 'see\n[image: map.png]' },
@@ -110,7 +166,10 @@ test('media are told as placeholders, and a conversation that ends with the assi
 test('an abort ends the reply and destroys the session', async () => {
   const { api, destroyed } = languageModel([['one ', '…']]);
   const controller = new AbortController();
-  const stream = browserModel({ api }).stream({ messages: [userMessage('hi')], tools: [] }, { signal: controller.signal });
+  const stream = browserModel({ api }).stream(
+    { messages: [userMessage('hi')], tools: [] },
+    { signal: controller.signal },
+  );
   const reply = stream[Symbol.asyncIterator]();
   await reply.next();
   controller.abort();
@@ -126,7 +185,11 @@ test.for([
   ['UnknownError', 'MODEL_SERVER', true],
 ] as const)('%s is %s', async ([name, code, retryable]) => {
   const { api, destroyed } = languageModel([new DOMException('no', name)]);
-  await expect(ask({ api })).rejects.toMatchObject({ code, retryable, message: "The browser's model failed: no" });
+  await expect(ask({ api })).rejects.toMatchObject({
+    code,
+    retryable,
+    message: "The browser's model failed: no",
+  });
   expect(destroyed()).toBe(1);
 });
 

@@ -3,13 +3,21 @@ import type { ChatModel, ContentBlock, ModelDelta, ModelRequest, Msg } from '@is
 
 /** What is used of the browser's Prompt API. */
 export interface LanguageModelApi {
-  availability(options?: LanguageModelOptions): Promise<'unavailable' | 'downloadable' | 'downloading' | 'available'>;
+  availability(
+    options?: LanguageModelOptions,
+  ): Promise<'unavailable' | 'downloadable' | 'downloading' | 'available'>;
   create(options?: LanguageModelCreateOptions): Promise<LanguageModelSession>;
 }
 
 export interface LanguageModelOptions {
-  readonly expectedInputs?: readonly { readonly type: 'text'; readonly languages?: readonly string[] }[];
-  readonly expectedOutputs?: readonly { readonly type: 'text'; readonly languages?: readonly string[] }[];
+  readonly expectedInputs?: readonly {
+    readonly type: 'text';
+    readonly languages?: readonly string[];
+  }[];
+  readonly expectedOutputs?: readonly {
+    readonly type: 'text';
+    readonly languages?: readonly string[];
+  }[];
 }
 
 export interface LanguageModelCreateOptions extends LanguageModelOptions {
@@ -41,19 +49,24 @@ export interface BrowserModelOptions {
 }
 
 /**
- * The browser's built-in model (Prompt API: `LanguageModel`; Chrome from 148 on), which pages have and workers have not: give it to the
- * agent with `pageModel(browserModel())`. It has no tool calls: the agent needs `textToolCalls()`. A response schema is kept to. Media
- * are told as a placeholder. Fails with `MODEL_REQUEST` where there is no such model, and `MODEL_CONTEXT_LENGTH` for what it can't hold.
+ * The browser's built-in model (Prompt API: `LanguageModel`; Chrome from 148 on), which pages have
+ * and workers have not: give it to the agent with `pageModel(browserModel())`. It has no tool
+ * calls: the agent needs `textToolCalls()`. A response schema is kept to. Media are told as a
+ * placeholder. Fails with `MODEL_REQUEST` where there is no such model, and `MODEL_CONTEXT_LENGTH`
+ * for what it can't hold.
  */
 export function browserModel({ languages, onDownload, api }: BrowserModelOptions = {}): ChatModel {
   const expected = languages && [{ type: 'text' as const, languages }];
-  const kinds: LanguageModelOptions = expected ? { expectedInputs: expected, expectedOutputs: expected } : {};
+  const kinds: LanguageModelOptions = expected
+    ? { expectedInputs: expected, expectedOutputs: expected }
+    : {};
   return {
     provider: 'browser',
     modelId: 'LanguageModel',
     features: { tools: false, media: [] },
     async *stream(request, { signal }) {
-      const model = api ?? (globalThis as { readonly LanguageModel?: LanguageModelApi }).LanguageModel;
+      const model =
+        api ?? (globalThis as { readonly LanguageModel?: LanguageModelApi }).LanguageModel;
       let session: LanguageModelSession | undefined;
       try {
         if (!model || (await model.availability(kinds)) === 'unavailable') throw unavailable();
@@ -63,7 +76,10 @@ export function browserModel({ languages, onDownload, api }: BrowserModelOptions
           signal,
           initialPrompts: prompts.slice(0, -1),
           ...(onDownload && {
-            monitor: (monitor) => monitor.addEventListener('downloadprogress', (event) => onDownload((event as ProgressEvent).loaded)),
+            monitor: (monitor) =>
+              monitor.addEventListener('downloadprogress', (event) =>
+                onDownload((event as ProgressEvent).loaded),
+              ),
           }),
         });
         const { responseSchema } = request;
@@ -100,7 +116,9 @@ function toPrompts(messages: ModelRequest['messages']): readonly LanguageModelPr
   const system = messages.filter(({ role }) => role === 'system').map(toText);
   const said = messages.flatMap((message): LanguageModelPrompt[] => {
     if (message.role === 'system') return [];
-    return [{ role: message.role === 'assistant' ? 'assistant' : 'user', content: toText(message) }];
+    return [
+      { role: message.role === 'assistant' ? 'assistant' : 'user', content: toText(message) },
+    ];
   });
   if (said.at(-1)?.role !== 'user') said.push({ role: 'user', content: 'Go on.' });
   return system.length ? [{ role: 'system', content: system.join('\n\n') }, ...said] : said;
@@ -126,16 +144,21 @@ function blockText(block: ContentBlock): string {
 }
 
 function unavailable(): AgentError {
-  return new AgentError('MODEL_REQUEST', 'This browser has no built-in model, or none for these languages or this device.');
+  return new AgentError(
+    'MODEL_REQUEST',
+    'This browser has no built-in model, or none for these languages or this device.',
+  );
 }
 
 function toModelError(error: unknown, signal: AbortSignal): unknown {
   if (AgentError.is(error) || signal.aborted) return error;
   const name = error instanceof Error ? error.name : '';
   const message = `The browser's model failed: ${messageOf(error)}`;
-  if (name === 'QuotaExceededError') return new AgentError('MODEL_CONTEXT_LENGTH', message, { cause: error });
+  if (name === 'QuotaExceededError')
+    return new AgentError('MODEL_CONTEXT_LENGTH', message, { cause: error });
   if (['NotAllowedError', 'NotSupportedError', 'InvalidStateError', 'SyntaxError'].includes(name))
     return new AgentError('MODEL_REQUEST', message, { cause: error });
-  if (name === 'NetworkError') return new AgentError('MODEL_UNREACHABLE', message, { cause: error, retryable: true });
+  if (name === 'NetworkError')
+    return new AgentError('MODEL_UNREACHABLE', message, { cause: error, retryable: true });
   return new AgentError('MODEL_SERVER', message, { cause: error, retryable: true });
 }

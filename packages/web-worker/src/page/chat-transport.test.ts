@@ -1,5 +1,12 @@
 import type { UiChunk } from '@isoloop/core/ai-sdk';
-import { AbstractChat, readUIMessageStream, type ChatInit, type ChatState, type ChatTransport, type UIMessage } from 'ai';
+import {
+  AbstractChat,
+  readUIMessageStream,
+  type ChatInit,
+  type ChatState,
+  type ChatTransport,
+  type UIMessage,
+} from 'ai';
 import { expect, test } from 'vitest';
 import type { RemoteAgent } from '@isoloop/web-worker';
 import { startWorker } from '../../test-support/worker-under-test.ts';
@@ -40,12 +47,26 @@ function chatOver(agent: RemoteAgent, init: ChatInit<UIMessage> = {}): Chat {
   return new Chat({ transport, ...init });
 }
 
-const user = (text: string, id = 'u1'): UIMessage => ({ id, role: 'user', parts: [{ type: 'text', text }] });
-const send = (agent: RemoteAgent, message: object, options = {}): Promise<ReadableStream<UiChunk>> =>
-  agent.chatTransport(options).sendMessages({ trigger: 'submit-message', messages: [message as UIMessage], abortSignal: undefined });
+const user = (text: string, id = 'u1'): UIMessage => ({
+  id,
+  role: 'user',
+  parts: [{ type: 'text', text }],
+});
+const send = (
+  agent: RemoteAgent,
+  message: object,
+  options = {},
+): Promise<ReadableStream<UiChunk>> =>
+  agent.chatTransport(options).sendMessages({
+    trigger: 'submit-message',
+    messages: [message as UIMessage],
+    abortSignal: undefined,
+  });
 
 const texts = (messages: readonly UIMessage[]): string[] =>
-  messages.map(({ parts }) => parts.map((part) => (part.type === 'text' ? part.text : '')).join(''));
+  messages.map(({ parts }) =>
+    parts.map((part) => (part.type === 'text' ? part.text : '')).join(''),
+  );
 
 async function collect<T>(stream: ReadableStream<T>): Promise<T[]> {
   const all: T[] = [];
@@ -53,16 +74,29 @@ async function collect<T>(stream: ReadableStream<T>): Promise<T[]> {
   return all;
 }
 
-const addThenSay = [{ text: 'I add.', toolCalls: [{ name: 'add', input: { a: 1, b: 2 } }] }, 'It is 3.'];
+const addThenSay = [
+  { text: 'I add.', toolCalls: [{ name: 'add', input: { a: 1, b: 2 } }] },
+  'It is 3.',
+];
 
 test('AI SDK’s stream reader builds the message: text, tool call, result, text', async () => {
   const agent = startWorker().connect('read', { replies: addThenSay });
   let last: UIMessage | undefined;
-  for await (const message of readUIMessageStream({ stream: await send(agent, user('1 + 2?')), terminateOnError: true })) last = message;
+  for await (const message of readUIMessageStream({
+    stream: await send(agent, user('1 + 2?')),
+    terminateOnError: true,
+  }))
+    last = message;
   expect(last?.parts).toMatchObject([
     { type: 'step-start' },
     { type: 'text', text: 'I add.', state: 'done' },
-    { type: 'dynamic-tool', toolName: 'add', state: 'output-available', input: { a: 1, b: 2 }, output: '3' },
+    {
+      type: 'dynamic-tool',
+      toolName: 'add',
+      state: 'output-available',
+      input: { a: 1, b: 2 },
+      output: '3',
+    },
     { type: 'step-start' },
     { type: 'text', text: 'It is 3.', state: 'done' },
   ]);
@@ -78,7 +112,8 @@ test('useChat’s chat talks to the worker, turn after turn, and its history com
   expect(texts(chat.messages)).toEqual(['1 + 2?', 'I add.It is 3.', 'thanks', 'No need.']);
   const history = (await agent.uiMessages()) as UIMessage[];
   expect(texts(history)).toEqual(texts(chat.messages));
-  const content = (messages: readonly UIMessage[]) => messages.map(({ parts }) => parts.map(({ type }) => type));
+  const content = (messages: readonly UIMessage[]) =>
+    messages.map(({ parts }) => parts.map(({ type }) => type));
   expect(content(history)).toEqual(content(chat.messages));
   expect(history.filter(({ role }) => role === 'user').map(({ id }) => id)).toEqual(
     chat.messages.filter(({ role }) => role === 'user').map(({ id }) => id),
@@ -88,7 +123,9 @@ test('useChat’s chat talks to the worker, turn after turn, and its history com
 test('events come along when asked for, and only then', async () => {
   const agent = startWorker().connect('events', { replies: ['one', 'two'] });
   const events = (chunks: readonly UiChunk[]) =>
-    chunks.flatMap((chunk) => (chunk.type === 'data-isoloop-event' ? [(chunk.data as { type: string }).type] : []));
+    chunks.flatMap((chunk) =>
+      chunk.type === 'data-isoloop-event' ? [(chunk.data as { type: string }).type] : [],
+    );
   expect(events(await collect(await send(agent, user('a', 'u1'), { events: true })))).toEqual([
     'run-start',
     'pre-call',
@@ -102,7 +139,9 @@ test('events come along when asked for, and only then', async () => {
 
 test('stop() aborts the run, keeps the partial text on both sides, and the next message is taken at once', async () => {
   const { connect, report } = startWorker();
-  const agent = connect('stop', { replies: [{ text: 'one two', toolCalls: [{ name: 'wait' }] }, 'fresh'] });
+  const agent = connect('stop', {
+    replies: [{ text: 'one two', toolCalls: [{ name: 'wait' }] }, 'fresh'],
+  });
   const chat = chatOver(agent);
   const sending = chat.sendMessage({ text: 'go' });
   while ((await report('stop')).reads < 3 || texts(chat.messages)[1] !== 'one two');
@@ -111,18 +150,29 @@ test('stop() aborts the run, keeps the partial text on both sides, and the next 
   await chat.sendMessage({ text: 'and now?' });
   expect(chat.error).toBeUndefined();
   expect(texts(chat.messages)).toEqual(['go', 'one two', 'and now?', 'fresh']);
-  expect(texts((await agent.uiMessages()) as UIMessage[])).toEqual(['go', 'one two', 'and now?', 'fresh']);
+  expect(texts((await agent.uiMessages()) as UIMessage[])).toEqual([
+    'go',
+    'one two',
+    'and now?',
+    'fresh',
+  ]);
   expect((await report('stop')).aborted).toBe(1);
 });
 
 test('interrupt reaches a turn that was just sent', async () => {
   const database = `interrupt-${crypto.randomUUID()}`;
-  const agent = startWorker().connect('int', { database, replies: [{ text: 'one two', hang: true }] });
+  const agent = startWorker().connect('int', {
+    database,
+    replies: [{ text: 'one two', hang: true }],
+  });
   const chunks = collect(await send(agent, user('go')));
   // A stream asks its source only once it has started, in a later microtask.
   await new Promise((resolve) => setTimeout(resolve));
   await agent.interrupt('Stopped by you.');
-  expect((await chunks).at(-1)).toMatchObject({ type: 'finish', messageMetadata: { reason: 'interrupted' } });
+  expect((await chunks).at(-1)).toMatchObject({
+    type: 'finish',
+    messageMetadata: { reason: 'interrupted' },
+  });
 });
 
 test('a turn sent while another runs is refused, with the log unchanged', async () => {
@@ -130,7 +180,9 @@ test('a turn sent while another runs is refused, with the log unchanged', async 
   const agent = connect('busy', { replies: [{ hang: true }] });
   const reading = (await send(agent, user('one', 'u1'))).getReader();
   await reading.read();
-  await expect(collect(await send(connect('busy'), user('edited', 'u1')))).rejects.toMatchObject({ code: 'AGENT_BUSY' });
+  await expect(collect(await send(connect('busy'), user('edited', 'u1')))).rejects.toMatchObject({
+    code: 'AGENT_BUSY',
+  });
   await reading.cancel();
   expect(texts((await agent.uiMessages()) as UIMessage[])).toEqual(['one']);
 });
@@ -138,9 +190,11 @@ test('a turn sent while another runs is refused, with the log unchanged', async 
 test('a reader that stays after an abort gets the end of the stream', async () => {
   const agent = startWorker().connect('abort', { replies: [{ text: 'one two', hang: true }] });
   const controller = new AbortController();
-  const stream = await agent
-    .chatTransport()
-    .sendMessages({ trigger: 'submit-message', messages: [user('go')], abortSignal: controller.signal });
+  const stream = await agent.chatTransport().sendMessages({
+    trigger: 'submit-message',
+    messages: [user('go')],
+    abortSignal: controller.signal,
+  });
   const types: string[] = [];
   for await (const chunk of stream) {
     types.push(chunk.type);
@@ -176,7 +230,9 @@ test('a failure is the chat’s error with its code; trying again answers the sa
   const chat = chatOver(agent, { onError: (error) => errors.push(error) });
   await chat.sendMessage({ text: 'go' });
   expect(chat.status).toBe('error');
-  expect(errors).toMatchObject([{ code: 'MODEL_RATE_LIMITED', message: 'slow down', details: { retryAfterMs: 1500 } }]);
+  expect(errors).toMatchObject([
+    { code: 'MODEL_RATE_LIMITED', message: 'slow down', details: { retryAfterMs: 1500 } },
+  ]);
   await chat.regenerate();
   expect(chat.error).toBeUndefined();
   expect(texts(chat.messages)).toEqual(['go', 'whole']);
@@ -187,7 +243,8 @@ test('a worker that dies in mid-answer is the chat’s error', async () => {
   const { worker, connect } = startWorker();
   const chat = chatOver(connect('dies', { replies: [{ text: 'one two', hang: true }] }));
   const sending = chat.sendMessage({ text: 'go' });
-  while (texts(chat.messages)[1] !== 'one two') await new Promise((resolve) => requestAnimationFrame(resolve));
+  while (texts(chat.messages)[1] !== 'one two')
+    await new Promise((resolve) => requestAnimationFrame(resolve));
   worker.terminate();
   await sending;
   expect(chat.error).toMatchObject({ code: 'WORKER_TERMINATED' });
@@ -197,12 +254,17 @@ test('a worker that dies in mid-answer is the chat’s error', async () => {
 test.for([
   ['an assistant’s message', { id: 'a', role: 'assistant', parts: [{ type: 'text', text: 'x' }] }],
   ['a message without parts', { id: 'a', role: 'user' }],
-  ['a part that is no text and no file', { id: 'a', role: 'user', parts: [{ type: 'data-x', data: 1 }] }],
+  [
+    'a part that is no text and no file',
+    { id: 'a', role: 'user', parts: [{ type: 'data-x', data: 1 }] },
+  ],
   ['no message', undefined],
 ] as const)('%s is refused with a code, and nothing is stored', async ([, message]) => {
   const { connect, report } = startWorker();
   const agent = connect('refuse', {});
-  await expect(collect(await send(agent, message as object))).rejects.toMatchObject({ code: 'INVALID_MESSAGE' });
+  await expect(collect(await send(agent, message as object))).rejects.toMatchObject({
+    code: 'INVALID_MESSAGE',
+  });
   expect(await agent.messages()).toEqual([]);
   expect((await report('refuse')).requests).toBe(0);
 });

@@ -3,7 +3,10 @@ import type { ChatRequest } from '../wire/protocol.ts';
 import type { RemoteRun } from './remote-run.ts';
 
 export interface WorkerChatTransportOptions {
-  /** Adds the agent's events, without prompts, as transient `data-isoloop-event` parts: `useChat({ onData })`. Default false. */
+  /**
+   * Adds the agent's events, without prompts, as transient `data-isoloop-event` parts: `useChat({
+   * onData })`. Default false.
+   */
   readonly events?: boolean;
 }
 
@@ -15,10 +18,12 @@ interface SentMessage {
 }
 
 /**
- * AI SDK 7's `ChatTransport` over an agent in a worker. Only the last message crosses: the history is the worker's. Sending a message
- * the session already has replaces it and forgets what came after; regenerating answers it anew; an assistant's message answers the
- * calls that wait for approval or a result. Failures error the stream with their `AgentError`, so `useChat`'s `error` has its code.
- * Reconnecting gives the turn that runs, from its start, or goes on with one that the log has as cut off, as by a reload.
+ * AI SDK 7's `ChatTransport` over an agent in a worker. Only the last message crosses: the history
+ * is the worker's. Sending a message the session already has replaces it and forgets what came
+ * after; regenerating answers it anew; an assistant's message answers the calls that wait for
+ * approval or a result. Failures error the stream with their `AgentError`, so `useChat`'s `error`
+ * has its code. Reconnecting gives the turn that runs, from its start, or goes on with one that the
+ * log has as cut off, as by a reload.
  */
 export interface WorkerChatTransport {
   readonly resumeStreamIsReplay: true;
@@ -27,12 +32,20 @@ export interface WorkerChatTransport {
     readonly messages: readonly SentMessage[];
     readonly abortSignal: AbortSignal | undefined;
   }): Promise<ReadableStream<UiChunk>>;
-  reconnectToStream(options?: { readonly abortSignal?: AbortSignal | undefined }): Promise<ReadableStream<UiChunk> | null>;
+  reconnectToStream(options?: {
+    readonly abortSignal?: AbortSignal | undefined;
+  }): Promise<ReadableStream<UiChunk> | null>;
 }
 
-type OpenChat = (request: Omit<ChatRequest, 'id' | 'aborted'>, signal: AbortSignal | undefined) => RemoteRun<UiChunk>;
+type OpenChat = (
+  request: Omit<ChatRequest, 'id' | 'aborted'>,
+  signal: AbortSignal | undefined,
+) => RemoteRun<UiChunk>;
 
-export function workerChatTransport({ events = false }: WorkerChatTransportOptions = {}, open: OpenChat): WorkerChatTransport {
+export function workerChatTransport(
+  { events = false }: WorkerChatTransportOptions = {},
+  open: OpenChat,
+): WorkerChatTransport {
   return {
     resumeStreamIsReplay: true,
     async sendMessages({ trigger, messages, abortSignal }) {
@@ -46,7 +59,10 @@ export function workerChatTransport({ events = false }: WorkerChatTransportOptio
   };
 }
 
-function chunkStream({ batches, abort }: RemoteRun<UiChunk>, first?: IteratorResult<readonly UiChunk[], unknown>): ReadableStream<UiChunk> {
+function chunkStream(
+  { batches, abort }: RemoteRun<UiChunk>,
+  first?: IteratorResult<readonly UiChunk[], unknown>,
+): ReadableStream<UiChunk> {
   let read = first;
   return new ReadableStream<UiChunk>(
     {

@@ -6,7 +6,8 @@ import { unpackEvents, type WireEvent } from '../wire/delta-runs.ts';
 import { initialCredits } from '../wire/protocol.ts';
 import { startWorker } from '../../test-support/worker-under-test.ts';
 
-const words = (count: number): string => Array.from({ length: count }, (_, index) => `w${index} `).join('');
+const words = (count: number): string =>
+  Array.from({ length: count }, (_, index) => `w${index} `).join('');
 
 async function collect<T>(events: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];
@@ -18,7 +19,9 @@ async function collect<T>(events: AsyncIterable<T>): Promise<T[]> {
 function watchPorts(): readonly { readonly type?: string; readonly items?: readonly unknown[] }[] {
   const messages: { readonly type?: string; readonly items?: readonly unknown[] }[] = [];
   const start = MessagePort.prototype.start;
-  const spy = vi.spyOn(MessagePort.prototype, 'start').mockImplementation(function watch(this: MessagePort) {
+  const spy = vi.spyOn(MessagePort.prototype, 'start').mockImplementation(function watch(
+    this: MessagePort,
+  ) {
     this.addEventListener('message', ({ data }) => messages.push(data));
     start.call(this);
   });
@@ -28,12 +31,28 @@ function watchPorts(): readonly { readonly type?: string; readonly items?: reado
 
 test('call: the agent answers with tools, and keeps the conversation', async () => {
   const agent = startWorker().connect('a', {
-    replies: [{ toolCalls: [{ name: 'add', input: { a: 19, b: 23 } }] }, 'It is 42.', 'You are welcome.'],
+    replies: [
+      { toolCalls: [{ name: 'add', input: { a: 19, b: 23 } }] },
+      'It is 42.',
+      'You are welcome.',
+    ],
   });
-  expect(await agent.call('19 + 23?')).toMatchObject({ text: 'It is 42.', reason: 'stop', toolsUsed: ['add'], iterations: 2 });
+  expect(await agent.call('19 + 23?')).toMatchObject({
+    text: 'It is 42.',
+    reason: 'stop',
+    toolsUsed: ['add'],
+    iterations: 2,
+  });
   expect((await agent.call(userMessage('thanks', { id: 'u2' }))).text).toBe('You are welcome.');
   const messages = await agent.messages();
-  expect(messages.map((message) => message.role)).toEqual(['user', 'assistant', 'tool', 'assistant', 'user', 'assistant']);
+  expect(messages.map((message) => message.role)).toEqual([
+    'user',
+    'assistant',
+    'tool',
+    'assistant',
+    'user',
+    'assistant',
+  ]);
   expect(messages[4]).toMatchObject({ id: 'u2', content: [{ type: 'text', text: 'thanks' }] });
 });
 
@@ -91,7 +110,9 @@ test('what is ready within a macrotask is one message, not one a delta', async (
   const deltas = events.filter((event) => event.type === 'reasoning-chunk');
   expect(deltas.map((event) => event.delta).join('')).toBe(words(2000));
   const batches = messages.filter((message) => message.type === 'batch');
-  expect(batches.flatMap(({ items }) => unpackEvents(items as readonly WireEvent[]))).toEqual(events);
+  expect(batches.flatMap(({ items }) => unpackEvents(items as readonly WireEvent[]))).toEqual(
+    events,
+  );
   expect(batches.length).toBeLessThanOrEqual(2 * Math.ceil(events.length / (initialCredits / 2)));
 });
 
@@ -105,7 +126,8 @@ test('a page that stops reading stops the model', async () => {
   expect(ahead.reads).toBeLessThan(initialCredits);
   expect(await report('slow')).toEqual(ahead);
   const events: AgentEvent[] = [...first.value];
-  for (let read = await iterator.next(); !read.done; read = await iterator.next()) events.push(...read.value);
+  for (let read = await iterator.next(); !read.done; read = await iterator.next())
+    events.push(...read.value);
   expect(events.filter((event) => event.type === 'reasoning-chunk')).toHaveLength(1000);
 });
 
@@ -117,7 +139,12 @@ test('leaving the loop cancels the run; its log is in order and the next call is
   expect((await stream.result).reason).toBe('aborted');
   expect((await report('break')).reads).toBeLessThan(1000);
   expect((await agent.call('again')).text).toBe('fresh');
-  expect((await agent.messages()).map((message) => message.role)).toEqual(['user', 'assistant', 'user', 'assistant']);
+  expect((await agent.messages()).map((message) => message.role)).toEqual([
+    'user',
+    'assistant',
+    'user',
+    'assistant',
+  ]);
 });
 
 test('readable() gives the batches and its cancel() stops the run', async () => {
@@ -132,7 +159,9 @@ test('readable() gives the batches and its cancel() stops the run', async () => 
 
 test.for(['call', 'stream'] as const)('a signal aborts a %s: partial text is kept', async (how) => {
   const { connect, report } = startWorker();
-  const agent = connect('abort', { replies: [{ text: 'one two', toolCalls: [{ name: 'wait' }] }, 'fresh'] });
+  const agent = connect('abort', {
+    replies: [{ text: 'one two', toolCalls: [{ name: 'wait' }] }, 'fresh'],
+  });
   const controller = new AbortController();
   const { signal } = controller;
   const stream = agent.stream('go', { signal });
@@ -169,26 +198,40 @@ test('a call right after an abort waits for the end of the aborted one', async (
 });
 
 test('interrupt reaches a run that was just asked for, and answers with the given message', async () => {
-  const agent = startWorker().connect('int', { replies: [{ text: 'one two', hang: true }, 'as you like'] });
+  const agent = startWorker().connect('int', {
+    replies: [{ text: 'one two', hang: true }, 'as you like'],
+  });
   const result = agent.call('count');
   await agent.interrupt('Stopped by you.');
   expect(await result).toMatchObject({ reason: 'interrupted', text: 'Stopped by you.' });
   expect((await agent.call('go on')).text).toBe('as you like');
 });
 
-test.for(['call', 'stream'] as const)('the error of a %s arrives as it was: class, code, details', async (how) => {
-  const agent = startWorker().connect('error', { rateLimited: true, replies: ['whole'] });
-  const error = await (how === 'call' ? agent.call('go') : collect(agent.stream('go'))).catch((thrown: unknown) => thrown);
-  expect(error).toBeInstanceOf(AgentError);
-  expect(error).toMatchObject({ code: 'MODEL_RATE_LIMITED', message: 'slow down', retryable: true, details: { retryAfterMs: 1500 } });
-  expect((await agent.call('again')).text).toBe('whole');
-});
+test.for(['call', 'stream'] as const)(
+  'the error of a %s arrives as it was: class, code, details',
+  async (how) => {
+    const agent = startWorker().connect('error', { rateLimited: true, replies: ['whole'] });
+    const error = await (how === 'call' ? agent.call('go') : collect(agent.stream('go'))).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toBeInstanceOf(AgentError);
+    expect(error).toMatchObject({
+      code: 'MODEL_RATE_LIMITED',
+      message: 'slow down',
+      retryable: true,
+      details: { retryAfterMs: 1500 },
+    });
+    expect((await agent.call('again')).text).toBe('whole');
+  },
+);
 
 test('events before a failure arrive, and throwOnError: false crosses', async () => {
   const agent = startWorker().connect('soft', { rateLimited: true });
   const events = await collect(agent.stream('go', { throwOnError: false }));
   expect(events.slice(-2).map((event) => event.type)).toEqual(['error', 'run-end']);
-  expect(events.at(-1)).toMatchObject({ result: { reason: 'error', error: { code: 'MODEL_RATE_LIMITED' } } });
+  expect(events.at(-1)).toMatchObject({
+    result: { reason: 'error', error: { code: 'MODEL_RATE_LIMITED' } },
+  });
 });
 
 test('a second call on a busy agent is refused with its code', async () => {
@@ -210,7 +253,9 @@ test('clear forgets the conversation', async () => {
 });
 
 test('what cannot be cloned is refused with a code, on both ways', async () => {
-  const agent = startWorker().connect('clone', { replies: [{ toolCalls: [{ name: 'odd' }] }, { hang: true }, 'fine'] });
+  const agent = startWorker().connect('clone', {
+    replies: [{ toolCalls: [{ name: 'odd' }] }, { hang: true }, 'fine'],
+  });
   const input = userMessage('x', { metadata: { f: (() => {}) as unknown as string } });
   await expect(agent.call(input)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   await expect(agent.stream(input).result).rejects.toMatchObject({ code: 'INVALID_INPUT' });
@@ -225,8 +270,13 @@ test('what cannot be cloned is refused with a code, on both ways', async () => {
 
 test('two sessions of one worker do not see each other', async () => {
   const { connect } = startWorker();
-  const [one, two] = [connect('one', { replies: ['I am one.'] }), connect('two', { replies: ['I am two.'] })];
-  expect((await Promise.all([one.call('who?'), two.call('who?')])).map(({ text }) => text)).toEqual(['I am one.', 'I am two.']);
+  const [one, two] = [
+    connect('one', { replies: ['I am one.'] }),
+    connect('two', { replies: ['I am two.'] }),
+  ];
+  expect((await Promise.all([one.call('who?'), two.call('who?')])).map(({ text }) => text)).toEqual(
+    ['I am one.', 'I am two.'],
+  );
   expect((await one.messages()).map(textOf)).toEqual(['who?', 'I am one.']);
 });
 
@@ -256,7 +306,10 @@ test('close rejects what waits, aborts it in the worker, and the worker goes on'
 
 test('close aborts the connection’s own runs, also where the session is shared', async () => {
   const { connect, report } = startWorker();
-  const [one, two] = [connect('shared', { replies: [{ toolCalls: [{ name: 'wait' }] }, 'free'] }), connect('shared')];
+  const [one, two] = [
+    connect('shared', { replies: [{ toolCalls: [{ name: 'wait' }] }, 'free'] }),
+    connect('shared'),
+  ];
   const call = one.call('go');
   while ((await report('shared')).reads < 1);
   one.close();
@@ -284,7 +337,8 @@ test('connecting anew after the last close builds a new agent, once the old one�
   const options = { database: `reconnect-${crypto.randomUUID()}` };
   const old = connect('again', { ...options, replies: [{ text: 'one two', hang: true }] });
   const read = async (): Promise<void> => {
-    for await (const event of old.stream('go')) if (event.type === 'reasoning-chunk' && event.delta === 'two') old.close();
+    for await (const event of old.stream('go'))
+      if (event.type === 'reasoning-chunk' && event.delta === 'two') old.close();
   };
   await expect(read()).rejects.toMatchObject({ code: 'WORKER_TERMINATED' });
   const agent = connect('again', { ...options, replies: ['new'] });
@@ -302,7 +356,10 @@ test('a factory that fails rejects the call that needed it, and is asked again',
   });
   expect((await agent.call('hi')).text).toBe('ok');
   const coded = connect('coded', { failures: 1, coded: true });
-  await expect(coded.messages()).rejects.toMatchObject({ code: 'CONFIGURATION', details: { field: 'model' } });
+  await expect(coded.messages()).rejects.toMatchObject({
+    code: 'CONFIGURATION',
+    details: { field: 'model' },
+  });
 });
 
 test('a conversation survives its worker', async () => {
@@ -323,14 +380,20 @@ test('a worker that the page terminates rejects all that waits', async () => {
   while ((await report('killed')).reads < 1);
   worker.terminate();
   const gone = { code: 'WORKER_TERMINATED' };
-  await Promise.all([expect(reading).rejects.toMatchObject(gone), expect(agent.messages()).rejects.toMatchObject(gone)]);
+  await Promise.all([
+    expect(reading).rejects.toMatchObject(gone),
+    expect(agent.messages()).rejects.toMatchObject(gone),
+  ]);
   await expect(stream.result).rejects.toMatchObject(gone);
   await expect(agent.call('more')).rejects.toMatchObject(gone);
 });
 
 test('terminate() ends the worker for all its connections', async () => {
   const { connect } = startWorker();
-  const [agent, other] = [connect('t', { replies: [{ hang: true }] }), connect('u', { replies: [{ hang: true }] })];
+  const [agent, other] = [
+    connect('t', { replies: [{ hang: true }] }),
+    connect('u', { replies: [{ hang: true }] }),
+  ];
   const calls = [agent.call('go'), other.call('go')];
   await other.messages();
   agent.terminate();
@@ -338,13 +401,20 @@ test('terminate() ends the worker for all its connections', async () => {
 });
 
 test('a script that cannot be loaded is told at once', async () => {
-  const agent = connectAgent(new Worker('/no-such-worker.js', { type: 'module' }), { sessionId: 's' });
-  await expect(agent.call('hi')).rejects.toMatchObject({ code: 'WORKER_FAILED', message: expect.stringContaining('could not be loaded') });
+  const agent = connectAgent(new Worker('/no-such-worker.js', { type: 'module' }), {
+    sessionId: 's',
+  });
+  await expect(agent.call('hi')).rejects.toMatchObject({
+    code: 'WORKER_FAILED',
+    message: expect.stringContaining('could not be loaded'),
+  });
   await expect(agent.stream('hi').result).rejects.toMatchObject({ code: 'WORKER_FAILED' });
 });
 
 test('a script that throws while it is loaded is told at once, with its error', async () => {
-  const worker = new Worker(new URL('../../test-support/throwing.ts', import.meta.url), { type: 'module' });
+  const worker = new Worker(new URL('../../test-support/throwing.ts', import.meta.url), {
+    type: 'module',
+  });
   worker.addEventListener('error', (event) => event.preventDefault());
   await expect(connectAgent(worker, { sessionId: 's' }).messages()).rejects.toMatchObject({
     code: 'WORKER_FAILED',
@@ -359,9 +429,17 @@ const module = { type: 'module' } as const;
 test.for([
   ['has a mistake', script('const = 1;', module), 'could not be loaded; the console says why'],
   ['has a mistake, and is no module', script('const = 1;'), 'SyntaxError'],
-  ['imports what is not there', script(`import '${location.origin}/no-such-module.js';`, module), 'could not be loaded'],
+  [
+    'imports what is not there',
+    script(`import '${location.origin}/no-such-module.js';`, module),
+    'could not be loaded',
+  ],
   ['throws nothing in particular', script('throw undefined;', module), 'undefined'],
-  ['fails while it waits at top level', script(`await 0; throw new Error('late');`, module), 'late'],
+  [
+    'fails while it waits at top level',
+    script(`await 0; throw new Error('late');`, module),
+    'late',
+  ],
   ['answers as a page does, not as a script', () => new Worker('/', module), 'could not be loaded'],
 ] as const)('a script that %s is told at once', async ([, start, text]) => {
   const worker = start();
@@ -375,7 +453,10 @@ test.for([
 
 test('a factory that makes no agent is told', async () => {
   const agent = startWorker().connect('none', { noAgent: true });
-  await expect(agent.call('hi')).rejects.toMatchObject({ code: 'CONFIGURATION', message: expect.stringContaining('made no agent') });
+  await expect(agent.call('hi')).rejects.toMatchObject({
+    code: 'CONFIGURATION',
+    message: expect.stringContaining('made no agent'),
+  });
 });
 
 test.for([
@@ -384,7 +465,9 @@ test.for([
   ['no names', {}],
   ['a number', 7],
 ] as const)('exposeAgent with %s for a factory is refused', ([, given]) => {
-  expect(() => exposeAgent(given as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  expect(() => exposeAgent(given as never)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
 });
 
 test('an error outside of the agent, once the worker runs, breaks nothing', async () => {
@@ -403,20 +486,29 @@ test('an error outside of the agent, once the worker runs, breaks nothing', asyn
 });
 
 test('a worker that exposes no agent is given up after the time-out', async () => {
-  const worker = new Worker(new URL('../../test-support/silent.ts', import.meta.url), { type: 'module' });
+  const worker = new Worker(new URL('../../test-support/silent.ts', import.meta.url), {
+    type: 'module',
+  });
   onTestFinished(() => worker.terminate());
   const agent = connectAgent(worker, { sessionId: 's', timeoutMs: 30 });
-  await expect(agent.call('hi')).rejects.toMatchObject({ code: 'WORKER_FAILED', message: expect.stringContaining('within 30 ms') });
+  await expect(agent.call('hi')).rejects.toMatchObject({
+    code: 'WORKER_FAILED',
+    message: expect.stringContaining('within 30 ms'),
+  });
 });
 
 test('a worker whose modules await at top level is connected all the same', async () => {
-  const worker = new Worker(new URL('../../test-support/awaiting.ts', import.meta.url), { type: 'module' });
+  const worker = new Worker(new URL('../../test-support/awaiting.ts', import.meta.url), {
+    type: 'module',
+  });
   onTestFinished(() => worker.terminate());
   expect((await connectAgent(worker, { sessionId: 's' }).call('hi')).text).toBe('better late');
 });
 
 test('a second exposeAgent fails the script, with its words', async () => {
-  const worker = new Worker(new URL('../../test-support/second-expose.ts', import.meta.url), { type: 'module' });
+  const worker = new Worker(new URL('../../test-support/second-expose.ts', import.meta.url), {
+    type: 'module',
+  });
   onTestFinished(() => worker.terminate());
   worker.addEventListener('error', (event) => event.preventDefault());
   await expect(connectAgent(worker, { sessionId: 's' }).call('hi')).rejects.toMatchObject({
@@ -430,7 +522,9 @@ test('without Web Locks the silence of a terminated worker tells, and a cut-off 
   onTestFinished(() => void vi.useRealTimers());
   const options = `no-locks-${crypto.randomUUID()}`;
   const start = () => {
-    const worker = new Worker(new URL('../../test-support/no-locks.ts', import.meta.url), { type: 'module' });
+    const worker = new Worker(new URL('../../test-support/no-locks.ts', import.meta.url), {
+      type: 'module',
+    });
     onTestFinished(() => worker.terminate());
     return { worker, agent: connectAgent(worker, { sessionId: 's', options }) };
   };
@@ -447,7 +541,10 @@ test('without Web Locks the silence of a terminated worker tells, and a cut-off 
   await new Promise((resolve) => setTimeout(resolve));
   expect(failed).not.toHaveBeenCalled();
   vi.advanceTimersByTime(2500);
-  await expect(rest).rejects.toMatchObject({ code: 'WORKER_FAILED', message: 'The worker did not answer within 10000 ms.' });
+  await expect(rest).rejects.toMatchObject({
+    code: 'WORKER_FAILED',
+    message: 'The worker did not answer within 10000 ms.',
+  });
   const resumed = await start().agent.chatTransport().reconnectToStream();
   const { value } = await resumed!.getReader().read();
   expect(value).toMatchObject({ type: 'start' });
@@ -455,7 +552,13 @@ test('without Web Locks the silence of a terminated worker tells, and a cut-off 
 
 test('abort() ends what runs for this connection, and nothing of another; the next call is not refused', async () => {
   const { connect, report } = startWorker();
-  const agent = connect('mine', { replies: [{ text: 'one two', toolCalls: [{ name: 'wait' }] }, 'fresh', { text: 'four', hang: true }] });
+  const agent = connect('mine', {
+    replies: [
+      { text: 'one two', toolCalls: [{ name: 'wait' }] },
+      'fresh',
+      { text: 'four', hang: true },
+    ],
+  });
   const other = connect('other', { replies: [{ text: 'three', hang: true }] });
   agent.abort();
   const [call, theirs] = [agent.call('go'), other.call('go')];
@@ -477,13 +580,22 @@ test('abort() ends what runs for this connection, and nothing of another; the ne
 
 test.for([
   ['no worker', () => connectAgent(undefined as never, { sessionId: 's' })],
-  ['a script’s address for a worker', () => connectAgent('/worker.js' as never, { sessionId: 's' })],
+  [
+    'a script’s address for a worker',
+    () => connectAgent('/worker.js' as never, { sessionId: 's' }),
+  ],
   ['no options', () => connectAgent(startWorker().worker, undefined as never)],
   ['no session', () => connectAgent(startWorker().worker, {} as never)],
   ['an empty session', () => connectAgent(startWorker().worker, { sessionId: '' })],
   ['a number for a session', () => connectAgent(startWorker().worker, { sessionId: 7 as never })],
-  ['a tool in place of pageTools()', () => connectAgent(startWorker().worker, { sessionId: 's', page: [{ name: 'x' } as never] })],
-  ['no array of parts', () => connectAgent(startWorker().worker, { sessionId: 's', page: {} as never })],
+  [
+    'a tool in place of pageTools()',
+    () => connectAgent(startWorker().worker, { sessionId: 's', page: [{ name: 'x' } as never] }),
+  ],
+  [
+    'no array of parts',
+    () => connectAgent(startWorker().worker, { sessionId: 's', page: {} as never }),
+  ],
 ] as const)('connectAgent with %s is refused at once', ([, connect]) => {
   const message = expect.stringContaining('connectAgent() takes a worker, a sessionId');
   expect(connect).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message }));
@@ -494,11 +606,20 @@ test.for([
   ['text for options', (agent: RemoteAgent) => agent.call('hi', 'fast' as never)],
   ['a signal that is none', (agent: RemoteAgent) => agent.call('hi', { signal: {} as never })],
   ['null for a stream’s options', (agent: RemoteAgent) => agent.stream('hi', null as never).result],
-  ['a stream’s signal that is none', (agent: RemoteAgent) => agent.stream('hi', { signal: {} as never }).result],
+  [
+    'a stream’s signal that is none',
+    (agent: RemoteAgent) => agent.stream('hi', { signal: {} as never }).result,
+  ],
   ['a number for input', (agent: RemoteAgent) => agent.call(7 as never)],
   ['a number for a stream’s input', (agent: RemoteAgent) => agent.stream(7 as never).result],
-  ['options of the wrong kind', (agent: RemoteAgent) => agent.call('hi', { allowTools: 'all' as never })],
-  ['an interrupt of an unknown mode', (agent: RemoteAgent) => agent.interrupt({ mode: 'hard' } as never)],
+  [
+    'options of the wrong kind',
+    (agent: RemoteAgent) => agent.call('hi', { allowTools: 'all' as never }),
+  ],
+  [
+    'an interrupt of an unknown mode',
+    (agent: RemoteAgent) => agent.interrupt({ mode: 'hard' } as never),
+  ],
   ['an interrupt by null', (agent: RemoteAgent) => agent.interrupt(null as never)],
   ['a decision that is none', (agent: RemoteAgent) => agent.decide({ type: 'perhaps' } as never)],
 ] as const)('%s is INVALID_INPUT, and the agent goes on', async ([, misuse]) => {

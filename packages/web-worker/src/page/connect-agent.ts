@@ -11,33 +11,53 @@ export interface ConnectOptions {
   readonly sessionId: string;
   /** For the worker's factory, as `options`: anything that can be cloned; default `null`. */
   readonly options?: unknown;
-  /** Milliseconds the worker has to load, and to answer whether it is alive while something waits for it; default 10,000. */
+  /**
+   * Milliseconds the worker has to load, and to answer whether it is alive while something waits
+   * for it; default 10,000.
+   */
   readonly timeoutMs?: number;
-  /** What this page does for the agent: `pageTools()`, `pageHooks()`, `pageApprovals()`, `pageModel()`. */
+  /**
+   * What this page does for the agent: `pageTools()`, `pageHooks()`, `pageApprovals()`,
+   * `pageModel()`.
+   */
   readonly page?: readonly PagePart[];
 }
 
 /** Typed by what the worker exposes: `agent` by its names, `options` by what its factory takes. */
-export type ConnectOptionsFor<E extends ExposedAgent> = Omit<ConnectOptions, 'agent' | 'options'> & OptionsOf<E>;
+export type ConnectOptionsFor<E extends ExposedAgent> = Omit<ConnectOptions, 'agent' | 'options'> &
+  OptionsOf<E>;
 
 /**
- * Connects to the agent that a worker exposes for a session. Several connections to one session share its agent; the `options` of the
- * first one count. Tabs of one session share an agent, too. A worker that can't be reached shows in the calls, as `WORKER_FAILED`. Throws `CONFIGURATION` for what is no worker,
- * and where the `sessionId` is missing.
+ * Connects to the agent that a worker exposes for a session. Several connections to one session
+ * share its agent; the `options` of the first one count. Tabs of one session share an agent, too. A
+ * worker that can't be reached shows in the calls, as `WORKER_FAILED`. Throws `CONFIGURATION` for
+ * what is no worker, and where the `sessionId` is missing.
  *
- * With the type of what the worker exposes, `connectAgent<typeof assistant>`, the agent's name, its options and the outputs of calls
- * are checked.
+ * With the type of what the worker exposes, `connectAgent<typeof assistant>`, the agent's name, its
+ * options and the outputs of calls are checked.
  */
 export function connectAgent<E extends ExposedAgent = ExposedAgent>(
   worker: Worker | SharedWorker,
   options: ConnectOptionsFor<E>,
 ): RemoteAgent<OutputsOf<E>> {
   checkOptions(worker, options);
-  return createRemoteAgent({ sessionId: options.sessionId, worker, ...linkWorker(worker, options) }) as RemoteAgent<OutputsOf<E>>;
+  return createRemoteAgent({
+    sessionId: options.sessionId,
+    worker,
+    ...linkWorker(worker, options),
+  }) as RemoteAgent<OutputsOf<E>>;
 }
 
 function checkOptions(worker: unknown, options: unknown): void {
   const { sessionId, page = [] } = Object(options) as Partial<ConnectOptions>;
-  if (!Object(worker).addEventListener || !sessionId || !sessionId.trim || !page.every?.((part) => part?.serve))
-    throw new AgentError('CONFIGURATION', 'connectAgent() takes a worker, a sessionId, and as page an array of parts.');
+  if (
+    !Object(worker).addEventListener ||
+    !sessionId ||
+    !sessionId.trim ||
+    !page.every?.((part) => part?.serve)
+  )
+    throw new AgentError(
+      'CONFIGURATION',
+      'connectAgent() takes a worker, a sessionId, and as page an array of parts.',
+    );
 }

@@ -1,6 +1,9 @@
 import { AgentError } from '@isoloop/core';
 
-/** A connection's life: what waits on it is rejected as soon as it is cut, which Comlink alone never does. */
+/**
+ * A connection's life: what waits on it is rejected as soon as it is cut, which Comlink alone never
+ * does.
+ */
 export class Lifeline {
   #error: AgentError | undefined;
   readonly #listeners: Set<(error: AgentError) => void> = new Set();
@@ -43,7 +46,10 @@ export class Lifeline {
 
 /** What a call throws before it leaves the page. */
 export function boundaryError(error: unknown): AgentError {
-  return AgentError.from(error, (error as Error)?.name === 'DataCloneError' ? 'INVALID_INPUT' : 'INTERNAL');
+  return AgentError.from(
+    error,
+    (error as Error)?.name === 'DataCloneError' ? 'INVALID_INPUT' : 'INTERNAL',
+  );
 }
 
 export function unreadable(): AgentError {

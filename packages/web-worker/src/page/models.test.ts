@@ -7,21 +7,35 @@ import { readStored } from '../../test-support/stored.ts';
 type Name = 'openai' | 'ai-sdk' | 'no-memory' | 'ai-sdk-no-memory';
 
 const startWorker = (): Worker => {
-  const worker = new Worker(new URL('../../test-support/models.ts', import.meta.url), { type: 'module' });
+  const worker = new Worker(new URL('../../test-support/models.ts', import.meta.url), {
+    type: 'module',
+  });
   onTestFinished(() => worker.terminate());
   return worker;
 };
 
 function connect(agent: Name, path: string, apiKey?: string): RemoteAgent {
-  const options = { baseURL: `${inject('providerUrl')}${path}/v1`, ...(apiKey !== undefined && { apiKey }) };
-  return connectAgent<ModelAgents>(startWorker(), { agent, sessionId: crypto.randomUUID(), options });
+  const options = {
+    baseURL: `${inject('providerUrl')}${path}/v1`,
+    ...(apiKey !== undefined && { apiKey }),
+  };
+  return connectAgent<ModelAgents>(startWorker(), {
+    agent,
+    sessionId: crypto.randomUUID(),
+    options,
+  });
 }
 
 /** All that is told to this page from now on, as JSON: on ports and by workers. */
 function watchMessages(): readonly string[] {
   const told: string[] = [];
   const listen = EventTarget.prototype.addEventListener;
-  const spy = vi.spyOn(EventTarget.prototype, 'addEventListener').mockImplementation(function (this: EventTarget, type, listener, options) {
+  const spy = vi.spyOn(EventTarget.prototype, 'addEventListener').mockImplementation(function (
+    this: EventTarget,
+    type,
+    listener,
+    options,
+  ) {
     if (type === 'message' && (this instanceof MessagePort || this instanceof Worker))
       listen.call(this, type, (event) => told.push(JSON.stringify((event as MessageEvent).data)));
     listen.call(this, type, listener, options);
@@ -38,13 +52,17 @@ test.for(['no-memory', 'ai-sdk-no-memory'] as const)(
     const agent = connect(name, '/scripted');
     for await (const _event of agent.stream('What is 2 + 2?')) continue;
     expect((await agent.messages()).length).toBeGreaterThan(1);
-    await expect(connect(name, '/fault/401').call('hi')).rejects.toMatchObject({ code: 'MODEL_AUTH' });
+    await expect(connect(name, '/fault/401').call('hi')).rejects.toMatchObject({
+      code: 'MODEL_AUTH',
+    });
     expect(await readStored()).toEqual(before);
     expect(told.length).toBeGreaterThan(3);
     expect(told.join()).toContain('run-end');
     expect(told.join()).not.toContain('sk-of-the-worker');
     // It was sent to the server, which says so here.
-    expect((await connect(name, '/echo').call('hi')).text).toContain('Bearer sk-of-the-worker-alone');
+    expect((await connect(name, '/echo').call('hi')).text).toContain(
+      'Bearer sk-of-the-worker-alone',
+    );
   },
 );
 
@@ -53,7 +71,8 @@ test.for(['openai', 'ai-sdk'] as const)(
   async (name) => {
     const counting = connect(name, '/deltas/200', 'sk-secret');
     const deltas: string[] = [];
-    for await (const event of counting.stream('count')) if (event.type === 'reasoning-chunk') deltas.push(event.delta);
+    for await (const event of counting.stream('count'))
+      if (event.type === 'reasoning-chunk') deltas.push(event.delta);
     expect(deltas.length).toBeGreaterThan(1);
     expect((await counting.messages()).map(({ role }) => role)).toEqual(['user', 'assistant']);
 
@@ -67,5 +86,7 @@ test.for(['openai', 'ai-sdk'] as const)(
 );
 
 test('a server that refuses is the call’s error on the page, with its code', async () => {
-  await expect(connect('openai', '/fault/context-length').call('hi')).rejects.toMatchObject({ code: 'MODEL_CONTEXT_LENGTH' });
+  await expect(connect('openai', '/fault/context-length').call('hi')).rejects.toMatchObject({
+    code: 'MODEL_CONTEXT_LENGTH',
+  });
 });

@@ -17,9 +17,14 @@ export interface ApprovalQuestion {
 }
 
 /**
- * Has the page decide about tool calls while the run waits, for `connectAgent`'s `page`; the agent asks with
- * `humanInTheLoop({ decide: page.decide })`. Nothing given back: the call suspends, as it does when the page leaves.
+ * Has the page decide about tool calls while the run waits, for `connectAgent`'s `page`; the agent
+ * asks with `humanInTheLoop({ decide: page.decide })`. Nothing given back: the call suspends, as it
+ * does when the page leaves.
  */
-export function pageApprovals(decide: (call: PendingCall, context: ApprovalContext) => Awaitable<Verdict>): PagePart {
-  return pagePart<ApprovalQuestion>({ kind: 'approvals' }, ({ call, context }, { signal }) => decide(call, { ...context, signal }));
+export function pageApprovals(
+  decide: (call: PendingCall, context: ApprovalContext) => Awaitable<Verdict>,
+): PagePart {
+  return pagePart<ApprovalQuestion>({ kind: 'approvals' }, ({ call, context }, { signal }) =>
+    decide(call, { ...context, signal }),
+  );
 }

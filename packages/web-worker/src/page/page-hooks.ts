@@ -4,7 +4,10 @@ import { pagePart, type PagePart } from './page-part.ts';
 import type { HookOffer } from '../wire/protocol.ts';
 
 export interface PageHooksOptions {
-  /** Milliseconds a handler may take where the agent waits for it; default 30,000. Then the hook fails, see its `onError`. */
+  /**
+   * Milliseconds a handler may take where the agent waits for it; default 30,000. Then the hook
+   * fails, see its `onError`.
+   */
   readonly timeoutMs?: number;
 }
 
@@ -23,36 +26,56 @@ export interface HookAnswer {
 }
 
 /**
- * Hooks that run on the page, for `connectAgent`'s `page`: they join the agent's own by priority, and are gone with the page. The
- * modifiable events (`pre-` and `post-`) wait for the page and take what it gives back; chunks are told without waiting, and a failure
- * over one shows at the hook's next event. Listen only to what you need (`on`): each event is cloned.
+ * Hooks that run on the page, for `connectAgent`'s `page`: they join the agent's own by priority,
+ * and are gone with the page. The modifiable events (`pre-` and `post-`) wait for the page and take
+ * what it gives back; chunks are told without waiting, and a failure over one shows at the hook's
+ * next event. Listen only to what you need (`on`): each event is cloned.
  */
-export function pageHooks(hooks: readonly Hook[], { timeoutMs = 30_000 }: PageHooksOptions = {}): PagePart {
-  return pagePart<HookQuestion>({ kind: 'hooks', hooks: hooks.map(toOffer), timeoutMs }, async ({ index, event }) => {
-    const hook = hooks[index]!;
-    const { on, onEvent } = hook;
-    const asked: { readonly name: ControlName; readonly args: readonly unknown[] }[] = [];
-    const ask =
-      (name: ControlName) =>
-      (...args: readonly unknown[]): void =>
-        void asked.push({ name, args });
-    const control: HookControl = { stop: ask('stop'), gotoReasoning: ask('gotoReasoning'), jumpTo: ask('jumpTo'), reject: ask('reject') };
-    const handler = on?.[event.type] as Required<Hook>['onEvent'] | undefined;
-    let current: AgentEvent | undefined;
-    try {
-      for (const handle of [handler, onEvent]) {
-        if (handle) current = ((await handle.call(hook, freeze(current ?? event), control)) as AgentEvent | undefined) ?? current;
+export function pageHooks(
+  hooks: readonly Hook[],
+  { timeoutMs = 30_000 }: PageHooksOptions = {},
+): PagePart {
+  return pagePart<HookQuestion>(
+    { kind: 'hooks', hooks: hooks.map(toOffer), timeoutMs },
+    async ({ index, event }) => {
+      const hook = hooks[index]!;
+      const { on, onEvent } = hook;
+      const asked: { readonly name: ControlName; readonly args: readonly unknown[] }[] = [];
+      const ask =
+        (name: ControlName) =>
+        (...args: readonly unknown[]): void =>
+          void asked.push({ name, args });
+      const control: HookControl = {
+        stop: ask('stop'),
+        gotoReasoning: ask('gotoReasoning'),
+        jumpTo: ask('jumpTo'),
+        reject: ask('reject'),
+      };
+      const handler = on?.[event.type] as Required<Hook>['onEvent'] | undefined;
+      let current: AgentEvent | undefined;
+      try {
+        for (const handle of [handler, onEvent]) {
+          if (handle)
+            current =
+              ((await handle.call(hook, freeze(current ?? event), control)) as
+                | AgentEvent
+                | undefined) ?? current;
+        }
+      } catch (thrown) {
+        if (AgentError.is(thrown)) throw thrown;
+        const name = hook.name ?? 'unnamed';
+        throw new AgentError(
+          'HOOK_ERROR',
+          `Hook "${name}" failed on the page at ${event.type}: ${messageOf(thrown)}`,
+          {
+            cause: thrown,
+            details: { hook: name, event: event.type },
+          },
+        );
       }
-    } catch (thrown) {
-      if (AgentError.is(thrown)) throw thrown;
-      const name = hook.name ?? 'unnamed';
-      throw new AgentError('HOOK_ERROR', `Hook "${name}" failed on the page at ${event.type}: ${messageOf(thrown)}`, {
-        cause: thrown,
-        details: { hook: name, event: event.type },
-      });
-    }
-    return { asked, ...(current && { event: current }) } satisfies HookAnswer;
-  });
+      return { asked, ...(current && { event: current }) } satisfies HookAnswer;
+    },
+  );
 }
 
 function toOffer({ name = 'unnamed', priority, onError, on, onEvent }: Hook): HookOffer {
@@ -64,9 +87,17 @@ function toOffer({ name = 'unnamed', priority, onError, on, onEvent }: Hook): Ho
   };
 }
 
-/** As the worker's own hooks get it: one that writes to an event has to hear that this changes nothing. */
+/**
+ * As the worker's own hooks get it: one that writes to an event has to hear that this changes
+ * nothing.
+ */
 function freeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null && !Object.isFrozen(value) && !ArrayBuffer.isView(value))
+  if (
+    typeof value === 'object' &&
+    value !== null &&
+    !Object.isFrozen(value) &&
+    !ArrayBuffer.isView(value)
+  )
     Object.values(Object.freeze(value)).forEach(freeze);
   return value;
 }

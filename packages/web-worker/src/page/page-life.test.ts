@@ -4,7 +4,9 @@ import { expect, onTestFinished, test } from 'vitest';
 /** Whether somebody leads the session. */
 async function isLed(sessionId: string): Promise<boolean> {
   const { held = [] } = await navigator.locks.query();
-  return held.some(({ name }) => name === `isoloop:session:${JSON.stringify([undefined, sessionId])}`);
+  return held.some(
+    ({ name }) => name === `isoloop:session:${JSON.stringify([undefined, sessionId])}`,
+  );
 }
 
 test.for([
@@ -13,9 +15,15 @@ test.for([
 ] as const)('%s of the page gives the lead up, %s takes it again', async ([away, back, where]) => {
   const target = where === 'window' ? window : document;
   const sessionId = `life-${crypto.randomUUID()}`;
-  const worker = new Worker(new URL('../../test-support/tabs.ts', import.meta.url), { type: 'module' });
+  const worker = new Worker(new URL('../../test-support/tabs.ts', import.meta.url), {
+    type: 'module',
+  });
   onTestFinished(() => worker.terminate());
-  const agent = connectAgent(worker, { timeoutMs: 120_000, sessionId, options: { replies: ['fine'], database: sessionId } });
+  const agent = connectAgent(worker, {
+    timeoutMs: 120_000,
+    sessionId,
+    options: { replies: ['fine'], database: sessionId },
+  });
   await agent.messages();
   expect(await isLed(sessionId)).toBe(true);
   target.dispatchEvent(new Event(away));

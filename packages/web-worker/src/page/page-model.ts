@@ -4,7 +4,12 @@ import { pagePart, type PagePart } from './page-part.ts';
 
 /** Worker to page: begin a reply, read its next batch, or leave it. */
 export type ModelQuestion =
-  | { readonly type: 'open'; readonly reply: number; readonly request: ModelRequest; readonly run: RunInfo | undefined }
+  | {
+      readonly type: 'open';
+      readonly reply: number;
+      readonly request: ModelRequest;
+      readonly run: RunInfo | undefined;
+    }
   | { readonly type: 'next' | 'close'; readonly reply: number };
 
 /** Page to worker: the batch; nothing at the end. */
@@ -16,8 +21,8 @@ interface Reply {
 }
 
 /**
- * A model that lives on the page, such as `browserModel()`, for `connectAgent`'s `page`; the agent has it with `model: page.model`.
- * A batch is read when the agent asks for it.
+ * A model that lives on the page, such as `browserModel()`, for `connectAgent`'s `page`; the agent
+ * has it with `model: page.model`. A batch is read when the agent asks for it.
  */
 export function pageModel(model: ChatModel): PagePart {
   const { provider, modelId, features } = model;
@@ -29,7 +34,8 @@ export function pageModel(model: ChatModel): PagePart {
       if (type === 'open') {
         const controller = new AbortController();
         const { request, run } = question;
-        const batches = model.stream(request, { signal: controller.signal, run })[Symbol.asyncIterator]();
+        const stream = model.stream(request, { signal: controller.signal, run });
+        const batches = stream[Symbol.asyncIterator]();
         replies.set(id, { batches, controller });
         return undefined;
       }

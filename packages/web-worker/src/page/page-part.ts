@@ -2,7 +2,10 @@ import { AgentError } from '@isoloop/core';
 import { boundaryError } from './lifeline.ts';
 import type { PageAnswer, PageOffer, PageQuestion } from '../wire/protocol.ts';
 
-/** Something a page does for the agent in its worker; made by `pageTools()`, `pageHooks()`, `pageApprovals()` and `pageModel()`. */
+/**
+ * Something a page does for the agent in its worker; made by `pageTools()`, `pageHooks()`,
+ * `pageApprovals()` and `pageModel()`.
+ */
 export interface PagePart {
   /** What the worker is told of it. */
   readonly offer: PageOffer;
@@ -17,8 +20,14 @@ export interface AnswerContext {
   tell(progress: unknown): void;
 }
 
-/** A part that answers each question of the worker; what `answer` throws crosses as the `AgentError` it is. */
-export function pagePart<Q>(offer: PageOffer, answer: (question: Q, context: AnswerContext) => unknown): PagePart {
+/**
+ * A part that answers each question of the worker; what `answer` throws crosses as the `AgentError`
+ * it is.
+ */
+export function pagePart<Q>(
+  offer: PageOffer,
+  answer: (question: Q, context: AnswerContext) => unknown,
+): PagePart {
   return {
     offer,
     serve(ended) {
@@ -32,7 +41,13 @@ export function pagePart<Q>(offer: PageOffer, answer: (question: Q, context: Ans
         try {
           post({
             id,
-            outcome: { ok: true, value: await answer(question, { signal: controller.signal, tell: (progress) => post({ id, progress }) }) },
+            outcome: {
+              ok: true,
+              value: await answer(question, {
+                signal: controller.signal,
+                tell: (progress) => post({ id, progress }),
+              }),
+            },
           });
         } catch (thrown) {
           const error = boundaryError(thrown);
@@ -40,7 +55,10 @@ export function pagePart<Q>(offer: PageOffer, answer: (question: Q, context: Ans
             post({ id, outcome: { ok: false, error: error.toJSON() } });
           } catch {
             // Its details can't be cloned.
-            post({ id, outcome: { ok: false, error: new AgentError(error.code, error.message).toJSON() } });
+            post({
+              id,
+              outcome: { ok: false, error: new AgentError(error.code, error.message).toJSON() },
+            });
           }
         } finally {
           asked.delete(id);

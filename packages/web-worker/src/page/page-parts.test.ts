@@ -11,7 +11,15 @@ import {
   type PendingCall,
 } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
-import { connectAgent, pageApprovals, pageHooks, pageModel, pageTools, type ConnectOptions, type RemoteAgent } from '@isoloop/web-worker';
+import {
+  connectAgent,
+  pageApprovals,
+  pageHooks,
+  pageModel,
+  pageTools,
+  type ConnectOptions,
+  type RemoteAgent,
+} from '@isoloop/web-worker';
 import * as z from 'zod';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { initialCredits } from '../wire/protocol.ts';
@@ -20,7 +28,9 @@ import type { PageFixtureOptions } from '../../test-support/page.ts';
 type Connect = (options?: PageFixtureOptions, more?: Partial<ConnectOptions>) => RemoteAgent;
 
 function startWorker(): { readonly worker: Worker; readonly connect: Connect } {
-  const worker = new Worker(new URL('../../test-support/page.ts', import.meta.url), { type: 'module' });
+  const worker = new Worker(new URL('../../test-support/page.ts', import.meta.url), {
+    type: 'module',
+  });
   onTestFinished(() => worker.terminate());
   // Workers of one session are tabs, and share its agent.
   let sessionId: string = crypto.randomUUID();
@@ -28,14 +38,23 @@ function startWorker(): { readonly worker: Worker; readonly connect: Connect } {
     worker,
     connect: (options = {}, more = {}) => {
       sessionId = options.database ?? sessionId;
-      return connectAgent(worker, { timeoutMs: 120_000, agent: 'main', sessionId, options, ...more });
+      return connectAgent(worker, {
+        timeoutMs: 120_000,
+        agent: 'main',
+        sessionId,
+        options,
+        ...more,
+      });
     },
   };
 }
 
 const results = (messages: readonly Msg[]): readonly JsonValue[] =>
   messages.flatMap(toolResultsOf).map(({ output }) => output as JsonValue);
-const calls = (name: string, input: JsonValue = {}, then = 'done') => [{ toolCalls: [{ name, input }] }, then];
+const calls = (name: string, input: JsonValue = {}, then = 'done') => [
+  { toolCalls: [{ name, input }] },
+  then,
+];
 const forever = (): Promise<never> => new Promise(() => {});
 
 const title = tool({
@@ -56,29 +75,50 @@ const title = tool({
 });
 
 test('a tool runs on the page: its schema crosses, input is validated and transformed there, progress and result come back', async () => {
-  const agent = startWorker().connect({ replies: calls('title', { text: 'five', at: '2026-01-02' }) }, { page: [pageTools([title])] });
+  const agent = startWorker().connect(
+    { replies: calls('title', { text: 'five', at: '2026-01-02' }) },
+    { page: [pageTools([title])] },
+  );
   const events: AgentEvent[] = [];
   for await (const event of agent.stream('go')) events.push(event);
   const [asked] = events.filter((event) => event.type === 'pre-reasoning');
   expect(asked?.tools.find(({ name }) => name === 'title')?.parameters).toMatchObject({
     properties: { text: { type: 'string', maxLength: 5 } },
   });
-  expect(events.filter((event) => event.type === 'acting-chunk').map(({ chunk }) => chunk)).toEqual([{ setting: 'five' }]);
+  expect(events.filter((event) => event.type === 'acting-chunk').map(({ chunk }) => chunk)).toEqual(
+    [{ setting: 'five' }],
+  );
   expect(document.title).toBe('five');
   expect(results(await agent.messages())).toEqual([`${location.protocol} 2026`]);
 });
 
 test('what does not fit the schema is told to the model, and the tool does not run', async () => {
   let ran = 0;
-  const counting = tool({ name: 'n', description: 'x', input: z.object({ n: z.number() }), execute: () => (ran += 1) });
-  const agent = startWorker().connect({ replies: calls('n', { n: 'three' }) }, { page: [pageTools([counting])] });
+  const counting = tool({
+    name: 'n',
+    description: 'x',
+    input: z.object({ n: z.number() }),
+    execute: () => (ran += 1),
+  });
+  const agent = startWorker().connect(
+    { replies: calls('n', { n: 'three' }) },
+    { page: [pageTools([counting])] },
+  );
   await agent.call('go');
-  expect(results(await agent.messages())).toEqual([expect.stringContaining('The arguments of "n" do not fit its schema:\n- n: ')]);
+  expect(results(await agent.messages())).toEqual([
+    expect.stringContaining('The arguments of "n" do not fit its schema:\n- n: '),
+  ]);
   expect(ran).toBe(0);
 });
 
 const odd = (execute: () => unknown, more = {}) =>
-  tool({ name: 'odd', description: 'x', input: { type: 'object' }, execute: execute as () => string, ...more });
+  tool({
+    name: 'odd',
+    description: 'x',
+    input: { type: 'object' },
+    execute: execute as () => string,
+    ...more,
+  });
 
 test.for([
   [
@@ -95,7 +135,11 @@ test.for([
     }),
     'Error: nothing',
   ],
-  ['returns what cannot be cloned', odd(() => () => {}), /The page tool "odd" gave back what cannot be cloned/],
+  [
+    'returns what cannot be cloned',
+    odd(() => () => {}),
+    /The page tool "odd" gave back what cannot be cloned/,
+  ],
   ['never returns', odd(forever, { timeoutMs: 20 }), 'Error: Tool "odd" timed out after 20 ms'],
 ] as const)('a page tool that %s is an error the model sees', async ([, given, text]) => {
   const agent = startWorker().connect({ replies: calls('odd') }, { page: [pageTools([given])] });
@@ -112,7 +156,11 @@ test('a page tool’s TOOL_ERROR ends the call, with its class, code and fields'
   const agent = startWorker().connect({ replies: calls('odd') }, { page: [pageTools([fatal])] });
   const error = await agent.call('go').catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(AgentError);
-  expect(error).toMatchObject({ code: 'TOOL_ERROR', message: 'no more', details: { why: 'quota' } });
+  expect(error).toMatchObject({
+    code: 'TOOL_ERROR',
+    message: 'no more',
+    details: { why: 'quota' },
+  });
 });
 
 test('an abort raises the signal of the page’s tool', async () => {
@@ -140,7 +188,8 @@ test('tokens are the page’s own, and a tool may wait for somebody', async () =
     name: 'odd',
     description: 'x',
     input: { type: 'object' },
-    execute: (_input, { get, suspend, decision }) => (decision ? get(element).id : suspend('which?')),
+    execute: (_input, { get, suspend, decision }) =>
+      decision ? get(element).id : suspend('which?'),
   });
   const part = pageTools([{ ...reads, takesDecisions: true }], {
     context: [provide(element, Object.assign(document.createElement('p'), { id: 'p1' }))],
@@ -149,7 +198,9 @@ test('tokens are the page’s own, and a tool may wait for somebody', async () =
   expect(await agent.call('go')).toMatchObject({ reason: 'suspended' });
   const [pending] = await agent.pending();
   expect(pending).toMatchObject({ name: 'odd', kind: 'suspended', reason: 'which?' });
-  expect((await agent.decide({ toolUseId: pending!.toolUseId, type: 'approve' })).text).toBe('done');
+  expect((await agent.decide({ toolUseId: pending!.toolUseId, type: 'approve' })).text).toBe(
+    'done',
+  );
   expect(results(await agent.messages())).toEqual(['p1']);
 });
 
@@ -158,12 +209,19 @@ test('several pages: the first runs its tool, the next one does when it has left
   const named = (text: string) => [pageTools([odd(() => text)])];
   const call = { toolCalls: [{ name: 'odd' }] };
   const replies = [call, 'a', call, 'b', call, 'c'];
-  const [one, two, three] = [connect({ replies }, { page: named('one') }), connect({}, { page: named('two') }), connect()];
+  const [one, two, three] = [
+    connect({ replies }, { page: named('one') }),
+    connect({}, { page: named('two') }),
+    connect(),
+  ];
   await three.call('go');
   one.close();
   await three.call('go');
   two.close();
-  expect(await three.call('go')).toMatchObject({ reason: 'suspended', pending: [{ reason: 'The page that runs the tool is gone.' }] });
+  expect(await three.call('go')).toMatchObject({
+    reason: 'suspended',
+    pending: [{ reason: 'The page that runs the tool is gone.' }],
+  });
   const again = connect({}, { page: named('again') });
   const [{ toolUseId }] = (await again.pending()) as readonly [PendingCall];
   expect((await again.decide({ toolUseId, type: 'approve' })).text).toBe('c');
@@ -175,12 +233,24 @@ test('a page that leaves while its tool runs suspends the call; hooks and approv
   const leaver: { leave?: () => void } = {};
   const page = [
     pageTools([odd(() => (leaver.leave!(), forever()))]),
-    pageHooks([{ on: { 'post-reasoning': ({ message, ...event }) => ({ ...event, message: { ...message, id: 'hooked' } }) } }]),
+    pageHooks([
+      {
+        on: {
+          'post-reasoning': ({ message, ...event }) => ({
+            ...event,
+            message: { ...message, id: 'hooked' },
+          }),
+        },
+      },
+    ]),
   ];
   const leaving = connect({ replies: calls('odd') }, { page });
   leaver.leave = () => leaving.close();
   const agent = connect();
-  expect(await agent.call('go')).toMatchObject({ reason: 'suspended', pending: [{ name: 'odd', kind: 'suspended' }] });
+  expect(await agent.call('go')).toMatchObject({
+    reason: 'suspended',
+    pending: [{ name: 'odd', kind: 'suspended' }],
+  });
   expect((await agent.messages()).at(-1)?.id).toBe('hooked');
   const [{ toolUseId }] = (await agent.pending()) as readonly [PendingCall];
   await agent.decide({ toolUseId, type: 'result', output: 'by hand' });
@@ -190,13 +260,22 @@ test('a page that leaves while its tool runs suspends the call; hooks and approv
 test('page hooks: notifications are told, modifiable events take what the page makes of them, control reaches the loop', async () => {
   const told: string[] = [];
   const part = pageHooks([
-    { name: 'told', on: { 'reasoning-chunk': ({ delta }) => void told.push(delta), 'run-end': () => void told.push('end') } },
+    {
+      name: 'told',
+      on: {
+        'reasoning-chunk': ({ delta }) => void told.push(delta),
+        'run-end': () => void told.push('end'),
+      },
+    },
     {
       name: 'edit',
       on: {
         'post-reasoning': (event) => ({
           ...event,
-          message: { ...event.message, content: [{ type: 'text', text: textOf(event.message).toUpperCase() }] },
+          message: {
+            ...event.message,
+            content: [{ type: 'text', text: textOf(event.message).toUpperCase() }],
+          },
         }),
       },
     },
@@ -225,22 +304,34 @@ test.for([
     },
     /failed on the page at pre-reasoning/,
   ],
-  ['gives back what cannot be cloned', (event: object) => ({ ...event, f: () => {} }), /could not be cloned/],
+  [
+    'gives back what cannot be cloned',
+    (event: object) => ({ ...event, f: () => {} }),
+    /could not be cloned/,
+  ],
   ['never answers', forever, /did not answer within 20 ms/],
-] as const)('a page hook that %s fails the call, or nothing where it says so', async ([, handler, message]) => {
-  const bad = { name: 'bad', on: { 'pre-reasoning': handler as () => undefined } };
-  const options = handler === forever ? { timeoutMs: 20 } : {};
-  const agent = startWorker().connect({ replies: ['fine'] }, { page: [pageHooks([bad], options)] });
-  await expect(agent.call('go')).rejects.toMatchObject({ message: expect.stringMatching(message) });
-  const ignored = pageHooks([{ ...bad, onError: 'ignore' }], options);
-  expect(
-    (
-      await startWorker()
-        .connect({ replies: ['fine'] }, { page: [ignored] })
-        .call('go')
-    ).text,
-  ).toBe('fine');
-});
+] as const)(
+  'a page hook that %s fails the call, or nothing where it says so',
+  async ([, handler, message]) => {
+    const bad = { name: 'bad', on: { 'pre-reasoning': handler as () => undefined } };
+    const options = handler === forever ? { timeoutMs: 20 } : {};
+    const agent = startWorker().connect(
+      { replies: ['fine'] },
+      { page: [pageHooks([bad], options)] },
+    );
+    await expect(agent.call('go')).rejects.toMatchObject({
+      message: expect.stringMatching(message),
+    });
+    const ignored = pageHooks([{ ...bad, onError: 'ignore' }], options);
+    expect(
+      (
+        await startWorker()
+          .connect({ replies: ['fine'] }, { page: [ignored] })
+          .call('go')
+      ).text,
+    ).toBe('fine');
+  },
+);
 
 test('a failure over a chunk shows at the hook’s next event', async () => {
   const part = pageHooks([
@@ -255,7 +346,10 @@ test('a failure over a chunk shows at the hook’s next event', async () => {
     },
   ]);
   const agent = startWorker().connect({ replies: ['fine'] }, { page: [part] });
-  await expect(agent.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR', details: { hook: 'bad', event: 'reasoning-chunk' } });
+  await expect(agent.call('go')).rejects.toMatchObject({
+    code: 'HOOK_ERROR',
+    details: { hook: 'bad', event: 'reasoning-chunk' },
+  });
 });
 
 test('approvals: the page approves, edits and rejects; without an answer, and without a page, the call suspends', async () => {
@@ -283,12 +377,20 @@ test('approvals: the page approves, edits and rejects; without an answer, and wi
   expect(document.title).toBe('two');
   await agent.call('3');
   expect(results(await agent.messages()).at(-1)).toContain('too bold');
-  expect(await agent.call('4')).toMatchObject({ reason: 'suspended', pending: [{ kind: 'approval', name: 'title' }] });
+  expect(await agent.call('4')).toMatchObject({
+    reason: 'suspended',
+    pending: [{ kind: 'approval', name: 'title' }],
+  });
   expect(asked.length).toBe(4);
   const [{ toolUseId }] = (await agent.pending()) as readonly [PendingCall];
-  await expect(agent.decide({ toolUseId: 'other', type: 'approve' })).rejects.toMatchObject({ code: 'INVALID_DECISION' });
+  await expect(agent.decide({ toolUseId: 'other', type: 'approve' })).rejects.toMatchObject({
+    code: 'INVALID_DECISION',
+  });
   expect((await agent.decide({ toolUseId, type: 'reject' })).text).toBe('d');
-  const alone = connect({ replies: [call], approvalOn: ['title'] }, { sessionId: 'alone', page: [pageTools([title])] });
+  const alone = connect(
+    { replies: [call], approvalOn: ['title'] },
+    { sessionId: 'alone', page: [pageTools([title])] },
+  );
   expect(await alone.call('go')).toMatchObject({ reason: 'suspended' });
 });
 
@@ -303,16 +405,25 @@ test('a page that leaves while it decides suspends the call, which another page 
   );
   leaver.leave = () => leaving.close();
   const stays = first.connect();
-  expect(await stays.call('go')).toMatchObject({ reason: 'suspended', pending: [{ kind: 'approval' }] });
+  expect(await stays.call('go')).toMatchObject({
+    reason: 'suspended',
+    pending: [{ kind: 'approval' }],
+  });
   first.worker.terminate();
-  const agent = startWorker().connect({ replies: ['done'], approvalOn: ['title'], database }, { page: [pageTools([title])] });
+  const agent = startWorker().connect(
+    { replies: ['done'], approvalOn: ['title'], database },
+    { page: [pageTools([title])] },
+  );
   const [{ toolUseId }] = (await agent.pending()) as readonly [PendingCall];
   expect((await agent.decide({ toolUseId, type: 'approve' })).text).toBe('done');
   expect(document.title).toBe('x');
 });
 
 test('a tool’s own needsApproval is asked on the page', async () => {
-  const careful = { ...title, needsApproval: (input: unknown) => (input as { text: string }).text === 'bad' };
+  const careful = {
+    ...title,
+    needsApproval: (input: unknown) => (input as { text: string }).text === 'bad',
+  };
   const agent = startWorker().connect(
     {
       replies: [
@@ -327,19 +438,25 @@ test('a tool’s own needsApproval is asked on the page', async () => {
     },
     { page: [pageTools([careful])] },
   );
-  expect(await agent.call('go')).toMatchObject({ reason: 'suspended', pending: [{ input: { text: 'bad' } }] });
+  expect(await agent.call('go')).toMatchObject({
+    reason: 'suspended',
+    pending: [{ input: { text: 'bad' } }],
+  });
 });
 
 test('resume goes on from the log after a pause', async () => {
   const agent = startWorker().connect({ replies: [{ text: 'one ', hang: true }, 'two'] });
   const stream = agent.stream('go');
-  for await (const event of stream) if (event.type === 'reasoning-chunk') await agent.interrupt({ mode: 'pause' });
+  for await (const event of stream)
+    if (event.type === 'reasoning-chunk') await agent.interrupt({ mode: 'pause' });
   expect((await stream.result).reason).toBe('suspended');
   expect((await agent.resume()).text).toBe('two');
 });
 
 test('a model of the page, with the text protocol for tools: an abort reaches it, errors keep their code, and a page that leaves is told', async () => {
-  const rateLimited = new AgentError('MODEL_RATE_LIMITED', 'slow down', { details: { retryAfterMs: 9 } });
+  const rateLimited = new AgentError('MODEL_RATE_LIMITED', 'slow down', {
+    details: { retryAfterMs: 9 },
+  });
   const replies = [
     '{"think": "", "tool_name": "here", "arguments": {}}',
     'In the worker.',
@@ -349,11 +466,16 @@ test('a model of the page, with the text protocol for tools: an abort reaches it
   ];
   const model = new ScriptedModel(replies, { features: { tools: false } });
   const { connect } = startWorker();
-  await expect(connect({}, { agent: 'browser', sessionId: 'none' }).call('go')).rejects.toMatchObject({ code: 'CONFIGURATION' });
+  await expect(
+    connect({}, { agent: 'browser', sessionId: 'none' }).call('go'),
+  ).rejects.toMatchObject({ code: 'CONFIGURATION' });
   const agent = connect({}, { agent: 'browser', page: [pageModel(model)] });
   const other = connect({}, { agent: 'browser' });
   expect(await agent.call('where?')).toMatchObject({ text: 'In the worker.', toolsUsed: ['here'] });
-  await expect(agent.call('more')).rejects.toMatchObject({ code: 'MODEL_RATE_LIMITED', details: { retryAfterMs: 9 } });
+  await expect(agent.call('more')).rejects.toMatchObject({
+    code: 'MODEL_RATE_LIMITED',
+    details: { retryAfterMs: 9 },
+  });
   const stream = agent.stream('count');
   for await (const event of stream) if (event.type === 'reasoning-chunk') break;
   expect((await stream.result).reason).toBe('aborted');
@@ -364,7 +486,9 @@ test('a model of the page, with the text protocol for tools: an abort reaches it
 });
 
 test('a reader that stops stops the reading of a page’s model', async () => {
-  const model = new ScriptedModel([Array.from({ length: 1000 }, (_, index) => `w${index} `).join('')]);
+  const model = new ScriptedModel([
+    Array.from({ length: 1000 }, (_, index) => `w${index} `).join(''),
+  ]);
   const agent = startWorker().connect({}, { agent: 'browser', page: [pageModel(model)] });
   const batches = agent.stream('go').batches()[Symbol.asyncIterator]();
   await batches.next();
@@ -379,7 +503,9 @@ test('names: an agent that is not there, and none where there are several', asyn
     code: 'CONFIGURATION',
     message: 'The worker has no agent "nobody": main, browser.',
   });
-  await expect(connect({}, { agent: 'toString' }).messages()).rejects.toMatchObject({ code: 'CONFIGURATION' });
+  await expect(connect({}, { agent: 'toString' }).messages()).rejects.toMatchObject({
+    code: 'CONFIGURATION',
+  });
 });
 
 test('a worker in an endless loop rejects what waits, and what is idle is left alone', async () => {
@@ -396,13 +522,19 @@ test('a worker in an endless loop rejects what waits, and what is idle is left a
   }
   worker.postMessage({ spin: true });
   vi.advanceTimersByTime(12_500);
-  await expect(call).rejects.toMatchObject({ code: 'WORKER_FAILED', message: 'The worker did not answer within 10000 ms.' });
+  await expect(call).rejects.toMatchObject({
+    code: 'WORKER_FAILED',
+    message: 'The worker did not answer within 10000 ms.',
+  });
   await expect(agent.messages()).rejects.toMatchObject({ code: 'WORKER_FAILED' });
 });
 
 test.for([
   ['two tools of one name', () => pageTools([title, title])],
-  ['a tool without execute', () => pageTools([tool({ name: 'x', description: 'x', input: { type: 'object' } })])],
+  [
+    'a tool without execute',
+    () => pageTools([tool({ name: 'x', description: 'x', input: { type: 'object' } })]),
+  ],
   ['no tool', () => pageTools([null as never])],
 ] as const)('%s is refused at once', ([, make]) => {
   expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));

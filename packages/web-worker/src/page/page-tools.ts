@@ -1,5 +1,12 @@
 import { AgentError, messageOf } from '@isoloop/core';
-import type { ContextEntry, ContextToken, JsonValue, Tool, ToolContext, ToolUse } from '@isoloop/core';
+import type {
+  ContextEntry,
+  ContextToken,
+  JsonValue,
+  Tool,
+  ToolContext,
+  ToolUse,
+} from '@isoloop/core';
 import { pagePart, type PagePart } from './page-part.ts';
 import type { ToolOffer } from '../wire/protocol.ts';
 
@@ -11,7 +18,14 @@ export interface PageToolsOptions {
 /** What of a tool's context crosses to the page. */
 export type SentContext = Pick<
   ToolContext,
-  'sessionId' | 'userId' | 'runId' | 'toolUseId' | 'messages' | 'idempotencyKey' | 'agentPath' | 'decision'
+  | 'sessionId'
+  | 'userId'
+  | 'runId'
+  | 'toolUseId'
+  | 'messages'
+  | 'idempotencyKey'
+  | 'agentPath'
+  | 'decision'
 >;
 
 /** Worker to page: what is asked of a tool. */
@@ -25,55 +39,81 @@ export type ToolQuestion = { readonly name: string; readonly input: unknown } & 
 export type ToolAnswer = { readonly output: unknown } | { readonly suspended: string };
 
 /** Page to worker, while a tool runs. */
-export type ToolProgress = { readonly emitted: JsonValue } | { readonly forwarded: readonly unknown[] };
+export type ToolProgress =
+  | { readonly emitted: JsonValue }
+  | { readonly forwarded: readonly unknown[] };
 
 /**
- * Tools that run on the page, for `connectAgent`'s `page`; the agent has them with `tools: page.tools`. They cross as JSON Schema;
- * their input is validated on the page. What a tool throws is the model's to see, as it is in a worker's tool, and so is a result
- * that can't be cloned. One that never returns ends at its `timeoutMs`; a call whose page leaves is suspended. Throws `CONFIGURATION`
- * for two tools of one name and for what is no tool.
+ * Tools that run on the page, for `connectAgent`'s `page`; the agent has them with `tools:
+ * page.tools`. They cross as JSON Schema; their input is validated on the page. What a tool throws
+ * is the model's to see, as it is in a worker's tool, and so is a result that can't be cloned. One
+ * that never returns ends at its `timeoutMs`; a call whose page leaves is suspended. Throws
+ * `CONFIGURATION` for two tools of one name and for what is no tool.
  */
-export function pageTools(tools: readonly Tool[], { context = [] }: PageToolsOptions = {}): PagePart {
+export function pageTools(
+  tools: readonly Tool[],
+  { context = [] }: PageToolsOptions = {},
+): PagePart {
   const offers = tools.map(toOffer);
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
-  if (byName.size < tools.length) throw new AgentError('CONFIGURATION', 'Two page tools have one name.');
+  if (byName.size < tools.length)
+    throw new AgentError('CONFIGURATION', 'Two page tools have one name.');
   const provided = new Map<unknown, unknown>([...context].map(([token, value]) => [token, value]));
 
-  return pagePart<ToolQuestion>({ kind: 'tools', tools: offers }, async (question, { signal, tell }) => {
-    const { name, input } = question;
-    const tool = byName.get(name)!;
-    if (question.type === 'approval') return needsApproval(tool, await checked(tool, input), question.call);
-    if (question.type === 'check') {
-      const { ok, ...rest } = await tool.input.validate(input);
-      return { ok, issues: 'issues' in rest ? rest.issues : [] };
-    }
-    const toolContext: ToolContext = {
-      ...question.context,
-      signal,
-      emit: (emitted) => tell({ emitted } satisfies ToolProgress),
-      forward: (forwarded) => tell({ forwarded } satisfies ToolProgress),
-      get<T>(token: ContextToken<T>): T {
-        if (!provided.has(token)) throw new AgentError('CONFIGURATION', `Nothing is provided on the page for "${token.name}".`);
-        return provided.get(token) as T;
-      },
-      suspend(suspended) {
-        throw { suspended };
-      },
-    };
-    try {
-      const output = await tool.execute!(await checked(tool, input), toolContext);
-      return { output: cloned(name, output) } satisfies ToolAnswer;
-    } catch (error) {
-      const { suspended } = Object(error) as { readonly suspended?: unknown };
-      if (typeof suspended === 'string') return { suspended } satisfies ToolAnswer;
-      throw error;
-    }
-  });
+  return pagePart<ToolQuestion>(
+    { kind: 'tools', tools: offers },
+    async (question, { signal, tell }) => {
+      const { name, input } = question;
+      const tool = byName.get(name)!;
+      if (question.type === 'approval')
+        return needsApproval(tool, await checked(tool, input), question.call);
+      if (question.type === 'check') {
+        const { ok, ...rest } = await tool.input.validate(input);
+        return { ok, issues: 'issues' in rest ? rest.issues : [] };
+      }
+      const toolContext: ToolContext = {
+        ...question.context,
+        signal,
+        emit: (emitted) => tell({ emitted } satisfies ToolProgress),
+        forward: (forwarded) => tell({ forwarded } satisfies ToolProgress),
+        get<T>(token: ContextToken<T>): T {
+          if (!provided.has(token))
+            throw new AgentError(
+              'CONFIGURATION',
+              `Nothing is provided on the page for "${token.name}".`,
+            );
+          return provided.get(token) as T;
+        },
+        suspend(suspended) {
+          throw { suspended };
+        },
+      };
+      try {
+        const output = await tool.execute!(await checked(tool, input), toolContext);
+        return { output: cloned(name, output) } satisfies ToolAnswer;
+      } catch (error) {
+        const { suspended } = Object(error) as { readonly suspended?: unknown };
+        if (typeof suspended === 'string') return { suspended } satisfies ToolAnswer;
+        throw error;
+      }
+    },
+  );
 }
 
 function toOffer(tool: Tool): ToolOffer {
-  const { timeoutMs, needsApproval: needs, replay, returnDirect, takesDecisions, execute } = Object(tool) as Partial<Tool>;
-  if (!tool?.schema || !execute) throw new AgentError('CONFIGURATION', 'pageTools() takes tools with an `execute`, as tool() makes them.');
+  const {
+    timeoutMs,
+    needsApproval: needs,
+    replay,
+    returnDirect,
+    takesDecisions,
+    execute,
+  } = Object(tool) as Partial<Tool>;
+  if (!tool?.schema || !execute)
+    throw new AgentError(
+      'CONFIGURATION',
+      'pageTools() takes tools with an `execute`, as tool() makes them.',
+    );
   const { name, description, parameters, strict } = tool.schema;
   return {
     schema: { name, description, parameters, ...(strict !== undefined && { strict }) },
@@ -85,7 +125,11 @@ function toOffer(tool: Tool): ToolOffer {
   };
 }
 
-function needsApproval({ needsApproval: needs }: Tool, input: unknown, call: ToolUse): boolean | Promise<boolean> {
+function needsApproval(
+  { needsApproval: needs }: Tool,
+  input: unknown,
+  call: ToolUse,
+): boolean | Promise<boolean> {
   return typeof needs === 'function' ? needs(input, call) : needs === true;
 }
 
@@ -93,7 +137,10 @@ function needsApproval({ needsApproval: needs }: Tool, input: unknown, call: Too
 async function checked({ name, input: schema }: Tool, input: unknown): Promise<unknown> {
   const validation = await schema.validate(input);
   if (validation.ok) return validation.value;
-  throw new AgentError('INVALID_INPUT', `The arguments of "${name}" do not fit its schema: ${validation.issues.join('; ')}`);
+  throw new AgentError(
+    'INVALID_INPUT',
+    `The arguments of "${name}" do not fit its schema: ${validation.issues.join('; ')}`,
+  );
 }
 
 /** As a clone would be; told here, where the tool's name is known. */
@@ -101,6 +148,10 @@ function cloned(name: string, output: unknown): unknown {
   try {
     return structuredClone(output);
   } catch (cause) {
-    throw new AgentError('INVALID_INPUT', `The page tool "${name}" gave back what cannot be cloned: ${messageOf(cause)}`, { cause });
+    throw new AgentError(
+      'INVALID_INPUT',
+      `The page tool "${name}" gave back what cannot be cloned: ${messageOf(cause)}`,
+      { cause },
+    );
   }
 }

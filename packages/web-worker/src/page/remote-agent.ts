@@ -12,26 +12,42 @@ import type {
 } from '@isoloop/core';
 import type { UiChunk, UiMessage } from '@isoloop/core/ai-sdk';
 import { releaseProxy, transfer, wrap, type Remote } from 'comlink';
-import { workerChatTransport, type WorkerChatTransport, type WorkerChatTransportOptions } from './chat-transport.ts';
+import {
+  workerChatTransport,
+  type WorkerChatTransport,
+  type WorkerChatTransportOptions,
+} from './chat-transport.ts';
 import { fromOutcome } from '../wire/outcome.ts';
 import type { Outcome, RunRequest, SessionApi } from '../wire/protocol.ts';
 import { remoteRun, type RemoteRun } from './remote-run.ts';
 import type { WorkerLink } from './worker-link.ts';
 
-/** A run in the worker, with the face and the laws of core's `AgentStream`: it starts at the first read, or with `result`. */
+/**
+ * A run in the worker, with the face and the laws of core's `AgentStream`: it starts at the first
+ * read, or with `result`.
+ */
 export interface RemoteStream<T = unknown> extends AsyncIterable<AgentEvent> {
   /** The batches as they came: one message of the worker each. Never empty. */
   batches(): AsyncIterable<EventBatch>;
   readable(): ReadableStream<EventBatch>;
-  /** Aborts the run and waits until its log is in order; does nothing to a detached run, or one that ended. */
+  /**
+   * Aborts the run and waits until its log is in order; does nothing to a detached run, or one that
+   * ended.
+   */
   cancel(): Promise<void>;
   /** Rejects with the call's `AgentError`. */
   readonly result: Promise<AgentResult<T>>;
 }
 
 /** What of a call's options can cross to a worker. */
-export interface RemoteCallOptions<N extends string = string> extends Omit<CallOptions, 'context' | 'output'> {
-  /** Has the call end with a typed value: the name of one of the outputs that the worker's `exposeAgent` was given. */
+export interface RemoteCallOptions<N extends string = string> extends Omit<
+  CallOptions,
+  'context' | 'output'
+> {
+  /**
+   * Has the call end with a typed value: the name of one of the outputs that the worker's
+   * `exposeAgent` was given.
+   */
   readonly output?: N;
 }
 
@@ -39,29 +55,45 @@ export interface RemoteCallOptions<N extends string = string> extends Omit<CallO
 type Name<T> = keyof T & string;
 
 /**
- * The page's side of an agent in a worker. Whatever waits for the worker rejects at once with `WORKER_FAILED` or `WORKER_TERMINATED`
- * when the worker is gone or the connection closed; other errors arrive as the `AgentError` they were. `T` has the values of the
- * worker's outputs, by name.
+ * The page's side of an agent in a worker. Whatever waits for the worker rejects at once with
+ * `WORKER_FAILED` or `WORKER_TERMINATED` when the worker is gone or the connection closed; other
+ * errors arrive as the `AgentError` they were. `T` has the values of the worker's outputs, by name.
  */
 export interface RemoteAgent<T = Readonly<Record<string, unknown>>> {
   readonly sessionId: string;
-  /** As `ReActAgent.call`. The signal crosses as a message; the call then resolves with reason `aborted`. */
-  call<N extends Name<T> = never>(input?: AgentInput, options?: RemoteCallOptions<N>): Promise<AgentResult<T[N]>>;
-  stream<N extends Name<T> = never>(input?: AgentInput, options?: RemoteCallOptions<N>): RemoteStream<T[N]>;
   /**
-   * All runs of the session, whichever tab asked for them, from the start of the one that is under way: events of one run after the
-   * other, until the loop is left, `cancel()` or the end of the connection. Their reader does not pace them.
+   * As `ReActAgent.call`. The signal crosses as a message; the call then resolves with reason
+   * `aborted`.
+   */
+  call<N extends Name<T> = never>(
+    input?: AgentInput,
+    options?: RemoteCallOptions<N>,
+  ): Promise<AgentResult<T[N]>>;
+  stream<N extends Name<T> = never>(
+    input?: AgentInput,
+    options?: RemoteCallOptions<N>,
+  ): RemoteStream<T[N]>;
+  /**
+   * All runs of the session, whichever tab asked for them, from the start of the one that is under
+   * way: events of one run after the other, until the loop is left, `cancel()` or the end of the
+   * connection. Their reader does not pace them.
    */
   watch(): Omit<RemoteStream, 'result'>;
   /** Goes on from the log: with tool calls that have no result, or after a pause. */
   resume<N extends Name<T> = never>(options?: RemoteCallOptions<N>): Promise<AgentResult<T[N]>>;
   /** Decides about pending tool calls, and goes on. */
-  decide<N extends Name<T> = never>(decisions: Decision | readonly Decision[], options?: RemoteCallOptions<N>): Promise<AgentResult<T[N]>>;
+  decide<N extends Name<T> = never>(
+    decisions: Decision | readonly Decision[],
+    options?: RemoteCallOptions<N>,
+  ): Promise<AgentResult<T[N]>>;
   /** The tool calls that wait for somebody, also after a reload. */
   pending(): Promise<readonly PendingCall[]>;
   /** As `ReActAgent.interrupt`; resolves when the agent was told. */
   interrupt(request?: string | Msg | InterruptRequest): Promise<boolean>;
-  /** Aborts what runs for this connection, as a signal of its calls would: they resolve with reason `aborted`. */
+  /**
+   * Aborts what runs for this connection, as a signal of its calls would: they resolve with reason
+   * `aborted`.
+   */
   abort(): void;
   messages(): Promise<readonly Msg[]>;
   /** The conversation for `useChat({ messages })`. */
@@ -72,7 +104,10 @@ export interface RemoteAgent<T = Readonly<Record<string, unknown>>> {
   chatTransport(options?: WorkerChatTransportOptions): WorkerChatTransport;
   /** Ends the connection and aborts its calls. The worker goes on: it is the page's. */
   close(): void;
-  /** Ends the worker itself, and with it all connections to it; of a SharedWorker only the connection. */
+  /**
+   * Ends the worker itself, and with it all connections to it; of a SharedWorker only the
+   * connection.
+   */
   terminate(): void;
 }
 
@@ -81,11 +116,17 @@ export interface RemoteAgentSetup extends WorkerLink {
   readonly worker: Worker | SharedWorker;
 }
 
-export function createRemoteAgent({ sessionId, worker, port, lifeline }: RemoteAgentSetup): RemoteAgent {
+export function createRemoteAgent({
+  sessionId,
+  worker,
+  port,
+  lifeline,
+}: RemoteAgentSetup): RemoteAgent {
   const remote: Remote<SessionApi> = wrap<SessionApi>(port);
   let lastId = 0;
 
-  const ask = async <T>(call: () => Promise<Outcome<T>>): Promise<T> => fromOutcome(await lifeline.guard(call));
+  const ask = async <T>(call: () => Promise<Outcome<T>>): Promise<T> =>
+    fromOutcome(await lifeline.guard(call));
   const abort = (id?: number, unread?: boolean): void => {
     if (!lifeline.error) remote.abort(id, unread).catch(() => {});
   };
@@ -96,13 +137,19 @@ export function createRemoteAgent({ sessionId, worker, port, lifeline }: RemoteA
     request: (about: Pick<RunRequest, 'id' | 'aborted'>, runPort: MessagePort) => Promise<void>,
   ): RemoteRun<T> => {
     const id = ++lastId;
-    const open = (aborted: boolean, runPort: MessagePort): Promise<void> => request({ id, aborted }, transfer(runPort, [runPort]));
+    const open = (aborted: boolean, runPort: MessagePort): Promise<void> =>
+      request({ id, aborted }, transfer(runPort, [runPort]));
     return remoteRun({ lifeline, signal, open, abort: (unread) => abort(id, unread) });
   };
 
-  const call = async (input?: AgentInput, given?: RemoteCallOptions): Promise<AgentResult<never>> => {
+  const call = async (
+    input?: AgentInput,
+    given?: RemoteCallOptions,
+  ): Promise<AgentResult<never>> => {
     const { signal, detached: _detached, ...options } = checked(given);
-    const { batches } = begin(signal, (about, runPort) => remote.call({ ...about, input, options }, runPort));
+    const { batches } = begin(signal, (about, runPort) =>
+      remote.call({ ...about, input, options }, runPort),
+    );
     return (await batches.next()).value as AgentResult<never>;
   };
 
@@ -114,8 +161,13 @@ export function createRemoteAgent({ sessionId, worker, port, lifeline }: RemoteA
     );
   };
 
-  const streamOf = ({ batches: events, abort: stop }: RemoteRun<AgentEvent>, detached = false): RemoteStream<never> =>
-    new AgentStream(new RunDriver({ runId: String(lastId), events, abort: stop, detached })) as RemoteStream as RemoteStream<never>;
+  const streamOf = (
+    { batches: events, abort: stop }: RemoteRun<AgentEvent>,
+    detached = false,
+  ): RemoteStream<never> =>
+    new AgentStream(
+      new RunDriver({ runId: String(lastId), events, abort: stop, detached }),
+    ) as RemoteStream as RemoteStream<never>;
 
   const end = (reason: string): void => {
     if (!lifeline.error) remote[releaseProxy]();

@@ -8,9 +8,14 @@ import { initialCredits, type CreditMessage, type RunMessage } from '../wire/pro
 export interface RemoteRunOptions {
   readonly lifeline: Lifeline;
   readonly signal: AbortSignal | undefined;
-  /** Asks the worker for the run, which comes on the port; rejects only where the request can't be sent. */
+  /**
+   * Asks the worker for the run, which comes on the port; rejects only where the request can't be
+   * sent.
+   */
   readonly open: (aborted: boolean, port: MessagePort) => Promise<void>;
-  /** Tells the worker to abort the run; it may not know of it yet. `unread`: nothing of it has come. */
+  /**
+   * Tells the worker to abort the run; it may not know of it yet. `unread`: nothing of it has come.
+   */
   readonly abort: (unread: boolean) => void;
 }
 
@@ -20,7 +25,10 @@ export interface RemoteRun<T> {
   readonly abort: () => void;
 }
 
-/** A run in the worker. What is not read is not asked for: the worker goes on only as far as its credits. */
+/**
+ * A run in the worker. What is not read is not asked for: the worker goes on only as far as its
+ * credits.
+ */
 export function remoteRun<T>({ lifeline, signal, open, abort }: RemoteRunOptions): RemoteRun<T> {
   let over = false;
   let unread = true;

@@ -6,7 +6,9 @@ import * as z from 'zod';
 import type { TypedAgents, TypedOptions } from '../../test-support/typed-worker.ts';
 
 const start = (): Worker => {
-  const worker = new Worker(new URL('../../test-support/typed-worker.ts', import.meta.url), { type: 'module' });
+  const worker = new Worker(new URL('../../test-support/typed-worker.ts', import.meta.url), {
+    type: 'module',
+  });
   onTestFinished(() => worker.terminate());
   return worker;
 };
@@ -15,11 +17,17 @@ const gives = (input: JsonObject) => ({ toolCalls: [{ name: 'generate_response',
 const bill = { total: 42, due: '2026-03-01' };
 
 function connect(replies: TypedOptions['replies']) {
-  return connectAgent<TypedAgents>(start(), { agent: 'clerk', sessionId: 's', options: { replies } });
+  return connectAgent<TypedAgents>(start(), {
+    agent: 'clerk',
+    sessionId: 's',
+    options: { replies },
+  });
 }
 
 test('a call ends with the value of the output it names, typed by the worker, and cloned', async () => {
-  const result = await connect([gives(bill), 'not again']).call('What do I owe?', { output: 'invoice' });
+  const result = await connect([gives(bill), 'not again']).call('What do I owe?', {
+    output: 'invoice',
+  });
   expectTypeOf(result.output).toEqualTypeOf<{ total: number; due: Date } | undefined>();
   expect(result.output).toEqual({ total: 42, due: new Date('2026-03-01') });
   expect(result.output?.due.getUTCFullYear()).toBe(2026);
@@ -28,7 +36,9 @@ test('a call ends with the value of the output it names, typed by the worker, an
 test('so does a stream, in its result and in its last event', async () => {
   const agent = connect([gives(bill)]);
   const stream = agent.stream('What do I owe?', { output: 'invoice' });
-  expectTypeOf(stream.result).resolves.toHaveProperty('output').toEqualTypeOf<{ total: number; due: Date } | undefined>();
+  expectTypeOf(stream.result)
+    .resolves.toHaveProperty('output')
+    .toEqualTypeOf<{ total: number; due: Date } | undefined>();
   const ends: unknown[] = [];
   for await (const event of stream) if (event.type === 'run-end') ends.push(event.result.output);
   const value = { total: 42, due: new Date('2026-03-01') };
@@ -43,33 +53,53 @@ test('without a name there is no output', async () => {
 });
 
 test('an answer that does not fit is OUTPUT_INVALID, with its fields', async () => {
-  const call = connect(Array.from({ length: 4 }, () => gives({ total: 'much' }))).call('?', { output: 'invoice' });
-  await expect(call).rejects.toMatchObject({ code: 'OUTPUT_INVALID', details: { issues: expect.any(Array) } });
+  const call = connect(Array.from({ length: 4 }, () => gives({ total: 'much' }))).call('?', {
+    output: 'invoice',
+  });
+  await expect(call).rejects.toMatchObject({
+    code: 'OUTPUT_INVALID',
+    details: { issues: expect.any(Array) },
+  });
 });
 
-test.for(['call', 'stream'] as const)('%s: an output that the worker has not is refused, with the names it has', async (how) => {
-  const agent: RemoteAgent = connect(['never asked']);
-  for (const output of ['bill', 'toString']) {
-    const result = how === 'call' ? agent.call('?', { output }) : agent.stream('?', { output }).result;
-    await expect(result).rejects.toMatchObject({
-      code: 'INVALID_INPUT',
-      message: `The worker has no output "${output}"; exposeAgent() was given invoice, names, check.`,
+test.for(['call', 'stream'] as const)(
+  '%s: an output that the worker has not is refused, with the names it has',
+  async (how) => {
+    const agent: RemoteAgent = connect(['never asked']);
+    for (const output of ['bill', 'toString']) {
+      const result =
+        how === 'call' ? agent.call('?', { output }) : agent.stream('?', { output }).result;
+      await expect(result).rejects.toMatchObject({
+        code: 'INVALID_INPUT',
+        message: `The worker has no output "${output}"; exposeAgent() was given invoice, names, check.`,
+      });
+    }
+    expect(await agent.messages()).toEqual([]);
+  },
+);
+
+test.for(['call', 'stream'] as const)(
+  '%s: a value that cannot be cloned is a coded error',
+  async (how) => {
+    const agent = connect([gives({ n: 1 })]);
+    const result =
+      how === 'call'
+        ? agent.call('?', { output: 'check' })
+        : agent.stream('?', { output: 'check' }).result;
+    const error = await result.catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(AgentError);
+    expect(error).toMatchObject({
+      code: 'INTERNAL',
+      message: expect.stringContaining('could not be cloned'),
     });
-  }
-  expect(await agent.messages()).toEqual([]);
-});
-
-test.for(['call', 'stream'] as const)('%s: a value that cannot be cloned is a coded error', async (how) => {
-  const agent = connect([gives({ n: 1 })]);
-  const result = how === 'call' ? agent.call('?', { output: 'check' }) : agent.stream('?', { output: 'check' }).result;
-  const error = await result.catch((thrown: unknown) => thrown);
-  expect(error).toBeInstanceOf(AgentError);
-  expect(error).toMatchObject({ code: 'INTERNAL', message: expect.stringContaining('could not be cloned') });
-});
+  },
+);
 
 test('an output in place of its name, which has functions, cannot cross', async () => {
   const agent: RemoteAgent = connect([]);
-  await expect(agent.call('?', { output: structured(z.string()) as never })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  await expect(agent.call('?', { output: structured(z.string()) as never })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+  });
 });
 
 /** Never called: tsc reads it. */
@@ -86,20 +116,31 @@ export function mistakesOfTypes(worker: Worker): void {
   connectAgent<TypedAgents>(worker, { sessionId, agent: 'clerk', options: { replies: 7 } });
   // @ts-expect-error: a conversation has a name
   connectAgent(worker, {});
-  const agent = connectAgent<TypedAgents>(worker, { sessionId, agent: 'auditor', options, timeoutMs: 5 });
+  const agent = connectAgent<TypedAgents>(worker, {
+    sessionId,
+    agent: 'auditor',
+    options,
+    timeoutMs: 5,
+  });
   // @ts-expect-error: there is no output of that name
   void agent.call('?', { output: 'bill' });
   // @ts-expect-error: what a page can't send
   void agent.call('?', { context: [] });
-  expectTypeOf(agent.call('?', { output: 'names' })).resolves.toEqualTypeOf<AgentResult<string[]>>();
+  expectTypeOf(agent.call('?', { output: 'names' })).resolves.toEqualTypeOf<
+    AgentResult<string[]>
+  >();
   expectTypeOf(agent.resume({ output: 'names' })).resolves.toEqualTypeOf<AgentResult<string[]>>();
-  expectTypeOf(agent.decide([], { output: 'names' })).resolves.toEqualTypeOf<AgentResult<string[]>>();
+  expectTypeOf(agent.decide([], { output: 'names' })).resolves.toEqualTypeOf<
+    AgentResult<string[]>
+  >();
   const untyped = connectAgent(worker, { sessionId, agent: 'any', options: new Map() });
   expectTypeOf(untyped.call('?', { output: 'any' })).resolves.toEqualTypeOf<AgentResult<unknown>>();
   expectTypeOf(untyped).toEqualTypeOf<RemoteAgent>();
   expectTypeOf(agent).toExtend<Pick<RemoteAgent, 'messages' | 'chatTransport' | 'close'>>();
 
-  const single = exposeAgent(({ options: given }: AgentSetup<{ readonly key: string }>) => given.key as never);
+  const single = exposeAgent(
+    ({ options: given }: AgentSetup<{ readonly key: string }>) => given.key as never,
+  );
   connectAgent<typeof single>(worker, { sessionId, options: { key: 'k' } });
   // @ts-expect-error: it has no name
   connectAgent<typeof single>(worker, { sessionId, options: { key: 'k' }, agent: 'clerk' });
@@ -107,7 +148,9 @@ export function mistakesOfTypes(worker: Worker): void {
   void connectAgent<typeof plain>(worker, { sessionId }).call('?');
   // @ts-expect-error: it has no outputs
   void connectAgent<typeof plain>(worker, { sessionId }).call('?', { output: 'x' });
-  const free = exposeAgent(({ options: given }: AgentSetup<{ readonly key: string } | null>) => given as never);
+  const free = exposeAgent(
+    ({ options: given }: AgentSetup<{ readonly key: string } | null>) => given as never,
+  );
   connectAgent<typeof free>(worker, { sessionId });
   // @ts-expect-error: an agent is no factory
   exposeAgent({ name: 'agent' });

@@ -16,12 +16,20 @@ interface Mounted {
 }
 
 function startWorker() {
-  const worker = new Worker(new URL('../../test-support/page.ts', import.meta.url), { type: 'module' });
+  const worker = new Worker(new URL('../../test-support/page.ts', import.meta.url), {
+    type: 'module',
+  });
   onTestFinished(() => worker.terminate());
   // Workers of one session are tabs, and share its agent.
   const own = crypto.randomUUID();
   const connect = (options: PageFixtureOptions): RemoteAgent =>
-    connectAgent(worker, { timeoutMs: 120_000, agent: 'main', sessionId: options.database ?? own, options, page: [pageTools([hold])] });
+    connectAgent(worker, {
+      timeoutMs: 120_000,
+      agent: 'main',
+      sessionId: options.database ?? own,
+      options,
+      page: [pageTools([hold])],
+    });
   return { worker, connect };
 }
 
@@ -44,7 +52,10 @@ interface MountOptions {
   readonly strict?: boolean;
 }
 
-function mount(agent: RemoteAgent, { resume = false, messages = [], strict = false }: MountOptions = {}): Mounted {
+function mount(
+  agent: RemoteAgent,
+  { resume = false, messages = [], strict = false }: MountOptions = {},
+): Mounted {
   const shownBy: { chat?: Chat } = {};
   function View({ onChat }: { readonly onChat: (chat: Chat) => void }): ReactNode {
     const chat = useChat({
@@ -63,7 +74,10 @@ function mount(agent: RemoteAgent, { resume = false, messages = [], strict = fal
   return { chat: () => shownBy.chat!, unmount: () => root.unmount() };
 }
 
-const shown = (chat: Chat) => chat.messages.map(({ role, parts }) => `${role}: ${parts.map(partText).filter(Boolean).join(' | ')}`);
+const shown = (chat: Chat) =>
+  chat.messages.map(
+    ({ role, parts }) => `${role}: ${parts.map(partText).filter(Boolean).join(' | ')}`,
+  );
 
 function partText(part: UIMessage['parts'][number]): string {
   if (part.type === 'text') return part.text;
@@ -78,13 +92,18 @@ const ready = async ({ chat }: Mounted): Promise<void> => {
 };
 
 test('useChat: reasoning, text, tool input and output, and the history comes back', async () => {
-  const agent = startWorker().connect({ replies: [{ thinking: 'hm', text: 'I look.', toolCalls: [{ name: 'here' }] }, 'There.'] });
+  const agent = startWorker().connect({
+    replies: [{ thinking: 'hm', text: 'I look.', toolCalls: [{ name: 'here' }] }, 'There.'],
+  });
   const view = mount(agent);
   await ready(view);
   await view.chat().sendMessage({ text: 'where?' });
   await ready(view);
   expect(view.chat().error).toBeUndefined();
-  const whole = ['user: where?', 'assistant: (hm) | I look. | here output-available in the worker | There.'];
+  const whole = [
+    'user: where?',
+    'assistant: (hm) | I look. | here output-available in the worker | There.',
+  ];
   await expect.poll(() => shown(view.chat())).toEqual(whole);
   const again = mount(agent, { messages: (await agent.uiMessages()) as UIMessage[] });
   await ready(again);
@@ -123,14 +142,21 @@ test.for([
   ['approved', true, 'assistant: here output-available in the worker | Yes.'],
   ['denied', false, 'assistant: here output-error | Yes.'],
 ] as const)('an approval is asked for in the chat, and %s there', async ([, approved, answer]) => {
-  const agent = startWorker().connect({ replies: [{ toolCalls: [{ name: 'here' }] }, 'Yes.'], approvalOn: ['here'] });
+  const agent = startWorker().connect({
+    replies: [{ toolCalls: [{ name: 'here' }] }, 'Yes.'],
+    approvalOn: ['here'],
+  });
   const view = mount(agent);
   await ready(view);
   await view.chat().sendMessage({ text: 'where?' });
   await ready(view);
-  await expect.poll(() => shown(view.chat())).toEqual(['user: where?', 'assistant: here approval-requested']);
+  await expect
+    .poll(() => shown(view.chat()))
+    .toEqual(['user: where?', 'assistant: here approval-requested']);
   const part = view.chat().messages[1]!.parts.find((each) => each.type === 'dynamic-tool');
-  await view.chat().addToolApprovalResponse({ id: part!.approval!.id, approved, reason: 'because' });
+  await view
+    .chat()
+    .addToolApprovalResponse({ id: part!.approval!.id, approved, reason: 'because' });
   await expect.poll(() => shown(view.chat())).toEqual(['user: where?', answer]);
   expect(view.chat().error).toBeUndefined();
 });
@@ -147,10 +173,14 @@ test('an approval that was asked for before a reload is answered after it', asyn
   const agent = startWorker().connect({ ...options, replies: ['Yes.'] });
   const view = mount(agent, { resume: true, messages: (await agent.uiMessages()) as UIMessage[] });
   await ready(view);
-  await expect.poll(() => shown(view.chat())).toEqual(['user: where?', 'assistant: here approval-requested']);
+  await expect
+    .poll(() => shown(view.chat()))
+    .toEqual(['user: where?', 'assistant: here approval-requested']);
   const part = view.chat().messages[1]!.parts.find((each) => each.type === 'dynamic-tool');
   await view.chat().addToolApprovalResponse({ id: part!.approval!.id, approved: true });
-  await expect.poll(() => shown(view.chat())).toEqual(['user: where?', 'assistant: here output-available in the worker | Yes.']);
+  await expect
+    .poll(() => shown(view.chat()))
+    .toEqual(['user: where?', 'assistant: here output-available in the worker | Yes.']);
 });
 
 test('a view that is mounted anew sees the turn that runs, from its start, and stops it', async () => {
@@ -159,8 +189,13 @@ test('a view that is mounted anew sees the turn that runs, from its start, and s
   await ready(view);
   void view.chat().sendMessage({ text: 'count' });
   await expect.poll(() => shown(view.chat())).toEqual(['user: count', 'assistant: one two']);
-  const again = mount(agent, { resume: true, messages: [{ id: 'u', role: 'user', parts: [{ type: 'text', text: 'count' }] }] });
-  await expect.poll(() => shown(again.chat() ?? { messages: [] })).toEqual(['user: count', 'assistant: one two']);
+  const again = mount(agent, {
+    resume: true,
+    messages: [{ id: 'u', role: 'user', parts: [{ type: 'text', text: 'count' }] }],
+  });
+  await expect
+    .poll(() => shown(again.chat() ?? { messages: [] }))
+    .toEqual(['user: count', 'assistant: one two']);
   expect(again.chat().status).toBe('streaming');
   await again.chat().stop();
   await ready(view);
@@ -176,14 +211,19 @@ test.for([false, true])(
     const before = mount(first.connect({ replies, database }));
     await ready(before);
     void before.chat().sendMessage({ text: 'where?' });
-    await expect.poll(() => shown(before.chat())[1]).toBe('assistant: I look. | here output-available in the worker');
+    await expect
+      .poll(() => shown(before.chat())[1])
+      .toBe('assistant: I look. | here output-available in the worker');
     first.worker.terminate();
     before.unmount();
 
     const agent = startWorker().connect({ replies: ['There.'], database });
     const messages = (await agent.uiMessages()) as UIMessage[];
     const view = mount(agent, { resume: true, messages, strict });
-    const whole = ['user: where?', 'assistant: I look. | here output-available in the worker | There.'];
+    const whole = [
+      'user: where?',
+      'assistant: I look. | here output-available in the worker | There.',
+    ];
     await expect.poll(() => (view.chat() ? shown(view.chat()) : [])).toEqual(whole);
     await ready(view);
     const ids = (await agent.uiMessages()).map(({ id }) => id);
@@ -199,7 +239,9 @@ test('in strict mode a view that is mounted anew sees the turn that runs, and st
   await expect.poll(() => shown(view.chat())).toEqual(['user: count', 'assistant: one two']);
   const [asked] = view.chat().messages;
   const again = mount(agent, { resume: true, messages: [asked!], strict: true });
-  await expect.poll(() => shown(again.chat() ?? { messages: [] })).toEqual(['user: count', 'assistant: one two']);
+  await expect
+    .poll(() => shown(again.chat() ?? { messages: [] }))
+    .toEqual(['user: count', 'assistant: one two']);
   expect([view.chat().status, again.chat().status]).toEqual(['streaming', 'streaming']);
   await again.chat().stop();
   await ready(view);
@@ -230,10 +272,14 @@ test('where nothing runs and nothing was cut off there is nothing to reconnect t
   expect(await agent.chatTransport().reconnectToStream()).toBeNull();
 });
 
-/** Terminates a worker while its model answers. The question is in the store then; `messages()` may have it earlier. */
+/**
+ * Terminates a worker while its model answers. The question is in the store then; `messages()` may
+ * have it earlier.
+ */
 async function loseInModel(worker: Worker, agent: RemoteAgent, question: string): Promise<void> {
   const read = async (): Promise<void> => {
-    for await (const { type } of agent.stream(question)) if (type === 'pre-reasoning') worker.terminate();
+    for await (const { type } of agent.stream(question))
+      if (type === 'pre-reasoning') worker.terminate();
   };
   await expect(read()).rejects.toMatchObject({ code: 'WORKER_TERMINATED' });
 }
@@ -245,12 +291,23 @@ test('two that reconnect at once after a reload share one run', async () => {
   await loseInModel(first.worker, cut, 'go');
   const second = startWorker();
   const agent = second.connect({ replies: ['once'], database, gated: true });
-  const streams = await Promise.all([agent.chatTransport().reconnectToStream(), agent.chatTransport().reconnectToStream()]);
+  const streams = await Promise.all([
+    agent.chatTransport().reconnectToStream(),
+    agent.chatTransport().reconnectToStream(),
+  ]);
   second.worker.postMessage({ open: true });
   for (const stream of streams) {
     const types: string[] = [];
     for await (const chunk of stream!) types.push(chunk.type);
-    expect(types).toEqual(['start', 'start-step', 'text-start', 'text-delta', 'text-end', 'finish-step', 'finish']);
+    expect(types).toEqual([
+      'start',
+      'start-step',
+      'text-start',
+      'text-delta',
+      'text-end',
+      'finish-step',
+      'finish',
+    ]);
   }
   expect((await agent.messages()).map(({ role }) => role)).toEqual(['user', 'assistant']);
 });
@@ -262,7 +319,9 @@ test('a tool’s progress is a preliminary output, and an error is the hook’s,
   void view.chat().sendMessage({ text: 'go' });
   await expect.poll(() => shown(view.chat())[1]).toBe('assistant: hold output-available holding');
   letGo();
-  await expect.poll(() => shown(view.chat())[1]).toBe('assistant: hold output-available held | done');
+  await expect
+    .poll(() => shown(view.chat())[1])
+    .toBe('assistant: hold output-available held | done');
   await ready(view);
   await view.chat().sendMessage({ text: 'one more' });
   await expect.poll(() => view.chat().error).toMatchObject({ code: 'MODEL_SERVER' });

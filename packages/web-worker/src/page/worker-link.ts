@@ -9,12 +9,17 @@ export interface WorkerLink {
   readonly lifeline: Lifeline;
 }
 
-type Told = PageMessage extends infer M ? (M extends PageMessage ? Omit<M, 'protocol'> : never) : never;
+type Told = PageMessage extends infer M
+  ? M extends PageMessage
+    ? Omit<M, 'protocol'>
+    : never
+  : never;
 
 /**
- * Connects as soon as the worker says hello; what is posted to the port till then waits in it. The lifeline is cut with `WORKER_FAILED`
- * when the script can't be loaded, throws while it is, or doesn't answer in time, then or later while something waits for it, and with
- * `WORKER_TERMINATED` when the worker is gone.
+ * Connects as soon as the worker says hello; what is posted to the port till then waits in it. The
+ * lifeline is cut with `WORKER_FAILED` when the script can't be loaded, throws while it is, or
+ * doesn't answer in time, then or later while something waits for it, and with `WORKER_TERMINATED`
+ * when the worker is gone.
  */
 export function linkWorker(
   worker: Worker | SharedWorker,
@@ -29,15 +34,19 @@ export function linkWorker(
   let connected = false;
   let silent = 0;
 
-  const fail = (message: string, cause?: unknown): void => lifeline.cut(new AgentError('WORKER_FAILED', message, { cause }));
-  const post = (message: Told, ports: MessagePort[] = []): void => endpoint.postMessage({ protocol, ...message }, ports);
+  const fail = (message: string, cause?: unknown): void =>
+    lifeline.cut(new AgentError('WORKER_FAILED', message, { cause }));
+  const post = (message: Told, ports: MessagePort[] = []): void =>
+    endpoint.postMessage({ protocol, ...message }, ports);
   const ping = (): void => post({ type: 'ping' });
-  // In quarters, five of them: the first may end right after the silence began, and after a sleep of the machine one is late, with the
-  // answer to the last ping still on its way.
+  // In quarters, five of them: the first may end right after the silence began, and after a sleep
+  // of the machine one is late, with the answer to the last ping still on its way.
   const timer = setInterval(() => {
     if (connected && !lifeline.waited) silent = -1;
     else if (++silent > 3)
-      fail(`The worker did not answer within ${timeoutMs} ms.${connected ? '' : ' Does its script call exposeAgent()?'}`);
+      fail(
+        `The worker did not answer within ${timeoutMs} ms.${connected ? '' : ' Does its script call exposeAgent()?'}`,
+      );
     else if (connected) ping();
   }, timeoutMs / 4);
   lifeline.onCut(() => {
@@ -64,7 +73,8 @@ export function linkWorker(
     else connect();
     if (data.lock) watchLock(data.lock, lifeline, signal);
   };
-  // Of an error after the start nothing is known to have failed: a worker outlives it, and its end shows in the lock.
+  // Of an error after the start nothing is known to have failed: a worker outlives it, and its end
+  // shows in the lock.
   const onError = (event: ErrorEvent): void => {
     if (!connected) fail(loadError(event), event.error);
   };
@@ -83,13 +93,19 @@ export function linkWorker(
   return { port: port1, lifeline };
 }
 
-/** A script that can't be loaded, or a module that can't be parsed, gives a plain event, without a message. */
+/**
+ * A script that can't be loaded, or a module that can't be parsed, gives a plain event, without a
+ * message.
+ */
 function loadError({ message, filename, lineno }: ErrorEvent): string {
   if (!message) return 'The script of the worker could not be loaded; the console says why.';
   return `The script of the worker failed: ${message}${filename ? ` (${filename}:${lineno})` : ''}`;
 }
 
-/** Holds a lock as long as the connection lasts: nothing else tells a SharedWorker that a page is gone. */
+/**
+ * Holds a lock as long as the connection lasts: nothing else tells a SharedWorker that a page is
+ * gone.
+ */
 function holdLock(connect: (lock?: string) => void, signal: AbortSignal): void {
   const lock = `isoloop:page:${crypto.randomUUID()}`;
   const hold = (): Promise<void> | undefined => {
@@ -101,7 +117,10 @@ function holdLock(connect: (lock?: string) => void, signal: AbortSignal): void {
   navigator.locks.request(lock, hold).catch(() => connect());
 }
 
-/** Waits for the worker's lock: no event tells of a worker that was terminated, but its locks fall free. */
+/**
+ * Waits for the worker's lock: no event tells of a worker that was terminated, but its locks fall
+ * free.
+ */
 function watchLock(lock: string, lifeline: Lifeline, signal: AbortSignal): void {
   const gone = (): void => lifeline.cut(new AgentError('WORKER_TERMINATED', 'The worker is gone.'));
   navigator.locks?.request(lock, { mode: 'shared', signal }, gone).catch(() => {

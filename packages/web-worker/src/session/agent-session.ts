@@ -6,7 +6,10 @@ import type { PageSide, SessionPages } from './session-pages.ts';
 /** What the page said, for the factory. */
 export interface AgentSetup<O = JsonValue> {
   readonly sessionId: string;
-  /** The session's own memory in IndexedDB, made when it is first asked for; of an agent with a name: under `<name>/<session id>`. */
+  /**
+   * The session's own memory in IndexedDB, made when it is first asked for; of an agent with a
+   * name: under `<name>/<session id>`.
+   */
   readonly memory: SessionMemory;
   /** `connectAgent`'s, `null` where it gave none; whatever page code sent: check it. */
   readonly options: O;
@@ -14,7 +17,9 @@ export interface AgentSetup<O = JsonValue> {
   readonly page: PageSide;
 }
 
-export type AgentFactory<O = JsonValue> = (setup: AgentSetup<O>) => ReActAgent | Promise<ReActAgent>;
+export type AgentFactory<O = JsonValue> = (
+  setup: AgentSetup<O>,
+) => ReActAgent | Promise<ReActAgent>;
 
 /** Several agents of one worker, by name. */
 export type AgentFactories<O = JsonValue> = Readonly<Record<string, AgentFactory<O>>>;
@@ -45,10 +50,15 @@ export class AgentSession {
     this.#options = options;
   }
 
-  /** The agent, once nothing that was aborted or edits the log is still under way: so a call right after a stop is not refused. */
+  /**
+   * The agent, once nothing that was aborted or edits the log is still under way: so a call right
+   * after a stop is not refused.
+   */
   async agent(): Promise<ReActAgent> {
     const agent = await (this.#agent ??= this.#build());
-    const stopping = [...this.#runs].flatMap(([controller, run]) => (controller.signal.aborted ? [run] : []));
+    const stopping = [...this.#runs].flatMap(([controller, run]) =>
+      controller.signal.aborted ? [run] : [],
+    );
     await Promise.allSettled([...stopping, this.#editing]);
     return agent;
   }
@@ -73,13 +83,24 @@ export class AgentSession {
     return this.#track(controller, run);
   }
 
-  /** A run that nobody else may have under way, in no tab that is alone; `undefined` where somebody has, or there is nothing to do. */
-  async runAlone<T>(controller: AbortController, job: (agent: ReActAgent) => Promise<T | undefined>): Promise<T | undefined> {
+  /**
+   * A run that nobody else may have under way, in no tab that is alone; `undefined` where somebody
+   * has, or there is nothing to do.
+   */
+  async runAlone<T>(
+    controller: AbortController,
+    job: (agent: ReActAgent) => Promise<T | undefined>,
+  ): Promise<T | undefined> {
     const agent = await this.#open();
     if (this.#runs.size) return undefined;
     const run = async (): Promise<T | undefined> => job(agent);
     const locks = this.#options.alone ? navigator.locks : undefined;
-    return this.#track(controller, locks ? locks.request(this.#lock, { ifAvailable: true }, (lock) => (lock ? run() : undefined)) : run());
+    return this.#track(
+      controller,
+      locks
+        ? locks.request(this.#lock, { ifAvailable: true }, (lock) => (lock ? run() : undefined))
+        : run(),
+    );
   }
 
   async edit(job: (memory: Memory) => Promise<void>): Promise<void> {
@@ -100,7 +121,10 @@ export class AgentSession {
     return `isoloop:run:${JSON.stringify([agent, sessionId])}`;
   }
 
-  /** Shows other tabs that the session has a run, as long as it lasts; its log looks the same where it was cut off. */
+  /**
+   * Shows other tabs that the session has a run, as long as it lasts; its log looks the same where
+   * it was cut off.
+   */
   #hold(run: Promise<unknown>): void {
     if (!this.#options.alone) return;
     const ended = run.then(
@@ -116,13 +140,18 @@ export class AgentSession {
 
   async #open(): Promise<ReActAgent> {
     const agent = await this.agent();
-    if (this.#closed) throw new AgentError('ABORTED', 'The session was closed before the call began.');
+    if (this.#closed)
+      throw new AgentError('ABORTED', 'The session was closed before the call began.');
     return agent;
   }
 
   async #idle(): Promise<ReActAgent> {
     const agent = await this.#open();
-    if (this.#runs.size) throw new AgentError('AGENT_BUSY', 'The agent is still answering; wait for its result or abort it.');
+    if (this.#runs.size)
+      throw new AgentError(
+        'AGENT_BUSY',
+        'The agent is still answering; wait for its result or abort it.',
+      );
     return agent;
   }
 
@@ -143,20 +172,30 @@ export class AgentSession {
       options: options as JsonValue,
       page: pages.side,
       get memory() {
-        return (memory ??= new IndexedDbMemory(agent === undefined ? sessionId : `${agent}/${sessionId}`));
+        return (memory ??= new IndexedDbMemory(
+          agent === undefined ? sessionId : `${agent}/${sessionId}`,
+        ));
       },
     };
     try {
       await after;
       const built = await factory(setup);
-      if (!built?.addHook) throw new AgentError('CONFIGURATION', 'The factory that exposeAgent() was given made no agent.');
+      if (!built?.addHook)
+        throw new AgentError(
+          'CONFIGURATION',
+          'The factory that exposeAgent() was given made no agent.',
+        );
       await onBuilt(built);
       pages.attach(built);
       return built;
     } catch (error) {
       this.#agent = undefined;
       if (AgentError.is(error)) throw error;
-      throw new AgentError('WORKER_FAILED', `The worker could not build its agent: ${messageOf(error)}`, { cause: error });
+      throw new AgentError(
+        'WORKER_FAILED',
+        `The worker could not build its agent: ${messageOf(error)}`,
+        { cause: error },
+      );
     }
   }
 }

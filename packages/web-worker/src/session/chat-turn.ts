@@ -12,8 +12,9 @@ export interface ChatTurn extends ShownTurn {
 }
 
 /**
- * A turn of AI SDK's chat. A user's message that the log has already was edited, or is to be answered anew: what followed it is
- * forgotten. An assistant's message answers what its tool calls waited for, and is gone on with.
+ * A turn of AI SDK's chat. A user's message that the log has already was edited, or is to be
+ * answered anew: what followed it is forgotten. An assistant's message answers what its tool calls
+ * waited for, and is gone on with.
  */
 export async function takeChatMessage(
   agent: ReActAgent,
@@ -23,7 +24,8 @@ export async function takeChatMessage(
   if (isAnswer(message) && trigger === 'submit-message') {
     const waiting = new Map((await pendingCalls(agent)).map((call) => [call.toolUseId, call]));
     const input = message.parts.flatMap((part) => toDecision(part, waiting));
-    if (!input.length) throw new AgentError('INVALID_MESSAGE', 'The message answers no tool call that waits.');
+    if (!input.length)
+      throw new AgentError('INVALID_MESSAGE', 'The message answers no tool call that waits.');
     return { input, ...(await shownSoFar(agent)), messageId: message.id };
   }
   const sent = fromUiMessage(message);
@@ -68,7 +70,12 @@ interface AnswerPart {
 /** What a client says of an assistant's message counts only where a call waits for it. */
 function isAnswer(message: unknown): message is AnswerMessage {
   const { id, role, parts } = Object(message) as Partial<AnswerMessage>;
-  return role === 'assistant' && typeof id === 'string' && Array.isArray(parts) && parts.every((part) => Object(part) === part);
+  return (
+    role === 'assistant' &&
+    typeof id === 'string' &&
+    Array.isArray(parts) &&
+    parts.every((part) => Object(part) === part)
+  );
 }
 
 function toDecision(
@@ -81,13 +88,23 @@ function toDecision(
   if (state === 'approval-responded' && typeof approval?.approved === 'boolean') {
     const { approved, reason } = approval;
     if (approved) return [{ toolUseId, name, type: 'approve' }];
-    return [{ toolUseId, name, type: 'reject', ...(typeof reason === 'string' && reason && { reason }) }];
+    return [
+      { toolUseId, name, type: 'reject', ...(typeof reason === 'string' && reason && { reason }) },
+    ];
   }
   // The tool has not run: only somebody who was asked for its result may give one.
   if (call.kind === 'approval' || call.kind === 'replay') return [];
   if (state === 'output-available')
-    return [{ toolUseId, name, type: 'result', output: typeof output === 'string' ? output : (JSON.stringify(output) ?? '') }];
-  if (state === 'output-error') return [{ toolUseId, name, type: 'result', output: String(errorText), state: 'error' }];
+    return [
+      {
+        toolUseId,
+        name,
+        type: 'result',
+        output: typeof output === 'string' ? output : (JSON.stringify(output) ?? ''),
+      },
+    ];
+  if (state === 'output-error')
+    return [{ toolUseId, name, type: 'result', output: String(errorText), state: 'error' }];
   return [];
 }
 
@@ -104,11 +121,23 @@ function toChunks(part: UiMessage['parts'][number], id: string): readonly UiChun
       ];
     case 'dynamic-tool': {
       const { toolCallId, toolName, input } = part;
-      const known: UiChunk = { type: 'tool-input-available', toolCallId, toolName, input, dynamic: true };
+      const known: UiChunk = {
+        type: 'tool-input-available',
+        toolCallId,
+        toolName,
+        input,
+        dynamic: true,
+      };
       if (part.state === 'output-available')
-        return [known, { type: 'tool-output-available', toolCallId, output: part.output, dynamic: true }];
+        return [
+          known,
+          { type: 'tool-output-available', toolCallId, output: part.output, dynamic: true },
+        ];
       if (part.state === 'output-error')
-        return [known, { type: 'tool-output-error', toolCallId, errorText: part.errorText, dynamic: true }];
+        return [
+          known,
+          { type: 'tool-output-error', toolCallId, errorText: part.errorText, dynamic: true },
+        ];
       return [known];
     }
     default:

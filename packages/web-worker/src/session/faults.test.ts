@@ -1,5 +1,12 @@
 import { SessionMemory } from '@isoloop/core';
-import { faultScenarios, injectFaults, spreadPoints, type FaultHost, type FaultScenario, type LifeReport } from '@isoloop/core/testing';
+import {
+  faultScenarios,
+  injectFaults,
+  spreadPoints,
+  type FaultHost,
+  type FaultScenario,
+  type LifeReport,
+} from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { extent } from '../../../../test/test-extent.ts';
 import type { FaultOrder } from '../../test-support/faults.ts';
@@ -10,12 +17,19 @@ function workerHost({ name: scenario }: FaultScenario): FaultHost {
   const database = `faults-${crypto.randomUUID()}`;
   return {
     async live(witness, life) {
-      const worker = new Worker(new URL('../../test-support/faults.ts', import.meta.url), { type: 'module' });
+      const worker = new Worker(new URL('../../test-support/faults.ts', import.meta.url), {
+        type: 'module',
+      });
       try {
         return await new Promise<LifeReport>((resolve, reject) => {
           worker.addEventListener('message', ({ data }: MessageEvent<LifeReport>) => resolve(data));
           worker.addEventListener('error', ({ message }) => reject(new Error(message)));
-          worker.postMessage({ scenario, database, witness, life: { ...life } } satisfies FaultOrder);
+          worker.postMessage({
+            scenario,
+            database,
+            witness,
+            life: { ...life },
+          } satisfies FaultOrder);
         });
       } finally {
         worker.terminate();

@@ -16,7 +16,10 @@ interface Asked {
   reject(reason: unknown): void;
 }
 
-/** The worker's end of a part of a page. What waits for a page that leaves rejects at once, see `isPageGone`. */
+/**
+ * The worker's end of a part of a page. What waits for a page that leaves rejects at once, see
+ * `isPageGone`.
+ */
 export class PageLink {
   readonly #port: MessagePort;
   readonly #asked: Map<number, Asked> = new Map();
@@ -37,7 +40,8 @@ export class PageLink {
     const id = ++this.#lastId;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const giveUp = (reason: unknown): void => {
-      if (!this.#gone) this.#port.postMessage({ type: 'abort', id } satisfies PageQuestion<unknown>);
+      if (!this.#gone)
+        this.#port.postMessage({ type: 'abort', id } satisfies PageQuestion<unknown>);
       this.#asked.get(id)?.reject(reason);
     };
     const onAbort = (): void => giveUp(signal?.reason);
@@ -48,7 +52,11 @@ export class PageLink {
       this.#asked.set(id, { onProgress, resolve: resolve as (value: unknown) => void, reject });
       signal?.addEventListener('abort', onAbort);
       if (timeoutMs !== undefined)
-        timer = setTimeout(() => giveUp(new AgentError('HOOK_ERROR', `The page did not answer within ${timeoutMs} ms.`)), timeoutMs);
+        timer = setTimeout(
+          () =>
+            giveUp(new AgentError('HOOK_ERROR', `The page did not answer within ${timeoutMs} ms.`)),
+          timeoutMs,
+        );
     }).finally(() => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);

@@ -2,12 +2,18 @@ import type { Memory, PendingCall, ReActAgent, SessionView } from '@isoloop/core
 import { toUiMessages, type UiMessage } from '@isoloop/core/ai-sdk';
 
 /** What a log in a store tells; nothing of a memory that has none. */
-export async function viewOf(memory: Memory & { view?(): Promise<SessionView> }): Promise<SessionView | undefined> {
+export async function viewOf(
+  memory: Memory & { view?(): Promise<SessionView> },
+): Promise<SessionView | undefined> {
   return memory.view?.();
 }
 
 /** The tool calls that wait for somebody: the log knows of them where the agent has not run yet. */
-export async function pendingCalls({ memory, status, busy }: ReActAgent): Promise<readonly PendingCall[]> {
+export async function pendingCalls({
+  memory,
+  status,
+  busy,
+}: ReActAgent): Promise<readonly PendingCall[]> {
   const calls = (!busy && (await viewOf(memory))?.calls) || status.calls;
   return [...calls.values()].flatMap(({ pending }) => pending ?? []);
 }

@@ -5,14 +5,22 @@ import type { HookOffer, PageOffer } from '../wire/protocol.ts';
 
 type HooksOffer = Extract<PageOffer, { readonly kind: 'hooks' }>;
 
-/** A page's hooks as the agent's. What a page that leaves had to say is nothing: its hooks are gone with it. */
+/**
+ * A page's hooks as the agent's. What a page that leaves had to say is nothing: its hooks are gone
+ * with it.
+ */
 export function remoteHooks({ hooks, timeoutMs }: HooksOffer, link: PageLink): readonly Hook[] {
   return hooks.map((hook, index) =>
-    remoteHook(hook, (event) => link.ask<HookAnswer>({ index, event } satisfies HookQuestion, { timeoutMs })),
+    remoteHook(hook, (event) =>
+      link.ask<HookAnswer>({ index, event } satisfies HookQuestion, { timeoutMs }),
+    ),
   );
 }
 
-function remoteHook({ events, ...hook }: HookOffer, ask: (event: AgentEvent) => Promise<HookAnswer>): Hook {
+function remoteHook(
+  { events, ...hook }: HookOffer,
+  ask: (event: AgentEvent) => Promise<HookAnswer>,
+): Hook {
   let failure: { readonly error: unknown; readonly runId: string } | undefined;
 
   const told = (event: AgentEvent): void => {
@@ -25,7 +33,8 @@ function remoteHook({ events, ...hook }: HookOffer, ask: (event: AgentEvent) => 
     try {
       const answer = await ask(event);
       if (failure?.runId === event.runId) throw failure.error;
-      for (const { name, args } of answer.asked) (control[name] as (...given: readonly unknown[]) => void)(...args);
+      for (const { name, args } of answer.asked)
+        (control[name] as (...given: readonly unknown[]) => void)(...args);
       return answer.event;
     } catch (error) {
       failure = undefined;
@@ -33,5 +42,8 @@ function remoteHook({ events, ...hook }: HookOffer, ask: (event: AgentEvent) => 
     }
   };
   if (!events) return { ...hook, onEvent: handle };
-  return { ...hook, on: Object.fromEntries(events.map((type) => [type, handle])) as Hook['on'] & {} };
+  return {
+    ...hook,
+    on: Object.fromEntries(events.map((type) => [type, handle])) as Hook['on'] & {},
+  };
 }

@@ -12,7 +12,10 @@ export type ModelPages = () => readonly { readonly link: PageLink; readonly offe
 export function remoteModel(pages: ModelPages): ChatModel {
   const [first] = pages();
   if (!first)
-    throw new AgentError('CONFIGURATION', 'No connected page offers a model: `connectAgent(worker, { page: [pageModel(model)] })`.');
+    throw new AgentError(
+      'CONFIGURATION',
+      'No connected page offers a model: `connectAgent(worker, { page: [pageModel(model)] })`.',
+    );
   const { provider, modelId, features } = first.offer;
   let lastReply = 0;
 
@@ -24,7 +27,8 @@ export function remoteModel(pages: ModelPages): ChatModel {
       const page = pages()[0];
       if (!page) throw unreachable();
       const reply = ++lastReply;
-      const ask = (question: ModelQuestion): Promise<ModelAnswer> => page.link.ask(question, { signal });
+      const ask = (question: ModelQuestion): Promise<ModelAnswer> =>
+        page.link.ask(question, { signal });
       let open = true;
       try {
         await ask({ type: 'open', reply, request, run });
@@ -47,5 +51,8 @@ export function remoteModel(pages: ModelPages): ChatModel {
 }
 
 function unreachable(cause?: unknown): AgentError {
-  return new AgentError('MODEL_UNREACHABLE', 'The page with the model is gone.', { cause, retryable: true });
+  return new AgentError('MODEL_UNREACHABLE', 'The page with the model is gone.', {
+    cause,
+    retryable: true,
+  });
 }

@@ -4,11 +4,15 @@ import type { ToolAnswer, ToolProgress, ToolQuestion } from '../page/page-tools.
 import type { ToolOffer } from '../wire/protocol.ts';
 
 /** The pages that offer tools now, the first come first. */
-export type ToolPages = () => readonly { readonly link: PageLink; readonly offer: { readonly tools: readonly ToolOffer[] } }[];
+export type ToolPages = () => readonly {
+  readonly link: PageLink;
+  readonly offer: { readonly tools: readonly ToolOffer[] };
+}[];
 
 /**
- * The tools that the connected pages offer, as the agent's: they come and go with their pages. Of several pages with a tool of one name
- * the first runs it. One whose pages are all gone is not offered to the model any more, but still known: a call of it suspends.
+ * The tools that the connected pages offer, as the agent's: they come and go with their pages. Of
+ * several pages with a tool of one name the first runs it. One whose pages are all gone is not
+ * offered to the model any more, but still known: a call of it suspends.
  */
 export class RemoteTools implements ToolSet {
   readonly #pages: ToolPages;
@@ -23,7 +27,8 @@ export class RemoteTools implements ToolSet {
   update(): void {
     const offers = new Map<string, ToolOffer>();
     for (const { offer } of this.#pages())
-      for (const tool of offer.tools) if (!offers.has(tool.schema.name)) offers.set(tool.schema.name, tool);
+      for (const tool of offer.tools)
+        if (!offers.has(tool.schema.name)) offers.set(tool.schema.name, tool);
     for (const [name, offer] of offers) this.#known.set(name, this.#tool(offer));
     this.#schemas = [...offers.values()].map(({ schema }) => schema);
   }
@@ -43,8 +48,14 @@ export class RemoteTools implements ToolSet {
 
   #tool({ schema, needsApproval, ...offer }: ToolOffer): Tool {
     const { name } = schema;
-    const ask = async <T>(question: ToolQuestion, without: T, options: Parameters<PageLink['ask']>[1] = {}): Promise<T> => {
-      const page = this.#pages().find(({ offer: { tools } }) => tools.some((tool) => tool.schema.name === name));
+    const ask = async <T>(
+      question: ToolQuestion,
+      without: T,
+      options: Parameters<PageLink['ask']>[1] = {},
+    ): Promise<T> => {
+      const page = this.#pages().find(({ offer: { tools } }) =>
+        tools.some((tool) => tool.schema.name === name),
+      );
       if (!page) return without;
       try {
         return await page.link.ask<T>(question, options);
@@ -68,16 +79,22 @@ export class RemoteTools implements ToolSet {
         },
       },
       // Without the page nobody knows whether it may run.
-      ...(needsApproval && { needsApproval: (input, call) => ask<boolean>({ type: 'approval', name, input, call }, true) }),
+      ...(needsApproval && {
+        needsApproval: (input, call) => ask<boolean>({ type: 'approval', name, input, call }, true),
+      }),
       async execute(input, context) {
-        const answer = await ask<ToolAnswer | undefined>({ type: 'run', name, input, context: sent(context) }, undefined, {
-          signal: context.signal,
-          onProgress: (progress) => {
-            const told = progress as ToolProgress;
-            if ('emitted' in told) context.emit(told.emitted);
-            else context.forward(told.forwarded as readonly AgentEvent[]);
+        const answer = await ask<ToolAnswer | undefined>(
+          { type: 'run', name, input, context: sent(context) },
+          undefined,
+          {
+            signal: context.signal,
+            onProgress: (progress) => {
+              const told = progress as ToolProgress;
+              if ('emitted' in told) context.emit(told.emitted);
+              else context.forward(told.forwarded as readonly AgentEvent[]);
+            },
           },
-        });
+        );
         if (!answer) return context.suspend('The page that runs the tool is gone.');
         if ('suspended' in answer) return context.suspend(answer.suspended);
         return answer.output as JsonValue;
@@ -86,6 +103,15 @@ export class RemoteTools implements ToolSet {
   }
 }
 
-function sent({ sessionId, userId, runId, toolUseId, messages, idempotencyKey, agentPath, decision }: ToolContext) {
+function sent({
+  sessionId,
+  userId,
+  runId,
+  toolUseId,
+  messages,
+  idempotencyKey,
+  agentPath,
+  decision,
+}: ToolContext) {
   return { sessionId, userId, runId, toolUseId, messages, idempotencyKey, agentPath, decision };
 }

@@ -11,7 +11,10 @@ import { RemoteTools } from './remote-tools.ts';
 export interface PageSide {
   /** The tools of `pageTools()`: `tools: page.tools`, or `joinTools(mine, page.tools)`. */
   readonly tools: ToolSet;
-  /** Asks `pageApprovals()`: `humanInTheLoop({ decide: page.decide })`. Without a page that decides the call suspends. */
+  /**
+   * Asks `pageApprovals()`: `humanInTheLoop({ decide: page.decide })`. Without a page that decides
+   * the call suspends.
+   */
   readonly decide: Required<HumanInTheLoopOptions>['decide'];
   /** That of `pageModel()`. Throws `CONFIGURATION` where no page has one. */
   readonly model: ChatModel;
@@ -51,7 +54,11 @@ export class SessionPages {
   /** A page's parts; gives back what takes them away. */
   enter(offers: readonly PageOffer[], ports: readonly MessagePort[]): () => void {
     const parts = offers.map((offer, index): Part => {
-      const part: Part = { offer, link: new PageLink(ports[index]!, () => this.#leave(part)), off: [] };
+      const part: Part = {
+        offer,
+        link: new PageLink(ports[index]!, () => this.#leave(part)),
+        off: [],
+      };
       this.#parts.add(part);
       this.#hook(part);
       return part;
@@ -75,12 +82,16 @@ export class SessionPages {
     part.off = remoteHooks(offer, link).map((hook) => agent.addHook(hook));
   }
 
-  #of<K extends PageOffer['kind']>(kind: K): readonly { readonly link: PageLink; readonly offer: Extract<PageOffer, { kind: K }> }[] {
+  #of<K extends PageOffer['kind']>(
+    kind: K,
+  ): readonly { readonly link: PageLink; readonly offer: Extract<PageOffer, { kind: K }> }[] {
     return [...this.#parts].filter(({ offer }) => offer.kind === kind) as never;
   }
 
   /** The first page that is there and answers. */
-  async #decide(...[call, { sessionId, messages, signal }]: Parameters<PageSide['decide']>): Promise<Verdict> {
+  async #decide(
+    ...[call, { sessionId, messages, signal }]: Parameters<PageSide['decide']>
+  ): Promise<Verdict> {
     const question: ApprovalQuestion = { call, context: { sessionId, messages } };
     for (const { link } of this.#of('approvals')) {
       try {

@@ -23,7 +23,10 @@ export function doWork(
     case 'run':
       return session.run(controller, async (agent) => {
         const turn = isOfLog(work.input) ? await shownSoFar(agent) : {};
-        return forward(agent.stream(work.input, callOptions(work.options, controller, outputs)), turn);
+        return forward(
+          agent.stream(work.input, callOptions(work.options, controller, outputs)),
+          turn,
+        );
       });
     case 'chat':
       return session.editAndRun(
@@ -39,7 +42,10 @@ export function doWork(
   }
 }
 
-export async function answerQuestion(session: AgentSession, question: TabQuestion): Promise<TabAnswer> {
+export async function answerQuestion(
+  session: AgentSession,
+  question: TabQuestion,
+): Promise<TabAnswer> {
   if (question.type === 'clear') return session.edit((memory) => memory.clear());
   const agent = await session.agent();
   switch (question.type) {
@@ -56,5 +62,8 @@ export async function answerQuestion(session: AgentSession, question: TabQuestio
 
 /** Whether the run goes on with an answer that the log has: nothing was asked, or only decided. */
 function isOfLog(input: AgentInput | undefined): boolean {
-  return input === undefined || (Array.isArray(input) && input.every((item: object) => 'toolUseId' in Object(item)));
+  return (
+    input === undefined ||
+    (Array.isArray(input) && input.every((item: object) => 'toolUseId' in Object(item)))
+  );
 }

@@ -9,9 +9,13 @@ test('a long-term memory in IndexedDB is found by another tab, and a deleted ses
   const here = keywordMemory({ store: store(), namespace });
   const there = keywordMemory({ store: store(), namespace });
   expect(await there.retrieve('猫')).toEqual([]);
-  await here.record([userMessage('うちの猫はモモです。'), assistantMessage('かわいい！')], { sessionId: 'a/1' });
+  await here.record([userMessage('うちの猫はモモです。'), assistantMessage('かわいい！')], {
+    sessionId: 'a/1',
+  });
   await here.record([userMessage('I live in Lisbon.')], { sessionId: 'b' });
-  expect((await there.retrieve('猫の名前は？')).map(({ text }) => text)).toEqual(['user: うちの猫はモモです。\nassistant: かわいい！']);
+  expect((await there.retrieve('猫の名前は？')).map(({ text }) => text)).toEqual([
+    'user: うちの猫はモモです。\nassistant: かわいい！',
+  ]);
 
   await there.deleteSession('a/1');
   expect(await here.retrieve('猫')).toEqual([]);

@@ -16,8 +16,13 @@ test('a page lists, renames and deletes what the worker’s agents wrote', async
   await connect('chat/1', { database }).call('My cat is called Momo.');
   await connect('chat/2', { database }).call('hello');
   await sessions.rename('chat/1', '猫');
-  expect(await sessions.list()).toMatchObject([{ sessionId: 'chat/1', title: '猫' }, { sessionId: 'chat/2' }]);
-  expect((await sessions.list({ startsWith: 'chat/2' })).map(({ sessionId }) => sessionId)).toEqual(['chat/2']);
+  expect(await sessions.list()).toMatchObject([
+    { sessionId: 'chat/1', title: '猫' },
+    { sessionId: 'chat/2' },
+  ]);
+  expect((await sessions.list({ startsWith: 'chat/2' })).map(({ sessionId }) => sessionId)).toEqual(
+    ['chat/2'],
+  );
   const [one, two] = ['u1', 'u2'].map((namespace) => keywordMemory({ store, namespace }));
   await one!.record([userMessage('The cat is called Momo.')], { sessionId: 'chat/1' });
   await two!.record([userMessage('The cat is called Momo.')], { sessionId: 'chat/1' });
@@ -25,7 +30,9 @@ test('a page lists, renames and deletes what the worker’s agents wrote', async
   await sessions.delete('chat/1');
   await sessions.delete('never was');
   expect((await sessions.list()).map(({ sessionId }) => sessionId)).toEqual(['chat/2']);
-  expect((await one!.retrieve('cat')).map(({ text }) => text)).toEqual(['user: The cat is called Kuro.']);
+  expect((await one!.retrieve('cat')).map(({ text }) => text)).toEqual([
+    'user: The cat is called Kuro.',
+  ]);
   expect(await two!.retrieve('cat')).toEqual([]);
   expect((await store.keys('')).some((key) => key.includes('chat%2F1'))).toBe(false);
   const elsewhere = { deleteSession: vi.fn(async () => {}) };
@@ -37,10 +44,15 @@ test('an export is plain JSON and has the whole session: messages, open calls, s
   const { sessions, store } = open();
   const memory = new IndexedDbMemory('s', { store });
   await memory.append([userMessage('one', { id: '1' }), userMessage('two', { id: '2' })]);
-  await memory.append([assistantMessage([{ type: 'tool_use', id: 'c', name: 'pay', input: {} }], { id: '3' })]);
+  await memory.append([
+    assistantMessage([{ type: 'tool_use', id: 'c', name: 'pay', input: {} }], { id: '3' }),
+  ]);
   await memory.note([
     { kind: 'run-begin', runId: 'r' },
-    { kind: 'suspended', calls: [{ pending: { toolUseId: 'c', name: 'pay', input: {}, kind: 'approval' } }] },
+    {
+      kind: 'suspended',
+      calls: [{ pending: { toolUseId: 'c', name: 'pay', input: {}, kind: 'approval' } }],
+    },
     { kind: 'summary', first: '1', last: '2', count: 2, text: 'numbers' },
   ]);
   await memory.rename('Numbers');
@@ -63,7 +75,9 @@ test('an import takes another id, and replaces a session only where it is told t
   await new IndexedDbMemory('a', { store }).append([userMessage('from a')]);
   await new IndexedDbMemory('b', { store }).append([userMessage('from b')]);
   const exported = await sessions.export('a');
-  await expect(sessions.import(exported, { sessionId: 'b' })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  await expect(sessions.import(exported, { sessionId: 'b' })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+  });
   expect(await sessions.import(exported, { sessionId: 'c' })).toBe('c');
   await sessions.import(exported, { sessionId: 'b', replace: true });
   expect((await new IndexedDbMemory('b', { store }).read()).map(textOf)).toEqual(['from a']);
@@ -74,7 +88,10 @@ test('an agent that has the session open answers with what was imported', async 
   const agent = startWorker().connect('s', { database, replies: ['one', 'two'] });
   await agent.call('first');
   const exported = await sessions.export('s');
-  await sessions.import({ ...exported, records: [{ kind: 'message', message: userMessage('imported') }] }, { replace: true });
+  await sessions.import(
+    { ...exported, records: [{ kind: 'message', message: userMessage('imported') }] },
+    { replace: true },
+  );
   await agent.call('second');
   expect((await agent.messages()).map(textOf)).toEqual(['imported', 'second', 'two']);
 });
@@ -85,12 +102,25 @@ test.for([
   ['a newer version', { format: 'isoloop-session', version: 2, sessionId: 'x', records: [] }],
   ['no id', { format: 'isoloop-session', version: 1, records: [] }],
   ['no records', { format: 'isoloop-session', version: 1, sessionId: 'x' }],
-  ['a record that is none', { format: 'isoloop-session', version: 1, sessionId: 'x', records: [{ kind: 'spell' }] }],
-  ['a message that is none', { format: 'isoloop-session', version: 1, sessionId: 'x', records: [{ kind: 'message', message: {} }] }],
+  [
+    'a record that is none',
+    { format: 'isoloop-session', version: 1, sessionId: 'x', records: [{ kind: 'spell' }] },
+  ],
+  [
+    'a message that is none',
+    {
+      format: 'isoloop-session',
+      version: 1,
+      sessionId: 'x',
+      records: [{ kind: 'message', message: {} }],
+    },
+  ],
 ] as const)('an import of %s is refused, and nothing is changed', async ([, exported]) => {
   const { sessions, store } = open();
   await new IndexedDbMemory('x', { store }).append([userMessage('kept')]);
-  await expect(sessions.import(exported, { replace: true })).rejects.toMatchObject({ code: 'INVALID_STATE' });
+  await expect(sessions.import(exported, { replace: true })).rejects.toMatchObject({
+    code: 'INVALID_STATE',
+  });
   expect((await new IndexedDbMemory('x', { store }).read()).map(textOf)).toEqual(['kept']);
 });
 
@@ -104,7 +134,9 @@ test('a session adopts records only while it is empty', async () => {
   const memory = new SessionMemory(new MemoryStore(), 's');
   await memory.adopt([]);
   await memory.append([userMessage('one')]);
-  await expect(memory.adopt(await memory.records())).rejects.toMatchObject({ code: 'INVALID_STATE' });
+  await expect(memory.adopt(await memory.records())).rejects.toMatchObject({
+    code: 'INVALID_STATE',
+  });
 });
 
 test('persist() asks the browser, and storage() tells what there is', async () => {
@@ -112,9 +144,17 @@ test('persist() asks the browser, and storage() tells what there is', async () =
   const persist = vi.spyOn(navigator.storage, 'persist').mockResolvedValue(true);
   expect(await sessions.persist()).toBe(true);
   persist.mockRestore();
-  expect(await sessions.storage()).toMatchObject({ persisted: false, usage: expect.any(Number), quota: expect.any(Number) });
+  expect(await sessions.storage()).toMatchObject({
+    persisted: false,
+    usage: expect.any(Number),
+    quota: expect.any(Number),
+  });
   vi.spyOn(navigator, 'storage', 'get').mockReturnValue(undefined as never);
   expect(await sessions.persist()).toBe(false);
-  expect(await sessions.storage()).toEqual({ persisted: false, usage: undefined, quota: undefined });
+  expect(await sessions.storage()).toEqual({
+    persisted: false,
+    usage: undefined,
+    quota: undefined,
+  });
   vi.restoreAllMocks();
 });

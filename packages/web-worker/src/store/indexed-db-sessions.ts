@@ -3,7 +3,9 @@ import type { LogRecord, SessionInfo } from '@isoloop/core';
 import { IndexedDbStore } from './indexed-db-store.ts';
 
 export interface IndexedDbSessionsOptions {
-  /** Default: one of its own on the database `isoloop`, which is `IndexedDbMemory`'s default, too. */
+  /**
+   * Default: one of its own on the database `isoloop`, which is `IndexedDbMemory`'s default, too.
+   */
   readonly store?: IndexedDbStore;
   /** Long-term memories in other stores, whose records of a session are to be deleted with it. */
   readonly longTerm?: readonly { deleteSession?(sessionId: string): Promise<void> }[];
@@ -36,8 +38,9 @@ const format = 'isoloop-session';
 const version = 1;
 
 /**
- * The conversations kept in IndexedDB, for a list of them; for a page as for a worker. An agent that has one of them open sees a change
- * at its next call. Rejects as the store does: `STORAGE_QUOTA` where the browser has no room, `STORAGE_FAILED`.
+ * The conversations kept in IndexedDB, for a list of them; for a page as for a worker. An agent
+ * that has one of them open sees a change at its next call. Rejects as the store does:
+ * `STORAGE_QUOTA` where the browser has no room, `STORAGE_FAILED`.
  */
 export class IndexedDbSessions {
   readonly #store: IndexedDbStore;
@@ -58,33 +61,57 @@ export class IndexedDbSessions {
     await (await this.#existing(sessionId)).rename(title);
   }
 
-  /** Deletes a session, its summary with it, and its long-term records. Does nothing where there is none. */
+  /**
+   * Deletes a session, its summary with it, and its long-term records. Does nothing where there is
+   * none.
+   */
   async delete(sessionId: string): Promise<void> {
     await this.#memory(sessionId).clear();
     // ltm:<namespace>:<session>:<record>, in every namespace.
     const session = encodeURIComponent(sessionId);
-    await this.#store.delete((await this.#store.keys('ltm:')).filter((key) => key.split(':')[2] === session));
+    await this.#store.delete(
+      (await this.#store.keys('ltm:')).filter((key) => key.split(':')[2] === session),
+    );
     for (const memory of this.#longTerm) await memory.deleteSession?.(sessionId);
   }
 
   /** Rejects with `INVALID_INPUT` where there is none of that id. */
   async export(sessionId: string): Promise<SessionExport> {
-    return { format, version, sessionId, records: await (await this.#existing(sessionId)).records() };
+    return {
+      format,
+      version,
+      sessionId,
+      records: await (await this.#existing(sessionId)).records(),
+    };
   }
 
   /**
-   * The id of the session that was made of what `export` gave. Rejects, and changes nothing, with `INVALID_STATE` for what is none or
-   * of a newer version, and with `INVALID_INPUT` where the id is taken.
+   * The id of the session that was made of what `export` gave. Rejects, and changes nothing, with
+   * `INVALID_STATE` for what is none or of a newer version, and with `INVALID_INPUT` where the id
+   * is taken.
    */
-  async import(exported: unknown, { sessionId, replace = false }: ImportOptions = {}): Promise<string> {
-    const { format: given, version: written, sessionId: ownId, records } = Object(exported) as Partial<SessionExport>;
+  async import(
+    exported: unknown,
+    { sessionId, replace = false }: ImportOptions = {},
+  ): Promise<string> {
+    const {
+      format: given,
+      version: written,
+      sessionId: ownId,
+      records,
+    } = Object(exported) as Partial<SessionExport>;
     if (given !== format) throw new AgentError('INVALID_STATE', 'It is no exported session.');
     if (written !== version)
-      throw new AgentError('INVALID_STATE', `The session's format is ${String(written)}; this library reads ${version}.`);
+      throw new AgentError(
+        'INVALID_STATE',
+        `The session's format is ${String(written)}; this library reads ${version}.`,
+      );
     const id = sessionId ?? ownId;
-    if (typeof id !== 'string') throw new AgentError('INVALID_STATE', 'The exported session has no id.');
+    if (typeof id !== 'string')
+      throw new AgentError('INVALID_STATE', 'The exported session has no id.');
     const taken = await this.#find(id);
-    if (taken && !replace) throw new AgentError('INVALID_INPUT', `There is a session "${id}" already.`);
+    if (taken && !replace)
+      throw new AgentError('INVALID_INPUT', `There is a session "${id}" already.`);
     const checked = await checkRecords(records);
     if (taken) await this.#memory(id).clear();
     await this.#memory(id).adopt(checked);
@@ -92,8 +119,8 @@ export class IndexedDbSessions {
   }
 
   /**
-   * Asks the browser to keep the site's data when it needs room; whether it will. Some ask the user; most decide by how much the site
-   * is used. In a worker, which can't ask: what it is.
+   * Asks the browser to keep the site's data when it needs room; whether it will. Some ask the
+   * user; most decide by how much the site is used. In a worker, which can't ask: what it is.
    */
   async persist(): Promise<boolean> {
     const { storage } = navigator;
@@ -102,7 +129,10 @@ export class IndexedDbSessions {
 
   async storage(): Promise<StorageState> {
     const { storage } = navigator;
-    const [persisted = false, { usage, quota } = {}] = await Promise.all([storage?.persisted?.(), storage?.estimate?.()]);
+    const [persisted = false, { usage, quota } = {}] = await Promise.all([
+      storage?.persisted?.(),
+      storage?.estimate?.(),
+    ]);
     return { persisted, usage, quota };
   }
 
@@ -111,11 +141,14 @@ export class IndexedDbSessions {
   }
 
   async #find(sessionId: string): Promise<SessionInfo | undefined> {
-    return (await this.list({ startsWith: sessionId })).find((session) => session.sessionId === sessionId);
+    return (await this.list({ startsWith: sessionId })).find(
+      (session) => session.sessionId === sessionId,
+    );
   }
 
   async #existing(sessionId: string): Promise<SessionMemory> {
-    if (!(await this.#find(sessionId))) throw new AgentError('INVALID_INPUT', `There is no session "${sessionId}".`);
+    if (!(await this.#find(sessionId)))
+      throw new AgentError('INVALID_INPUT', `There is no session "${sessionId}".`);
     return this.#memory(sessionId);
   }
 }

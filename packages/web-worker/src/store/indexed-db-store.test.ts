@@ -8,7 +8,12 @@ import { IndexedDbStore } from './indexed-db-store.ts';
 
 const shared = new IndexedDbStore({ database: 'conformance' });
 keyValueStoreConformance(vitest, 'IndexedDbStore', () => shared);
-memoryConformance(vitest, 'IndexedDbMemory', (sessionId) => new IndexedDbMemory(sessionId, { store: shared }), { persistent: true });
+memoryConformance(
+  vitest,
+  'IndexedDbMemory',
+  (sessionId) => new IndexedDbMemory(sessionId, { store: shared }),
+  { persistent: true },
+);
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -46,9 +51,15 @@ test('a connection that the browser closed is opened anew', async () => {
   const store = new IndexedDbStore({ database: 'forced' });
   await store.set('a', '1');
   const closed = new Promise((resolve) => opened[0]?.addEventListener('close', resolve));
-  await cdp().send('Storage.clearDataForOrigin', { origin: location.origin, storageTypes: 'indexeddb' });
+  await cdp().send('Storage.clearDataForOrigin', {
+    origin: location.origin,
+    storageTypes: 'indexeddb',
+  });
   await closed;
-  await expect(store.get('a')).rejects.toMatchObject({ code: 'STORAGE_FAILED', details: { evicted: true } });
+  await expect(store.get('a')).rejects.toMatchObject({
+    code: 'STORAGE_FAILED',
+    details: { evicted: true },
+  });
   expect(await store.get('a')).toBeUndefined();
   await store.set('a', '2');
   expect(await store.get('a')).toBe('2');
@@ -56,7 +67,10 @@ test('a connection that the browser closed is opened anew', async () => {
 
 test('after three connections it gives up', async () => {
   const store = new IndexedDbStore({ database: 'lost' });
-  const cause = new DOMException('Connection to Indexed Database server lost. Refresh the page to try again', 'UnknownError');
+  const cause = new DOMException(
+    'Connection to Indexed Database server lost. Refresh the page to try again',
+    'UnknownError',
+  );
   const open = vi.spyOn(indexedDB, 'open').mockImplementation(() => {
     throw cause;
   });
@@ -84,7 +98,10 @@ test('a compare-and-set that got through before its connection died is not taken
   const store = new IndexedDbStore({ database: 'uncertain' });
   await store.set('a', '1');
   const put = IDBObjectStore.prototype.put;
-  vi.spyOn(IDBObjectStore.prototype, 'put').mockImplementationOnce(function (this: IDBObjectStore, ...args) {
+  vi.spyOn(IDBObjectStore.prototype, 'put').mockImplementationOnce(function (
+    this: IDBObjectStore,
+    ...args
+  ) {
     const request = put.apply(this, args);
     const cutOff = (event: Event): void => {
       event.stopImmediatePropagation();
@@ -101,7 +118,10 @@ test('a batch of writes happens as a whole or not at all', async () => {
   const store = new IndexedDbStore({ database: 'atomic' });
   const put = IDBObjectStore.prototype.put;
   let calls = 0;
-  vi.spyOn(IDBObjectStore.prototype, 'put').mockImplementation(function (this: IDBObjectStore, ...args) {
+  vi.spyOn(IDBObjectStore.prototype, 'put').mockImplementation(function (
+    this: IDBObjectStore,
+    ...args
+  ) {
     if (++calls % 3 === 0) this.transaction.abort();
     return put.apply(this, args);
   });
@@ -123,7 +143,10 @@ test('the database can be deleted while it is open', async () => {
     request.onsuccess = resolve;
     request.onblocked = reject;
   });
-  await expect(store.set('a', '2')).rejects.toMatchObject({ code: 'STORAGE_FAILED', details: { evicted: true } });
+  await expect(store.set('a', '2')).rejects.toMatchObject({
+    code: 'STORAGE_FAILED',
+    details: { evicted: true },
+  });
   expect(await store.get('a')).toBeUndefined();
 });
 
@@ -150,5 +173,9 @@ test('on a full disk the conversation stays whole, and is saved once there is ro
 
   await session.send('Storage.overrideQuotaForOrigin', { origin });
   await memory.append([userMessage('later', { id: '3' })]);
-  expect((await new IndexedDbMemory('s', { store }).read()).map(({ id }) => id)).toEqual(['1', '2', '3']);
+  expect((await new IndexedDbMemory('s', { store }).read()).map(({ id }) => id)).toEqual([
+    '1',
+    '2',
+    '3',
+  ]);
 });

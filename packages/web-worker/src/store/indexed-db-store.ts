@@ -8,16 +8,23 @@ export interface IndexedDbStoreOptions {
   readonly database?: string;
 }
 
-/** Times an operation is tried, each on a new connection, when the browser has killed the old one. */
+/**
+ * Times an operation is tried, each on a new connection, when the browser has killed the old one.
+ */
 const maxAttempts = 3;
 
 /**
- * Values in the browser's own database, shared by all tabs and workers of an origin. Where all of it was deleted meanwhile (evicted for
- * room, or cleared by the user) the next operation rejects, once, with `STORAGE_FAILED` and `details.evicted`; those after it begin anew.
+ * Values in the browser's own database, shared by all tabs and workers of an origin. Where all of
+ * it was deleted meanwhile (evicted for room, or cleared by the user) the next operation rejects,
+ * once, with `STORAGE_FAILED` and `details.evicted`; those after it begin anew.
  */
 export class IndexedDbStore implements KeyValueStore {
   /** Chromium refuses values of 127 MiB; a text may take two bytes a character there. */
-  readonly features: StoreFeatures = { atomic: true, compareAndSet: true, maxValueBytes: 32 * 1024 * 1024 };
+  readonly features: StoreFeatures = {
+    atomic: true,
+    compareAndSet: true,
+    maxValueBytes: 32 * 1024 * 1024,
+  };
   readonly #database: string;
   #use: UseStore | undefined;
   /** Whether the database was there before. */
@@ -34,7 +41,9 @@ export class IndexedDbStore implements KeyValueStore {
 
   async getMany(keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const values = await this.#run((use) => getMany<string>([...keys], use));
-    return new Map(keys.flatMap((key, index) => (values[index] === undefined ? [] : [[key, values[index]]])));
+    return new Map(
+      keys.flatMap((key, index) => (values[index] === undefined ? [] : [[key, values[index]]])),
+    );
   }
 
   set(key: string, value: string): Promise<void> {
@@ -55,7 +64,9 @@ export class IndexedDbStore implements KeyValueStore {
 
   async keys(prefix: string): Promise<readonly string[]> {
     const range = IDBKeyRange.bound(prefix, `${prefix}\uffff`);
-    return this.#run((use) => use('readonly', (store) => promisifyRequest(store.getAllKeys(range)))) as Promise<string[]>;
+    return this.#run((use) =>
+      use('readonly', (store) => promisifyRequest(store.getAllKeys(range))),
+    ) as Promise<string[]>;
   }
 
   compareAndSet(key: string, expected: string | undefined, value: string): Promise<boolean> {
@@ -108,9 +119,13 @@ export class IndexedDbStore implements KeyValueStore {
         return await operation((this.#use ??= this.#connect()), attempt);
       } catch (error) {
         if (error === evicted) {
-          throw new AgentError('STORAGE_FAILED', "The site's stored data was deleted, by the browser to make room or by the user.", {
-            details: { evicted: true },
-          });
+          throw new AgentError(
+            'STORAGE_FAILED',
+            "The site's stored data was deleted, by the browser to make room or by the user.",
+            {
+              details: { evicted: true },
+            },
+          );
         }
         if (attempt === maxAttempts || !isConnectionLost(error)) throw storageError(error);
         this.#use = undefined;
@@ -131,7 +146,10 @@ function open(database: string, onCreated: () => void): Promise<IDBDatabase> {
   return promisifyRequest(request);
 }
 
-/** The reason stands on the transaction only once it is aborted: at the error of a request it is still `null`. */
+/**
+ * The reason stands on the transaction only once it is aborted: at the error of a request it is
+ * still `null`.
+ */
 function committed(transaction: IDBTransaction): Promise<void> {
   return new Promise((resolve, reject) => {
     transaction.addEventListener('complete', () => resolve());
@@ -140,20 +158,30 @@ function committed(transaction: IDBTransaction): Promise<void> {
 }
 
 /**
- * A browser kills connections of background tabs without a word. WebKit: "Connection to Indexed Database server lost", Chromium:
- * "Internal error opening backing store", both an `UnknownError`; a closing connection gives `InvalidStateError`, a transaction
- * it cut off `AbortError` or no error at all.
+ * A browser kills connections of background tabs without a word. WebKit: "Connection to Indexed
+ * Database server lost", Chromium: "Internal error opening backing store", both an `UnknownError`;
+ * a closing connection gives `InvalidStateError`, a transaction it cut off `AbortError` or no error
+ * at all.
  */
 function isConnectionLost(error: unknown): boolean {
-  return error === null || ['InvalidStateError', 'UnknownError', 'AbortError'].includes(nameOf(error));
+  return (
+    error === null || ['InvalidStateError', 'UnknownError', 'AbortError'].includes(nameOf(error))
+  );
 }
 
 function storageError(cause: unknown): AgentError {
   if (nameOf(cause) === 'QuotaExceededError') {
-    return new AgentError('STORAGE_QUOTA', 'The browser has no room left for this site: the conversation could not be saved', { cause });
+    return new AgentError(
+      'STORAGE_QUOTA',
+      'The browser has no room left for this site: the conversation could not be saved',
+      { cause },
+    );
   }
   const reason = cause === null ? 'the connection was lost' : messageOf(cause);
-  return new AgentError('STORAGE_FAILED', `The browser's database failed: ${reason}`, { cause, retryable: isConnectionLost(cause) });
+  return new AgentError('STORAGE_FAILED', `The browser's database failed: ${reason}`, {
+    cause,
+    retryable: isConnectionLost(cause),
+  });
 }
 
 function nameOf(error: unknown): string {

@@ -10,7 +10,12 @@ export type Inheritance = {
 } & (
   | { readonly type: 'ended'; readonly result: AgentResult }
   /** `attempts`: how often the run was gone on with. */
-  | { readonly type: 'cut-off'; readonly run: string; readonly attempts: number; readonly output: string | undefined }
+  | {
+      readonly type: 'cut-off';
+      readonly run: string;
+      readonly attempts: number;
+      readonly output: string | undefined;
+    }
 );
 
 /** What is left of a run that had its answer is its end: that is written here. */
@@ -19,12 +24,18 @@ export async function inheritanceOf(journal: Journal): Promise<Inheritance> {
   const noted = notedRun(view);
   const { openRun, ended, messages, calls } = view;
   if (openRun === undefined || ended !== undefined) {
-    return { type: 'ended', work: noted?.work, messages, result: resultOf(view, journal.sessionVersion) };
+    return {
+      type: 'ended',
+      work: noted?.work,
+      messages,
+      result: resultOf(view, journal.sessionVersion),
+    };
   }
   const isNoted = noted?.run === openRun;
   const work = isNoted ? noted.work : undefined;
   const last = messages.at(-1);
-  const hasAnswer = calls.size === 0 && last?.role === 'assistant' && last.metadata?.['partial'] === undefined;
+  const hasAnswer =
+    calls.size === 0 && last?.role === 'assistant' && last.metadata?.['partial'] === undefined;
   if (!hasAnswer)
     return {
       type: 'cut-off',
@@ -35,5 +46,10 @@ export async function inheritanceOf(journal: Journal): Promise<Inheritance> {
       output: isNoted ? noted.output : undefined,
     };
   await journal.flush({ runId: openRun, reason: 'stop', calls });
-  return { type: 'ended', work, messages, result: resultOf(await journal.view(), journal.sessionVersion) };
+  return {
+    type: 'ended',
+    work,
+    messages,
+    result: resultOf(await journal.view(), journal.sessionVersion),
+  };
 }

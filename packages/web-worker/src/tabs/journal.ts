@@ -14,10 +14,14 @@ export interface NotedRun {
   readonly output?: string | undefined;
 }
 
-/** The memory as a journal that this worker leads from now on; nothing where it is none, or in a store in which nobody can lead. */
+/**
+ * The memory as a journal that this worker leads from now on; nothing where it is none, or in a
+ * store in which nobody can lead.
+ */
 export async function claimedJournal(memory: Memory, now: boolean): Promise<Journal | undefined> {
   const { claim, release, view, note } = memory as Partial<Journal>;
-  if (![claim, release, view, note].every((method) => typeof method === 'function')) return undefined;
+  if (![claim, release, view, note].every((method) => typeof method === 'function'))
+    return undefined;
   try {
     await (memory as Journal).claim({ now });
     return memory as Journal;
@@ -28,8 +32,20 @@ export async function claimedJournal(memory: Memory, now: boolean): Promise<Jour
 }
 
 /** Written with what the run writes next; `now`: at once. */
-export function noteRun(journal: Journal, { work, run, attempts, output }: NotedRun, now = false): Promise<void> {
-  return journal.note([{ kind: 'state', state: { tabs: { work, run, attempts, ...(output !== undefined && { output }) } } }], { now });
+export function noteRun(
+  journal: Journal,
+  { work, run, attempts, output }: NotedRun,
+  now = false,
+): Promise<void> {
+  return journal.note(
+    [
+      {
+        kind: 'state',
+        state: { tabs: { work, run, attempts, ...(output !== undefined && { output }) } },
+      },
+    ],
+    { now },
+  );
 }
 
 export function notedRun({ state }: SessionView): NotedRun | undefined {

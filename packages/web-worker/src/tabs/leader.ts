@@ -9,7 +9,9 @@ export interface LeaderOptions extends Omit<ReignOptions, 'tell'> {
   readonly post: (message: TabPost) => void;
   /** Whether other tabs were heard of. */
   readonly hasPeers: () => boolean;
-  /** Another writer has taken the log over; of a session without tabs its callers are told instead. */
+  /**
+   * Another writer has taken the log over; of a session without tabs its callers are told instead.
+   */
   readonly onConflict: () => void;
 }
 
@@ -22,7 +24,9 @@ export interface Request {
   readonly signal: AbortSignal;
 }
 
-/** A reign as the session's tabs meet it: takes what they ask for to it, and tells them of its runs. */
+/**
+ * A reign as the session's tabs meet it: takes what they ask for to it, and tells them of its runs.
+ */
 export class Leader {
   readonly reign: Reign;
   readonly #options: LeaderOptions;
@@ -39,7 +43,8 @@ export class Leader {
       tell(events, work, turn) {
         if (reign.over) return;
         readers.show(events, work, turn);
-        if (hasPeers()) post({ type: 'events', reign: reign.id, work, turn, items: packEvents(events) });
+        if (hasPeers())
+          post({ type: 'events', reign: reign.id, work, turn, items: packEvents(events) });
       },
     });
     this.reign = reign;
@@ -53,7 +58,13 @@ export class Leader {
   /** Tells one tab, or all, that it leads. */
   announce(to?: string): void {
     const { post, readers } = this.#options;
-    if (!this.reign.over) post({ type: 'lead', reign: this.reign.id, ...(to !== undefined && { to }), run: readers.mirror.soFar });
+    if (!this.reign.over)
+      post({
+        type: 'lead',
+        reign: this.reign.id,
+        ...(to !== undefined && { to }),
+        run: readers.mirror.soFar,
+      });
   }
 
   /** What becomes of it in a reign that is over is not told: the next leader has it too. */
@@ -62,7 +73,9 @@ export class Leader {
     await reign.ready.catch(() => {});
     if (reign.over) return;
     const outcome = await toOutcome<AgentResult | TabAnswer>(
-      asked.type === 'ask' ? reign.answer(asked.question) : reign.perform({ ...job, work: asked.work }),
+      asked.type === 'ask'
+        ? reign.answer(asked.question)
+        : reign.perform({ ...job, work: asked.work }),
     );
     if (this.#options.shared && codeOf(outcome) === 'SESSION_CONFLICT') this.#options.onConflict();
     else if (!reign.over) settle(outcome);
@@ -80,7 +93,8 @@ export class Leader {
     if (message.type === 'read') return readers.unpace(message.id);
     if (message.type !== 'work' && message.type !== 'ask') return;
     const { id } = message;
-    const tell = (outcome: TabOutcome): void => post({ type: 'done', reign: reign.id, to: owner, id, outcome });
+    const tell = (outcome: TabOutcome): void =>
+      post({ type: 'done', reign: reign.id, to: owner, id, outcome });
     const controller = new AbortController();
     if (message.type === 'work') {
       const done = this.#done.get(id);

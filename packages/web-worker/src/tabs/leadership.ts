@@ -9,7 +9,10 @@ export interface LeadershipOptions {
   readonly onLost: () => void;
 }
 
-/** A worker's claim on a session's Web Lock. Where there are no locks, or they are refused (an opaque origin), it leads at once. */
+/**
+ * A worker's claim on a session's Web Lock. Where there are no locks, or they are refused (an
+ * opaque origin), it leads at once.
+ */
 export class Leadership {
   readonly #options: LeadershipOptions;
   #waiting: AbortController | undefined;
@@ -45,7 +48,11 @@ export class Leadership {
   }
 
   /** False: somebody else has it. */
-  async #request(options: LockOptions, waiting: AbortController, stolen: boolean): Promise<boolean> {
+  async #request(
+    options: LockOptions,
+    waiting: AbortController,
+    stolen: boolean,
+  ): Promise<boolean> {
     let release: (() => void) | undefined;
     const hold = (lock: Lock | null): Promise<void> | undefined => {
       if (!lock || waiting.signal.aborted) return undefined;

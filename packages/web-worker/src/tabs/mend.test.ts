@@ -1,20 +1,42 @@
-import { assistantMessage, toolMessage, userMessage, type AgentEvent, type Msg } from '@isoloop/core';
+import {
+  assistantMessage,
+  toolMessage,
+  userMessage,
+  type AgentEvent,
+  type Msg,
+} from '@isoloop/core';
 import { expect, test } from 'vitest';
 import { mend } from './mend.ts';
 
 let seq = 0;
 const event = (fields: object): AgentEvent =>
-  ({ runId: 'r', sessionId: 's', seq: ++seq, iteration: 1, agentPath: ['a'], at: 0, ...fields }) as unknown as AgentEvent;
+  ({
+    runId: 'r',
+    sessionId: 's',
+    seq: ++seq,
+    iteration: 1,
+    agentPath: ['a'],
+    at: 0,
+    ...fields,
+  }) as unknown as AgentEvent;
 const begin = event({ type: 'pre-reasoning', messages: [], tools: [], options: {} });
 const chunk = event({ type: 'reasoning-chunk', blockId: 'm1:0', kind: 'text', delta: 'Hal' });
 const asked = userMessage('go');
 const answer = assistantMessage('Half of it.', { id: 'm1' });
 const toolUse = { type: 'tool_use', id: 't1', name: 'note', input: {} } as const;
 const call: Msg = { ...assistantMessage([toolUse]), id: 'm1' };
-const result = { type: 'tool_result', toolUseId: 't1', name: 'note', output: [{ type: 'text', text: 'noted' }], state: 'success' } as const;
+const result = {
+  type: 'tool_result',
+  toolUseId: 't1',
+  name: 'note',
+  output: [{ type: 'text', text: 'noted' }],
+  state: 'success',
+} as const;
 
 test('what was said and is not in the log is void', () => {
-  expect(mend([begin, chunk], [asked])).toMatchObject([{ type: 'step-reset', reason: 'takeover', runId: 'r' }]);
+  expect(mend([begin, chunk], [asked])).toMatchObject([
+    { type: 'step-reset', reason: 'takeover', runId: 'r' },
+  ]);
   const told = event({ type: 'post-reasoning', message: answer });
   expect(mend([begin, chunk, told], [asked])).toMatchObject([{ type: 'step-reset' }]);
   expect(mend([begin, chunk, told], [asked, answer])).toEqual([]);

@@ -1,13 +1,28 @@
 import { assistantMessage, noUsage, textOf, toolResultsOf, toolUsesOf } from '@isoloop/core';
-import type { AgentError, AgentEvent, AgentResult, EventBatch, Msg, SessionView, StopReason } from '@isoloop/core';
+import type {
+  AgentError,
+  AgentEvent,
+  AgentResult,
+  EventBatch,
+  Msg,
+  SessionView,
+  StopReason,
+} from '@isoloop/core';
 
-/** What is left between the numbers that readers have seen and those of who goes on: a leader that wakes up may have given out some. */
+/**
+ * What is left between the numbers that readers have seen and those of who goes on: a leader that
+ * wakes up may have given out some.
+ */
 export const takeoverGap = 1000;
 
 /** What a run that has ended gave, as far as the log tells. */
-export function resultOf({ messages, calls, ended = 'stop' }: SessionView, sessionVersion = 0): AgentResult {
+export function resultOf(
+  { messages, calls, ended = 'stop' }: SessionView,
+  sessionVersion = 0,
+): AgentResult {
   const asked = messages.findLastIndex(({ role }) => role === 'user');
-  const message = messages.slice(asked + 1).findLast(({ role }) => role === 'assistant') ?? assistantMessage([]);
+  const message =
+    messages.slice(asked + 1).findLast(({ role }) => role === 'assistant') ?? assistantMessage([]);
   return {
     ...bare(message, ended as StopReason),
     toolsUsed: [
@@ -29,30 +44,49 @@ export function leftOpen(error: AgentError): AgentResult {
 }
 
 /**
- * What readers have to be told before a run goes on that was cut off, so that what they have seen is what the log has: an answer that
- * is not in the log is void, one that they may have seen half of stands whole, results that they have not seen.
+ * What readers have to be told before a run goes on that was cut off, so that what they have seen
+ * is what the log has: an answer that is not in the log is void, one that they may have seen half
+ * of stands whole, results that they have not seen.
  */
 export function mend(seen: EventBatch, messages: readonly Msg[]): EventBatch {
   const last = seen.at(-1);
   if (!last) return [];
   const missing: Told[] = [];
   const own = seen.filter(({ agentPath }) => agentPath.length < 2);
-  const step = own.slice(own.findLastIndex(({ type }) => type === 'pre-reasoning' || type === 'pre-summary') + 1);
-  const told = step.findLast((event) => event.type === 'post-reasoning' || event.type === 'post-summary');
+  const step = own.slice(
+    own.findLastIndex(({ type }) => type === 'pre-reasoning' || type === 'pre-summary') + 1,
+  );
+  const told = step.findLast(
+    (event) => event.type === 'post-reasoning' || event.type === 'post-summary',
+  );
   const stored = messages.findLast(({ role }) => role === 'assistant');
-  const isNew = stored !== undefined && !own.some((event) => 'message' in event && event.message.id === stored.id);
-  const isThisRuns = messages.findLastIndex(({ role }) => role === 'user') < messages.indexOf(stored!);
-  if (told ? !messages.some(({ id }) => id === told.message.id) : step.some(({ type }) => type.endsWith('-chunk'))) {
+  const isNew =
+    stored !== undefined &&
+    !own.some((event) => 'message' in event && event.message.id === stored.id);
+  const isThisRuns =
+    messages.findLastIndex(({ role }) => role === 'user') < messages.indexOf(stored!);
+  if (
+    told
+      ? !messages.some(({ id }) => id === told.message.id)
+      : step.some(({ type }) => type.endsWith('-chunk'))
+  ) {
     const replaces = !told && isNew && isThisRuns;
-    missing.push({ type: 'step-reset', reason: 'takeover', ...(replaces && { replacement: stored }) });
+    missing.push({
+      type: 'step-reset',
+      reason: 'takeover',
+      ...(replaces && { replacement: stored }),
+    });
     if (replaces) missing.push({ type: 'post-reasoning', message: stored });
   }
-  const answered = new Set(own.flatMap((event) => (event.type === 'post-acting' ? event.toolUse.id : [])));
+  const answered = new Set(
+    own.flatMap((event) => (event.type === 'post-acting' ? event.toolUse.id : [])),
+  );
   const asked = messages.findLastIndex(({ role }) => role === 'user');
   const turn = messages.slice(asked + 1);
   for (const result of turn.flatMap(toolResultsOf)) {
     const toolUse = turn.flatMap(toolUsesOf).find(({ id }) => id === result.toolUseId);
-    if (toolUse && !answered.has(toolUse.id)) missing.push({ type: 'post-acting', toolUse, result });
+    if (toolUse && !answered.has(toolUse.id))
+      missing.push({ type: 'post-acting', toolUse, result });
   }
   return numbered(last, missing);
 }
@@ -61,19 +95,42 @@ export function mend(seen: EventBatch, messages: readonly Msg[]): EventBatch {
 export function ending(seen: EventBatch, result: AgentResult): EventBatch {
   const last = seen.at(-1);
   if (!last) return [];
-  const suspended: readonly Told[] = result.reason === 'suspended' ? [{ type: 'suspended', pending: result.pending }] : [];
+  const suspended: readonly Told[] =
+    result.reason === 'suspended' ? [{ type: 'suspended', pending: result.pending }] : [];
   return numbered(last, [...suspended, { type: 'run-end', result }]);
 }
 
 type Base = 'runId' | 'sessionId' | 'seq' | 'iteration' | 'agentPath' | 'at' | 'userId';
 type Told = AgentEvent extends infer E ? (E extends AgentEvent ? Omit<E, Base> : never) : never;
 
-function numbered({ runId, sessionId, userId, seq, iteration, agentPath }: AgentEvent, events: readonly Told[]): EventBatch {
-  const base = { runId, sessionId, ...(userId !== undefined && { userId }), iteration, agentPath: agentPath.slice(0, 1), at: Date.now() };
-  return events.map((event, index) => ({ ...base, ...event, seq: seq + takeoverGap + index }) as AgentEvent);
+function numbered(
+  { runId, sessionId, userId, seq, iteration, agentPath }: AgentEvent,
+  events: readonly Told[],
+): EventBatch {
+  const base = {
+    runId,
+    sessionId,
+    ...(userId !== undefined && { userId }),
+    iteration,
+    agentPath: agentPath.slice(0, 1),
+    at: Date.now(),
+  };
+  return events.map(
+    (event, index) => ({ ...base, ...event, seq: seq + takeoverGap + index }) as AgentEvent,
+  );
 }
 
 function bare(message: Msg, reason: StopReason): Omit<AgentResult, 'error'> {
   const text = textOf(message);
-  return { text, message, reason, usage: noUsage, toolsUsed: [], durationMs: 0, iterations: 0, pending: [], sessionVersion: 0 };
+  return {
+    text,
+    message,
+    reason,
+    usage: noUsage,
+    toolsUsed: [],
+    durationMs: 0,
+    iterations: 0,
+    pending: [],
+    sessionVersion: 0,
+  };
 }

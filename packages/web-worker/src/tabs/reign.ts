@@ -60,10 +60,16 @@ interface Course {
 /** Whose runs wait for a run that was cut off: all tabs'. */
 const nobody = '';
 
-/** One worker's time as the leader of a session: it has the agent, and all tabs' calls run here, one tab's at a time. */
+/**
+ * One worker's time as the leader of a session: it has the agent, and all tabs' calls run here, one
+ * tab's at a time.
+ */
 export class Reign {
   readonly id: string = crypto.randomUUID();
-  /** Resolves when it is known what becomes of the run that was cut off; rejects where the agent can't be built for it. */
+  /**
+   * Resolves when it is known what becomes of the run that was cut off; rejects where the agent
+   * can't be built for it.
+   */
   readonly ready: Promise<void>;
   readonly #options: ReignOptions;
   readonly #session: AgentSession;
@@ -82,7 +88,11 @@ export class Reign {
 
   constructor(options: ReignOptions) {
     this.#options = options;
-    this.#session = new AgentSession({ ...options, alone: !options.shared, onBuilt: (agent) => this.#claim(agent) });
+    this.#session = new AgentSession({
+      ...options,
+      alone: !options.shared,
+      onBuilt: (agent) => this.#claim(agent),
+    });
     this.ready = options.inherited ? this.#inherit() : Promise.resolve();
     this.ready.catch(() => {});
   }
@@ -98,7 +108,10 @@ export class Reign {
     return owner !== undefined && owner !== other;
   }
 
-  /** Runs a piece of work, or gives what became of it where an earlier leader had begun it; nothing where there was nothing to resume. */
+  /**
+   * Runs a piece of work, or gives what became of it where an earlier leader had begun it; nothing
+   * where there was nothing to resume.
+   */
   async perform(job: Job): Promise<AgentResult | undefined> {
     if (this.#legacy?.work === job.id) {
       const { controller, result } = this.#legacy;
@@ -107,7 +120,8 @@ export class Reign {
       return result;
     }
     if (job.work.type === 'resume') {
-      // Several may ask at once, as after a reload; who comes second is told of the first one's run before the answer.
+      // Several may ask at once, as after a reload; who comes second is told of the first one's run
+      // before the answer.
       await this.#unseen.settled();
       if (this.#line.owner !== undefined) return undefined;
     }
@@ -123,7 +137,15 @@ export class Reign {
         },
         () =>
           doWork(this.#session, job.work, controller, this.#options.outputs, (stream, turn) =>
-            this.#forward(stream, { id: job.id, controller, turn, attempts: 0, output: outputOf(job.work), onStart, onShown }),
+            this.#forward(stream, {
+              id: job.id,
+              controller,
+              turn,
+              attempts: 0,
+              output: outputOf(job.work),
+              onStart,
+              onShown,
+            }),
           ),
       );
     } finally {
@@ -160,14 +182,24 @@ export class Reign {
     void this.#session.close();
   }
 
-  /** Leaves the run that was cut off in the log, for a call without input; who waits for it is told why. */
-  leaveOpen(reason: AgentError, work: string | undefined = this.#options.readers.mirror.work): void {
+  /**
+   * Leaves the run that was cut off in the log, for a call without input; who waits for it is told
+   * why.
+   */
+  leaveOpen(
+    reason: AgentError,
+    work: string | undefined = this.#options.readers.mirror.work,
+  ): void {
     const result = leftOpen(reason);
-    if (work !== undefined) this.#legacy = { work, result: Promise.resolve(result), controller: new AbortController() };
+    if (work !== undefined)
+      this.#legacy = { work, result: Promise.resolve(result), controller: new AbortController() };
     this.#untold = result;
   }
 
-  /** To be called once all tabs know who leads: of a run that was cut off and is not gone on with its readers are told the end. */
+  /**
+   * To be called once all tabs know who leads: of a run that was cut off and is not gone on with
+   * its readers are told the end.
+   */
   tellEnd(): void {
     const { readers, tell } = this.#options;
     const { work, events } = readers.mirror;
@@ -176,7 +208,8 @@ export class Reign {
   }
 
   async #claim({ memory }: ReActAgent): Promise<void> {
-    if (this.#options.shared && !this.#over) this.#journal = await claimedJournal(memory, this.#options.inherited);
+    if (this.#options.shared && !this.#over)
+      this.#journal = await claimedJournal(memory, this.#options.inherited);
     if (!this.#over) return;
     await this.#journal?.release();
     throw new AgentError('ABORTED', 'Another tab leads the session.');
@@ -219,16 +252,32 @@ export class Reign {
     }
     const attempt = left.attempts + 1;
     if (attempt > attempts) {
-      return this.leaveOpen(new AgentError('WORKER_TERMINATED', `The run's tab is gone; it was gone on with ${attempt - 1} times.`), work);
+      return this.leaveOpen(
+        new AgentError(
+          'WORKER_TERMINATED',
+          `The run's tab is gone; it was gone on with ${attempt - 1} times.`,
+        ),
+        work,
+      );
     }
     const onStart = this.#starting.add();
     const goOn = async (): Promise<AgentResult> => {
       const turn = seen.length ? mirror.turn : await shownSoFar(agent);
       const { output } = left;
-      const stream = agent.stream(undefined, callOptions({ ...(output !== undefined && { output }) }, controller, outputs));
+      const stream = agent.stream(
+        undefined,
+        callOptions({ ...(output !== undefined && { output }) }, controller, outputs),
+      );
       await noteRun(journal, { work, run: left.run, attempts: attempt, output }, true);
       if (seen.length) tell(mend(seen, left.messages), work);
-      return this.#forward(stream, { id: work, controller, turn, attempts: attempt, output, onStart });
+      return this.#forward(stream, {
+        id: work,
+        controller,
+        turn,
+        attempts: attempt,
+        output,
+        onStart,
+      });
     };
     const result = this.#inTurn(
       { owner: nobody, controller },
@@ -257,14 +306,21 @@ export class Reign {
         const { done, value } = await reading;
         if (done) break;
         // A leader that was shut out of the log is none: its readers get the next one's run.
-        if (value.some((event) => event.type === 'error' && event.error.code === 'SESSION_CONFLICT')) this.#over = true;
+        if (
+          value.some((event) => event.type === 'error' && event.error.code === 'SESSION_CONFLICT')
+        )
+          this.#over = true;
         if (this.#over) continue;
         if (!begun && value[0]?.type === 'run-start' && this.#running === 0) {
           counts = true;
           this.#running += 1;
           if (this.#journal) await noteRun(this.#journal, noted);
         }
-        tell(offset ? value.map((event) => ({ ...event, seq: event.seq + offset })) : value, work, begun ? undefined : turn);
+        tell(
+          offset ? value.map((event) => ({ ...event, seq: event.seq + offset })) : value,
+          work,
+          begun ? undefined : turn,
+        );
         onShown?.();
         await readers.paced(work, controller.signal);
       }
@@ -284,7 +340,10 @@ function outputOf(work: TabWork): string | undefined {
 
 async function endedRun(result: AgentResult): Promise<AgentResult> {
   if (result.reason !== 'error') return result;
-  throw new AgentError('WORKER_TERMINATED', 'The run failed, and its tab was gone before it could say why.');
+  throw new AgentError(
+    'WORKER_TERMINATED',
+    'The run failed, and its tab was gone before it could say why.',
+  );
 }
 
 function onAbort(signal: AbortSignal, listener: () => void): void {

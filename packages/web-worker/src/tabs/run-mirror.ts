@@ -3,7 +3,10 @@ import type { ShownTurn } from '../wire/shown-turn.ts';
 import { packEvents, unpackEvents } from '../wire/delta-runs.ts';
 import type { RunSoFar } from '../wire/tab-protocol.ts';
 
-/** The run that is under way, for who comes late and for who has to go on with it: also a run of another tab. */
+/**
+ * The run that is under way, for who comes late and for who has to go on with it: also a run of
+ * another tab.
+ */
 export class RunMirror {
   #events: AgentEvent[] = [];
   #run: { readonly work: string; readonly turn: ShownTurn } | undefined;
@@ -26,7 +29,10 @@ export class RunMirror {
     return this.#run && { ...this.#run, items: packEvents(this.#events) };
   }
 
-  /** Takes in what belongs to the run that is under way, and begins the next one; gives back what it took. */
+  /**
+   * Takes in what belongs to the run that is under way, and begins the next one; gives back what it
+   * took.
+   */
   add(batch: EventBatch, work: string, turn: ShownTurn = {}): EventBatch {
     return batch.filter((event) => this.#take(event, work, turn));
   }
@@ -36,7 +42,8 @@ export class RunMirror {
     const events = unpackEvents<AgentEvent>(items);
     const known = this.work === work ? this.#events : [];
     let same = 0;
-    while (same < known.length && same < events.length && isSameEvent(known[same]!, events[same]!)) same += 1;
+    while (same < known.length && same < events.length && isSameEvent(known[same]!, events[same]!))
+      same += 1;
     this.#run = { work, turn };
     this.#events = [...events];
     return events.slice(same);
@@ -60,5 +67,10 @@ export class RunMirror {
 }
 
 function isSameEvent(one: AgentEvent, other: AgentEvent): boolean {
-  return one.seq === other.seq && one.type === other.type && one.runId === other.runId && one.at === other.at;
+  return (
+    one.seq === other.seq &&
+    one.type === other.type &&
+    one.runId === other.runId &&
+    one.at === other.at
+  );
 }

@@ -22,7 +22,10 @@ interface Joined {
   failure: AgentErrorData | undefined;
 }
 
-/** The readers in this worker of the session's runs, whichever tab asked for them, and what they are shown of the run under way. */
+/**
+ * The readers in this worker of the session's runs, whichever tab asked for them, and what they are
+ * shown of the run under way.
+ */
 export class RunReaders {
   readonly mirror: RunMirror = new RunMirror();
   readonly #watchers: Set<(events: EventBatch) => void> = new Set();
@@ -71,7 +74,9 @@ export class RunReaders {
     return owner !== undefined && !owner.reader && !isRead;
   }
 
-  /** Reads the run under way from its start, till its end or the reader's own, which gives nothing. */
+  /**
+   * Reads the run under way from its start, till its end or the reader's own, which gives nothing.
+   */
   async join(reader: RunReader, gone: AbortSignal): Promise<AgentResult | undefined> {
     let joined: Joined | undefined;
     if (gone.aborted) return undefined;
@@ -108,7 +113,8 @@ export class RunReaders {
   /** Nobody goes on with the run that was under way. */
   forget(): void {
     this.mirror.forget();
-    for (const { reject } of this.#joined) reject(new AgentError('WORKER_TERMINATED', 'The run and its tab are gone.'));
+    for (const { reject } of this.#joined)
+      reject(new AgentError('WORKER_TERMINATED', 'The run and its tab are gone.'));
   }
 
   /** Somebody reads it elsewhere, too. */
@@ -118,8 +124,8 @@ export class RunReaders {
   }
 
   /**
-   * Resolves when the run may go on: as soon as one of its readers can take more. Who asked for it holds it up, nobody else;
-   * rejects where that one can't be sent to.
+   * Resolves when the run may go on: as soon as one of its readers can take more. Who asked for it
+   * holds it up, nobody else; rejects where that one can't be sent to.
    */
   async paced(work: string, signal: AbortSignal): Promise<void> {
     const owner = this.#owners.get(work);
@@ -137,7 +143,11 @@ export class RunReaders {
         ),
       );
       try {
-        waits = await Promise.race([...(owner.reader ? [owner.reader.ready().then(() => false)] : []), ...ready, changed]);
+        waits = await Promise.race([
+          ...(owner.reader ? [owner.reader.ready().then(() => false)] : []),
+          ...ready,
+          changed,
+        ]);
       } finally {
         this.#waiting.delete(change);
         signal.removeEventListener('abort', change);
@@ -172,7 +182,9 @@ export class RunReaders {
   /** A run that is gone on with begins once for who reads it from its start. */
   #give(events: EventBatch, work: string, turn: ShownTurn): void {
     const owner = this.#owners.get(work);
-    const own = owner?.begun ? events.filter(({ type, agentPath }) => type !== 'run-start' || agentPath.length > 1) : events;
+    const own = owner?.begun
+      ? events.filter(({ type, agentPath }) => type !== 'run-start' || agentPath.length > 1)
+      : events;
     if (!owner?.reader || !own.length) return;
     if (!owner.begun) owner.reader.begin(turn);
     owner.begun = true;
@@ -182,6 +194,7 @@ export class RunReaders {
 
 function end({ failure, resolve, reject }: Joined, result: AgentResult): void {
   if (failure) reject(AgentError.fromJSON(failure));
-  else if (result.reason === 'error') reject(new AgentError('WORKER_TERMINATED', 'The run failed, and its tab is gone.'));
+  else if (result.reason === 'error')
+    reject(new AgentError('WORKER_TERMINATED', 'The run failed, and its tab is gone.'));
   else resolve(result);
 }

@@ -26,7 +26,8 @@ export class StallWatch {
   check(): void {
     const { afterMs, isNeeded, ask, onStalled } = this.#options;
     if (this.#timer !== undefined || !isNeeded()) return;
-    // In halves: after a sleep of the machine one tick is late, and the answer may still be on its way.
+    // In halves: after a sleep of the machine one tick is late, and the answer may still be on its
+    // way.
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       if (!isNeeded()) return this.heard();

@@ -10,7 +10,9 @@ export class TabChannel {
   constructor(name: string, from: string, onMessage: (message: TabMessage) => void) {
     this.#from = from;
     this.#channel = new BroadcastChannel(name);
-    this.#channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => onMessage(data));
+    this.#channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) =>
+      onMessage(data),
+    );
   }
 
   post(message: TabPost): void {
@@ -19,7 +21,11 @@ export class TabChannel {
     try {
       this.#channel.postMessage(whole);
     } catch (error) {
-      if (message.type === 'done') return this.post({ ...message, outcome: { ok: false, error: boundaryError(error).toJSON() } });
+      if (message.type === 'done')
+        return this.post({
+          ...message,
+          outcome: { ok: false, error: boundaryError(error).toJSON() },
+        });
       // What a tool gave cannot be cloned: the other tabs get what of it is JSON.
       this.#channel.postMessage(JSON.parse(JSON.stringify(whole)));
     }

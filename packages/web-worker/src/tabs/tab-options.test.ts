@@ -3,7 +3,11 @@ import { toTabs, type TabsOptions } from './tab-options.ts';
 
 test('defaults, given values, and none', () => {
   expect(toTabs()).toEqual({ scope: 'isoloop', attempts: 3, stalledAfterMs: 10_000 });
-  expect(toTabs({ scope: 'app', attempts: 0, stalledAfterMs: 1 })).toEqual({ scope: 'app', attempts: 0, stalledAfterMs: 1 });
+  expect(toTabs({ scope: 'app', attempts: 0, stalledAfterMs: 1 })).toEqual({
+    scope: 'app',
+    attempts: 0,
+    stalledAfterMs: 1,
+  });
   expect(toTabs(false)).toBeUndefined();
 });
 
@@ -18,5 +22,7 @@ test.for([
   { stalledAfterMs: Number.NaN },
   { stalledAfterMs: Infinity },
 ])('%o is refused', (options) => {
-  expect(() => toTabs(options as TabsOptions)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  expect(() => toTabs(options as TabsOptions)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
 });

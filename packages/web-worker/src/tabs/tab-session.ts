@@ -13,7 +13,10 @@ import type { Tabs } from './tab-options.ts';
 import type { TabAnswer, TabMessage, TabPost, TabQuestion, TabWork } from '../wire/tab-protocol.ts';
 import { Waits, type Wait, type WaitOptions } from './waits.ts';
 
-export interface TabSessionOptions extends Omit<AgentSessionOptions, 'onBuilt' | 'alone' | 'pages'> {
+export interface TabSessionOptions extends Omit<
+  AgentSessionOptions,
+  'onBuilt' | 'alone' | 'pages'
+> {
   /** Nothing: this worker is alone. */
   readonly tabs: Tabs | undefined;
   /** The worker's, by name. */
@@ -31,8 +34,9 @@ type Role =
   | { readonly type: 'closed' };
 
 /**
- * A session as one tab's worker sees it: its agent is here, or in another tab's worker that leads the session; then calls go there and
- * its events come here. A leader that is gone is followed by another tab, which goes on with its run from the log.
+ * A session as one tab's worker sees it: its agent is here, or in another tab's worker that leads
+ * the session; then calls go there and its events come here. A leader that is gone is followed by
+ * another tab, which goes on with its run from the log.
  */
 export class TabSession {
   /** The parts of this worker's pages; the agent has them while it is here. */
@@ -80,7 +84,8 @@ export class TabSession {
     this.#leadership = leadership;
     this.#stallWatch = new StallWatch({
       afterMs: tabs.stalledAfterMs,
-      isNeeded: () => this.#isAwake && this.#isHearing && (this.#waits.size > 0 || this.#readers.isWaiting),
+      isNeeded: () =>
+        this.#isAwake && this.#isHearing && (this.#waits.size > 0 || this.#readers.isWaiting),
       ask: () => this.#post({ type: 'ping' }),
       onStalled: () => void leadership.steal(),
     });
@@ -89,27 +94,55 @@ export class TabSession {
   }
 
   /** A run. */
-  async run(work: Exclude<TabWork, { readonly type: 'resume' }>, controller: AbortController, reader?: RunReader): Promise<AgentResult> {
+  async run(
+    work: Exclude<TabWork, { readonly type: 'resume' }>,
+    controller: AbortController,
+    reader?: RunReader,
+  ): Promise<AgentResult> {
     this.#waits.abortLeft();
-    return (await this.#wait({ asked: { type: 'work', work }, controller, ...(reader && { reader }) })) as AgentResult;
+    return (await this.#wait({
+      asked: { type: 'work', work },
+      controller,
+      ...(reader && { reader }),
+    })) as AgentResult;
   }
 
-  /** The run that is under way, whichever tab asked for it, from its start; else what was cut off; else nothing. `gone`: the reader is. */
-  async resume(controller: AbortController, reader: RunReader, gone: AbortSignal): Promise<AgentResult | undefined> {
+  /**
+   * The run that is under way, whichever tab asked for it, from its start; else what was cut off;
+   * else nothing. `gone`: the reader is.
+   */
+  async resume(
+    controller: AbortController,
+    reader: RunReader,
+    gone: AbortSignal,
+  ): Promise<AgentResult | undefined> {
     const joined = this.#join(controller.signal, reader, gone);
     if (joined) return joined;
-    const left = new Promise<undefined>((resolve) => gone.addEventListener('abort', () => resolve(undefined)));
-    const resumed = this.#wait({ asked: { type: 'work', work: { type: 'resume' } }, controller, reader, gone });
+    const left = new Promise<undefined>((resolve) =>
+      gone.addEventListener('abort', () => resolve(undefined)),
+    );
+    const resumed = this.#wait({
+      asked: { type: 'work', work: { type: 'resume' } },
+      controller,
+      reader,
+      gone,
+    });
     resumed.catch(() => {});
     const result = await Promise.race([resumed, left]);
     return (result as AgentResult | undefined) ?? this.#join(controller.signal, reader, gone);
   }
 
   ask<T extends TabAnswer>(question: TabQuestion): Promise<T> {
-    return this.#wait({ asked: { type: 'ask', question }, controller: new AbortController() }) as Promise<T>;
+    return this.#wait({
+      asked: { type: 'ask', question },
+      controller: new AbortController(),
+    }) as Promise<T>;
   }
 
-  /** Tells of all runs, whichever tab asked for them, from the start of the one that is under way; gives back what ends it. */
+  /**
+   * Tells of all runs, whichever tab asked for them, from the start of the one that is under way;
+   * gives back what ends it.
+   */
   watch(listener: (events: EventBatch) => void): () => void {
     const stop = this.#readers.watch(listener);
     this.#stallWatch?.check();
@@ -128,7 +161,10 @@ export class TabSession {
     this.#getInLine();
   }
 
-  /** Leaves the session: resolves when the log is in order. `gone`: without a word, its runs are to be gone on with. */
+  /**
+   * Leaves the session: resolves when the log is in order. `gone`: without a word, its runs are to
+   * be gone on with.
+   */
   async close({ gone = false }: { readonly gone?: boolean } = {}): Promise<void> {
     const role = this.#role;
     this.#isClosing = true;
@@ -151,7 +187,8 @@ export class TabSession {
     return this.#waits.add(options, (wait) => {
       const { id, controller } = wait;
       controller.signal.addEventListener('abort', () => {
-        if (this.#role.type === 'following') this.#post({ type: 'abort', reign: this.#role.reign, id });
+        if (this.#role.type === 'following')
+          this.#post({ type: 'abort', reign: this.#role.reign, id });
       });
       this.#give(wait);
       this.#stallWatch?.check();
@@ -159,7 +196,11 @@ export class TabSession {
   }
 
   /** Nothing where no run is under way. */
-  #join(signal: AbortSignal, reader: RunReader, gone: AbortSignal): Promise<AgentResult | undefined> | undefined {
+  #join(
+    signal: AbortSignal,
+    reader: RunReader,
+    gone: AbortSignal,
+  ): Promise<AgentResult | undefined> | undefined {
     const { work } = this.#readers.mirror;
     if (work === undefined) return undefined;
     const abort = (): void => {
@@ -170,18 +211,22 @@ export class TabSession {
     signal.addEventListener('abort', abort);
     this.#tellOfReaders();
     this.#stallWatch?.check();
-    return this.#readers.join(reader, gone).finally(() => signal.removeEventListener('abort', abort));
+    return this.#readers
+      .join(reader, gone)
+      .finally(() => signal.removeEventListener('abort', abort));
   }
 
   /** A run that is held up by who asked for it is not, as long as somebody reads it here. */
   #tellOfReaders(): void {
     const { work } = this.#readers.mirror;
-    if (this.#role.type === 'following' && work !== undefined) this.#post({ type: 'read', reign: this.#role.reign, id: work });
+    if (this.#role.type === 'following' && work !== undefined)
+      this.#post({ type: 'read', reign: this.#role.reign, id: work });
   }
 
   #abort(work: string): void {
     const role = this.#role;
-    if (role.type === 'following') return this.#post({ type: 'abort', reign: role.reign, id: work });
+    if (role.type === 'following')
+      return this.#post({ type: 'abort', reign: role.reign, id: work });
     this.#waits.abort(work);
     if (role.type === 'leading') role.leader.abort(work);
   }
@@ -198,11 +243,15 @@ export class TabSession {
     const { id, asked, controller } = wait;
     if (role.type === 'leading' && wait.givenTo !== role.leader.reign.id) {
       wait.givenTo = role.leader.reign.id;
-      void role.leader.serve({ id, owner: this.#id, asked, signal: controller.signal }, wait.settle);
+      void role.leader.serve(
+        { id, owner: this.#id, asked, signal: controller.signal },
+        wait.settle,
+      );
     } else if (role.type === 'following' && wait.givenTo !== role.reign) {
       wait.givenTo = role.reign;
       const aborted = controller.signal.aborted;
-      if (asked.type === 'ask') this.#post({ type: 'ask', reign: role.reign, id, question: asked.question });
+      if (asked.type === 'ask')
+        this.#post({ type: 'ask', reign: role.reign, id, question: asked.question });
       else this.#post({ type: 'work', reign: role.reign, id, work: asked.work, aborted });
     }
   }
@@ -282,10 +331,14 @@ export class TabSession {
     if (message.type === 'events') {
       this.#readers.show(unpackEvents<AgentEvent>(message.items), message.work, message.turn);
       this.#stallWatch?.check();
-    } else if (message.type === 'done' && message.to === this.#id) this.#waits.settle(message.id, message.outcome);
+    } else if (message.type === 'done' && message.to === this.#id)
+      this.#waits.settle(message.id, message.outcome);
   }
 
-  /** Somebody else leads, too, such as one that has slept and does not know yet; who leads indeed answers. */
+  /**
+   * Somebody else leads, too, such as one that has slept and does not know yet; who leads indeed
+   * answers.
+   */
   #doubt({ type, reign }: Extract<TabMessage, { readonly reign: string }>): void {
     if ((type !== 'pong' && type !== 'events') || reign === this.#doubted) return;
     this.#doubted = reign;

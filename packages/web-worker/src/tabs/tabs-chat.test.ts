@@ -5,9 +5,19 @@ import { expect, test } from 'vitest';
 import { cutOff, read, startTabs } from '../../test-support/tabs-under-test.ts';
 import { initialCredits } from '../wire/protocol.ts';
 
-const user = (text: string): UIMessage => ({ id: 'u1', role: 'user', parts: [{ type: 'text', text }] });
-const send = (agent: RemoteAgent, message: UIMessage, abortSignal?: AbortSignal): Promise<ReadableStream<UiChunk>> =>
-  agent.chatTransport().sendMessages({ trigger: 'submit-message', messages: [message], abortSignal });
+const user = (text: string): UIMessage => ({
+  id: 'u1',
+  role: 'user',
+  parts: [{ type: 'text', text }],
+});
+const send = (
+  agent: RemoteAgent,
+  message: UIMessage,
+  abortSignal?: AbortSignal,
+): Promise<ReadableStream<UiChunk>> =>
+  agent
+    .chatTransport()
+    .sendMessages({ trigger: 'submit-message', messages: [message], abortSignal });
 
 interface View {
   /** The message as it is shown now. */
@@ -22,7 +32,11 @@ function view(stream: ReadableStream<UiChunk>, message?: UIMessage): View {
   let shown: UIMessage | undefined;
   let wake = (): void => {};
   const end = (async () => {
-    const messages = readUIMessageStream({ stream, terminateOnError: true, ...(message && { message: structuredClone(message) }) });
+    const messages = readUIMessageStream({
+      stream,
+      terminateOnError: true,
+      ...(message && { message: structuredClone(message) }),
+    });
     for await (const each of messages) {
       shown = each;
       wake();
@@ -34,13 +48,15 @@ function view(stream: ReadableStream<UiChunk>, message?: UIMessage): View {
     message: () => shown,
     end,
     async until(fits) {
-      while (!shown || !fits(shown)) await Promise.race([end, new Promise<void>((resolve) => (wake = resolve))]);
+      while (!shown || !fits(shown))
+        await Promise.race([end, new Promise<void>((resolve) => (wake = resolve))]);
       return shown;
     },
   };
 }
 
-const textIn = ({ parts }: UIMessage): string => parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+const textIn = ({ parts }: UIMessage): string =>
+  parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 const says = (text: string) => (message: UIMessage) => textIn(message).includes(text);
 const toolIn = ({ parts }: UIMessage) => parts.find((part) => part.type === 'dynamic-tool');
 const answered = (message: UIMessage, approved: boolean): UIMessage => ({
@@ -75,28 +91,33 @@ test.for(['leader', 'follower'] as const)(
   },
 );
 
-test.for(['leader', 'follower'] as const)('a second tab stops the turn of the %s’s chat; closing its connection does not', async (who) => {
-  const { open } = startTabs();
-  const [first, second] = [open(), open()];
-  const leader = first.connect([[{ text: 'one ', hang: true }]]);
-  await leader.messages();
-  const follower = second.connect();
-  const [asks, others] = who === 'leader' ? [leader, second] : [follower, first];
-  const own = view(await send(asks, user('go')));
-  await own.until(says('one'));
-  const [leaves, stays] = [others.connect(), others.connect()];
-  await view((await leaves.chatTransport().reconnectToStream())!).until(says('one'));
-  const controller = new AbortController();
-  const stream = await stays.chatTransport().reconnectToStream({ abortSignal: controller.signal });
-  leaves.close();
-  const other = view(stream!);
-  await other.until(says('one'));
-  expect(await stays.messages()).toHaveLength(1);
-  controller.abort();
-  expect(await own.end).toMatchObject({ metadata: { reason: 'aborted' } });
-  expect(await other.end).toMatchObject({ metadata: { reason: 'aborted' } });
-  expect((await leader.messages()).map(({ role }) => role)).toEqual(['user', 'assistant']);
-});
+test.for(['leader', 'follower'] as const)(
+  'a second tab stops the turn of the %s’s chat; closing its connection does not',
+  async (who) => {
+    const { open } = startTabs();
+    const [first, second] = [open(), open()];
+    const leader = first.connect([[{ text: 'one ', hang: true }]]);
+    await leader.messages();
+    const follower = second.connect();
+    const [asks, others] = who === 'leader' ? [leader, second] : [follower, first];
+    const own = view(await send(asks, user('go')));
+    await own.until(says('one'));
+    const [leaves, stays] = [others.connect(), others.connect()];
+    await view((await leaves.chatTransport().reconnectToStream())!).until(says('one'));
+    const controller = new AbortController();
+    const stream = await stays
+      .chatTransport()
+      .reconnectToStream({ abortSignal: controller.signal });
+    leaves.close();
+    const other = view(stream!);
+    await other.until(says('one'));
+    expect(await stays.messages()).toHaveLength(1);
+    controller.abort();
+    expect(await own.end).toMatchObject({ metadata: { reason: 'aborted' } });
+    expect(await other.end).toMatchObject({ metadata: { reason: 'aborted' } });
+    expect((await leader.messages()).map(({ role }) => role)).toEqual(['user', 'assistant']);
+  },
+);
 
 test.for(['leader', 'follower'] as const)(
   'an approval is shown in both tabs; the %s answers it, and both see what came of it',
@@ -127,9 +148,14 @@ test.for(['leader', 'follower'] as const)(
     first.open('answering');
     for (const { end } of [answer, seen]) {
       const message = (await end)!;
-      expect([textIn(message), toolIn(message)]).toMatchObject(['May I? done', { state: 'output-available', output: 'allowed' }]);
+      expect([textIn(message), toolIn(message)]).toMatchObject([
+        'May I? done',
+        { state: 'output-available', output: 'allowed' },
+      ]);
     }
-    await expect(view(await send(waits, decided), decided).end).rejects.toMatchObject({ code: 'INVALID_MESSAGE' });
+    await expect(view(await send(waits, decided), decided).end).rejects.toMatchObject({
+      code: 'INVALID_MESSAGE',
+    });
   },
 );
 
@@ -142,15 +168,27 @@ test('the chats of both tabs go on with a turn whose leader crashes, and stop th
   const own = view(await send(asks, user('go')));
   await own.until(says('half of'));
   const controller = new AbortController();
-  const other = view((await reconnects.chatTransport().reconnectToStream({ abortSignal: controller.signal }))!);
+  const other = view(
+    (await reconnects.chatTransport().reconnectToStream({ abortSignal: controller.signal }))!,
+  );
   await other.until(says('half of'));
   first.worker.terminate();
-  for (const shown of [own, other]) expect(toolIn(await shown.until(says('the new answer')))).toMatchObject({ state: 'output-available' });
+  for (const shown of [own, other])
+    expect(toolIn(await shown.until(says('the new answer')))).toMatchObject({
+      state: 'output-available',
+    });
   expect(textIn(other.message()!)).toBe('the new answer');
   controller.abort();
   for (const { end } of [own, other]) expect(textIn((await end)!)).toBe('the new answer');
-  expect((await asks.messages()).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
-  expect([first, second, third].flatMap(({ told }) => told).filter((one) => 'ran' in one)).toEqual([{ ran: 'n1' }]);
+  expect((await asks.messages()).map(({ role }) => role)).toEqual([
+    'user',
+    'assistant',
+    'tool',
+    'assistant',
+  ]);
+  expect([first, second, third].flatMap(({ told }) => told).filter((one) => 'ran' in one)).toEqual([
+    { ran: 'n1' },
+  ]);
 });
 
 test('a chat that is stopped after its leader has crashed stops the run that goes on', async () => {
@@ -176,15 +214,25 @@ test('two new tabs that reconnect at once to a run that was cut off share one', 
   first.worker.terminate();
   expect(await lost).toMatchObject({ code: 'WORKER_TERMINATED' });
   const tabs = [open(), open()];
-  const agents = tabs.map((tab) => tab.connect([[{ text: 'the new ' }, { gate: 'new', text: 'answer' }]]));
+  const agents = tabs.map((tab) =>
+    tab.connect([[{ text: 'the new ' }, { gate: 'new', text: 'answer' }]]),
+  );
   const streams = await Promise.all(agents.map((each) => each.chatTransport().reconnectToStream()));
   await Promise.race(tabs.map((tab) => tab.heard({ reached: 'new' })));
   for (const tab of tabs) tab.open('new');
   for (const stream of streams) {
     const message = (await view(stream!).end)!;
-    expect([textIn(message), toolIn(message)]).toMatchObject(['the new answer', { state: 'output-available', output: 'noted' }]);
+    expect([textIn(message), toolIn(message)]).toMatchObject([
+      'the new answer',
+      { state: 'output-available', output: 'noted' },
+    ]);
   }
-  expect((await agents[1]!.messages()).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+  expect((await agents[1]!.messages()).map(({ role }) => role)).toEqual([
+    'user',
+    'assistant',
+    'tool',
+    'assistant',
+  ]);
 });
 
 test('who asked for a run and does not read it holds nobody else up', async () => {

@@ -1,12 +1,25 @@
 import { tool, toolResultsOf, type AgentEvent, type Msg } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
-import { pageApprovals, pageHooks, pageModel, pageTools, type RemoteAgent } from '@isoloop/web-worker';
+import {
+  pageApprovals,
+  pageHooks,
+  pageModel,
+  pageTools,
+  type RemoteAgent,
+} from '@isoloop/web-worker';
 import { expect, test } from 'vitest';
 import { read, startTabs } from '../../test-support/tabs-under-test.ts';
 
-const outputs = (messages: readonly Msg[]): readonly unknown[] => messages.flatMap(toolResultsOf).map(({ output }) => output);
+const outputs = (messages: readonly Msg[]): readonly unknown[] =>
+  messages.flatMap(toolResultsOf).map(({ output }) => output);
 const where = (name: string, execute: () => unknown = () => name) =>
-  tool({ name: 'where', description: 'Says where', input: { type: 'object' }, replay: 'safe', execute: execute as () => string });
+  tool({
+    name: 'where',
+    description: 'Says where',
+    input: { type: 'object' },
+    replay: 'safe',
+    execute: execute as () => string,
+  });
 const asksWhere = [{ toolCalls: [{ name: 'where' }] }];
 
 test('a run has the page parts of the tab that leads, whoever asked for it; a successor’s has its own', async () => {
@@ -68,7 +81,10 @@ test('a tab that is closed while its page runs a tool for another tab’s call l
 
 async function suspended(leader: RemoteAgent, follower: RemoteAgent): Promise<void> {
   const asked = await leader.call('go');
-  expect(asked).toMatchObject({ reason: 'suspended', pending: [{ toolUseId: 'n1', kind: 'approval' }] });
+  expect(asked).toMatchObject({
+    reason: 'suspended',
+    pending: [{ toolUseId: 'n1', kind: 'approval' }],
+  });
   expect(await follower.pending()).toEqual(asked.pending);
 }
 
@@ -78,9 +94,15 @@ const approvalOn = ['note'];
 test('an approval that no page of the leader answers is decided from any tab', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
-  const leader = first.connect([asksNote, 'done'], { approvalOn, page: [pageApprovals(() => undefined)] });
+  const leader = first.connect([asksNote, 'done'], {
+    approvalOn,
+    page: [pageApprovals(() => undefined)],
+  });
   await leader.messages();
-  const follower = second.connect([], { approvalOn, page: [pageApprovals(() => ({ type: 'reject' }))] });
+  const follower = second.connect([], {
+    approvalOn,
+    page: [pageApprovals(() => ({ type: 'reject' }))],
+  });
   await suspended(leader, follower);
   expect((await follower.decide({ toolUseId: 'n1', type: 'approve' })).text).toBe('done');
   expect(await leader.pending()).toEqual([]);
@@ -109,7 +131,10 @@ test('an approval that a page is asked for when its tab crashes is asked for on 
     return new Promise<never>(() => {});
   });
   await first.connect([asksNote], { approvalOn, page: [never] }).messages();
-  const follower = second.connect(['done'], { approvalOn, page: [pageApprovals(() => ({ type: 'approve' }))] });
+  const follower = second.connect(['done'], {
+    approvalOn,
+    page: [pageApprovals(() => ({ type: 'approve' }))],
+  });
   const stream = follower.stream('go');
   const events: readonly AgentEvent[] = read(stream).events;
   await asking;

@@ -2,9 +2,18 @@ import { assistantMessage, textOf } from '@isoloop/core';
 import { expect, test } from 'vitest';
 import { IndexedDbMemory } from '../store/indexed-db-memory.ts';
 import { IndexedDbStore } from '../store/indexed-db-store.ts';
-import { cutOff, ends, leadHalfWay, read, says, shown, startTabs } from '../../test-support/tabs-under-test.ts';
+import {
+  cutOff,
+  ends,
+  leadHalfWay,
+  read,
+  says,
+  shown,
+  startTabs,
+} from '../../test-support/tabs-under-test.ts';
 
-const roles = (messages: readonly { readonly role: string }[]): readonly string[] => messages.map(({ role }) => role);
+const roles = (messages: readonly { readonly role: string }[]): readonly string[] =>
+  messages.map(({ role }) => role);
 const afterCutOff = ['user', 'assistant', 'tool', 'assistant'];
 
 test('an interrupt that is asked for while a follower takes over stops the run that goes on', async () => {
@@ -32,7 +41,11 @@ test('who reads another tab’s run and stops it while a follower takes over sto
   const controller = new AbortController();
   const stream = await stops.chatTransport().reconnectToStream({ abortSignal: controller.signal });
   const reader = stream!.getReader();
-  for (let text = ''; !text.includes('of '); text += JSON.stringify((await reader.read()).value ?? ''));
+  for (
+    let text = '';
+    !text.includes('of ');
+    text += JSON.stringify((await reader.read()).value ?? '')
+  );
   first.worker.terminate();
   controller.abort();
   expect(await answer).toMatchObject({ reason: 'aborted' });
@@ -98,37 +111,52 @@ test('a run whose asker is gone outlives the tab that goes on with it, where oth
   first.worker.terminate();
   await watching.until(says('never'));
   heir.close();
-  expect(await watching.until(ends)).toMatchObject({ result: { reason: 'stop', text: 'the new answer' } });
+  expect(await watching.until(ends)).toMatchObject({
+    result: { reason: 'stop', text: 'the new answer' },
+  });
   expect(roles(await last.messages())).toEqual(afterCutOff);
 });
 
-test.for(['ended in the log', 'is not gone on with'] as const)('all readers are told the end of a run that %s', async (how) => {
-  const { open, sessionId } = startTabs();
-  const tabs = { attempts: 0 };
-  const [first, second, third, fourth] = [open({ tabs }), open({ tabs }), open({ tabs }), open({ tabs })];
-  await first.connect(cutOff).messages();
-  const heir = second.connect();
-  await heir.messages();
-  const stream = third.connect().stream('go');
-  const own = read(stream);
-  await own.until(says('of'));
-  const other = fourth.connect();
-  const watching = read(other.watch());
-  const joined = (await other.chatTransport().reconnectToStream())!;
-  await watching.until(says('of'));
-  if (how === 'ended in the log') {
-    const memory = new IndexedDbMemory(sessionId, { store: new IndexedDbStore({ database: sessionId }) });
-    await memory.append([assistantMessage('the old answer')]);
-    await memory.flush({ runId: own.events[0]!.runId, reason: 'stop', calls: new Map() });
-  }
-  first.worker.terminate();
-  const { reason, text } = await stream.result;
-  expect([reason, text]).toEqual(how === 'ended in the log' ? ['stop', 'the old answer'] : ['suspended', '']);
-  for (const reading of [own, watching]) expect(await reading.until(ends)).toMatchObject({ result: { reason, text } });
-  let last: object = {};
-  for await (const chunk of joined) last = chunk;
-  expect(last).toMatchObject({ type: 'finish' });
-});
+test.for(['ended in the log', 'is not gone on with'] as const)(
+  'all readers are told the end of a run that %s',
+  async (how) => {
+    const { open, sessionId } = startTabs();
+    const tabs = { attempts: 0 };
+    const [first, second, third, fourth] = [
+      open({ tabs }),
+      open({ tabs }),
+      open({ tabs }),
+      open({ tabs }),
+    ];
+    await first.connect(cutOff).messages();
+    const heir = second.connect();
+    await heir.messages();
+    const stream = third.connect().stream('go');
+    const own = read(stream);
+    await own.until(says('of'));
+    const other = fourth.connect();
+    const watching = read(other.watch());
+    const joined = (await other.chatTransport().reconnectToStream())!;
+    await watching.until(says('of'));
+    if (how === 'ended in the log') {
+      const memory = new IndexedDbMemory(sessionId, {
+        store: new IndexedDbStore({ database: sessionId }),
+      });
+      await memory.append([assistantMessage('the old answer')]);
+      await memory.flush({ runId: own.events[0]!.runId, reason: 'stop', calls: new Map() });
+    }
+    first.worker.terminate();
+    const { reason, text } = await stream.result;
+    expect([reason, text]).toEqual(
+      how === 'ended in the log' ? ['stop', 'the old answer'] : ['suspended', ''],
+    );
+    for (const reading of [own, watching])
+      expect(await reading.until(ends)).toMatchObject({ result: { reason, text } });
+    let last: object = {};
+    for await (const chunk of joined) last = chunk;
+    expect(last).toMatchObject({ type: 'finish' });
+  },
+);
 
 test('a tab that waits for the lead goes on with a run of which its leader had no time to tell it', async () => {
   const { open } = startTabs();
@@ -140,5 +168,7 @@ test('a tab that waits for the lead goes on with a run of which its leader had n
   const watching = read(second.connect(['the new answer']).watch());
   await expect.poll(async () => (await navigator.locks.query()).pending?.length).toBeGreaterThan(0);
   first.worker.terminate();
-  expect(await watching.until(ends)).toMatchObject({ result: { reason: 'stop', text: 'the new answer' } });
+  expect(await watching.until(ends)).toMatchObject({
+    result: { reason: 'stop', text: 'the new answer' },
+  });
 });

@@ -60,7 +60,10 @@ test('a SharedWorker and a tab’s own worker are tabs of one session, whichever
   const own = tab.connect(['own']);
   await own.messages();
   const name = JSON.stringify({ id: crypto.randomUUID() });
-  const worker = new SharedWorker(new URL('../../test-support/tabs.ts', import.meta.url), { type: 'module', name });
+  const worker = new SharedWorker(new URL('../../test-support/tabs.ts', import.meta.url), {
+    type: 'module',
+    name,
+  });
   const options = { replies: ['shared'], database: sessionId } as unknown as JsonValue;
   const shared = connectAgent(worker, { timeoutMs: 120_000, sessionId, options });
   onTestFinished(() => shared.close());

@@ -29,13 +29,15 @@ async function mount(agent: RemoteAgent): Promise<() => Chat> {
   const root = createRoot(document.createElement('div'));
   root.render(createElement(View));
   onTestFinished(() => root.unmount());
-  // AI SDK sets the status to `ready` when there is no run to resume, also if a message was sent meanwhile.
+  // AI SDK sets the status to `ready` when there is no run to resume, also if a message was sent
+  // meanwhile.
   await expect.poll(() => resume.mock.settledResults[0]?.type).toBe('fulfilled');
   await expect.poll(() => shownBy.chat?.status).toBe('ready');
   return () => shownBy.chat!;
 }
 
-const shown = ({ messages }: Chat) => messages.map(({ role, parts }) => `${role}: ${parts.map(partText).filter(Boolean).join(' | ')}`);
+const shown = ({ messages }: Chat) =>
+  messages.map(({ role, parts }) => `${role}: ${parts.map(partText).filter(Boolean).join(' | ')}`);
 
 function partText(part: UIMessage['parts'][number]): string {
   if (part.type === 'text') return part.text;
@@ -71,7 +73,12 @@ test('useChat in two tabs: what one asks is shown in both as it comes, an approv
   await bothShow('user: go', 'assistant: May I?  | ask output-available | Done.');
   await bothReady();
   await other().sendMessage({ text: 'thanks' });
-  await bothShow('user: go', 'assistant: May I?  | ask output-available | Done.', 'user: thanks', 'assistant: Bye.');
+  await bothShow(
+    'user: go',
+    'assistant: May I?  | ask output-available | Done.',
+    'user: thanks',
+    'assistant: Bye.',
+  );
   for (const chat of views) expect(chat().error).toBeUndefined();
   expect(second.told).toEqual([]);
 });

@@ -2,10 +2,20 @@ import { textOf, type AgentEvent } from '@isoloop/core';
 import { expect, onTestFinished, test } from 'vitest';
 import { protocol, type PageMessage } from '../wire/protocol.ts';
 import type { TabMessage } from '../wire/tab-protocol.ts';
-import { cutOff, ends, leadHalfWay, read, says, shown, startTabs } from '../../test-support/tabs-under-test.ts';
+import {
+  cutOff,
+  ends,
+  leadHalfWay,
+  read,
+  says,
+  shown,
+  startTabs,
+} from '../../test-support/tabs-under-test.ts';
 
-const count = (events: readonly AgentEvent[], type: AgentEvent['type']): number => events.filter((event) => event.type === type).length;
-const increases = (events: readonly AgentEvent[]): boolean => events.every(({ seq }, index) => index === 0 || seq > events[index - 1]!.seq);
+const count = (events: readonly AgentEvent[], type: AgentEvent['type']): number =>
+  events.filter((event) => event.type === type).length;
+const increases = (events: readonly AgentEvent[]): boolean =>
+  events.every(({ seq }, index) => index === 0 || seq > events[index - 1]!.seq);
 
 test('a follower sees the leader’s run, a late one from its start; there is one agent', async () => {
   const { open } = startTabs();
@@ -42,7 +52,9 @@ test('a follower’s call waits for the leader’s, and its interrupt reaches th
   const given = read(follower.watch());
   await given.until(says('one'));
   expect(await follower.interrupt('Stopped from there.')).toBe(true);
-  expect(await own.until(ends)).toMatchObject({ result: { reason: 'interrupted', text: 'Stopped from there.' } });
+  expect(await own.until(ends)).toMatchObject({
+    result: { reason: 'interrupted', text: 'Stopped from there.' },
+  });
   expect((await waiting).text).toBe('second answer');
   expect((await leader.messages()).map(textOf)).toEqual(
     ['first', 'one ', 'Stopped from there.', 'second', 'second answer'].filter(Boolean),
@@ -52,7 +64,11 @@ test('a follower’s call waits for the leader’s, and its interrupt reaches th
 test('a follower’s call that waits can be aborted, also in mid-run', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
-  const leader = first.connect([[{ text: 'one ', hang: true }], [{ text: 'two ', hang: true }], 'three']);
+  const leader = first.connect([
+    [{ text: 'one ', hang: true }],
+    [{ text: 'two ', hang: true }],
+    'three',
+  ]);
   await leader.messages();
   const follower = second.connect();
   await follower.messages();
@@ -69,14 +85,19 @@ test('a follower’s call that waits can be aborted, also in mid-run', async () 
   const stream = follower.stream('third', { signal: later.signal });
   await read(stream).until(says('two'));
   later.abort();
-  expect((await stream.result.catch((error: unknown) => error)) as object).toMatchObject({ reason: 'aborted' });
+  expect((await stream.result.catch((error: unknown) => error)) as object).toMatchObject({
+    reason: 'aborted',
+  });
   expect((await leader.call('fourth')).text).toBe('three');
 });
 
 test('calls of two tabs at once run one after the other; a second one of the same tab is refused as ever', async () => {
   const { open } = startTabs();
   const [first, second] = [open(), open()];
-  const leader = first.connect([[{ gate: 'one', text: 'first' }], [{ gate: 'two', text: 'second' }]]);
+  const leader = first.connect([
+    [{ gate: 'one', text: 'first' }],
+    [{ gate: 'two', text: 'second' }],
+  ]);
   await leader.messages();
   const follower = second.connect();
   await follower.messages();
@@ -88,8 +109,16 @@ test('calls of two tabs at once run one after the other; a second one of the sam
   first.open('one');
   await first.heard({ reached: 'two' });
   first.open('two');
-  expect((await Promise.all(answers)).map(({ text }) => text).toSorted()).toEqual(['first', 'second']);
-  expect((await leader.messages()).map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);
+  expect((await Promise.all(answers)).map(({ text }) => text).toSorted()).toEqual([
+    'first',
+    'second',
+  ]);
+  expect((await leader.messages()).map(({ role }) => role)).toEqual([
+    'user',
+    'assistant',
+    'user',
+    'assistant',
+  ]);
   await watching.until((event) => ends(event) && count(watching.events, 'run-end') === 2);
   const types = watching.events.map(({ type }) => type).filter((type) => type.startsWith('run-'));
   expect(types).toEqual(['run-start', 'run-end', 'run-start', 'run-end']);
@@ -107,13 +136,20 @@ test.for(['while it runs', 'when it has ended'] as const)(
     const follower = second.connect();
     const answer = follower.call('go');
     await first.heard({ reached: 'middle' });
-    const channel = new BroadcastChannel(`isoloop:session:${JSON.stringify([undefined, sessionId])}`);
+    const channel = new BroadcastChannel(
+      `isoloop:session:${JSON.stringify([undefined, sessionId])}`,
+    );
     onTestFinished(() => channel.close());
     const asked: string[] = [];
     channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => {
       if (data.type === 'work') asked.push(data.reign);
     });
-    channel.postMessage({ from: 'nobody', type: 'lead', reign: 'long over', run: undefined } satisfies TabMessage);
+    channel.postMessage({
+      from: 'nobody',
+      type: 'lead',
+      reign: 'long over',
+      run: undefined,
+    } satisfies TabMessage);
     await expect.poll(() => asked[0]).toBe('long over');
     if (when === 'while it runs') await expect.poll(() => asked.length).toBe(2);
     else second.worker.postMessage({ blockMs: 1000 });
@@ -144,7 +180,10 @@ test('the agents of one worker are led apart, also in one session', async () => 
   const { open } = startTabs();
   const name = { several: true };
   const [first, second] = [open(name), open(name)];
-  const [main, other] = [first.connect(['main'], { agent: 'main' }), second.connect(['other'], { agent: 'other' })];
+  const [main, other] = [
+    first.connect(['main'], { agent: 'main' }),
+    second.connect(['other'], { agent: 'other' }),
+  ];
   expect([(await main.call('a')).text, (await other.call('b')).text]).toEqual(['main', 'other']);
   const follower = second.connect(['never'], { agent: 'main' });
   expect((await follower.messages()).map(textOf)).toEqual(['a', 'main']);
@@ -164,8 +203,12 @@ test('a follower’s call ends with the output it names, also where its leader c
   await leader.messages();
   const follower = second.connect([gives]);
   expect((await follower.call('say', { output: 'word' })).output).toEqual({ word: 'yes' });
-  await expect(follower.call('say', { output: 'odd' })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
-  await expect(follower.call('say', { output: 'none' })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  await expect(follower.call('say', { output: 'odd' })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+  });
+  await expect(follower.call('say', { output: 'none' })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+  });
   const answer = follower.call('go', { output: 'word' });
   await first.heard({ reached: 'middle' });
   first.worker.terminate();
@@ -177,7 +220,10 @@ test('a follower decides about a call of the leader’s run', async () => {
   const [first, second] = [open(), open()];
   const leader = first.connect([[{ toolCalls: [{ name: 'ask', id: 'a1' }] }], 'done']);
   const asked = await leader.call('may I?');
-  expect(asked).toMatchObject({ reason: 'suspended', pending: [{ toolUseId: 'a1', kind: 'approval' }] });
+  expect(asked).toMatchObject({
+    reason: 'suspended',
+    pending: [{ toolUseId: 'a1', kind: 'approval' }],
+  });
   expect((await second.connect().call([{ toolUseId: 'a1', type: 'approve' }])).text).toBe('done');
   expect(second.told).toEqual([]);
 });
@@ -194,16 +240,29 @@ test('a leader that crashes in mid-run is followed: the run ends once, its finis
   await Promise.all(watching.map((reading) => reading.until(says('of'))));
   first.worker.terminate();
   for (const reading of watching) {
-    expect(await reading.until(ends)).toMatchObject({ result: { reason: 'stop', text: 'the new answer' } });
+    expect(await reading.until(ends)).toMatchObject({
+      result: { reason: 'stop', text: 'the new answer' },
+    });
     expect(shown(reading.events)).toBe('the new answer');
-    expect([count(reading.events, 'run-end'), count(reading.events, 'step-reset'), count(reading.events, 'post-acting')]).toEqual([
-      1, 1, 1,
-    ]);
+    expect([
+      count(reading.events, 'run-end'),
+      count(reading.events, 'step-reset'),
+      count(reading.events, 'post-acting'),
+    ]).toEqual([1, 1, 1]);
     expect(increases(reading.events)).toBe(true);
   }
-  expect((await follower.messages()).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
-  expect([first, second, third].flatMap(({ told }) => told).filter((one) => 'ran' in one)).toEqual([{ ran: 'n1' }]);
-  expect([second, third].flatMap(({ told }) => told).filter((one) => 'built' in one)).toHaveLength(1);
+  expect((await follower.messages()).map(({ role }) => role)).toEqual([
+    'user',
+    'assistant',
+    'tool',
+    'assistant',
+  ]);
+  expect([first, second, third].flatMap(({ told }) => told).filter((one) => 'ran' in one)).toEqual([
+    { ran: 'n1' },
+  ]);
+  expect([second, third].flatMap(({ told }) => told).filter((one) => 'built' in one)).toHaveLength(
+    1,
+  );
 });
 
 test('a follower’s own stream goes on when the leader that runs it crashes; what waited behind it runs', async () => {
@@ -218,9 +277,18 @@ test('a follower’s own stream goes on when the leader that runs it crashes; wh
   first.worker.terminate();
   await own.until(ends);
   expect((await stream.result).text).toBe('the new answer');
-  expect([shown(own.events), count(own.events, 'run-start'), count(own.events, 'run-end')]).toEqual(['the new answer', 1, 1]);
+  expect([shown(own.events), count(own.events, 'run-start'), count(own.events, 'run-end')]).toEqual(
+    ['the new answer', 1, 1],
+  );
   expect((await follower.call('next')).text).toBe('the next answer');
-  expect((await follower.messages()).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant', 'user', 'assistant']);
+  expect((await follower.messages()).map(({ role }) => role)).toEqual([
+    'user',
+    'assistant',
+    'tool',
+    'assistant',
+    'user',
+    'assistant',
+  ]);
 });
 
 test('a call that the leader had not begun when it crashed is made once, by the next one', async () => {
@@ -235,7 +303,14 @@ test('a call that the leader had not begun when it crashed is made once, by the 
   await follower.messages();
   first.worker.terminate();
   expect((await waiting).text).toBe('yours');
-  expect((await follower.messages()).map(textOf)).toEqual(['go', '', '', 'the new answer', 'mine', 'yours']);
+  expect((await follower.messages()).map(textOf)).toEqual([
+    'go',
+    '',
+    '',
+    'the new answer',
+    'mine',
+    'yours',
+  ]);
 });
 
 test('a leader that is closed leaves another tab’s run to a follower', async () => {
@@ -278,7 +353,10 @@ test('a leader that is frozen without a word is deposed; when it wakes its write
   const [first, second] = [open({ tabs }), open({ tabs })];
   const leader = first.connect(cutOff);
   await leader.messages();
-  const follower = second.connect([[{ text: 'the new ' }, { gate: 'new', text: 'answer' }], 'the next']);
+  const follower = second.connect([
+    [{ text: 'the new ' }, { gate: 'new', text: 'answer' }],
+    'the next',
+  ]);
   const watching = read(follower.watch());
   await follower.messages();
   const own = await leadHalfWay(first, leader);
@@ -292,7 +370,14 @@ test('a leader that is frozen without a word is deposed; when it wakes its write
   expect(await own.until(ends)).toMatchObject({ result: { text: 'the new answer' } });
   expect(shown(own.events)).toBe('the new answer');
   expect((await leader.call('more')).text).toBe('the next');
-  expect((await leader.messages()).map(textOf)).toEqual(['go', '', '', 'the new answer', 'more', 'the next']);
+  expect((await leader.messages()).map(textOf)).toEqual([
+    'go',
+    '',
+    '',
+    'the new answer',
+    'more',
+    'the next',
+  ]);
 });
 
 test('a run is gone on with as often as `attempts` says, then left open for a call without input', async () => {
@@ -312,7 +397,9 @@ test('a run is gone on with as often as `attempts` says, then left open for a ca
   await watching.until(says('more'));
   second.worker.terminate();
   await expect(answer).rejects.toMatchObject({ code: 'WORKER_TERMINATED' });
-  expect(await watching.until(ends)).toMatchObject({ result: { reason: 'suspended', error: { code: 'WORKER_TERMINATED' } } });
+  expect(await watching.until(ends)).toMatchObject({
+    result: { reason: 'suspended', error: { code: 'WORKER_TERMINATED' } },
+  });
   expect(third.told.filter((one) => 'reached' in one)).toEqual([]);
   expect((await last.call()).text).toBe('by hand');
 });
@@ -344,20 +431,26 @@ test('a successor without the key suspends the run; with one among the tabs, tha
   first.worker.terminate();
   await third.heard({ reached: 'keyed' });
   third.worker.terminate();
-  expect(await answer).toMatchObject({ reason: 'suspended', error: { code: 'CREDENTIALS_REQUIRED', message: 'Enter your key.' } });
+  expect(await answer).toMatchObject({
+    reason: 'suspended',
+    error: { code: 'CREDENTIALS_REQUIRED', message: 'Enter your key.' },
+  });
   await expect(keyless.call()).rejects.toMatchObject({ code: 'CREDENTIALS_REQUIRED' });
 });
 
-test.for(['locks', 'BroadcastChannel', 'leave for BroadcastChannel'] as const)('without %s each tab is alone', async (missing) => {
-  const { open } = startTabs();
-  const [first, second] = [open({ without: [missing] }), open({ without: [missing] })];
-  const [one, two] = [first.connect(['mine']), second.connect(['yours'])];
-  const watching = read(one.watch());
-  expect((await one.call('a')).text).toBe('mine');
-  await watching.until(ends);
-  expect((await two.call('b')).text).toBe('yours');
-  expect((await two.messages()).map(textOf)).toEqual(['a', 'mine', 'b', 'yours']);
-});
+test.for(['locks', 'BroadcastChannel', 'leave for BroadcastChannel'] as const)(
+  'without %s each tab is alone',
+  async (missing) => {
+    const { open } = startTabs();
+    const [first, second] = [open({ without: [missing] }), open({ without: [missing] })];
+    const [one, two] = [first.connect(['mine']), second.connect(['yours'])];
+    const watching = read(one.watch());
+    expect((await one.call('a')).text).toBe('mine');
+    await watching.until(ends);
+    expect((await two.call('b')).text).toBe('yours');
+    expect((await two.messages()).map(textOf)).toEqual(['a', 'mine', 'b', 'yours']);
+  },
+);
 
 test('without leave for locks a tab leads at once, and once, also where its page is shown again', async () => {
   const tab = startTabs().open({ without: ['leave for locks'] });

@@ -1,6 +1,9 @@
 import { AgentError } from '@isoloop/core';
 
-/** One tab's runs at a time; those of the same tab pass, the agent's `whenBusy` says what becomes of them. */
+/**
+ * One tab's runs at a time; those of the same tab pass, the agent's `whenBusy` says what becomes of
+ * them.
+ */
 export class TurnLine {
   #owner: string | undefined;
   #count = 0;
@@ -14,7 +17,8 @@ export class TurnLine {
 
   /** Rejects with `ABORTED` when the signal is raised while it waits. */
   async enter(owner: string, signal: AbortSignal): Promise<void> {
-    while (this.#owner !== undefined && this.#owner !== owner) await Promise.race([this.#free, aborted(signal)]);
+    while (this.#owner !== undefined && this.#owner !== owner)
+      await Promise.race([this.#free, aborted(signal)]);
     if (this.#owner === undefined) this.#free = new Promise((resolve) => (this.#release = resolve));
     this.#owner = owner;
     this.#count += 1;
@@ -30,7 +34,8 @@ export class TurnLine {
 
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
-    const fail = (): void => reject(new AgentError('ABORTED', "The call was aborted while another tab's call ran."));
+    const fail = (): void =>
+      reject(new AgentError('ABORTED', "The call was aborted while another tab's call ran."));
     if (signal.aborted) fail();
     else signal.addEventListener('abort', fail, { once: true });
   });

@@ -42,7 +42,10 @@ export class Waits {
   }
 
   /** One more, which `give` takes to the leader. */
-  async add({ asked, controller, reader, gone }: WaitOptions, give: (wait: Wait) => void): Promise<AgentResult | TabAnswer> {
+  async add(
+    { asked, controller, reader, gone }: WaitOptions,
+    give: (wait: Wait) => void,
+  ): Promise<AgentResult | TabAnswer> {
     const id = crypto.randomUUID();
     let settle!: Wait['settle'];
     const settled = new Promise<TabOutcome>((resolve) => (settle = resolve));
@@ -73,7 +76,9 @@ export class Waits {
     for (const { controller } of this) controller.abort();
   }
 
-  /** A run whose readers have all left gives way to what is asked next, instead of holding it up. */
+  /**
+   * A run whose readers have all left gives way to what is asked next, instead of holding it up.
+   */
   abortLeft(): void {
     for (const { id, controller } of this) if (this.#readers.isLeft(id)) controller.abort();
   }

@@ -5,7 +5,15 @@ import { packEvents, unpackEvents } from './delta-runs.ts';
 const about = { runId: 'r', sessionId: 's', agentPath: ['a'], iteration: 1, at: 1_000 };
 
 function text(seq: number, delta: string, more: object = {}): AgentEvent {
-  return { ...about, type: 'reasoning-chunk', kind: 'text', blockId: 'b1', seq, delta, ...more } as AgentEvent;
+  return {
+    ...about,
+    type: 'reasoning-chunk',
+    kind: 'text',
+    blockId: 'b1',
+    seq,
+    delta,
+    ...more,
+  } as AgentEvent;
 }
 
 function input(seq: number, delta: string, toolUseId = 't1'): AgentEvent {
@@ -13,7 +21,14 @@ function input(seq: number, delta: string, toolUseId = 't1'): AgentEvent {
 }
 
 test('deltas that follow each other cross as one item, and come out as they were', () => {
-  const events = [text(1, 'a'), text(2, 'b'), text(3, ''), text(4, '東'), input(5, '{'), input(6, '}')];
+  const events = [
+    text(1, 'a'),
+    text(2, 'b'),
+    text(3, ''),
+    text(4, '東'),
+    input(5, '{'),
+    input(6, '}'),
+  ];
   const packed = packEvents(events);
   expect(packed).toHaveLength(2);
   expect(unpackEvents(structuredClone(packed))).toEqual(events);

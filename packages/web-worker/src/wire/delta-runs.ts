@@ -2,7 +2,10 @@ import type { AgentEvent, EventBatch } from '@isoloop/core';
 
 type DeltaEvent = Extract<AgentEvent, { readonly delta: string }>;
 
-/** Deltas that follow each other, as they cross: the first event, and of the others only what is new. Cloning them whole takes longer than the agent needs to make them. */
+/**
+ * Deltas that follow each other, as they cross: the first event, and of the others only what is
+ * new. Cloning them whole takes longer than the agent needs to make them.
+ */
 interface DeltaRun {
   readonly first: DeltaEvent;
   readonly deltas: string[];
@@ -40,7 +43,10 @@ export function unpackEvents<T = AgentEvent>(packed: readonly (WireEvent | T)[])
   return events as T[];
 }
 
-/** Whether all but `seq` and `delta` is the same; a run and its session and agents are, within one port. */
+/**
+ * Whether all but `seq` and `delta` is the same; a run and its session and agents are, within one
+ * port.
+ */
 function continues({ first, deltas }: DeltaRun, event: DeltaEvent): boolean {
   return (
     event.seq === first.seq + deltas.length + 1 &&

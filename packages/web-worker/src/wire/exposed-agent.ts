@@ -4,8 +4,9 @@ import type { OutputMode } from '@isoloop/core';
 export type Outputs = Readonly<Record<string, OutputMode>>;
 
 /**
- * What a worker exposes, for the types of its pages: `connectAgent<typeof assistant>`, with an `import type`. `O` are the options of its
- * factory, `N` the names of its agents (none: there is one, without a name), `T` its outputs.
+ * What a worker exposes, for the types of its pages: `connectAgent<typeof assistant>`, with an
+ * `import type`. `O` are the options of its factory, `N` the names of its agents (none: there is
+ * one, without a name), `T` its outputs.
  */
 export interface ExposedAgent<O = unknown, N extends string = string, T extends Outputs = Outputs> {
   /** Carries the types; never there. */
@@ -16,7 +17,9 @@ type TypesOf<E extends ExposedAgent> = ReturnType<NonNullable<E['of']>>;
 
 /** The values of the outputs, by name, as they are before they are cloned: a class is not kept. */
 export type OutputsOf<E extends ExposedAgent> = {
-  readonly [K in keyof TypesOf<E>['outputs']]: TypesOf<E>['outputs'][K] extends OutputMode<infer V> ? V : never;
+  readonly [K in keyof TypesOf<E>['outputs']]: TypesOf<E>['outputs'][K] extends OutputMode<infer V>
+    ? V
+    : never;
 };
 
 /** `connectAgent`'s `agent`: needed where the agents have names. */
@@ -30,4 +33,5 @@ export type NamedAgent<N extends string> = [N] extends [never]
 export type GivenOptions<O> = null extends O ? { readonly options?: O } : { readonly options: O };
 
 /** `connectAgent`'s options for what a worker exposes. */
-export type OptionsOf<E extends ExposedAgent> = NamedAgent<TypesOf<E>['name']> & GivenOptions<TypesOf<E>['options']>;
+export type OptionsOf<E extends ExposedAgent> = NamedAgent<TypesOf<E>['name']> &
+  GivenOptions<TypesOf<E>['options']>;

@@ -1,4 +1,7 @@
-/** Calls `task` in a macrotask of its own, after all microtasks. A timer would do, but is held back by 4 ms after the fifth. */
+/**
+ * Calls `task` in a macrotask of its own, after all microtasks. A timer would do, but is held back
+ * by 4 ms after the fifth.
+ */
 export function createMacrotasks(): (task: () => void) => void {
   const { port1, port2 } = new MessageChannel();
   const tasks: (() => void)[] = [];

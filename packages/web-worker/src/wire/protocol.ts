@@ -13,18 +13,24 @@ import type {
 } from '@isoloop/core';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
 
-/** Marks our messages among an app's own on the same worker; the number is the version of all that follows. */
+/**
+ * Marks our messages among an app's own on the same worker; the number is the version of all that
+ * follows.
+ */
 export const protocol = 'isoloop/1';
 
 /**
- * Page to worker, on the worker's global scope. `ping` asks for a `hello`. `connect` carries a port, on which `SessionApi` answers
- * over Comlink, and one more for each of its `offers`, in their order; its `lock` is a Web Lock that the page of a SharedWorker holds
- * as long as it lives.
+ * Page to worker, on the worker's global scope. `ping` asks for a `hello`. `connect` carries a
+ * port, on which `SessionApi` answers over Comlink, and one more for each of its `offers`, in their
+ * order; its `lock` is a Web Lock that the page of a SharedWorker holds as long as it lives.
  */
 export type PageMessage =
   | { readonly protocol: typeof protocol; readonly type: 'ping' }
   /** What the page is told of its life. */
-  | { readonly protocol: typeof protocol; readonly type: 'pagehide' | 'freeze' | 'pageshow' | 'resume' }
+  | {
+      readonly protocol: typeof protocol;
+      readonly type: 'pagehide' | 'freeze' | 'pageshow' | 'resume';
+    }
   | {
       readonly protocol: typeof protocol;
       readonly type: 'connect';
@@ -38,7 +44,9 @@ export type PageMessage =
 
 export type ConnectMessage = Extract<PageMessage, { readonly type: 'connect' }>;
 
-/** A tool that runs on the page, as the worker needs to know it; its input is checked there, too. */
+/**
+ * A tool that runs on the page, as the worker needs to know it; its input is checked there, too.
+ */
 export interface ToolOffer {
   readonly schema: ToolSchema;
   readonly timeoutMs?: number;
@@ -62,7 +70,12 @@ export type PageOffer =
   | { readonly kind: 'tools'; readonly tools: readonly ToolOffer[] }
   | { readonly kind: 'hooks'; readonly hooks: readonly HookOffer[]; readonly timeoutMs: number }
   | { readonly kind: 'approvals' }
-  | { readonly kind: 'model'; readonly provider: string; readonly modelId: string; readonly features: ModelFeatures };
+  | {
+      readonly kind: 'model';
+      readonly provider: string;
+      readonly modelId: string;
+      readonly features: ModelFeatures;
+    };
 
 /** Worker to page, on an offer's port; `id` is unique on it. */
 export type PageQuestion<Q> =
@@ -70,24 +83,35 @@ export type PageQuestion<Q> =
   | { readonly type: 'abort'; readonly id: number };
 
 /** Page to worker, on an offer's port: any number of `progress`, then the outcome. */
-export type PageAnswer = { readonly id: number; readonly progress: unknown } | { readonly id: number; readonly outcome: Outcome<unknown> };
+export type PageAnswer =
+  | { readonly id: number; readonly progress: unknown }
+  | { readonly id: number; readonly outcome: Outcome<unknown> };
 
 /**
- * Worker to page, when the agent is exposed and after each `ping`: connections are taken from now on. A worker whose modules await at
- * top level loses what was posted to it earlier, hence no `connect` before this.
+ * Worker to page, when the agent is exposed and after each `ping`: connections are taken from now
+ * on. A worker whose modules await at top level loses what was posted to it earlier, hence no
+ * `connect` before this.
  */
 export interface HelloMessage {
   readonly protocol: typeof protocol;
   readonly type: 'hello';
-  /** A Web Lock the worker holds as long as it lives: who gets it knows that the worker is gone. Absent where there are no locks. */
+  /**
+   * A Web Lock the worker holds as long as it lives: who gets it knows that the worker is gone.
+   * Absent where there are no locks.
+   */
   readonly lock?: string;
 }
 
 /** Errors cross as data: Comlink keeps only the name, message and stack of a thrown one. */
-export type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: AgentErrorData };
+export type Outcome<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly error: AgentErrorData };
 
 /** What of a call's options crosses; an output by its name. */
-export interface SentOptions extends Omit<CallOptions, 'signal' | 'detached' | 'context' | 'output'> {
+export interface SentOptions extends Omit<
+  CallOptions,
+  'signal' | 'detached' | 'context' | 'output'
+> {
   readonly output?: string;
 }
 
@@ -111,16 +135,23 @@ export interface ChatRequest {
   readonly events: boolean;
 }
 
-/** What the worker does for one connection. A run's batches and its end come on the port that was given with it; of a call the end alone. */
+/**
+ * What the worker does for one connection. A run's batches and its end come on the port that was
+ * given with it; of a call the end alone.
+ */
 export interface SessionApi {
   call(request: RunRequest, port: MessagePort): void;
   stream(request: RunRequest, port: MessagePort): void;
   chat(request: ChatRequest, port: MessagePort): void;
-  /** All runs of the session, whichever tab asked for them, from the start of the one that is under way. Ends when it is aborted. */
+  /**
+   * All runs of the session, whichever tab asked for them, from the start of the one that is under
+   * way. Ends when it is aborted.
+   */
   watch(request: Pick<RunRequest, 'id' | 'aborted'>, port: MessagePort): void;
   /**
-   * Goes the same way as the calls, so that it can't overtake them; an unknown id is ignored. Without one: all of the connection.
-   * `unread`: nothing of the run has come, so that who wanted to read a resumed one leaves it to others.
+   * Goes the same way as the calls, so that it can't overtake them; an unknown id is ignored.
+   * Without one: all of the connection. `unread`: nothing of the run has come, so that who wanted
+   * to read a resumed one leaves it to others.
    */
   abort(id?: number, unread?: boolean): void;
   interrupt(request?: string | Msg | InterruptRequest): Promise<Outcome<boolean>>;
@@ -131,8 +162,9 @@ export interface SessionApi {
 }
 
 /**
- * Worker to page, on a run's port; items are `WireEvent`s of a stream, `UiChunk`s of a chat. One `batch` a macrotask; `reads` says how many batches of the run it joins, which is what it costs
- * in credits. `end` is the last message.
+ * Worker to page, on a run's port; items are `WireEvent`s of a stream, `UiChunk`s of a chat. One
+ * `batch` a macrotask; `reads` says how many batches of the run it joins, which is what it costs in
+ * credits. `end` is the last message.
  */
 export type RunMessage<T> =
   | { readonly type: 'batch'; readonly items: readonly T[]; readonly reads: number }

@@ -6,7 +6,11 @@ import type { ChatRequest, Outcome, RunRequest } from './protocol.ts';
 
 /** A run that somebody asks for, as it can be sent to the tab that leads the session. */
 export type TabWork =
-  | { readonly type: 'run'; readonly input: AgentInput | undefined; readonly options: RunRequest['options'] }
+  | {
+      readonly type: 'run';
+      readonly input: AgentInput | undefined;
+      readonly options: RunRequest['options'];
+    }
   | { readonly type: 'chat'; readonly trigger: ChatRequest['trigger']; readonly message: unknown }
   /** What was cut off. Gives nothing where nothing was, or something runs. */
   | { readonly type: 'resume' };
@@ -15,10 +19,17 @@ export type TabQuestion =
   | { readonly type: 'interrupt'; readonly request: string | Msg | InterruptRequest | undefined }
   | { readonly type: 'pending' | 'messages' | 'uiMessages' | 'clear' };
 
-export type TabAnswer = boolean | readonly PendingCall[] | readonly Msg[] | readonly UiMessage[] | void;
+export type TabAnswer =
+  | boolean
+  | readonly PendingCall[]
+  | readonly Msg[]
+  | readonly UiMessage[]
+  | void;
 
 /** What a tab asks of the leader. */
-export type TabAsked = { readonly type: 'work'; readonly work: TabWork } | { readonly type: 'ask'; readonly question: TabQuestion };
+export type TabAsked =
+  | { readonly type: 'work'; readonly work: TabWork }
+  | { readonly type: 'ask'; readonly question: TabQuestion };
 
 /** What came of it. */
 export type TabOutcome = Outcome<AgentResult | TabAnswer>;
@@ -31,16 +42,35 @@ export interface RunSoFar {
   readonly items: readonly WireEvent[];
 }
 
-/** Between the workers of one session, over its BroadcastChannel. A reign is one worker's time as the leader. */
+/**
+ * Between the workers of one session, over its BroadcastChannel. A reign is one worker's time as
+ * the leader.
+ */
 export type TabMessage = { readonly from: string } & (
   | { readonly type: 'join' | 'ping' }
   /** `to`: who joined; nobody: all, as a reign begins. */
-  | { readonly type: 'lead'; readonly reign: string; readonly to?: string; readonly run: RunSoFar | undefined }
+  | {
+      readonly type: 'lead';
+      readonly reign: string;
+      readonly to?: string;
+      readonly run: RunSoFar | undefined;
+    }
   | { readonly type: 'pong'; readonly reign: string }
-  | { readonly type: 'work'; readonly reign: string; readonly id: string; readonly work: TabWork; readonly aborted: boolean }
+  | {
+      readonly type: 'work';
+      readonly reign: string;
+      readonly id: string;
+      readonly work: TabWork;
+      readonly aborted: boolean;
+    }
   /** `read`: somebody reads that work's run whom its own reader is not to hold up. */
   | { readonly type: 'abort' | 'read'; readonly reign: string; readonly id: string }
-  | { readonly type: 'ask'; readonly reign: string; readonly id: string; readonly question: TabQuestion }
+  | {
+      readonly type: 'ask';
+      readonly reign: string;
+      readonly id: string;
+      readonly question: TabQuestion;
+    }
   | {
       readonly type: 'events';
       readonly reign: string;
@@ -49,8 +79,18 @@ export type TabMessage = { readonly from: string } & (
       readonly turn?: ShownTurn | undefined;
       readonly items: readonly WireEvent[];
     }
-  | { readonly type: 'done'; readonly reign: string; readonly to: string; readonly id: string; readonly outcome: TabOutcome }
+  | {
+      readonly type: 'done';
+      readonly reign: string;
+      readonly to: string;
+      readonly id: string;
+      readonly outcome: TabOutcome;
+    }
 );
 
 /** A message without its sender. */
-export type TabPost = TabMessage extends infer M ? (M extends TabMessage ? Omit<M, 'from'> : never) : never;
+export type TabPost = TabMessage extends infer M
+  ? M extends TabMessage
+    ? Omit<M, 'from'>
+    : never
+  : never;

@@ -9,7 +9,10 @@ export interface ChatEncoderOptions {
   readonly replays: boolean;
 }
 
-/** A turn's events as one reader of it gets them. Without the `error` chunk: the failure itself ends the stream, with its code. */
+/**
+ * A turn's events as one reader of it gets them. Without the `error` chunk: the failure itself ends
+ * the stream, with its code.
+ */
 export class ChatEncoder {
   readonly #options: ChatEncoderOptions;
   #encoder: UiMessageEncoder | undefined;
@@ -21,7 +24,10 @@ export class ChatEncoder {
 
   begin({ messageId, before = [] }: ShownTurn): void {
     const { events, replays } = this.#options;
-    this.#encoder = createUiMessageEncoder({ events, ...(messageId !== undefined && { messageId }) });
+    this.#encoder = createUiMessageEncoder({
+      events,
+      ...(messageId !== undefined && { messageId }),
+    });
     this.#before = replays ? before : [];
   }
 

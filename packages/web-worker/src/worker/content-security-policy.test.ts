@@ -13,7 +13,10 @@ async function runWithPolicy(module: string): Promise<unknown> {
       try { post(await (async () => { ${module} })()); } catch (error) { post(String(error) + String(error.cause ?? "")); }
     </script>`;
   const answer = new Promise<unknown>((resolve) => {
-    addEventListener('message', ({ data, source }) => source === frame.contentWindow && resolve(data));
+    addEventListener(
+      'message',
+      ({ data, source }) => source === frame.contentWindow && resolve(data),
+    );
   });
   document.body.append(frame);
   try {
@@ -23,7 +26,8 @@ async function runWithPolicy(module: string): Promise<unknown> {
   }
 }
 
-const source = (name: string): string => JSON.stringify(new URL(`../../../core/src/${name}`, import.meta.url).href);
+const source = (name: string): string =>
+  JSON.stringify(new URL(`../../../core/src/${name}`, import.meta.url).href);
 
 test('the policy forbids eval', async () => {
   expect(await runWithPolicy(`return new Function('return 1')();`)).toContain('EvalError');
@@ -51,13 +55,21 @@ test('page and worker work under worker-src and script-src self, and write nothi
   const before = await readStored();
   const frame = document.createElement('iframe');
   const answer = new Promise<unknown>((resolve) => {
-    addEventListener('message', (event: MessageEvent) => event.source === frame.contentWindow && resolve(event.data));
+    addEventListener(
+      'message',
+      (event: MessageEvent) => event.source === frame.contentWindow && resolve(event.data),
+    );
   });
   frame.src = '/csp-page?csp';
   document.body.append(frame);
   onTestFinished(() => frame.remove());
   expect(await answer).toEqual({
-    outputs: ['no eval', expect.stringContaining('do not fit its schema'), expect.stringContaining('do not fit its schema'), 'page 1'],
+    outputs: [
+      'no eval',
+      expect.stringContaining('do not fit its schema'),
+      expect.stringContaining('do not fit its schema'),
+      'page 1',
+    ],
     blocked: 'WORKER_FAILED',
   });
   expect(await readStored()).toEqual(before);

@@ -10,15 +10,21 @@ import { toTabs, type TabsOptions } from '../tabs/tab-options.ts';
 
 export interface ExposeOptions<T extends Outputs = Outputs> {
   /**
-   * The typed values that calls may end with, such as `{ invoice: structured(schema) }`: a page asks for one by its name,
-   * `agent.call(text, { output: 'invoice' })`. What a schema makes of a value has to be cloneable.
+   * The typed values that calls may end with, such as `{ invoice: structured(schema) }`: a page
+   * asks for one by its name, `agent.call(text, { output: 'invoice' })`. What a schema makes of a
+   * value has to be cloneable.
    */
   readonly outputs?: T;
-  /** How the tabs of a session work together, where the browser has Web Locks and BroadcastChannel; `false`: each tab is alone. */
+  /**
+   * How the tabs of a session work together, where the browser has Web Locks and BroadcastChannel;
+   * `false`: each tab is alone.
+   */
   readonly tabs?: TabsOptions | false;
 }
 
-/** A page, as a worker hears and answers it: a dedicated worker's own scope, a SharedWorker's port. */
+/**
+ * A page, as a worker hears and answers it: a dedicated worker's own scope, a SharedWorker's port.
+ */
 interface PagePort {
   addEventListener(type: 'message', listener: (event: MessageEvent<unknown>) => void): void;
   postMessage(message: HelloMessage): void;
@@ -26,14 +32,16 @@ interface PagePort {
 }
 
 /**
- * Serves agents to the page that started this worker, or to all pages that share it, if it is a SharedWorker; call it once, in the
- * worker's script. The factory is asked for an agent at the first call of a session, and again when a session is connected to anew after its last connection was closed. What it throws rejects
- * the calls that needed the agent, with `WORKER_FAILED` where it isn't an `AgentError`; the next call asks it again. Several agents:
- * their factories by name, of which a page names one (`connectAgent(worker, { agent })`). Throws `CONFIGURATION` when called again, and for
- * what is no factory.
+ * Serves agents to the page that started this worker, or to all pages that share it, if it is a
+ * SharedWorker; call it once, in the worker's script. The factory is asked for an agent at the
+ * first call of a session, and again when a session is connected to anew after its last connection
+ * was closed. What it throws rejects the calls that needed the agent, with `WORKER_FAILED` where it
+ * isn't an `AgentError`; the next call asks it again. Several agents: their factories by name, of
+ * which a page names one (`connectAgent(worker, { agent })`). Throws `CONFIGURATION` when called
+ * again, and for what is no factory.
  *
- * What it gives back is for the pages' types: `export type Assistant = typeof assistant`. The factory's options are typed by its
- * parameter: `({ options }: AgentSetup<MyOptions>) => …`.
+ * What it gives back is for the pages' types: `export type Assistant = typeof assistant`. The
+ * factory's options are typed by its parameter: `({ options }: AgentSetup<MyOptions>) => …`.
  */
 export function exposeAgent<O = JsonValue, T extends Outputs = {}>(
   factory: AgentFactory<O>,
@@ -47,17 +55,29 @@ export function exposeAgent(
   factory: AgentFactory<never> | AgentFactories<never>,
   { outputs = {}, tabs }: ExposeOptions = {},
 ): ExposedAgent {
-  if (exposed) throw new AgentError('CONFIGURATION', 'exposeAgent() was called before in this worker; give it several factories by name.');
+  if (exposed)
+    throw new AgentError(
+      'CONFIGURATION',
+      'exposeAgent() was called before in this worker; give it several factories by name.',
+    );
   const factories = typeof factory === 'function' ? [factory] : Object.values(Object(factory));
   if (!factories.length || factories.some((each) => typeof each !== 'function'))
-    throw new AgentError('CONFIGURATION', 'exposeAgent() takes a function that makes an agent, or several by name.');
-  const sessions = new Sessions({ factory: factory as AgentFactory | AgentFactories, outputs, tabs: toTabs(tabs) });
+    throw new AgentError(
+      'CONFIGURATION',
+      'exposeAgent() takes a function that makes an agent, or several by name.',
+    );
+  const sessions = new Sessions({
+    factory: factory as AgentFactory | AgentFactories,
+    outputs,
+    tabs: toTabs(tabs),
+  });
   exposed = true;
   const later = createMacrotasks();
   const locked = holdLock();
 
   const listen = (page: PagePort, isShared: boolean): void => {
-    const sayHello = async (): Promise<void> => page.postMessage({ protocol, type: 'hello', ...(await locked) });
+    const sayHello = async (): Promise<void> =>
+      page.postMessage({ protocol, type: 'hello', ...(await locked) });
     page.addEventListener('message', ({ data, ports: [port, ...pagePorts] }) => {
       if (!isPageMessage(data)) return;
       if (data.type === 'ping') return void sayHello();
@@ -76,7 +96,9 @@ export function exposeAgent(
   };
 
   if ('onconnect' in globalThis) {
-    globalThis.addEventListener('connect', (event) => listen((event as MessageEvent).ports[0]!, true));
+    globalThis.addEventListener('connect', (event) =>
+      listen((event as MessageEvent).ports[0]!, true),
+    );
   } else listen(globalThis as unknown as PagePort, false);
   return {};
 }
@@ -87,7 +109,10 @@ function isPageMessage(data: unknown): data is PageMessage {
   return (data as Partial<PageMessage> | null)?.protocol === protocol;
 }
 
-/** Holds a lock as long as the worker lives. Nothing where there are no locks, or they are refused (an opaque origin). */
+/**
+ * Holds a lock as long as the worker lives. Nothing where there are no locks, or they are refused
+ * (an opaque origin).
+ */
 function holdLock(): Promise<{ readonly lock?: string }> {
   const { locks } = navigator;
   if (!locks) return Promise.resolve({});

@@ -1,5 +1,12 @@
 import { tool } from '@isoloop/core';
-import { connectAgent, pageApprovals, pageHooks, pageModel, pageTools, type RemoteAgent } from '@isoloop/web-worker';
+import {
+  connectAgent,
+  pageApprovals,
+  pageHooks,
+  pageModel,
+  pageTools,
+  type RemoteAgent,
+} from '@isoloop/web-worker';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { extent } from '../../../../test/test-extent.ts';
@@ -8,7 +15,15 @@ import type { PageFixtureOptions } from '../../test-support/page.ts';
 
 const pageClasses = ['MessagePort', 'AbortController', 'AbortSignal', 'Worker', 'ReadableStream'];
 const tabClasses = ['TabSession', 'Reign', 'BroadcastChannel'];
-const workerClasses = ['MessagePort', 'AbortController', 'AbortSignal', 'ReActAgent', 'PageLink', 'Outbox', ...tabClasses];
+const workerClasses = [
+  'MessagePort',
+  'AbortController',
+  'AbortSignal',
+  'ReActAgent',
+  'PageLink',
+  'Outbox',
+  ...tabClasses,
+];
 
 /** How many connections a test uses after the first ones. */
 const count = extent({ quick: 300, full: 1000 });
@@ -19,11 +34,17 @@ async function sessionLocks(): Promise<number> {
   return [...held, ...pending].filter(({ name }) => name?.startsWith('isoloop:session:')).length;
 }
 
-/** Never more than this many stay of each class, and a megabyte of heap: what is on its way at that moment. */
+/**
+ * Never more than this many stay of each class, and a megabyte of heap: what is on its way at that
+ * moment.
+ */
 const slack = { objects: 20, bytes: 1_000_000 };
 
 /** Counts once no class has shrunk for two counts: garbage of earlier tests is collected late. */
-async function settledCount(target: Inspected, classes: readonly string[]): Promise<Readonly<Record<string, number>>> {
+async function settledCount(
+  target: Inspected,
+  classes: readonly string[],
+): Promise<Readonly<Record<string, number>>> {
   let last = await target.count(classes);
   for (let steady = 0; steady < 2; steady += 1) {
     const next = await target.count(classes);
@@ -48,10 +69,21 @@ async function measure(target: Inspected, classes: readonly string[]) {
   };
 }
 
-const startWorker = (): Worker => new Worker(new URL('../../test-support/leaks.ts', import.meta.url), { type: 'module' });
+const startWorker = (): Worker =>
+  new Worker(new URL('../../test-support/leaks.ts', import.meta.url), { type: 'module' });
 
-const title = tool({ name: 'title', description: 'x', input: { type: 'object' }, execute: () => 'x' });
-const never = tool({ name: 'never', description: 'x', input: { type: 'object' }, execute: () => new Promise<string>(() => {}) });
+const title = tool({
+  name: 'title',
+  description: 'x',
+  input: { type: 'object' },
+  execute: () => 'x',
+});
+const never = tool({
+  name: 'never',
+  description: 'x',
+  input: { type: 'object' },
+  execute: () => new Promise<string>(() => {}),
+});
 
 /** A connection with everything a page can do for an agent. */
 function connect(worker: Worker, index: number, replies: PageFixtureOptions['replies'] = ['ok']) {
@@ -95,7 +127,11 @@ const uses: readonly ((worker: Worker, index: number) => Promise<void>)[] = [
     await agent.call('hi', { signal });
     const transport = agent.chatTransport();
     const messages = [{ id: 'u', role: 'user', parts: [{ type: 'text', text: 'hi' }] }];
-    const chunks = await transport.sendMessages({ trigger: 'submit-message', messages, abortSignal: signal });
+    const chunks = await transport.sendMessages({
+      trigger: 'submit-message',
+      messages,
+      abortSignal: signal,
+    });
     for await (const _chunk of chunks) continue;
     await transport.reconnectToStream();
     agent.close();
@@ -128,7 +164,10 @@ test(`${count} connections that were used and closed leave no objects and no hea
   onTestFinished(() => worker.terminate());
   const use = (index: number): Promise<void> => uses[index % uses.length]!(worker, index);
   for (let index = 0; index < 120; index++) await use(index);
-  const [onPage, inWorker] = [await measure(frame, pageClasses), await measure(inspected, workerClasses)];
+  const [onPage, inWorker] = [
+    await measure(frame, pageClasses),
+    await measure(inspected, workerClasses),
+  ];
   for (let index = 120; index < 120 + count; index++) await use(index);
   // The last one's ports go once the worker has heard of it.
   await expect.poll(() => onPage.grown()).toEqual([]);
@@ -142,11 +181,15 @@ test(`${count} connections whose workers were terminated leave nothing on the pa
   const frame = await inspectFrame();
   const lose = async (size: number): Promise<void> => {
     const worker = startWorker();
-    const agents = Array.from({ length: size }, (_, index) => connect(worker, index, [{ text: 'one two', hang: true }]));
+    const agents = Array.from({ length: size }, (_, index) =>
+      connect(worker, index, [{ text: 'one two', hang: true }]),
+    );
     await Promise.all(agents.map((agent) => agent.messages()));
     const calls = agents.map((agent) => agent.call('hi').catch((error: unknown) => error));
     worker.terminate();
-    expect(new Set((await Promise.all(calls)).map((error) => (error as { code: string }).code))).toEqual(new Set(['WORKER_TERMINATED']));
+    expect(
+      new Set((await Promise.all(calls)).map((error) => (error as { code: string }).code)),
+    ).toEqual(new Set(['WORKER_TERMINATED']));
   };
   await lose(100);
   const onPage = await measure(frame, pageClasses);

@@ -21,7 +21,8 @@ function openOutbox() {
   return { outbox, port, page, posted, macrotask: () => tasks.splice(0).forEach((task) => task()) };
 }
 
-const batch = (...seqs: readonly number[]): readonly AgentEvent[] => seqs.map((seq) => ({ type: 'run-start', seq }) as AgentEvent);
+const batch = (...seqs: readonly number[]): readonly AgentEvent[] =>
+  seqs.map((seq) => ({ type: 'run-start', seq }) as AgentEvent);
 
 test('what is ready within a macrotask is one message, which tells how many batches it joins', () => {
   const { outbox, posted, macrotask } = openOutbox();
@@ -51,7 +52,10 @@ test('2,000 deltas in 25 reads, a macrotask apart, are 25 messages', () => {
 
 test('the end does not overtake what waits, and comes alone where nothing does', () => {
   const { outbox, posted, macrotask } = openOutbox();
-  const outcome = { ok: false, error: { name: 'AgentError', code: 'ABORTED', message: 'gone', retryable: false } } as const;
+  const outcome = {
+    ok: false,
+    error: { name: 'AgentError', code: 'ABORTED', message: 'gone', retryable: false },
+  } as const;
   outbox.add(batch(1));
   outbox.end(outcome);
   macrotask();

@@ -1,6 +1,11 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentEvent, AgentResult, EventBatch } from '@isoloop/core';
-import { initialCredits, type CreditMessage, type Outcome, type RunMessage } from '../wire/protocol.ts';
+import {
+  initialCredits,
+  type CreditMessage,
+  type Outcome,
+  type RunMessage,
+} from '../wire/protocol.ts';
 
 export interface OutboxOptions<T> {
   readonly port: MessagePort;
@@ -10,7 +15,10 @@ export interface OutboxOptions<T> {
   readonly later: (task: () => void) => void;
 }
 
-/** The worker's end of a run's port: joins what is ready within a macrotask into one message, and stops when the credits are spent. */
+/**
+ * The worker's end of a run's port: joins what is ready within a macrotask into one message, and
+ * stops when the credits are spent.
+ */
 export class Outbox<T> {
   readonly #port: MessagePort;
   readonly #encode: (events: EventBatch) => readonly T[];
@@ -38,7 +46,8 @@ export class Outbox<T> {
 
   /** Resolves when the page may be sent another batch; rejects where the last could not be sent. */
   async ready(): Promise<void> {
-    while (this.#credits <= 0 && !this.#closed && !this.#failure) await new Promise<void>((resolve) => (this.#wake = resolve));
+    while (this.#credits <= 0 && !this.#closed && !this.#failure)
+      await new Promise<void>((resolve) => (this.#wake = resolve));
     if (this.#failure) throw this.#failure.error;
   }
 
@@ -52,12 +61,19 @@ export class Outbox<T> {
     this.#later(() => this.#flush());
   }
 
-  /** The last message; an error instead of a result that could not be sent, or that comes after a batch that could not. */
+  /**
+   * The last message; an error instead of a result that could not be sent, or that comes after a
+   * batch that could not.
+   */
   end(outcome: Outcome<AgentResult>): void {
     this.#flush();
     if (!this.#failure) this.#post(() => ({ type: 'end', outcome }));
     const failure = this.#failure;
-    if (failure) this.#post(() => ({ type: 'end', outcome: { ok: false, error: AgentError.from(failure.error).toJSON() } }));
+    if (failure)
+      this.#post(() => ({
+        type: 'end',
+        outcome: { ok: false, error: AgentError.from(failure.error).toJSON() },
+      }));
   }
 
   /** The page is gone: nothing is sent any more, and nothing waits for it. */

@@ -24,7 +24,10 @@ export interface ServeSessionOptions {
 
 export interface Served {
   readonly api: SessionApi;
-  /** The page is gone without a word: its runs are left to the session's other pages, or to its next one. */
+  /**
+   * The page is gone without a word: its runs are left to the session's other pages, or to its next
+   * one.
+   */
   readonly lose: () => void;
 }
 
@@ -33,7 +36,10 @@ interface Encoding<T> {
   readonly begin?: (turn: ShownTurn) => void;
 }
 
-/** What Comlink exposes to one connection; when the page releases it, its runs are aborted and the session is left. */
+/**
+ * What Comlink exposes to one connection; when the page releases it, its runs are aborted and the
+ * session is left.
+ */
 export function serveSession({ sessions, connect, pagePorts, later }: ServeSessionOptions): Served {
   const session = sessions.enter(connect);
   const leavePages = session.pages.enter(connect.offers, pagePorts);
@@ -89,37 +95,49 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
   const api: SessionApi & { [finalizer](): void } = {
     call(request, port) {
       const { input, options } = request;
-      void send(port, { encode: () => [] }, () => run(request, (controller) => session.run({ type: 'run', input, options }, controller)));
+      void send(port, { encode: () => [] }, () =>
+        run(request, (controller) => session.run({ type: 'run', input, options }, controller)),
+      );
     },
     stream(request, port) {
       const { input, options } = request;
       void send(port, { encode: packEvents }, (reader) =>
-        run(request, (controller) => session.run({ type: 'run', input, options }, controller, reader)),
+        run(request, (controller) =>
+          session.run({ type: 'run', input, options }, controller, reader),
+        ),
       );
     },
     chat(request, port) {
       const { trigger, message, events } = request;
       const replays = trigger === 'resume-stream';
       const encoder = new ChatEncoder({ events, replays });
-      const encoding = { encode: (batch: EventBatch) => encoder.encode(batch), begin: (turn: ShownTurn) => encoder.begin(turn) };
+      const encoding = {
+        encode: (batch: EventBatch) => encoder.encode(batch),
+        begin: (turn: ShownTurn) => encoder.begin(turn),
+      };
       void send(port, encoding, (reader) =>
         run(request, (controller) => {
           if (!replays) return session.run({ type: 'chat', trigger, message }, controller, reader);
-          // A connection that is closed leaves what others read, too. React mounts twice in its strict mode: the first view resumes the
-          // turn and leaves at once.
+          // A connection that is closed leaves what others read, too. React mounts twice in its
+          // strict mode: the first view resumes the turn and leaves at once.
           const [own, left] = [new AbortController(), new AbortController()];
           const { signal } = controller;
           const leave = (): void => left.abort();
-          const stop = (): void => (gone.signal.aborted || request.aborted || unread.has(signal) ? leave() : own.abort());
+          const stop = (): void =>
+            gone.signal.aborted || request.aborted || unread.has(signal) ? leave() : own.abort();
           gone.signal.addEventListener('abort', leave);
           signal.addEventListener('abort', stop);
           if (signal.aborted) stop();
-          return session.resume(own, reader, left.signal).finally(() => gone.signal.removeEventListener('abort', leave));
+          return session
+            .resume(own, reader, left.signal)
+            .finally(() => gone.signal.removeEventListener('abort', leave));
         }),
       );
     },
     watch(request, port) {
-      void send(port, { encode: packEvents }, (reader) => run(request, ({ signal }) => watch(session, reader, signal)));
+      void send(port, { encode: packEvents }, (reader) =>
+        run(request, ({ signal }) => watch(session, reader, signal)),
+      );
     },
     abort(id, isUnread) {
       for (const [key, controller] of controllers) {

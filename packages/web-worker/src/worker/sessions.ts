@@ -16,7 +16,10 @@ export interface SessionsOptions {
 export class Sessions {
   readonly #options: SessionsOptions;
   readonly #open: Map<string, { readonly session: TabSession; connections: number }> = new Map();
-  /** Sessions that were left and whose last run has not ended: their successor must not read the log before. */
+  /**
+   * Sessions that were left and whose last run has not ended: their successor must not read the log
+   * before.
+   */
   readonly #ending: Map<string, Promise<void>> = new Map();
 
   constructor(options: SessionsOptions) {
@@ -60,9 +63,13 @@ export class Sessions {
   #factoryOf(agent: string | undefined): AgentFactory {
     const { factory: factories } = this.#options;
     if (typeof factories === 'function') return factories;
-    const factory = agent !== undefined && Object.hasOwn(factories, agent) ? factories[agent] : undefined;
+    const factory =
+      agent !== undefined && Object.hasOwn(factories, agent) ? factories[agent] : undefined;
     const names = Object.keys(factories).join(', ');
-    const said = agent === undefined ? 'The worker has several agents; name one' : `The worker has no agent "${agent}"`;
+    const said =
+      agent === undefined
+        ? 'The worker has several agents; name one'
+        : `The worker has no agent "${agent}"`;
     return (
       factory ??
       (() => {

@@ -11,7 +11,9 @@ interface Shared {
   connect(replies: JsonValue): RemoteAgent;
 }
 
-/** A SharedWorker of its own; each connection takes it as a page does, by its script and its name. */
+/**
+ * A SharedWorker of its own; each connection takes it as a page does, by its script and its name.
+ */
 function share(): Shared {
   const worker = JSON.stringify({ id: crypto.randomUUID() });
   const sessionId = `shared-${crypto.randomUUID()}`;
@@ -19,8 +21,15 @@ function share(): Shared {
     worker,
     sessionId,
     connect(replies) {
-      const shared = new SharedWorker(new URL('../../test-support/tabs.ts', import.meta.url), { type: 'module', name: worker });
-      const agent = connectAgent(shared, { timeoutMs: 120_000, sessionId, options: { replies, database: sessionId } });
+      const shared = new SharedWorker(new URL('../../test-support/tabs.ts', import.meta.url), {
+        type: 'module',
+        name: worker,
+      });
+      const agent = connectAgent(shared, {
+        timeoutMs: 120_000,
+        sessionId,
+        options: { replies, database: sessionId },
+      });
       onTestFinished(() => agent.close());
       return agent;
     },
@@ -45,17 +54,34 @@ test('a hidden page does not end what its SharedWorker does', async () => {
 });
 
 /**
- * A page in its own words, as it is: it asks for a run, reads it up to a word and no more, and its lock falls free when it is gone.
- * Resolves when the worker knows.
+ * A page in its own words, as it is: it asks for a run, reads it up to a word and no more, and its
+ * lock falls free when it is gone. Resolves when the worker knows.
  */
-async function comeAndGo(worker: string, sessionId: string, word: string, options: JsonValue = null): Promise<void> {
+async function comeAndGo(
+  worker: string,
+  sessionId: string,
+  word: string,
+  options: JsonValue = null,
+): Promise<void> {
   const lock = crypto.randomUUID();
   const [api, run] = [new MessageChannel(), new MessageChannel()];
-  const { port } = new SharedWorker(new URL('../../test-support/tabs.ts', import.meta.url), { type: 'module', name: worker });
+  const { port } = new SharedWorker(new URL('../../test-support/tabs.ts', import.meta.url), {
+    type: 'module',
+    name: worker,
+  });
   await navigator.locks.request(lock, async () => {
-    port.postMessage({ protocol, type: 'connect', agent: undefined, sessionId, options, offers: [], lock } satisfies PageMessage, [
-      api.port2,
-    ]);
+    port.postMessage(
+      {
+        protocol,
+        type: 'connect',
+        agent: undefined,
+        sessionId,
+        options,
+        offers: [],
+        lock,
+      } satisfies PageMessage,
+      [api.port2],
+    );
     const page = wrap<SessionApi>(api.port1);
     const reading = new Promise<void>((resolve) =>
       run.port1.addEventListener('message', ({ data }) => {
@@ -63,7 +89,10 @@ async function comeAndGo(worker: string, sessionId: string, word: string, option
       }),
     );
     run.port1.start();
-    await page.stream({ id: 1, aborted: false, input: 'count', options: {} }, transfer(run.port2, [run.port2]));
+    await page.stream(
+      { id: 1, aborted: false, input: 'count', options: {} },
+      transfer(run.port2, [run.port2]),
+    );
     await reading;
   });
   await expect
@@ -87,14 +116,22 @@ test('the run of a page that is gone goes on for the others', async () => {
 
 test('the run of the last page that is gone stays open, for the next one to go on with', async () => {
   const { worker, sessionId, connect } = share();
-  const replies = [[{ toolCalls: [{ name: 'note', id: 'n1' }] }], [{ text: 'half of the old answer', hang: true }]] as unknown as JsonValue;
+  const replies = [
+    [{ toolCalls: [{ name: 'note', id: 'n1' }] }],
+    [{ text: 'half of the old answer', hang: true }],
+  ] as unknown as JsonValue;
   await comeAndGo(worker, sessionId, 'half', { replies, database: sessionId });
   const agent = connect(['the new answer']);
   const stream = await agent.chatTransport().reconnectToStream();
   let text = '';
   for await (const chunk of stream!) if (chunk.type === 'text-delta') text += chunk.delta;
   expect(text).toBe('the new answer');
-  expect((await agent.messages()).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+  expect((await agent.messages()).map(({ role }) => role)).toEqual([
+    'user',
+    'assistant',
+    'tool',
+    'assistant',
+  ]);
 });
 
 test('a browser without SharedWorker starts a worker a page, and they are tabs of the session', async () => {
@@ -105,11 +142,17 @@ test('a browser without SharedWorker starts a worker a page, and they are tabs o
   const connect = (replies: JsonValue): RemoteAgent => {
     const worker =
       'SharedWorker' in globalThis
-        ? new SharedWorker(new URL('../../test-support/tabs.ts', import.meta.url), { type: 'module' })
+        ? new SharedWorker(new URL('../../test-support/tabs.ts', import.meta.url), {
+            type: 'module',
+          })
         : new Worker(new URL('../../test-support/tabs.ts', import.meta.url), { type: 'module' });
     expect(worker).toBeInstanceOf(Worker);
     onTestFinished(() => (worker as Worker).terminate());
-    return connectAgent(worker, { timeoutMs: 120_000, sessionId, options: { replies, database: sessionId } });
+    return connectAgent(worker, {
+      timeoutMs: 120_000,
+      sessionId,
+      options: { replies, database: sessionId },
+    });
   };
   const one = connect(['first', 'second']);
   expect((await one.call('a')).text).toBe('first');
@@ -120,5 +163,7 @@ test('a browser without SharedWorker starts a worker a page, and they are tabs o
 
 test('a script of a SharedWorker that cannot be loaded is told', async () => {
   const shared = new SharedWorker('/no-such-worker.js', { type: 'module' });
-  await expect(connectAgent(shared, { sessionId: 's' }).call('hi')).rejects.toMatchObject({ code: 'WORKER_FAILED' });
+  await expect(connectAgent(shared, { sessionId: 's' }).call('hi')).rejects.toMatchObject({
+    code: 'WORKER_FAILED',
+  });
 });

@@ -44,10 +44,14 @@ export function memoryCounters(options: { readonly maxKeys?: number } = {}): Cou
 }
 
 /**
- * Counters in a key-value store, shared by all who use it: exact where it has `compareAndSet`; elsewhere exact within this process,
- * and two processes that count at the same moment may count once.
+ * Counters in a key-value store, shared by all who use it: exact where it has `compareAndSet`;
+ * elsewhere exact within this process, and two processes that count at the same moment may count
+ * once.
  */
-export function storedCounters(store: KeyValueStore, options: { readonly prefix?: string } = {}): CounterStore {
+export function storedCounters(
+  store: KeyValueStore,
+  options: { readonly prefix?: string } = {},
+): CounterStore {
   checkFields('CONFIGURATION', 'storedCounters()', { store }, 'store:object');
   checkFields('CONFIGURATION', 'The store of storedCounters()', store, 'get:function set:function');
   checkFields('CONFIGURATION', 'storedCounters()', options, 'prefix:string|?');
@@ -72,7 +76,12 @@ export function storedCounters(store: KeyValueStore, options: { readonly prefix?
 /** Lost races before it is a failure of the store. */
 const maxTries = 50;
 
-async function update(store: KeyValueStore, key: string, amount: number, window: CounterWindow): Promise<Count> {
+async function update(
+  store: KeyValueStore,
+  key: string,
+  amount: number,
+  window: CounterWindow,
+): Promise<Count> {
   for (let tries = 0; tries < maxTries; tries++) {
     const stored = await store.get(key);
     const count = added(stored === undefined ? undefined : readCount(stored), amount, window);
@@ -81,12 +90,16 @@ async function update(store: KeyValueStore, key: string, amount: number, window:
     if (!store.compareAndSet) return store.set(key, value).then(() => count);
     if (await store.compareAndSet(key, stored, value)) return count;
   }
-  throw new AgentError('STORAGE_FAILED', 'A counter could not be written: others were always faster.');
+  throw new AgentError(
+    'STORAGE_FAILED',
+    'A counter could not be written: others were always faster.',
+  );
 }
 
 function readCount(stored: string): Count {
   const count = parseJson(stored);
-  if (isRecord(count) && typeof count['total'] === 'number' && typeof count['endsAt'] === 'number') return count as unknown as Count;
+  if (isRecord(count) && typeof count['total'] === 'number' && typeof count['endsAt'] === 'number')
+    return count as unknown as Count;
   throw new AgentError('STORAGE_FAILED', 'A stored counter cannot be read.');
 }
 

@@ -1,28 +1,34 @@
 import type { InjectionPattern } from './injection.ts';
 
 /**
- * What attempts at new orders are worded like: overriding, freeing the model of its rules, getting at its prompt, faked markup. All
- * counts are bounded, so each takes time linear in the text.
+ * What attempts at new orders are worded like: overriding, freeing the model of its rules, getting
+ * at its prompt, faked markup. All counts are bounded, so each takes time linear in the text.
  */
 export function injectionPatterns(): readonly InjectionPattern[] {
   return [...english(), ...chinese(), ...japanese(), ...korean(), ...markup()];
 }
 
-/** Up to two words in between; a word is bounded, so that a try costs the same wherever it begins. */
+/**
+ * Up to two words in between; a word is bounded, so that a try costs the same wherever it begins.
+ */
 const gap = '(?: [\\p{L}\\p{N}]{1,20}){0,2}?';
 
 function english(): readonly InjectionPattern[] {
   const disobey =
     '(?:ignore|disregard|forget|override|overrule|bypass|circumvent|neglect|dismiss|discard|abandon|unlearn|(?:do not|don t|dont|stop|no longer|never) (?:follow|obey|following|obeying|adhere to))';
   const undo = '(?:disable|deactivate|(?:turn|switch) off|get around|remove|lift)';
-  const given = '(?:previous|prior|above|earlier|preceding|foregoing|initial|original|hidden|safety|your|developer|openai|anthropic)';
+  const given =
+    '(?:previous|prior|above|earlier|preceding|foregoing|initial|original|hidden|safety|your|developer|openai|anthropic)';
   const orders =
     '(?:instructions?|prompts?|rules?|directions|directives?|guidelines?|guardrails?|constraints?|restrictions?|limitations|policies|programming|training|orders|commands|safeguards|censorship|moderation|filters?)';
-  const freely = '(?:no|without|zero|free (?:of|from))(?: any| all| your| the)?(?: ethical| moral| safety| content| such| kind of){0,2}';
-  const bounds = '(?:rules|restrictions?|filters?|filtering|limits|limitations|guidelines|guardrails|ethics|morals|censorship)';
+  const freely =
+    '(?:no|without|zero|free (?:of|from))(?: any| all| your| the)?(?: ethical| moral| safety| content| such| kind of){0,2}';
+  const bounds =
+    '(?:rules|restrictions?|filters?|filtering|limits|limitations|guidelines|guardrails|ethics|morals|censorship)';
   const tell =
     '(?:reveal|show|print|repeat|output|display|tell|give|leak|expose|disclose|dump|share|recite|paste|return|translate|summari[sz]e|encode|write|copy|spell)';
-  const hidden = '(?:system|initial|original|hidden|secret|internal|confidential|developer|starting|base|core|pre)';
+  const hidden =
+    '(?:system|initial|original|hidden|secret|internal|confidential|developer|starting|base|core|pre)';
   return inWords([
     ` ${disobey}${gap} ${given}${gap} ${orders} `,
     ` ${undo}${gap} your${gap} ${orders} `,
@@ -63,7 +69,8 @@ function english(): readonly InjectionPattern[] {
 function chinese(): readonly InjectionPattern[] {
   const disobey =
     '(?:忽略|无视|無視|忽視|忽视|忘记|忘記|忘掉|不要遵守|不要遵循|不再遵守|不要理会|不用管|别管|別管|抛开|拋開|抛弃|绕过|繞過|推翻|解除|违反)';
-  const orders = '(?:指令|指示|提示词|提示詞|规则|規則|设定|設定|限制|约束|約束|命令|准则|準則|系统提示|系統提示)';
+  const orders =
+    '(?:指令|指示|提示词|提示詞|规则|規則|设定|設定|限制|约束|約束|命令|准则|準則|系统提示|系統提示)';
   return inLetters([
     `${disobey}.{0,8}?(?:之前|以前|前面|先前|上面|以上|上述|此前|你的|您的|对你|對你|系统的|系統的|原来|原有|原本|既定|安全).{0,6}?${orders}`,
     `${disobey}(?:掉|了|你|我){0,2}(?:所有|一切|全部|任何)的?(?:指令|指示|提示词|提示詞|限制|约束|約束|命令)`,
@@ -78,8 +85,10 @@ function chinese(): readonly InjectionPattern[] {
 }
 
 function japanese(): readonly InjectionPattern[] {
-  const softly = '(?:など|等)?(?:には|を|は|も|に)?(?:すべて|全て|全部|一旦|一度|完全に|今すぐ|ここで|いったん)?';
-  const drop = '(?:無視|忘れて|忘れろ|忘れなさい|破棄|従わない|従わず|従うな|従う必要は|守らな|上書き|取り消)';
+  const softly =
+    '(?:など|等)?(?:には|を|は|も|に)?(?:すべて|全て|全部|一旦|一度|完全に|今すぐ|ここで|いったん)?';
+  const drop =
+    '(?:無視|忘れて|忘れろ|忘れなさい|破棄|従わない|従わず|従うな|従う必要は|守らな|上書き|取り消)';
   const orders = '(?:指示|命令|ルール|プロンプト|制約|制限|ガイドライン|規則|指令|設定)';
   return inLetters([
     `(?:これまで|今まで|ここまで|以前|前述|上記|以上|先ほど|さっき|最初|元々|もともと|あなた|君|システム|開発者|安全).{0,8}?${orders}${softly}${drop}`,
@@ -94,9 +103,11 @@ function japanese(): readonly InjectionPattern[] {
 }
 
 function korean(): readonly InjectionPattern[] {
-  const object = '(?:사항|문|들|어|말|내용){0,2}(?:을|를|은|는|도)?(?:모두|전부|다|완전히|그냥|싹|이제){0,2}';
+  const object =
+    '(?:사항|문|들|어|말|내용){0,2}(?:을|를|은|는|도)?(?:모두|전부|다|완전히|그냥|싹|이제){0,2}';
   const drop = '(?:무시|잊어|잊고|잊으|무효|따르지|버려|버리고|어겨|지키지|덮어)';
-  const outright = '(?:그대로|전부|모두|전체|다|나에게|나한테|내게|정확히|한글자도|빠짐없이|지금|여기에|먼저|좀){0,4}';
+  const outright =
+    '(?:그대로|전부|모두|전체|다|나에게|나한테|내게|정확히|한글자도|빠짐없이|지금|여기에|먼저|좀){0,4}';
   const tell = '(?:출력|보여|알려|공개|말해|반복|노출|드러내|적어|써줘|써주|유출|털어)';
   return inLetters([
     `(?:이전|앞선|앞의|앞서|위의|위에|지금까지|여태까지|너의|네가받은|당신의|시스템|상기|개발자).{0,8}?(?:지시|명령|프롬프트|규칙|지침|제한|가이드라인|제약)${object}${drop}`,
@@ -113,7 +124,8 @@ function korean(): readonly InjectionPattern[] {
 
 /** Turns of a conversation, or its markup, where a user's text has no place for them. */
 function markup(): readonly InjectionPattern[] {
-  const order = '(?:ignore|disregard|override|forget|new instructions?|you are now|reveal|you must now|忽略|무시|無視)';
+  const order =
+    '(?:ignore|disregard|override|forget|new instructions?|you are now|reveal|you must now|忽略|무시|無視)';
   return [
     '<\\|(?:im_start|start_header_id|system)\\|> ?(?:system|you are|ignore)',
     '<\\|(?:im_end|eot_id|endoftext)\\|> ?<\\|(?:im_start|start_header_id)\\|>',

@@ -14,16 +14,18 @@ export interface InjectionPattern {
 
 export interface InjectionOptions {
   /**
-   * In place of `injectionPatterns()`. A bare expression is tried on `text`. Each has to take linear time: no `+`, `*` or large count
-   * inside another, or before what can match the same; ours have none that is open.
+   * In place of `injectionPatterns()`. A bare expression is tried on `text`. Each has to take
+   * linear time: no `+`, `*` or large count inside another, or before what can match the same; ours
+   * have none that is open.
    */
   readonly patterns?: readonly (RegExp | InjectionPattern)[];
 }
 
 /**
- * Rejects attempts to give the model new orders: English, Korean, Chinese, Japanese. It looks at all texts of the input, tools' results
- * that come with it too, without invisible characters, fullwidth forms and look-alike letters, and into base64. Patterns are a first
- * sieve, not a wall: what is worded in a new way passes (Arc Reactor: `DefaultInjectionDetectionStage`).
+ * Rejects attempts to give the model new orders: English, Korean, Chinese, Japanese. It looks at
+ * all texts of the input, tools' results that come with it too, without invisible characters,
+ * fullwidth forms and look-alike letters, and into base64. Patterns are a first sieve, not a wall:
+ * what is worded in a new way passes (Arc Reactor: `DefaultInjectionDetectionStage`).
  */
 export function injection(options: InjectionOptions = {}): InputStage {
   checkFields('CONFIGURATION', 'injection()', options, 'patterns:array|?');
@@ -32,17 +34,26 @@ export function injection(options: InjectionOptions = {}): InputStage {
     name: 'injection',
     check(input) {
       const raw = textsOf(input).join('\n');
-      return isFound(raw, patterns) || isFound(decoded(raw), patterns) ? { category: 'PROMPT_INJECTION' } : input;
+      return isFound(raw, patterns) || isFound(decoded(raw), patterns)
+        ? { category: 'PROMPT_INJECTION' }
+        : input;
     },
   };
 }
 
 function toPattern(given: unknown): InjectionPattern {
   if (given instanceof RegExp) return { in: 'text', pattern: given };
-  if (isRecord(given) && given['pattern'] instanceof RegExp && /^(text|words|letters)$/.test(String(given['in']))) {
+  if (
+    isRecord(given) &&
+    given['pattern'] instanceof RegExp &&
+    /^(text|words|letters)$/.test(String(given['in']))
+  ) {
     return given as unknown as InjectionPattern;
   }
-  throw new AgentError('CONFIGURATION', 'injection(): a pattern must be a RegExp, or { in, pattern }.');
+  throw new AgentError(
+    'CONFIGURATION',
+    'injection(): a pattern must be a RegExp, or { in, pattern }.',
+  );
 }
 
 function isFound(raw: string, patterns: readonly InjectionPattern[]): boolean {
@@ -52,9 +63,15 @@ function isFound(raw: string, patterns: readonly InjectionPattern[]): boolean {
   return patterns.some(({ in: form, pattern }) => plain[form].search(pattern) >= 0);
 }
 
-/** What stands in the text as base64, where it is text; in pieces of whole groups, as a run may be as long as the text. */
+/**
+ * What stands in the text as base64, where it is text; in pieces of whole groups, as a run may be
+ * as long as the text.
+ */
 function decoded(raw: string): string {
-  const joined = withoutInvisible(raw).replace(/\r?\n(?<=[A-Za-z0-9+/]{20}\r?\n)(?=[A-Za-z0-9+/])/g, '');
+  const joined = withoutInvisible(raw).replace(
+    /\r?\n(?<=[A-Za-z0-9+/]{20}\r?\n)(?=[A-Za-z0-9+/])/g,
+    '',
+  );
   const found = joined.match(/[A-Za-z0-9+/]{20,4000}/g) ?? [];
   return found.map(decodeBase64).join('');
 }

@@ -11,11 +11,21 @@ import type { InputStage } from './input-stage.ts';
 import { maskPii } from '../pii/mask-pii.ts';
 import { classify, permission } from './own-stage.ts';
 
-const context: GuardContext = { runId: 'r', agentPath: ['a'], sessionId: 's', userId: 'u', signal: new AbortController().signal };
+const context: GuardContext = {
+  runId: 'r',
+  agentPath: ['a'],
+  sessionId: 's',
+  userId: 'u',
+  signal: new AbortController().signal,
+};
 const input = [userMessage('my secret is hunter2')];
 const silent = { onError: () => {} };
 
-function guard(stages: readonly InputStage[], messages: readonly Msg[] = input, options: GuardOptions = silent) {
+function guard(
+  stages: readonly InputStage[],
+  messages: readonly Msg[] = input,
+  options: GuardOptions = silent,
+) {
   return inputGuards(stages, options).guard!(messages, context);
 }
 
@@ -35,7 +45,10 @@ test('stages run in order on what the one before gave; the first no wins', async
       return [userMessage(`${textOf(given[0]!)} ${name}`)];
     },
   });
-  const no: InputStage = { name: 'no', check: () => ({ category: 'OFF_TOPIC', details: { topic: 3, stage: 'forged' } }) };
+  const no: InputStage = {
+    name: 'no',
+    check: () => ({ category: 'OFF_TOPIC', details: { topic: 3, stage: 'forged' } }),
+  };
   const verdict = await guard([say('a'), say('b'), no, say('c')], [userMessage('x')]);
   expect(seen).toEqual(['a: x', 'b: x a']);
   expect(rejectionOf(verdict)).toMatchObject({
@@ -60,13 +73,23 @@ const rubbish: readonly unknown[] = [
   ['text'],
 ];
 
-test.each(rubbish.map((value) => [value]))('a stage that gives %o is a no, and nothing it says is told the user', async (value) => {
-  const onError = vi.fn();
-  const error = rejectionOf(await guard([{ name: 'bad', check: () => value as readonly Msg[] }, pass], input, { onError }));
-  expect(error).toMatchObject({ message: 'Security check failed', details: { category: 'SYSTEM_ERROR', stage: 'bad' } });
-  expect(JSON.stringify(error)).not.toContain('hunter2');
-  expect(onError).toHaveBeenCalledExactlyOnceWith(expect.any(Error), 'bad');
-});
+test.each(rubbish.map((value) => [value]))(
+  'a stage that gives %o is a no, and nothing it says is told the user',
+  async (value) => {
+    const onError = vi.fn();
+    const error = rejectionOf(
+      await guard([{ name: 'bad', check: () => value as readonly Msg[] }, pass], input, {
+        onError,
+      }),
+    );
+    expect(error).toMatchObject({
+      message: 'Security check failed',
+      details: { category: 'SYSTEM_ERROR', stage: 'bad' },
+    });
+    expect(JSON.stringify(error)).not.toContain('hunter2');
+    expect(onError).toHaveBeenCalledExactlyOnceWith(expect.any(Error), 'bad');
+  },
+);
 
 test('a stage that throws is a no, even where the listener throws as well', async () => {
   const bad: InputStage = {
@@ -75,39 +98,64 @@ test('a stage that throws is a no, even where the listener throws as well', asyn
       throw new TypeError('hunter2');
     },
   };
-  expect(rejectionOf(await guard([{ ...bad, check: async () => bad.check(input, context) }]))).toMatchObject({
+  expect(
+    rejectionOf(await guard([{ ...bad, check: async () => bad.check(input, context) }])),
+  ).toMatchObject({
     message: 'Security check failed',
   });
   const onError = (): void => {
     throw new Error('listener');
   };
-  expect(rejectionOf(await guard([bad], input, { onError }))).toMatchObject({ details: { category: 'SYSTEM_ERROR' } });
+  expect(rejectionOf(await guard([bad], input, { onError }))).toMatchObject({
+    details: { category: 'SYSTEM_ERROR' },
+  });
 });
 
 test('the words are those of the locale, or own ones', async () => {
   const no: InputStage = { name: 'no', check: () => ({ category: 'UNAUTHORIZED' }) };
-  expect(rejectionOf(await guard([no], input, { locale: 'ko' })).message).toBe('이 작업을 할 권한이 없습니다.');
+  expect(rejectionOf(await guard([no], input, { locale: 'ko' })).message).toBe(
+    '이 작업을 할 권한이 없습니다.',
+  );
   const messages = { 'GUARD_REJECTED:UNAUTHORIZED': 'Nur für Mitglieder.' };
   expect(rejectionOf(await guard([no], input, { messages })).message).toBe('Nur für Mitglieder.');
-  const own: InputStage = { name: 'own', check: () => ({ category: 'UNAUTHORIZED', message: 'Ask Ann.' }) };
+  const own: InputStage = {
+    name: 'own',
+    check: () => ({ category: 'UNAUTHORIZED', message: 'Ask Ann.' }),
+  };
   expect(rejectionOf(await guard([own])).message).toBe('Ask Ann.');
 });
 
 test('an agent with guards: rejected, told, not stored; then a call that passes', async () => {
   const model = new ScriptedModel(['fine']);
-  const agent = new ReActAgent({ name: 'a', model, extensions: [inputGuards([inputLength({ max: 5 })])] });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    extensions: [inputGuards([inputLength({ max: 5 })])],
+  });
   const result = await agent.call('too long');
-  expect(result).toMatchObject({ reason: 'rejected', error: { code: 'GUARD_REJECTED', details: { length: 8, min: 1, max: 5 } } });
+  expect(result).toMatchObject({
+    reason: 'rejected',
+    error: { code: 'GUARD_REJECTED', details: { length: 8, min: 1, max: 5 } },
+  });
   expect(await agent.messages()).toEqual([]);
   expect(await agent.call('ok')).toMatchObject({ reason: 'stop', text: 'fine' });
 });
 
 test('a stage that never answers is left when the call is aborted', async () => {
   const controller = new AbortController();
-  const hang: InputStage = { name: 'hang', check: () => (controller.abort(), new Promise<never>(() => {})) };
+  const hang: InputStage = {
+    name: 'hang',
+    check: () => (controller.abort(), new Promise<never>(() => {})),
+  };
   const onError = vi.fn();
-  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([]), extensions: [inputGuards([hang], { onError })] });
-  expect(await agent.call('Hi', { signal: controller.signal })).toMatchObject({ reason: 'aborted' });
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([]),
+    extensions: [inputGuards([hang], { onError })],
+  });
+  expect(await agent.call('Hi', { signal: controller.signal })).toMatchObject({
+    reason: 'aborted',
+  });
   expect(await agent.messages()).toEqual([]);
   expect(onError).not.toHaveBeenCalled();
 });
@@ -116,13 +164,20 @@ test('a stage is told what each call cost, a failed one too, and cannot change h
   const after = vi.fn().mockRejectedValueOnce(new Error('down')).mockResolvedValue(undefined);
   const onError = vi.fn();
   const model = new ScriptedModel(['one', { error: new Error('broken') }], { modelId: 'm' });
-  const agent = new ReActAgent({ name: 'a', model, userId: 'ann', extensions: [inputGuards([{ ...pass, after }], { onError })] });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    userId: 'ann',
+    extensions: [inputGuards([{ ...pass, after }], { onError })],
+  });
   expect(await agent.call('Hi')).toMatchObject({ text: 'one' });
   await expect(agent.call('Hi')).rejects.toThrow('broken');
-  expect(after.mock.calls.map(([call, about]) => [call.usage, call.modelId, about.userId])).toEqual([
-    [{ inputTokens: 10, outputTokens: 5 }, 'm', 'ann'],
-    [{ inputTokens: 0, outputTokens: 0 }, 'm', 'ann'],
-  ]);
+  expect(after.mock.calls.map(([call, about]) => [call.usage, call.modelId, about.userId])).toEqual(
+    [
+      [{ inputTokens: 10, outputTokens: 5 }, 'm', 'ann'],
+      [{ inputTokens: 0, outputTokens: 0 }, 'm', 'ann'],
+    ],
+  );
   expect(onError).toHaveBeenCalledExactlyOnceWith(expect.any(Error), 'pass');
 });
 
@@ -133,21 +188,38 @@ test('inputLength counts trimmed text, lets media stand alone, and leaves calls 
   for (const text of ['', ' a ', 'abcde', '\u0000\u0000\u0000\u0000\u0000']) {
     expect(verdict(text)).toMatchObject({ category: 'INVALID_INPUT', details: { min: 2, max: 4 } });
   }
-  const image = userMessage([{ type: 'image', source: { type: 'url', url: 'https://example.test/a.png' } }]);
+  const image = userMessage([
+    { type: 'image', source: { type: 'url', url: 'https://example.test/a.png' } },
+  ]);
   expect(stage.check([image], context)).toEqual([image]);
-  const result = toolMessage({ type: 'tool_result', toolUseId: '1', name: 't', output: 'a long result', state: 'success' });
+  const result = toolMessage({
+    type: 'tool_result',
+    toolUseId: '1',
+    name: 't',
+    output: 'a long result',
+    state: 'success',
+  });
   for (const messages of [[], [result]]) expect(stage.check(messages, context)).toBe(messages);
   expect(inputLength().check([userMessage('x'.repeat(5000))], context)).toHaveLength(1);
-  expect(inputLength().check([userMessage('x'.repeat(5001))], context)).toMatchObject({ category: 'INVALID_INPUT' });
+  expect(inputLength().check([userMessage('x'.repeat(5001))], context)).toMatchObject({
+    category: 'INVALID_INPUT',
+  });
 });
 
 test('classify and permission take only a clear yes', async () => {
   const by = (value: unknown) => classify(() => value as 'pass');
   expect(await guard([by('pass')])).toBe(input);
-  expect(rejectionOf(await guard([by('OFF_TOPIC')])).details).toEqual({ category: 'OFF_TOPIC', stage: 'classify' });
-  expect(rejectionOf(await guard([by({ category: 'INVALID_INPUT', message: 'No.' })])).message).toBe('No.');
+  expect(rejectionOf(await guard([by('OFF_TOPIC')])).details).toEqual({
+    category: 'OFF_TOPIC',
+    stage: 'classify',
+  });
+  expect(
+    rejectionOf(await guard([by({ category: 'INVALID_INPUT', message: 'No.' })])).message,
+  ).toBe('No.');
   for (const value of ['yes', '', true, undefined, {}]) {
-    expect(rejectionOf(await guard([by(value)])).details).toMatchObject({ category: 'SYSTEM_ERROR' });
+    expect(rejectionOf(await guard([by(value)])).details).toMatchObject({
+      category: 'SYSTEM_ERROR',
+    });
   }
   const seen: unknown[] = [];
   const read = classify((text, { userId }) => (seen.push(text, userId), 'pass'), { name: 'topic' });
@@ -157,9 +229,14 @@ test('classify and permission take only a clear yes', async () => {
 
   const allow = (value: unknown) => permission(() => value as boolean);
   expect(await guard([allow(true)])).toBe(input);
-  expect(rejectionOf(await guard([allow(false)])).details).toMatchObject({ category: 'UNAUTHORIZED', stage: 'permission' });
+  expect(rejectionOf(await guard([allow(false)])).details).toMatchObject({
+    category: 'UNAUTHORIZED',
+    stage: 'permission',
+  });
   for (const value of [1, 'yes', undefined]) {
-    expect(rejectionOf(await guard([allow(value)])).details).toMatchObject({ category: 'SYSTEM_ERROR' });
+    expect(rejectionOf(await guard([allow(value)])).details).toMatchObject({
+      category: 'SYSTEM_ERROR',
+    });
   }
 });
 
@@ -176,7 +253,9 @@ test('personal data is masked before anything is stored, in results of tools too
     state: 'success',
   });
   expect(JSON.stringify(await guard([maskPii()], [result]))).toContain('"text":"[EMAIL]"');
-  expect(rejectionOf(await guard([maskPii({ strategy: 'block' })], [result])).details).toMatchObject({ category: 'INVALID_INPUT' });
+  expect(
+    rejectionOf(await guard([maskPii({ strategy: 'block' })], [result])).details,
+  ).toMatchObject({ category: 'INVALID_INPUT' });
   expect(await guard([maskPii()])).toStrictEqual(input);
 });
 
@@ -189,5 +268,10 @@ test.each<[string, () => unknown]>([
   ['classify(): classifier', () => classify('x' as never)],
   ['permission(): allows', () => permission(undefined as never)],
 ])('%s is checked', (message, make) => {
-  expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(message) as string }));
+  expect(make).toThrow(
+    expect.objectContaining({
+      code: 'CONFIGURATION',
+      message: expect.stringContaining(message) as string,
+    }),
+  );
 });

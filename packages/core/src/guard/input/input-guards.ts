@@ -17,20 +17,30 @@ import { UnreportedUsage } from './unreported-usage.ts';
 export interface GuardOptions extends ErrorMessageOptions {
   /** Told what a stage or rule threw: nobody else is. Default: `console.warn`. */
   readonly onError?: (error: unknown, stage: string) => void;
-  /** Estimates what a model request cost where no provider says so, as of a reply that was cut off; default `arc`. */
+  /**
+   * Estimates what a model request cost where no provider says so, as of a reply that was cut off;
+   * default `arc`.
+   */
   readonly profile?: TokenProfile;
 }
 
 /**
- * Checks what each call is made with, before anything is stored: the stages in their order, the first no wins. The call then ends
- * with reason `rejected` and `error.code` `GUARD_REJECTED`; `details` have the `category` and the `stage`. A stage that throws, or
- * gives anything but messages or a rejection, is a no: `Security check failed`, category `SYSTEM_ERROR` (Arc Reactor: `GuardPipeline`).
+ * Checks what each call is made with, before anything is stored: the stages in their order, the
+ * first no wins. The call then ends with reason `rejected` and `error.code` `GUARD_REJECTED`;
+ * `details` have the `category` and the `stage`. A stage that throws, or gives anything but
+ * messages or a rejection, is a no: `Security check failed`, category `SYSTEM_ERROR` (Arc Reactor:
+ * `GuardPipeline`).
  */
 export function inputGuards(stages: readonly InputStage[], options: GuardOptions = {}): Extension {
   checkFields('CONFIGURATION', 'inputGuards()', { stages }, 'stages:array');
   checkGuardOptions('inputGuards()', options);
   for (const stage of stages)
-    checkFields('CONFIGURATION', 'A stage of inputGuards()', stage, 'name:string check:function after:function|?');
+    checkFields(
+      'CONFIGURATION',
+      'A stage of inputGuards()',
+      stage,
+      'name:string check:function after:function|?',
+    );
   const { profile = arc } = options;
   const report = reporter(options);
   return {
@@ -79,7 +89,12 @@ export function inputGuards(stages: readonly InputStage[], options: GuardOptions
 
 /** Throws `CONFIGURATION`. */
 export function checkGuardOptions(where: string, options: unknown): void {
-  checkFields('CONFIGURATION', where, options, 'locale:string|? messages:object|? onError:function|? profile:countText()|?');
+  checkFields(
+    'CONFIGURATION',
+    where,
+    options,
+    'locale:string|? messages:object|? onError:function|? profile:countText()|?',
+  );
 }
 
 /** Tells who listens what was thrown; a listener that throws changes nothing. */
@@ -88,10 +103,17 @@ export function reporter({ onError }: GuardOptions): (error: unknown, stage: str
 }
 
 /** The error that says no: nothing of the input or of an exception stands in it. */
-export function rejectionError(stage: string, { category, message, details }: StageRejection, options: ErrorMessageOptions): AgentError {
+export function rejectionError(
+  stage: string,
+  { category, message, details }: StageRejection,
+  options: ErrorMessageOptions,
+): AgentError {
   const about = { ...details, category, stage };
   const words = message ?? errorMessage({ code: 'GUARD_REJECTED', details: about }, options);
-  return new AgentError('GUARD_REJECTED', words, { retryable: category === 'RATE_LIMITED', details: about });
+  return new AgentError('GUARD_REJECTED', words, {
+    retryable: category === 'RATE_LIMITED',
+    details: about,
+  });
 }
 
 /** Whether it is a rejection that was meant to be one. */
@@ -100,13 +122,19 @@ export function isRejection(value: unknown): value is StageRejection {
   const { category, message, details } = value;
   return (
     typeof category === 'string' &&
-    /^(RATE_LIMITED|INVALID_INPUT|PROMPT_INJECTION|OFF_TOPIC|UNAUTHORIZED|SYSTEM_ERROR|OUTPUT_REJECTED|OUTPUT_TOO_SHORT)$/.test(category) &&
+    /^(RATE_LIMITED|INVALID_INPUT|PROMPT_INJECTION|OFF_TOPIC|UNAUTHORIZED|SYSTEM_ERROR|OUTPUT_REJECTED|OUTPUT_TOO_SHORT)$/.test(
+      category,
+    ) &&
     (message === undefined || typeof message === 'string') &&
     (details === undefined || isRecord(details))
   );
 }
 
-function rejection(stage: string, verdict: StageRejection, options: ErrorMessageOptions): Rejection {
+function rejection(
+  stage: string,
+  verdict: StageRejection,
+  options: ErrorMessageOptions,
+): Rejection {
   return { error: rejectionError(stage, verdict, options).toJSON() };
 }
 
@@ -121,8 +149,12 @@ async function judge(
   report: (error: unknown, stage: string) => void,
 ): Promise<readonly Msg[] | StageRejection> {
   try {
-    const verdict: unknown = await abortable((async () => stage.check(input, context))(), context.signal);
-    if (verdict === input || isRejection(verdict)) return verdict as readonly Msg[] | StageRejection;
+    const verdict: unknown = await abortable(
+      (async () => stage.check(input, context))(),
+      context.signal,
+    );
+    if (verdict === input || isRejection(verdict))
+      return verdict as readonly Msg[] | StageRejection;
     const messages = parseMessages(verdict);
     // Nothing is the input of another call: of one that goes on from the log.
     if (messages.length || !input.length) return messages;

@@ -17,19 +17,28 @@ export interface StageRejection {
 /** What a call cost that has ended. */
 export interface EndedCall {
   /**
-   * Summed over all its model requests, as the provider reported them; estimated for those of which it did not: a reply that was cut off
-   * after its first words, or any of a provider that never does.
+   * Summed over all its model requests, as the provider reported them; estimated for those of which
+   * it did not: a reply that was cut off after its first words, or any of a provider that never
+   * does.
    */
   readonly usage: Usage;
   /** Of the agent's model. */
   readonly modelId: string;
 }
 
-/** One check of what a call is made with. Anything it throws, and anything else it gives, is a rejection: guards fail closed. */
+/**
+ * One check of what a call is made with. Anything it throws, and anything else it gives, is a
+ * rejection: guards fail closed.
+ */
 export interface InputStage {
   readonly name: string;
-  /** The input as it is, or as it may be, or a rejection. It is empty where a call goes on from the log. */
+  /**
+   * The input as it is, or as it may be, or a rejection. It is empty where a call goes on from the
+   * log.
+   */
   check(input: readonly Msg[], context: GuardContext): Awaitable<readonly Msg[] | StageRejection>;
-  /** After each call, however it ended. What it throws is reported and does not change how it ended. */
+  /**
+   * After each call, however it ended. What it throws is reported and does not change how it ended.
+   */
   after?(call: EndedCall, context: GuardContext): Awaitable<void>;
 }

@@ -7,7 +7,10 @@ export function textsOf(messages: readonly Msg[]): readonly string[] {
 }
 
 /** The messages with each of those texts changed; a message without a change is the same object. */
-export function mapTexts(messages: readonly Msg[], change: (text: string) => string): readonly Msg[] {
+export function mapTexts(
+  messages: readonly Msg[],
+  change: (text: string) => string,
+): readonly Msg[] {
   return messages.map((message) => {
     const content = mapBlocks(message.content, change);
     return content === message.content ? message : { ...message, content };
@@ -20,7 +23,10 @@ function textsOfBlock(block: ContentBlock): readonly string[] {
   return typeof block.output === 'string' ? [block.output] : block.output.flatMap(textsOfBlock);
 }
 
-function mapBlocks(blocks: readonly ContentBlock[], change: (text: string) => string): readonly ContentBlock[] {
+function mapBlocks(
+  blocks: readonly ContentBlock[],
+  change: (text: string) => string,
+): readonly ContentBlock[] {
   const mapped = blocks.map((block) => mapBlock(block, change));
   return mapped.some((block, index) => block !== blocks[index]) ? mapped : blocks;
 }
@@ -31,6 +37,7 @@ function mapBlock(block: ContentBlock, change: (text: string) => string): Conten
     return text === block.text ? block : { ...block, text };
   }
   if (block.type !== 'tool_result') return block;
-  const output = typeof block.output === 'string' ? change(block.output) : mapBlocks(block.output, change);
+  const output =
+    typeof block.output === 'string' ? change(block.output) : mapBlocks(block.output, change);
   return output === block.output ? block : { ...block, output };
 }

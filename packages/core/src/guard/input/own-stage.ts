@@ -9,10 +9,19 @@ import type { InputStage, StageRejection } from './input-stage.ts';
 import { textsOf } from './message-texts.ts';
 
 /** `pass`, or why not. */
-export type Classify = (text: string, context: GuardContext) => Awaitable<'pass' | GuardCategory | StageRejection>;
+export type Classify = (
+  text: string,
+  context: GuardContext,
+) => Awaitable<'pass' | GuardCategory | StageRejection>;
 
-/** A stage by a classifier of yours, such as a small model: it gets the input's text and says `pass` or a category. */
-export function classify(classifier: Classify, options: { readonly name?: string } = {}): InputStage {
+/**
+ * A stage by a classifier of yours, such as a small model: it gets the input's text and says `pass`
+ * or a category.
+ */
+export function classify(
+  classifier: Classify,
+  options: { readonly name?: string } = {},
+): InputStage {
   checkFields('CONFIGURATION', 'classify()', { classifier }, 'classifier:function');
   checkFields('CONFIGURATION', 'classify()', options, 'name:string|?');
   return {

@@ -1,10 +1,15 @@
 /** A text without its disguises, in three forms; each is made when it is first asked for. */
 export interface PlainText {
-  /** Lower case, compatibility forms (fullwidth letters) folded, look-alike letters as Latin ones, no invisible characters, single blanks. */
+  /**
+   * Lower case, compatibility forms (fullwidth letters) folded, look-alike letters as Latin ones,
+   * no invisible characters, single blanks.
+   */
   readonly text: string;
   /** Its words alone, with single blanks between and at both ends. */
   readonly words: string;
-  /** Its letters and digits alone: for scripts without blanks, and for words that are spelled out. */
+  /**
+   * Its letters and digits alone: for scripts without blanks, and for words that are spelled out.
+   */
   readonly letters: string;
 }
 
@@ -26,7 +31,10 @@ export function plainText(raw: string): PlainText {
   };
 }
 
-/** Without characters that cannot be seen: zero-width and format characters, fillers, variation selectors, controls; white space stays. */
+/**
+ * Without characters that cannot be seen: zero-width and format characters, fillers, variation
+ * selectors, controls; white space stays.
+ */
 export function withoutInvisible(text: string): string {
   return text.replace(/[\p{Default_Ignorable_Code_Point}\p{Cf}]|[^\P{Cc}\s]/gu, '');
 }
@@ -52,7 +60,10 @@ function fold(raw: string): string {
   );
 }
 
-/** No `+` here or above: V8 keeps a way back for each turn of a loop, and runs out of room after some millions. */
+/**
+ * No `+` here or above: V8 keeps a way back for each turn of a loop, and runs out of room after
+ * some millions.
+ */
 function singleBlanks(text: string): string {
   return text.replace(/(?<= ) /g, '');
 }

@@ -23,7 +23,8 @@ function limited(options: RateLimitOptions = {}) {
   const stage = rateLimit({ now: () => clock.now, ...options });
   const verdicts = async (count: number, userId?: string): Promise<string> => {
     let said = '';
-    for (let call = 0; call < count; call++) said += Array.isArray(await stage.check(input, of(userId))) ? '+' : '-';
+    for (let call = 0; call < count; call++)
+      said += Array.isArray(await stage.check(input, of(userId))) ? '+' : '-';
     return said;
   };
   return { clock, stage, verdicts };
@@ -34,16 +35,22 @@ const stores: readonly [string, () => CounterStore][] = [
   ['a key-value store', () => storedCounters(new MemoryStore())],
 ];
 
-test.each(stores)('ten a minute from the first call on, refused ones count, others are others: %s', async (_name, store) => {
-  const { clock, stage, verdicts } = limited({ store: store() });
-  expect(await verdicts(11, 'ann')).toBe('++++++++++-');
-  expect(await verdicts(1, 'bob')).toBe('+');
-  expect(await verdicts(1)).toBe('+');
-  clock.now += 59_999;
-  expect(await stage.check(input, of('ann'))).toEqual({ category: 'RATE_LIMITED', details: { retryAfterMs: 1 } });
-  clock.now += 1;
-  expect(await verdicts(11, 'ann')).toBe('++++++++++-');
-});
+test.each(stores)(
+  'ten a minute from the first call on, refused ones count, others are others: %s',
+  async (_name, store) => {
+    const { clock, stage, verdicts } = limited({ store: store() });
+    expect(await verdicts(11, 'ann')).toBe('++++++++++-');
+    expect(await verdicts(1, 'bob')).toBe('+');
+    expect(await verdicts(1)).toBe('+');
+    clock.now += 59_999;
+    expect(await stage.check(input, of('ann'))).toEqual({
+      category: 'RATE_LIMITED',
+      details: { retryAfterMs: 1 },
+    });
+    clock.now += 1;
+    expect(await verdicts(11, 'ann')).toBe('++++++++++-');
+  },
+);
 
 test('a hundred an hour; what the minute refused does not count for the hour', async () => {
   const { clock, verdicts } = limited();
@@ -76,7 +83,9 @@ test('a store that fails or gives rubbish, and a key that is none, are a no', as
     rateLimit({ store: { add: () => ({}) as never } }),
     rateLimit({ store: { add: () => ({ total: Number.NaN, endsAt: 0 }) } }),
     rateLimit({ key: () => undefined as never }),
-    rateLimit({ store: storedCounters(Object.assign(new MemoryStore(), { get: async () => '{"total":"x"}' })) }),
+    rateLimit({
+      store: storedCounters(Object.assign(new MemoryStore(), { get: async () => '{"total":"x"}' })),
+    }),
     spendCap({ limit: 5, store: { add: () => ({ total: 'x' }) as never } }),
   ];
   for (const stage of stages) {
@@ -87,7 +96,8 @@ test('a store that fails or gives rubbish, and a key that is none, are a no', as
 
 test('counters in memory are bounded: the oldest goes', async () => {
   const store = memoryCounters({ maxKeys: 2 });
-  const total = async (key: string, amount: number) => (await store.add(key, amount, { ms: 10, now: 0 })).total;
+  const total = async (key: string, amount: number) =>
+    (await store.add(key, amount, { ms: 10, now: 0 })).total;
   await total('a', 1);
   await total('b', 1);
   expect(await total('a', 1)).toBe(2);
@@ -97,7 +107,8 @@ test('counters in memory are bounded: the oldest goes', async () => {
 
 test('a counter that begins anew is the newest', async () => {
   const store = memoryCounters({ maxKeys: 2 });
-  const total = async (key: string, amount: number, now: number) => (await store.add(key, amount, { ms: 10, now })).total;
+  const total = async (key: string, amount: number, now: number) =>
+    (await store.add(key, amount, { ms: 10, now })).total;
   await total('a', 1, 0);
   await total('b', 1, 5);
   await total('a', 1, 10);
@@ -109,7 +120,10 @@ test('to read a counter writes nothing, and a call that cost nothing is not coun
   const kv = new MemoryStore();
   const store = storedCounters(kv);
   expect(await store.add('k', 0, { ms: 10, now: 0 })).toEqual({ total: 0, endsAt: 10 });
-  await spendCap({ limit: 1, store, price: () => 1 }).after!({ usage: { inputTokens: 0, outputTokens: 0 }, modelId: 'm' }, of('ann'));
+  await spendCap({ limit: 1, store, price: () => 1 }).after!(
+    { usage: { inputTokens: 0, outputTokens: 0 }, modelId: 'm' },
+    of('ann'),
+  );
   expect(await kv.keys('')).toEqual([]);
 });
 
@@ -119,7 +133,9 @@ test('counts that come at the same time are all counted, also where others write
   const other = storedCounters(kv);
   const window = { ms: 1000, now: 5 };
   const key = 'user 한국 \u0000/:';
-  await Promise.all(Array.from({ length: 20 }, (_unused, index) => (index % 2 ? one : other).add(key, 1, window)));
+  await Promise.all(
+    Array.from({ length: 20 }, (_unused, index) => (index % 2 ? one : other).add(key, 1, window)),
+  );
   expect(await one.add(key, 0, window)).toEqual({ total: 20, endsAt: 1005 });
   const plain = new MemoryStore();
   const { get, set } = { get: plain.get.bind(plain), set: plain.set.bind(plain) };
@@ -132,24 +148,42 @@ test('a failure of a counter does not hold up the next', async () => {
   const kv = new MemoryStore();
   const get = kv.get.bind(kv);
   let reads = 0;
-  const store = storedCounters(Object.assign(kv, { get: (key: string) => (reads++ ? get(key) : Promise.reject(new Error('down'))) }));
+  const store = storedCounters(
+    Object.assign(kv, {
+      get: (key: string) => (reads++ ? get(key) : Promise.reject(new Error('down'))),
+    }),
+  );
   const add = async () => store.add('k', 1, { ms: 9, now: 0 });
   const ends = await Promise.allSettled([add(), add()]);
-  expect(ends).toMatchObject([{ status: 'rejected' }, { status: 'fulfilled', value: { total: 1 } }]);
+  expect(ends).toMatchObject([
+    { status: 'rejected' },
+    { status: 'fulfilled', value: { total: 1 } },
+  ]);
 });
 
 test('spending adds up over calls, failed ones too, until the window ends', async () => {
   const clock = { now: 0 };
   const cap = spendCap({ limit: 30, window: 1000, now: () => clock.now });
   const agentOf = (replies: ConstructorParameters<typeof ScriptedModel>[0]) =>
-    new ReActAgent({ name: 'a', userId: 'ann', model: new ScriptedModel(replies), extensions: [inputGuards([cap])] });
+    new ReActAgent({
+      name: 'a',
+      userId: 'ann',
+      model: new ScriptedModel(replies),
+      extensions: [inputGuards([cap])],
+    });
   const usage = { inputTokens: 9, outputTokens: 6 };
-  const broken = { deltas: [[{ type: 'finish', reason: 'stop', usage }]], error: new Error('broken') } as const;
+  const broken = {
+    deltas: [[{ type: 'finish', reason: 'stop', usage }]],
+    error: new Error('broken'),
+  } as const;
   await expect(agentOf([broken]).call('Hi')).rejects.toThrow('broken');
   const agent = agentOf(['one', 'three']);
   expect(await agent.call('Hi')).toMatchObject({ text: 'one' });
   clock.now = 400;
-  expect(await agent.call('Hi')).toMatchObject({ reason: 'rejected', error: { retryable: true, details: { retryAfterMs: 600 } } });
+  expect(await agent.call('Hi')).toMatchObject({
+    reason: 'rejected',
+    error: { retryable: true, details: { retryAfterMs: 600 } },
+  });
   clock.now = 1000;
   expect(await agent.call('Hi')).toMatchObject({ text: 'three' });
 });
@@ -158,7 +192,10 @@ test('money by a price; one that throws or gives no amount costs the whole limit
   const prices: unknown[] = [];
   const priced = spendCap({
     limit: 1.2,
-    price: ({ inputTokens, outputTokens }, modelId) => (prices.push(modelId), inputTokens * 0.01 + outputTokens * 0.08),
+    price: ({ inputTokens, outputTokens }, modelId) => (
+      prices.push(modelId),
+      inputTokens * 0.01 + outputTokens * 0.08
+    ),
   });
   const call = { usage: { inputTokens: 10, outputTokens: 5 }, modelId: 'm' };
   await priced.after!(call, of('ann'));
@@ -189,5 +226,10 @@ test.each<[string, () => unknown]>([
   ['The store of storedCounters(): get', () => storedCounters({} as never)],
   ['memoryCounters(): maxKeys', () => memoryCounters({ maxKeys: 'x' as never })],
 ])('%s is checked', (message, make) => {
-  expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(message) as string }));
+  expect(make).toThrow(
+    expect.objectContaining({
+      code: 'CONFIGURATION',
+      message: expect.stringContaining(message) as string,
+    }),
+  );
 });

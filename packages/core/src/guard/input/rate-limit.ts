@@ -21,13 +21,20 @@ export interface RateLimitOptions extends CounterOptions {
 }
 
 /**
- * Calls per user. A window begins with its first call; calls that are refused count as well, in the window that refuses them, and the
- * minute is looked at first. A refusal has `retryAfterMs` in its `details` (Arc Reactor: `DefaultRateLimitStage`).
+ * Calls per user. A window begins with its first call; calls that are refused count as well, in the
+ * window that refuses them, and the minute is looked at first. A refusal has `retryAfterMs` in its
+ * `details` (Arc Reactor: `DefaultRateLimitStage`).
  */
 export function rateLimit(options: RateLimitOptions = {}): InputStage {
   checkFields('CONFIGURATION', 'rateLimit()', options, 'perMinute:count|? perHour:count|?');
   checkCounterOptions('rateLimit()', options);
-  const { perMinute = 10, perHour = 100, key = userOf, store = memoryCounters(), now = Date.now } = options;
+  const {
+    perMinute = 10,
+    perHour = 100,
+    key = userOf,
+    store = memoryCounters(),
+    now = Date.now,
+  } = options;
   const windows = [
     { name: 'minute', limit: perMinute, ms: 60_000 },
     { name: 'hour', limit: perHour, ms: 3_600_000 },
@@ -49,7 +56,8 @@ export function rateLimit(options: RateLimitOptions = {}): InputStage {
 /** Throws `CONFIGURATION`. */
 export function checkCounterOptions(where: string, options: CounterOptions): void {
   checkFields('CONFIGURATION', where, options, 'key:function|? now:function|?');
-  if (options.store !== undefined) checkFields('CONFIGURATION', `The store of ${where}`, options.store, 'add:function');
+  if (options.store !== undefined)
+    checkFields('CONFIGURATION', `The store of ${where}`, options.store, 'add:function');
 }
 
 export function userOf({ userId }: GuardContext): string {
@@ -68,5 +76,8 @@ export function readTotal({ total }: Count): number {
 
 export function limitReached({ endsAt }: Count, now: number): StageRejection {
   const retryAfterMs = Math.max(0, endsAt - now);
-  return { category: 'RATE_LIMITED', details: Number.isFinite(retryAfterMs) ? { retryAfterMs } : {} };
+  return {
+    category: 'RATE_LIMITED',
+    details: Number.isFinite(retryAfterMs) ? { retryAfterMs } : {},
+  };
 }

@@ -14,13 +14,23 @@ import { regexRule } from '../output/regex-rule.ts';
 import { spendCap } from './spend-cap.ts';
 
 const never = regexRule({ pattern: /forbidden/i, action: 'reject', name: 'never' });
-const silent = (words: string): ScriptedReply => ({ deltas: [...words].map((delta): ModelDelta[] => [{ type: 'text', id: 't', delta }]) });
+const silent = (words: string): ScriptedReply => ({
+  deltas: [...words].map((delta): ModelDelta[] => [{ type: 'text', id: 't', delta }]),
+});
 
 /** Output guards at the outside, and what each call cost by the input guards. */
-function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}, lookahead: number | 'all' = 8) {
+function setUp(
+  replies: readonly ScriptedReply[],
+  options: Partial<AgentOptions> = {},
+  lookahead: number | 'all' = 8,
+) {
   const model = new ScriptedModel(replies);
   const costs: Usage[] = [];
-  const meter = { name: 'meter', check: (input: never) => input, after: ({ usage }: { usage: Usage }) => void costs.push(usage) };
+  const meter = {
+    name: 'meter',
+    check: (input: never) => input,
+    after: ({ usage }: { usage: Usage }) => void costs.push(usage),
+  };
   const extensions = [inputGuards([meter]), outputGuards([never], { lookahead })];
   return { model, costs, agent: new ReActAgent({ name: 'a', model, extensions, ...options }) };
 }
@@ -29,27 +39,48 @@ function inputOf(model: ScriptedModel, request = 0): number {
   return countRequest(model.requests[request]!);
 }
 
-test.each([8, 'all'] as const)('a reply that is rejected in mid-stream costs what was read of it: lookahead %s', async (lookahead) => {
-  const { agent, model, costs } = setUp([silent('This word is forbidden, and so on.')], {}, lookahead);
-  const result = await agent.call('Hi');
-  const read = 'This word is forbidden, and so on.'.slice(0, model.reads);
-  expect(result).toMatchObject({ reason: 'rejected', usage: { inputTokens: inputOf(model), outputTokens: arc.countText(read) } });
-  expect(costs).toEqual([result.usage]);
-});
+test.each([8, 'all'] as const)(
+  'a reply that is rejected in mid-stream costs what was read of it: lookahead %s',
+  async (lookahead) => {
+    const { agent, model, costs } = setUp(
+      [silent('This word is forbidden, and so on.')],
+      {},
+      lookahead,
+    );
+    const result = await agent.call('Hi');
+    const read = 'This word is forbidden, and so on.'.slice(0, model.reads);
+    expect(result).toMatchObject({
+      reason: 'rejected',
+      usage: { inputTokens: inputOf(model), outputTokens: arc.countText(read) },
+    });
+    expect(costs).toEqual([result.usage]);
+  },
+);
 
 test('a reply that fails in mid-stream costs what was said, one that fails before it nothing', async () => {
   const error = new Error('broken');
-  const { agent, model, costs } = setUp([{ deltas: [[{ type: 'text', id: 't', delta: 'Some words' }]], error }, { error }]);
+  const { agent, model, costs } = setUp([
+    { deltas: [[{ type: 'text', id: 't', delta: 'Some words' }]], error },
+    { error },
+  ]);
   const result = await agent.call('Hi', { throwOnError: false });
-  expect(result).toMatchObject({ reason: 'error', usage: { inputTokens: inputOf(model), outputTokens: arc.countText('Some words') } });
-  expect((await agent.call('Hi', { throwOnError: false })).usage).toEqual({ inputTokens: 0, outputTokens: 0 });
+  expect(result).toMatchObject({
+    reason: 'error',
+    usage: { inputTokens: inputOf(model), outputTokens: arc.countText('Some words') },
+  });
+  expect((await agent.call('Hi', { throwOnError: false })).usage).toEqual({
+    inputTokens: 0,
+    outputTokens: 0,
+  });
   expect(costs).toEqual([result.usage, { inputTokens: 0, outputTokens: 0 }]);
 });
 
 test('an interrupted or aborted reply costs what was seen of it', async () => {
   const words = 'These are some words that somebody does not want to hear to their end.';
   for (const stop of ['interrupt', 'abort'] as const) {
-    const { agent, model, costs } = setUp([[{ deltas: [[{ type: 'text', id: 't', delta: words }]] }, { hang: true }]]);
+    const { agent, model, costs } = setUp([
+      [{ deltas: [[{ type: 'text', id: 't', delta: words }]] }, { hang: true }],
+    ]);
     const controller = new AbortController();
     let seen = '';
     for await (const event of agent.stream('Hi', { signal: controller.signal })) {
@@ -70,11 +101,15 @@ test('an interrupt before the first word costs nothing', async () => {
 
 test('of a provider that never tells, each request is estimated; of one that does, none', async () => {
   const look = tool({ name: 'look', description: 'Looks', input: {}, execute: () => 'found' });
-  const call: ScriptedReply = { deltas: [[{ type: 'tool-input', index: 0, id: 'c', name: 'look', delta: '{}' }]] };
+  const call: ScriptedReply = {
+    deltas: [[{ type: 'tool-input', index: 0, id: 'c', name: 'look', delta: '{}' }]],
+  };
   const quiet = setUp([call, silent('Found.')], { tools: [look] });
   await quiet.agent.call('Hi');
   const outputTokens = arc.countText('{}') + arc.countText('Found.');
-  expect(quiet.costs).toEqual([{ inputTokens: inputOf(quiet.model) + inputOf(quiet.model, 1), outputTokens }]);
+  expect(quiet.costs).toEqual([
+    { inputTokens: inputOf(quiet.model) + inputOf(quiet.model, 1), outputTokens },
+  ]);
   const telling = setUp([{ toolCalls: [{ name: 'look' }] }, 'Found.'], { tools: [look] });
   await telling.agent.call('Hi');
   expect(telling.costs).toEqual([{ inputTokens: 20, outputTokens: 10 }]);
@@ -83,10 +118,23 @@ test('of a provider that never tells, each request is estimated; of one that doe
 test('the cap of a user who has replies cut off is reached, and a profile counts', async () => {
   const profile = { ...arc, countText: (text: string): number => text.length * 100 };
   const cap = inputGuards([spendCap({ limit: 500 })], { profile });
-  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([[{ text: 'Some words' }, { hang: true }]]), extensions: [cap] });
-  for await (const { type } of agent.stream('Hi')) if (type === 'reasoning-chunk') agent.interrupt();
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([[{ text: 'Some words' }, { hang: true }]]),
+    extensions: [cap],
+  });
+  for await (const { type } of agent.stream('Hi'))
+    if (type === 'reasoning-chunk') agent.interrupt();
   const refused: AgentResult = await agent.call('Hi');
-  expect(refused).toMatchObject({ reason: 'rejected', error: { details: { category: 'RATE_LIMITED' } } });
+  expect(refused).toMatchObject({
+    reason: 'rejected',
+    error: { details: { category: 'RATE_LIMITED' } },
+  });
   const wrong = () => inputGuards([], { profile: {} as never });
-  expect(wrong).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining('profile') as string }));
+  expect(wrong).toThrow(
+    expect.objectContaining({
+      code: 'CONFIGURATION',
+      message: expect.stringContaining('profile') as string,
+    }),
+  );
 });

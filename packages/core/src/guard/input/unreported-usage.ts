@@ -6,7 +6,10 @@ import type { TokenProfile } from '../../tokens/token-profile.ts';
 
 type Asked = Pick<ModelRequest, 'messages' | 'tools'>;
 
-/** What a reply cost of which no provider says it: one that was cut off, or any of a provider that never does. */
+/**
+ * What a reply cost of which no provider says it: one that was cut off, or any of a provider that
+ * never does.
+ */
 export function estimateUsage(request: Asked, said: string, profile: TokenProfile): Usage {
   return { inputTokens: countRequest(request, profile), outputTokens: profile.countText(said) };
 }
@@ -18,7 +21,10 @@ export function saidIn(batch: readonly ModelDelta[]): string {
   return said;
 }
 
-/** Estimates what a call's model requests cost that reported nothing, by the call's events. A request without a word of reply costs nothing. */
+/**
+ * Estimates what a call's model requests cost that reported nothing, by the call's events. A
+ * request without a word of reply costs nothing.
+ */
 export class UnreportedUsage {
   readonly #profile: TokenProfile;
   #open: { readonly request: Asked; readonly reported: Usage; said: string } | undefined;

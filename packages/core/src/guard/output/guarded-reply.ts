@@ -65,7 +65,9 @@ export class GuardedReply {
 
   constructor(options: GuardedReplyOptions) {
     this.#options = options;
-    this.#releaseAtMost = Math.min(...options.rules.map(({ releaseAtMost = Infinity }) => releaseAtMost));
+    this.#releaseAtMost = Math.min(
+      ...options.rules.map(({ releaseAtMost = Infinity }) => releaseAtMost),
+    );
   }
 
   /** Takes deltas in; gives those that may go out. */
@@ -74,7 +76,8 @@ export class GuardedReply {
     for (const delta of batch) {
       if (delta.type === 'finish') this.finish = delta;
       else if (delta.type === 'reset') this.#begin(delta, out);
-      else if (delta.type === 'text' || (delta.type === 'thinking' && this.#options.thinking)) this.#addText(delta, out);
+      else if (delta.type === 'text' || (delta.type === 'thinking' && this.#options.thinking))
+        this.#addText(delta, out);
       else {
         // A reader is to see what was said before a call before the call.
         if (delta.type === 'tool-input' && !this.#callsTools) this.#release(out, true);
@@ -102,7 +105,8 @@ export class GuardedReply {
         return after;
       };
       const masked = (text: string): string => this.#masked(rule, text);
-      for (const text of this.#texts) text.final = noted(text.final, isValue ? mapJson(text.final, masked) : masked(text.final));
+      for (const text of this.#texts)
+        text.final = noted(text.final, isValue ? mapJson(text.final, masked) : masked(text.final));
       for (const value of values) value.final = noted(value.final, mapJson(value.final, masked));
       const said = values.map((value) => ({
         text: value.final,
@@ -111,9 +115,19 @@ export class GuardedReply {
         put: (text: string): void => void (value.final = text),
       }));
       const isAnswer = isValue && !this.#callsTools;
-      said.push({ text: this.#text(), callsTools: this.#callsTools, isValue: isAnswer, put: (text) => this.#replace(text) });
+      said.push({
+        text: this.#text(),
+        callsTools: this.#callsTools,
+        isValue: isAnswer,
+        put: (text) => this.#replace(text),
+      });
       for (const { text, callsTools, isValue: isOne, put } of rule.review ? said : []) {
-        const review = await reviewOf(rule, text, { callsTools, isValue: isOne, retries, run }, report);
+        const review = await reviewOf(
+          rule,
+          text,
+          { callsTools, isValue: isOne, retries, run },
+          report,
+        );
         if ('retry' in review) {
           act({ rule: rule.name, action: 'retried' });
           return { deltas: [], text, question: review.retry };
@@ -126,7 +140,8 @@ export class GuardedReply {
       }
       for (const action of did) act({ rule: rule.name, action });
     }
-    if (warnings.length && this.finish) this.finish = { ...this.finish, metadata: { ...this.finish.metadata, warnings } };
+    if (warnings.length && this.finish)
+      this.finish = { ...this.finish, metadata: { ...this.finish.metadata, warnings } };
     return { deltas: this.#rest(), text: this.#text() };
   }
 
@@ -141,7 +156,10 @@ export class GuardedReply {
     return replaceFindings(text, more.map(read.place));
   }
 
-  /** A call goes out once it has a name, but for the one whose arguments are the answer: that is looked at when it is whole. */
+  /**
+   * A call goes out once it has a name, but for the one whose arguments are the answer: that is
+   * looked at when it is whole.
+   */
   #hold(delta: ToolInput): readonly ModelDelta[] {
     let value = this.#values.get(delta.index);
     if (!value) this.#values.set(delta.index, (value = new GuardedValue()));
@@ -178,7 +196,10 @@ export class GuardedReply {
 
   #open(type: GuardedText['type'], id: string): GuardedText {
     const { rules, lookahead, report } = this.#options;
-    const windows = lookahead === 'all' ? [] : rules.flatMap((rule) => (rule.find ? [new RuleWindow(rule, lookahead, report)] : []));
+    const windows =
+      lookahead === 'all'
+        ? []
+        : rules.flatMap((rule) => (rule.find ? [new RuleWindow(rule, lookahead, report)] : []));
     const text: GuardedText = { type, id, windows, raw: '', fresh: '', out: '', final: '' };
     this.#texts.push(text);
     this.#kept.push(text);
@@ -222,19 +243,34 @@ export class GuardedReply {
     (texts[0] ?? this.#open('text', 'guard')).final = final;
   }
 
-  /** What is left to give out, or all of it behind a reset where something that is out has to change. */
+  /**
+   * What is left to give out, or all of it behind a reset where something that is out has to
+   * change.
+   */
   #rest(): readonly ModelDelta[] {
     const fits = this.#texts.every(({ out, final }) => final.startsWith(out));
     const values = [...this.#values.values()].flatMap((value) => value.release());
-    if (fits) return [...this.#texts.flatMap((text) => lastOf(text, text.final.slice(text.out.length))), ...values];
-    const again = this.#kept.flatMap((kept) => ('windows' in kept ? lastOf(kept, kept.final) : [kept]));
+    if (fits)
+      return [
+        ...this.#texts.flatMap((text) => lastOf(text, text.final.slice(text.out.length))),
+        ...values,
+      ];
+    const again = this.#kept.flatMap((kept) =>
+      'windows' in kept ? lastOf(kept, kept.final) : [kept],
+    );
     return [{ type: 'reset', reason: 'guard' }, ...again, ...values];
   }
 }
 
 /** Without what ties a text to its provider where it is not the provider's any more. */
-function lastOf({ type, id, raw, final, signature, providerMetadata }: GuardedText, delta: string): readonly ModelDelta[] {
+function lastOf(
+  { type, id, raw, final, signature, providerMetadata }: GuardedText,
+  delta: string,
+): readonly ModelDelta[] {
   const isItsOwn = raw === final;
-  const ties = { ...(isItsOwn && signature && { signature }), ...(isItsOwn && providerMetadata && { providerMetadata }) };
+  const ties = {
+    ...(isItsOwn && signature && { signature }),
+    ...(isItsOwn && providerMetadata && { providerMetadata }),
+  };
   return delta || Object.keys(ties).length ? [{ type, id, delta, ...ties }] : [];
 }

@@ -35,11 +35,21 @@ export class GuardedValue {
       (all, delta) => (delta.providerMetadata ? { ...all, ...delta.providerMetadata } : all),
       undefined,
     );
-    return [{ ...first, name: this.name!, delta: this.final, ...(providerMetadata && { providerMetadata }) }];
+    return [
+      {
+        ...first,
+        name: this.name!,
+        delta: this.final,
+        ...(providerMetadata && { providerMetadata }),
+      },
+    ];
   }
 }
 
-/** A JSON text with its strings and numbers changed, each by its own text; what is no JSON is one text. A number that changes is a string. */
+/**
+ * A JSON text with its strings and numbers changed, each by its own text; what is no JSON is one
+ * text. A number that changes is a string.
+ */
 export function mapJson(json: string, change: (text: string) => string): string {
   if (parseJson(json) === undefined) return change(json);
   const pieces: string[] = [];

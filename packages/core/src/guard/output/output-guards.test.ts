@@ -39,13 +39,19 @@ async function eventsOf(agent: ReActAgent, input = 'Hi'): Promise<AgentEvent[]> 
   return events;
 }
 
-/** What a reader has on its page at the end, all that it ever saw, and how often something was taken back. */
+/**
+ * What a reader has on its page at the end, all that it ever saw, and how often something was taken
+ * back.
+ */
 function read(events: readonly AgentEvent[]): { text: string; seen: string; resets: number } {
   const page = { text: '', seen: '', resets: 0 };
   for (const event of events) {
     if (event.type === 'step-reset') page.resets += 1;
     if (event.type === 'step-reset') page.text = '';
-    if ((event.type === 'reasoning-chunk' && event.kind === 'text') || event.type === 'summary-chunk') {
+    if (
+      (event.type === 'reasoning-chunk' && event.kind === 'text') ||
+      event.type === 'summary-chunk'
+    ) {
       page.text += event.delta;
       page.seen += event.delta;
     }
@@ -54,27 +60,40 @@ function read(events: readonly AgentEvent[]): { text: string; seen: string; rese
 }
 
 const text = (delta: string, id = 't'): ModelDelta => ({ type: 'text', id, delta });
-const finish: ModelDelta = { type: 'finish', reason: 'stop', usage: { inputTokens: 3, outputTokens: 2 } };
+const finish: ModelDelta = {
+  type: 'finish',
+  reason: 'stop',
+  usage: { inputTokens: 3, outputTokens: 2 },
+};
 const secret = regexRule({ pattern: /secret-\d{4}/ });
 const never = regexRule({ pattern: /forbidden/i, action: 'reject', name: 'never' });
 
-test.each([0, 5, 64, 1000, 'all'] as const)('nobody sees what a rule changes: lookahead %s', async (lookahead) => {
-  const said: string[] = [];
-  const { agent } = setUp(
-    [{ deltas: [...'Well: sec', 'ret-', '1234 and secret-99', '99.'].map((delta) => [text(delta)]) }],
-    [secret],
-    { lookahead },
-    { hooks: [{ on: { 'reasoning-chunk': ({ delta }) => void said.push(delta) } }] },
-  );
-  const events = await eventsOf(agent);
-  const { text: shown, seen, resets } = read(events);
-  expect(shown).toBe('Well: *** and ***.');
-  expect(said.join('')).toBe(seen);
-  // A lookahead that is too short has to take back; nothing else has.
-  expect(resets).toBe(lookahead === 0 || lookahead === 5 ? 1 : 0);
-  if (!resets) expect(seen).not.toMatch(/1234|9999/);
-  expect(textOf((await agent.messages())[1]!)).toBe('Well: *** and ***.');
-});
+test.each([0, 5, 64, 1000, 'all'] as const)(
+  'nobody sees what a rule changes: lookahead %s',
+  async (lookahead) => {
+    const said: string[] = [];
+    const { agent } = setUp(
+      [
+        {
+          deltas: [...'Well: sec', 'ret-', '1234 and secret-99', '99.'].map((delta) => [
+            text(delta),
+          ]),
+        },
+      ],
+      [secret],
+      { lookahead },
+      { hooks: [{ on: { 'reasoning-chunk': ({ delta }) => void said.push(delta) } }] },
+    );
+    const events = await eventsOf(agent);
+    const { text: shown, seen, resets } = read(events);
+    expect(shown).toBe('Well: *** and ***.');
+    expect(said.join('')).toBe(seen);
+    // A lookahead that is too short has to take back; nothing else has.
+    expect(resets).toBe(lookahead === 0 || lookahead === 5 ? 1 : 0);
+    if (!resets) expect(seen).not.toMatch(/1234|9999/);
+    expect(textOf((await agent.messages())[1]!)).toBe('Well: *** and ***.');
+  },
+);
 
 test.for(seeds({ quick: 50, full: 500 }))(
   'however a reply is cut, it ends as the whole would, and nothing that fits into the lookahead is ever seen: seed %i',
@@ -103,9 +122,14 @@ test.for(seeds({ quick: 50, full: 500 }))(
       at += length;
     }
     const rules = [maskPii({ kinds: ['email', 'card'] }), secret];
-    const { agent } = setUp([{ deltas: [...batches, [finish]] }], rules, { lookahead: pick([64, 70, 200]) });
+    const { agent } = setUp([{ deltas: [...batches, [finish]] }], rules, {
+      lookahead: pick([64, 70, 200]),
+    });
     const { text: shown, seen, resets } = read(await eventsOf(agent));
-    const expected = rules.reduce((said, rule) => replaceFindings(said, [...rule.find(said)]), whole);
+    const expected = rules.reduce(
+      (said, rule) => replaceFindings(said, [...rule.find(said)]),
+      whole,
+    );
     expect(shown).toBe(textOf((await agent.messages())[1]!));
     expect(shown).toBe(expected);
     expect([seen, resets]).toEqual([expected, 0]);
@@ -115,7 +139,9 @@ test.for(seeds({ quick: 50, full: 500 }))(
 test('text is given out while it comes, but for what is held', async () => {
   let open!: () => void;
   const wait = new Promise<void>((resolve) => (open = resolve));
-  const { agent } = setUp([[{ text: 'x'.repeat(100) }, { wait, text: 'end' }]], [secret], { lookahead: 20 });
+  const { agent } = setUp([[{ text: 'x'.repeat(100) }, { wait, text: 'end' }]], [secret], {
+    lookahead: 20,
+  });
   let seen = '';
   for await (const event of agent.stream('Hi')) {
     if (event.type !== 'reasoning-chunk') continue;
@@ -129,7 +155,11 @@ test('text is given out while it comes, but for what is held', async () => {
 });
 
 test('an interrupted reply keeps what was given out, nothing that was held', async () => {
-  const { agent } = setUp([{ text: 'Long enough to be given out in part, then secret-12', hang: true }], [secret], { lookahead: 12 });
+  const { agent } = setUp(
+    [{ text: 'Long enough to be given out in part, then secret-12', hang: true }],
+    [secret],
+    { lookahead: 12 },
+  );
   let seen = '';
   for await (const event of agent.stream('Hi')) {
     if (event.type === 'reasoning-chunk') seen += event.delta;
@@ -142,24 +172,37 @@ test('an interrupted reply keeps what was given out, nothing that was held', asy
 });
 
 test('half of a surrogate pair is not given out alone', async () => {
-  const { agent } = setUp([{ deltas: [...'😀'.repeat(9)].map((pair) => [text(pair)]) }], [secret], { lookahead: 3 });
-  const deltas = (await eventsOf(agent)).flatMap((event) => (event.type === 'reasoning-chunk' ? event.delta : []));
+  const { agent } = setUp([{ deltas: [...'😀'.repeat(9)].map((pair) => [text(pair)]) }], [secret], {
+    lookahead: 3,
+  });
+  const deltas = (await eventsOf(agent)).flatMap((event) =>
+    event.type === 'reasoning-chunk' ? event.delta : [],
+  );
   expect(deltas.join('')).toBe('😀'.repeat(9));
-  expect(deltas.filter((delta) => !/^(?:[\ud800-\udbff][\udc00-\udfff])+$/.test(delta))).toEqual([]);
+  expect(deltas.filter((delta) => !/^(?:[\ud800-\udbff][\udc00-\udfff])+$/.test(delta))).toEqual(
+    [],
+  );
 });
 
 test.each([64, 'all'] as const)(
   'a rejected reply ends the call with the guard’s words; nothing of it stays: lookahead %s',
   async (lookahead) => {
     const long = `${'word '.repeat(40)}FORBIDDEN`;
-    const { agent, model } = setUp([{ text: long, usage: { inputTokens: 3, outputTokens: 2 } }, 'Fine.'], [never], {
-      lookahead,
-      locale: 'ja',
-    });
+    const { agent, model } = setUp(
+      [{ text: long, usage: { inputTokens: 3, outputTokens: 2 } }, 'Fine.'],
+      [never],
+      {
+        lookahead,
+        locale: 'ja',
+      },
+    );
     const events = await eventsOf(agent);
     expect(events.at(-1)).toMatchObject({
       type: 'run-end',
-      result: { reason: 'rejected', error: { code: 'GUARD_REJECTED', details: { category: 'OUTPUT_REJECTED', stage: 'never' } } },
+      result: {
+        reason: 'rejected',
+        error: { code: 'GUARD_REJECTED', details: { category: 'OUTPUT_REJECTED', stage: 'never' } },
+      },
     });
     expect(read(events)).toMatchObject({
       text: '表示できない内容が含まれていたため、回答を差し止めました。',
@@ -174,14 +217,21 @@ test.each([64, 'all'] as const)(
 
 test('call() gives the same as a stream, and what was rejected has been paid for', async () => {
   const { agent } = setUp(['It is forbidden.', 'My secret-1234.'], [secret, never]);
-  expect(await agent.call('Hi')).toMatchObject({ reason: 'rejected', usage: { inputTokens: 10, outputTokens: 5 } });
+  expect(await agent.call('Hi')).toMatchObject({
+    reason: 'rejected',
+    usage: { inputTokens: 10, outputTokens: 5 },
+  });
   expect(await agent.call('Hi')).toMatchObject({ reason: 'stop', text: 'My ***.' });
 });
 
 test('rules look in their order at what the one before left', async () => {
   const hide = regexRule({ pattern: /forbidden/, replacement: 'hidden' });
-  expect(await setUp(['forbidden'], [hide, never]).agent.call('Hi')).toMatchObject({ text: 'hidden' });
-  expect(await setUp(['forbidden'], [never, hide]).agent.call('Hi')).toMatchObject({ reason: 'rejected' });
+  expect(await setUp(['forbidden'], [hide, never]).agent.call('Hi')).toMatchObject({
+    text: 'hidden',
+  });
+  expect(await setUp(['forbidden'], [never, hide]).agent.call('Hi')).toMatchObject({
+    reason: 'rejected',
+  });
 });
 
 const rubbish: readonly (readonly [string, Partial<OutputRule>])[] = [
@@ -206,7 +256,10 @@ const rubbish: readonly (readonly [string, Partial<OutputRule>])[] = [
   ['a finding without a place', { find: () => [{ start: Number.NaN, end: 1, replacement: '' }] }],
   ['a finding that ends before it begins', { find: () => [{ start: 2, end: 1, replacement: '' }] }],
   ['a finding without a replacement', { find: () => [{ start: 0, end: 1 } as never] }],
-  ['a finding with a strange category', { find: () => [{ start: 0, end: 1, reject: 'NEW' as never }] }],
+  [
+    'a finding with a strange category',
+    { find: () => [{ start: 0, end: 1, reject: 'NEW' as never }] },
+  ],
   ['a find that gives no list', { find: () => 5 as never }],
   ['a review that throws', { review: () => Promise.reject(new Error('hunter2')) }],
   ['a review of nothing', { review: () => undefined as never }],
@@ -230,7 +283,10 @@ test.each(rubbish)('%s is a no', async (_what, rule) => {
 });
 
 test('a review that changes what was given out takes it back', async () => {
-  const upper: OutputRule = { name: 'upper', review: async (said): Promise<Review> => ({ text: said.toUpperCase() }) };
+  const upper: OutputRule = {
+    name: 'upper',
+    review: async (said): Promise<Review> => ({ text: said.toUpperCase() }),
+  };
   const { agent } = setUp([{ thinking: 'hm', text: 'Hello there.' }], [upper], { lookahead: 0 });
   const events = await eventsOf(agent);
   expect(read(events)).toMatchObject({ text: 'HELLO THERE.', resets: 1 });
@@ -239,11 +295,20 @@ test('a review that changes what was given out takes it back', async () => {
     { type: 'text', text: 'HELLO THERE.' },
   ]);
   const held = setUp(['Hello there.'], [upper], { lookahead: 'all' });
-  expect(read(await eventsOf(held.agent))).toEqual({ text: 'HELLO THERE.', seen: 'HELLO THERE.', resets: 0 });
+  expect(read(await eventsOf(held.agent))).toEqual({
+    text: 'HELLO THERE.',
+    seen: 'HELLO THERE.',
+    resets: 0,
+  });
 });
 
 test('tool calls pass, after the text that was said before them, and their rounds are guarded too', async () => {
-  const look = tool({ name: 'look', description: '', input: { type: 'object' }, execute: () => 'secret-1234' });
+  const look = tool({
+    name: 'look',
+    description: '',
+    input: { type: 'object' },
+    execute: () => 'secret-1234',
+  });
   const replies: ScriptedReply[] = [
     { text: 'I look at secret-1234.', toolCalls: [{ name: 'look', input: { a: 'secret-1234' } }] },
     'It is secret-1234.',
@@ -259,8 +324,18 @@ test('tool calls pass, after the text that was said before them, and their round
 
 test('a reply that goes on in its text after a call is right at its end', async () => {
   const call: ModelDelta = { type: 'tool-input', index: 0, id: 'c', name: 'look', delta: '{}' };
-  const look = tool({ name: 'look', description: '', input: { type: 'object' }, execute: () => 'ok' });
-  const { agent } = setUp([{ deltas: [[text('A secret-')], [call], [text('1234.')], [finish]] }, 'Done.'], [secret], {}, { tools: [look] });
+  const look = tool({
+    name: 'look',
+    description: '',
+    input: { type: 'object' },
+    execute: () => 'ok',
+  });
+  const { agent } = setUp(
+    [{ deltas: [[text('A secret-')], [call], [text('1234.')], [finish]] }, 'Done.'],
+    [secret],
+    {},
+    { tools: [look] },
+  );
   const events = await eventsOf(agent);
   expect(read(events).resets).toBe(1);
   const [, said] = await agent.messages();
@@ -274,14 +349,32 @@ test('the closing summary is guarded', async () => {
 });
 
 test('thinking passes as it is, or is looked at and loses its signature where it changed', async () => {
-  const thinking = (delta: string, more = {}): ModelDelta => ({ type: 'thinking', id: 'k', delta, ...more });
+  const thinking = (delta: string, more = {}): ModelDelta => ({
+    type: 'thinking',
+    id: 'k',
+    delta,
+    ...more,
+  });
   const reply: ScriptedReply = {
-    deltas: [[thinking('I know secret-1234.')], [thinking('', { signature: 'sig' })], [text('Hello.')], [finish]],
+    deltas: [
+      [thinking('I know secret-1234.')],
+      [thinking('', { signature: 'sig' })],
+      [text('Hello.')],
+      [finish],
+    ],
   };
   const plain = setUp([reply], [secret]);
   await plain.agent.call('Hi');
-  expect((await plain.agent.messages())[1]!.content[0]).toEqual({ type: 'thinking', thinking: 'I know secret-1234.', signature: 'sig' });
-  const looked = setUp([reply, { deltas: [[thinking('Nothing.', { signature: 'sig' })], [text('Hi.')]] }], [secret], { thinking: true });
+  expect((await plain.agent.messages())[1]!.content[0]).toEqual({
+    type: 'thinking',
+    thinking: 'I know secret-1234.',
+    signature: 'sig',
+  });
+  const looked = setUp(
+    [reply, { deltas: [[thinking('Nothing.', { signature: 'sig' })], [text('Hi.')]] }],
+    [secret],
+    { thinking: true },
+  );
   expect(JSON.stringify(await eventsOf(looked.agent))).not.toContain('1234');
   await looked.agent.call('Hi');
   const messages = await looked.agent.messages();
@@ -289,12 +382,19 @@ test('thinking passes as it is, or is looked at and loses its signature where it
     { type: 'thinking', thinking: 'I know ***.' },
     { type: 'text', text: 'Hello.' },
   ]);
-  expect(messages[3]!.content[0]).toEqual({ type: 'thinking', thinking: 'Nothing.', signature: 'sig' });
+  expect(messages[3]!.content[0]).toEqual({
+    type: 'thinking',
+    thinking: 'Nothing.',
+    signature: 'sig',
+  });
 });
 
 test('a model that begins anew begins anew in the guards', async () => {
   const reset: ModelDelta = { type: 'reset', reason: 'retry' };
-  const { agent } = setUp([{ deltas: [[text('forbid')], [reset, text('den fruit is')], [text(' fine')], [finish]] }], [never]);
+  const { agent } = setUp(
+    [{ deltas: [[text('forbid')], [reset, text('den fruit is')], [text(' fine')], [finish]] }],
+    [never],
+  );
   expect(await agent.call('Hi')).toMatchObject({ reason: 'stop', text: 'den fruit is fine' });
 });
 
@@ -304,7 +404,10 @@ test('a model that fails gives its error, and what was held is gone', async () =
 });
 
 test('texts of several blocks keep their blocks and their order', async () => {
-  const { agent } = setUp([{ deltas: [[text('One secret-', 'a')], [text('Two.', 'b')], [text('1234', 'a')], [finish]] }], [secret]);
+  const { agent } = setUp(
+    [{ deltas: [[text('One secret-', 'a')], [text('Two.', 'b')], [text('1234', 'a')], [finish]] }],
+    [secret],
+  );
   await agent.call('Hi');
   expect((await agent.messages())[1]!.content).toEqual([
     { type: 'text', text: 'One ***' },
@@ -322,21 +425,31 @@ test('too long: cut off at the limit, with a mark, and nothing beyond it is ever
   const expected = `${'x'.repeat(99)}\n\n[Cut off here]`;
   expect(read(events)).toEqual({ text: expected, seen: expected, resets: 0 });
   expect(textOf((await agent.messages())[1]!)).toBe(expected);
-  expect(await setUp(['12345'], [outputLength({ max: 5 })]).agent.call('Hi')).toMatchObject({ text: '12345' });
-  expect(await setUp(['123456'], [outputLength({ max: 5, mark: '…' })]).agent.call('Hi')).toMatchObject({ text: '12345…' });
+  expect(await setUp(['12345'], [outputLength({ max: 5 })]).agent.call('Hi')).toMatchObject({
+    text: '12345',
+  });
+  expect(
+    await setUp(['123456'], [outputLength({ max: 5, mark: '…' })]).agent.call('Hi'),
+  ).toMatchObject({ text: '12345…' });
 });
 
 test('too short: a warning, a second try, a failure', async () => {
   const warned = setUp(['Yes.'], [outputLength({ min: 10 })]);
   expect(await warned.agent.call('Hi')).toMatchObject({
     text: 'Yes.',
-    message: { metadata: { finishReason: 'stop', warnings: [{ stage: 'outputLength', length: 4, min: 10 }] } },
+    message: {
+      metadata: { finishReason: 'stop', warnings: [{ stage: 'outputLength', length: 4, min: 10 }] },
+    },
   });
 
-  const again = setUp(['Yes.', 'Yes, of course.'], [outputLength({ min: 10, mode: 'retry' })], { lookahead: 0 });
+  const again = setUp(['Yes.', 'Yes, of course.'], [outputLength({ min: 10, mode: 'retry' })], {
+    lookahead: 0,
+  });
   const events = await eventsOf(again.agent);
   expect(read(events)).toEqual({ text: 'Yes, of course.', seen: 'Yes.Yes, of course.', resets: 1 });
-  expect(events.at(-1)).toMatchObject({ result: { reason: 'stop', iterations: 1, usage: { inputTokens: 20, outputTokens: 10 } } });
+  expect(events.at(-1)).toMatchObject({
+    result: { reason: 'stop', iterations: 1, usage: { inputTokens: 20, outputTokens: 10 } },
+  });
   expect(again.model.requests[1]!.messages.map(textOf)).toEqual([
     'Hi',
     'Yes.',
@@ -345,7 +458,10 @@ test('too short: a warning, a second try, a failure', async () => {
   expect((await again.agent.messages()).map(textOf)).toEqual(['Hi', 'Yes, of course.']);
 
   const twice = setUp(['Yes.', 'No.'], [outputLength({ min: 10, mode: 'retry' })]);
-  expect(await twice.agent.call('Hi')).toMatchObject({ text: 'No.', message: { metadata: { warnings: [{ length: 3 }] } } });
+  expect(await twice.agent.call('Hi')).toMatchObject({
+    text: 'No.',
+    message: { metadata: { warnings: [{ length: 3 }] } },
+  });
   twice.model.assertDone();
 
   const failed = setUp(['Yes.'], [outputLength({ min: 10, mode: 'fail' })], { lookahead: 0 });
@@ -357,7 +473,12 @@ test('too short: a warning, a second try, a failure', async () => {
 });
 
 test('a call of tools needs no length', async () => {
-  const look = tool({ name: 'look', description: '', input: { type: 'object' }, execute: () => 'ok' });
+  const look = tool({
+    name: 'look',
+    description: '',
+    input: { type: 'object' },
+    execute: () => 'ok',
+  });
   const { agent } = setUp(
     [{ toolCalls: [{ name: 'look' }] }, 'It is all right.'],
     [outputLength({ min: 5, mode: 'fail' })],
@@ -370,7 +491,9 @@ test('a call of tools needs no length', async () => {
 test('a value by JSON text is guarded before it is read', async () => {
   const { agent } = setUp(['{"code":"secret-1234"}'], [secret]);
   const schema = { type: 'object', properties: { code: { type: 'string' } } } as const;
-  expect(await agent.call('Hi', { output: structured(schema, { mode: 'prompt' }) })).toMatchObject({ output: { code: '***' } });
+  expect(await agent.call('Hi', { output: structured(schema, { mode: 'prompt' }) })).toMatchObject({
+    output: { code: '***' },
+  });
 });
 
 test('a number in a value by JSON text is masked so that it stays a value', async () => {
@@ -388,7 +511,10 @@ test.each([
   ['by JSON text', jsonMode(), `{"word":"${'x'.repeat(50)}"}`],
 ])('a value that is too long is rejected, never cut: %s', async (_, output, reply) => {
   const seen: unknown[] = [];
-  const { agent } = setUp([reply], [outputLength({ max: 20, onViolation: (violation) => seen.push(violation) })]);
+  const { agent } = setUp(
+    [reply],
+    [outputLength({ max: 20, onViolation: (violation) => seen.push(violation) })],
+  );
   const result = await agent.call('Hi', { output });
   const details = { category: 'OUTPUT_REJECTED', stage: 'outputLength', length: 61, max: 20 };
   expect(result).toMatchObject({ reason: 'rejected', error: { code: 'GUARD_REJECTED', details } });
@@ -398,18 +524,33 @@ test.each([
 });
 
 test('a summary of the history is for the model alone: no rule holds for it', async () => {
-  const history = Array.from({ length: 6 }, (_, n) => [userMessage(`q${n} ${'word '.repeat(60)}`), assistantMessage(`a${n}`)]).flat();
-  const model = new ScriptedModel(['A forbidden summary.', 'A long enough answer.', 'Another forbidden answer.']);
+  const history = Array.from({ length: 6 }, (_, n) => [
+    userMessage(`q${n} ${'word '.repeat(60)}`),
+    assistantMessage(`a${n}`),
+  ]).flat();
+  const model = new ScriptedModel([
+    'A forbidden summary.',
+    'A long enough answer.',
+    'Another forbidden answer.',
+  ]);
   const context = summarizeHistory({ window: 500, reserveOutput: 50, summaryTokens: 50 });
   const extensions = [outputGuards([never, outputLength({ min: 21, mode: 'fail' })])];
-  const agent = new ReActAgent({ name: 'a', model, extensions, context, memory: new InMemoryMemory(history) });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    extensions,
+    context,
+    memory: new InMemoryMemory(history),
+  });
   expect(await agent.call('Hi')).toMatchObject({ reason: 'stop', text: 'A long enough answer.' });
   expect(model.requests[1]!.messages.map(textOf).join()).toContain('A forbidden summary.');
   expect(await agent.call('Hi')).toMatchObject({ reason: 'rejected' });
 });
 
 test('a reply that is rejected in mid-stream is not read to its end', async () => {
-  const { agent, model } = setUp([`A forbidden word. ${'more '.repeat(200)}`], [never], { lookahead: 16 });
+  const { agent, model } = setUp([`A forbidden word. ${'more '.repeat(200)}`], [never], {
+    lookahead: 16,
+  });
   expect(await agent.call('Hi')).toMatchObject({ reason: 'rejected' });
   expect(model.reads).toBeLessThan(20);
 });
@@ -417,7 +558,9 @@ test('a reply that is rejected in mid-stream is not read to its end', async () =
 test('a rule sees what stands before the window', async () => {
   const behind = regexRule({ pattern: /(?<=number )\d{4}(?!\d)/, replacement: '#' });
   const whole = 'The number 1234, a number 99999, and number 5678.';
-  const { agent } = setUp([{ deltas: [...whole].map((char) => [text(char)]) }], [behind], { lookahead: 6 });
+  const { agent } = setUp([{ deltas: [...whole].map((char) => [text(char)]) }], [behind], {
+    lookahead: 6,
+  });
   expect(read(await eventsOf(agent))).toEqual({
     text: whole.replace('1234', '#').replace('5678', '#'),
     seen: expect.any(String),
@@ -426,23 +569,42 @@ test('a rule sees what stands before the window', async () => {
 });
 
 test('a match of nothing is not masked, but can reject; flags of the pattern do not matter', async () => {
-  expect(await setUp(['abc'], [regexRule({ pattern: /x?/gy })]).agent.call('Hi')).toMatchObject({ text: 'abc' });
-  expect(await setUp(['a b b'], [regexRule({ pattern: /b/y })]).agent.call('Hi')).toMatchObject({ text: 'a *** ***' });
-  expect(await setUp(['abc'], [regexRule({ pattern: /$/, action: 'reject' })]).agent.call('Hi')).toMatchObject({ reason: 'rejected' });
+  expect(await setUp(['abc'], [regexRule({ pattern: /x?/gy })]).agent.call('Hi')).toMatchObject({
+    text: 'abc',
+  });
+  expect(await setUp(['a b b'], [regexRule({ pattern: /b/y })]).agent.call('Hi')).toMatchObject({
+    text: 'a *** ***',
+  });
+  expect(
+    await setUp(['abc'], [regexRule({ pattern: /$/, action: 'reject' })]).agent.call('Hi'),
+  ).toMatchObject({ reason: 'rejected' });
 });
 
 test('blocks keep their order, though text is held and thinking passes', async () => {
-  const deltas: ModelDelta[][] = [[text('Held.')], [{ type: 'thinking', id: 'k', delta: 'Passes.' }], [finish]];
+  const deltas: ModelDelta[][] = [
+    [text('Held.')],
+    [{ type: 'thinking', id: 'k', delta: 'Passes.' }],
+    [finish],
+  ];
   const { agent } = setUp([{ deltas }], [secret]);
   await agent.call('Hi');
-  expect((await agent.messages())[1]!.content.map(({ type }) => type)).toEqual(['text', 'thinking']);
+  expect((await agent.messages())[1]!.content.map(({ type }) => type)).toEqual([
+    'text',
+    'thinking',
+  ]);
 });
 
 test('what ties a text to its provider stays with it unless it changed; metadata of the reply stays', async () => {
   const tied = (said: string): ScriptedReply => ({
-    deltas: [[{ type: 'text', id: 't', delta: said, providerMetadata: { a: 1 } }], [{ ...finish, metadata: { model: 'x' } } as ModelDelta]],
+    deltas: [
+      [{ type: 'text', id: 't', delta: said, providerMetadata: { a: 1 } }],
+      [{ ...finish, metadata: { model: 'x' } } as ModelDelta],
+    ],
   });
-  const { agent } = setUp([tied('Fine.'), tied('secret-1234')], [secret, outputLength({ min: 99 })]);
+  const { agent } = setUp(
+    [tied('Fine.'), tied('secret-1234')],
+    [secret, outputLength({ min: 99 })],
+  );
   await agent.call('Hi');
   await agent.call('Hi');
   const [, own, , changed] = await agent.messages();
@@ -462,16 +624,26 @@ test('a reply that begins anew is counted, kept and rejected anew', async () => 
     [never, outputLength({ min: 6, max: 9, mode: 'fail' })],
     { lookahead: 4 },
   );
-  expect(await agent.call('Hi')).toMatchObject({ reason: 'rejected', error: { details: { category: 'OUTPUT_TOO_SHORT' } } });
+  expect(await agent.call('Hi')).toMatchObject({
+    reason: 'rejected',
+    error: { details: { category: 'OUTPUT_TOO_SHORT' } },
+  });
   expect(read(await eventsOf(agent)).resets).toBe(1);
   const upper: OutputRule = { name: 'upper', review: (said) => ({ text: said.toUpperCase() }) };
-  const changed = setUp([{ deltas: [[text('gone'), call], [reset], [text('short and long')], [finish]] }], [upper], { lookahead: 0 });
+  const changed = setUp(
+    [{ deltas: [[text('gone'), call], [reset], [text('short and long')], [finish]] }],
+    [upper],
+    { lookahead: 0 },
+  );
   expect(await changed.agent.call('Hi')).toMatchObject({ reason: 'stop', text: 'SHORT AND LONG' });
 });
 
 test('a review can put a text where there was none, and one in place of several', async () => {
   const say: OutputRule = { name: 'say', review: () => ({ text: 'Said.' }) };
-  const { agent } = setUp([{ deltas: [[finish]] }, { deltas: [[text('One.', 'a')], [text('Two.', 'b')], [finish]] }], [say]);
+  const { agent } = setUp(
+    [{ deltas: [[finish]] }, { deltas: [[text('One.', 'a')], [text('Two.', 'b')], [finish]] }],
+    [say],
+  );
   expect(await agent.call('Hi')).toMatchObject({ text: 'Said.' });
   expect((await agent.call('Hi')).message.content).toEqual([{ type: 'text', text: 'Said.' }]);
 });
@@ -481,7 +653,10 @@ test('a second try after an empty reply; what both cost counts, also where the s
     [{ deltas: [[finish]] }, { deltas: [[text('forbidden')], [finish]] }],
     [never, outputLength({ min: 1, mode: 'retry' })],
   );
-  expect(await agent.call('Hi')).toMatchObject({ reason: 'rejected', usage: { inputTokens: 6, outputTokens: 4 } });
+  expect(await agent.call('Hi')).toMatchObject({
+    reason: 'rejected',
+    usage: { inputTokens: 6, outputTokens: 4 },
+  });
   expect(model.requests[1]!.messages.map(({ role }) => role)).toEqual(['user', 'user']);
 });
 
@@ -501,13 +676,20 @@ test('a reply in single characters is searched a bounded number of times', async
   const long = 'x'.repeat(20_000);
   for (const lookahead of [0, 16, 1000]) {
     searched = 0;
-    await setUp([{ deltas: [...long].map((char) => [text(char)]) }], [count], { lookahead }).agent.call('Hi');
+    await setUp([{ deltas: [...long].map((char) => [text(char)]) }], [count], {
+      lookahead,
+    }).agent.call('Hi');
     expect(searched).toBeLessThan(80 * long.length);
   }
   // A finding that grows with the text, from its beginning to its end.
-  const all: OutputRule = { name: 'all', find: (said) => ((searched += said.length), [{ start: 0, end: said.length, replacement: '#' }]) };
+  const all: OutputRule = {
+    name: 'all',
+    find: (said) => ((searched += said.length), [{ start: 0, end: said.length, replacement: '#' }]),
+  };
   searched = 0;
-  const { agent } = setUp([{ deltas: [...long].map((char) => [text(char)]) }], [all], { lookahead: 16 });
+  const { agent } = setUp([{ deltas: [...long].map((char) => [text(char)]) }], [all], {
+    lookahead: 16,
+  });
   expect(await agent.call('Hi')).toMatchObject({ text: '#' });
   expect(searched).toBeLessThan(10 * long.length);
 });
@@ -523,7 +705,12 @@ test.each<[string, () => unknown]>([
   ['outputLength(): mode', () => outputLength({ mode: 'x' as never })],
   ['outputLength(): min 6', () => outputLength({ min: 6, max: 5 })],
 ])('%s is checked', (message, make) => {
-  expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(message) as string }));
+  expect(make).toThrow(
+    expect.objectContaining({
+      code: 'CONFIGURATION',
+      message: expect.stringContaining(message) as string,
+    }),
+  );
 });
 
 const schema = z.object({ mail: z.string(), card: z.union([z.number(), z.string()]).optional() });
@@ -531,7 +718,10 @@ const person = structured(schema);
 const says = (input: JsonValue | string) => ({ toolCalls: [{ name: 'generate_response', input }] });
 
 test('a value that comes as the arguments of a tool is an answer, too', async () => {
-  const { agent } = setUp([says('{ "mail": "ann\\u0040example.com", "card": 4111111111111111 }')], [maskPii()]);
+  const { agent } = setUp(
+    [says('{ "mail": "ann\\u0040example.com", "card": 4111111111111111 }')],
+    [maskPii()],
+  );
   const stream = agent.stream('Hi', { output: person });
   const seen: string[] = [];
   for await (const event of stream) seen.push(JSON.stringify(event));
@@ -543,14 +733,25 @@ test('a value that comes as the arguments of a tool is an answer, too', async ()
 
 test('a value is rejected, reviewed and asked for again as an answer is', async () => {
   const rejected = setUp([says({ mail: 'a "forbidden" word' })], [never]);
-  expect(await rejected.agent.call('Hi', { output: person })).toMatchObject({ reason: 'rejected', error: { details: { stage: 'never' } } });
+  expect(await rejected.agent.call('Hi', { output: person })).toMatchObject({
+    reason: 'rejected',
+    error: { details: { stage: 'never' } },
+  });
   expect(JSON.stringify(await rejected.agent.messages())).not.toContain('forbidden');
 
-  const again = setUp([says({ mail: 'a' }), says({ mail: 'a longer one' })], [outputLength({ min: 20, mode: 'retry' })]);
-  expect((await again.agent.call('Hi', { output: person })).output).toEqual({ mail: 'a longer one' });
+  const again = setUp(
+    [says({ mail: 'a' }), says({ mail: 'a longer one' })],
+    [outputLength({ min: 20, mode: 'retry' })],
+  );
+  expect((await again.agent.call('Hi', { output: person })).output).toEqual({
+    mail: 'a longer one',
+  });
   expect(again.model.requests[1]!.messages.map(textOf)[1]).toBe('{"mail":"a"}');
 
-  const changed = setUp([says({ mail: 'a' })], [{ name: 'r', review: (said) => ({ text: said.replace('"a"', '"b"') }) }]);
+  const changed = setUp(
+    [says({ mail: 'a' })],
+    [{ name: 'r', review: (said) => ({ text: said.replace('"a"', '"b"') }) }],
+  );
   expect((await changed.agent.call('Hi', { output: person })).output).toEqual({ mail: 'b' });
 });
 
@@ -565,8 +766,14 @@ test('arguments that no rule changes come as they were given, and calls of other
   const next = new ScriptedModel([{ deltas: [late, [finish]] }]);
   const deltas: ModelDelta[] = [];
   const model: ChatModel = outputGuards([maskPii()]).wrapModel!(next);
-  for await (const batch of model.stream({ messages: [], tools: [] }, { signal: new AbortController().signal })) deltas.push(...batch);
-  expect(deltas.map((delta) => ('index' in delta ? [delta.index, delta.delta] : delta.type))).toEqual([
+  for await (const batch of model.stream(
+    { messages: [], tools: [] },
+    { signal: new AbortController().signal },
+  ))
+    deltas.push(...batch);
+  expect(
+    deltas.map((delta) => ('index' in delta ? [delta.index, delta.delta] : delta.type)),
+  ).toEqual([
     [0, '{"to":'],
     [0, '"ann@example.com"}'],
     [1, given.slice(0, 9)],
@@ -581,10 +788,15 @@ test('escapes in JSON text hide nothing from a rule', async () => {
     const rules = [maskPii(), regexRule({ pattern: /안녕/ })];
     const { agent } = setUp([said], rules, { lookahead });
     const result = await agent.call('Hi', { output: jsonMode(schema) });
-    expect([result.output, result.text]).toEqual([{ mail: '[EMAIL], ***', card: 1 }, '{"mail":"[EMAIL], ***","card":1}']);
+    expect([result.output, result.text]).toEqual([
+      { mail: '[EMAIL], ***', card: 1 },
+      '{"mail":"[EMAIL], ***","card":1}',
+    ]);
   }
   const rejected = setUp(['{ "mail": "\\u0066orbidden" }'], [never]);
-  expect(await rejected.agent.call('Hi', { output: jsonMode(schema) })).toMatchObject({ reason: 'rejected' });
+  expect(await rejected.agent.call('Hi', { output: jsonMode(schema) })).toMatchObject({
+    reason: 'rejected',
+  });
 });
 
 test('what each rule did is told, and a listener that throws changes nothing', async () => {
@@ -593,7 +805,11 @@ test('what each rule did is told, and a listener that throws changes nothing', a
     told.push(what);
     throw new Error('full');
   };
-  const rules = [secret, never, outputLength({ min: 8, max: 30, mode: 'retry', onViolation: listen })];
+  const rules = [
+    secret,
+    never,
+    outputLength({ min: 8, max: 30, mode: 'retry', onViolation: listen }),
+  ];
   const replies = [
     'Short',
     'secret-1234 and secret-9999 are not for anybody',

@@ -8,42 +8,73 @@ import type { Msg } from '../../message/msg.ts';
 import { addUsage, type Usage } from '../../model/usage.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import { GuardedReply, type GuardedReplyOptions } from './guarded-reply.ts';
-import { checkGuardOptions, rejectionError, reporter, type GuardOptions } from '../input/input-guards.ts';
+import {
+  checkGuardOptions,
+  rejectionError,
+  reporter,
+  type GuardOptions,
+} from '../input/input-guards.ts';
 import type { OutputAction, OutputRule } from './output-rule.ts';
 import { RuleRejection } from './run-rule.ts';
 import { estimateUsage, saidIn } from '../input/unreported-usage.ts';
 
 export interface OutputGuardOptions extends GuardOptions {
   /**
-   * Characters of a streamed text that are held back, so that nobody sees what a rule would have changed; `all`: everything, until the
-   * reply has ended. Default 64: longer than any number or usual e-mail address.
+   * Characters of a streamed text that are held back, so that nobody sees what a rule would have
+   * changed; `all`: everything, until the reply has ended. Default 64: longer than any number or
+   * usual e-mail address.
    */
   readonly lookahead?: number | 'all';
-  /** Whether `find` of the rules holds for the model's thinking as well; default false: it passes as it is. */
+  /**
+   * Whether `find` of the rules holds for the model's thinking as well; default false: it passes as
+   * it is.
+   */
   readonly thinking?: boolean;
-  /** Told at the end of a reply what each rule did to it, once a rule and action; what it throws goes to the console. For `Metrics.outputGuard`. */
+  /**
+   * Told at the end of a reply what each rule did to it, once a rule and action; what it throws
+   * goes to the console. For `Metrics.outputGuard`.
+   */
   readonly onAction?: (action: OutputAction) => void;
 }
 
 /**
- * Has each reply keep to the rules, in their order, streamed or not: what hooks, readers and the log get has been looked at. Text, and
- * the strings and numbers of a value that `structured()` gets by its tool; other tool calls and media pass, and what the log gets of replies that `textToolCalls` has corrected. At its end the whole reply is looked at once more; where something that was given out has to change all the
- * same, a `step-reset` takes it back. A rejected reply ends the call with reason `rejected` and `error.code` `GUARD_REJECTED`, nothing of
- * it stays; a rule that throws is a rejection. What was cut off has its cost estimated. Summaries of `summarizeHistory` pass: only the model
- * sees them, and what it then says is looked at. Goes before extensions that retry or change models, so that it sees what they give.
+ * Has each reply keep to the rules, in their order, streamed or not: what hooks, readers and the
+ * log get has been looked at. Text, and the strings and numbers of a value that `structured()` gets
+ * by its tool; other tool calls and media pass, and what the log gets of replies that
+ * `textToolCalls` has corrected. At its end the whole reply is looked at once more; where something
+ * that was given out has to change all the same, a `step-reset` takes it back. A rejected reply
+ * ends the call with reason `rejected` and `error.code` `GUARD_REJECTED`, nothing of it stays; a
+ * rule that throws is a rejection. What was cut off has its cost estimated. Summaries of
+ * `summarizeHistory` pass: only the model sees them, and what it then says is looked at. Goes
+ * before extensions that retry or change models, so that it sees what they give.
  */
-export function outputGuards(rules: readonly OutputRule[], options: OutputGuardOptions = {}): Extension {
+export function outputGuards(
+  rules: readonly OutputRule[],
+  options: OutputGuardOptions = {},
+): Extension {
   checkFields('CONFIGURATION', 'outputGuards()', { rules }, 'rules:array');
   checkGuardOptions('outputGuards()', options);
-  checkFields('CONFIGURATION', 'outputGuards()', options, 'lookahead:count|all|? thinking:boolean|? onAction:function|?');
+  checkFields(
+    'CONFIGURATION',
+    'outputGuards()',
+    options,
+    'lookahead:count|all|? thinking:boolean|? onAction:function|?',
+  );
   for (const rule of rules) {
-    checkFields('CONFIGURATION', 'A rule of outputGuards()', rule, 'name:string find:function|? review:function|? releaseAtMost:count|?');
-    if (!rule.find && !rule.review) throw new AgentError('CONFIGURATION', `The rule "${rule.name}" neither finds nor reviews.`);
+    checkFields(
+      'CONFIGURATION',
+      'A rule of outputGuards()',
+      rule,
+      'name:string find:function|? review:function|? releaseAtMost:count|?',
+    );
+    if (!rule.find && !rule.review)
+      throw new AgentError('CONFIGURATION', `The rule "${rule.name}" neither finds nor reviews.`);
   }
   const { lookahead = 64, thinking = false } = options;
   const report = reporter(options);
   const settingsOf = ({ run }: ModelContext): Omit<GuardedReplyOptions, 'isValue'> => {
-    const act = (action: OutputAction): void => tell(options.onAction, { ...action, ...(run && { run }) });
+    const act = (action: OutputAction): void =>
+      tell(options.onAction, { ...action, ...(run && { run }) });
     return { rules, lookahead, thinking, report, act, run };
   };
   return {
@@ -52,11 +83,15 @@ export function outputGuards(rules: readonly OutputRule[], options: OutputGuardO
       modelId: next.modelId,
       features: { ...next.features, guarded: true },
       stream: (request, context) =>
-        request.replyIs === 'note' ? next.stream(request, context) : guard(next, request, context, settingsOf(context), options),
+        request.replyIs === 'note'
+          ? next.stream(request, context)
+          : guard(next, request, context, settingsOf(context), options),
     }),
     wrapAnswer: (next) => async (run) => {
       const answer = await next(run);
-      return answer && reviewAnswer(answer, settingsOf({ signal: run.signal, run: run.about }), options);
+      return (
+        answer && reviewAnswer(answer, settingsOf({ signal: run.signal, run: run.about }), options)
+      );
     },
   };
 }
@@ -82,17 +117,28 @@ async function* guard(
       const { question, deltas, text } = await reply.settle(retries);
       spent = total(spent, reply.finish?.usage);
       if (question === undefined) {
-        yield reply.finish ? [...deltas, { ...reply.finish, ...(spent && { usage: spent }) }] : deltas;
+        yield reply.finish
+          ? [...deltas, { ...reply.finish, ...(spent && { usage: spent }) }]
+          : deltas;
         return;
       }
       if (reply.given) yield [{ type: 'reset', reason: 'guard' }];
-      const messages = [...request.messages, ...(text ? [assistantMessage(text)] : []), userMessage(question)];
+      const messages = [
+        ...request.messages,
+        ...(text ? [assistantMessage(text)] : []),
+        userMessage(question),
+      ];
       asked = { ...request, messages };
     } catch (thrown) {
       // What failed or was rejected has been paid for.
-      const usage = total(spent, reply.finish?.usage ?? (said ? estimateUsage(asked, said, options.profile ?? arc) : undefined));
+      const usage = total(
+        spent,
+        reply.finish?.usage ??
+          (said ? estimateUsage(asked, said, options.profile ?? arc) : undefined),
+      );
       const isRejection = thrown instanceof RuleRejection;
-      const last: ModelDelta[] = isRejection && reply.given ? [{ type: 'reset', reason: 'guard' }] : [];
+      const last: ModelDelta[] =
+        isRejection && reply.given ? [{ type: 'reset', reason: 'guard' }] : [];
       if (usage) last.push({ type: 'finish', reason: isRejection ? 'rejected' : 'error', usage });
       if (isRejection) settings.act({ rule: thrown.rule, action: 'rejected' });
       if (last.length) yield last;
@@ -101,8 +147,15 @@ async function* guard(
   }
 }
 
-/** A tool's result that is to be the answer, as the rules let it be; nothing where a rule wants the model to be asked. */
-async function reviewAnswer(answer: Msg, settings: Omit<GuardedReplyOptions, 'isValue'>, options: GuardOptions): Promise<Msg | undefined> {
+/**
+ * A tool's result that is to be the answer, as the rules let it be; nothing where a rule wants the
+ * model to be asked.
+ */
+async function reviewAnswer(
+  answer: Msg,
+  settings: Omit<GuardedReplyOptions, 'isValue'>,
+  options: GuardOptions,
+): Promise<Msg | undefined> {
   const reply = new GuardedReply({ ...settings, isValue: false, lookahead: 'all' });
   const texts = answer.content.flatMap((block, index): ModelDelta[] =>
     block.type === 'text' ? [{ type: 'text', id: String(index), delta: block.text }] : [],
@@ -111,11 +164,18 @@ async function reviewAnswer(answer: Msg, settings: Omit<GuardedReplyOptions, 'is
   try {
     const { deltas, question } = await reply.settle(0);
     if (question !== undefined) return undefined;
-    const saidAs = (id: string): string => deltas.map((delta) => (delta.type === 'text' && delta.id === id ? delta.delta : '')).join('');
-    const content = answer.content.map((block, index) => (block.type === 'text' ? { ...block, text: saidAs(String(index)) } : block));
+    const saidAs = (id: string): string =>
+      deltas.map((delta) => (delta.type === 'text' && delta.id === id ? delta.delta : '')).join('');
+    const content = answer.content.map((block, index) =>
+      block.type === 'text' ? { ...block, text: saidAs(String(index)) } : block,
+    );
     const more = saidAs('guard');
     const metadata = { ...answer.metadata, ...reply.finish?.metadata };
-    return { ...answer, content: more ? [...content, { type: 'text', text: more }] : content, metadata };
+    return {
+      ...answer,
+      content: more ? [...content, { type: 'text', text: more }] : content,
+      metadata,
+    };
   } catch (thrown) {
     if (!(thrown instanceof RuleRejection)) throw thrown;
     settings.act({ rule: thrown.rule, action: 'rejected' });

@@ -4,8 +4,9 @@ import type { Finding, OutputRule } from './output-rule.ts';
 
 export interface RegexRuleOptions {
   /**
-   * Tried on the text as it is, everywhere in it. It has to take linear time and to match no more than `lookahead` characters: no `+`,
-   * `*` or large count inside another, or before what can match the same.
+   * Tried on the text as it is, everywhere in it. It has to take linear time and to match no more
+   * than `lookahead` characters: no `+`, `*` or large count inside another, or before what can
+   * match the same.
    */
   readonly pattern: RegExp;
   /** `mask` (default): what matches is replaced. `reject`: the whole is. */
@@ -17,10 +18,18 @@ export interface RegexRuleOptions {
 }
 
 /** A rule by a regular expression of yours (Arc Reactor: `RegexPatternOutputGuard`). */
-export function regexRule(options: RegexRuleOptions): OutputRule & Required<Pick<OutputRule, 'find'>> {
-  checkFields('CONFIGURATION', 'regexRule()', options, 'action:mask|reject|? replacement:string|? name:string|?');
+export function regexRule(
+  options: RegexRuleOptions,
+): OutputRule & Required<Pick<OutputRule, 'find'>> {
+  checkFields(
+    'CONFIGURATION',
+    'regexRule()',
+    options,
+    'action:mask|reject|? replacement:string|? name:string|?',
+  );
   const { pattern: given, action = 'mask', replacement = '***', name = 'regexRule' } = options;
-  if (!(given instanceof RegExp)) throw new AgentError('CONFIGURATION', 'regexRule(): pattern must be a RegExp.');
+  if (!(given instanceof RegExp))
+    throw new AgentError('CONFIGURATION', 'regexRule(): pattern must be a RegExp.');
   const pattern = new RegExp(given.source, `${given.flags.replace(/[gy]/g, '')}g`);
   return {
     name,
@@ -29,7 +38,9 @@ export function regexRule(options: RegexRuleOptions): OutputRule & Required<Pick
         // A match of nothing has nothing to mask.
         if (action === 'mask' && !match[0]) continue;
         const place = { start: match.index, end: match.index + match[0].length };
-        yield action === 'reject' ? { ...place, reject: 'OUTPUT_REJECTED' } : { ...place, replacement };
+        yield action === 'reject'
+          ? { ...place, reject: 'OUTPUT_REJECTED' }
+          : { ...place, replacement };
       }
     },
   };

@@ -6,7 +6,10 @@ export function replaceFindings(text: string, findings: readonly Finding[]): str
   const pieces: string[] = [];
   let from = 0;
   for (const finding of findings) {
-    pieces.push(text.slice(from, finding.start), 'replacement' in finding ? finding.replacement : '');
+    pieces.push(
+      text.slice(from, finding.start),
+      'replacement' in finding ? finding.replacement : '',
+    );
     from = finding.end;
   }
   return pieces.join('') + text.slice(from);

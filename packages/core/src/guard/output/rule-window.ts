@@ -4,7 +4,10 @@ import { findingsOf, throwRejected, type Report } from './run-rule.ts';
 /** Characters before the window that a rule sees again, for what it looks back at. */
 const behind = 64;
 
-/** One rule on a text that is being written: holds back its last `lookahead` characters, gives out what stands before them. */
+/**
+ * One rule on a text that is being written: holds back its last `lookahead` characters, gives out
+ * what stands before them.
+ */
 export class RuleWindow {
   readonly #rule: OutputRule;
   readonly #lookahead: number;
@@ -12,7 +15,10 @@ export class RuleWindow {
   /** What was given out already, and is only looked at; then what is held. */
   #buffer = '';
   #held = 0;
-  /** Characters the buffer needs before it is searched again, so that a text is searched a bounded number of times. */
+  /**
+   * Characters the buffer needs before it is searched again, so that a text is searched a bounded
+   * number of times.
+   */
   #searchAt = 0;
 
   constructor(rule: OutputRule, lookahead: number, report: Report) {
@@ -21,7 +27,10 @@ export class RuleWindow {
     this.#report = report;
   }
 
-  /** What may be given out. `isEnd`: all of what is held; what comes after it is looked at with this text before it. */
+  /**
+   * What may be given out. `isEnd`: all of what is held; what comes after it is looked at with this
+   * text before it.
+   */
   push(text: string, isEnd: boolean): string {
     this.#buffer += text;
     const buffer = this.#buffer;
@@ -42,7 +51,10 @@ export class RuleWindow {
         break;
       }
       throwRejected(this.#rule, finding);
-      pieces.push(buffer.slice(from, finding.start), 'replacement' in finding ? finding.replacement : '');
+      pieces.push(
+        buffer.slice(from, finding.start),
+        'replacement' in finding ? finding.replacement : '',
+      );
       from = finding.end;
       cut = Math.max(cut, from);
     }

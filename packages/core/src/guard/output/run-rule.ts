@@ -19,16 +19,28 @@ export class RuleRejection extends Error {
   }
 }
 
-/** The rule's findings, in order and apart; throws a `RuleRejection` where it throws or gives anything else. */
+/**
+ * The rule's findings, in order and apart; throws a `RuleRejection` where it throws or gives
+ * anything else.
+ */
 export function findingsOf(rule: OutputRule, text: string, report: Report): readonly Finding[] {
   try {
     const findings = [...(rule.find?.(text) ?? [])];
     let from = 0;
     for (const finding of findings) {
       const { start, end } = finding;
-      const isPlace = Number.isInteger(start) && Number.isInteger(end) && from <= start && start <= end && end <= text.length;
-      const says = 'reject' in finding ? isRejection({ category: finding.reject }) : typeof finding.replacement === 'string';
-      if (!isPlace || !says) throw new AgentError('CONFIGURATION', 'A rule found what is no finding, or not in order.');
+      const isPlace =
+        Number.isInteger(start) &&
+        Number.isInteger(end) &&
+        from <= start &&
+        start <= end &&
+        end <= text.length;
+      const says =
+        'reject' in finding
+          ? isRejection({ category: finding.reject })
+          : typeof finding.replacement === 'string';
+      if (!isPlace || !says)
+        throw new AgentError('CONFIGURATION', 'A rule found what is no finding, or not in order.');
       from = end;
     }
     return findings;
@@ -53,9 +65,14 @@ export async function reviewOf(
   let review: unknown;
   try {
     review = await rule.review!(text, context);
-    const isReview = isRecord(review) && (isRejection(review) || typeof review['text'] === 'string' || typeof review['retry'] === 'string');
+    const isReview =
+      isRecord(review) &&
+      (isRejection(review) ||
+        typeof review['text'] === 'string' ||
+        typeof review['retry'] === 'string');
     if (!isReview) throw new AgentError('CONFIGURATION', 'A rule gave what is no review.');
-    if ('retry' in (review as Review) && context.retries) throw new AgentError('CONFIGURATION', 'A rule asked for a second retry.');
+    if ('retry' in (review as Review) && context.retries)
+      throw new AgentError('CONFIGURATION', 'A rule asked for a second retry.');
   } catch (error) {
     report(error, rule.name);
     throw new RuleRejection(rule.name, { category: 'SYSTEM_ERROR' });

@@ -9,14 +9,96 @@ const kinds = [...new Set(piiFinders().map(({ kind }) => kind))];
 
 /** Values of every kind, near misses, and what may stand around or within them. */
 const parts = [
-  ['ann@example.test', 'a.b+c@mail.example.co.kr', '@x', 'a@b', '4111 1111 1111 1111', '4111-1111-1111-1111', '378282246310005'],
-  ['4111 1111 1111 1111 999', '3782 822463 10005', '30569309025904', '1701251234568', 'DE89 3704 0044 0532 0130 00', 'DE89 3704 '],
-  ['gb82west12345698765432', 'GB82 WEST 1234 5698 7654 31', '900101-1234568', '9001011234568', '900230-1234567', '040229-3123456'],
-  ['11010519491231002X', '110105194902300025', '123-45-6789', '000-12-3456', '010-1234-5678', '01012345678', '+49 (30) 1234567'],
-  ['13812345678', '(555) 234-5678', '555.234.5678', '192.168.0.1', '256.1.1.1', '2001:db8::ff00:42:8329', 'a:b:c:d:e:f:1:2', '1::2:3'],
-  ['https://example.test/a(b)', 'http://', 'www.x.test', '00:1A:2b:3C:4d:5E', '00-1a-2b-3c-4d-5e', '001a.2b3c.4d5e', '00:1A:2B'],
-  ['０９０ー１２３４ー５６７８', '\u200b', '\u00ad', '\u00a0', '\u2011', '１', '＠', 'Ａ', '한', '😀', '\ud800'],
-  [' ', ' ', '-', '.', ',', ':', '::', '@', '+', '(', ')', '0', '1', '4', '9', '12', '1234', 'x', 'ab', 'Z', '\n', ''],
+  [
+    'ann@example.test',
+    'a.b+c@mail.example.co.kr',
+    '@x',
+    'a@b',
+    '4111 1111 1111 1111',
+    '4111-1111-1111-1111',
+    '378282246310005',
+  ],
+  [
+    '4111 1111 1111 1111 999',
+    '3782 822463 10005',
+    '30569309025904',
+    '1701251234568',
+    'DE89 3704 0044 0532 0130 00',
+    'DE89 3704 ',
+  ],
+  [
+    'gb82west12345698765432',
+    'GB82 WEST 1234 5698 7654 31',
+    '900101-1234568',
+    '9001011234568',
+    '900230-1234567',
+    '040229-3123456',
+  ],
+  [
+    '11010519491231002X',
+    '110105194902300025',
+    '123-45-6789',
+    '000-12-3456',
+    '010-1234-5678',
+    '01012345678',
+    '+49 (30) 1234567',
+  ],
+  [
+    '13812345678',
+    '(555) 234-5678',
+    '555.234.5678',
+    '192.168.0.1',
+    '256.1.1.1',
+    '2001:db8::ff00:42:8329',
+    'a:b:c:d:e:f:1:2',
+    '1::2:3',
+  ],
+  [
+    'https://example.test/a(b)',
+    'http://',
+    'www.x.test',
+    '00:1A:2b:3C:4d:5E',
+    '00-1a-2b-3c-4d-5e',
+    '001a.2b3c.4d5e',
+    '00:1A:2B',
+  ],
+  [
+    '０９０ー１２３４ー５６７８',
+    '\u200b',
+    '\u00ad',
+    '\u00a0',
+    '\u2011',
+    '１',
+    '＠',
+    'Ａ',
+    '한',
+    '😀',
+    '\ud800',
+  ],
+  [
+    ' ',
+    ' ',
+    '-',
+    '.',
+    ',',
+    ':',
+    '::',
+    '@',
+    '+',
+    '(',
+    ')',
+    '0',
+    '1',
+    '4',
+    '9',
+    '12',
+    '1234',
+    'x',
+    'ab',
+    'Z',
+    '\n',
+    '',
+  ],
 ].flat();
 
 test('it finds what straightforward matching finds, in random texts', () => {
@@ -25,7 +107,9 @@ test('it finds what straightforward matching finds, in random texts', () => {
   for (const seed of seeds({ quick: 1000, full: 10_000 })) {
     const next = randomOf(seed);
     const random = (below: number): number => Math.floor(next() * below);
-    const text = Array.from({ length: 1 + random(12) }, () => parts[random(parts.length)]!).join('');
+    const text = Array.from({ length: 1 + random(12) }, () => parts[random(parts.length)]!).join(
+      '',
+    );
     const masked = replaceFindings(text, stage.find(text) as never);
     expect(masked, `seed ${seed}: ${JSON.stringify(text)}`).toBe(straightforward(text));
     for (const [label] of masked.matchAll(/\[[A-Z-]+\]/g)) found.add(label);
@@ -35,7 +119,10 @@ test('it finds what straightforward matching finds, in random texts', () => {
 
 /** Each pattern on the whole text, every check by its definition. */
 function straightforward(raw: string): string {
-  const seen = Array.from({ length: raw.length }, (_, at) => ({ at, char: plain(raw[at]!) })).filter(({ char }) => char);
+  const seen = Array.from({ length: raw.length }, (_, at) => ({
+    at,
+    char: plain(raw[at]!),
+  })).filter(({ char }) => char);
   const text = seen.map(({ char }) => char).join('');
   const owner: (number | undefined)[] = [];
   const matches: { kind: PiiKind; start: number; end: number }[] = [];
@@ -93,27 +180,36 @@ function lengthOf(kind: PiiKind, match: string, isForeign: boolean): number {
         const iban = match.slice(0, end).replace(/[ -]/g, '').toUpperCase();
         const size = { DE: 22, GB: 22 }[iban.slice(0, 2)];
         if (iban.length !== size) continue;
-        const number = [...(iban.slice(4) + iban.slice(0, 4))].map((char) => Number.parseInt(char, 36)).join('');
+        const number = [...(iban.slice(4) + iban.slice(0, 4))]
+          .map((char) => Number.parseInt(char, 36))
+          .join('');
         return /^(?:[ -]|$)/.test(match.slice(end)) && BigInt(number) % 97n === 1n ? end : 0;
       }
       return 0;
     }
     case 'rrn': {
       const century = { 1: 19, 2: 19, 3: 20, 4: 20, 5: 19, 6: 19, 7: 20, 8: 20 }[digits[6]!]!;
-      const sum = [2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5].reduce((total, weight, at) => total + weight * Number(digits[at]), 0);
-      return exists(`${century}${digits.slice(0, 6)}`) && (match !== digits || (11 - (sum % 11)) % 10 === Number(digits[12]))
+      const sum = [2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5].reduce(
+        (total, weight, at) => total + weight * Number(digits[at]),
+        0,
+      );
+      return exists(`${century}${digits.slice(0, 6)}`) &&
+        (match !== digits || (11 - (sum % 11)) % 10 === Number(digits[12]))
         ? match.length
         : 0;
     }
     case 'cn-id': {
       const weights = [7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2];
       const sum = weights.reduce((total, weight, at) => total + weight * Number(match[at]), 0);
-      return exists(match.slice(6, 14)) && '10X98765432'[sum % 11] === match[17]!.toUpperCase() ? match.length : 0;
+      return exists(match.slice(6, 14)) && '10X98765432'[sum % 11] === match[17]!.toUpperCase()
+        ? match.length
+        : 0;
     }
     case 'phone':
       return !isForeign || (digits.length >= 8 && digits.length <= 15) ? match.length : 0;
     case 'url': {
-      const isClosed = (text: string): boolean => text.endsWith(')') && text.split('(').length >= text.split(')').length;
+      const isClosed = (text: string): boolean =>
+        text.endsWith(')') && text.split('(').length >= text.split(')').length;
       let text = match;
       while (/[.,;:!?'’”…)\]}*_|]$/.test(text) && !isClosed(text)) text = text.slice(0, -1);
       return text.length;
@@ -127,7 +223,9 @@ function lengthOf(kind: PiiKind, match: string, isForeign: boolean): number {
 
 function luhn(match: string): boolean {
   const digits = [...match.replace(/\D/g, '')].map(Number).toReversed();
-  const sum = digits.flatMap((digit, at) => (at % 2 ? [...String(digit * 2)].map(Number) : [digit])).reduce((a, b) => a + b, 0);
+  const sum = digits
+    .flatMap((digit, at) => (at % 2 ? [...String(digit * 2)].map(Number) : [digit]))
+    .reduce((a, b) => a + b, 0);
   return new Set(digits).size > 1 && sum % 10 === 0;
 }
 

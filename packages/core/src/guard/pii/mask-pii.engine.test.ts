@@ -4,7 +4,18 @@ import type { PiiKind } from './pii-kinds.ts';
 import { replaceFindings } from '../output/replace-findings.ts';
 import { sha256 } from '../../memory/log/sha256.ts';
 
-const allKinds: readonly PiiKind[] = ['email', 'phone', 'card', 'iban', 'rrn', 'cn-id', 'ssn', 'ip', 'mac', 'url'];
+const allKinds: readonly PiiKind[] = [
+  'email',
+  'phone',
+  'card',
+  'iban',
+  'rrn',
+  'cn-id',
+  'ssn',
+  'ip',
+  'mac',
+  'url',
+];
 
 function mask(text: string, options: MaskPiiOptions = { kinds: allKinds }): string {
   return replaceFindings(text, maskPii(options).find(text) as never);
@@ -36,7 +47,10 @@ test.each([
   ['+82-10-1234-5678', '[PHONE]'],
   ['From 192.168.0.1:80', 'From [IP]:80'],
   ['Port 00:1A:2b:3C:4d:5E, 00-1a-2b-3c-4d-5e and 001a.2b3c.4d5e.', 'Port [MAC], [MAC] and [MAC].'],
-  ['See https://ann:secret@example.test:80/a?b=c#d. And (http://x.test/y_(z)).', 'See [URL]. And ([URL]).'],
+  [
+    'See https://ann:secret@example.test:80/a?b=c#d. And (http://x.test/y_(z)).',
+    'See [URL]. And ([URL]).',
+  ],
   ['주소는www.example.test/길입니다, ftp://x.test', '주소는[URL], [URL]'],
   ['见https://example.test/a，谢谢。', '见[URL]，谢谢。'],
   ['2001:db8::ff00:42:8329 2001:0db8:85a3:0000:0000:8a2e:0370:7334', '[IP] [IP]'],
@@ -77,23 +91,38 @@ test('lone surrogates and controls are left as they are', () => {
 
 test('the strategies', () => {
   const text = 'ann@example.test 4111 1111 1111 1111 192.168.0.1';
-  expect(mask(text, { kinds: allKinds, strategy: 'mask' })).toBe('a***@example.test **** **** **** 1111 192.*.*.*');
-  expect(mask('00:1A:2B:3C:4D:5E www.example.test/abc', { kinds: ['mac', 'url'], strategy: 'mask' })).toBe(
-    '**:**:**:**:4D:5E ***.*******.***t/abc',
+  expect(mask(text, { kinds: allKinds, strategy: 'mask' })).toBe(
+    'a***@example.test **** **** **** 1111 192.*.*.*',
   );
+  expect(
+    mask('00:1A:2B:3C:4D:5E www.example.test/abc', { kinds: ['mac', 'url'], strategy: 'mask' }),
+  ).toBe('**:**:**:**:4D:5E ***.*******.***t/abc');
   expect(mask('00:1A:2B:3C:4D:5E www.example.test')).toBe('[MAC] [URL]');
-  expect(mask('00:1A:2B:3C:4D:5E www.example.test 10.0.0.1', {})).toBe('00:1A:2B:3C:4D:5E www.example.test 10.0.0.1');
+  expect(mask('00:1A:2B:3C:4D:5E www.example.test 10.0.0.1', {})).toBe(
+    '00:1A:2B:3C:4D:5E www.example.test 10.0.0.1',
+  );
   const hashed = mask(text, { strategy: 'hash', salt: 's' });
   expect(hashed).toMatch(/^\[EMAIL:[\da-f]{16}\] \[CARD:[\da-f]{16}\] 192\.168\.0\.1$/);
-  expect(mask('ANN@example.test 4111111111111111 192.168.0.1', { strategy: 'hash', salt: 's' })).toBe(hashed);
+  expect(
+    mask('ANN@example.test 4111111111111111 192.168.0.1', { strategy: 'hash', salt: 's' }),
+  ).toBe(hashed);
   expect(mask(text, { strategy: 'hash', salt: 't' })).not.toBe(hashed);
   expect(mask(text, { kinds: ['ip'] })).toBe('ann@example.test 4111 1111 1111 1111 [IP]');
-  expect([...maskPii({ strategy: 'block' }).find('x ann@example.test')]).toEqual([{ start: 2, end: 18, reject: 'OUTPUT_REJECTED' }]);
+  expect([...maskPii({ strategy: 'block' }).find('x ann@example.test')]).toEqual([
+    { start: 2, end: 18, reject: 'OUTPUT_REJECTED' },
+  ]);
 });
 
 test('an option of the wrong kind is named', () => {
-  for (const options of [{ kinds: ['shoe'] }, { kinds: 'email' }, { strategy: 'hide' }, { salt: 5 }]) {
-    expect(() => maskPii(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  for (const options of [
+    { kinds: ['shoe'] },
+    { kinds: 'email' },
+    { strategy: 'hide' },
+    { salt: 5 },
+  ]) {
+    expect(() => maskPii(options as never)).toThrow(
+      expect.objectContaining({ code: 'CONFIGURATION' }),
+    );
   }
 });
 
@@ -121,10 +150,17 @@ test.each([
   expect(mask(unit.repeat(1_000_000 / unit.length)).length).toBeGreaterThan(0);
 });
 
-test.each(['', 'abc', '한국어 😀', 'x'.repeat(55), 'x'.repeat(56), 'x'.repeat(64), 'x'.repeat(1000)])(
-  'sha256 of %j is the platform’s',
-  async (text) => {
-    const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
-    expect(sha256()(text)).toBe(Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join(''));
-  },
-);
+test.each([
+  '',
+  'abc',
+  '한국어 😀',
+  'x'.repeat(55),
+  'x'.repeat(56),
+  'x'.repeat(64),
+  'x'.repeat(1000),
+])('sha256 of %j is the platform’s', async (text) => {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
+  expect(sha256()(text)).toBe(
+    Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join(''),
+  );
+});

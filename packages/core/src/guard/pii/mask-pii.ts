@@ -12,25 +12,46 @@ export interface MaskPiiOptions {
   /** Default: all but `ip`, `mac` and `url`. */
   readonly kinds?: readonly PiiKind[];
   /**
-   * `redact` (default): `[EMAIL]`. `mask`: the last four letters and digits stay, of an e-mail the first letter and the domain. `hash`:
-   * `[EMAIL:0f3a…]`, the same for the same value. `block`: the whole is rejected.
+   * `redact` (default): `[EMAIL]`. `mask`: the last four letters and digits stay, of an e-mail the
+   * first letter and the domain. `hash`: `[EMAIL:0f3a…]`, the same for the same value. `block`: the
+   * whole is rejected.
    */
   readonly strategy?: 'block' | 'redact' | 'mask' | 'hash';
-  /** Goes into `hash`. Without a secret one, a hash of a number can be found out by trying all numbers. */
+  /**
+   * Goes into `hash`. Without a secret one, a hash of a number can be found out by trying all
+   * numbers.
+   */
   readonly salt?: string;
 }
 
 /**
- * Personal data by its form: e-mail, phone, payment card (Luhn), IBAN (mod 97), Korea's resident number, China's identity number, the
- * USA's social security number, IP, MAC and web addresses. For answers in `outputGuards`, for what the user says in `inputGuards`, before anything is
- * stored. Names and addresses have no form; it does not find them. Fullwidth digits and invisible characters do not hide anything.
+ * Personal data by its form: e-mail, phone, payment card (Luhn), IBAN (mod 97), Korea's resident
+ * number, China's identity number, the USA's social security number, IP, MAC and web addresses. For
+ * answers in `outputGuards`, for what the user says in `inputGuards`, before anything is stored.
+ * Names and addresses have no form; it does not find them. Fullwidth digits and invisible
+ * characters do not hide anything.
  */
-export function maskPii(options: MaskPiiOptions = {}): InputStage & Required<Pick<OutputRule, 'find'>> {
-  checkFields('CONFIGURATION', 'maskPii()', options, 'kinds:array|? strategy:block|redact|mask|hash|? salt:string|?');
+export function maskPii(
+  options: MaskPiiOptions = {},
+): InputStage & Required<Pick<OutputRule, 'find'>> {
+  checkFields(
+    'CONFIGURATION',
+    'maskPii()',
+    options,
+    'kinds:array|? strategy:block|redact|mask|hash|? salt:string|?',
+  );
   const known = piiFinders();
-  const { kinds = known.flatMap(({ kind }) => (/^(ip|mac|url)$/.test(kind) ? [] : [kind])), strategy = 'redact', salt = '' } = options;
+  const {
+    kinds = known.flatMap(({ kind }) => (/^(ip|mac|url)$/.test(kind) ? [] : [kind])),
+    strategy = 'redact',
+    salt = '',
+  } = options;
   const unknown = kinds.find((kind) => !known.some((finder) => finder.kind === kind));
-  if (unknown !== undefined) throw new AgentError('CONFIGURATION', `maskPii(): there is no kind ${JSON.stringify(unknown)}.`);
+  if (unknown !== undefined)
+    throw new AgentError(
+      'CONFIGURATION',
+      `maskPii(): there is no kind ${JSON.stringify(unknown)}.`,
+    );
   const digest = sha256();
   const hashed = (value: string): string => digest(salt + value).slice(0, 16);
   const finders = known.filter(({ kind }) => kinds.includes(kind));
@@ -42,14 +63,20 @@ export function maskPii(options: MaskPiiOptions = {}): InputStage & Required<Pic
     return apart(matchesIn(plain.text, finders)).map(({ kind, start, end }): Finding => {
       const place = { start: plain.at(start), end: plain.at(end - 1) + 1 };
       if (strategy === 'block') return { ...place, reject: 'OUTPUT_REJECTED' };
-      return { ...place, replacement: replacementOf(kind, plain.text.slice(start, end), strategy, hashed) };
+      return {
+        ...place,
+        replacement: replacementOf(kind, plain.text.slice(start, end), strategy, hashed),
+      };
     });
   };
   return {
     name: 'maskPii',
     find,
     check(input) {
-      if (strategy === 'block') return textsOf(input).some((text) => find(text).length) ? { category: 'INVALID_INPUT' } : input;
+      if (strategy === 'block')
+        return textsOf(input).some((text) => find(text).length)
+          ? { category: 'INVALID_INPUT' }
+          : input;
       return mapTexts(input, (text) => replaceFindings(text, find(text)));
     },
   };
@@ -61,7 +88,10 @@ interface Match {
   end: number;
 }
 
-/** Without any of these there is nothing to find: most of what a model streams is looked through but for them. */
+/**
+ * Without any of these there is nothing to find: most of what a model streams is looked through but
+ * for them.
+ */
 const mayHave = /[\d@:\uff10-\uff1a\uff20]/;
 
 function matchesIn(text: string, finders: readonly PiiFinder[]): Match[] {
@@ -91,10 +121,16 @@ function apart(matches: Match[]): readonly Match[] {
   return found;
 }
 
-function replacementOf(kind: PiiKind, value: string, strategy: 'redact' | 'mask' | 'hash', hashed: (value: string) => string): string {
+function replacementOf(
+  kind: PiiKind,
+  value: string,
+  strategy: 'redact' | 'mask' | 'hash',
+  hashed: (value: string) => string,
+): string {
   const label = kind.toUpperCase();
   if (strategy === 'redact') return `[${label}]`;
-  if (strategy === 'hash') return `[${label}:${hashed(kind + value.toLowerCase().replace(/[ ().-]/g, ''))}]`;
+  if (strategy === 'hash')
+    return `[${label}:${hashed(kind + value.toLowerCase().replace(/[ ().-]/g, ''))}]`;
   if (kind === 'email') return `${value[0]}***${value.slice(value.indexOf('@'))}`;
   if (kind === 'ip') return value.replace(/[\da-f]+/gi, (group, at: number) => (at ? '*' : group));
   const shown = value.search(/(?:[a-z\d][^a-z\d]*){4}$/i);

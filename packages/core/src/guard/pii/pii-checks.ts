@@ -1,4 +1,7 @@
-/** Characters of a card's number at the beginning of the match; 0 where there is none. A last short group may be another number. */
+/**
+ * Characters of a card's number at the beginning of the match; 0 where there is none. A last short
+ * group may be another number.
+ */
 export function cardLength(match: string): number {
   if (luhnOk(match, match.length)) return match.length;
   // Four groups of four, and the short one.
@@ -21,13 +24,14 @@ function luhnOk(match: string, end: number): boolean {
 }
 
 /**
- * Korea's resident registration number: the date has to exist. The check sum has to fit where no hyphen parts the number; with one it
- * need not, as numbers given out since October 2020 have none.
+ * Korea's resident registration number: the date has to exist. The check sum has to fit where no
+ * hyphen parts the number; with one it need not, as numbers given out since October 2020 have none.
  */
 export function rrnOk(match: string): boolean {
   const tail = match.length - 7;
   const century = centuries[match.charCodeAt(tail) - zero]!;
-  if (!dateOk(century * 100 + numberAt(match, 0, 2), numberAt(match, 2, 4), numberAt(match, 4, 6))) return false;
+  if (!dateOk(century * 100 + numberAt(match, 0, 2), numberAt(match, 2, 4), numberAt(match, 4, 6)))
+    return false;
   if (match.length > 13) return true;
   let sum = 0;
   for (let at = 0; at < 12; at++) sum += (match.charCodeAt(at) - zero) * ((at % 8) + 2);
@@ -39,7 +43,8 @@ const centuries = [18, 19, 19, 20, 20, 19, 19, 20, 20];
 
 /** China's resident identity number: its date and ISO 7064 MOD 11-2. */
 export function cnIdOk(match: string): boolean {
-  if (!dateOk(numberAt(match, 6, 10), numberAt(match, 10, 12), numberAt(match, 12, 14))) return false;
+  if (!dateOk(numberAt(match, 6, 10), numberAt(match, 10, 12), numberAt(match, 12, 14)))
+    return false;
   let sum = 0;
   for (let at = 0; at < 17; at++) sum = sum * 2 + (match.charCodeAt(at) - zero);
   return '10X98765432'[(sum * 2) % 11] === match[17]!.toUpperCase();
@@ -49,7 +54,10 @@ export function cnIdOk(match: string): boolean {
 const ibanLengths =
   'AD24AE23AL28AT20AZ28BA20BE16BG22BH22BR29BY28CH21CR22CY28CZ24DE22DK18DO28EE20EG29ES24FI18FO18FR27GB22GE22GI23GL18GR27GT28HR21HU28IE22IL23IQ23IS26IT27JO30KW30KZ20LB28LC32LI21LT20LU20LV21LY25MC27MD24ME22MK19MR27MT31MU30NL18NO15PK24PL28PS29PT25QA29RO24RS22SA24SC31SE24SI19SK24SM27ST25SV28TL23TN24TR26UA29VA22VG24XK20';
 
-/** Characters of an IBAN at the beginning of the match; 0 where there is none. What follows it may look like one more group. */
+/**
+ * Characters of an IBAN at the beginning of the match; 0 where there is none. What follows it may
+ * look like one more group.
+ */
 export function ibanLength(match: string): number {
   const country = ibanLengths.indexOf(match.slice(0, 2).toUpperCase());
   if (country < 0) return 0;
@@ -59,19 +67,30 @@ export function ibanLength(match: string): number {
     if (end === match.length) return 0;
     if (!isGap(match, end)) left -= 1;
   }
-  return (end === match.length || isGap(match, end)) && mod97(match, 0, mod97(match, 4, 0, end), 4) === 1 ? end : 0;
+  return (end === match.length || isGap(match, end)) &&
+    mod97(match, 0, mod97(match, 4, 0, end), 4) === 1
+    ? end
+    : 0;
 }
 
-/** Eight groups, or fewer around one `::` with at least three of them: `::1` and `a::b` are other things as well. */
+/**
+ * Eight groups, or fewer around one `::` with at least three of them: `::1` and `a::b` are other
+ * things as well.
+ */
 export function isIpv6(match: string): boolean {
   const halves = match.split('::');
   const groups = match.split(':').filter((group) => group);
   if (!groups.every((group) => group.length <= 4)) return false;
   if (halves.length === 1) return groups.length === 8 && match.split(':').length === 8;
-  return halves.length === 2 && groups.length >= 3 && groups.length <= 7 && !/^:[^:]|[^:]:$/.test(match);
+  return (
+    halves.length === 2 && groups.length >= 3 && groups.length <= 7 && !/^:[^:]|[^:]:$/.test(match)
+  );
 }
 
-/** Characters of an address without what belongs to the sentence around it: a point, a bracket that it does not open. */
+/**
+ * Characters of an address without what belongs to the sentence around it: a point, a bracket that
+ * it does not open.
+ */
 export function urlLength(match: string): number {
   let unopened = match.split(')').length - match.split('(').length;
   let end = match.length;
@@ -89,13 +108,19 @@ function dateOk(year: number, month: number, day: number): boolean {
   return day <= 28 || day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
 }
 
-/** What is left of a number by 97 that begins with `rest` and goes on with those characters, a letter as two digits (A is 10). */
+/**
+ * What is left of a number by 97 that begins with `rest` and goes on with those characters, a
+ * letter as two digits (A is 10).
+ */
 function mod97(text: string, from: number, rest: number, end: number): number {
   let left = rest;
   for (let at = from; at < end; at++) {
     if (isGap(text, at)) continue;
     const code = text.charCodeAt(at);
-    left = code < letterA ? (left * 10 + code - zero) % 97 : (left * 100 + (code & upper) - letterA + 10) % 97;
+    left =
+      code < letterA
+        ? (left * 10 + code - zero) % 97
+        : (left * 100 + (code & upper) - letterA + 10) % 97;
   }
   return left;
 }

@@ -9,10 +9,24 @@ import { piiGuard, type PiiGuardOptions } from './pii-guard.ts';
 
 const mail = 'ann@example.test';
 
-function setUp(options: PiiGuardOptions, replies: readonly ScriptedReply[], output: ToolOutput = `Ask ${mail}`) {
+function setUp(
+  options: PiiGuardOptions,
+  replies: readonly ScriptedReply[],
+  output: ToolOutput = `Ask ${mail}`,
+) {
   const model = new ScriptedModel(replies);
-  const look = tool({ name: 'look', description: '', input: { type: 'object' }, execute: () => output });
-  const agent = new ReActAgent({ name: 'a', model, tools: [look], extensions: [piiGuard(options)] });
+  const look = tool({
+    name: 'look',
+    description: '',
+    input: { type: 'object' },
+    execute: () => output,
+  });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools: [look],
+    extensions: [piiGuard(options)],
+  });
   const results = async (): Promise<unknown> => {
     const messages = await agent.messages();
     expect(historyFaults(messages)).toEqual([]);
@@ -30,7 +44,10 @@ test('by default what a call is made with is masked, and nothing else', async ()
 });
 
 test('in input, results and replies, streamed too', async () => {
-  const { agent, model, results } = setUp({ output: true, toolResults: true, strategy: 'mask' }, [look, { text: `It is ${mail} indeed` }]);
+  const { agent, model, results } = setUp({ output: true, toolResults: true, strategy: 'mask' }, [
+    look,
+    { text: `It is ${mail} indeed` },
+  ]);
   let said = '';
   for await (const event of agent.stream(`I am ${mail}`)) {
     if (event.type === 'reasoning-chunk') said += event.delta;
@@ -45,18 +62,29 @@ test('each place can be left out', async () => {
   const { agent, model } = setUp({ input: false, toolResults: true }, [look, mail]);
   const { text } = await agent.call(mail);
   expect(textOf(model.requests[0]!.messages[0]!)).toBe(mail);
-  expect([text, model.requests[1]!.messages.flatMap(toolResultsOf)[0]!.output]).toEqual([mail, 'Ask [EMAIL]']);
+  expect([text, model.requests[1]!.messages.flatMap(toolResultsOf)[0]!.output]).toEqual([
+    mail,
+    'Ask [EMAIL]',
+  ]);
 });
 
 test('blocked input and replies end the call, a blocked result is withheld', async () => {
   const blocking: PiiGuardOptions = { strategy: 'block', output: true, toolResults: true };
   const input = setUp(blocking, []);
-  expect(await input.agent.call(mail)).toMatchObject({ reason: 'rejected', error: { details: { stage: 'maskPii' } } });
+  expect(await input.agent.call(mail)).toMatchObject({
+    reason: 'rejected',
+    error: { details: { stage: 'maskPii' } },
+  });
   const reply = setUp(blocking, [mail]);
-  expect(await reply.agent.call('Who?')).toMatchObject({ reason: 'rejected', error: { details: { category: 'OUTPUT_REJECTED' } } });
+  expect(await reply.agent.call('Who?')).toMatchObject({
+    reason: 'rejected',
+    error: { details: { category: 'OUTPUT_REJECTED' } },
+  });
   const result = setUp(blocking, [look, 'fine']);
   expect(await result.agent.call('Who?')).toMatchObject({ reason: 'stop', text: 'fine' });
-  expect(await result.results()).toEqual([['error', 'Error: The result has personal data in it and was withheld.']]);
+  expect(await result.results()).toEqual([
+    ['error', 'Error: The result has personal data in it and was withheld.'],
+  ]);
   const clean = setUp(blocking, [look, 'fine'], 'Nobody');
   await clean.agent.call('Who?');
   expect(await clean.results()).toEqual([['success', 'Nobody']]);
@@ -64,21 +92,33 @@ test('blocked input and replies end the call, a blocked result is withheld', asy
 
 test('a result that is the answer is looked at as a reply is', async () => {
   const { agent } = setUp({ output: true }, [look]);
-  expect(await agent.call('Who?', { returnDirect: true })).toMatchObject({ reason: 'return-direct', text: 'Ask [EMAIL]' });
+  expect(await agent.call('Who?', { returnDirect: true })).toMatchObject({
+    reason: 'return-direct',
+    text: 'Ask [EMAIL]',
+  });
   const blocked = setUp({ output: true, strategy: 'block' }, [look]);
-  expect(await blocked.agent.call('Who?', { returnDirect: true })).toMatchObject({ reason: 'rejected' });
+  expect(await blocked.agent.call('Who?', { returnDirect: true })).toMatchObject({
+    reason: 'rejected',
+  });
 });
 
 test('a result that is the answer is looked at as a reply is', async () => {
   const { agent } = setUp({ output: true }, [look]);
-  expect(await agent.call('Who?', { returnDirect: true })).toMatchObject({ reason: 'return-direct', text: 'Ask [EMAIL]' });
+  expect(await agent.call('Who?', { returnDirect: true })).toMatchObject({
+    reason: 'return-direct',
+    text: 'Ask [EMAIL]',
+  });
   const blocked = setUp({ output: true, strategy: 'block' }, [look]);
-  expect(await blocked.agent.call('Who?', { returnDirect: true })).toMatchObject({ reason: 'rejected' });
+  expect(await blocked.agent.call('Who?', { returnDirect: true })).toMatchObject({
+    reason: 'rejected',
+  });
 });
 
 test('texts of a result of several blocks are looked at; media pass', async () => {
   const image = { type: 'image', source: { type: 'url', url: `https://x.test/?${mail}` } } as const;
-  const { agent, results } = setUp({ toolResults: true }, [look, 'fine'], { content: [{ type: 'text', text: mail }, image] });
+  const { agent, results } = setUp({ toolResults: true }, [look, 'fine'], {
+    content: [{ type: 'text', text: mail }, image],
+  });
   await agent.call('Who?');
   expect(await results()).toEqual([['success', [{ type: 'text', text: '[EMAIL]' }, image]]]);
 });
@@ -96,24 +136,42 @@ test('what can’t be looked at is withheld', async () => {
   const text = 5 as never;
   agent.addHook({
     priority: -20_000,
-    on: { 'post-acting': (event) => ({ ...event, result: { ...event.result, output: [{ type: 'text', text }] } }) },
+    on: {
+      'post-acting': (event) => ({
+        ...event,
+        result: { ...event.result, output: [{ type: 'text', text }] },
+      }),
+    },
   });
   await agent.call('Who?');
-  expect(await results()).toEqual([['error', 'Error: The result has personal data in it and was withheld.']]);
+  expect(await results()).toEqual([
+    ['error', 'Error: The result has personal data in it and was withheld.'],
+  ]);
   expect(onError).toHaveBeenCalledOnce();
 });
 
 test('behind models that it would not see it is refused', () => {
   const model = new ScriptedModel([]);
   const other = new ScriptedModel([]);
-  expect(() => new ReActAgent({ name: 'a', model, extensions: [fallback([other]), piiGuard({ output: true })] })).toThrow(
+  expect(
+    () =>
+      new ReActAgent({
+        name: 'a',
+        model,
+        extensions: [fallback([other]), piiGuard({ output: true })],
+      }),
+  ).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+});
+
+test.each([
+  { input: 'yes' },
+  { output: 1 },
+  { toolResults: null },
+  { kinds: ['shoe'] },
+  { lookahead: -1 },
+  { locale: 5 },
+])('%o is refused', (options) => {
+  expect(() => piiGuard(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
 });
-
-test.each([{ input: 'yes' }, { output: 1 }, { toolResults: null }, { kinds: ['shoe'] }, { lookahead: -1 }, { locale: 5 }])(
-  '%o is refused',
-  (options) => {
-    expect(() => piiGuard(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
-  },
-);

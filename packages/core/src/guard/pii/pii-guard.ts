@@ -12,20 +12,30 @@ import { outputGuards, type OutputGuardOptions } from '../output/output-guards.t
 export interface PiiGuardOptions extends MaskPiiOptions, OutputGuardOptions {
   /** Whether what a call is made with is looked at. Default true. */
   readonly input?: boolean;
-  /** Whether the model's replies are, also while they stream, and tools' results that are the answer (`returnDirect`). Default false. */
+  /**
+   * Whether the model's replies are, also while they stream, and tools' results that are the answer
+   * (`returnDirect`). Default false.
+   */
   readonly output?: boolean;
   /** Whether tools' results are, before the model and the log get them. Default false. */
   readonly toolResults?: boolean;
 }
 
 /**
- * `maskPii` in all its places as one extension; places and strategy by default as in Spring AI Alibaba's PII hook, kinds as in `maskPii`. By strategy `block` an input or reply with
- * personal data ends the call as `rejected`, and a tool's result is withheld: the model reads an error in its place. Fails closed, as all
- * guards: what can't be looked at is rejected or withheld. Arguments of tool calls and a tool's progress pass. Goes before extensions
- * that retry or change models. Throws `CONFIGURATION` for an option of the wrong kind.
+ * `maskPii` in all its places as one extension; places and strategy by default as in Spring AI
+ * Alibaba's PII hook, kinds as in `maskPii`. By strategy `block` an input or reply with personal
+ * data ends the call as `rejected`, and a tool's result is withheld: the model reads an error in
+ * its place. Fails closed, as all guards: what can't be looked at is rejected or withheld.
+ * Arguments of tool calls and a tool's progress pass. Goes before extensions that retry or change
+ * models. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function piiGuard(options: PiiGuardOptions = {}): Extension {
-  checkFields('CONFIGURATION', 'piiGuard()', options, 'input:boolean|? output:boolean|? toolResults:boolean|?');
+  checkFields(
+    'CONFIGURATION',
+    'piiGuard()',
+    options,
+    'input:boolean|? output:boolean|? toolResults:boolean|?',
+  );
   const { input = true, output = false, toolResults = false } = options;
   const rule = maskPii(options);
   const { guard } = inputGuards([rule], options);

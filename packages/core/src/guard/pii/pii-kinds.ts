@@ -1,8 +1,21 @@
 import { cardLength, cnIdOk, ibanLength, isIpv6, rrnOk, urlLength } from './pii-checks.ts';
 
-export type PiiKind = 'email' | 'phone' | 'card' | 'iban' | 'rrn' | 'cn-id' | 'ssn' | 'ip' | 'mac' | 'url';
+export type PiiKind =
+  | 'email'
+  | 'phone'
+  | 'card'
+  | 'iban'
+  | 'rrn'
+  | 'cn-id'
+  | 'ssn'
+  | 'ip'
+  | 'mac'
+  | 'url';
 
-/** How one kind of personal data is found. Every pattern is bounded, so that a text is searched in linear time. */
+/**
+ * How one kind of personal data is found. Every pattern is bounded, so that a text is searched in
+ * linear time.
+ */
 export interface PiiFinder {
   readonly kind: PiiKind;
   readonly pattern: RegExp;
@@ -18,21 +31,29 @@ export function piiFinders(): readonly PiiFinder[] {
     {
       kind: 'email',
       needs: '@',
-      pattern: /(?<![\w.%+-])[\w.%+-]{1,64}@(?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.){1,8}[a-z]{2,24}(?![a-z\d])/gi,
+      pattern:
+        /(?<![\w.%+-])[\w.%+-]{1,64}@(?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.){1,8}[a-z]{2,24}(?![a-z\d])/gi,
     },
     {
       kind: 'iban',
       needs: 'digit',
-      pattern: /(?<![a-z\d])[a-z]{2}\d{2}(?:[ -]?[a-z\d]{4}){2,7}(?:[ -]?[a-z\d]{1,3})?(?![a-z\d])/gi,
+      pattern:
+        /(?<![a-z\d])[a-z]{2}\d{2}(?:[ -]?[a-z\d]{4}){2,7}(?:[ -]?[a-z\d]{1,3})?(?![a-z\d])/gi,
       accept: ibanLength,
     },
     {
       kind: 'cn-id',
       needs: 'digit',
-      pattern: /(?<!\d)[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])\d{3}[\dx](?![a-z\d])/gi,
+      pattern:
+        /(?<!\d)[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])\d{3}[\dx](?![a-z\d])/gi,
       accept: all(cnIdOk),
     },
-    { kind: 'rrn', needs: 'digit', pattern: /(?<![\d-])\d{6}[ -]{0,3}[1-8]\d{6}(?![\d-])/g, accept: all(rrnOk) },
+    {
+      kind: 'rrn',
+      needs: 'digit',
+      pattern: /(?<![\d-])\d{6}[ -]{0,3}[1-8]\d{6}(?![\d-])/g,
+      accept: all(rrnOk),
+    },
     {
       kind: 'card',
       needs: 'digit',
@@ -40,21 +61,39 @@ export function piiFinders(): readonly PiiFinder[] {
         /(?<!\d)(?:\d{4}([ -]?)\d{4}\1\d{4}\1\d{4}(?:\1\d{1,3})?|3[47]\d{2}([ -]?)\d{6}\2\d{5}|3\d{3}([ -]?)\d{6}\3\d{4}|\d{13,19})(?!\d)/g,
       accept: cardLength,
     },
-    { kind: 'ssn', needs: 'digit', pattern: /(?<![\d-])(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\d-])/g },
+    {
+      kind: 'ssn',
+      needs: 'digit',
+      pattern: /(?<![\d-])(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\d-])/g,
+    },
     {
       kind: 'phone',
       needs: 'digit',
-      pattern: /(?<![\w+])(?:\+|00)[1-9]\d{0,2}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{1,4}(?:[ .-]?\d{2,4}){1,4}(?!\d)/g,
+      pattern:
+        /(?<![\w+])(?:\+|00)[1-9]\d{0,2}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{1,4}(?:[ .-]?\d{2,4}){1,4}(?!\d)/g,
       accept: (match) => (/^(?:\D*\d){8,15}\D*$/.test(match) ? match.length : 0),
     },
     // Korea, Japan, and others with a leading 0; China's mobiles; North America.
-    { kind: 'phone', needs: 'digit', pattern: /(?<![\d.-])\(?0[1-9]\d{0,2}\)?[ .-]\d{3,4}[ .-]\d{4}(?![ .-]?\d)/g },
-    { kind: 'phone', needs: 'digit', pattern: /(?<![\d.-])0(?:1[016-9]\d{7,8}|[789]0\d{8})(?!\d)/g },
+    {
+      kind: 'phone',
+      needs: 'digit',
+      pattern: /(?<![\d.-])\(?0[1-9]\d{0,2}\)?[ .-]\d{3,4}[ .-]\d{4}(?![ .-]?\d)/g,
+    },
+    {
+      kind: 'phone',
+      needs: 'digit',
+      pattern: /(?<![\d.-])0(?:1[016-9]\d{7,8}|[789]0\d{8})(?!\d)/g,
+    },
     { kind: 'phone', needs: 'digit', pattern: /(?<![\d.-])1[3-9]\d([ -]?)\d{4}\1\d{4}(?![\d-])/g },
-    { kind: 'phone', needs: 'digit', pattern: /(?<![\d.-])(?:\([2-9]\d{2}\) ?|[2-9]\d{2}[.-])[2-9]\d{2}[.-]\d{4}(?![\d-])/g },
+    {
+      kind: 'phone',
+      needs: 'digit',
+      pattern: /(?<![\d.-])(?:\([2-9]\d{2}\) ?|[2-9]\d{2}[.-])[2-9]\d{2}[.-]\d{4}(?![\d-])/g,
+    },
     {
       kind: 'mac',
-      pattern: /(?<![\da-f:.-])(?:[\da-f]{2}([:-])(?:[\da-f]{2}\1){4}[\da-f]{2}|(?:[\da-f]{4}\.){2}[\da-f]{4})(?![\da-f]|[:.-][\da-f])/gi,
+      pattern:
+        /(?<![\da-f:.-])(?:[\da-f]{2}([:-])(?:[\da-f]{2}\1){4}[\da-f]{2}|(?:[\da-f]{4}\.){2}[\da-f]{4})(?![\da-f]|[:.-][\da-f])/gi,
     },
     {
       kind: 'url',
@@ -63,8 +102,18 @@ export function piiFinders(): readonly PiiFinder[] {
         /(?<![a-z\d])(?:(?:https?|ftps?):\/\/(?=[^\s/).,])|www\.(?=[a-z\d]))(?:[^\s<>"`,;:!?()\u3000-\u303f]|[,;:!?()](?=[!-~]|$)){1,4096}/gi,
       accept: urlLength,
     },
-    { kind: 'ip', needs: 'digit', pattern: /(?<![\d.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?!\d|\.\d)/g },
-    { kind: 'ip', needs: ':', pattern: /(?<![\w:.])[\da-f]{0,4}:[\da-f:]{2,36}(?![\w:])/gi, accept: all(isIpv6) },
+    {
+      kind: 'ip',
+      needs: 'digit',
+      pattern:
+        /(?<![\d.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?!\d|\.\d)/g,
+    },
+    {
+      kind: 'ip',
+      needs: ':',
+      pattern: /(?<![\w:.])[\da-f]{0,4}:[\da-f:]{2,36}(?![\w:])/gi,
+      accept: all(isIpv6),
+    },
   ];
 }
 

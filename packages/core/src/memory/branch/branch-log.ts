@@ -1,14 +1,22 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { has, nameOf, recordsOf, standsFor, type Branch } from './branch.ts';
+import { mergeTurns, mergeWidth } from './branch-merge.ts';
 import { attemptId, BranchReader, maxAttempts, type BranchReaderOptions } from './branch-reader.ts';
 import { digest } from '../log/digest.ts';
 import { isOverruled, judge, type Fork, type Verdict } from './echo-judge.ts';
 import type { KeyValueStore } from '../key-value-store.ts';
 import type { Flushes, LogRecord } from '../log/log-record.ts';
 import { fullLevels, takeOver } from '../log/place-ref.ts';
+import { retryStale } from './retry-stale.ts';
 import { EchoSigner, type Echo, type Tip } from './session-echo.ts';
-import { formatVersion, makeTurnRef, SessionKeys, type Batch, type Head } from '../log/session-format.ts';
-import { levelWidth, type FlushContext, type Log, type SessionLogOptions } from '../log/session-log.ts';
+import {
+  formatVersion,
+  makeTurnRef,
+  SessionKeys,
+  type Batch,
+  type Head,
+} from '../log/session-format.ts';
+import type { FlushContext, Log, SessionLogOptions } from '../log/session-log.ts';
 import { splitValue } from '../log/split-value.ts';
 
 export interface BranchLogOptions extends SessionLogOptions, BranchReaderOptions {
@@ -16,39 +24,33 @@ export interface BranchLogOptions extends SessionLogOptions, BranchReaderOptions
   readonly secrets: readonly string[];
   /** What the client sent. */
   readonly echo?: string | undefined;
-  /** Without an echo: `start` a log of its own and read nothing, or go on from what the store shows as the `latest`. */
+  /**
+   * Without an echo: `start` a log of its own and read nothing, or go on from what the store shows
+   * as the `latest`.
+   */
   readonly withoutEcho: 'start' | 'latest';
   readonly sleep: (ms: number) => Promise<void>;
   /** Milliseconds that a stale read is tried again. */
   readonly waitMs: number;
 }
 
-interface Merged {
-  /** Those that wait to be written are the last of them. */
-  readonly records: readonly LogRecord[];
-  readonly replaces: readonly string[];
-  /** What they named, and is not among them. */
-  readonly index: readonly string[];
-}
-
-const firstDelayMs = 250;
 /** A key takes one write a second. */
 const rewriteDelayMs = 1100;
 /** What an echo tells of earlier turns and of other branches, at most. */
 const maxTold = 4;
 /** A turn that its client left has ended after so many times `staleMs`. */
 const leftTimes = 5;
-/** Characters of earlier turns that a turn puts together, at most: more is named, and stays where it is. */
-const maxMerged = 1_000_000;
 
 /**
- * A session's records in a store that reads late, and where the last write wins. Each turn writes one batch under a key that its id makes,
- * then the head; no key but the head's is written with anything else later, and none is deleted: whatever head is read, and whichever
- * branch it is of, all of it is there. What tells whether a head is new enough is the echo that the client brings.
+ * A session's records in a store that reads late, and where the last write wins. Each turn writes
+ * one batch under a key that its id makes, then the head; no key but the head's is written with
+ * anything else later, and none is deleted: whatever head is read, and whichever branch it is of,
+ * all of it is there. What tells whether a head is new enough is the echo that the client brings.
  *
- * So that a turn reads few keys at any length, one in `levelWidth` has copies of the turns before it in its batch, and of such batches
- * one in as many; the head names that one alone. A turn is stored once a level. Each time that the log has doubled, all of it is put
- * together as what it amounts to.
+ * So that a turn reads few keys at any length, one in `levelWidth` has copies of the turns before
+ * it in its batch, and of such batches one in as many; the head names that one alone. A turn is
+ * stored once a level. Each time that the log has doubled, all of it is put together as what it
+ * amounts to.
  */
 export class BranchLog implements Log {
   readonly #store: KeyValueStore;
@@ -61,7 +63,10 @@ export class BranchLog implements Log {
   /** What it goes on from. */
   #branch: Branch | undefined;
   #isLoaded = false;
-  /** From then on another writer may have begun the session as well; never, where this one has cleared it. */
+  /**
+   * From then on another writer may have begun the session as well; never, where this one has
+   * cleared it.
+   */
   #begun: number;
   #isLeft = false;
   /** The head's text as last seen in the store. */
@@ -71,7 +76,10 @@ export class BranchLog implements Log {
   #refusal: { readonly error: AgentError; readonly fork: Fork; readonly until: number } | undefined;
   readonly #pending: LogRecord[] = [];
   #turnId: string;
-  /** Writes of this turn that failed with their outcome open, and how many of the pending records each holds. */
+  /**
+   * Writes of this turn that failed with their outcome open, and how many of the pending records
+   * each holds.
+   */
   #unsure: readonly { readonly ref: string; readonly records: number }[] = [];
   #left: NonNullable<Echo['left']> = [];
   #over: readonly Tip[] = [];
@@ -108,10 +116,16 @@ export class BranchLog implements Log {
     this.#pending.push(...records);
   }
 
-  /** Rejects with `INVALID_INPUT` for an echo that is none of this session's, `SESSION_STALE` and `SESSION_CONFLICT`. */
+  /**
+   * Rejects with `INVALID_INPUT` for an echo that is none of this session's, `SESSION_STALE` and
+   * `SESSION_CONFLICT`.
+   */
   async load(): Promise<Flushes> {
     if (this.#refusal && this.#options.now() < this.#refusal.until) throw this.#refusal.error;
-    if (!this.#isLoaded) await (this.#given === undefined ? this.#begin() : this.#goOn(await this.#signer.verify(this.#given)));
+    if (!this.#isLoaded)
+      await (this.#given === undefined
+        ? this.#begin()
+        : this.#goOn(await this.#signer.verify(this.#given)));
     this.#isLoaded = true;
     return this.#records();
   }
@@ -122,7 +136,8 @@ export class BranchLog implements Log {
     if (this.#looks && (await this.#catchUp())) context.onReread(this.#records());
     if (this.#unsure.length > 0) await this.#options.sleep(rewriteDelayMs);
     if (this.#pending.length === 0) return;
-    if (this.#unsure.length === maxAttempts) throw new AgentError('STORAGE_FAILED', `The turn could not be written ${maxAttempts} times`);
+    if (this.#unsure.length === maxAttempts)
+      throw new AgentError('STORAGE_FAILED', `The turn could not be written ${maxAttempts} times`);
     await this.#write(context);
   }
 
@@ -132,7 +147,9 @@ export class BranchLog implements Log {
       if (AgentError.is(error) && error.code === 'INVALID_INPUT') throw error;
     });
     const { yours, theirs } = this.#refusal?.fork ?? { yours: this.#branch };
-    const known = [yours, theirs].flatMap((branch) => (branch ? standsFor(branch) : [])).flatMap((ref) => this.#keys.batch(ref));
+    const known = [yours, theirs]
+      .flatMap((branch) => (branch ? standsFor(branch) : []))
+      .flatMap((ref) => this.#keys.batch(ref));
     const found = await this.#store.keys(this.#keys.prefix);
     await this.#store.delete([this.#keys.head]);
     const gone = [...new Set([...known, ...found])];
@@ -149,16 +166,27 @@ export class BranchLog implements Log {
     await this.#continue(undefined, undefined);
   }
 
-  /** Both branches after a `SESSION_CONFLICT`; else the one it goes on from. Each with an echo by which a client chooses it. */
-  async branches(): Promise<{ readonly [Side in keyof Fork]?: Branch & { readonly echo: string } }> {
+  /**
+   * Both branches after a `SESSION_CONFLICT`; else the one it goes on from. Each with an echo by
+   * which a client chooses it.
+   */
+  async branches(): Promise<{
+    readonly [Side in keyof Fork]?: Branch & { readonly echo: string };
+  }> {
     await this.load().catch((error: unknown) => {
       if (!AgentError.is(error) || error.code !== 'SESSION_CONFLICT') throw error;
     });
     const { yours, theirs }: Fork = this.#refusal?.fork ?? { yours: this.#branch };
     this.#left = this.#left.filter(([id]) => !yours?.names.has(id) && !theirs?.names.has(id));
-    const choose = async (chosen: Branch, other: Branch | undefined): Promise<Branch & { readonly echo: string }> => {
+    const choose = async (
+      chosen: Branch,
+      other: Branch | undefined,
+    ): Promise<Branch & { readonly echo: string }> => {
       const over = [...(other ? [other.tip] : []), ...this.#over].slice(0, maxTold);
-      return { ...chosen, echo: await this.#sign({ at: this.#options.now(), base: chosen.tip }, over) };
+      return {
+        ...chosen,
+        echo: await this.#sign({ at: this.#options.now(), base: chosen.tip }, over),
+      };
     };
     return {
       ...(yours && { yours: await choose(yours, theirs) }),
@@ -166,9 +194,17 @@ export class BranchLog implements Log {
     };
   }
 
-  /** A turn without an echo that begins a session reads no key before it writes it: a location may then show for a minute that it is not there. */
+  /**
+   * A turn without an echo that begins a session reads no key before it writes it: a location may
+   * then show for a minute that it is not there.
+   */
   get #looks(): boolean {
-    return this.#branch !== undefined || this.#isLeft || this.#given !== undefined || this.#options.withoutEcho === 'latest';
+    return (
+      this.#branch !== undefined ||
+      this.#isLeft ||
+      this.#given !== undefined ||
+      this.#options.withoutEcho === 'latest'
+    );
   }
 
   #records(): Flushes {
@@ -177,7 +213,7 @@ export class BranchLog implements Log {
 
   async #begin(): Promise<void> {
     if (this.#options.withoutEcho === 'start') return this.#continue(undefined, undefined);
-    const verdict = await this.#retry(async () => {
+    const verdict = await retryStale(this.#options, async () => {
       const { text, branch } = await this.#reader.head();
       return branch?.missing ? { type: 'stale' } : { type: 'go', branch, seen: text, isOwn: false };
     });
@@ -188,20 +224,26 @@ export class BranchLog implements Log {
     const { now, staleMs } = this.#options;
     this.#over = echo.over ?? [];
     const turn = echo.turnId === undefined ? [] : [[echo.turnId, echo.at] as const];
-    this.#left = [...turn, ...(echo.left ?? [])].filter(([, at]) => now() - at < leftTimes * staleMs).slice(0, maxTold);
+    this.#left = [...turn, ...(echo.left ?? [])]
+      .filter(([, at]) => now() - at < leftTimes * staleMs)
+      .slice(0, maxTold);
     const [left, over] = [this.#left, this.#over];
-    const decide = (): Promise<Verdict> => judge(this.#reader, { ...echo, left, over, isOld: now() - echo.at > staleMs });
-    return this.#take(await this.#retry(decide), echo.at);
+    const decide = (): Promise<Verdict> =>
+      judge(this.#reader, { ...echo, left, over, isOld: now() - echo.at > staleMs });
+    return this.#take(await retryStale(this.#options, decide), echo.at);
   }
 
   async #take(verdict: Verdict, at: number): Promise<void> {
-    if (verdict.type === 'go') return this.#continue(verdict.branch, verdict.seen, verdict.isOwn ? at : undefined);
+    if (verdict.type === 'go')
+      return this.#continue(verdict.branch, verdict.seen, verdict.isOwn ? at : undefined);
     const { now, staleMs } = this.#options;
     if (verdict.type === 'stale') {
       const retryAfterMs = Math.min(Math.max(at + staleMs - now(), 1000), 10_000);
-      throw this.#refuse('SESSION_STALE', 'The store still shows an older state of the session; try again', {}, { retryAfterMs });
+      const message = 'The store still shows an older state of the session; try again';
+      throw this.#refuse('SESSION_STALE', message, {}, { retryAfterMs });
     }
-    throw this.#refuse('SESSION_CONFLICT', 'The session was gone on with elsewhere, from a state before yours', verdict.fork);
+    const message = 'The session was gone on with elsewhere, from a state before yours';
+    throw this.#refuse('SESSION_CONFLICT', message, verdict.fork);
   }
 
   #refuse(
@@ -211,24 +253,17 @@ export class BranchLog implements Log {
     details?: { readonly retryAfterMs: number },
   ): AgentError {
     const error = new AgentError(code, message, { retryable: code === 'SESSION_STALE', details });
-    this.#refusal = { error, fork, until: details ? this.#options.now() + details.retryAfterMs : Infinity };
+    const until = details ? this.#options.now() + details.retryAfterMs : Infinity;
+    this.#refusal = { error, fork, until };
     return error;
   }
 
-  /** What a late read may explain is asked again, for a bounded time. */
-  async #retry(decide: () => Promise<Verdict>): Promise<Verdict> {
-    const { now, sleep, waitMs } = this.#options;
-    const end = now() + waitMs;
-    for (let delay = firstDelayMs; ; delay *= 2) {
-      const verdict = await decide();
-      const isFinal = verdict.type === 'go' || (verdict.type === 'fork' && !verdict.mayBeStale);
-      if (isFinal || now() + delay > end) return verdict;
-      await sleep(delay);
-    }
-  }
-
   /** Goes on from here; `at`: when the client was told so, if the head does not show it. */
-  async #continue(branch: Branch | undefined, seen: string | undefined, at: number = this.#options.now()): Promise<void> {
+  async #continue(
+    branch: Branch | undefined,
+    seen: string | undefined,
+    at: number = this.#options.now(),
+  ): Promise<void> {
     this.#branch = branch;
     this.#seen = seen;
     this.#left = this.#left.filter(([id]) => !branch?.names.has(id));
@@ -238,16 +273,22 @@ export class BranchLog implements Log {
 
   #sign(echo: Echo, over: readonly Tip[] = this.#over): Promise<string> {
     const left = this.#left;
-    return this.#signer.sign({ ...echo, ...(left.length && { left }), ...(over.length && { over }) });
+    return this.#signer.sign({
+      ...echo,
+      ...(left.length && { left }),
+      ...(over.length && { over }),
+    });
   }
 
   /**
-   * Looks whether another writer was there since. One that went on from where this one does, or began the session as this one did: this
-   * turn goes behind it, true. One that did not: the head is left to it, and the client told at its next request; a session of before this
-   * one began is left behind.
+   * Looks whether another writer was there since. One that went on from where this one does, or
+   * began the session as this one did: this turn goes behind it, true. One that did not: the head
+   * is left to it, and the client told at its next request; a session of before this one began is
+   * left behind.
    */
   async #catchUp(): Promise<boolean> {
-    if ((await this.#store.get(this.#keys.head)) === this.#seen && this.#unsure.length === 0) return false;
+    if ((await this.#store.get(this.#keys.head)) === this.#seen && this.#unsure.length === 0)
+      return false;
     const base = this.#branch;
     const { text, branch: shown } = await this.#reader.head(base?.batches);
     if (!base && !this.#isBegunWith(shown)) return false;
@@ -256,7 +297,9 @@ export class BranchLog implements Log {
     if (!shown || shown.missing) return false;
     const wrote = this.#unsure.findLast(({ ref }) => shown.names.has(nameOf(ref)));
     if (!wrote && base && !has(shown, base.tip)) {
-      this.#isAside = !(has(base, shown.tip) || (await isOverruled(this.#reader, shown, this.#over)));
+      this.#isAside = !(
+        has(base, shown.tip) || (await isOverruled(this.#reader, shown, this.#over))
+      );
       return false;
     }
     this.#isAside = false;
@@ -269,9 +312,15 @@ export class BranchLog implements Log {
     return true;
   }
 
-  /** Whether a branch is what came of the session since this turn, which began it too, or one that its client had left before. */
+  /**
+   * Whether a branch is what came of the session since this turn, which began it too, or one that
+   * its client had left before.
+   */
   #isBegunWith(shown: Branch | undefined): boolean {
-    return shown !== undefined && (shown.head.createdAt >= this.#begun || this.#left.some(([id]) => shown.names.has(id)));
+    return (
+      shown !== undefined &&
+      (shown.head.createdAt >= this.#begun || this.#left.some(([id]) => shown.names.has(id)))
+    );
   }
 
   async #write(context: FlushContext): Promise<void> {
@@ -279,8 +328,11 @@ export class BranchLog implements Log {
     const before = this.#branch;
     const count = this.#pending.length;
     const refs = before?.head.refs ?? [];
-    const merged = before && this.#merge(before, context);
-    const index = merged?.index ?? fullLevels(refs, this.#width);
+    const { compactAfter } = this.#options;
+    const pending = this.#pending;
+    const merged =
+      before && mergeTurns(before, { compactAfter, pending, compacted: () => context.compacted() });
+    const index = merged?.index ?? fullLevels(refs, mergeWidth(compactAfter));
     const title = context.title();
     const at = now();
     const made: Omit<Head, 'hash'> = {
@@ -303,10 +355,20 @@ export class BranchLog implements Log {
     };
     const text = JSON.stringify(batch);
     const values = splitValue(text, this.#store.features.maxValueBytes);
-    const ref = makeTurnRef(made.version, attemptId(this.#turnId, this.#unsure.length), values.length);
-    const head: Head = { ...made, refs: takeOver(refs, merged?.replaces ?? index, ref), hash: await digest(text) };
+    const ref = makeTurnRef(
+      made.version,
+      attemptId(this.#turnId, this.#unsure.length),
+      values.length,
+    );
+    const head: Head = {
+      ...made,
+      refs: takeOver(refs, merged?.replaces ?? index, ref),
+      hash: await digest(text),
+    };
     const headText = JSON.stringify(head);
-    const entries = this.#keys.batch(ref).map((key, part): readonly [string, string] => [key, values[part] ?? '']);
+    const entries = this.#keys
+      .batch(ref)
+      .map((key, part): readonly [string, string] => [key, values[part] ?? '']);
 
     this.#unsure = [...this.#unsure, { ref, records: count }];
     await this.#store.setMany(this.#isAside ? entries : [...entries, [this.#keys.head, headText]]);
@@ -332,33 +394,5 @@ export class BranchLog implements Log {
     this.#turnId = this.#options.generateId();
     this.#left = this.#left.filter(([id]) => !branch.names.has(id));
     this.#echo = await this.#sign({ at: this.#options.now(), base: branch.tip });
-  }
-
-  /** What the next batch is to put together of what the head names, if that has become much: all of it, or its lower levels. */
-  #merge(before: Branch, { compacted }: FlushContext): Merged | undefined {
-    const index = fullLevels(before.head.refs, this.#width);
-    if (index.length === 0 || before.unread.length > 0) return undefined;
-    const whole = this.#isLong(before) ? compacted() : undefined;
-    if (whole) return { records: whole, replaces: standsFor(before), index: [] };
-    // From the first of them on: where writers without echoes have met, others may stand between.
-    const [first = ''] = index.toSorted();
-    const part = new Map([...before.batches].filter(([ref]) => ref >= first));
-    const flushes = recordsOf({ batches: part });
-    let characters = 0;
-    // One by one: all of them as one text may be more than there is memory for.
-    if (flushes.some((records) => (characters += JSON.stringify(records).length) > maxMerged)) return undefined;
-    const named = [...part.values()].flatMap((batch) => batch.index ?? []).filter((ref) => !part.has(ref));
-    return { records: [...flushes.flat(), ...this.#pending], replaces: standsFor({ batches: part }), index: named };
-  }
-
-  get #width(): number {
-    return Math.min(levelWidth, this.#options.compactAfter || 1);
-  }
-
-  /** Nothing is deleted, so a snapshot waits until the log has doubled: all of them together are not longer than the log. */
-  #isLong({ batches, names }: Branch): boolean {
-    const [oldest = ''] = [...batches.keys()].toSorted();
-    const together = batches.get(oldest)?.replaces?.length ?? 0;
-    return names.size - together >= Math.max(this.#options.compactAfter, together);
   }
 }

@@ -53,7 +53,10 @@ export class BranchReader {
     this.#options = options;
   }
 
-  /** A head that has been there for long, and whose batches are not, is damaged: `onDamage` is told, or it rejects. */
+  /**
+   * A head that has been there for long, and whose batches are not, is damaged: `onDamage` is told,
+   * or it rejects.
+   */
   async head(known?: ReadonlyMap<string, Batch>): Promise<SeenHead> {
     const text = await this.#store.get(this.#keys.head);
     if (text === undefined) return { text };
@@ -68,12 +71,20 @@ export class BranchReader {
     return { text, branch: { ...branch, missing: false } };
   }
 
-  /** From the batches alone; nothing where the last one is not in the store, is not the one that was signed, or tells no head. */
+  /**
+   * From the batches alone; nothing where the last one is not in the store, is not the one that was
+   * signed, or tells no head.
+   */
   async tip({ ref, hash }: Tip): Promise<Branch | undefined> {
     const names = this.#keys.batch(ref);
     const values = await this.#store.getMany(names);
     const found = names.flatMap((name) => values.get(name) ?? []);
-    if (turnOf(ref) === undefined || found.length < names.length || (await digest(joinValue(found))) !== hash) return undefined;
+    if (
+      turnOf(ref) === undefined ||
+      found.length < names.length ||
+      (await digest(joinValue(found))) !== hash
+    )
+      return undefined;
     return this.#endingWith(ref, parseBatch(found), hash);
   }
 
@@ -107,20 +118,32 @@ export class BranchReader {
   async #endingWith(ref: string, batch: Batch, hash: string): Promise<Branch | undefined> {
     if (!batch.head) return undefined;
     const taken = [...(batch.index ?? []), ...(batch.replaces ?? [])];
-    const head: Head = { ...batch.head, v: formatVersion, hash, refs: takeOver(batch.head.refs, taken, ref) };
+    const head: Head = {
+      ...batch.head,
+      v: formatVersion,
+      hash,
+      refs: takeOver(batch.head.refs, taken, ref),
+    };
     const branch = await this.#read(head, new Map([[ref, batch]]));
     return branch.missing ? undefined : branch;
   }
 
   async #read(head: Head, known: ReadonlyMap<string, Batch> = new Map()): Promise<Branch> {
     const refs = head.refs.flat();
-    const { batches, unread } = await readBatches(this.#store, this.#keys, refs, this.#known(known));
+    const { batches, unread } = await readBatches(
+      this.#store,
+      this.#keys,
+      refs,
+      this.#known(known),
+    );
     const ref = refs.reduce((last, each) => (last < each ? each : last), '');
     return {
       head,
       tip: { ref, hash: head.hash, chain: head.chain },
       batches,
-      names: new Set([...batches.keys(), ...unread.map((each) => each.ref), ...replacedBy(batches)].map(nameOf)),
+      names: new Set(
+        [...batches.keys(), ...unread.map((each) => each.ref), ...replacedBy(batches)].map(nameOf),
+      ),
       unread,
       missing: unread.some(({ error }) => error.retryable),
     };

@@ -29,7 +29,9 @@ export function has(branch: Branch | undefined, { ref }: Tip): boolean {
 /** In the order they were written, without what a snapshot stands for. */
 export function recordsOf({ batches }: Pick<Branch, 'batches'>): Flushes {
   const replaced = replacedBy(batches);
-  const left = [...batches].filter(([ref]) => !replaced.has(ref)).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const left = [...batches]
+    .filter(([ref]) => !replaced.has(ref))
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
   return left.map(([, { records }]) => records);
 }
 

@@ -15,7 +15,8 @@ const conformanceStore = new MemoryStore();
 memoryConformance(
   vitest,
   'EchoMemory',
-  (sessionId) => new EchoMemory(conformanceStore, sessionId, { secrets: [secretA], withoutEcho: 'latest' }),
+  (sessionId) =>
+    new EchoMemory(conformanceStore, sessionId, { secrets: [secretA], withoutEcho: 'latest' }),
   { persistent: true },
 );
 
@@ -42,7 +43,9 @@ class LateStore extends MemoryStore {
   override async getMany(keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
     this.operations += Math.ceil(keys.length / 100);
     const found = await Promise.all(keys.map(async (key) => [key, await this.#read(key)] as const));
-    return new Map(found.flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const])));
+    return new Map(
+      found.flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const])),
+    );
   }
   override async setMany(entries: readonly (readonly [string, string])[]): Promise<void> {
     for (const [key, value] of entries) {
@@ -68,7 +71,12 @@ function open(store: LateStore, echo?: string, options: EchoMemoryOptions = {}):
 }
 
 /** One turn; gives the echo at its start and at its end. */
-async function turn(store: LateStore, id: string, echo?: string, options?: EchoMemoryOptions): Promise<readonly [string, string]> {
+async function turn(
+  store: LateStore,
+  id: string,
+  echo?: string,
+  options?: EchoMemoryOptions,
+): Promise<readonly [string, string]> {
   const memory = open(store, echo, options);
   await memory.append([message(id)]);
   const begun = memory.echo!;
@@ -84,7 +92,11 @@ test('a turn costs two writes; one that begins a session reads nothing', async (
   expect(payloadOf(first)).toEqual({
     v: 1,
     at: store.time,
-    base: { ref: `00000001.${payloadOf(begun).turnId}`, hash: expect.stringMatching(/^[\da-f]{64}$/), chain: expect.any(String) },
+    base: {
+      ref: `00000001.${payloadOf(begun).turnId}`,
+      hash: expect.stringMatching(/^[\da-f]{64}$/),
+      chain: expect.any(String),
+    },
   });
   const [, second] = await turn(store, '2', first);
   expect(store.writes).toBe(4);
@@ -191,7 +203,10 @@ test('a turn whose base was lost meanwhile leaves the head to the winner', async
   await memory.flush();
   expect(await store.get('s:s:head')).toBe(head);
   const { yours, theirs } = await open(store, memory.echo).branches();
-  expect([yours, theirs].map((branch) => branch!.messages.map(({ id }) => id))).toEqual([['1', '2'], ['new session']]);
+  expect([yours, theirs].map((branch) => branch!.messages.map(({ id }) => id))).toEqual([
+    ['1', '2'],
+    ['new session'],
+  ]);
 });
 
 test('a client that left finds its turn: done, without its head, or not there; then what comes of it later is told', async () => {
@@ -220,24 +235,28 @@ test('a client that left finds its turn: done, without its head, or not there; t
 test.for([
   [false, ['2', '1']],
   [true, ['1', '2']],
-] as const)('a first turn that was left and the next one are one log, whichever ends first: %s', async ([isFirst, order]) => {
-  const store = new LateStore();
-  const left = open(store);
-  await left.append([message('1')]);
-  const begun = left.echo!;
-  left.leave();
-  store.time += 1000;
-  const next = open(store, begun);
-  await next.append([message('2')]);
-  for (const memory of isFirst ? [left, next] : [next, left]) {
+] as const)(
+  'a first turn that was left and the next one are one log, whichever ends first: %s',
+  async ([isFirst, order]) => {
+    const store = new LateStore();
+    const left = open(store);
+    await left.append([message('1')]);
+    const begun = left.echo!;
+    left.leave();
     store.time += 1000;
-    await memory.flush();
-  }
-  for (const echo of [begun, next.echo, left.echo]) expect(await idsOf(open(store, echo))).toEqual(order);
-  expect(await idsOf(open(store, undefined, { withoutEcho: 'latest' }))).toEqual(order);
-  const [, last] = await turn(store, '3', next.echo);
-  expect(await idsOf(open(store, last))).toEqual([...order, '3']);
-});
+    const next = open(store, begun);
+    await next.append([message('2')]);
+    for (const memory of isFirst ? [left, next] : [next, left]) {
+      store.time += 1000;
+      await memory.flush();
+    }
+    for (const echo of [begun, next.echo, left.echo])
+      expect(await idsOf(open(store, echo))).toEqual(order);
+    expect(await idsOf(open(store, undefined, { withoutEcho: 'latest' }))).toEqual(order);
+    const [, last] = await turn(store, '3', next.echo);
+    expect(await idsOf(open(store, last))).toEqual([...order, '3']);
+  },
+);
 
 test('a first turn that was left begins a session anew all the same, also after it was cleared', async () => {
   const store = new LateStore();
@@ -260,7 +279,10 @@ test('a first turn that was left begins a session anew all the same, also after 
 
 test('of first turns whose clients have no echo the later one goes behind, where they go on from the latest state', async () => {
   const store = new LateStore();
-  const both = [open(store, undefined, { withoutEcho: 'latest' }), open(store, undefined, { withoutEcho: 'latest' })];
+  const both = [
+    open(store, undefined, { withoutEcho: 'latest' }),
+    open(store, undefined, { withoutEcho: 'latest' }),
+  ];
   for (const [index, memory] of both.entries()) await memory.append([message(String(index))]);
   for (const memory of both) {
     store.time += 1000;
@@ -329,7 +351,10 @@ test('an echo of another session, another secret or another hand is refused, wha
       () => memory.branches(),
       () => memory.clear(),
     ]) {
-      await expect(operation(), each).rejects.toMatchObject({ code: 'INVALID_INPUT', details: { param: 'echo' } });
+      await expect(operation(), each).rejects.toMatchObject({
+        code: 'INVALID_INPUT',
+        details: { param: 'echo' },
+      });
     }
     expect(memory.echo).toBeUndefined();
   }
@@ -352,9 +377,9 @@ test('an echo of another session, another secret or another hand is refused, wha
 test.for([[[]], [['short']], [[secretA, secretB, secretA]], [[secretA, 1]], ['x'.repeat(40)]])(
   'the secrets %j are refused',
   ([secrets]) => {
-    expect(() => new EchoMemory(new MemoryStore(), 's', { secrets: secrets as readonly string[] })).toThrow(
-      expect.objectContaining({ code: 'CONFIGURATION' }),
-    );
+    expect(
+      () => new EchoMemory(new MemoryStore(), 's', { secrets: secrets as readonly string[] }),
+    ).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
   },
 );
 
@@ -363,7 +388,9 @@ test('of two secrets the first signs and both are accepted', async () => {
   const [, old] = await turn(store, '1');
   const [, fresh] = await turn(store, '2', old, { secrets: [secretB, secretA] });
   expect(await idsOf(open(store, fresh, { secrets: [secretB] }))).toEqual(['1', '2']);
-  await expect(open(store, old, { secrets: [secretB] }).read()).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  await expect(open(store, old, { secrets: [secretB] }).read()).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+  });
 });
 
 test('a session goes over to echoes and back', async () => {
@@ -393,7 +420,9 @@ test('a turn of a long session makes as few store operations as an early one, an
     written += store.writes;
   }
   expect(written).toBe(2 * 1099);
-  expect((await idsOf(open(store, echo))).join()).toBe(Array.from({ length: 1100 }, (_, n) => n + 1).join());
+  expect((await idsOf(open(store, echo))).join()).toBe(
+    Array.from({ length: 1100 }, (_, n) => n + 1).join(),
+  );
   const texts = await Promise.all((await store.keys('')).map((key) => store.get(key)));
   const characters = (each: readonly (string | undefined)[]): number => each.join('').length;
   const [first = ''] = texts.filter((text) => text?.includes('"text of 1"'));
@@ -418,16 +447,25 @@ test('what is too long to be put together is named, and read by few keys all the
 test('turns that the head names out of their order stay in it', async () => {
   const store = new LateStore();
   let echo: string | undefined;
-  const renameBy = async (change: (refs: readonly string[]) => readonly (readonly string[])[]): Promise<void> => {
-    const head = JSON.parse((await store.get('s:s:head'))!) as { readonly refs: readonly (readonly string[])[] };
-    await store.set('s:s:head', JSON.stringify({ ...head, refs: change(head.refs.flat().toSorted()) }));
+  const renameBy = async (
+    change: (refs: readonly string[]) => readonly (readonly string[])[],
+  ): Promise<void> => {
+    const head = JSON.parse((await store.get('s:s:head'))!) as {
+      readonly refs: readonly (readonly string[])[];
+    };
+    await store.set(
+      's:s:head',
+      JSON.stringify({ ...head, refs: change(head.refs.flat().toSorted()) }),
+    );
   };
   for (let n = 1; n <= 32; n++) [, echo] = await turn(store, String(n), echo);
   await renameBy((refs) => [[], refs.slice(0, 31), refs.slice(31)]);
   for (let n = 33; n <= 40; n++) [, echo] = await turn(store, String(n), echo);
   await renameBy((refs) => [refs.slice(0, 32), refs.slice(32)]);
   for (let n = 41; n <= 42; n++) [, echo] = await turn(store, String(n), echo);
-  expect(await idsOf(open(store, echo))).toEqual(Array.from({ length: 42 }, (_, n) => String(n + 1)));
+  expect(await idsOf(open(store, echo))).toEqual(
+    Array.from({ length: 42 }, (_, n) => String(n + 1)),
+  );
 });
 
 test('with a cache a turn reads what is new, and what the head no longer names is not shown', async () => {
@@ -443,7 +481,9 @@ test('with a cache a turn reads what is new, and what the head no longer names i
   const all = Array.from({ length: 200 }, (_, n) => String(n + 1));
   expect(await idsOf(open(store, echo, { cache }))).toEqual(all);
   const [, forked] = await turn(new LateStore(), '2', undefined, { cache });
-  await expect(open(store, forked, { cache }).read()).rejects.toMatchObject({ code: expect.stringMatching(/^SESSION_/) });
+  await expect(open(store, forked, { cache }).read()).rejects.toMatchObject({
+    code: expect.stringMatching(/^SESSION_/),
+  });
   expect(await idsOf(open(store, other, { cache }))).toEqual(all);
   const memory = open(store, echo, { cache });
   await memory.clear();
@@ -464,26 +504,38 @@ test('what has expired in the store is not shown from a cache', async () => {
 test('a cache holds no more than it may, and a memory without room in it reads all the same', async () => {
   const store = new LateStore();
   let echo: string | undefined;
-  for (let n = 0; n < 40; n++) [, echo] = await turn(store, String(n), echo, { compactAfter: 1000 });
+  for (let n = 0; n < 40; n++)
+    [, echo] = await turn(store, String(n), echo, { compactAfter: 1000 });
   for (const characters of [0, 1, 1000]) {
     const cache = new BatchCache(characters);
-    for (let times = 0; times < 2; times++) expect((await idsOf(open(store, echo, { cache }))).length).toBe(40);
+    for (let times = 0; times < 2; times++)
+      expect((await idsOf(open(store, echo, { cache }))).length).toBe(40);
   }
-  expect(() => new BatchCache(Number.NaN)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
-  expect(() => open(store, echo, { cache: {} as BatchCache })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  expect(() => new BatchCache(Number.NaN)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
+  expect(() => open(store, echo, { cache: {} as BatchCache })).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
 });
 
 test('a message that is damaged is told each time, also where its batch is in a cache', async () => {
   const store = new LateStore();
   const [, first] = await turn(store, '1');
   const [, echo] = await turn(store, '2', first);
-  const [key = ''] = (await store.keys('s:s:t:')).filter((each) => each.endsWith(payloadOf(first).base!.ref.slice('00000001.'.length)));
+  const [key = ''] = (await store.keys('s:s:t:')).filter((each) =>
+    each.endsWith(payloadOf(first).base!.ref.slice('00000001.'.length)),
+  );
   await store.set(key, (await store.get(key))!.replace('"role":"user"', '"role":"nobody"'));
   const cache = new BatchCache(1_000_000);
   const errors: unknown[] = [];
   for (let times = 1; times < 3; times++) {
-    await expect(open(store, echo, { cache }).read()).rejects.toMatchObject({ code: 'INVALID_MESSAGE' });
-    expect(await idsOf(open(store, echo, { cache, onDamage: (error) => errors.push(error) }))).toEqual(['2']);
+    await expect(open(store, echo, { cache }).read()).rejects.toMatchObject({
+      code: 'INVALID_MESSAGE',
+    });
+    expect(
+      await idsOf(open(store, echo, { cache, onDamage: (error) => errors.push(error) })),
+    ).toEqual(['2']);
     expect(errors.length).toBe(times);
   }
 });
@@ -560,7 +612,9 @@ test('a head whose batch is damaged is told, and read again while it may be late
   store.time += 121_000;
   await expect(open(store, first).read()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
   const damages: unknown[] = [];
-  expect(await idsOf(open(store, first, { onDamage: (error) => damages.push(error) }))).toEqual(['1']);
+  expect(await idsOf(open(store, first, { onDamage: (error) => damages.push(error) }))).toEqual([
+    '1',
+  ]);
   expect(damages.length).toBeGreaterThan(0);
 });
 
@@ -572,6 +626,11 @@ async function idsOf(memory: EchoMemory): Promise<readonly string[]> {
   return (await memory.read()).map(({ id }) => id);
 }
 
-function payloadOf(echo: string): { readonly turnId?: string; readonly base?: { readonly ref: string } } {
-  return JSON.parse(atob(echo.split('.')[0]!.replaceAll('-', '+').replaceAll('_', '/'))) as ReturnType<typeof payloadOf>;
+function payloadOf(echo: string): {
+  readonly turnId?: string;
+  readonly base?: { readonly ref: string };
+} {
+  return JSON.parse(
+    atob(echo.split('.')[0]!.replaceAll('-', '+').replaceAll('_', '/')),
+  ) as ReturnType<typeof payloadOf>;
 }

@@ -26,8 +26,9 @@ const maxLength = 4096;
 const minSecret = 32;
 
 /**
- * Signs and checks a session's echoes: HMAC-SHA-256 by the first of the secrets, checked with each of them. Throws `CONFIGURATION` for
- * none, for more than two, and for one of fewer than 32 characters.
+ * Signs and checks a session's echoes: HMAC-SHA-256 by the first of the secrets, checked with each
+ * of them. Throws `CONFIGURATION` for none, for more than two, and for one of fewer than 32
+ * characters.
  */
 export class EchoSigner {
   readonly #secrets: readonly string[];
@@ -35,9 +36,18 @@ export class EchoSigner {
   #keys: Promise<readonly CryptoKey[]> | undefined;
 
   constructor(secrets: readonly string[], sessionId: string) {
-    const isUsable = (secret: unknown): boolean => typeof secret === 'string' && secret.length >= minSecret;
-    if (!Array.isArray(secrets) || !secrets.length || secrets.length > 2 || !secrets.every(isUsable)) {
-      throw new AgentError('CONFIGURATION', `A session's echo needs one or two secrets of ${minSecret} characters or more`);
+    const isUsable = (secret: unknown): boolean =>
+      typeof secret === 'string' && secret.length >= minSecret;
+    if (
+      !Array.isArray(secrets) ||
+      !secrets.length ||
+      secrets.length > 2 ||
+      !secrets.every(isUsable)
+    ) {
+      throw new AgentError(
+        'CONFIGURATION',
+        `A session's echo needs one or two secrets of ${minSecret} characters or more`,
+      );
     }
     this.#secrets = secrets;
     this.#sessionId = sessionId;
@@ -52,13 +62,20 @@ export class EchoSigner {
 
   /** `INVALID_INPUT` for what no secret signed for this session. */
   async verify(text: string): Promise<Echo> {
-    const [, payload, mac] = (typeof text === 'string' && text.length <= maxLength && /^([\w-]+)\.([\w-]{43})$/.exec(text)) || [];
+    const [, payload, mac] =
+      (typeof text === 'string' &&
+        text.length <= maxLength &&
+        /^([\w-]+)\.([\w-]{43})$/.exec(text)) ||
+      [];
     if (payload === undefined || mac === undefined) throw refused();
     const bytes = fromBase64Url(mac);
-    // The last character of 43 has bits to spare: another text for the same bytes is not what was signed.
+    // The last character of 43 has bits to spare: another text for the same bytes is not what was
+    // signed.
     if (toBase64Url(bytes) !== mac) throw refused();
     const given = Uint8Array.from(bytes, (character) => character.charCodeAt(0));
-    const checks = (await this.#load()).map((key) => crypto.subtle.verify('HMAC', key, given, this.#signed(payload)));
+    const checks = (await this.#load()).map((key) =>
+      crypto.subtle.verify('HMAC', key, given, this.#signed(payload)),
+    );
     if (!(await Promise.all(checks)).includes(true)) throw refused();
     const { v, ...echo } = JSON.parse(fromBase64Url(payload)) as Echo & { readonly v: unknown };
     if (v !== 1) throw refused();
@@ -73,13 +90,22 @@ export class EchoSigner {
   #load(): Promise<readonly CryptoKey[]> {
     const algorithm = { name: 'HMAC', hash: 'SHA-256' };
     return (this.#keys ??= Promise.all(
-      this.#secrets.map((secret) => crypto.subtle.importKey('raw', new TextEncoder().encode(secret), algorithm, false, ['sign', 'verify'])),
+      this.#secrets.map((secret) =>
+        crypto.subtle.importKey('raw', new TextEncoder().encode(secret), algorithm, false, [
+          'sign',
+          'verify',
+        ]),
+      ),
     ));
   }
 }
 
 function refused(): AgentError {
-  return new AgentError('INVALID_INPUT', 'The echo is not one that was given out for this session', { details: { param: 'echo' } });
+  return new AgentError(
+    'INVALID_INPUT',
+    'The echo is not one that was given out for this session',
+    { details: { param: 'echo' } },
+  );
 }
 
 /** Of characters below 256: JSON of ids and hashes is ASCII. */

@@ -2,8 +2,9 @@ import { checkFields } from '../../error/check-fields.ts';
 import type { Batch } from './session-format.ts';
 
 /**
- * Batches that were read before, by their keys: in a log of turns no key is ever written with anything else. Holds the parsed records of
- * at most `maxCharacters` of stored text; where more would come in, it begins anew.
+ * Batches that were read before, by their keys: in a log of turns no key is ever written with
+ * anything else. Holds the parsed records of at most `maxCharacters` of stored text; where more
+ * would come in, it begins anew.
  */
 export class BatchCache {
   readonly #batches: Map<string, Batch> = new Map();

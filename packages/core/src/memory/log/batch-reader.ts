@@ -57,12 +57,19 @@ export async function readBatches(
 }
 
 /**
- * Adds what a batch named that can't be read. Where several batches have the version, a write had failed half-way: then it is the
- * one that another batch, or the head, goes on from.
+ * Adds what a batch named that can't be read. Where several batches have the version, a write had
+ * failed half-way: then it is the one that another batch, or the head, goes on from.
  */
-export async function findBatches(store: KeyValueStore, keys: SessionKeys, hash: string, { batches, unread }: ReadBatches): Promise<void> {
+export async function findBatches(
+  store: KeyValueStore,
+  keys: SessionKeys,
+  hash: string,
+  { batches, unread }: ReadBatches,
+): Promise<void> {
   const versions = new Set([...batches.keys(), ...unread.map(({ ref }) => ref)].map(versionOf));
-  const refs = keys.refs(await store.keys(keys.prefix)).filter((ref) => !versions.has(versionOf(ref)));
+  const refs = keys
+    .refs(await store.keys(keys.prefix))
+    .filter((ref) => !versions.has(versionOf(ref)));
   const found = await readValues(store, keys, refs);
   const hashes = new Set([hash, ...[...batches.values()].map(({ prev }) => prev)]);
   // The last one first: it says which one it goes on from.
@@ -96,18 +103,30 @@ function parse(ref: string, values: readonly string[] | undefined): Batch | Unre
   if (!values)
     return {
       ref,
-      error: new AgentError('STORAGE_FAILED', "One of the session's records is not in the store", { retryable: true, details: { ref } }),
+      error: new AgentError('STORAGE_FAILED', "One of the session's records is not in the store", {
+        retryable: true,
+        details: { ref },
+      }),
     };
   try {
     return parseBatch(values);
   } catch (thrown) {
     const { message, cause, details } = AgentError.from(thrown);
-    return { ref, error: new AgentError('STORAGE_FAILED', message, { cause, details: { ...details, ref } }) };
+    return {
+      ref,
+      error: new AgentError('STORAGE_FAILED', message, { cause, details: { ...details, ref } }),
+    };
   }
 }
 
-/** Where values expire, the oldest may be gone; anything else that is missing is lost, or not there yet. */
-function unexpired(unread: readonly UnreadBatch[], found: ReadonlyMap<string, Batch>): readonly UnreadBatch[] {
+/**
+ * Where values expire, the oldest may be gone; anything else that is missing is lost, or not there
+ * yet.
+ */
+function unexpired(
+  unread: readonly UnreadBatch[],
+  found: ReadonlyMap<string, Batch>,
+): readonly UnreadBatch[] {
   const [oldest = ''] = [...found.keys()].toSorted();
   return unread.filter(({ ref, error }) => !error.retryable || ref >= oldest);
 }

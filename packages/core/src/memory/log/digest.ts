@@ -1,6 +1,9 @@
 import { sha256 } from './sha256.ts';
 
-/** SHA-256 of a text, as hex; by the platform where it can: a page that is not served securely has no `crypto.subtle`. */
+/**
+ * SHA-256 of a text, as hex; by the platform where it can: a page that is not served securely has
+ * no `crypto.subtle`.
+ */
 export async function digest(text: string): Promise<string> {
   const { subtle } = crypto as { readonly subtle?: SubtleCrypto };
   if (!subtle) return sha256()(text);

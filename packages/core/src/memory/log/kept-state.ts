@@ -4,7 +4,10 @@ import type { JsonObject, JsonValue } from '../../message/json.ts';
 import type { ToolSet } from '../../tool/tool-set.ts';
 import type { SessionView } from './session-view.ts';
 
-/** What a log keeps of an agent beside messages and calls: the values of its session, and which of its tool groups are active. */
+/**
+ * What a log keeps of an agent beside messages and calls: the values of its session, and which of
+ * its tool groups are active.
+ */
 export class KeptState {
   readonly #status: AgentStatus;
   readonly #tools: ToolSet;
@@ -22,7 +25,10 @@ export class KeptState {
     return this.#status === status;
   }
 
-  /** Takes over what the log has and is new; values that the agent was given meanwhile stay, groups where they were switched after its first call. */
+  /**
+   * Takes over what the log has and is new; values that the agent was given meanwhile stay, groups
+   * where they were switched after its first call.
+   */
   restore({ state }: SessionView): void {
     const { values, groups } = state;
     const text = JSON.stringify(values ?? {});
@@ -34,7 +40,11 @@ export class KeptState {
     }
     this.#values = text;
     if (Array.isArray(groups) && JSON.stringify(groups) !== this.#groups) {
-      if (this.#groups === undefined || JSON.stringify(this.#tools.activeGroups?.()) === this.#groups) this.#setGroups(groups);
+      if (
+        this.#groups === undefined ||
+        JSON.stringify(this.#tools.activeGroups?.()) === this.#groups
+      )
+        this.#setGroups(groups);
       this.#groups = JSON.stringify(groups);
     }
   }
@@ -45,7 +55,8 @@ export class KeptState {
     const groups = JSON.stringify(this.#tools.activeGroups?.());
     const changes: Record<string, JsonValue> = {};
     if (values !== this.#values) changes['values'] = JSON.parse(values) as JsonValue;
-    if (groups !== undefined && groups !== this.#groups) changes['groups'] = JSON.parse(groups) as JsonValue;
+    if (groups !== undefined && groups !== this.#groups)
+      changes['groups'] = JSON.parse(groups) as JsonValue;
     this.#values = values;
     this.#groups = groups;
     return Object.keys(changes).length > 0 ? changes : undefined;

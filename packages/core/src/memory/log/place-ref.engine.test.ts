@@ -16,7 +16,11 @@ test('the head stays small, and every batch is found in few rounds', () => {
 
   const found: number[] = [];
   let rounds = 0;
-  for (let wanted = levels.flat(); wanted.length > 0; wanted = wanted.flatMap((ref) => carried.get(ref) ?? [])) {
+  for (
+    let wanted = levels.flat();
+    wanted.length > 0;
+    wanted = wanted.flatMap((ref) => carried.get(ref) ?? [])
+  ) {
     found.push(...wanted.map(Number));
     rounds++;
   }

@@ -19,13 +19,17 @@ export const maxEncoded = 440;
 const refPattern = /^[^:]+:([0-9a-z]+)-[\w-]+?(?:~(\d+))?$/;
 
 /**
- * Where records are: `ltm:<namespace>:<ref>`, a ref being `<session>:<time>-<id>`, with `~<n>` behind it where the record takes n
- * values; the further ones have `:1`, `:2` … behind the key. A listing by prefix gives the records of a session, or of all of them.
+ * Where records are: `ltm:<namespace>:<ref>`, a ref being `<session>:<time>-<id>`, with `~<n>`
+ * behind it where the record takes n values; the further ones have `:1`, `:2` … behind the key. A
+ * listing by prefix gives the records of a session, or of all of them.
  */
 export class RecordKeys {
   readonly prefix: string;
 
-  /** Throws `INVALID_INPUT` for a namespace that is empty or has more than 200 characters, percent-encoded. */
+  /**
+   * Throws `INVALID_INPUT` for a namespace that is empty or has more than 200 characters,
+   * percent-encoded.
+   */
   constructor(namespace: string) {
     this.prefix = `ltm:${encode(namespace, 'namespace', 200)}:`;
   }
@@ -35,14 +39,22 @@ export class RecordKeys {
     return `${this.prefix}${encode(sessionId, 'session id', maxEncoded - this.prefix.length)}:`;
   }
 
-  /** `at`: milliseconds since 1970. Throws `INVALID_INPUT` for an id of other than letters, digits, `_` and `-`, as well. */
+  /**
+   * `at`: milliseconds since 1970. Throws `INVALID_INPUT` for an id of other than letters, digits,
+   * `_` and `-`, as well.
+   */
   key(sessionId: string, at: number, id: string, values: number): string {
     if (!/^[\w-]{1,40}$/.test(id))
-      throw new AgentError('INVALID_INPUT', `"${id}" can't be part of a key: letters, digits, _ and -, at most 40`);
+      throw new AgentError(
+        'INVALID_INPUT',
+        `"${id}" can't be part of a key: letters, digits, _ and -, at most 40`,
+      );
     return `${this.session(sessionId)}${Math.trunc(at).toString(36).padStart(9, '0')}-${id}${values > 1 ? `~${values}` : ''}`;
   }
 
-  /** When the record was made, as text that sorts; `undefined` for a key that is no record's first. */
+  /**
+   * When the record was made, as text that sorts; `undefined` for a key that is no record's first.
+   */
   time(key: string): string | undefined {
     return refPattern.exec(this.ref(key))?.[1];
   }
@@ -72,20 +84,29 @@ export function parseRecord(key: string, values: readonly string[]): StoredRecor
     throw new AgentError('STORAGE_FAILED', text, { details: { key } });
   }
   const { sessionId, createdAt, parts } = value;
-  if (typeof sessionId !== 'string' || Number.isNaN(Date.parse(String(createdAt)))) throw damaged(key);
+  if (typeof sessionId !== 'string' || Number.isNaN(Date.parse(String(createdAt))))
+    throw damaged(key);
   if (!Array.isArray(parts) || !parts.every(isPart)) throw damaged(key);
   return value as unknown as StoredRecord;
 }
 
 function isPart(value: unknown): boolean {
-  return isRecord(value) && typeof value['speaker'] === 'string' && typeof value['text'] === 'string';
+  return (
+    isRecord(value) && typeof value['speaker'] === 'string' && typeof value['text'] === 'string'
+  );
 }
 
 function damaged(key: string, cause?: unknown): AgentError {
-  return new AgentError('STORAGE_FAILED', `The long-term record ${key} in the store is damaged`, { cause, details: { key } });
+  return new AgentError('STORAGE_FAILED', `The long-term record ${key} in the store is damaged`, {
+    cause,
+    details: { key },
+  });
 }
 
-/** Percent-encoded, for a key. Throws `INVALID_INPUT` for what is no well-formed text or longer than the limit. */
+/**
+ * Percent-encoded, for a key. Throws `INVALID_INPUT` for what is no well-formed text or longer than
+ * the limit.
+ */
 export function encode(text: string, what: string, limit: number): string {
   let encoded = '';
   try {
@@ -94,5 +115,8 @@ export function encode(text: string, what: string, limit: number): string {
     // A lone surrogate: refused below.
   }
   if (typeof text === 'string' && encoded.length > 0 && encoded.length <= limit) return encoded;
-  throw new AgentError('INVALID_INPUT', `The ${what} must be well-formed text of 1 to ${limit} characters, percent-encoded`);
+  throw new AgentError(
+    'INVALID_INPUT',
+    `The ${what} must be well-formed text of 1 to ${limit} characters, percent-encoded`,
+  );
 }

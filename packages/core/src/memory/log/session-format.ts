@@ -14,7 +14,10 @@ export interface Batch {
   readonly index?: readonly string[];
   /** In a snapshot: the batches that it stands for. */
   readonly replaces?: readonly string[];
-  /** In a log whose client holds an echo: the head that this batch made, without its hash and with the refs before it. */
+  /**
+   * In a log whose client holds an echo: the head that this batch made, without its hash and with
+   * the refs before it.
+   */
   readonly head?: Omit<Head, 'hash'>;
 }
 
@@ -51,7 +54,10 @@ export function versionOf(ref: string): number {
   return Number.parseInt(ref, 10);
 }
 
-/** The name of a turn's batch: its key is made of the turn's id alone, so that it is found wherever the turn ended up in the log. */
+/**
+ * The name of a turn's batch: its key is made of the turn's id alone, so that it is found wherever
+ * the turn ended up in the log.
+ */
 export function makeTurnRef(version: number, turnId: string, values: number): string {
   return `${String(version).padStart(8, '0')}.${turnId}${values > 1 ? `~${values}` : ''}`;
 }
@@ -64,8 +70,8 @@ export function turnOf(ref: string): string | undefined {
 const refPattern = /^\d{8}[-.][\w-]+(?:~(\d+))?$/;
 
 /**
- * Where a session's values are: `s:<id>:head`, `s:<id>:r:<ref>` and, of turns, `s:<id>:t:<turn id>`, with `:1`, `:2` … behind it for
- * further values.
+ * Where a session's values are: `s:<id>:head`, `s:<id>:r:<ref>` and, of turns, `s:<id>:t:<turn
+ * id>`, with `:1`, `:2` … behind it for further values.
  */
 export class SessionKeys {
   readonly prefix: string;
@@ -80,13 +86,17 @@ export class SessionKeys {
     const turnId = turnOf(ref);
     const first = turnId === undefined ? `${this.prefix}r:${ref}` : `${this.prefix}t:${turnId}`;
     const values = Number(refPattern.exec(ref)?.[1] ?? 1);
-    return Array.from({ length: values }, (_, index) => (index === 0 ? first : `${first}:${index}`));
+    return Array.from({ length: values }, (_, index) =>
+      index === 0 ? first : `${first}:${index}`,
+    );
   }
 
   /** The batches among these keys. */
   refs(keys: readonly string[]): readonly string[] {
     const start = `${this.prefix}r:`;
-    return keys.flatMap((key) => (key.startsWith(start) ? [key.slice(start.length)] : [])).filter((ref) => refPattern.test(ref));
+    return keys
+      .flatMap((key) => (key.startsWith(start) ? [key.slice(start.length)] : []))
+      .filter((ref) => refPattern.test(ref));
   }
 }
 
@@ -95,10 +105,11 @@ export async function sessionHeads(
   store: KeyValueStore,
   startsWith: string,
 ): Promise<readonly (readonly [sessionId: string, text: string])[]> {
-  // Encoded, a prefix of the id is a prefix of the key; one that ends in half a surrogate pair is no text.
-  const keys = (await store.keys(`s:${encodeURIComponent(startsWith.replace(/[\ud800-\udbff]$/, ''))}`)).filter((key) =>
-    key.endsWith(':head'),
-  );
+  // Encoded, a prefix of the id is a prefix of the key; one that ends in half a surrogate pair is
+  // no text.
+  const keys = (
+    await store.keys(`s:${encodeURIComponent(startsWith.replace(/[\ud800-\udbff]$/, ''))}`)
+  ).filter((key) => key.endsWith(':head'));
   const heads = await store.getMany(keys);
   return keys.flatMap((key) => {
     const text = heads.get(key);
@@ -114,7 +125,10 @@ export function parseHead(text: string): Head {
   return { ...headDefaults, ...head, v: formatVersion } as unknown as Head;
 }
 
-/** A batch from its values. Throws as `parseHead` does; what the messages in it are worth is for `parseMessages` to say. */
+/**
+ * A batch from its values. Throws as `parseHead` does; what the messages in it are worth is for
+ * `parseMessages` to say.
+ */
 export function parseBatch(values: readonly string[]): Batch {
   const batch = parseVersioned(values, 'record');
   const { records, index, replaces, head, prev = '' } = batch;
@@ -131,7 +145,17 @@ export function parseBatch(values: readonly string[]): Batch {
 /** What a head of format 1 does not say. */
 const headDefaults = { hash: '', createdAt: 0, updatedAt: 0 };
 
-function isHead({ version, writer, chain, refs, hash, createdAt, updatedAt, title, leader }: Readonly<Record<string, unknown>>): boolean {
+function isHead({
+  version,
+  writer,
+  chain,
+  refs,
+  hash,
+  createdAt,
+  updatedAt,
+  title,
+  leader,
+}: Readonly<Record<string, unknown>>): boolean {
   return (
     Number.isSafeInteger(version) &&
     [writer, chain, hash, title ?? '', leader ?? ''].every((field) => typeof field === 'string') &&
@@ -141,7 +165,10 @@ function isHead({ version, writer, chain, refs, hash, createdAt, updatedAt, titl
   );
 }
 
-function parseVersioned(values: readonly string[], what: string): Readonly<Record<string, unknown>> {
+function parseVersioned(
+  values: readonly string[],
+  what: string,
+): Readonly<Record<string, unknown>> {
   let value: unknown;
   try {
     value = JSON.parse(joinValue(values));
@@ -160,7 +187,9 @@ function parseVersioned(values: readonly string[], what: string): Readonly<Recor
 }
 
 function damaged(what: string, cause?: unknown): AgentError {
-  return new AgentError('STORAGE_FAILED', `The session's ${what} in the store is damaged`, { cause });
+  return new AgentError('STORAGE_FAILED', `The session's ${what} in the store is damaged`, {
+    cause,
+  });
 }
 
 function isRefs(value: unknown): value is readonly string[] {
@@ -182,5 +211,8 @@ function encodeSessionId(sessionId: string): string {
     // A lone surrogate: refused below.
   }
   if (encoded.length > 0 && encoded.length <= maxEncodedId) return encoded;
-  throw new AgentError('INVALID_INPUT', `A session id must be well-formed text of 1 to ${maxEncodedId} characters, percent-encoded`);
+  throw new AgentError(
+    'INVALID_INPUT',
+    `A session id must be well-formed text of 1 to ${maxEncodedId} characters, percent-encoded`,
+  );
 }

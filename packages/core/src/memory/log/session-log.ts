@@ -12,7 +12,10 @@ import { splitValue } from './split-value.ts';
 export const levelWidth = 32;
 /** Times that other writers may come in between before a flush gives up. */
 export const maxAttempts = 20;
-/** Times that a log is read whose batches another writer deletes meanwhile, because a snapshot has taken their place. */
+/**
+ * Times that a log is read whose batches another writer deletes meanwhile, because a snapshot has
+ * taken their place.
+ */
 const maxReads = 3;
 
 export interface SessionLogOptions {
@@ -20,7 +23,10 @@ export interface SessionLogOptions {
   readonly now: () => number;
   /** A log that is read and has this many batches is put together at the next flush. */
   readonly compactAfter: number;
-  /** Told of each batch that can't be read, which is left out then; without it such a log can't be read. */
+  /**
+   * Told of each batch that can't be read, which is left out then; without it such a log can't be
+   * read.
+   */
   readonly onDamage?: ((error: AgentError) => void) | undefined;
 }
 
@@ -28,7 +34,10 @@ export interface SessionLogOptions {
 export interface FlushContext {
   /** Another writer has come in between: all records, read anew. */
   onReread(records: Flushes): void;
-  /** The shortest log that amounts to the same as all records that were loaded and added; nothing where some of them can't be read. */
+  /**
+   * The shortest log that amounts to the same as all records that were loaded and added; nothing
+   * where some of them can't be read.
+   */
   compacted(): readonly LogRecord[] | undefined;
   title(): string | undefined;
 }
@@ -38,8 +47,8 @@ export type Log = Pick<SessionLog, 'version' | 'add' | 'load' | 'flush' | 'clear
   Partial<Pick<SessionLog, 'claim' | 'release' | 'hasChanged'>>;
 
 /**
- * A session's records in a store: append-only, one batch a flush under a key of its own, then the head. It does not queue: its
- * caller runs one operation at a time.
+ * A session's records in a store: append-only, one batch a flush under a key of its own, then the
+ * head. It does not queue: its caller runs one operation at a time.
  */
 export class SessionLog {
   readonly #store: KeyValueStore;
@@ -52,7 +61,10 @@ export class SessionLog {
   /** Every batch of the log, as far as this writer knows; what is here is not read again. */
   #batches = new Map<string, Batch>();
   readonly #pending: LogRecord[] = [];
-  /** The batch of a write that failed with its outcome open, and how many of the pending records it holds. */
+  /**
+   * The batch of a write that failed with its outcome open, and how many of the pending records it
+   * holds.
+   */
   #unsure: { readonly ref: string; readonly records: number } | undefined;
   /** The log was long when it was read, and whole. */
   #wantsSnapshot = false;
@@ -76,7 +88,10 @@ export class SessionLog {
     return this.#head;
   }
 
-  /** Makes this writer the leader: its next flush says so in the head. What it was refused before is forgotten. */
+  /**
+   * Makes this writer the leader: its next flush says so in the head. What it was refused before is
+   * forgotten.
+   */
   async claim(): Promise<Flushes> {
     if (this.#lead === 'lost') this.#pending.length = 0;
     this.#lead = 'claimed';
@@ -106,7 +121,8 @@ export class SessionLog {
     this.#head = head && rejoin(head, lost, this.version);
     this.#seen = text;
     this.#batches = batches;
-    if (this.#unsure && batches.has(this.#unsure.ref)) this.#pending.splice(0, this.#unsure.records);
+    if (this.#unsure && batches.has(this.#unsure.ref))
+      this.#pending.splice(0, this.#unsure.records);
     this.#unsure = undefined;
     return [...this.#records(), [...this.#pending]];
   }
@@ -123,10 +139,15 @@ export class SessionLog {
       }
       if ((this.#pending.length === 0 && !takesLead) || (await this.#write(context))) return;
     }
-    throw new AgentError('STORAGE_FAILED', 'Other writers kept changing the session', { retryable: true });
+    throw new AgentError('STORAGE_FAILED', 'Other writers kept changing the session', {
+      retryable: true,
+    });
   }
 
-  /** Deletes every key of the session; the head first, so that an interrupted clear leaves an empty session. */
+  /**
+   * Deletes every key of the session; the head first, so that an interrupted clear leaves an empty
+   * session.
+   */
   async clear(): Promise<void> {
     this.#checkLead();
     await this.load().catch(() => {});
@@ -144,8 +165,17 @@ export class SessionLog {
 
   #checkLead(): void {
     const { leader } = this.#head ?? {};
-    if (this.#lead === 'claimed' && leader !== undefined && leader !== this.#writer && leader !== this.#before) this.#lead = 'lost';
-    if (this.#lead === 'lost') throw new AgentError('SESSION_CONFLICT', 'Another writer has taken the session over.', { retryable: true });
+    if (
+      this.#lead === 'claimed' &&
+      leader !== undefined &&
+      leader !== this.#writer &&
+      leader !== this.#before
+    )
+      this.#lead = 'lost';
+    if (this.#lead === 'lost')
+      throw new AgentError('SESSION_CONFLICT', 'Another writer has taken the session over.', {
+        retryable: true,
+      });
   }
 
   async #read(): Promise<{
@@ -158,13 +188,21 @@ export class SessionLog {
       const text = await this.#store.get(this.#keys.head);
       const head = text === undefined ? undefined : parseHead(text);
       const known = head?.chain === this.#head?.chain ? this.#batches : new Map<string, Batch>();
-      const { batches, unread } = await readBatches(this.#store, this.#keys, head?.refs.flat() ?? [], known);
+      const { batches, unread } = await readBatches(
+        this.#store,
+        this.#keys,
+        head?.refs.flat() ?? [],
+        known,
+      );
       const isGone = unread.some(({ error }) => error.retryable);
-      if (isGone && attempt < maxReads && (await this.#store.get(this.#keys.head)) !== text) continue;
+      if (isGone && attempt < maxReads && (await this.#store.get(this.#keys.head)) !== text)
+        continue;
       this.#tell(unread);
-      if (unread.length > 0) await findBatches(this.#store, this.#keys, head!.hash, { batches, unread });
+      if (unread.length > 0)
+        await findBatches(this.#store, this.#keys, head!.hash, { batches, unread });
       const isNew = [...batches.keys()].some((ref) => !known.has(ref));
-      if (isNew) this.#wantsSnapshot = unread.length === 0 && batches.size >= this.#options.compactAfter;
+      if (isNew)
+        this.#wantsSnapshot = unread.length === 0 && batches.size >= this.#options.compactAfter;
       return { text, head, known, batches };
     }
   }
@@ -180,7 +218,9 @@ export class SessionLog {
   /** In the order they were written, without what a snapshot stands for. */
   #records(): Flushes {
     const replaced = replacedBy(this.#batches);
-    const batches = [...this.#batches].filter(([ref]) => !replaced.has(ref)).toSorted(([a], [b]) => (a < b ? -1 : 1));
+    const batches = [...this.#batches]
+      .filter(([ref]) => !replaced.has(ref))
+      .toSorted(([a], [b]) => (a < b ? -1 : 1));
     return batches.map(([, { records }]) => records);
   }
 
@@ -196,7 +236,9 @@ export class SessionLog {
     return this.hasChanged();
   }
 
-  /** One batch, then the head. False: another writer had changed the head, and the log is as it was. */
+  /**
+   * One batch, then the head. False: another writer had changed the head, and the log is as it was.
+   */
   async #write(context: FlushContext): Promise<boolean> {
     const count = this.#pending.length;
     const compacted = this.#wantsSnapshot ? context.compacted() : undefined;
@@ -258,8 +300,8 @@ export class SessionLog {
   }
 
   /**
-   * After a snapshot. Where a head may be read late, or be overwritten by another writer, what it names must stay a while: there only
-   * what an earlier snapshot stands for is deleted.
+   * After a snapshot. Where a head may be read late, or be overwritten by another writer, what it
+   * names must stay a while: there only what an earlier snapshot stands for is deleted.
    */
   async #forget(refs: readonly string[]): Promise<void> {
     this.#wantsSnapshot = false;
@@ -276,9 +318,16 @@ export function replacedBy(batches: ReadonlyMap<string, Batch>): ReadonlySet<str
   return new Set([...batches.values()].flatMap(({ replaces }) => replaces ?? []));
 }
 
-/** Another writer's head that overwrote, or is older than, what this writer wrote: its own batches are named again. */
+/**
+ * Another writer's head that overwrote, or is older than, what this writer wrote: its own batches
+ * are named again.
+ */
 function rejoin(head: Head, lost: readonly string[], version: number): Head {
   if (lost.length === 0) return head;
   const [first = [], ...levels] = head.refs;
-  return { ...head, version: Math.max(head.version, version), refs: [[...first, ...lost], ...levels] };
+  return {
+    ...head,
+    version: Math.max(head.version, version),
+    refs: [[...first, ...lost], ...levels],
+  };
 }

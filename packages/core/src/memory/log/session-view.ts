@@ -42,9 +42,13 @@ export class LogFold implements SessionView {
     return this.#take(records);
   }
 
-  /** Takes in what a store gave, as `add` does; with `onDamage` a message that is none is told of and left out. */
+  /**
+   * Takes in what a store gave, as `add` does; with `onDamage` a message that is none is told of
+   * and left out.
+   */
   load(flushes: Flushes, onDamage?: (error: AgentError) => void): this {
-    if (onDamage) return this.#take(flushes.flat().filter((record) => this.#isWhole(record, onDamage)));
+    if (onDamage)
+      return this.#take(flushes.flat().filter((record) => this.#isWhole(record, onDamage)));
     const fresh = flushes.filter((records) => !checked.has(records));
     parseMessages(messagesIn(fresh.flat()));
     for (const records of fresh) checked.add(records);
@@ -86,7 +90,9 @@ export class LogFold implements SessionView {
         for (const { toolUseId } of toolResultsOf(record.message)) this.calls.delete(toolUseId);
         break;
       case 'replace':
-        this.messages = this.messages.map((message) => (message.id === record.message.id ? record.message : message));
+        this.messages = this.messages.map((message) =>
+          message.id === record.message.id ? record.message : message,
+        );
         break;
       case 'cut':
         this.#cut(new Set(record.ids));
@@ -108,7 +114,10 @@ export class LogFold implements SessionView {
         }));
         break;
       case 'decision':
-        this.#update(record.decision.toolUseId, ({ pending: _pending, ...state }) => ({ ...state, decision: record.decision }));
+        this.#update(record.decision.toolUseId, ({ pending: _pending, ...state }) => ({
+          ...state,
+          decision: record.decision,
+        }));
         break;
       case 'suspended':
         for (const { pending, toolUse } of record.calls) {
@@ -134,10 +143,12 @@ export class LogFold implements SessionView {
   #cut(ids: ReadonlySet<string>): void {
     const cut = this.messages.filter(({ id }) => ids.has(id));
     this.messages = this.messages.filter(({ id }) => !ids.has(id));
-    if (this.summary && (ids.has(this.summary.first) || ids.has(this.summary.last))) this.summary = undefined;
+    if (this.summary && (ids.has(this.summary.first) || ids.has(this.summary.last)))
+      this.summary = undefined;
     const left = new Set(this.messages.flatMap(toolUsesOf).map(({ id }) => id));
     // Its result is gone, but the call has run.
-    for (const { toolUseId } of cut.flatMap(toolResultsOf)) if (left.has(toolUseId)) this.calls.set(toolUseId, { started: true });
+    for (const { toolUseId } of cut.flatMap(toolResultsOf))
+      if (left.has(toolUseId)) this.calls.set(toolUseId, { started: true });
     for (const { id } of cut.flatMap(toolUsesOf)) this.calls.delete(id);
   }
 
@@ -153,22 +164,36 @@ function messagesIn(records: readonly LogRecord[]): readonly Msg[] {
 }
 
 /** The fewest notes that tell where a run and its open calls stand. */
-export function standingNotes({ calls, openRun, ended }: Pick<SessionView, 'calls' | 'openRun' | 'ended'>): readonly RunNote[] {
+export function standingNotes({
+  calls,
+  openRun,
+  ended,
+}: Pick<SessionView, 'calls' | 'openRun' | 'ended'>): readonly RunNote[] {
   return [
     ...(openRun === undefined ? [] : [{ kind: 'run-begin', runId: openRun } as const]),
     ...[...calls].flatMap(([id, call]) => notesOf(id, call)),
-    ...(ended === undefined ? [] : [{ kind: 'run-end', runId: openRun ?? '', reason: ended } as const]),
+    ...(ended === undefined
+      ? []
+      : [{ kind: 'run-end', runId: openRun ?? '', reason: ended } as const]),
   ];
 }
 
 /** Of the calls that wait for somebody, if any. */
 export function suspendedNote(calls: ReadonlyMap<string, CallState>): readonly RunNote[] {
-  const waiting = [...calls.values()].flatMap(({ pending, toolUse }) => (pending ? [{ pending, ...(toolUse && { toolUse }) }] : []));
+  const waiting = [...calls.values()].flatMap(({ pending, toolUse }) =>
+    pending ? [{ pending, ...(toolUse && { toolUse }) }] : [],
+  );
   return waiting.length > 0 ? [{ kind: 'suspended', calls: waiting }] : [];
 }
 
-/** In the order that makes the same of them: what began, then what it waits for or what was said of it. */
-function notesOf(toolUseId: string, { started, toolUse, approved, decision, pending }: CallState): readonly RunNote[] {
+/**
+ * In the order that makes the same of them: what began, then what it waits for or what was said of
+ * it.
+ */
+function notesOf(
+  toolUseId: string,
+  { started, toolUse, approved, decision, pending }: CallState,
+): readonly RunNote[] {
   const notes: RunNote[] = [];
   const yes: Decision = { toolUseId, type: 'approve' };
   const use = toolUse && { toolUse };

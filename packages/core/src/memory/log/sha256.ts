@@ -1,4 +1,7 @@
-/** SHA-256 of texts' UTF-8, as hex. The platform's own is asynchronous, which masking text in mid-stream cannot be. */
+/**
+ * SHA-256 of texts' UTF-8, as hex. The platform's own is asynchronous, which masking text in
+ * mid-stream cannot be.
+ */
 export function sha256(): (text: string) => string {
   const constants = primes(64).map((prime) => fraction(Math.cbrt(prime)));
   const begin = Uint32Array.from(primes(8), (prime) => fraction(Math.sqrt(prime)));
@@ -21,14 +24,34 @@ function digest(text: string, constants: readonly number[], begin: Uint32Array):
         const a = schedule[i - 15]!;
         const b = schedule[i - 2]!;
         const first = rotate(a, 7) ^ rotate(a, 18) ^ (a >>> 3);
-        schedule[i] = schedule[i - 16]! + first + schedule[i - 7]! + (rotate(b, 17) ^ rotate(b, 19) ^ (b >>> 10));
+        schedule[i] =
+          schedule[i - 16]! +
+          first +
+          schedule[i - 7]! +
+          (rotate(b, 17) ^ rotate(b, 19) ^ (b >>> 10));
       }
     }
-    let [a, b, c, d, e, f, g, h] = hash as unknown as [number, number, number, number, number, number, number, number];
+    let [a, b, c, d, e, f, g, h] = hash as unknown as [
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+    ];
     for (let i = 0; i < 64; i++) {
       const choice = (e & f) ^ (~e & g);
-      const first = (h + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + choice + constants[i]! + schedule[i]!) | 0;
-      const second = ((rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0;
+      const first =
+        (h +
+          (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) +
+          choice +
+          constants[i]! +
+          schedule[i]!) |
+        0;
+      const second =
+        ((rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0;
       h = g;
       g = f;
       f = e;

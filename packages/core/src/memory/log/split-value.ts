@@ -1,6 +1,6 @@
 /**
- * A JSON text as the values of a store that takes `maxBytes` (UTF-8) a value: the text itself, or, when it is longer, pieces
- * of it, each written as a JSON string so that every value is JSON.
+ * A JSON text as the values of a store that takes `maxBytes` (UTF-8) a value: the text itself, or,
+ * when it is longer, pieces of it, each written as a JSON string so that every value is JSON.
  */
 export function splitValue(text: string, maxBytes: number): readonly string[] {
   if (text.length * 3 <= maxBytes || fitting(text, 0, maxBytes, 1) === text.length) return [text];
@@ -13,12 +13,19 @@ export function splitValue(text: string, maxBytes: number): readonly string[] {
   return pieces;
 }
 
-/** The text that `splitValue` took apart. Throws a `SyntaxError` where a piece is no JSON string. */
+/**
+ * The text that `splitValue` took apart. Throws a `SyntaxError` where a piece is no JSON string.
+ */
 export function joinValue(values: readonly string[]): string {
-  return values.length === 1 ? (values[0] ?? '') : values.map((value) => String(JSON.parse(value))).join('');
+  return values.length === 1
+    ? (values[0] ?? '')
+    : values.map((value) => String(JSON.parse(value))).join('');
 }
 
-/** The end of the part from `start` that has at most `maxBytes`, with quotes and backslashes at `quoteBytes` each; never empty. */
+/**
+ * The end of the part from `start` that has at most `maxBytes`, with quotes and backslashes at
+ * `quoteBytes` each; never empty.
+ */
 function fitting(text: string, start: number, maxBytes: number, quoteBytes: number): number {
   let bytes = 0;
   let end = start;

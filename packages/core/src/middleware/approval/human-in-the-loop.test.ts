@@ -20,18 +20,40 @@ import { toolRetry } from '../tool-retry.ts';
 const input = z.object({ n: z.number() });
 const names = ['read', 'pay', 'mail'] as const;
 
-function setUp(hitl: HumanInTheLoopOptions, replies: readonly ScriptedReply[], more: Partial<AgentOptions> = {}) {
+function setUp(
+  hitl: HumanInTheLoopOptions,
+  replies: readonly ScriptedReply[],
+  more: Partial<AgentOptions> = {},
+) {
   const ran: string[] = [];
-  const tools = names.map((name) => tool({ name, description: '', input, execute: ({ n }) => `${name} ${ran.push(`${name} ${n}`) && n}` }));
+  const tools = names.map((name) =>
+    tool({
+      name,
+      description: '',
+      input,
+      execute: ({ n }) => `${name} ${ran.push(`${name} ${n}`) && n}`,
+    }),
+  );
   const model = new ScriptedModel(replies);
   const events: AgentEvent[] = [];
   const hooks = [{ onEvent: (event: AgentEvent) => void events.push(event) }];
-  const agent = new ReActAgent({ name: 'a', model, tools, hooks, extensions: [humanInTheLoop(hitl)], ...more });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools,
+    hooks,
+    extensions: [humanInTheLoop(hitl)],
+    ...more,
+  });
   return { agent, model, ran, events };
 }
 
 const calls = (...asked: readonly string[]): ScriptedReply => ({
-  toolCalls: asked.map((name, index) => ({ name, id: `call_${index + 1}`, input: { n: index + 1 } })),
+  toolCalls: asked.map((name, index) => ({
+    name,
+    id: `call_${index + 1}`,
+    input: { n: index + 1 },
+  })),
 });
 
 const results = async (agent: ReActAgent): Promise<readonly string[]> =>
@@ -43,7 +65,11 @@ const results = async (agent: ReActAgent): Promise<readonly string[]> =>
 test('calls of the tools named suspend with their descriptions, the others run', async () => {
   const when = (value: unknown): boolean => (value as { n: number }).n > 2;
   const approvalOn = { pay: 'Moves money.', mail: { when, description: 'Goes out.' } };
-  const { agent, ran } = setUp({ approvalOn }, [calls('read', 'pay', 'mail', 'pay'), calls('mail'), 'Done.']);
+  const { agent, ran } = setUp({ approvalOn }, [
+    calls('read', 'pay', 'mail', 'pay'),
+    calls('mail'),
+    'Done.',
+  ]);
   const { reason, pending } = await agent.call('go');
   expect(reason).toBe('suspended');
   expect(ran).toEqual(['read 1']);
@@ -52,13 +78,17 @@ test('calls of the tools named suspend with their descriptions, the others run',
     { toolUseId: 'call_3', name: 'mail', input: { n: 3 }, kind: 'approval', reason: 'Goes out.' },
     { toolUseId: 'call_4', name: 'pay', input: { n: 4 }, kind: 'approval', reason: 'Moves money.' },
   ]);
-  await expect(agent.call([{ toolUseId: 'call_2', name: 'mail', type: 'approve' }])).rejects.toMatchObject({ code: 'INVALID_DECISION' });
+  await expect(
+    agent.call([{ toolUseId: 'call_2', name: 'mail', type: 'approve' }]),
+  ).rejects.toMatchObject({ code: 'INVALID_DECISION' });
   const some = await agent.call([
     { toolUseId: 'call_2', name: 'pay', type: 'approve' },
     { toolUseId: 'call_3', type: 'reject', reason: 'Not now.' },
   ]);
   expect(some.pending.map(({ toolUseId }) => toolUseId)).toEqual(['call_4']);
-  expect((await agent.call([{ toolUseId: 'call_4', type: 'edit', input: { n: 40 } }])).text).toBe('Done.');
+  expect((await agent.call([{ toolUseId: 'call_4', type: 'edit', input: { n: 40 } }])).text).toBe(
+    'Done.',
+  );
   expect(ran).toEqual(['read 1', 'pay 2', 'pay 40', 'mail 1']);
   expect(await results(agent)).toContain('call_3 denied: Tool call rejected: Not now.');
 });
@@ -74,8 +104,12 @@ test('what waits is decided in a new process: over a saved state, and on the mes
   expect((await second.agent.call([{ toolUseId: 'call_2', type: 'approve' }])).text).toBe('Done.');
   expect(second.ran).toEqual(['pay 2']);
 
-  const third = setUp({ approvalOn: { pay: true } }, ['Done.'], { memory: new InMemoryMemory(await first.agent.messages()) });
-  expect((await third.agent.call()).pending.map(({ name, kind }) => `${name} ${kind}`)).toEqual(['pay approval']);
+  const third = setUp({ approvalOn: { pay: true } }, ['Done.'], {
+    memory: new InMemoryMemory(await first.agent.messages()),
+  });
+  expect((await third.agent.call()).pending.map(({ name, kind }) => `${name} ${kind}`)).toEqual([
+    'pay approval',
+  ]);
   expect((await third.agent.call([{ toolUseId: 'call_2', type: 'approve' }])).text).toBe('Done.');
   expect(third.ran).toEqual(['pay 2']);
 });
@@ -83,7 +117,8 @@ test('what waits is decided in a new process: over a saved state, and on the mes
 test('with a session’s log it goes on in a new process: several calls, one decided, one edited, one still waiting', async () => {
   const store = new MemoryStore();
   const approvalOn = { pay: 'Moves money.', mail: true } as const;
-  const open = (replies: readonly ScriptedReply[]) => setUp({ approvalOn }, replies, { memory: new SessionMemory(store, 's') });
+  const open = (replies: readonly ScriptedReply[]) =>
+    setUp({ approvalOn }, replies, { memory: new SessionMemory(store, 's') });
   const first = open([calls('read', 'pay', 'mail', 'pay')]);
   const { pending } = await first.agent.call('go');
   expect(pending.map(({ toolUseId, reason }) => [toolUseId, reason])).toEqual([
@@ -94,7 +129,9 @@ test('with a session’s log it goes on in a new process: several calls, one dec
 
   const second = open([]);
   expect((await second.agent.call()).pending).toEqual(pending);
-  await expect(second.agent.call([{ toolUseId: 'call_2', name: 'mail', type: 'approve' }])).rejects.toMatchObject({
+  await expect(
+    second.agent.call([{ toolUseId: 'call_2', name: 'mail', type: 'approve' }]),
+  ).rejects.toMatchObject({
     code: 'INVALID_DECISION',
   });
   const some = await second.agent.call([
@@ -105,7 +142,9 @@ test('with a session’s log it goes on in a new process: several calls, one dec
   expect(second.ran).toEqual(['pay 20']);
 
   const third = open(['Done.']);
-  await expect(third.agent.call([{ toolUseId: 'call_2', type: 'approve' }])).rejects.toMatchObject({ code: 'INVALID_DECISION' });
+  await expect(third.agent.call([{ toolUseId: 'call_2', type: 'approve' }])).rejects.toMatchObject({
+    code: 'INVALID_DECISION',
+  });
   expect((await third.agent.call([{ toolUseId: 'call_4', type: 'approve' }])).text).toBe('Done.');
   expect(third.ran).toEqual(['pay 4']);
   expect(requestFaults(third.model.requests[0]!.messages)).toEqual([]);
@@ -122,11 +161,20 @@ test('a process that ends while somebody is asked leaves calls that wait; one th
   let asked!: () => void;
   const asking = new Promise<void>((resolve) => (asked = resolve));
   const answers: ((verdict: Verdict) => void)[] = [];
-  const never = (): Promise<Verdict> => new Promise((resolve) => answers.push(resolve) > 1 && asked());
+  const never = (): Promise<Verdict> =>
+    new Promise((resolve) => answers.push(resolve) > 1 && asked());
   const approvalOn = { pay: 'Moves money.', mail: true } as const;
   const hooks: string[] = [];
-  const hook = { on: { 'pre-acting': ({ toolUse }: { readonly toolUse: ToolUse }) => void hooks.push(toolUse.name) } };
-  const open = (hitl: HumanInTheLoopOptions, replies: readonly ScriptedReply[], tools: readonly Tool[] = []) => {
+  const hook = {
+    on: {
+      'pre-acting': ({ toolUse }: { readonly toolUse: ToolUse }) => void hooks.push(toolUse.name),
+    },
+  };
+  const open = (
+    hitl: HumanInTheLoopOptions,
+    replies: readonly ScriptedReply[],
+    tools: readonly Tool[] = [],
+  ) => {
     const set = setUp({ approvalOn, ...hitl }, replies, {
       memory: new SessionMemory(store, 's'),
       hooks: [hook],
@@ -144,15 +192,27 @@ test('a process that ends while somebody is asked leaves calls that wait; one th
 
   let started!: () => void;
   const running = new Promise<void>((resolve) => (started = resolve));
-  const hangs = tool({ name: 'pay', description: '', input, execute: () => (started(), new Promise<string>(() => {})) });
-  const decide = ({ name }: PendingCall): Verdict => (name === 'pay' ? { type: 'edit', input: { n: 10 } } : undefined);
-  void open({ decide }, [], [hangs, tool({ name: 'mail', description: '', input, execute: () => 'sent' })]).agent.call();
+  const hangs = tool({
+    name: 'pay',
+    description: '',
+    input,
+    execute: () => (started(), new Promise<string>(() => {})),
+  });
+  const decide = ({ name }: PendingCall): Verdict =>
+    name === 'pay' ? { type: 'edit', input: { n: 10 } } : undefined;
+  void open(
+    { decide },
+    [],
+    [hangs, tool({ name: 'mail', description: '', input, execute: () => 'sent' })],
+  ).agent.call();
   await running;
 
   const last = open({ decide: () => ({ type: 'approve' }) }, ['Done.']);
   expect((await last.agent.call()).text).toBe('Done.');
   expect(last.ran).toEqual(['mail 2']);
-  expect((await results(last.agent))[0]).toBe('call_1 interrupted: Interrupted before it finished; its effect is unknown.');
+  expect((await results(last.agent))[0]).toBe(
+    'call_1 interrupted: Interrupted before it finished; its effect is unknown.',
+  );
   expect(hooks).toEqual(['pay', 'mail']);
 });
 
@@ -168,7 +228,10 @@ test('with decide the run waits: all calls are asked about at once, each verdict
       if (answers.size === 4) onAll();
     });
   const replies = [calls('pay', 'read', 'pay', 'mail', 'pay'), 'Done.'];
-  const { agent, ran, model, events } = setUp({ approvalOn: { pay: 'Moves money.', mail: true }, decide }, replies);
+  const { agent, ran, model, events } = setUp(
+    { approvalOn: { pay: 'Moves money.', mail: true }, decide },
+    replies,
+  );
   const call = agent.call('go');
   await all;
   expect(ran).toEqual(['read 2']);
@@ -199,7 +262,13 @@ test('with decide the run waits: all calls are asked about at once, each verdict
 
 test('a tool that says itself that it needs approval is asked about too', async () => {
   const ran: number[] = [];
-  const own = tool({ name: 'own', description: '', input, needsApproval: ({ n }) => n > 1, execute: ({ n }) => ran.push(n) });
+  const own = tool({
+    name: 'own',
+    description: '',
+    input,
+    needsApproval: ({ n }) => n > 1,
+    execute: ({ n }) => ran.push(n),
+  });
   const decide = (): Verdict => ({ type: 'reject' });
   const { agent } = setUp({ decide }, [calls('own', 'own'), 'Done.'], { tools: [own] });
   expect((await agent.call('go')).text).toBe('Done.');
@@ -209,12 +278,21 @@ test('a tool that says itself that it needs approval is asked about too', async 
 test('no verdict suspends; without input it is asked again; a decision later runs the call unasked', async () => {
   const verdicts: Verdict[] = [undefined, undefined, { type: 'approve' }];
   let asks = 0;
-  const hitl: HumanInTheLoopOptions = { approvalOn: { pay: 'Moves money.', mail: true }, decide: () => verdicts[asks++] };
+  const hitl: HumanInTheLoopOptions = {
+    approvalOn: { pay: 'Moves money.', mail: true },
+    decide: () => verdicts[asks++],
+  };
   const { agent, ran } = setUp(hitl, [calls('pay', 'mail'), 'Done.']);
   const { pending } = await agent.call('go');
   expect(pending).toEqual([
     { toolUseId: 'call_1', name: 'pay', input: { n: 1 }, kind: 'approval', reason: 'Moves money.' },
-    { toolUseId: 'call_2', name: 'mail', input: { n: 2 }, kind: 'approval', reason: 'Nobody has decided yet.' },
+    {
+      toolUseId: 'call_2',
+      name: 'mail',
+      input: { n: 2 },
+      kind: 'approval',
+      reason: 'Nobody has decided yet.',
+    },
   ]);
   expect((await agent.call([{ toolUseId: 'call_2', type: 'approve' }])).text).toBe('Done.');
   expect(ran.toSorted()).toEqual(['mail 2', 'pay 1']);
@@ -227,11 +305,16 @@ test('nobody in time is a rejection, and decide is told that it is not wanted an
     ({ signal } = context);
     return new Promise(() => {});
   };
-  const { agent, ran } = setUp({ approvalOn: { pay: true }, decide, timeoutMs: 1 }, [calls('pay'), 'Done.']);
+  const { agent, ran } = setUp({ approvalOn: { pay: true }, decide, timeoutMs: 1 }, [
+    calls('pay'),
+    'Done.',
+  ]);
   expect((await agent.call('go')).text).toBe('Done.');
   expect(ran).toEqual([]);
   expect(signal?.aborted).toBe(true);
-  expect(await results(agent)).toEqual(['call_1 denied: Tool call rejected: nobody decided in time']);
+  expect(await results(agent)).toEqual([
+    'call_1 denied: Tool call rejected: nobody decided in time',
+  ]);
 });
 
 test('an abort ends the wait', async () => {
@@ -253,7 +336,10 @@ test.each([
   ['edits without input', () => ({ type: 'edit' }) as unknown as Verdict, 'has no input'],
 ])('a decide that %s suspends the call and is told of', async (_name, decide, told) => {
   const errors: unknown[] = [];
-  const { agent, ran } = setUp({ approvalOn: { pay: true }, decide, onError: (error) => void errors.push(error) }, [calls('pay')]);
+  const { agent, ran } = setUp(
+    { approvalOn: { pay: true }, decide, onError: (error) => void errors.push(error) },
+    [calls('pay')],
+  );
   const { pending } = await agent.call('go');
   expect(pending.map(({ kind }) => kind)).toEqual(['approval']);
   expect(ran).toEqual([]);
@@ -281,15 +367,24 @@ test('first of the extensions, it asks once about a call that is tried again', a
       return 'ok';
     },
   });
-  const hitl = humanInTheLoop({ approvalOn: { flaky: true }, decide: () => ((asks += 1), { type: 'approve' }) });
+  const hitl = humanInTheLoop({
+    approvalOn: { flaky: true },
+    decide: () => ((asks += 1), { type: 'approve' }),
+  });
   const again = toolRetry({ isTransient: () => true, firstDelayMs: 0 });
-  const { agent } = setUp({}, [calls('flaky'), 'Done.'], { tools: [flaky], extensions: [hitl, again] });
+  const { agent } = setUp({}, [calls('flaky'), 'Done.'], {
+    tools: [flaky],
+    extensions: [hitl, again],
+  });
   expect((await agent.call('go')).text).toBe('Done.');
   expect([asks, tries]).toEqual([1, 3]);
 });
 
 test('works while streaming', async () => {
-  const { agent, ran } = setUp({ approvalOn: { pay: true }, decide: () => ({ type: 'approve' }) }, [calls('pay'), 'Done.']);
+  const { agent, ran } = setUp({ approvalOn: { pay: true }, decide: () => ({ type: 'approve' }) }, [
+    calls('pay'),
+    'Done.',
+  ]);
   const types: string[] = [];
   for await (const { type } of agent.stream('go')) types.push(type);
   expect(ran).toEqual(['pay 1']);
@@ -298,14 +393,22 @@ test('works while streaming', async () => {
 });
 
 test('streamed without decide: the pending calls are an event, and decisions can be streamed too', async () => {
-  const { agent, ran, events } = setUp({ approvalOn: { pay: 'Moves money.' } }, [calls('read', 'pay', 'pay'), 'Done.']);
-  const read = async (...given: Parameters<ReActAgent['stream']>): Promise<readonly AgentEvent[]> => {
+  const { agent, ran, events } = setUp({ approvalOn: { pay: 'Moves money.' } }, [
+    calls('read', 'pay', 'pay'),
+    'Done.',
+  ]);
+  const read = async (
+    ...given: Parameters<ReActAgent['stream']>
+  ): Promise<readonly AgentEvent[]> => {
     const seen: AgentEvent[] = [];
     for await (const event of agent.stream(...given)) seen.push(event);
     return seen;
   };
   const first = await read('go');
-  const suspended = first.find(({ type }) => type === 'suspended') as Extract<AgentEvent, { type: 'suspended' }>;
+  const suspended = first.find(({ type }) => type === 'suspended') as Extract<
+    AgentEvent,
+    { type: 'suspended' }
+  >;
   expect(suspended.pending.map(({ toolUseId, reason }) => [toolUseId, reason])).toEqual([
     ['call_2', 'Moves money.'],
     ['call_3', 'Moves money.'],
@@ -317,7 +420,11 @@ test('streamed without decide: the pending calls are an event, and decisions can
   expect(second[0]).toMatchObject({ type: 'run-start', resumes: first[0]!.runId });
   expect(second.at(-1)).toMatchObject({ type: 'run-end', result: { text: 'Done.' } });
   expect(ran).toEqual(['read 1', 'pay 3']);
-  expect([orderFaults(first), orderFaults(second), events.length]).toEqual([[], [], first.length + second.length]);
+  expect([orderFaults(first), orderFaults(second), events.length]).toEqual([
+    [],
+    [],
+    first.length + second.length,
+  ]);
 });
 
 test('the verdict of a predicate sees the arguments and the call', async () => {
@@ -336,5 +443,7 @@ test.each([
   [{ timeoutMs: -1 }],
   [null],
 ])('options of the wrong kind: %o', (options) => {
-  expect(() => humanInTheLoop(options as unknown as HumanInTheLoopOptions)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  expect(() => humanInTheLoop(options as unknown as HumanInTheLoopOptions)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
 });

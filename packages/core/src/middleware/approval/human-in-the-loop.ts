@@ -31,13 +31,20 @@ export type Verdict =
   | undefined;
 
 export interface HumanInTheLoopOptions {
-  /** Tools whose calls somebody has to approve, by name, besides those that say so themselves (`needsApproval`). A text is a description. */
+  /**
+   * Tools whose calls somebody has to approve, by name, besides those that say so themselves
+   * (`needsApproval`). A text is a description.
+   */
   readonly approvalOn?: Readonly<Record<string, true | string | ApprovalRule>>;
   /**
-   * Asked about each call that needs approval, all calls of a reply at once, while the run waits. Its `signal` is raised when the answer is
-   * not wanted any more. Without it, and where it gives `undefined` or throws, the call suspends.
+   * Asked about each call that needs approval, all calls of a reply at once, while the run waits.
+   * Its `signal` is raised when the answer is not wanted any more. Without it, and where it gives
+   * `undefined` or throws, the call suspends.
    */
-  readonly decide?: (call: PendingCall, context: Pick<RunCallOptions, 'sessionId' | 'messages' | 'signal'>) => Awaitable<Verdict>;
+  readonly decide?: (
+    call: PendingCall,
+    context: Pick<RunCallOptions, 'sessionId' | 'messages' | 'signal'>,
+  ) => Awaitable<Verdict>;
   /** Milliseconds that `decide` may take; default 5 minutes. Then the call is rejected. */
   readonly timeoutMs?: number;
   /** Told when `decide` throws or gives what is no verdict; default: the console. */
@@ -45,14 +52,22 @@ export interface HumanInTheLoopOptions {
 }
 
 /**
- * Has people approve, edit or reject tool calls (Spring AI Alibaba: `HumanInTheLoopHook`). A call that waits for `decide` takes one of
- * `limits.parallelTools`. Give it first of the extensions, so that a retried tool is not asked about again. Throws `CONFIGURATION` for
- * an option of the wrong kind.
+ * Has people approve, edit or reject tool calls (Spring AI Alibaba: `HumanInTheLoopHook`). A call
+ * that waits for `decide` takes one of `limits.parallelTools`. Give it first of the extensions, so
+ * that a retried tool is not asked about again. Throws `CONFIGURATION` for an option of the wrong
+ * kind.
  */
 export function humanInTheLoop(options: HumanInTheLoopOptions): Extension {
-  checkFields('CONFIGURATION', 'humanInTheLoop()', options, 'approvalOn:object|? decide:function|? timeoutMs:count|? onError:function|?');
+  checkFields(
+    'CONFIGURATION',
+    'humanInTheLoop()',
+    options,
+    'approvalOn:object|? decide:function|? timeoutMs:count|? onError:function|?',
+  );
   const { approvalOn = {}, decide, timeoutMs = 300_000 } = options;
-  const rules = new Map(Object.entries(approvalOn).map(([name, rule]) => [name, toRule(name, rule)]));
+  const rules = new Map(
+    Object.entries(approvalOn).map(([name, rule]) => [name, toRule(name, rule)]),
+  );
   const needsApproval = async ({ tool, input, toolUse }: ReadyCall): Promise<boolean | string> => {
     const rule = rules.get(tool.name);
     if (!rule || (rule.when && !(await rule.when(input, toolUse)))) return false;
@@ -69,14 +84,25 @@ export function humanInTheLoop(options: HumanInTheLoopOptions): Extension {
       const { name } = call.toolUse;
       const reason = reasonOf(call.needs);
       const pending = suspend(run, call.toolUse, 'approval', reason);
-      // It has not started: a process that ends while somebody thinks about it leaves a call that waits.
-      await run.setup.memory.note?.([{ kind: 'suspended', calls: [{ pending, toolUse: call.toolUse }] }], { now: true });
+      // It has not started: a process that ends while somebody thinks about it leaves a call that
+      // waits.
+      await run.setup.memory.note?.(
+        [{ kind: 'suspended', calls: [{ pending, toolUse: call.toolUse }] }],
+        { now: true },
+      );
       const { sessionId, messages } = context;
-      const late = new AgentError('TOOL_TIMEOUT', `Nobody decided about "${name}" within ${timeoutMs} ms`);
+      const late = new AgentError(
+        'TOOL_TIMEOUT',
+        `Nobody decided about "${name}" within ${timeoutMs} ms`,
+      );
       const deadline = new Deadline(context.signal, timeoutMs, () => late);
       let verdict: Verdict;
       try {
-        verdict = checked(await deadline.wait(async () => decide(pending, { sessionId, messages, signal: deadline.signal })));
+        verdict = checked(
+          await deadline.wait(async () =>
+            decide(pending, { sessionId, messages, signal: deadline.signal }),
+          ),
+        );
       } catch (error) {
         if (context.signal.aborted) return interruptedResult(call.toolUse, {});
         if (error === late) return deniedResult(call.toolUse, 'nobody decided in time');
@@ -86,7 +112,10 @@ export function humanInTheLoop(options: HumanInTheLoopOptions): Extension {
       }
       if (!verdict) return { suspended: reason ?? 'Nobody has decided yet.', kind: 'approval' };
       if (verdict.type === 'reject') return deniedResult(call.toolUse, verdict.reason);
-      const approved = verdict.type === 'edit' ? await prepareCall(onlyTool(call.tool), { ...call.toolUse, input: verdict.input }) : call;
+      const approved =
+        verdict.type === 'edit'
+          ? await prepareCall(onlyTool(call.tool), { ...call.toolUse, input: verdict.input })
+          : call;
       if (!approved.ok) return approved.result;
       await start(run, approved.toolUse);
       return next(approved, context);
@@ -98,7 +127,12 @@ export function humanInTheLoop(options: HumanInTheLoopOptions): Extension {
 function toRule(name: string, rule: true | string | ApprovalRule): ApprovalRule {
   if (rule === true) return {};
   if (typeof rule === 'string') return { description: rule };
-  checkFields('CONFIGURATION', `humanInTheLoop(): approvalOn.${name}`, rule, 'description:string|? when:function|?');
+  checkFields(
+    'CONFIGURATION',
+    `humanInTheLoop(): approvalOn.${name}`,
+    rule,
+    'description:string|? when:function|?',
+  );
   return rule;
 }
 
@@ -121,7 +155,12 @@ async function start(run: Run, toolUse: ToolUse): Promise<void> {
 
 function checked(verdict: Verdict): Verdict {
   if (verdict === undefined) return verdict;
-  checkFields('INVALID_DECISION', 'The verdict', verdict, 'type:approve|edit|reject reason:string|?');
+  checkFields(
+    'INVALID_DECISION',
+    'The verdict',
+    verdict,
+    'type:approve|edit|reject reason:string|?',
+  );
   if (verdict.type === 'edit' && verdict.input === undefined)
     throw new AgentError('INVALID_DECISION', 'The verdict edits, but has no input.');
   return verdict;

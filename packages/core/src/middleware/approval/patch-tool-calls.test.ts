@@ -8,12 +8,32 @@ import { tool } from '../../tool/tool.ts';
 import { patchToolCalls, type PatchToolCallsOptions } from './patch-tool-calls.ts';
 import { ReActAgent } from '../../agent/react-agent.ts';
 
-const pay = tool({ name: 'pay', description: '', input: { type: 'object' }, needsApproval: true, execute: () => 'paid' });
-const ask = tool({ name: 'ask', description: '', input: { type: 'object' }, execute: (_input, { suspend }) => suspend('ask Ann') });
+const pay = tool({
+  name: 'pay',
+  description: '',
+  input: { type: 'object' },
+  needsApproval: true,
+  execute: () => 'paid',
+});
+const ask = tool({
+  name: 'ask',
+  description: '',
+  input: { type: 'object' },
+  execute: (_input, { suspend }) => suspend('ask Ann'),
+});
 
-function setUp(calls: readonly string[], replies: readonly ScriptedReply[] = ['fine'], options: PatchToolCallsOptions = {}) {
+function setUp(
+  calls: readonly string[],
+  replies: readonly ScriptedReply[] = ['fine'],
+  options: PatchToolCallsOptions = {},
+) {
   const model = new ScriptedModel([{ toolCalls: calls.map((name) => ({ name })) }, ...replies]);
-  const agent = new ReActAgent({ name: 'a', model, tools: [pay, ask], extensions: [patchToolCalls(options)] });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools: [pay, ask],
+    extensions: [patchToolCalls(options)],
+  });
   const results = async (): Promise<unknown> => {
     const messages = await agent.messages();
     expect(historyFaults(messages)).toEqual([]);
@@ -27,8 +47,14 @@ test('calls that another message came in upon have a result that says so', async
   expect(await agent.call('Go')).toMatchObject({ reason: 'suspended' });
   expect(await agent.call('Never mind')).toMatchObject({ reason: 'stop', text: 'fine' });
   expect(await results()).toEqual([
-    ['interrupted', 'The call of "pay" was cancelled: another message came in before it had ended. It did not run.'],
-    ['interrupted', 'The call of "ask" was cancelled: another message came in before it had ended. It may have had effects.'],
+    [
+      'interrupted',
+      'The call of "pay" was cancelled: another message came in before it had ended. It did not run.',
+    ],
+    [
+      'interrupted',
+      'The call of "ask" was cancelled: another message came in before it had ended. It may have had effects.',
+    ],
   ]);
   expect(requestFaults(model.requests[1]!.messages)).toEqual([]);
 });
@@ -38,10 +64,18 @@ test('a call of another host, and one for somebody else, may have had effects', 
   const model = new ScriptedModel([{ toolCalls: [{ name: 'outside' }] }, 'fine']);
   const outside = tool({ name: 'outside', description: '', input: { type: 'object' } });
   const memory = new InMemoryMemory([userMessage('Go'), use]);
-  const agent = new ReActAgent({ name: 'a', model, tools: [pay, outside], memory, extensions: [patchToolCalls()] });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools: [pay, outside],
+    memory,
+    extensions: [patchToolCalls()],
+  });
   await agent.call('Never mind');
   await agent.call('Never mind that either');
-  const outputs = (await agent.messages()).flatMap(toolResultsOf).map(({ output }) => String(output));
+  const outputs = (await agent.messages())
+    .flatMap(toolResultsOf)
+    .map(({ output }) => String(output));
   expect(outputs.map((output) => /"(\w+)".*had ended\. (.*)/.exec(output)!.slice(1))).toEqual([
     ['pay', 'It may have had effects.'],
     ['outside', 'It may have had effects.'],
@@ -49,10 +83,13 @@ test('a call of another host, and one for somebody else, may have had effects', 
 });
 
 test('in words of your own; a streamed run has them in its event', async () => {
-  const { agent } = setUp(['pay'], ['fine'], { words: ({ name, id }, { started }) => `${name} ${id} ${started}` });
+  const { agent } = setUp(['pay'], ['fine'], {
+    words: ({ name, id }, { started }) => `${name} ${id} ${started}`,
+  });
   await agent.call('Go');
   const said: unknown[] = [];
-  for await (const event of agent.stream('Never mind')) if (event.type === 'post-acting') said.push(event.result.output);
+  for await (const event of agent.stream('Never mind'))
+    if (event.type === 'post-acting') said.push(event.result.output);
   expect(said).toEqual(['pay call_1 false']);
 });
 
@@ -69,14 +106,25 @@ test('a decision and a result go on with the calls', async () => {
   ]);
   const answered = setUp(['pay']);
   await answered.agent.call('Go');
-  await answered.agent.call(toolMessage({ type: 'tool_result', toolUseId: 'call_1', name: 'pay', output: 'by hand', state: 'success' }));
+  await answered.agent.call(
+    toolMessage({
+      type: 'tool_result',
+      toolUseId: 'call_1',
+      name: 'pay',
+      output: 'by hand',
+      state: 'success',
+    }),
+  );
   expect(await answered.results()).toEqual([['success', 'by hand']]);
 });
 
 test('a call that waits, waits on where there is no input', async () => {
   const { agent } = setUp(['pay'], []);
   await agent.call('Go');
-  expect(await agent.call()).toMatchObject({ reason: 'suspended', pending: [{ toolUseId: 'call_1' }] });
+  expect(await agent.call()).toMatchObject({
+    reason: 'suspended',
+    pending: [{ toolUseId: 'call_1' }],
+  });
 });
 
 test('what an abort interrupts keeps the usual words', async () => {
@@ -111,5 +159,7 @@ test('words that throw fail the call; the next one is none the worse', async () 
 });
 
 test.each([{ words: 'gone' }, null])('%o is refused', (options) => {
-  expect(() => patchToolCalls(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  expect(() => patchToolCalls(options as never)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
 });

@@ -8,14 +8,19 @@ import { perRun } from '../../loop/per-run.ts';
 import type { Run } from '../../loop/run.ts';
 
 export interface PatchToolCallsOptions {
-  /** What the model reads. `started`: the tool may have had effects. Default: that another message came in first. */
+  /**
+   * What the model reads. `started`: the tool may have had effects. Default: that another message
+   * came in first.
+   */
   readonly words?: (toolUse: ToolUse, about: { readonly started: boolean }) => string;
 }
 
 /**
- * Takes new messages while tool calls are open: those calls get a result that says so, state `interrupted`, in place of the failure
- * `PENDING_TOOL_CALLS` (as `pendingToolRecovery: true`, with words of its own). Decisions, results and a call without input go on with the
- * calls as ever. `words` that throw fail the call, with `HOOK_ERROR`. Throws `CONFIGURATION` for an option of the wrong kind.
+ * Takes new messages while tool calls are open: those calls get a result that says so, state
+ * `interrupted`, in place of the failure `PENDING_TOOL_CALLS` (as `pendingToolRecovery: true`, with
+ * words of its own). Decisions, results and a call without input go on with the calls as ever.
+ * `words` that throw fail the call, with `HOOK_ERROR`. Throws `CONFIGURATION` for an option of the
+ * wrong kind.
  */
 export function patchToolCalls(options: PatchToolCallsOptions = {}): Extension {
   checkFields('CONFIGURATION', 'patchToolCalls()', options, 'words:function|?');
@@ -34,10 +39,17 @@ export function patchToolCalls(options: PatchToolCallsOptions = {}): Extension {
         on: {
           'pre-call': ({ runId, input }) => {
             const patching = runs.get(runId);
-            if (!patching || patching.decides || !input.some((message) => !toolResultsOf(message).length)) return;
+            if (
+              !patching ||
+              patching.decides ||
+              !input.some((message) => !toolResultsOf(message).length)
+            )
+              return;
             const { run } = patching;
             const { calls } = run.setup.status;
-            patching.cancelled = new Map(run.openCalls().map(({ id }) => [id, mayHaveStarted(calls.get(id))]));
+            patching.cancelled = new Map(
+              run.openCalls().map(({ id }) => [id, mayHaveStarted(calls.get(id))]),
+            );
           },
           'post-acting': (event): EventOf<'post-acting'> | undefined => {
             const { toolUse, result } = event;

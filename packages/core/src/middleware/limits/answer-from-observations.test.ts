@@ -13,22 +13,43 @@ import { ReActAgent } from '../../agent/react-agent.ts';
 import { structured } from '../../output/structured.ts';
 
 const input = { type: 'object' } as const;
-const image: MediaBlock = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } };
+const image: MediaBlock = {
+  type: 'image',
+  source: { type: 'url', url: 'https://example.com/a.png' },
+};
 let seen = 0;
 const look = tool({ name: 'look', description: '', input, execute: () => `seen ${++seen}` });
-const fail = tool({ name: 'fail', description: '', input, execute: () => Promise.reject(new Error('broken')) });
-const snap = tool({ name: 'snap', description: '', input, execute: () => ({ content: [{ type: 'text', text: 'a photo' }, image] }) });
+const fail = tool({
+  name: 'fail',
+  description: '',
+  input,
+  execute: () => Promise.reject(new Error('broken')),
+});
+const snap = tool({
+  name: 'snap',
+  description: '',
+  input,
+  execute: () => ({ content: [{ type: 'text', text: 'a photo' }, image] }),
+});
 const ask = tool({ name: 'ask', description: '', input });
 
 function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
   seen = 0;
   const model = new ScriptedModel(replies);
   const onLimit = answerFromObservations();
-  const agent = new ReActAgent({ name: 'a', model, tools: [look, fail, snap, ask], onLimit, ...options });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools: [look, fail, snap, ask],
+    onLimit,
+    ...options,
+  });
   return { agent, model, lastAsked: (): readonly Msg[] => model.requests.at(-1)!.messages };
 }
 
-const calls = (...names: readonly string[]): ScriptedReply => ({ toolCalls: names.map((name) => ({ name })) });
+const calls = (...names: readonly string[]): ScriptedReply => ({
+  toolCalls: names.map((name) => ({ name })),
+});
 
 test('a request of its own: the question and all observations of this call, numbered, without tools', async () => {
   const rounds = Array.from({ length: 17 }, () => calls('look'));
@@ -43,20 +64,38 @@ test('a request of its own: the question and all observations of this call, numb
   expect(lastAsked().map(({ role }) => role)).toEqual(['system', 'user']);
   expect(textOf(lastAsked()[0]!)).toMatch(/^Be brief\.\n\n.*observations/s);
   const numbered = Array.from({ length: 17 }, (_, n) => `${n + 1}. look: seen ${n + 1}`);
-  expect(textOf(lastAsked()[1]!)).toBe(['Question:', 'What is there?', '\nObservations:', ...numbered].join('\n'));
+  expect(textOf(lastAsked()[1]!)).toBe(
+    ['Question:', 'What is there?', '\nObservations:', ...numbered].join('\n'),
+  );
   expect(model.requests.at(-1)).toMatchObject({ tools: [], temperature: 0.1 });
   expect(model.requests.at(-1)).not.toHaveProperty('toolChoice');
-  expect((await agent.messages()).map(textOf).filter(Boolean)).toEqual(['Before', 'Hello.', 'What is there?', 'In short.']);
+  expect((await agent.messages()).map(textOf).filter(Boolean)).toEqual([
+    'Before',
+    'Hello.',
+    'What is there?',
+    'In short.',
+  ]);
 });
 
 test('without any observation, and without a system prompt', async () => {
-  const { agent, lastAsked } = setUp(['I know.'], { limits: { iterations: 0 }, onLimit: answerFromObservations({ prompt: 'Say it.' }) });
-  expect(await agent.call('What is there?')).toMatchObject({ reason: 'max-iterations', text: 'I know.' });
-  expect(lastAsked().map(textOf)).toEqual(['Say it.', 'Question:\nWhat is there?\n\nObservations: none.']);
+  const { agent, lastAsked } = setUp(['I know.'], {
+    limits: { iterations: 0 },
+    onLimit: answerFromObservations({ prompt: 'Say it.' }),
+  });
+  expect(await agent.call('What is there?')).toMatchObject({
+    reason: 'max-iterations',
+    text: 'I know.',
+  });
+  expect(lastAsked().map(textOf)).toEqual([
+    'Say it.',
+    'Question:\nWhat is there?\n\nObservations: none.',
+  ]);
 });
 
 test('failures are marked; media of the question and of the results are there as such', async () => {
-  const { agent, lastAsked } = setUp([calls('fail', 'snap'), 'Done.'], { limits: { iterations: 1 } });
+  const { agent, lastAsked } = setUp([calls('fail', 'snap'), 'Done.'], {
+    limits: { iterations: 1 },
+  });
   await agent.call(userMessage([{ type: 'text', text: 'Like this?' }, image]));
   const text = (value: string) => ({ type: 'text', text: value });
   expect(lastAsked().at(-1)!.content).toEqual([
@@ -74,7 +113,16 @@ test('what was recalled is there, and what hooks make of the request is sent', a
   const { agent, lastAsked } = setUp([calls('look'), 'Done.'], {
     limits: { iterations: 1 },
     extensions: [{ recall: async () => [userMessage('recalled')] }],
-    hooks: [{ on: { 'pre-summary': (event) => ({ ...event, messages: [...event.messages, userMessage('from a hook')] }) } }],
+    hooks: [
+      {
+        on: {
+          'pre-summary': (event) => ({
+            ...event,
+            messages: [...event.messages, userMessage('from a hook')],
+          }),
+        },
+      },
+    ],
   });
   await agent.call('Go');
   expect(lastAsked().map(({ role }) => role)).toEqual(['system', 'user', 'user', 'user']);
@@ -82,12 +130,21 @@ test('what was recalled is there, and what hooks make of the request is sent', a
 });
 
 test('a resumed call has the observations from before it, and what was said since', async () => {
-  const { agent, lastAsked } = setUp([calls('look', 'ask'), calls('look'), 'Done.'], { limits: { iterations: 1 } });
+  const { agent, lastAsked } = setUp([calls('look', 'ask'), calls('look'), 'Done.'], {
+    limits: { iterations: 1 },
+  });
   const { pending } = await agent.call([userMessage('One thing.'), userMessage('Another.')]);
   agent.addHook({
-    on: { 'post-acting': ({ toolUse }) => void (toolUse.name === 'look' && agent.interrupt({ mode: 'inject', messages: 'And this.' })) },
+    on: {
+      'post-acting': ({ toolUse }) =>
+        void (
+          toolUse.name === 'look' && agent.interrupt({ mode: 'inject', messages: 'And this.' })
+        ),
+    },
   });
-  const decided = await agent.call([{ type: 'result', toolUseId: pending[0]!.toolUseId, output: 'told' }]);
+  const decided = await agent.call([
+    { type: 'result', toolUseId: pending[0]!.toolUseId, output: 'told' },
+  ]);
   expect(decided).toMatchObject({ reason: 'max-iterations', text: 'Done.' });
   const lines = [
     'Question:',
@@ -110,7 +167,9 @@ test('a correction of a reply that could not be read is no question', async () =
 });
 
 test('it streams, and a reader that cuts it leaves a valid history', async () => {
-  const { agent } = setUp([calls('look'), { text: 'one two three' }, 'Fine.'], { limits: { iterations: 1 } });
+  const { agent } = setUp([calls('look'), { text: 'one two three' }, 'Fine.'], {
+    limits: { iterations: 1 },
+  });
   const stream = agent.stream('Go');
   const types: string[] = [];
   for await (const event of stream) {
@@ -131,7 +190,9 @@ test('an interrupt in it is answered', async () => {
 });
 
 test('a model that calls a tool all the same: its text stays; without text the call fails', async () => {
-  const { agent } = setUp([{ text: 'So.', toolCalls: [{ name: 'look' }] }, calls('look')], { limits: { iterations: 0 } });
+  const { agent } = setUp([{ text: 'So.', toolCalls: [{ name: 'look' }] }, calls('look')], {
+    limits: { iterations: 0 },
+  });
   expect((await agent.call('Go')).message.content).toEqual([{ type: 'text', text: 'So.' }]);
   await expect(agent.call('Go')).rejects.toMatchObject({ code: 'MODEL_BAD_RESPONSE' });
   expect(historyFaults(await agent.messages())).toEqual([]);
@@ -141,12 +202,17 @@ test('with structured output the value is asked for, with the observations in th
   const schema = { type: 'object', properties: { n: { type: 'number' } } } as const;
   const value = { toolCalls: [{ name: 'generate_response', input: { n: 1 } }] };
   const { agent, lastAsked } = setUp([calls('look'), value], { limits: { iterations: 1 } });
-  expect(await agent.call('Count', { output: structured(schema) })).toMatchObject({ reason: 'max-iterations', output: { n: 1 } });
+  expect(await agent.call('Count', { output: structured(schema) })).toMatchObject({
+    reason: 'max-iterations',
+    output: { n: 1 },
+  });
   expect(JSON.stringify(lastAsked())).toContain('seen 1');
 });
 
 test('bad options', () => {
   for (const options of [null, { prompt: 5 }]) {
-    expect(() => answerFromObservations(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+    expect(() => answerFromObservations(options as never)).toThrow(
+      expect.objectContaining({ code: 'CONFIGURATION' }),
+    );
   }
 });

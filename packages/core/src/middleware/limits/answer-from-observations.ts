@@ -6,14 +6,18 @@ import { currentTurn } from '../../context/current-turn.ts';
 import { summarize, type OnLimit } from '../../loop/limit.ts';
 
 export interface AnswerFromObservationsOptions {
-  /** What the model is told, behind the agent's system prompt; default: to answer from the observations alone. */
+  /**
+   * What the model is told, behind the agent's system prompt; default: to answer from the
+   * observations alone.
+   */
   readonly prompt?: string;
 }
 
 /**
- * One more request, without tools, that is made anew: the question, and what each tool gave for it, numbered (OxyGent: the fallback
- * beyond `max_react_rounds`). All observations are in it, whatever the agent's `context` leaves out, and so is what was recalled; the
- * history before the question is not. A call with an `output` is asked for its value with the conversation, as ever.
+ * One more request, without tools, that is made anew: the question, and what each tool gave for it,
+ * numbered (OxyGent: the fallback beyond `max_react_rounds`). All observations are in it, whatever
+ * the agent's `context` leaves out, and so is what was recalled; the history before the question is
+ * not. A call with an `output` is asked for its value with the conversation, as ever.
  */
 export function answerFromObservations(options: AnswerFromObservationsOptions = {}): OnLimit {
   checkFields('CONFIGURATION', 'answerFromObservations()', options, 'prompt:string|?');

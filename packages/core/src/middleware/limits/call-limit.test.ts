@@ -17,12 +17,21 @@ const ran: string[] = [];
 const make = (name: string, needsApproval = false) =>
   tool({ name, description: name, input, needsApproval, execute: () => String(ran.push(name)) });
 const tools = [make('add'), make('look'), make('ask', true)];
-const calls = (...names: string[]): ScriptedReply => ({ toolCalls: names.map((name) => ({ name })) });
+const calls = (...names: string[]): ScriptedReply => ({
+  toolCalls: names.map((name) => ({ name })),
+});
 
-function setUp(replies: readonly ScriptedReply[], extensions: AgentOptions['extensions'], options: Partial<AgentOptions> = {}) {
+function setUp(
+  replies: readonly ScriptedReply[],
+  extensions: AgentOptions['extensions'],
+  options: Partial<AgentOptions> = {},
+) {
   ran.length = 0;
   const model = new ScriptedModel(replies);
-  return { model, agent: new ReActAgent({ name: 'a', model, tools, extensions: extensions ?? [], ...options }) };
+  return {
+    model,
+    agent: new ReActAgent({ name: 'a', model, tools, extensions: extensions ?? [], ...options }),
+  };
 }
 
 async function run(agent: ReActAgent, given: Parameters<ReActAgent['stream']>[0] = 'go') {
@@ -41,8 +50,14 @@ async function run(agent: ReActAgent, given: Parameters<ReActAgent['stream']>[0]
 }
 
 test('model calls of a run: the request beyond the limit is not made, and the next run has its own', async () => {
-  const { agent, model } = setUp([calls('add'), calls('add'), 'Done.'], [modelCallLimit({ run: 2 })]);
-  expect(await run(agent)).toMatchObject({ reason: 'limit', text: 'The limit of model calls is reached: 2 of 2 used in this run.' });
+  const { agent, model } = setUp(
+    [calls('add'), calls('add'), 'Done.'],
+    [modelCallLimit({ run: 2 })],
+  );
+  expect(await run(agent)).toMatchObject({
+    reason: 'limit',
+    text: 'The limit of model calls is reached: 2 of 2 used in this run.',
+  });
   expect(model.requests).toHaveLength(2);
   expect(await run(agent)).toMatchObject({ reason: 'stop', text: 'Done.' });
 });
@@ -69,7 +84,10 @@ test('two limits of one kind count each request once', async () => {
   const { agent, model } = setUp([calls('add'), calls('add'), calls('add')], both);
   expect(await run(agent)).toMatchObject({ reason: 'limit' });
   // The refused one is not counted: one is left.
-  await expect(agent.call('again')).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED', details: { session: 3, run: 1 } });
+  await expect(agent.call('again')).rejects.toMatchObject({
+    code: 'LIMIT_EXCEEDED',
+    details: { session: 3, run: 1 },
+  });
   expect(model.requests).toHaveLength(3);
   expect(historyFaults(await agent.messages())).toEqual([]);
 });
@@ -77,12 +95,17 @@ test('two limits of one kind count each request once', async () => {
 test('a run that goes on after a suspension counts on', async () => {
   const { agent } = setUp([calls('ask'), calls('add'), 'Done.'], [modelCallLimit({ run: 2 })]);
   expect((await run(agent)).reason).toBe('suspended');
-  expect(await run(agent, [{ toolUseId: 'call_1', type: 'approve' }])).toMatchObject({ reason: 'limit' });
+  expect(await run(agent, [{ toolUseId: 'call_1', type: 'approve' }])).toMatchObject({
+    reason: 'limit',
+  });
   expect(ran).toEqual(['ask', 'add']);
 });
 
 test('tool calls: those of a reply that goes beyond the limit are closed, none runs', async () => {
-  const { agent, model } = setUp([calls('add', 'look'), calls('add', 'add'), 'Done.'], [toolCallLimit({ run: 3 })]);
+  const { agent, model } = setUp(
+    [calls('add', 'look'), calls('add', 'add'), 'Done.'],
+    [toolCallLimit({ run: 3 })],
+  );
   expect(await run(agent)).toMatchObject({
     reason: 'limit',
     text: 'The limit of tool calls is reached: 2 of 3 used in this run, 2 more asked for.',
@@ -90,7 +113,8 @@ test('tool calls: those of a reply that goes beyond the limit are closed, none r
   expect(ran).toEqual(['add', 'look']);
   expect(model.requests).toHaveLength(2);
   const closed = (await agent.messages()).flatMap(toolResultsOf).slice(2);
-  const output = 'It did not run. The limit of tool calls is reached: 2 of 3 used in this run, 2 more asked for.';
+  const output =
+    'It did not run. The limit of tool calls is reached: 2 of 3 used in this run, 2 more asked for.';
   expect(closed).toMatchObject([
     { state: 'interrupted', output },
     { state: 'interrupted', output },
@@ -113,7 +137,10 @@ test('just as many as may be run, side by side', async () => {
 });
 
 test('calls of one tool, beside a limit for all', async () => {
-  const limits = [toolCallLimit({ tool: 'add', session: 1, exit: 'error' }), toolCallLimit({ run: 9 })];
+  const limits = [
+    toolCallLimit({ tool: 'add', session: 1, exit: 'error' }),
+    toolCallLimit({ run: 9 }),
+  ];
   const { agent } = setUp([calls('add', 'look', 'look'), calls('look'), calls('add')], limits);
   await expect(agent.call('go')).rejects.toMatchObject({
     code: 'LIMIT_EXCEEDED',
@@ -126,12 +153,17 @@ test('calls of one tool, beside a limit for all', async () => {
 test('a call that waited for its approval counts once', async () => {
   const { agent } = setUp([calls('ask'), calls('add'), 'Done.'], [toolCallLimit({ run: 2 })]);
   await run(agent);
-  expect(await run(agent, [{ toolUseId: 'call_1', type: 'approve' }])).toMatchObject({ reason: 'stop' });
+  expect(await run(agent, [{ toolUseId: 'call_1', type: 'approve' }])).toMatchObject({
+    reason: 'stop',
+  });
 });
 
 test('the tool of structured() does not count', async () => {
   const { agent } = setUp([calls('add'), calls('generate_response')], [toolCallLimit({ run: 1 })]);
-  expect(await agent.call('go', { output: structured(input) })).toMatchObject({ reason: 'stop', output: {} });
+  expect(await agent.call('go', { output: structured(input) })).toMatchObject({
+    reason: 'stop',
+    output: {},
+  });
 });
 
 test('agents that share a limit count apart', async () => {
@@ -140,12 +172,16 @@ test('agents that share a limit count apart', async () => {
   expect((await Promise.all([run(one), run(two)])).map(({ text }) => text)).toEqual(['A.', 'B.']);
 });
 
-test.for([{}, { run: -1 }, { run: 'two' }, { session: 1, exit: 'stop' }, { run: 1, message: 2 }, undefined])(
-  'modelCallLimit(%j) is refused',
-  (options) => {
-    const code = expect.objectContaining({ code: 'CONFIGURATION' }) as Error;
-    expect(() => modelCallLimit(options as never)).toThrow(code);
-    expect(() => toolCallLimit(options as never)).toThrow(code);
-    expect(() => toolCallLimit({ run: 1, tool: 3 as never })).toThrow(code);
-  },
-);
+test.for([
+  {},
+  { run: -1 },
+  { run: 'two' },
+  { session: 1, exit: 'stop' },
+  { run: 1, message: 2 },
+  undefined,
+])('modelCallLimit(%j) is refused', (options) => {
+  const code = expect.objectContaining({ code: 'CONFIGURATION' }) as Error;
+  expect(() => modelCallLimit(options as never)).toThrow(code);
+  expect(() => toolCallLimit(options as never)).toThrow(code);
+  expect(() => toolCallLimit({ run: 1, tool: 3 as never })).toThrow(code);
+});

@@ -10,7 +10,10 @@ export interface CallLimitOptions {
   readonly run?: number;
   /** At most so many in all runs of the session. */
   readonly session?: number;
-  /** `end` (default): the call ends with words of ours and reason `limit`. `error`: it fails with `LIMIT_EXCEEDED`. */
+  /**
+   * `end` (default): the call ends with words of ours and reason `limit`. `error`: it fails with
+   * `LIMIT_EXCEEDED`.
+   */
   readonly exit?: 'end' | 'error';
   /** The words; default: which limit is reached. */
   readonly message?: string;
@@ -20,7 +23,10 @@ interface Count {
   readonly session: number;
   readonly run: number;
   readonly runId: string;
-  /** What was counted or refused last: several limits of one kind share a count, and each asks for it to go up. */
+  /**
+   * What was counted or refused last: several limits of one kind share a count, and each asks for
+   * it to go up.
+   */
   readonly last: string;
 }
 
@@ -34,10 +40,19 @@ export class CallLimit {
   readonly #what: string;
   readonly #options: CallLimitOptions;
 
-  /** Throws `CONFIGURATION` where there is no limit, or one is no number. `key` names the count, `what` is what is counted. */
+  /**
+   * Throws `CONFIGURATION` where there is no limit, or one is no number. `key` names the count,
+   * `what` is what is counted.
+   */
   constructor(where: string, key: string, what: string, options: CallLimitOptions) {
-    checkFields('CONFIGURATION', where, options, 'run:count|? session:count|? exit:end|error|? message:string|?');
-    if ((options.run ?? options.session) === undefined) throw new AgentError('CONFIGURATION', `${where} needs run or session.`);
+    checkFields(
+      'CONFIGURATION',
+      where,
+      options,
+      'run:count|? session:count|? exit:end|error|? message:string|?',
+    );
+    if ((options.run ?? options.session) === undefined)
+      throw new AgentError('CONFIGURATION', `${where} needs run or session.`);
     this.state = ownState(key, none);
     this.#key = ownName(key);
     this.#what = what;
@@ -47,7 +62,8 @@ export class CallLimit {
   begin(event: EventOf<'run-start'>): void {
     const count = this.#count(event);
     const goesOn = event.resumes !== undefined && event.resumes === count.runId;
-    if (count.runId !== event.runId) this.#set(event, { ...count, run: goesOn ? count.run : 0, runId: event.runId });
+    if (count.runId !== event.runId)
+      this.#set(event, { ...count, run: goesOn ? count.run : 0, runId: event.runId });
   }
 
   /** Ends the call where `more` would be too many, and gives the words then. */
@@ -55,13 +71,17 @@ export class CallLimit {
     const { run: maxRun = Infinity, session: maxSession = Infinity, exit, message } = this.#options;
     const count = this.#count(event);
     const of = (used: number, max: number, where: string): string[] =>
-      used + more > max ? [`${used} of ${max} used in this ${where}${more > 1 ? `, ${more} more asked for` : ''}`] : [];
+      used + more > max
+        ? [`${used} of ${max} used in this ${where}${more > 1 ? `, ${more} more asked for` : ''}`]
+        : [];
     const reached = [...of(count.run, maxRun, 'run'), ...of(count.session, maxSession, 'session')];
     if (!more || !reached.length) return undefined;
     const words = message ?? `The limit of ${this.#what} is reached: ${reached.join('; ')}.`;
     if (exit === 'error') {
       const { run, session } = count;
-      throw new AgentError('LIMIT_EXCEEDED', words, { details: { what: this.#what, run, session } });
+      throw new AgentError('LIMIT_EXCEEDED', words, {
+        details: { what: this.#what, run, session },
+      });
     }
     this.#set(event, { ...count, last: mark });
     control.jumpTo('end', words, 'limit');
@@ -70,7 +90,8 @@ export class CallLimit {
 
   add(event: AnyEvent, mark: string): void {
     const count = this.#count(event);
-    if (count.last !== mark) this.#set(event, { ...count, session: count.session + 1, run: count.run + 1, last: mark });
+    if (count.last !== mark)
+      this.#set(event, { ...count, session: count.session + 1, run: count.run + 1, last: mark });
   }
 
   #count(event: AnyEvent): Count {

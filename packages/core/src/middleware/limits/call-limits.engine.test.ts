@@ -17,20 +17,40 @@ const input = z.object({});
 let ran: string[] = [];
 beforeEach(() => void (ran = []));
 const step = tool({ name: 'step', description: '', input, execute: () => ran.push('step') });
-const asked = tool({ name: 'asked', description: '', input, needsApproval: true, execute: () => ran.push('asked') });
+const asked = tool({
+  name: 'asked',
+  description: '',
+  input,
+  needsApproval: true,
+  execute: () => ran.push('asked'),
+});
 
-function setUp(replies: readonly ScriptedReply[], limits: NonNullable<AgentOptions['limits']>, options: Partial<AgentOptions> = {}) {
+function setUp(
+  replies: readonly ScriptedReply[],
+  limits: NonNullable<AgentOptions['limits']>,
+  options: Partial<AgentOptions> = {},
+) {
   const model = new ScriptedModel(replies);
-  return { model, agent: new ReActAgent({ name: 'a', model, tools: [step, asked], limits, ...options }) };
+  return {
+    model,
+    agent: new ReActAgent({ name: 'a', model, tools: [step, asked], limits, ...options }),
+  };
 }
 
-const calls = (...names: string[]): ScriptedReply => ({ toolCalls: names.map((name) => ({ name })) });
-const outputs = async (agent: ReActAgent) => (await agent.messages()).flatMap(toolResultsOf).map(({ state, output }) => [state, output]);
+const calls = (...names: string[]): ScriptedReply => ({
+  toolCalls: names.map((name) => ({ name })),
+});
+const outputs = async (agent: ReActAgent) =>
+  (await agent.messages()).flatMap(toolResultsOf).map(({ state, output }) => [state, output]);
 const over = ['error', 'Error: The limit of 2 tool calls is reached. Answer with what you have.'];
 
 test('calls beyond the limit have an error result, then the model is asked without tools', async () => {
   const { agent, model } = setUp([calls('step', 'step', 'step'), 'done'], { toolCalls: 2 });
-  expect(await agent.call('go')).toMatchObject({ reason: 'limit', text: 'done', toolsUsed: ['step'] });
+  expect(await agent.call('go')).toMatchObject({
+    reason: 'limit',
+    text: 'done',
+    toolsUsed: ['step'],
+  });
   expect(ran).toHaveLength(2);
   expect(await outputs(agent)).toContainEqual(over);
   expect(model.requests.map(({ tools }) => tools.length)).toEqual([2, 0]);
@@ -38,19 +58,26 @@ test('calls beyond the limit have an error result, then the model is asked witho
 });
 
 test('a call that waits counts in the call that asked for it, whatever is decided, and not in the one that resumes it', async () => {
-  const { agent, model } = setUp([calls('asked', 'asked', 'step'), calls('step'), calls('step'), 'done'], { toolCalls: 2 });
+  const { agent, model } = setUp(
+    [calls('asked', 'asked', 'step'), calls('step'), calls('step'), 'done'],
+    { toolCalls: 2 },
+  );
   const { pending } = await agent.call('go');
   expect([pending.length, await outputs(agent)]).toEqual([2, [over]]);
   const rest = await agent.call([{ toolUseId: pending[0]!.toolUseId, type: 'approve' }]);
   expect([rest.reason, rest.pending.length]).toEqual(['suspended', 1]);
-  const end = await agent.call([{ toolUseId: pending[1]!.toolUseId, type: 'reject', reason: 'no' }]);
+  const end = await agent.call([
+    { toolUseId: pending[1]!.toolUseId, type: 'reject', reason: 'no' },
+  ]);
   expect(end).toMatchObject({ reason: 'limit', text: 'done' });
   expect(ran).toEqual(['asked', 'step', 'step']);
   expect(model.requests.map(({ tools }) => tools.length)).toEqual([2, 2, 2, 0]);
 });
 
 test('the limit is a call of the agent’s own: the next one has its tools again', async () => {
-  const { agent, model } = setUp([calls('step', 'step'), 'done', calls('step'), 'again'], { toolCalls: 2 });
+  const { agent, model } = setUp([calls('step', 'step'), 'done', calls('step'), 'again'], {
+    toolCalls: 2,
+  });
   await agent.call('go');
   expect(await agent.call('go on')).toMatchObject({ reason: 'stop', text: 'again' });
   expect(model.requests.map(({ tools }) => tools.length)).toEqual([2, 0, 2, 2]);
@@ -64,13 +91,25 @@ test('a model that goes on calling tools it was not given runs none', async () =
 });
 
 test('calls that never ran do not count: unknown, of bad arguments, refused', async () => {
-  const strict = tool({ name: 'strict', description: '', input: z.object({ a: z.string() }), execute: () => 'ran' });
+  const strict = tool({
+    name: 'strict',
+    description: '',
+    input: z.object({ a: z.string() }),
+    execute: () => 'ran',
+  });
   const { agent } = setUp(
     [calls('nothing', 'strict', 'step', 'step', 'step'), 'done'],
     { toolCalls: 2 },
     {
       tools: [step, strict],
-      hooks: [{ on: { 'pre-acting': ({ toolUse }, { reject }) => void (toolUse.name === 'strict' && reject('no')) } }],
+      hooks: [
+        {
+          on: {
+            'pre-acting': ({ toolUse }, { reject }) =>
+              void (toolUse.name === 'strict' && reject('no')),
+          },
+        },
+      ],
     },
   );
   await agent.call('go');
@@ -80,7 +119,9 @@ test('calls that never ran do not count: unknown, of bad arguments, refused', as
 test('a call that waited for its approval counts in the run that asked for it', async () => {
   const { agent } = setUp([calls('asked'), calls('step', 'step'), 'done'], { toolCalls: 2 });
   const { pending } = await agent.call('go');
-  expect(await agent.call([{ toolUseId: pending[0]!.toolUseId, type: 'approve' }])).toMatchObject({ text: 'done' });
+  expect(await agent.call([{ toolUseId: pending[0]!.toolUseId, type: 'approve' }])).toMatchObject({
+    text: 'done',
+  });
   expect(ran).toEqual(['asked', 'step', 'step']);
 });
 
@@ -91,19 +132,35 @@ test('none at all: the model is never given a tool', async () => {
 });
 
 test('a typed value can still be given when the tools are used up', async () => {
-  const { agent, model } = setUp([calls('step', 'step'), { toolCalls: [{ name: 'generate_response', input: { n: 1 } }] }], {
-    toolCalls: 2,
-  });
-  expect(await agent.call('go', { output: structured(z.object({ n: z.number() })) })).toMatchObject({ output: { n: 1 } });
+  const { agent, model } = setUp(
+    [calls('step', 'step'), { toolCalls: [{ name: 'generate_response', input: { n: 1 } }] }],
+    {
+      toolCalls: 2,
+    },
+  );
+  expect(await agent.call('go', { output: structured(z.object({ n: z.number() })) })).toMatchObject(
+    { output: { n: 1 } },
+  );
   expect(model.requests[1]!.tools.map(({ name }) => name)).toEqual(['generate_response']);
 });
 
 test('tokens that are used up end the call with a summary', async () => {
   const usage = { inputTokens: 60, outputTokens: 40 };
-  const { agent, model } = setUp([{ toolCalls: [{ name: 'step' }], usage }, { toolCalls: [{ name: 'step' }], usage }, 'in short'], {
-    tokens: 200,
+  const { agent, model } = setUp(
+    [
+      { toolCalls: [{ name: 'step' }], usage },
+      { toolCalls: [{ name: 'step' }], usage },
+      'in short',
+    ],
+    {
+      tokens: 200,
+    },
+  );
+  expect(await agent.call('go')).toMatchObject({
+    reason: 'limit',
+    text: 'in short',
+    iterations: 2,
   });
-  expect(await agent.call('go')).toMatchObject({ reason: 'limit', text: 'in short', iterations: 2 });
   expect(model.requests.at(-1)!.tools).toEqual([]);
 });
 
@@ -125,7 +182,11 @@ test('a call that takes too long fails, its tools are stopped and closed, and th
   const call = agent.call('go').catch((error: unknown) => error);
   await running;
   vi.advanceTimersByTime(1000);
-  expect(await call).toMatchObject({ code: 'CALL_TIMEOUT', message: 'The call took longer than 1000 ms', retryable: true });
+  expect(await call).toMatchObject({
+    code: 'CALL_TIMEOUT',
+    message: 'The call took longer than 1000 ms',
+    retryable: true,
+  });
   expect(signal?.aborted).toBe(true);
   expect((await outputs(agent))[0]![0]).toBe('interrupted');
   expect(historyFaults(await agent.messages())).toEqual([]);
@@ -179,5 +240,7 @@ test.each([
   ['tokens', Number.NaN],
   ['timeoutMs', '5'],
 ])('limits.%s: %s is refused', (key, value) => {
-  expect(() => setUp([], { [key]: value } as never)).toThrow(`ReActAgent: ${key} must be number >= 0`);
+  expect(() => setUp([], { [key]: value } as never)).toThrow(
+    `ReActAgent: ${key} must be number >= 0`,
+  );
 });

@@ -13,9 +13,16 @@ import { Semaphore } from './semaphore.ts';
 
 afterEach(() => void vi.useRealTimers());
 
-function agentOf(semaphore: Semaphore, replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
+function agentOf(
+  semaphore: Semaphore,
+  replies: readonly ScriptedReply[],
+  options: Partial<AgentOptions> = {},
+) {
   const model = new ScriptedModel(replies);
-  return { model, agent: new ReActAgent({ name: 'a', model, extensions: [concurrency(semaphore)], ...options }) };
+  return {
+    model,
+    agent: new ReActAgent({ name: 'a', model, extensions: [concurrency(semaphore)], ...options }),
+  };
 }
 
 async function until(condition: () => boolean): Promise<void> {
@@ -28,7 +35,11 @@ function gate(): { readonly wait: Promise<void>; open(): void } {
 }
 
 /** One agent that holds the only place until its gate opens, and another one that waits for it. */
-async function busy(options: Partial<AgentOptions> = {}, replies: readonly ScriptedReply[] = ['Mine', 'Again'], queue?: number) {
+async function busy(
+  options: Partial<AgentOptions> = {},
+  replies: readonly ScriptedReply[] = ['Mine', 'Again'],
+  queue?: number,
+) {
   const semaphore = new Semaphore(1, queue === undefined ? {} : { queue });
   const { wait, open } = gate();
   const first = agentOf(semaphore, [[{ wait }, { text: 'First' }]]);
@@ -103,7 +114,10 @@ test('a full queue fails the call, by rejection or as a result; nothing is store
   agent.addHook({ onEvent: (event) => void events.push(event) });
   await expect(agent.call('Me too')).rejects.toMatchObject({ code: 'OVERLOADED', retryable: true });
   expect(events.map(({ type }) => type)).toEqual(['run-start', 'error', 'run-end']);
-  expect(await agent.call('Me too', { throwOnError: false })).toMatchObject({ reason: 'error', error: { code: 'OVERLOADED' } });
+  expect(await agent.call('Me too', { throwOnError: false })).toMatchObject({
+    reason: 'error',
+    error: { code: 'OVERLOADED' },
+  });
   expect(await agent.messages()).toEqual([]);
   open();
   await running;
@@ -113,7 +127,11 @@ test('a full queue fails the call, by rejection or as a result; nothing is store
 
 test.each<[string, ScriptedReply, (agent: ReActAgent) => Promise<unknown>]>([
   ['a failure', { error: new Error('down') }, (agent) => agent.call('Hi').catch(() => {})],
-  ['a failure as a result', { error: new Error('down') }, (agent) => agent.call('Hi', { throwOnError: false })],
+  [
+    'a failure as a result',
+    { error: new Error('down') },
+    (agent) => agent.call('Hi', { throwOnError: false }),
+  ],
   [
     'a reader that leaves',
     'one two three',
@@ -134,7 +152,9 @@ test.each<[string, ScriptedReply, (agent: ReActAgent) => Promise<unknown>]>([
     'a hook that fails',
     'ok',
     (agent) => {
-      const remove = agent.addHook({ on: { 'pre-reasoning': () => Promise.reject(new Error('hook')) } });
+      const remove = agent.addHook({
+        on: { 'pre-reasoning': () => Promise.reject(new Error('hook')) },
+      });
       return agent
         .call('Hi')
         .catch(() => {})
@@ -158,7 +178,9 @@ test('a stream that nobody reads holds no place', () => {
 test('a call that waits for its turn at its own agent holds no place meanwhile', async () => {
   const semaphore = new Semaphore(2);
   const { wait, open } = gate();
-  const { agent, model } = agentOf(semaphore, [[{ wait }, { text: 'One' }], 'Two'], { whenBusy: 'queue' });
+  const { agent, model } = agentOf(semaphore, [[{ wait }, { text: 'One' }], 'Two'], {
+    whenBusy: 'queue',
+  });
   const calls = Promise.all([agent.call('1'), agent.call('2')]);
   await until(() => model.requests.length === 1);
   expect(semaphore.free).toBe(1);
@@ -167,40 +189,50 @@ test('a call that waits for its turn at its own agent holds no place meanwhile',
 });
 
 test('what is no semaphore is refused', () => {
-  expect(() => concurrency({} as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  expect(() => concurrency({} as never)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
 });
 
-test.for(seeds({ quick: 5, full: 50 }))('many agents, any end: never too many at once, seed %i', async (seed) => {
-  const random = randomOf(seed);
-  const pause = async (): Promise<void> => {
-    for (let tick = Math.floor(random() * 40); tick > 0; tick -= 1) await Promise.resolve();
-  };
-  const semaphore = new Semaphore(3);
-  const asked = { now: 0, most: 0 };
-  const reply: ScriptedReply = () => {
-    asked.most = Math.max(asked.most, (asked.now += 1));
-    return [{ text: 'one ' }, { wait: pause }, { text: 'two' }, ...(random() < 0.3 ? [{ error: new Error('down') }] : [])];
-  };
-  const call = async (): Promise<void> => {
-    await pause();
-    const { agent, model } = agentOf(semaphore, [reply]);
-    // Once it has ended it is not asked any more, and its place is free.
-    agent.addHook({ on: { 'run-end': () => void (asked.now -= model.requests.length) } });
-    const controller = new AbortController();
-    const events: AgentEvent[] = [];
-    const how = random();
-    if (how < 0.3) void pause().then(() => (how < 0.15 ? controller.abort() : agent.interrupt()));
-    const leaves = how > 0.8 ? 3 : Infinity;
-    const stream = agent.stream('Hi', { signal: controller.signal });
-    const reading = (async () => {
-      for await (const event of stream) if (events.push(event) >= leaves) break;
-    })();
-    await reading.catch(() => {});
-    if (leaves === Infinity) expect(orderFaults(events)).toEqual([]);
-    expect(historyFaults(await agent.messages())).toEqual([]);
-  };
-  await Promise.all(Array.from({ length: 20 }, call));
-  expect([semaphore.free, semaphore.waiting, asked.now]).toEqual([3, 0, 0]);
-  expect(asked.most).toBeLessThanOrEqual(3);
-  expect(asked.most).toBeGreaterThan(1);
-});
+test.for(seeds({ quick: 5, full: 50 }))(
+  'many agents, any end: never too many at once, seed %i',
+  async (seed) => {
+    const random = randomOf(seed);
+    const pause = async (): Promise<void> => {
+      for (let tick = Math.floor(random() * 40); tick > 0; tick -= 1) await Promise.resolve();
+    };
+    const semaphore = new Semaphore(3);
+    const asked = { now: 0, most: 0 };
+    const reply: ScriptedReply = () => {
+      asked.most = Math.max(asked.most, (asked.now += 1));
+      return [
+        { text: 'one ' },
+        { wait: pause },
+        { text: 'two' },
+        ...(random() < 0.3 ? [{ error: new Error('down') }] : []),
+      ];
+    };
+    const call = async (): Promise<void> => {
+      await pause();
+      const { agent, model } = agentOf(semaphore, [reply]);
+      // Once it has ended it is not asked any more, and its place is free.
+      agent.addHook({ on: { 'run-end': () => void (asked.now -= model.requests.length) } });
+      const controller = new AbortController();
+      const events: AgentEvent[] = [];
+      const how = random();
+      if (how < 0.3) void pause().then(() => (how < 0.15 ? controller.abort() : agent.interrupt()));
+      const leaves = how > 0.8 ? 3 : Infinity;
+      const stream = agent.stream('Hi', { signal: controller.signal });
+      const reading = (async () => {
+        for await (const event of stream) if (events.push(event) >= leaves) break;
+      })();
+      await reading.catch(() => {});
+      if (leaves === Infinity) expect(orderFaults(events)).toEqual([]);
+      expect(historyFaults(await agent.messages())).toEqual([]);
+    };
+    await Promise.all(Array.from({ length: 20 }, call));
+    expect([semaphore.free, semaphore.waiting, asked.now]).toEqual([3, 0, 0]);
+    expect(asked.most).toBeLessThanOrEqual(3);
+    expect(asked.most).toBeGreaterThan(1);
+  },
+);

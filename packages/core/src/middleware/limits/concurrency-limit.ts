@@ -5,12 +5,14 @@ import type { Run } from '../../loop/run.ts';
 import type { Release, Semaphore } from './semaphore.ts';
 
 /**
- * A call waits for a place of the semaphore and holds it to its end, however it ends; agents that are given the same semaphore share
- * its places. The wait is no part of `limits.timeoutMs` (Arc Reactor: `maxConcurrentRequests`). An abort ends it, an interrupt too:
- * the call ends then without asking the model. A call for which the queue is too long fails with `OVERLOADED`.
+ * A call waits for a place of the semaphore and holds it to its end, however it ends; agents that
+ * are given the same semaphore share its places. The wait is no part of `limits.timeoutMs` (Arc
+ * Reactor: `maxConcurrentRequests`). An abort ends it, an interrupt too: the call ends then without
+ * asking the model. A call for which the queue is too long fails with `OVERLOADED`.
  *
- * A call whose reader stops reading holds its place. An agent that is called as a tool needs another semaphore than its caller, which
- * holds its own place while it waits for the tool. Throws `CONFIGURATION` for what is no semaphore.
+ * A call whose reader stops reading holds its place. An agent that is called as a tool needs
+ * another semaphore than its caller, which holds its own place while it waits for the tool. Throws
+ * `CONFIGURATION` for what is no semaphore.
  */
 export function concurrency(semaphore: Semaphore): Extension {
   checkFields('CONFIGURATION', 'concurrency()', { semaphore }, 'semaphore:acquire()');

@@ -5,7 +5,10 @@ export function defaultToolTimeout(timeoutMs: number): Extension {
   return {
     wrapTool: (next) => (call, options) => {
       const { tool } = call;
-      return next(tool.timeoutMs === undefined ? { ...call, tool: { ...tool, timeoutMs } } : call, options);
+      return next(
+        tool.timeoutMs === undefined ? { ...call, tool: { ...tool, timeoutMs } } : call,
+        options,
+      );
     },
   };
 }

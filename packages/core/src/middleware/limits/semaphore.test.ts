@@ -80,76 +80,88 @@ test('no more may wait than the queue takes', async () => {
   await expect(none.acquire()).rejects.toMatchObject({ code: 'OVERLOADED' });
 });
 
-test.each([[0], [-1], [Number.NaN], ['2'], [undefined], [1, { queue: -1 }]])('Semaphore(%o, %o) is refused', (size, options?: object) => {
-  expect(() => new Semaphore(size as number, options)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
-});
+test.each([[0], [-1], [Number.NaN], ['2'], [undefined], [1, { queue: -1 }]])(
+  'Semaphore(%o, %o) is refused',
+  (size, options?: object) => {
+    expect(() => new Semaphore(size as number, options)).toThrow(
+      expect.objectContaining({ code: 'CONFIGURATION' }),
+    );
+  },
+);
 
-test.for(seeds({ quick: 20, full: 200 }))('fair under any order of coming, leaving and giving back: seed %i', async (seed) => {
-  const random = randomOf(seed);
-  const below = (limit: number): number => Math.floor(random() * limit);
-  const size = 1 + below(4);
-  const queue = random() < 0.5 ? below(6) : Infinity;
-  const semaphore = new Semaphore(size, { queue });
-  const line: number[] = [];
-  const held = new Map<number, Release>();
-  const signals = new Map<number, AbortController>();
-  const ended: Promise<unknown>[] = [];
-  const refused: number[] = [];
-  const granted: number[] = [];
-  const expected: number[] = [];
+test.for(seeds({ quick: 20, full: 200 }))(
+  'fair under any order of coming, leaving and giving back: seed %i',
+  async (seed) => {
+    const random = randomOf(seed);
+    const below = (limit: number): number => Math.floor(random() * limit);
+    const size = 1 + below(4);
+    const queue = random() < 0.5 ? below(6) : Infinity;
+    const semaphore = new Semaphore(size, { queue });
+    const line: number[] = [];
+    const held = new Map<number, Release>();
+    const signals = new Map<number, AbortController>();
+    const ended: Promise<unknown>[] = [];
+    const refused: number[] = [];
+    const granted: number[] = [];
+    const expected: number[] = [];
 
-  /** Who is next by the rule: hands out places as a plain model of the queue would. */
-  let places = size;
-  const handOut = (): void => {
-    while (places && line.length) {
-      places -= 1;
-      expected.push(line.shift()!);
-    }
-  };
-
-  for (let id = 0; id < 200; id += 1) {
-    const what = random();
-    if (what < 0.5) {
-      const full = !places && line.length >= queue;
-      if (!full) line.push(id);
-      handOut();
-      const controller = new AbortController();
-      signals.set(id, controller);
-      const asked = semaphore.acquire(controller.signal).then(
-        (release) => {
-          granted.push(id);
-          held.set(id, release);
-        },
-        () => refused.push(id),
-      );
-      ended.push(asked);
-      if (full) {
-        await asked;
-        expect(refused).toContain(id);
+    /** Who is next by the rule: hands out places as a plain model of the queue would. */
+    let places = size;
+    const handOut = (): void => {
+      while (places && line.length) {
+        places -= 1;
+        expected.push(line.shift()!);
       }
-    } else if (what < 0.8 && held.size) {
-      const one = [...held.keys()][below(held.size)]!;
-      held.get(one)!();
-      held.delete(one);
-      places += 1;
+    };
+
+    for (let id = 0; id < 200; id += 1) {
+      const what = random();
+      if (what < 0.5) {
+        const full = !places && line.length >= queue;
+        if (!full) line.push(id);
+        handOut();
+        const controller = new AbortController();
+        signals.set(id, controller);
+        const asked = semaphore.acquire(controller.signal).then(
+          (release) => {
+            granted.push(id);
+            held.set(id, release);
+          },
+          () => refused.push(id),
+        );
+        ended.push(asked);
+        if (full) {
+          await asked;
+          expect(refused).toContain(id);
+        }
+      } else if (what < 0.8 && held.size) {
+        const one = [...held.keys()][below(held.size)]!;
+        held.get(one)!();
+        held.delete(one);
+        places += 1;
+        handOut();
+      } else if (line.length) {
+        const [one] = line.splice(below(line.length), 1);
+        signals.get(one!)!.abort();
+      }
+      if (random() < 0.7) await turns();
+      expect(held.size).toBeLessThanOrEqual(size);
+    }
+    for (
+      let round = 0;
+      round < 500 && (held.size || line.length || granted.length < expected.length);
+      round += 1
+    ) {
+      await turns();
+      for (const [id, release] of held) {
+        release();
+        held.delete(id);
+        places += 1;
+      }
       handOut();
-    } else if (line.length) {
-      const [one] = line.splice(below(line.length), 1);
-      signals.get(one!)!.abort();
     }
-    if (random() < 0.7) await turns();
-    expect(held.size).toBeLessThanOrEqual(size);
-  }
-  for (let round = 0; round < 500 && (held.size || line.length || granted.length < expected.length); round += 1) {
-    await turns();
-    for (const [id, release] of held) {
-      release();
-      held.delete(id);
-      places += 1;
-    }
-    handOut();
-  }
-  await Promise.all(ended);
-  expect(granted).toEqual(expected);
-  expect([semaphore.free, semaphore.waiting]).toEqual([size, 0]);
-});
+    await Promise.all(ended);
+    expect(granted).toEqual(expected);
+    expect([semaphore.free, semaphore.waiting]).toEqual([size, 0]);
+  },
+);

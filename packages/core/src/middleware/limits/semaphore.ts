@@ -40,14 +40,21 @@ export class Semaphore {
     return this.#release();
   }
 
-  /** A place as soon as it is this caller's turn. Rejects with `OVERLOADED` at once, and with the signal's reason when it is raised. */
+  /**
+   * A place as soon as it is this caller's turn. Rejects with `OVERLOADED` at once, and with the
+   * signal's reason when it is raised.
+   */
   acquire(signal?: AbortSignal): Promise<Release> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
       const release = this.tryAcquire();
       if (release) return resolve(release);
       if (this.waiting >= this.#queue) {
-        throw new AgentError('OVERLOADED', `All ${this.size} places are taken, and ${this.waiting} calls wait.`, { retryable: true });
+        throw new AgentError(
+          'OVERLOADED',
+          `All ${this.size} places are taken, and ${this.waiting} calls wait.`,
+          { retryable: true },
+        );
       }
       const leave = (): void => {
         this.#waiting.delete(enter);

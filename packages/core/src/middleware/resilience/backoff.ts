@@ -13,13 +13,22 @@ export interface BackoffOptions {
   readonly firstDelayMs?: number;
   /** The longest of these waits, before jitter of up to a quarter more or less. Default 10 000. */
   readonly maxDelayMs?: number;
-  /** The longest `Retry-After` that is waited for; with a longer one the failure stands at once. Default 60 000. */
+  /**
+   * The longest `Retry-After` that is waited for; with a longer one the failure stands at once.
+   * Default 60 000.
+   */
   readonly maxRetryAfterMs?: number;
-  /** Whether a failure is worth another try; default: what `classifyError` calls transient, but an open breaker. */
+  /**
+   * Whether a failure is worth another try; default: what `classifyError` calls transient, but an
+   * open breaker.
+   */
   readonly isTransient?: (error: unknown) => boolean;
   /** Told before each wait. */
   readonly onRetry?: (retry: Retry) => void;
-  /** Waits; default `setTimeout`. A raised signal ends the wait also where this does not listen to it. */
+  /**
+   * Waits; default `setTimeout`. A raised signal ends the wait also where this does not listen to
+   * it.
+   */
   readonly sleep?: (ms: number, signal: AbortSignal) => PromiseLike<unknown>;
   /** From 0 to below 1; default `Math.random`. */
   readonly random?: () => number;
@@ -46,28 +55,57 @@ export interface FailedTry {
   readonly run?: RunInfo | undefined;
 }
 
-/** Waits and is true; or false, at once, where no other try is to be made. Rejects with the signal's reason once it is raised. */
+/**
+ * Waits and is true; or false, at once, where no other try is to be made. Rejects with the signal's
+ * reason once it is raised.
+ */
 export type Backoff = (failed: FailedTry) => Promise<boolean>;
 
 /** Beyond any wait; and nothing times infinity would be no number. */
 const mostDoublings = 50;
 
-/** Exponential waits with jitter, as Arc Reactor has them. Throws `CONFIGURATION` for an option of the wrong kind. */
+/**
+ * Exponential waits with jitter, as Arc Reactor has them. Throws `CONFIGURATION` for an option of
+ * the wrong kind.
+ */
 export function backoff(where: string, options: BackoffOptions): Backoff {
-  const kinds = 'firstDelayMs:count|? maxDelayMs:count|? maxRetryAfterMs:count|? isTransient:function|? onRetry:function|?';
-  checkFields('CONFIGURATION', where, options, `attempts:count|? ${kinds} sleep:function|? random:function|?`);
-  const { attempts = 3, firstDelayMs = 1_000, maxDelayMs = 10_000, maxRetryAfterMs = 60_000 } = options;
+  const kinds =
+    'firstDelayMs:count|? maxDelayMs:count|? maxRetryAfterMs:count|? isTransient:function|? onRetry:function|?';
+  checkFields(
+    'CONFIGURATION',
+    where,
+    options,
+    `attempts:count|? ${kinds} sleep:function|? random:function|?`,
+  );
+  const {
+    attempts = 3,
+    firstDelayMs = 1_000,
+    maxDelayMs = 10_000,
+    maxRetryAfterMs = 60_000,
+  } = options;
   const { isTransient, onRetry, sleep = wait, random = Math.random } = options;
   return async ({ error, attempt, of, signal, run }) => {
     const known = classifyError(error);
     // Another's error may carry anything.
     const retryAfterMs = known.retryAfterMs || 0;
     // A cancellation is nobody's to try again.
-    if (attempt >= attempts || signal.aborted || known.code === 'ABORTED' || retryAfterMs > maxRetryAfterMs) return false;
+    if (
+      attempt >= attempts ||
+      signal.aborted ||
+      known.code === 'ABORTED' ||
+      retryAfterMs > maxRetryAfterMs
+    )
+      return false;
     if (!(isTransient ? isTransient(error) : isWorthIt(known))) return false;
     const base = Math.min(firstDelayMs * 2 ** Math.min(attempt - 1, mostDoublings), maxDelayMs);
     const delayMs = Math.max(0, retryAfterMs, base + Math.trunc(base * 0.25 * (random() * 2 - 1)));
-    tell(onRetry, { attempt, delayMs, error: AgentError.from(error, known.code), of, ...(run && { run }) });
+    tell(onRetry, {
+      attempt,
+      delayMs,
+      error: AgentError.from(error, known.code),
+      of,
+      ...(run && { run }),
+    });
     try {
       await abortable(Promise.resolve(sleep(delayMs, signal)), signal);
     } catch (failure) {

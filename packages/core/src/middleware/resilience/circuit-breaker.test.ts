@@ -6,7 +6,11 @@ import { regexRule } from '../../guard/output/regex-rule.ts';
 import { userMessage } from '../../message/create-message.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
-import { circuitBreaker, type CircuitBreakerOptions, type CircuitChange } from './circuit-breaker.ts';
+import {
+  circuitBreaker,
+  type CircuitBreakerOptions,
+  type CircuitChange,
+} from './circuit-breaker.ts';
 import { retry } from './retry.ts';
 import { wrapModel } from '../../model/wrap-model.ts';
 
@@ -17,20 +21,29 @@ const open = { code: 'CIRCUIT_OPEN', retryable: true };
 function setUp(replies: readonly ScriptedReply[], options: CircuitBreakerOptions = {}) {
   const clock = { now: 0 };
   const changes: CircuitChange[] = [];
-  const breaker = circuitBreaker({ failures: 2, now: () => clock.now, onStateChange: (change) => void changes.push(change), ...options });
+  const breaker = circuitBreaker({
+    failures: 2,
+    now: () => clock.now,
+    onStateChange: (change) => void changes.push(change),
+    ...options,
+  });
   const inner = new ScriptedModel(replies);
   return { clock, changes, breaker, inner, model: wrapModel(inner, breaker) };
 }
 
 async function ask(model: ChatModel, signal = new AbortController().signal): Promise<string> {
   let text = '';
-  for await (const deltas of model.stream({ messages: [userMessage('Hi')], tools: [] }, { signal })) {
+  for await (const deltas of model.stream(
+    { messages: [userMessage('Hi')], tools: [] },
+    { signal },
+  )) {
     for (const delta of deltas) if (delta.type === 'text') text += delta.delta;
   }
   return text;
 }
 
-const code = (asked: Promise<string>): Promise<unknown> => asked.catch((thrown: AgentError) => thrown.code);
+const code = (asked: Promise<string>): Promise<unknown> =>
+  asked.catch((thrown: AgentError) => thrown.code);
 
 test('failures in a row open it, one trial after its time closes it', async () => {
   const { clock, changes, breaker, inner, model } = setUp([fails, fails, 'Back', 'Fine']);
@@ -112,7 +125,11 @@ test('what counts can be decided otherwise', async () => {
 });
 
 /** Asks, and is there once the model was asked. */
-async function begin(inner: ScriptedModel, model: ChatModel, signal?: AbortSignal): Promise<{ readonly end: Promise<unknown> }> {
+async function begin(
+  inner: ScriptedModel,
+  model: ChatModel,
+  signal?: AbortSignal,
+): Promise<{ readonly end: Promise<unknown> }> {
   const before = inner.requests.length;
   const end = code(ask(model, signal));
   while (inner.requests.length === before) await Promise.resolve();
@@ -150,7 +167,9 @@ test('a trial that is aborted says nothing: the next request is the trial, also 
     provider: 'x',
     modelId: 'x',
     features: { tools: true, media: [] },
-    stream: () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) }),
+    stream: () => ({
+      [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }),
+    }),
   };
   const { clock, breaker, inner, model } = setUp([fails, fails, 'Back']);
   await code(ask(model));
@@ -184,14 +203,23 @@ test('a reader that leaves a reply gives its place back', async () => {
 test('what began before it changed says nothing about now', async () => {
   const late = gate();
   const slow = { wait: late.wait };
-  const { clock, breaker, inner, model } = setUp([[slow, { text: 'late' }], [slow, { error }], fails, fails]);
+  const { clock, breaker, inner, model } = setUp([
+    [slow, { text: 'late' }],
+    [slow, { error }],
+    fails,
+    fails,
+  ]);
   const well = await begin(inner, model);
   const badly = await begin(inner, model);
   await code(ask(model));
   await code(ask(model));
   clock.now = 30_000;
   late.open();
-  expect([await well.end, await badly.end, breaker.state]).toEqual(['late', 'MODEL_SERVER', 'half-open']);
+  expect([await well.end, await badly.end, breaker.state]).toEqual([
+    'late',
+    'MODEL_SERVER',
+    'half-open',
+  ]);
 });
 
 test('it goes around all tries of a request, which count once', async () => {
@@ -206,9 +234,13 @@ test('it goes around all tries of a request, which count once', async () => {
 
 test('agents share one; it can be closed by hand', async () => {
   const { breaker, changes, inner } = setUp([fails, fails, 'Back']);
-  const agents = ['a', 'b'].map((name) => new ReActAgent({ name, model: inner, extensions: [breaker] }));
-  for (const agent of agents) await expect(agent.call('Hi')).rejects.toMatchObject({ code: 'MODEL_SERVER' });
-  for (const agent of agents) expect(await agent.call(undefined, { throwOnError: false })).toMatchObject({ error: open });
+  const agents = ['a', 'b'].map(
+    (name) => new ReActAgent({ name, model: inner, extensions: [breaker] }),
+  );
+  for (const agent of agents)
+    await expect(agent.call('Hi')).rejects.toMatchObject({ code: 'MODEL_SERVER' });
+  for (const agent of agents)
+    expect(await agent.call(undefined, { throwOnError: false })).toMatchObject({ error: open });
   breaker.reset();
   breaker.reset();
   expect(changes.map(({ to }) => to)).toEqual(['open', 'closed']);
@@ -228,9 +260,14 @@ test('a listener that throws harms no request', async () => {
   warn.mockRestore();
 });
 
-test.each([{ failures: -1 }, { openMs: 'long' }, { halfOpenTrials: Number.NaN }, { now: 5 }, { onStateChange: {} }])(
-  '%o is refused',
-  (options) => {
-    expect(() => circuitBreaker(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
-  },
-);
+test.each([
+  { failures: -1 },
+  { openMs: 'long' },
+  { halfOpenTrials: Number.NaN },
+  { now: 5 },
+  { onStateChange: {} },
+])('%o is refused', (options) => {
+  expect(() => circuitBreaker(options as never)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
+});

@@ -19,9 +19,15 @@ export interface CircuitBreakerOptions {
   readonly failures?: number;
   /** Milliseconds for which it is open; then it is half open. Default 30 000. */
   readonly openMs?: number;
-  /** Half open: how many requests go through at the same time, and how many have to succeed to close it. One failure opens it. Default 1. */
+  /**
+   * Half open: how many requests go through at the same time, and how many have to succeed to close
+   * it. One failure opens it. Default 1.
+   */
   readonly halfOpenTrials?: number;
-  /** Whether an error counts; default: all but cancellations, guards' rejections and what is the request's own fault (4xx, but 408 and 429). */
+  /**
+   * Whether an error counts; default: all but cancellations, guards' rejections and what is the
+   * request's own fault (4xx, but 408 and 429).
+   */
   readonly isFailure?: (error: unknown) => boolean;
   readonly onStateChange?: (change: CircuitChange) => void;
   /** Milliseconds on any clock; default `Date.now`. */
@@ -34,7 +40,10 @@ export interface CircuitBreaker extends ModelMiddleware {
   reset(): void;
 }
 
-/** The request's own fault, its caller's or what an output guard makes of a reply: the model server is well. */
+/**
+ * The request's own fault, its caller's or what an output guard makes of a reply: the model server
+ * is well.
+ */
 const clientErrors: readonly AgentErrorCode[] = [
   'ABORTED',
   'MODEL_AUTH',
@@ -46,19 +55,24 @@ const clientErrors: readonly AgentErrorCode[] = [
   'GUARD_REJECTED',
 ];
 
-type Outcome = { readonly type: 'success' | 'none' } | { readonly type: 'failure'; readonly error: unknown };
+type Outcome =
+  | { readonly type: 'success' | 'none' }
+  | { readonly type: 'failure'; readonly error: unknown };
 
 /**
- * Keeps requests from a model that has failed several times in a row: they fail with `CIRCUIT_OPEN`, retryable, until it is tried
- * again. One breaker guards all agents and models that it is given to. It goes around `retry()`, so that a whole sequence of tries
- * counts once. Throws `CONFIGURATION` for an option of the wrong kind.
+ * Keeps requests from a model that has failed several times in a row: they fail with
+ * `CIRCUIT_OPEN`, retryable, until it is tried again. One breaker guards all agents and models that
+ * it is given to. It goes around `retry()`, so that a whole sequence of tries counts once. Throws
+ * `CONFIGURATION` for an option of the wrong kind.
  */
 export function circuitBreaker(options: CircuitBreakerOptions = {}): CircuitBreaker {
-  const kinds = 'failures:count|? openMs:count|? halfOpenTrials:count|? isFailure:function|? onStateChange:function|? now:function|?';
+  const kinds =
+    'failures:count|? openMs:count|? halfOpenTrials:count|? isFailure:function|? onStateChange:function|? now:function|?';
   checkFields('CONFIGURATION', 'circuitBreaker()', options, kinds);
   const circuit = new Circuit(options);
   return {
-    wrapModel: (model) => withStream(model, (request, context) => guarded(circuit, model, request, context)),
+    wrapModel: (model) =>
+      withStream(model, (request, context) => guarded(circuit, model, request, context)),
     get state() {
       return circuit.state;
     },
@@ -119,10 +133,14 @@ class Circuit {
     if (this.#state === 'open' || (isTrial && this.#trials >= Math.max(1, halfOpenTrials))) {
       // Half open it depends on the trial: now if it goes well, else `openMs` from then.
       const retryAfterMs = isTrial ? openMs : this.#wait;
-      throw new AgentError('CIRCUIT_OPEN', 'The model failed too often and is not asked for a while.', {
-        retryable: true,
-        details: { retryAfterMs },
-      });
+      throw new AgentError(
+        'CIRCUIT_OPEN',
+        'The model failed too often and is not asked for a while.',
+        {
+          retryable: true,
+          details: { retryAfterMs },
+        },
+      );
     }
     const era = this.#era;
     this.#trials += 1;
@@ -140,12 +158,19 @@ class Circuit {
     this.#era += 1;
     this.#failures = this.#successes = this.#trials = 0;
     if (from === to) return;
-    const error = cause === undefined ? {} : { error: AgentError.from(cause, classifyError(cause).code) };
+    const error =
+      cause === undefined ? {} : { error: AgentError.from(cause, classifyError(cause).code) };
     tell(this.#options.onStateChange, { from, to, ...error });
   }
 
   #settle(outcome: Outcome): void {
-    const { failures = 5, openMs = 30_000, halfOpenTrials = 1, isFailure = countsByDefault, now = Date.now } = this.#options;
+    const {
+      failures = 5,
+      openMs = 30_000,
+      halfOpenTrials = 1,
+      isFailure = countsByDefault,
+      now = Date.now,
+    } = this.#options;
     this.#trials -= 1;
     if (outcome.type === 'success') {
       this.#failures = 0;

@@ -18,22 +18,39 @@ import { wrapModel, type ModelMiddleware } from '../../model/wrap-model.ts';
 
 const down = new AgentError('MODEL_SERVER', 'down', { retryable: true });
 
-function setUp(first: readonly ScriptedReply[], second: readonly ScriptedReply[], options: FallbackOptions = {}) {
+function setUp(
+  first: readonly ScriptedReply[],
+  second: readonly ScriptedReply[],
+  options: FallbackOptions = {},
+) {
   const a = new ScriptedModel(first, { modelId: 'a' });
   const b = new ScriptedModel(second, { modelId: 'b' });
   return { a, b, model: wrapModel(a, fallback([b], options)) };
 }
 
-async function ask(model: ReturnType<typeof setUp>['model'], request: Partial<ModelRequest> = {}): Promise<string> {
+async function ask(
+  model: ReturnType<typeof setUp>['model'],
+  request: Partial<ModelRequest> = {},
+): Promise<string> {
   const deltas: ModelDelta[] = [];
   const { signal } = new AbortController();
-  for await (const some of model.stream({ messages: [userMessage('Hi')], tools: [], ...request }, { signal })) deltas.push(...some);
-  return deltas.map((delta) => (delta.type === 'reset' ? `<${delta.reason}>` : delta.type === 'text' ? delta.delta : '')).join('');
+  for await (const some of model.stream(
+    { messages: [userMessage('Hi')], tools: [], ...request },
+    { signal },
+  ))
+    deltas.push(...some);
+  return deltas
+    .map((delta) =>
+      delta.type === 'reset' ? `<${delta.reason}>` : delta.type === 'text' ? delta.delta : '',
+    )
+    .join('');
 }
 
 test('the next model gets the same request; each request begins with the first again', async () => {
   const told: Fallback[] = [];
-  const { a, b, model } = setUp([{ error: down }, 'From a'], ['From b'], { onFallback: (one) => void told.push(one) });
+  const { a, b, model } = setUp([{ error: down }, 'From a'], ['From b'], {
+    onFallback: (one) => void told.push(one),
+  });
   expect(await ask(model)).toBe('From b');
   expect(b.requests[0]).toBe(a.requests[0]);
   expect(told).toEqual([{ from: a, to: b, error: down }]);
@@ -46,7 +63,9 @@ test('what the first one said is taken back', async () => {
 });
 
 test('or its failure stands', async () => {
-  const { b, model } = setUp([{ text: 'Half ', error: down }], ['never'], { afterFirstDelta: false });
+  const { b, model } = setUp([{ text: 'Half ', error: down }], ['never'], {
+    afterFirstDelta: false,
+  });
   await expect(ask(model)).rejects.toBe(down);
   expect(b.requests).toEqual([]);
 });
@@ -64,17 +83,20 @@ test('a refused request goes to the next model, a cancellation never', async () 
   await expect(ask(aborted.model)).rejects.toMatchObject({ name: 'AbortError' });
 });
 
-test.each([undefined, new Error('HTTP 500')])('an abort in mid-request asks no other model: reason %o', async (reason) => {
-  const { a, b } = setUp([{ hang: true }], ['never']);
-  const controller = new AbortController();
-  const agent = new ReActAgent({ name: 'x', model: a, extensions: [fallback([b])] });
-  const call = agent.call('Hi', { signal: controller.signal });
-  while (!a.requests.length) await Promise.resolve();
-  controller.abort(reason);
-  expect(await call).toMatchObject({ reason: 'aborted' });
-  await agent.messages();
-  expect(b.requests).toEqual([]);
-});
+test.each([undefined, new Error('HTTP 500')])(
+  'an abort in mid-request asks no other model: reason %o',
+  async (reason) => {
+    const { a, b } = setUp([{ hang: true }], ['never']);
+    const controller = new AbortController();
+    const agent = new ReActAgent({ name: 'x', model: a, extensions: [fallback([b])] });
+    const call = agent.call('Hi', { signal: controller.signal });
+    while (!a.requests.length) await Promise.resolve();
+    controller.abort(reason);
+    expect(await call).toMatchObject({ reason: 'aborted' });
+    await agent.messages();
+    expect(b.requests).toEqual([]);
+  },
+);
 
 test('who decides otherwise does', async () => {
   const { model } = setUp([{ error: down }], ['never'], { when: (error) => error !== down });
@@ -83,25 +105,36 @@ test('who decides otherwise does', async () => {
 
 test('a request can be made fit for another model', async () => {
   const { b, model } = setUp([{ error: down }], ['ok'], {
-    request: ({ providerOptions: _theirs, ...request }, { modelId }) => ({ ...request, providerOptions: { for: modelId } }),
+    request: ({ providerOptions: _theirs, ...request }, { modelId }) => ({
+      ...request,
+      providerOptions: { for: modelId },
+    }),
   });
   await ask(model, { providerOptions: { for: 'a' } });
   expect(b.requests[0]!.providerOptions).toEqual({ for: 'b' });
 });
 
-test.each([undefined, 5, {}, { messages: [] }])('a request made into %j is refused', async (made) => {
-  const model = wrapModel(
-    new ScriptedModel([{ error: new AgentError('MODEL_SERVER', 'down') }]),
-    fallback([new ScriptedModel(['never'])], { request: () => made as never }),
-  );
-  const read = async () => {
-    for await (const _deltas of model.stream({ messages: [], tools: [] }, { signal: new AbortController().signal }));
-  };
-  await expect(read()).rejects.toMatchObject({ code: 'CONFIGURATION' });
-});
+test.each([undefined, 5, {}, { messages: [] }])(
+  'a request made into %j is refused',
+  async (made) => {
+    const model = wrapModel(
+      new ScriptedModel([{ error: new AgentError('MODEL_SERVER', 'down') }]),
+      fallback([new ScriptedModel(['never'])], { request: () => made as never }),
+    );
+    const read = async () => {
+      for await (const _deltas of model.stream(
+        { messages: [], tools: [] },
+        { signal: new AbortController().signal },
+      ));
+    };
+    await expect(read()).rejects.toMatchObject({ code: 'CONFIGURATION' });
+  },
+);
 
 test('features are the first model’s, with the smallest window; a model that takes no tools gets none', async () => {
-  const a = new ScriptedModel([{ error: down }, { error: down }], { features: { contextWindow: 100_000 } });
+  const a = new ScriptedModel([{ error: down }, { error: down }], {
+    features: { contextWindow: 100_000 },
+  });
   const b = new ScriptedModel([{ error: down }], { features: { media: [] } });
   const c = new ScriptedModel(['ok'], { features: { tools: false, contextWindow: 8_000 } });
   const model = wrapModel(a, fallback([b, c]));
@@ -118,14 +151,26 @@ test('each of the models can have its own retries', async () => {
   const sleep = async (): Promise<void> => {};
   const a = new ScriptedModel([{ error: down }, { error: down }, { error: down }]);
   const b = new ScriptedModel([{ text: 'Half ', error: down }, 'The whole']);
-  const model = wrapModel(a, fallback([wrapModel(b, retry({ sleep, afterFirstDelta: true }))]), retry({ sleep }));
+  const model = wrapModel(
+    a,
+    fallback([wrapModel(b, retry({ sleep, afterFirstDelta: true }))]),
+    retry({ sleep }),
+  );
   expect(await ask(model)).toBe('Half <retry>The whole');
   expect(a.requests).toHaveLength(3);
 });
 
 test('an agent goes on with the other model, in the same conversation, with the same tools', async () => {
-  const look = tool({ name: 'look', description: '', input: { type: 'object' }, execute: () => 'seen' });
-  const a = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, { text: 'I s', toolCalls: [{ name: 'look' }], error: down }]);
+  const look = tool({
+    name: 'look',
+    description: '',
+    input: { type: 'object' },
+    execute: () => 'seen',
+  });
+  const a = new ScriptedModel([
+    { toolCalls: [{ name: 'look' }] },
+    { text: 'I s', toolCalls: [{ name: 'look' }], error: down },
+  ]);
   const b = new ScriptedModel([{ toolCalls: [{ name: 'look', id: 'b1' }] }, 'Done']);
   const agent = new ReActAgent({ name: 'x', model: a, tools: [look], extensions: [fallback([b])] });
   const events: AgentEvent[] = [];
@@ -139,7 +184,8 @@ test('an agent goes on with the other model, in the same conversation, with the 
   const messages = await agent.messages();
   expect(messages.map(textOf)).not.toContain('I s');
   expect(historyFaults(messages)).toEqual([]);
-  for (const { messages: asked } of [...a.requests, ...b.requests]) expect(requestFaults(asked)).toEqual([]);
+  for (const { messages: asked } of [...a.requests, ...b.requests])
+    expect(requestFaults(asked)).toEqual([]);
 });
 
 test('the events of a run that changes its model keep their order', async () => {
@@ -156,7 +202,9 @@ test.each<[unknown, unknown]>([
   [[{}], {}],
   [[new ScriptedModel([])], { when: true }],
 ])('fallback(%o, %o) is refused', (models, options) => {
-  expect(() => fallback(models as never, options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  expect(() => fallback(models as never, options as never)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
 });
 
 test('no model goes past the guards that another one has', async () => {
@@ -164,8 +212,11 @@ test('no model goes past the guards that another one has', async () => {
   const a = () => new ScriptedModel([{ error: down }]);
   const b = () => new ScriptedModel([mail]);
   const guards = outputGuards([maskPii()]);
-  const agent = (extensions: readonly Extension[]) => new ReActAgent({ name: 'a', model: a(), extensions });
-  expect(() => agent([fallback([b()]), retry(), guards])).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  const agent = (extensions: readonly Extension[]) =>
+    new ReActAgent({ name: 'a', model: a(), extensions });
+  expect(() => agent([fallback([b()]), retry(), guards])).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
   const guarded = wrapModel(b(), guards as ModelMiddleware);
   for (const extensions of [
     [guards, fallback([b()])],

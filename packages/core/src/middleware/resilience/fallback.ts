@@ -7,11 +7,20 @@ import { tryInTurn, type Attempt } from './try-in-turn.ts';
 import type { ModelMiddleware } from '../../model/wrap-model.ts';
 
 export interface FallbackOptions {
-  /** Whether the next model is asked after a failure; default: after any but a cancellation, a refused request or key too. */
+  /**
+   * Whether the next model is asked after a failure; default: after any but a cancellation, a
+   * refused request or key too.
+   */
   readonly when?: (error: unknown) => boolean;
-  /** What `model` is asked instead: without another provider's `providerOptions`, say. Default: the same request. */
+  /**
+   * What `model` is asked instead: without another provider's `providerOptions`, say. Default: the
+   * same request.
+   */
   readonly request?: (request: ModelRequest, model: ChatModel) => ModelRequest;
-  /** Whether it also takes over after the first delta, behind a `reset` delta (`step-reset` for readers). Default true. */
+  /**
+   * Whether it also takes over after the first delta, behind a `reset` delta (`step-reset` for
+   * readers). Default true.
+   */
   readonly afterFirstDelta?: boolean;
   readonly onFallback?: (fallback: Fallback) => void;
 }
@@ -25,29 +34,47 @@ export interface Fallback {
 }
 
 /**
- * When the model fails, the next of `models` is asked, with the same history and tools; each request begins with the first model
- * again. A model that takes no tools gets none. The whole has the name and features of the first model, and the smallest window of
- * all. When all fail, the last one's error is the request's. Throws `CONFIGURATION` for what is no model, and for none; `wrapModel`
- * does where `outputGuards` stand behind it and would not see what another model says.
+ * When the model fails, the next of `models` is asked, with the same history and tools; each
+ * request begins with the first model again. A model that takes no tools gets none. The whole has
+ * the name and features of the first model, and the smallest window of all. When all fail, the last
+ * one's error is the request's. Throws `CONFIGURATION` for what is no model, and for none;
+ * `wrapModel` does where `outputGuards` stand behind it and would not see what another model says.
  */
-export function fallback(models: readonly ChatModel[], options: FallbackOptions = {}): ModelMiddleware {
+export function fallback(
+  models: readonly ChatModel[],
+  options: FallbackOptions = {},
+): ModelMiddleware {
   const where = 'fallback()';
   checkFields('CONFIGURATION', where, { models }, 'models:array');
   if (!models.length) throw new AgentError('CONFIGURATION', 'fallback() needs a model.');
-  for (const model of models) checkFields('CONFIGURATION', `${where}: a model`, model, 'stream:function features:object');
-  checkFields('CONFIGURATION', where, options, 'when:function|? request:function|? afterFirstDelta:boolean|? onFallback:function|?');
+  for (const model of models)
+    checkFields('CONFIGURATION', `${where}: a model`, model, 'stream:function features:object');
+  checkFields(
+    'CONFIGURATION',
+    where,
+    options,
+    'when:function|? request:function|? afterFirstDelta:boolean|? onFallback:function|?',
+  );
   const { when = () => true, request: adapt = same, afterFirstDelta = true, onFallback } = options;
   return {
     wrapModel(model) {
       const { provider, modelId } = model;
       if (model.features.guarded && !models.every(({ features }) => features.guarded)) {
-        throw new AgentError('CONFIGURATION', 'fallback() has to stand behind outputGuards(), or its models go past them.');
+        throw new AgentError(
+          'CONFIGURATION',
+          'fallback() has to stand behind outputGuards(), or its models go past them.',
+        );
       }
-      const windows = [model, ...models].flatMap(({ features: { contextWindow } }) => contextWindow ?? []);
+      const windows = [model, ...models].flatMap(
+        ({ features: { contextWindow } }) => contextWindow ?? [],
+      );
       return {
         provider,
         modelId,
-        features: { ...model.features, ...(windows.length && { contextWindow: Math.min(...windows) }) },
+        features: {
+          ...model.features,
+          ...(windows.length && { contextWindow: Math.min(...windows) }),
+        },
         stream: (request, context) => {
           const { run, onModel } = context;
           onModel?.(model);
@@ -58,11 +85,22 @@ export function fallback(models: readonly ChatModel[], options: FallbackOptions 
             async next({ error, attempt, model: from, begun }): Promise<Attempt | undefined> {
               const to = models[attempt - 1];
               const { code } = classifyError(error);
-              if (!to || (begun && !afterFirstDelta) || code === 'ABORTED' || !when(error)) return undefined;
-              tell(onFallback, { from, to, error: AgentError.from(error, code), ...(run && { run }) });
+              if (!to || (begun && !afterFirstDelta) || code === 'ABORTED' || !when(error))
+                return undefined;
+              tell(onFallback, {
+                from,
+                to,
+                error: AgentError.from(error, code),
+                ...(run && { run }),
+              });
               onModel?.(to);
               const adapted = adapt(request, to);
-              checkFields('CONFIGURATION', `${where}: what \`request\` gave`, adapted, 'messages:array tools:array');
+              checkFields(
+                'CONFIGURATION',
+                `${where}: what \`request\` gave`,
+                adapted,
+                'messages:array tools:array',
+              );
               return { model: to, request: withoutForeignTools(adapted, to) };
             },
           });

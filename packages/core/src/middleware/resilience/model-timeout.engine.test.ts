@@ -16,7 +16,11 @@ async function pass(ms: number): Promise<void> {
   vi.advanceTimersByTime(ms);
 }
 
-async function read(model: ChatModel, each: () => void = () => {}, signal = new AbortController().signal): Promise<string> {
+async function read(
+  model: ChatModel,
+  each: () => void = () => {},
+  signal = new AbortController().signal,
+): Promise<string> {
   let text = '';
   try {
     for await (const deltas of model.stream({ messages: [], tools: [] }, { signal })) {
@@ -31,12 +35,32 @@ async function read(model: ChatModel, each: () => void = () => {}, signal = new 
 }
 
 test.each<[string, ScriptedReply, ModelTimeoutOptions, string]>([
-  ['silence before the first delta', [after(1001, 'late')], { firstDeltaMs: 1000 }, '<The model took longer than 1000 ms>'],
+  [
+    'silence before the first delta',
+    [after(1001, 'late')],
+    { firstDeltaMs: 1000 },
+    '<The model took longer than 1000 ms>',
+  ],
   ['a first delta in time', [after(999, 'in time')], { firstDeltaMs: 1000 }, 'in time'],
-  ['silence later on has no limit then', ['ok', after(5000, 'late')].map(step), { firstDeltaMs: 1000 }, 'oklate'],
-  ['silence within a reply', ['ok', after(1001, 'late')].map(step), { silenceMs: 1000 }, 'ok<The model took longer than 1000 ms>'],
+  [
+    'silence later on has no limit then',
+    ['ok', after(5000, 'late')].map(step),
+    { firstDeltaMs: 1000 },
+    'oklate',
+  ],
+  [
+    'silence within a reply',
+    ['ok', after(1001, 'late')].map(step),
+    { silenceMs: 1000 },
+    'ok<The model took longer than 1000 ms>',
+  ],
   ['silence before it is none within it', [after(5000, 'late')], { silenceMs: 1000 }, 'late'],
-  ['the whole', [after(600, 'a'), after(600, 'b')], { totalMs: 1000 }, 'a<The model took longer than 1000 ms>'],
+  [
+    'the whole',
+    [after(600, 'a'), after(600, 'b')],
+    { totalMs: 1000 },
+    'a<The model took longer than 1000 ms>',
+  ],
   ['the whole in time', [after(600, 'a'), after(300, 'b')], { totalMs: 1000 }, 'ab'],
   ['no time at all', ['never'].map(step), { totalMs: 0 }, '<The model took longer than 0 ms>'],
 ])('%s', async (_what, reply, options, expected) => {
@@ -48,7 +72,10 @@ function step(part: string | ReturnType<typeof after>) {
 }
 
 test('the time that a reader takes is not the model’s', async () => {
-  const model = wrapModel(new ScriptedModel(['one two three']), modelTimeout({ firstDeltaMs: 1000, silenceMs: 1000, totalMs: 1000 }));
+  const model = wrapModel(
+    new ScriptedModel(['one two three']),
+    modelTimeout({ firstDeltaMs: 1000, silenceMs: 1000, totalMs: 1000 }),
+  );
   expect(await read(model, () => void vi.advanceTimersByTime(5000))).toBe('one two three');
 });
 
@@ -64,7 +91,9 @@ test('a model that does not listen is left, and its signal raised', async () => 
       return { [Symbol.asyncIterator]: () => ({ next: never, return: never }) };
     },
   };
-  expect(await read(wrapModel(deaf, modelTimeout({ totalMs: 1000 })))).toBe('<The model took longer than 1000 ms>');
+  expect(await read(wrapModel(deaf, modelTimeout({ totalMs: 1000 })))).toBe(
+    '<The model took longer than 1000 ms>',
+  );
   expect(signals[0]!.reason).toMatchObject({ code: 'MODEL_TIMEOUT', retryable: true });
 });
 
@@ -85,18 +114,29 @@ test('each try has its own time', async () => {
 test('around them: one time for all tries and waits', async () => {
   const inner = new ScriptedModel([{ error: { status: 500 } }, 'never']);
   const sleep = (): Promise<never> => new Promise(() => void vi.advanceTimersByTime(1000));
-  expect(await read(wrapModel(inner, modelTimeout({ totalMs: 1000 }), retry({ sleep })))).toBe('<The model took longer than 1000 ms>');
+  expect(await read(wrapModel(inner, modelTimeout({ totalMs: 1000 }), retry({ sleep })))).toBe(
+    '<The model took longer than 1000 ms>',
+  );
   expect(inner.requests).toHaveLength(1);
 });
 
 test('an agent’s call fails, and the next one works', async () => {
   const model = new ScriptedModel([[{ text: 'Half ' }, after(1001, 'late')], 'Fine']);
-  const agent = new ReActAgent({ name: 'a', model, extensions: [modelTimeout({ silenceMs: 1000 })] });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    extensions: [modelTimeout({ silenceMs: 1000 })],
+  });
   await expect(agent.call('Hi')).rejects.toMatchObject({ code: 'MODEL_TIMEOUT', retryable: true });
   expect(await agent.call()).toMatchObject({ text: 'Fine' });
   expect((await agent.messages()).map(textOf)).toEqual(['Hi', 'Fine']);
 });
 
-test.each([{}, { totalMs: -1 }, { firstDeltaMs: '5' }, { silenceMs: Number.NaN }, undefined])('%o is refused', (options) => {
-  expect(() => modelTimeout(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
-});
+test.each([{}, { totalMs: -1 }, { firstDeltaMs: '5' }, { silenceMs: Number.NaN }, undefined])(
+  '%o is refused',
+  (options) => {
+    expect(() => modelTimeout(options as never)).toThrow(
+      expect.objectContaining({ code: 'CONFIGURATION' }),
+    );
+  },
+);

@@ -16,28 +16,44 @@ export interface ModelTimeoutOptions {
 }
 
 /**
- * Ends a model request that takes too long with `MODEL_TIMEOUT`, retryable; the model's signal is raised. Without `silenceMs` and
- * `totalMs` a reply that has begun has no limit here. Within `retry()` the times are each try's, around it those of all tries and
- * waits. Throws `CONFIGURATION` where no time is given, or one is no number from 0 on.
+ * Ends a model request that takes too long with `MODEL_TIMEOUT`, retryable; the model's signal is
+ * raised. Without `silenceMs` and `totalMs` a reply that has begun has no limit here. Within
+ * `retry()` the times are each try's, around it those of all tries and waits. Throws
+ * `CONFIGURATION` where no time is given, or one is no number from 0 on.
  */
 export function modelTimeout(options: ModelTimeoutOptions): ModelMiddleware {
   const where = 'modelTimeout()';
-  checkFields('CONFIGURATION', where, options, 'firstDeltaMs:count|? silenceMs:count|? totalMs:count|? now:function|?');
+  checkFields(
+    'CONFIGURATION',
+    where,
+    options,
+    'firstDeltaMs:count|? silenceMs:count|? totalMs:count|? now:function|?',
+  );
   if ((options.firstDeltaMs ?? options.silenceMs ?? options.totalMs) === undefined) {
     throw new AgentError('CONFIGURATION', `${where} needs firstDeltaMs, silenceMs or totalMs.`);
   }
-  return { wrapModel: (model) => withStream(model, (request, context) => timed(model, request, context, options)) };
+  return {
+    wrapModel: (model) =>
+      withStream(model, (request, context) => timed(model, request, context, options)),
+  };
 }
 
 async function* timed(
   model: ChatModel,
   request: ModelRequest,
   context: ModelContext,
-  { firstDeltaMs = Infinity, silenceMs = Infinity, totalMs = Infinity, now = Date.now }: ModelTimeoutOptions,
+  {
+    firstDeltaMs = Infinity,
+    silenceMs = Infinity,
+    totalMs = Infinity,
+    now = Date.now,
+  }: ModelTimeoutOptions,
 ): AsyncGenerator<readonly ModelDelta[], void> {
   let left = totalMs;
   const toError = (ms: number): AgentError =>
-    new AgentError('MODEL_TIMEOUT', `The model took longer than ${ms === left ? totalMs : ms} ms`, { retryable: true });
+    new AgentError('MODEL_TIMEOUT', `The model took longer than ${ms === left ? totalMs : ms} ms`, {
+      retryable: true,
+    });
   const deadline = new Deadline(context.signal, Infinity, toError);
   let begun = false;
   let iterator: AsyncIterator<readonly ModelDelta[]> | undefined;

@@ -16,7 +16,11 @@ import { textStream } from '../../stream/text-stream.ts';
 import { historyFaults, requestFaults } from '../../testing/history-faults.ts';
 import { orderFaults } from '../../testing/order-faults.ts';
 import { randomOf } from '../../testing/random-of.ts';
-import { ScriptedModel, type ScriptedReply, type ScriptedStep } from '../../testing/scripted-model.ts';
+import {
+  ScriptedModel,
+  type ScriptedReply,
+  type ScriptedStep,
+} from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import { concurrency } from '../limits/concurrency-limit.ts';
 import { metrics, type ExecutionMetric, type ModelMetric } from '../../observe/metrics.ts';
@@ -26,14 +30,20 @@ import { Semaphore } from '../limits/semaphore.ts';
 import { toolRetry } from '../tool-retry.ts';
 
 const errors: readonly unknown[] = [
-  new AgentError('MODEL_RATE_LIMITED', 'slow down', { retryable: true, details: { retryAfterMs: 5 } }),
+  new AgentError('MODEL_RATE_LIMITED', 'slow down', {
+    retryable: true,
+    details: { retryAfterMs: 5 },
+  }),
   new AgentError('MODEL_SERVER', 'down', { retryable: true }),
   new AgentError('MODEL_REQUEST', 'no'),
   new TypeError('fetch failed'),
   new Error('odd'),
 ];
 
-/** Models that fail at any point of a reply, and all that stands around them, put together differently for each seed. */
+/**
+ * Models that fail at any point of a reply, and all that stands around them, put together
+ * differently for each seed.
+ */
 function world(seed: number) {
   const random = randomOf(seed);
   const below = (limit: number): number => Math.floor(random() * limit);
@@ -52,7 +62,13 @@ function world(seed: number) {
     if (chance(0.8)) steps.push({ text: `said ${calls} ` }, { wait: () => pause() });
     if (chance(0.3)) steps.push({ error: error() });
     if (tools.length && chance(0.4)) {
-      const call = (index: number): ModelDelta => ({ type: 'tool-input', index, id: `c${(calls += 1)}`, name: 'step', delta: '{}' });
+      const call = (index: number): ModelDelta => ({
+        type: 'tool-input',
+        index,
+        id: `c${(calls += 1)}`,
+        name: 'step',
+        delta: '{}',
+      });
       steps.push({ deltas: [[call(0)], ...(chance(0.5) ? [[call(1)]] : [])] });
     } else steps.push({ text: 'and done' });
     if (chance(0.4)) steps.push({ deltas: [[finish()]], error: error() });
@@ -94,7 +110,12 @@ function world(seed: number) {
   const again = retry({ sleep, random, afterFirstDelta: chance(0.7), attempts: 1 + below(4) });
   const breaker = circuitBreaker({ failures: 2, openMs: 2000, now: () => clock.now });
   const other = wrapModel(listened[1]!, ...(chance(0.5) ? [again] : []));
-  const around = [fallback([other], { afterFirstDelta: chance(0.7) }), breaker, again, modelTimeout({ totalMs: 1e9, now: () => 0 })];
+  const around = [
+    fallback([other], { afterFirstDelta: chance(0.7) }),
+    breaker,
+    again,
+    modelTimeout({ totalMs: 1e9, now: () => 0 }),
+  ];
   const step = tool({
     name: 'step',
     description: '',
@@ -110,14 +131,24 @@ function world(seed: number) {
   const record = (metric: ExecutionMetric | ModelMetric): void => void measured.push(metric);
   const observed = metrics({ execution: record, modelRequest: record });
   const spans: { readonly name: string; ends: number }[] = [];
-  const traced = openTelemetry({ api: { trace: { setSpan: () => ({}) }, context } as never, tracer: tracerOf(spans) });
+  const traced = openTelemetry({
+    api: { trace: { setSpan: () => ({}) }, context } as never,
+    tracer: tracerOf(spans),
+  });
   const watching = chance(0.5) ? [observed, traced] : [traced, observed];
   const cache = responseCache({ maxTemperature: Infinity, now: () => 0 });
   const middle = [cache, ...around].filter(() => chance(0.7));
   const extensions = [...watching, concurrency(semaphore), ...middle, toolRetry({ sleep, random })];
   const agents = [0, 1].map(
     () =>
-      new ReActAgent({ name: 'x', model: listened[0]!, tools: [step], extensions, limits: { iterations: 4 }, pendingToolRecovery: true }),
+      new ReActAgent({
+        name: 'x',
+        model: listened[0]!,
+        tools: [step],
+        extensions,
+        limits: { iterations: 4 },
+        pendingToolRecovery: true,
+      }),
   );
   return { below, chance, pause, models, reported, whole, agents, semaphore, measured, spans };
 }
@@ -130,7 +161,13 @@ function tracerOf(spans: { readonly name: string; ends: number }[]): Tracer {
     spans.push(about);
     const nothing = (): void => {};
     const end = (): void => void (about.ends += 1);
-    return { setAttribute: nothing, setAttributes: nothing, setStatus: nothing, addEvent: nothing, end } as never;
+    return {
+      setAttribute: nothing,
+      setAttributes: nothing,
+      setStatus: nothing,
+      addEvent: nothing,
+      end,
+    } as never;
   };
   return { startSpan } as never;
 }
@@ -140,8 +177,17 @@ function shown(events: readonly AgentEvent[]): string {
   let text = '';
   let message = '';
   for (const event of events) {
-    if (event.type === 'pre-reasoning' || event.type === 'pre-summary' || event.type === 'step-reset') text = '';
-    if ((event.type !== 'reasoning-chunk' || event.kind !== 'text') && event.type !== 'summary-chunk') continue;
+    if (
+      event.type === 'pre-reasoning' ||
+      event.type === 'pre-summary' ||
+      event.type === 'step-reset'
+    )
+      text = '';
+    if (
+      (event.type !== 'reasoning-chunk' || event.kind !== 'text') &&
+      event.type !== 'summary-chunk'
+    )
+      continue;
     const of = event.blockId.slice(0, event.blockId.lastIndexOf(':'));
     text = of === message ? text + event.delta : event.delta;
     message = of;
@@ -150,7 +196,8 @@ function shown(events: readonly AgentEvent[]): string {
 }
 
 test.for(seeds({ quick: 60, full: 300 }))('whatever fails when, seed %i', async (seed) => {
-  const { below, chance, pause, models, reported, whole, agents, semaphore, measured, spans } = world(seed);
+  const { below, chance, pause, models, reported, whole, agents, semaphore, measured, spans } =
+    world(seed);
   const [agent, rival] = agents as [ReActAgent, ReActAgent];
   for (let turn = 0; turn < 3; turn += 1) {
     const events: AgentEvent[] = [];
@@ -173,11 +220,15 @@ test.for(seeds({ quick: 60, full: 300 }))('whatever fails when, seed %i', async 
     expect([at, ...orderFaults(events)]).toEqual([at]);
     const messages = await agent.messages();
     expect([at, ...historyFaults(messages)]).toEqual([at]);
-    for (const { requests } of models) for (const request of requests) expect([at, ...requestFaults(request.messages)]).toEqual([at]);
-    // One whole reply of one model, nothing of those that failed; and that is what is on the screen.
+    for (const { requests } of models)
+      for (const request of requests)
+        expect([at, ...requestFaults(request.messages)]).toEqual([at]);
+    // One whole reply of one model, nothing of those that failed; and that is what is on the
+    // screen.
     const { cached } = result.message.metadata ?? {};
     const said = cached ? whole.find((text) => text === result.text) : whole.at(-1);
-    if (result.reason === 'stop') expect([at, result.text, shown(events)]).toEqual([at, said, textOf(result.message)]);
+    if (result.reason === 'stop')
+      expect([at, result.text, shown(events)]).toEqual([at, said, textOf(result.message)]);
     if (/stop|error|max/.test(result.reason)) {
       expect([at, result.usage]).toEqual([at, reported.slice(before).reduce(addUsage, noUsage)]);
     }

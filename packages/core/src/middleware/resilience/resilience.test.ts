@@ -41,19 +41,34 @@ test('a call whose reader left is recorded', async () => {
 });
 
 test('another model takes over in the middle of a tool call, with the same call id', async () => {
-  const look = tool({ name: 'look', description: '', input: { type: 'object' }, execute: () => 'ok' });
+  const look = tool({
+    name: 'look',
+    description: '',
+    input: { type: 'object' },
+    execute: () => 'ok',
+  });
   const one = new ScriptedModel([
     { text: 'Let me ', toolCalls: [{ name: 'look', id: 'c1', input: '{"a":' }], error: busy },
     { error: busy },
   ]);
-  const two = new ScriptedModel([{ text: 'I will ', toolCalls: [{ name: 'look', id: 'c1', input: { b: 1 } }] }, 'done']);
+  const two = new ScriptedModel([
+    { text: 'I will ', toolCalls: [{ name: 'look', id: 'c1', input: { b: 1 } }] },
+    'done',
+  ]);
   const events: AgentEvent[] = [];
-  const agent = new ReActAgent({ name: 'a', model: one, tools: [look], extensions: [fallback([two])] });
+  const agent = new ReActAgent({
+    name: 'a',
+    model: one,
+    tools: [look],
+    extensions: [fallback([two])],
+  });
   for await (const e of agent.stream('go')) events.push(e);
   const log = await agent.messages();
   expect(historyFaults(log)).toEqual([]);
   expect(JSON.stringify(log)).not.toContain('Let me');
-  expect(log.flatMap(({ content }) => content).filter(({ type }) => type === 'tool_use')).toMatchObject([{ input: { b: 1 } }]);
+  expect(
+    log.flatMap(({ content }) => content).filter(({ type }) => type === 'tool_use'),
+  ).toMatchObject([{ input: { b: 1 } }]);
   expect(events.filter(({ type }) => type === 'step-reset')).toHaveLength(1);
   expect(log.at(-1)).toMatchObject({ content: [{ text: 'done' }] });
 });
@@ -83,7 +98,9 @@ test('a pause in the wait before another try, then going on', async () => {
   const agent: ReActAgent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel([{ text: 'Half ', error: busy }, 'next']),
-    extensions: [retry({ afterFirstDelta: true, sleep: async () => void agent.interrupt({ mode: 'pause' }) })],
+    extensions: [
+      retry({ afterFirstDelta: true, sleep: async () => void agent.interrupt({ mode: 'pause' }) }),
+    ],
   });
   expect(await agent.call('go')).toMatchObject({ reason: 'suspended' });
   expect(await agent.call()).toMatchObject({ reason: 'stop', text: 'next' });
@@ -95,10 +112,16 @@ test('ten at once while the breaker is half open: as many as it takes go through
   const breaker = circuitBreaker({ failures: 1, openMs: 10, halfOpenTrials: 2, now: () => time });
   let open = (): void => {};
   const gate = new Promise<void>((resolve) => (open = resolve));
-  const inner = new ScriptedModel([{ error: busy }, ...Array.from({ length: 10 }, () => ({ wait: gate, text: 'ok' }))]);
+  const inner = new ScriptedModel([
+    { error: busy },
+    ...Array.from({ length: 10 }, () => ({ wait: gate, text: 'ok' })),
+  ]);
   const model = wrapModel(inner, breaker);
   const ask = async () => {
-    for await (const _deltas of model.stream({ messages: [], tools: [] }, { signal: new AbortController().signal }));
+    for await (const _deltas of model.stream(
+      { messages: [], tools: [] },
+      { signal: new AbortController().signal },
+    ));
   };
   await expect(ask()).rejects.toThrow();
   time = 10;
@@ -140,7 +163,11 @@ test('an abort in the very tick in which a place comes free loses no place', asy
   (await second)();
   (await third)();
   expect([s.free, s.waiting]).toEqual([1, 0]);
-  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['one', 'two']), extensions: [concurrency(s)] });
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel(['one', 'two']),
+    extensions: [concurrency(s)],
+  });
   const held = await s.acquire();
   const c = new AbortController();
   const call = agent.call('x', { signal: c.signal });

@@ -4,13 +4,24 @@ import { AgentError } from '../../error/agent-error.ts';
 import { maskPii } from '../../guard/pii/mask-pii.ts';
 import { outputGuards } from '../../guard/output/output-guards.ts';
 import { MemoryStore } from '../../memory/memory-store.ts';
-import { assistantMessage, createMessage, systemMessage, toolMessage, userMessage } from '../../message/create-message.ts';
+import {
+  assistantMessage,
+  createMessage,
+  systemMessage,
+  toolMessage,
+  userMessage,
+} from '../../message/create-message.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import type { ModelContext, ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import { fallback } from './fallback.ts';
 import { responseCache, type CacheLookup, type ResponseCacheOptions } from './response-cache.ts';
-import { memoryResponses, storedResponses, type CachedReply, type ResponseStore } from './response-store.ts';
+import {
+  memoryResponses,
+  storedResponses,
+  type CachedReply,
+  type ResponseStore,
+} from './response-store.ts';
 import { wrapModel } from '../../model/wrap-model.ts';
 
 const ask = (text = 'Hi', more: Partial<ModelRequest> = {}): ModelRequest => ({
@@ -23,14 +34,22 @@ const ask = (text = 'Hi', more: Partial<ModelRequest> = {}): ModelRequest => ({
 function setUp(replies: readonly ScriptedReply[], options: ResponseCacheOptions = {}) {
   const scripted = new ScriptedModel(replies);
   const found: CacheLookup['found'][] = [];
-  const model = wrapModel(scripted, responseCache({ onLookup: (lookup) => found.push(lookup.found), ...options }));
-  const read = async (request: ModelRequest, context: ModelContext = { signal: new AbortController().signal }) => {
+  const model = wrapModel(
+    scripted,
+    responseCache({ onLookup: (lookup) => found.push(lookup.found), ...options }),
+  );
+  const read = async (
+    request: ModelRequest,
+    context: ModelContext = { signal: new AbortController().signal },
+  ) => {
     const all: ModelDelta[] = [];
     for await (const deltas of model.stream(request, context)) all.push(...deltas);
     return all;
   };
   const say = async (request: ModelRequest, context?: ModelContext) =>
-    (await read(request, context)).map((delta) => (delta.type === 'text' ? delta.delta : '')).join('');
+    (await read(request, context))
+      .map((delta) => (delta.type === 'text' ? delta.delta : ''))
+      .join('');
   return { scripted, found, model, read, say };
 }
 
@@ -41,7 +60,12 @@ test('the second time it answers from memory, for nothing', async () => {
   expect(await read(ask())).toEqual([
     { type: 'thinking', id: 'thinking', delta: 'hm so ' },
     { type: 'text', id: 'text', delta: 'Hello to you.' },
-    { type: 'finish', reason: 'stop', usage: { inputTokens: 0, outputTokens: 0 }, metadata: { cached: true } },
+    {
+      type: 'finish',
+      reason: 'stop',
+      usage: { inputTokens: 0, outputTokens: 0 },
+      metadata: { cached: true },
+    },
   ]);
   expect(found).toEqual(['nothing', 'exact']);
   expect(scripted.requests).toHaveLength(1);
@@ -53,7 +77,15 @@ test('agents share replies, and know nothing of each other', async () => {
   const extensions = [responseCache({ onLookup: cache })];
   const agents = ['s1', 's2'].map(
     (sessionId) =>
-      new ReActAgent({ name: 'a', systemPrompt: 'Be kind.', model, sessionId, userId: 'u', extensions, generate: { temperature: 0 } }),
+      new ReActAgent({
+        name: 'a',
+        systemPrompt: 'Be kind.',
+        model,
+        sessionId,
+        userId: 'u',
+        extensions,
+        generate: { temperature: 0 },
+      }),
   );
   const results = [];
   for (const agent of agents) results.push(await agent.call('Hi'));
@@ -63,7 +95,14 @@ test('agents share replies, and know nothing of each other', async () => {
     { inputTokens: 0, outputTokens: 0 },
   ]);
   expect(results.map(({ message }) => message.metadata?.['cached'])).toEqual([undefined, true]);
-  expect(cache.mock.calls.map(([{ found, modelId, run }]) => [found, modelId, run?.sessionId, run?.userId])).toEqual([
+  expect(
+    cache.mock.calls.map(([{ found, modelId, run }]) => [
+      found,
+      modelId,
+      run?.sessionId,
+      run?.userId,
+    ]),
+  ).toEqual([
     ['nothing', 'scripted', 's1', 'u'],
     ['exact', 'scripted', 's2', 'u'],
   ]);
@@ -72,24 +111,49 @@ test('agents share replies, and know nothing of each other', async () => {
 
 test('the answer after tools is kept, whatever ids their calls had; the calls are not', async () => {
   const look = vi.fn(() => 'sunny');
-  const weather = tool({ name: 'weather', description: '', input: { type: 'object' }, execute: look });
+  const weather = tool({
+    name: 'weather',
+    description: '',
+    input: { type: 'object' },
+    execute: look,
+  });
   const call = (id: string): ScriptedReply => ({ toolCalls: [{ name: 'weather', id }] });
   const model = new ScriptedModel([call('c1'), 'It is sunny.', call('c2')]);
   const extensions = [responseCache()];
   for (let n = 0; n < 2; n += 1) {
-    const agent = new ReActAgent({ name: 'a', model, tools: [weather], extensions, generate: { temperature: 0 } });
-    expect(await agent.call('Weather?')).toMatchObject({ text: 'It is sunny.', toolsUsed: ['weather'] });
+    const agent = new ReActAgent({
+      name: 'a',
+      model,
+      tools: [weather],
+      extensions,
+      generate: { temperature: 0 },
+    });
+    expect(await agent.call('Weather?')).toMatchObject({
+      text: 'It is sunny.',
+      toolsUsed: ['weather'],
+    });
   }
   model.assertDone();
   expect(look).toHaveBeenCalledTimes(2);
 });
 
 test('with toolCalls a call is kept too, and gets an id of its own where the session has it', async () => {
-  const step = tool({ name: 'step', description: '', input: { type: 'object' }, execute: () => 'ok' });
+  const step = tool({
+    name: 'step',
+    description: '',
+    input: { type: 'object' },
+    execute: () => 'ok',
+  });
   const model = new ScriptedModel([{ toolCalls: [{ name: 'step', id: 'c1' }] }, 'done']);
   const extensions = [responseCache({ toolCalls: true })];
   for (let n = 0; n < 2; n += 1) {
-    const agent = new ReActAgent({ name: 'a', model, tools: [step], extensions, generate: { temperature: 0 } });
+    const agent = new ReActAgent({
+      name: 'a',
+      model,
+      tools: [step],
+      extensions,
+      generate: { temperature: 0 },
+    });
     expect(await agent.call('go')).toMatchObject({ text: 'done', toolsUsed: ['step'] });
   }
   model.assertDone();
@@ -101,21 +165,60 @@ const tools = [
   { name: 'x', description: 'X', parameters },
   { name: 'y', description: 'Y', parameters },
 ];
-const image = (data: string) => [{ type: 'image', source: { type: 'base64', mediaType: 'image/png', data } }] as const;
+const image = (data: string) =>
+  [{ type: 'image', source: { type: 'base64', mediaType: 'image/png', data } }] as const;
 
 test.each<[what: string, first: ModelRequest, second: ModelRequest, isSame: boolean]>([
-  ['ids and dates', ask(), { ...ask(), messages: [createMessage('user', 'Hi', { id: 'other', metadata: { runId: 'r' } })] }, true],
-  ['the order of tools and keys', ask('Hi', { tools }), ask('Hi', { tools: [tools[1]!, { ...tools[0]!, parameters: swapped }] }), true],
+  [
+    'ids and dates',
+    ask(),
+    {
+      ...ask(),
+      messages: [createMessage('user', 'Hi', { id: 'other', metadata: { runId: 'r' } })],
+    },
+    true,
+  ],
+  [
+    'the order of tools and keys',
+    ask('Hi', { tools }),
+    ask('Hi', { tools: [tools[1]!, { ...tools[0]!, parameters: swapped }] }),
+    true,
+  ],
   ['another text', ask(), ask('Ho'), false],
   ['another role', ask(), { ...ask(), messages: [systemMessage('Hi')] }, false],
   ['another name', ask(), { ...ask(), messages: [userMessage('Hi', { name: 'Ann' })] }, false],
-  ['another image', { ...ask(), messages: [userMessage(image('AAAA'))] }, { ...ask(), messages: [userMessage(image('AAAB'))] }, false],
-  ['one text or two', { ...ask(), messages: [userMessage('HiHo')] }, { ...ask(), messages: [userMessage('Hi'), userMessage('Ho')] }, false],
+  [
+    'another image',
+    { ...ask(), messages: [userMessage(image('AAAA'))] },
+    { ...ask(), messages: [userMessage(image('AAAB'))] },
+    false,
+  ],
+  [
+    'one text or two',
+    { ...ask(), messages: [userMessage('HiHo')] },
+    { ...ask(), messages: [userMessage('Hi'), userMessage('Ho')] },
+    false,
+  ],
   ['another tool', ask('Hi', { tools }), ask('Hi', { tools: [tools[0]!] }), false],
-  ['another schema', ask('Hi', { tools }), ask('Hi', { tools: [tools[0]!, { ...tools[1]!, parameters: {} }] }), false],
+  [
+    'another schema',
+    ask('Hi', { tools }),
+    ask('Hi', { tools: [tools[0]!, { ...tools[1]!, parameters: {} }] }),
+    false,
+  ],
   ['another option', ask(), ask('Hi', { maxTokens: 5 }), false],
-  ['another of the provider', ask('Hi', { providerOptions: { seed: 1 } }), ask('Hi', { providerOptions: { seed: 2 } }), false],
-  ['another schema to answer by', ask('Hi', { responseSchema: {} }), ask('Hi', { responseSchema: { type: 'object' } }), false],
+  [
+    'another of the provider',
+    ask('Hi', { providerOptions: { seed: 1 } }),
+    ask('Hi', { providerOptions: { seed: 2 } }),
+    false,
+  ],
+  [
+    'another schema to answer by',
+    ask('Hi', { responseSchema: {} }),
+    ask('Hi', { responseSchema: { type: 'object' } }),
+    false,
+  ],
 ])('%s: the same request?', async (_what, first, second, isSame) => {
   const { say } = setUp(['one', 'two']);
   await say(first);
@@ -125,7 +228,8 @@ test.each<[what: string, first: ModelRequest, second: ModelRequest, isSame: bool
 test('results of two calls that changed places are another request', async () => {
   const { say } = setUp(['one', 'two']);
   const called = (id: string) => ({ type: 'tool_use', id, name: 'x', input: {} }) as const;
-  const result = (toolUseId: string, output: string) => ({ type: 'tool_result', toolUseId, name: 'x', output, state: 'success' }) as const;
+  const result = (toolUseId: string, output: string) =>
+    ({ type: 'tool_result', toolUseId, name: 'x', output, state: 'success' }) as const;
   const history = (a: string, b: string) => [
     userMessage('Hi'),
     assistantMessage([called('c1'), called('c2')]),
@@ -140,7 +244,9 @@ test('another model is asked itself', async () => {
   const cache = responseCache();
   const read = async (provider: ScriptedModel) => {
     const texts: string[] = [];
-    for await (const deltas of wrapModel(provider, cache).stream(ask(), { signal: new AbortController().signal })) {
+    for await (const deltas of wrapModel(provider, cache).stream(ask(), {
+      signal: new AbortController().signal,
+    })) {
       for (const delta of deltas) if (delta.type === 'text') texts.push(delta.delta);
     }
     return texts.join('');
@@ -156,14 +262,20 @@ test.each<[temperature: number | undefined, max: number | undefined, isLookedUp:
   [0.3, 0.3, true],
   [undefined, 2, false],
   [undefined, Infinity, true],
-])('a temperature of %s where %s is the highest', async (temperature, maxTemperature, isLookedUp) => {
-  const { say, found } = setUp(['one', 'two'], maxTemperature === undefined ? {} : { maxTemperature });
-  const { temperature: _none, ...request } = ask();
-  const asked = temperature === undefined ? request : { ...request, temperature };
-  await say(asked);
-  expect(await say(asked)).toBe(isLookedUp ? 'one' : 'two');
-  expect(found).toEqual(isLookedUp ? ['nothing', 'exact'] : []);
-});
+])(
+  'a temperature of %s where %s is the highest',
+  async (temperature, maxTemperature, isLookedUp) => {
+    const { say, found } = setUp(
+      ['one', 'two'],
+      maxTemperature === undefined ? {} : { maxTemperature },
+    );
+    const { temperature: _none, ...request } = ask();
+    const asked = temperature === undefined ? request : { ...request, temperature };
+    await say(asked);
+    expect(await say(asked)).toBe(isLookedUp ? 'one' : 'two');
+    expect(found).toEqual(isLookedUp ? ['nothing', 'exact'] : []);
+  },
+);
 
 const finish = (reason: string): ModelDelta => ({ type: 'finish', reason });
 const text = (delta: string): ModelDelta => ({ type: 'text', id: 't', delta });
@@ -198,13 +310,23 @@ test('nor one whose reader left, nor one that was aborted', async () => {
 });
 
 test('of a reply that began anew only what stands is kept', async () => {
-  const { say, read } = setUp([{ deltas: [[text('Wrong')], [{ type: 'reset', reason: 'retry' }, text('Right')], [finish('stop')]] }]);
+  const { say, read } = setUp([
+    {
+      deltas: [
+        [text('Wrong')],
+        [{ type: 'reset', reason: 'retry' }, text('Right')],
+        [finish('stop')],
+      ],
+    },
+  ]);
   await say(ask());
   expect(await read(ask())).toMatchObject([text('Right'), { type: 'finish' }]);
 });
 
 test('an answer of a fallback model does not stand in for the one that was down', async () => {
-  const first = new ScriptedModel([{ error: new AgentError('MODEL_SERVER', 'down') }, 'Mine.'], { modelId: 'first' });
+  const first = new ScriptedModel([{ error: new AgentError('MODEL_SERVER', 'down') }, 'Mine.'], {
+    modelId: 'first',
+  });
   const second = new ScriptedModel(['Theirs.'], { modelId: 'second' });
   const model = wrapModel(first, responseCache(), fallback([second]));
   const texts: string[] = [];
@@ -220,11 +342,19 @@ test('an answer of a fallback model does not stand in for the one that was down'
 
 test('what is rejected is not kept, what is changed is kept as it was changed', async () => {
   const kept: CachedReply[] = [];
-  const store: ResponseStore = { get: (key) => kept.find((reply) => reply.key === key), set: (reply) => void kept.push(reply) };
-  const no = { name: 'no', review: (said: string) => (/bad/.test(said) ? ({ category: 'OFF_TOPIC' } as const) : { text: said }) };
+  const store: ResponseStore = {
+    get: (key) => kept.find((reply) => reply.key === key),
+    set: (reply) => void kept.push(reply),
+  };
+  const no = {
+    name: 'no',
+    review: (said: string) =>
+      /bad/.test(said) ? ({ category: 'OFF_TOPIC' } as const) : { text: said },
+  };
   const model = new ScriptedModel(['bad', 'Write to ann@example.com.']);
   const extensions = [responseCache({ store }), outputGuards([no, maskPii()])];
-  const call = () => new ReActAgent({ name: 'a', model, extensions, generate: { temperature: 0 } }).call('Hi');
+  const call = () =>
+    new ReActAgent({ name: 'a', model, extensions, generate: { temperature: 0 } }).call('Hi');
   expect((await call()).reason).toBe('rejected');
   expect(kept).toEqual([]);
   const { text: masked } = await call();
@@ -247,13 +377,13 @@ test('a reply is used until it is out of date, by the clock it was given', async
 
 test('of too many the one that was not used longest goes', async () => {
   const { say } = setUp(['a1', 'b1', 'c1', 'b2'], { store: memoryResponses({ maxEntries: 2 }) });
-  expect([await say(ask('a')), await say(ask('b')), await say(ask('a')), await say(ask('c')), await say(ask('a'))]).toEqual([
-    'a1',
-    'b1',
-    'a1',
-    'c1',
-    'a1',
-  ]);
+  expect([
+    await say(ask('a')),
+    await say(ask('b')),
+    await say(ask('a')),
+    await say(ask('c')),
+    await say(ask('a')),
+  ]).toEqual(['a1', 'b1', 'a1', 'c1', 'a1']);
   expect(await say(ask('b'))).toBe('b2');
 });
 
@@ -286,8 +416,15 @@ test('a store may find what means the same', async () => {
 test('users apart, where the scope says so; without one a request goes by', async () => {
   const { say, found } = setUp(['one', 'two', 'three'], { scope: (run) => run?.userId });
   const { signal } = new AbortController();
-  const as = (userId: string): ModelContext => ({ signal, run: { runId: 'r', sessionId: 's', userId, agentPath: ['a'] } });
-  expect([await say(ask(), as('ann')), await say(ask(), as('bob')), await say(ask(), as('ann'))]).toEqual(['one', 'two', 'one']);
+  const as = (userId: string): ModelContext => ({
+    signal,
+    run: { runId: 'r', sessionId: 's', userId, agentPath: ['a'] },
+  });
+  expect([
+    await say(ask(), as('ann')),
+    await say(ask(), as('bob')),
+    await say(ask(), as('ann')),
+  ]).toEqual(['one', 'two', 'one']);
   expect(await say(ask())).toBe('three');
   expect(found).toEqual(['nothing', 'nothing', 'exact']);
 });
@@ -295,14 +432,35 @@ test('users apart, where the scope says so; without one a request goes by', asyn
 const whole: CachedReply = { key: 'k', expiresAt: Infinity, deltas: [text('old'), finish('stop')] };
 
 test.each<[what: string, store: ResponseStore]>([
-  ['throws', { get: () => Promise.reject(new Error('lost')), set: () => Promise.reject(new Error('full')) }],
+  [
+    'throws',
+    { get: () => Promise.reject(new Error('lost')), set: () => Promise.reject(new Error('full')) },
+  ],
   ['gives a text', { get: () => 'old' as never, set: () => {} }],
   ['gives no deltas', { get: () => ({ ...whole, deltas: undefined }) as never, set: () => {} }],
-  ['gives a delta of no kind', { get: () => ({ ...whole, deltas: [{ type: 'toString' }, finish('stop')] }) as never, set: () => {} }],
-  ['gives a text without one', { get: () => ({ ...whole, deltas: [{ type: 'text' }, finish('stop')] }) as never, set: () => {} }],
-  ['gives a reply without an end', { get: () => ({ ...whole, deltas: [text('old')] }), set: () => {} }],
+  [
+    'gives a delta of no kind',
+    {
+      get: () => ({ ...whole, deltas: [{ type: 'toString' }, finish('stop')] }) as never,
+      set: () => {},
+    },
+  ],
+  [
+    'gives a text without one',
+    {
+      get: () => ({ ...whole, deltas: [{ type: 'text' }, finish('stop')] }) as never,
+      set: () => {},
+    },
+  ],
+  [
+    'gives a reply without an end',
+    { get: () => ({ ...whole, deltas: [text('old')] }), set: () => {} },
+  ],
   ['gives nothing of a reply', { get: () => ({ ...whole, deltas: [] }), set: () => {} }],
-  ['holds no JSON', storedResponses({ ...new MemoryStore(), get: async () => '{', set: async () => {} } as never)],
+  [
+    'holds no JSON',
+    storedResponses({ ...new MemoryStore(), get: async () => '{', set: async () => {} } as never),
+  ],
 ])('a store that %s fails no request', async (_what, store) => {
   const errors: unknown[] = [];
   const { say, found } = setUp(['new'], { store, onError: (error) => errors.push(error) });
@@ -316,7 +474,9 @@ test('options that are no JSON, and a scope that throws, leave the request as it
   const loop: Record<string, unknown> = {};
   loop['self'] = loop;
   const onError = (error: unknown): void => void errors.push(error);
-  expect(await setUp(['one'], { onError }).say(ask('Hi', { providerOptions: loop as never }))).toBe('one');
+  expect(await setUp(['one'], { onError }).say(ask('Hi', { providerOptions: loop as never }))).toBe(
+    'one',
+  );
   const scope = (): never => {
     throw new Error('who?');
   };
@@ -325,7 +485,9 @@ test('options that are no JSON, and a scope that throws, leave the request as it
 });
 
 test('an abort ends the wait for a store that hangs', async () => {
-  const { say, scripted } = setUp(['never'], { store: { get: () => new Promise(() => {}), set: () => {} } });
+  const { say, scripted } = setUp(['never'], {
+    store: { get: () => new Promise(() => {}), set: () => {} },
+  });
   const abort = new AbortController();
   const said = say(ask(), { signal: abort.signal });
   abort.abort(new AgentError('ABORTED', 'enough'));
@@ -337,7 +499,11 @@ test('without crypto.subtle, as on a page without HTTPS, it keeps replies all th
   vi.stubGlobal('crypto', { randomUUID: () => 'id' });
   try {
     const { say } = setUp(['one', 'two']);
-    expect([await say(ask()), await say(ask()), await say(ask('Ho'))]).toEqual(['one', 'one', 'two']);
+    expect([await say(ask()), await say(ask()), await say(ask('Ho'))]).toEqual([
+      'one',
+      'one',
+      'two',
+    ]);
   } finally {
     vi.unstubAllGlobals();
   }
@@ -357,7 +523,9 @@ test.each([
   { onError: 1 },
   { now: 0 },
 ])('options %j are refused', (options) => {
-  expect(() => responseCache(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+  expect(() => responseCache(options as never)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION' }),
+  );
 });
 
 test.each([

@@ -2,7 +2,13 @@ import { checkFields } from '../../error/check-fields.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import { tell } from '../../error/tell.ts';
 import { abortable } from '../../model/abortable.ts';
-import type { ChatModel, ModelContext, ModelDelta, ModelRequest, RunInfo } from '../../model/chat-model.ts';
+import type {
+  ChatModel,
+  ModelContext,
+  ModelDelta,
+  ModelRequest,
+  RunInfo,
+} from '../../model/chat-model.ts';
 import { joinDeltas } from '../../model/join-deltas.ts';
 import { responseKey } from './response-key.ts';
 import { memoryResponses, type CachedReply, type ResponseStore } from './response-store.ts';
@@ -13,18 +19,24 @@ export interface ResponseCacheOptions {
   readonly store?: ResponseStore;
   /** Milliseconds a reply is used for; default an hour. */
   readonly ttlMs?: number;
-  /** Requests with a higher temperature, or without one unless this is `Infinity`, are not looked up. Default 0 (Arc Reactor). */
+  /**
+   * Requests with a higher temperature, or without one unless this is `Infinity`, are not looked
+   * up. Default 0 (Arc Reactor).
+   */
   readonly maxTemperature?: number;
   /** Whether replies that call tools are kept, too. Default false. */
   readonly toolCalls?: boolean;
   /**
-   * Requests with the same text share replies: a user's id, say, where one user's are not for another. `undefined`: this request is
-   * not looked up. Default: all share.
+   * Requests with the same text share replies: a user's id, say, where one user's are not for
+   * another. `undefined`: this request is not looked up. Default: all share.
    */
   readonly scope?: (run: RunInfo | undefined, request: ModelRequest) => string | undefined;
   /** Told of each request that was looked up. For `Metrics.cache`. */
   readonly onLookup?: (lookup: CacheLookup) => void;
-  /** Told what the store threw, or that it gave what is no reply; default: the console. The model is asked then. */
+  /**
+   * Told what the store threw, or that it gave what is no reply; default: the console. The model is
+   * asked then.
+   */
   readonly onError?: (error: unknown) => void;
   /** Milliseconds since 1970; default `Date.now`. */
   readonly now?: () => number;
@@ -40,22 +52,32 @@ export interface CacheLookup {
 }
 
 /**
- * Answers a request that was answered before from a store, without asking the model (Arc Reactor: its response cache). Requests are the
- * same where model, messages, tools and options are, whatever ids and dates they carry. Only whole replies that ended by themselves are
- * kept: none that failed, was cut, ran into its length, was refused, or came from another model by `fallback()`. A reply from the store costs
- * no tokens: its usage is zero, and its message has `metadata.cached`. A request waits for the store, but never fails by it.
+ * Answers a request that was answered before from a store, without asking the model (Arc Reactor:
+ * its response cache). Requests are the same where model, messages, tools and options are, whatever
+ * ids and dates they carry. Only whole replies that ended by themselves are kept: none that failed,
+ * was cut, ran into its length, was refused, or came from another model by `fallback()`. A reply
+ * from the store costs no tokens: its usage is zero, and its message has `metadata.cached`. A
+ * request waits for the store, but never fails by it.
  *
- * First among the extensions it spares all of them; behind `outputGuards()` what it keeps has not been looked at yet, and is each time.
- * Throws `CONFIGURATION` for an option of the wrong kind.
+ * First among the extensions it spares all of them; behind `outputGuards()` what it keeps has not
+ * been looked at yet, and is each time. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function responseCache(options: ResponseCacheOptions = {}): ModelMiddleware {
   const where = 'responseCache()';
   const kinds = 'scope:function|? onLookup:function|? onError:function|? now:function|?';
-  checkFields('CONFIGURATION', where, options, `store:object|? ttlMs:count|? maxTemperature:count|? toolCalls:boolean|? ${kinds}`);
+  checkFields(
+    'CONFIGURATION',
+    where,
+    options,
+    `store:object|? ttlMs:count|? maxTemperature:count|? toolCalls:boolean|? ${kinds}`,
+  );
   const { store = memoryResponses() } = options;
   checkFields('CONFIGURATION', `${where}: store`, store, 'get:function set:function');
   const cache = { ...options, store };
-  return { wrapModel: (model) => withStream(model, (request, context) => cached(model, request, context, cache)) };
+  return {
+    wrapModel: (model) =>
+      withStream(model, (request, context) => cached(model, request, context, cache)),
+  };
 }
 
 async function* cached(
@@ -100,7 +122,8 @@ async function* cached(
     yield deltas;
   }
   const isItsOwn = asked.provider === provider && asked.modelId === modelId;
-  if (!isItsOwn || !isWhole(said) || (!toolCalls && said.some(({ type }) => type === 'tool-input'))) return;
+  if (!isItsOwn || !isWhole(said) || (!toolCalls && said.some(({ type }) => type === 'tool-input')))
+    return;
   const expiresAt = Math.min(now() + ttlMs, Number.MAX_SAFE_INTEGER);
   await safely(() => store.set({ key, expiresAt, deltas: joinDeltas(said) }, request));
 }
@@ -123,7 +146,9 @@ const ended = /^(stop|end_?turn|stop_sequence|eos|completed?|tool[-_](calls?|use
 /** Whether it says something, and ended by itself. */
 function isWhole(deltas: readonly ModelDelta[]): boolean {
   const last = deltas.at(-1);
-  const says = deltas.some((delta) => (delta.type === 'text' ? delta.delta : delta.type === 'tool-input' || delta.type === 'file'));
+  const says = deltas.some((delta) =>
+    delta.type === 'text' ? delta.delta : delta.type === 'tool-input' || delta.type === 'file',
+  );
   return says && last?.type === 'finish' && ended.test(last.reason);
 }
 
@@ -150,5 +175,9 @@ function checked(reply: CachedReply | null | undefined): CachedReply | undefined
 /** A reply from the store has cost nothing. */
 function unpaid(delta: ModelDelta): ModelDelta {
   if (delta.type !== 'finish') return delta;
-  return { ...delta, usage: { inputTokens: 0, outputTokens: 0 }, metadata: { ...delta.metadata, cached: true } };
+  return {
+    ...delta,
+    usage: { inputTokens: 0, outputTokens: 0 },
+    metadata: { ...delta.metadata, cached: true },
+  };
 }

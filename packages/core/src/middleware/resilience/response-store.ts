@@ -13,15 +13,22 @@ export interface CachedReply {
 }
 
 /**
- * Where a cache has its replies. `get` may also find the reply to another request that means the same, by similarity, say: its `key`
- * tells (Arc Reactor: a semantic hit). What either throws goes to the cache's `onError`.
+ * Where a cache has its replies. `get` may also find the reply to another request that means the
+ * same, by similarity, say: its `key` tells (Arc Reactor: a semantic hit). What either throws goes
+ * to the cache's `onError`.
  */
 export interface ResponseStore {
-  get(key: string, request: ModelRequest): PromiseLike<CachedReply | undefined> | CachedReply | undefined;
+  get(
+    key: string,
+    request: ModelRequest,
+  ): PromiseLike<CachedReply | undefined> | CachedReply | undefined;
   set(reply: CachedReply, request: ModelRequest): PromiseLike<void> | void;
 }
 
-/** Replies in this process. At `maxEntries` (1000) the one that was not used for the longest time goes. Throws `CONFIGURATION`. */
+/**
+ * Replies in this process. At `maxEntries` (1000) the one that was not used for the longest time
+ * goes. Throws `CONFIGURATION`.
+ */
 export function memoryResponses(options: { readonly maxEntries?: number } = {}): ResponseStore {
   checkFields('CONFIGURATION', 'memoryResponses()', options, 'maxEntries:count|?');
   const { maxEntries = 1000 } = options;
@@ -44,8 +51,14 @@ export function memoryResponses(options: { readonly maxEntries?: number } = {}):
   };
 }
 
-/** Replies in a key-value store, for several processes; what is out of date stays there until it is overwritten. Throws `CONFIGURATION`. */
-export function storedResponses(store: KeyValueStore, options: { readonly prefix?: string } = {}): ResponseStore {
+/**
+ * Replies in a key-value store, for several processes; what is out of date stays there until it is
+ * overwritten. Throws `CONFIGURATION`.
+ */
+export function storedResponses(
+  store: KeyValueStore,
+  options: { readonly prefix?: string } = {},
+): ResponseStore {
   checkFields('CONFIGURATION', 'storedResponses(): the store', store, 'get:function set:function');
   checkFields('CONFIGURATION', 'storedResponses()', options, 'prefix:string|?');
   const { prefix = 'reply:' } = options;

@@ -12,7 +12,8 @@ import type { ChatModel, ModelDelta } from '../../model/chat-model.ts';
 import { retry, type RetryOptions } from './retry.ts';
 import { wrapModel } from '../../model/wrap-model.ts';
 
-const busy = (details = {}): AgentError => new AgentError('MODEL_RATE_LIMITED', 'slow down', { retryable: true, details });
+const busy = (details = {}): AgentError =>
+  new AgentError('MODEL_RATE_LIMITED', 'slow down', { retryable: true, details });
 const fails: ScriptedReply = { error: busy() };
 
 let delays: number[] = [];
@@ -26,14 +27,22 @@ function setUp(replies: readonly ScriptedReply[], more: RetryOptions = {}) {
   return { inner, model: wrapModel(inner, retry({ ...options, ...more })) };
 }
 
-async function ask(model: ChatModel, signal = new AbortController().signal): Promise<readonly ModelDelta[]> {
+async function ask(
+  model: ChatModel,
+  signal = new AbortController().signal,
+): Promise<readonly ModelDelta[]> {
   const deltas: ModelDelta[] = [];
-  for await (const some of model.stream({ messages: [userMessage('Hi')], tools: [] }, { signal })) deltas.push(...some);
+  for await (const some of model.stream({ messages: [userMessage('Hi')], tools: [] }, { signal }))
+    deltas.push(...some);
   return deltas;
 }
 
 const words = (deltas: readonly ModelDelta[]): string =>
-  deltas.map((delta) => (delta.type === 'reset' ? `<${delta.reason}>` : delta.type === 'text' ? delta.delta : '')).join('');
+  deltas
+    .map((delta) =>
+      delta.type === 'reset' ? `<${delta.reason}>` : delta.type === 'text' ? delta.delta : '',
+    )
+    .join('');
 
 test('a transient failure is tried again later and later, and the reader sees nothing of it', async () => {
   const { inner, model } = setUp([fails, fails, 'Here I am']);
@@ -45,12 +54,19 @@ test('a transient failure is tried again later and later, and the reader sees no
 
 test('the wrapper is the model to look at', () => {
   const { model } = setUp([]);
-  expect(model).toMatchObject({ provider: 'scripted', modelId: 'scripted', features: { tools: true } });
+  expect(model).toMatchObject({
+    provider: 'scripted',
+    modelId: 'scripted',
+    features: { tools: true },
+  });
 });
 
 test('after three tries the last failure stands', async () => {
   const { inner, model } = setUp([fails, fails, { error: busy({ last: true }) }, 'never']);
-  await expect(ask(model)).rejects.toMatchObject({ code: 'MODEL_RATE_LIMITED', details: { last: true } });
+  await expect(ask(model)).rejects.toMatchObject({
+    code: 'MODEL_RATE_LIMITED',
+    details: { last: true },
+  });
   expect(inner.requests).toHaveLength(3);
 });
 
@@ -78,7 +94,10 @@ test('jitter is a quarter more or less at most', async () => {
     [0.999999, 1_249, 12_499],
   ] as const) {
     delays = [];
-    const { model } = setUp([fails, fails, fails, fails, fails, 'ok'], { attempts: 6, random: () => random });
+    const { model } = setUp([fails, fails, fails, fails, fails, 'ok'], {
+      attempts: 6,
+      random: () => random,
+    });
     await ask(model);
     expect([delays[0], delays.at(-1)]).toEqual([first, last]);
   }
@@ -100,7 +119,11 @@ test.each([
 });
 
 test('a server that says when is asked then, unless that is too long', async () => {
-  const first = setUp([{ error: busy({ retryAfterMs: 7000 }) }, { error: busy({ retryAfterMs: 10 }) }, 'ok']);
+  const first = setUp([
+    { error: busy({ retryAfterMs: 7000 }) },
+    { error: busy({ retryAfterMs: 10 }) },
+    'ok',
+  ]);
   await ask(first.model);
   expect(delays).toEqual([7000, 2000]);
   const second = setUp([{ error: busy({ retryAfterMs: 60_001 }) }, 'never']);
@@ -112,7 +135,10 @@ test.each<[string, unknown]>([
   ['a refused request', new AgentError('MODEL_REQUEST', 'HTTP 400')],
   ['a refused key', Object.assign(new Error('x'), { status: 401 })],
   ['a cancellation', new DOMException('timeout', 'AbortError')],
-  ['an open breaker', new AgentError('CIRCUIT_OPEN', 'x', { retryable: true, details: { retryAfterMs: 1 } })],
+  [
+    'an open breaker',
+    new AgentError('CIRCUIT_OPEN', 'x', { retryable: true, details: { retryAfterMs: 1 } }),
+  ],
   ['a defect', new TypeError('x is not a function')],
 ])('%s is not tried again', async (_what, error) => {
   const { inner, model } = setUp([{ error }, 'never']);
@@ -121,7 +147,11 @@ test.each<[string, unknown]>([
 });
 
 test('foreign errors are told by their type or words', async () => {
-  const { model } = setUp([{ error: new Error('x', { cause: { status: 503 } }) }, { error: new TypeError('Failed to fetch') }, 'ok']);
+  const { model } = setUp([
+    { error: new Error('x', { cause: { status: 503 } }) },
+    { error: new TypeError('Failed to fetch') },
+    'ok',
+  ]);
   expect(words(await ask(model))).toBe('ok');
 });
 
@@ -140,17 +170,27 @@ test('after its first delta a reply that breaks off is left as it is', async () 
 });
 
 test('if asked to, it begins anew, and takes back what was said when there is something to say', async () => {
-  const { model } = setUp([{ text: 'Half ', error: busy() }, fails, 'The whole'], { afterFirstDelta: true });
+  const { model } = setUp([{ text: 'Half ', error: busy() }, fails, 'The whole'], {
+    afterFirstDelta: true,
+  });
   expect(words(await ask(model))).toBe('Half <retry>The whole');
 });
 
 test('what failed tries cost is counted with the one that went well', async () => {
   const usage = { inputTokens: 100, outputTokens: 20 };
   const broken = { deltas: [[{ type: 'finish', reason: 'error', usage }]], error: busy() } as const;
-  const replies: ScriptedReply[] = [broken, broken, { text: 'ok', usage: { inputTokens: 1, outputTokens: 1, reasoningTokens: 1 } }];
+  const replies: ScriptedReply[] = [
+    broken,
+    broken,
+    { text: 'ok', usage: { inputTokens: 1, outputTokens: 1, reasoningTokens: 1 } },
+  ];
   const deltas = await ask(setUp(replies, { afterFirstDelta: true }).model);
   const finishes = deltas.flatMap((delta) => (delta.type === 'finish' ? delta.usage : []));
-  expect(finishes).toEqual([usage, { inputTokens: 200, outputTokens: 40 }, { inputTokens: 201, outputTokens: 41, reasoningTokens: 1 }]);
+  expect(finishes).toEqual([
+    usage,
+    { inputTokens: 200, outputTokens: 40 },
+    { inputTokens: 201, outputTokens: 41, reasoningTokens: 1 },
+  ]);
 });
 
 test('retries are told of, and a listener that throws harms nobody', async () => {
@@ -163,8 +203,18 @@ test('retries are told of, and a listener that throws harms nobody', async () =>
   const { model } = setUp([fails, { error: new Error('HTTP 502') }, 'ok'], { onRetry });
   expect(words(await ask(model))).toBe('ok');
   expect(told).toEqual([
-    { attempt: 1, delayMs: 1000, error: expect.objectContaining({ code: 'MODEL_RATE_LIMITED' }), of: 'scripted' },
-    { attempt: 2, delayMs: 2000, error: expect.objectContaining({ code: 'MODEL_SERVER', message: 'HTTP 502' }), of: 'scripted' },
+    {
+      attempt: 1,
+      delayMs: 1000,
+      error: expect.objectContaining({ code: 'MODEL_RATE_LIMITED' }),
+      of: 'scripted',
+    },
+    {
+      attempt: 2,
+      delayMs: 2000,
+      error: expect.objectContaining({ code: 'MODEL_SERVER', message: 'HTTP 502' }),
+      of: 'scripted',
+    },
   ]);
   expect(warn).toHaveBeenCalledTimes(2);
   warn.mockRestore();
@@ -173,7 +223,10 @@ test('retries are told of, and a listener that throws harms nobody', async () =>
 test('a listener may abort', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const controller = new AbortController();
-  const model = wrapModel(new ScriptedModel([fails, 'never']), retry({ onRetry: () => controller.abort() }));
+  const model = wrapModel(
+    new ScriptedModel([fails, 'never']),
+    retry({ onRetry: () => controller.abort() }),
+  );
   await expect(ask(model, controller.signal)).rejects.toMatchObject({ code: 'ABORTED' });
   expect(vi.getTimerCount()).toBe(0);
 });
@@ -184,7 +237,9 @@ test('an abort ends the wait at once, and no timer stays', async () => {
   const inner = new ScriptedModel([fails, 'never']);
   let waiting!: () => void;
   const begun = new Promise<void>((resolve) => (waiting = resolve));
-  const asked = ask(wrapModel(inner, retry({ onRetry: () => waiting() })), controller.signal).catch((error: unknown) => error);
+  const asked = ask(wrapModel(inner, retry({ onRetry: () => waiting() })), controller.signal).catch(
+    (error: unknown) => error,
+  );
   await begun;
   controller.abort(new Error('enough'));
   expect(await asked).toMatchObject({ code: 'ABORTED', message: 'enough' });
@@ -216,7 +271,9 @@ test.each([
   [{ sleep: 5 }, 'sleep'],
   [{ afterFirstDelta: 'yes' }, 'afterFirstDelta'],
 ])('%o is refused', (bad, field) => {
-  expect(() => retry(bad as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(field) }));
+  expect(() => retry(bad as never)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(field) }),
+  );
 });
 
 test('what is no middleware, or no model, is named', () => {
@@ -232,11 +289,23 @@ async function eventsOf(agent: ReActAgent, input: string): Promise<AgentEvent[]>
 }
 
 const said = (events: readonly AgentEvent[]): string =>
-  events.map((event) => (event.type === 'reasoning-chunk' ? event.delta : event.type === 'step-reset' ? `<${event.reason}>` : '')).join('');
+  events
+    .map((event) =>
+      event.type === 'reasoning-chunk'
+        ? event.delta
+        : event.type === 'step-reset'
+          ? `<${event.reason}>`
+          : '',
+    )
+    .join('');
 
 test('for an agent: the whole answer once, and what begins anew is announced', async () => {
   const model = new ScriptedModel([fails, 'One', { text: 'Tw', error: busy() }, 'Two']);
-  const agent = new ReActAgent({ name: 'a', model, extensions: [retry({ ...options, afterFirstDelta: true })] });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    extensions: [retry({ ...options, afterFirstDelta: true })],
+  });
   const first = await eventsOf(agent, 'Hi');
   expect(said(first)).toBe('One');
   const second = await eventsOf(agent, 'Hi');
@@ -245,26 +314,32 @@ test('for an agent: the whole answer once, and what begins anew is announced', a
   expect((await agent.messages()).map(textOf)).toEqual(['Hi', 'One', 'Hi', 'Two']);
 });
 
-test.each(['abort', 'interrupt'] as const)('for an agent: an %s ends the wait, and the next call works', async (how) => {
-  const controller = new AbortController();
-  const model = new ScriptedModel([fails, 'Fine']);
-  const sleep = (): Promise<never> => {
-    if (how === 'abort') controller.abort();
-    else agent.interrupt();
-    return new Promise(() => {});
-  };
-  const agent: ReActAgent = new ReActAgent({ name: 'a', model, extensions: [retry({ sleep })] });
-  const result = await agent.call('Hi', { signal: controller.signal });
-  expect(result.reason).toBe(how === 'abort' ? 'aborted' : 'interrupted');
-  expect(model.requests).toHaveLength(1);
-  expect(await agent.call('Again')).toMatchObject({ reason: 'stop', text: 'Fine' });
-  expect(historyFaults(await agent.messages())).toEqual([]);
-});
+test.each(['abort', 'interrupt'] as const)(
+  'for an agent: an %s ends the wait, and the next call works',
+  async (how) => {
+    const controller = new AbortController();
+    const model = new ScriptedModel([fails, 'Fine']);
+    const sleep = (): Promise<never> => {
+      if (how === 'abort') controller.abort();
+      else agent.interrupt();
+      return new Promise(() => {});
+    };
+    const agent: ReActAgent = new ReActAgent({ name: 'a', model, extensions: [retry({ sleep })] });
+    const result = await agent.call('Hi', { signal: controller.signal });
+    expect(result.reason).toBe(how === 'abort' ? 'aborted' : 'interrupted');
+    expect(model.requests).toHaveLength(1);
+    expect(await agent.call('Again')).toMatchObject({ reason: 'stop', text: 'Fine' });
+    expect(historyFaults(await agent.messages())).toEqual([]);
+  },
+);
 
 test('for an agent: when all tries fail the call rejects, or its result has the error; the next call works', async () => {
   const model = new ScriptedModel([fails, fails, fails, fails, fails, fails, 'Fine']);
   const agent = new ReActAgent({ name: 'a', model, extensions: [retry(options)] });
-  await expect(agent.call('Hi')).rejects.toMatchObject({ code: 'MODEL_RATE_LIMITED', retryable: true });
+  await expect(agent.call('Hi')).rejects.toMatchObject({
+    code: 'MODEL_RATE_LIMITED',
+    retryable: true,
+  });
   expect(await agent.call(undefined, { throwOnError: false })).toMatchObject({
     reason: 'error',
     error: { code: 'MODEL_RATE_LIMITED', retryable: true },
@@ -279,6 +354,10 @@ test('for an agent: what a failed try cost is in the result', async () => {
     { deltas: [[finish]], error: busy() },
     { text: 'ok', usage },
   ]);
-  const agent = new ReActAgent({ name: 'a', model, extensions: [retry({ ...options, afterFirstDelta: true })] });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    extensions: [retry({ ...options, afterFirstDelta: true })],
+  });
   expect((await agent.call('Hi')).usage).toEqual({ inputTokens: 14, outputTokens: 6 });
 });

@@ -26,10 +26,16 @@ export interface TryOptions {
 }
 
 /**
- * One reply out of several tries. When a reader has deltas of one that failed, those of the next begin with `reset`, not before it has
- * something to say. Token counts of a try that failed are added to the next one's.
+ * One reply out of several tries. When a reader has deltas of one that failed, those of the next
+ * begin with `reset`, not before it has something to say. Token counts of a try that failed are
+ * added to the next one's.
  */
-export async function* tryInTurn({ first, context, reason, next }: TryOptions): AsyncGenerator<readonly ModelDelta[], void> {
+export async function* tryInTurn({
+  first,
+  context,
+  reason,
+  next,
+}: TryOptions): AsyncGenerator<readonly ModelDelta[], void> {
   let current = first;
   let spent: Usage | undefined;
   let begun = false;
@@ -41,14 +47,19 @@ export async function* tryInTurn({ first, context, reason, next }: TryOptions): 
         if (!deltas.length) continue;
         const last = deltas.at(-1)!;
         if (last.type === 'finish') usage = last.usage;
-        const told = last.type === 'finish' && spent ? [...deltas.slice(0, -1), { ...last, usage: sum(spent, usage) }] : deltas;
+        const told =
+          last.type === 'finish' && spent
+            ? [...deltas.slice(0, -1), { ...last, usage: sum(spent, usage) }]
+            : deltas;
         yield stale ? [{ type: 'reset', reason }, ...told] : told;
         stale = false;
         begun = true;
       }
       return;
     } catch (error) {
-      const following = context.signal.aborted ? undefined : await next({ error, attempt, model: current.model, begun });
+      const following = context.signal.aborted
+        ? undefined
+        : await next({ error, attempt, model: current.model, begun });
       if (!following) throw error;
       current = following;
       spent = spent && usage ? addUsage(spent, usage) : (usage ?? spent);

@@ -1,10 +1,20 @@
-import type { ContentBlock, MediaBlock, MediaSource, ToolResult } from '../../message/content-block.ts';
+import type {
+  ContentBlock,
+  MediaBlock,
+  MediaSource,
+  ToolResult,
+} from '../../message/content-block.ts';
 import type { JsonObject } from '../../message/json.ts';
 import { inlineSource, mediaPlaceholder } from '../../message/media.ts';
 import { outputText, textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { AiSdkLanguageModel, SupportedUrls } from './ai-sdk-contract.ts';
-import type { ModelFeatures, ModelRequest, ToolChoice, ToolSchema } from '../../model/chat-model.ts';
+import type {
+  ModelFeatures,
+  ModelRequest,
+  ToolChoice,
+  ToolSchema,
+} from '../../model/chat-model.ts';
 
 /** What decides how a block goes over. */
 export interface AiSdkTarget {
@@ -18,9 +28,13 @@ type Message =
   | { readonly role: 'system'; readonly content: string }
   | { readonly role: 'user' | 'assistant' | 'tool'; readonly content: readonly Part[] };
 
-/** `LanguageModelV4CallOptions` or its V3 sibling, but for the signal. Undefined fields mean what absent ones do. */
+/**
+ * `LanguageModelV4CallOptions` or its V3 sibling, but for the signal. Undefined fields mean what
+ * absent ones do.
+ */
 export function toAiSdkCall(request: ModelRequest, target: AiSdkTarget): Part {
-  const { messages, tools, toolChoice, maxTokens, temperature, responseSchema, providerOptions } = request;
+  const { messages, tools, toolChoice, maxTokens, temperature, responseSchema, providerOptions } =
+    request;
   return {
     prompt: joinToolMessages(messages.flatMap((message) => toMessages(message, target))),
     maxOutputTokens: maxTokens,
@@ -50,7 +64,8 @@ function joinToolMessages(messages: readonly Message[]): readonly Message[] {
   for (const message of messages) {
     const last = joined.at(-1);
     if (last?.role !== 'tool' || message.role !== 'tool') joined.push(message);
-    else joined[joined.length - 1] = { role: 'tool', content: [...last.content, ...message.content] };
+    else
+      joined[joined.length - 1] = { role: 'tool', content: [...last.content, ...message.content] };
   }
   return joined;
 }
@@ -64,26 +79,47 @@ function toParts(block: ContentBlock, target: AiSdkTarget): readonly Part[] {
     case 'thinking':
       return [{ type: 'reasoning', text: block.thinking, providerOptions }];
     case 'tool_use':
-      return [{ type: 'tool-call', toolCallId: block.id, toolName: block.name, input: block.input ?? {}, providerOptions }];
+      return [
+        {
+          type: 'tool-call',
+          toolCallId: block.id,
+          toolName: block.name,
+          input: block.input ?? {},
+          providerOptions,
+        },
+      ];
     case 'tool_result':
       return [];
     default:
-      return [toFile(block, target) ?? { type: 'text', text: mediaPlaceholder(block), providerOptions }];
+      return [
+        toFile(block, target) ?? { type: 'text', text: mediaPlaceholder(block), providerOptions },
+      ];
   }
 }
 
 /** Nothing where the model does not take the medium, or would have to fetch it and cannot. */
-function toFile(block: MediaBlock, { media, version, supportedUrls }: AiSdkTarget): Part | undefined {
+function toFile(
+  block: MediaBlock,
+  { media, version, supportedUrls }: AiSdkTarget,
+): Part | undefined {
   const source = inlineSource(block.source);
-  const mediaType = source.mediaType ?? (block.type === 'file' ? 'application/octet-stream' : `${block.type}/*`);
+  const mediaType =
+    source.mediaType ?? (block.type === 'file' ? 'application/octet-stream' : `${block.type}/*`);
   const data = toFileData(source, version);
   if (!media.includes(block.type) || data === undefined) return undefined;
   if (source.type === 'url' && !isFetched(source.url, mediaType, supportedUrls)) return undefined;
-  return { type: 'file', mediaType, data, filename: block.name, providerOptions: toProviderOptions(block.providerMetadata) };
+  return {
+    type: 'file',
+    mediaType,
+    data,
+    filename: block.name,
+    providerOptions: toProviderOptions(block.providerMetadata),
+  };
 }
 
 function toFileData(source: MediaSource, version: AiSdkTarget['version']): unknown {
-  if (source.type === 'base64') return version === 'v3' ? source.data : { type: 'data', data: source.data };
+  if (source.type === 'base64')
+    return version === 'v3' ? source.data : { type: 'data', data: source.data };
   if (!URL.canParse(source.url)) return undefined;
   const url = new URL(source.url);
   return version === 'v3' ? url : { type: 'url', url };
@@ -91,8 +127,11 @@ function toFileData(source: MediaSource, version: AiSdkTarget['version']): unkno
 
 function isFetched(url: string, mediaType: string, supported: SupportedUrls): boolean {
   const kind = mediaType.split('/')[0];
-  const isFor = (pattern: string): boolean => pattern === mediaType || pattern.startsWith('*') || pattern === `${kind}/*`;
-  return Object.entries(supported).some(([pattern, addresses]) => isFor(pattern) && addresses.some((address) => address.test(url)));
+  const isFor = (pattern: string): boolean =>
+    pattern === mediaType || pattern.startsWith('*') || pattern === `${kind}/*`;
+  return Object.entries(supported).some(
+    ([pattern, addresses]) => isFor(pattern) && addresses.some((address) => address.test(url)),
+  );
 }
 
 /** Text only: several providers would turn media in a result into base64 text. */
@@ -102,14 +141,19 @@ function toResult({ toolUseId, name, output, state, providerMetadata }: ToolResu
     type: 'tool-result',
     toolCallId: toolUseId,
     toolName: name,
-    output: state === 'denied' ? { type: 'execution-denied', reason: value } : { type: state === 'success' ? 'text' : 'error-text', value },
+    output:
+      state === 'denied'
+        ? { type: 'execution-denied', reason: value }
+        : { type: state === 'success' ? 'text' : 'error-text', value },
     providerOptions: toProviderOptions(providerMetadata),
   };
 }
 
 /** AI SDK keeps a provider's fields under its name; anything else is not for it. */
 function toProviderOptions(metadata: JsonObject | undefined): Part | undefined {
-  const entries = Object.entries(metadata ?? {}).filter(([, value]) => typeof value === 'object' && value !== null);
+  const entries = Object.entries(metadata ?? {}).filter(
+    ([, value]) => typeof value === 'object' && value !== null,
+  );
   return entries.length > 0 ? Object.fromEntries(entries) : undefined;
 }
 

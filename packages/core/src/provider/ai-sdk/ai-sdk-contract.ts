@@ -1,13 +1,16 @@
 /**
- * The part of AI SDK's language-model contract (`@ai-sdk/provider` 3 and 4: `LanguageModelV3`, `LanguageModelV4`) that we use,
- * structurally, so that neither the package nor its version has to be there.
+ * The part of AI SDK's language-model contract (`@ai-sdk/provider` 3 and 4: `LanguageModelV3`,
+ * `LanguageModelV4`) that we use, structurally, so that neither the package nor its version has to
+ * be there.
  */
 export interface AiSdkLanguageModel {
   readonly specificationVersion: 'v3' | 'v4';
   readonly provider: string;
   readonly modelId: string;
   readonly supportedUrls: PromiseLike<SupportedUrls> | SupportedUrls;
-  doStream(options: never): PromiseLike<{ readonly stream: ReadableStream<{ readonly type: string }> }>;
+  doStream(
+    options: never,
+  ): PromiseLike<{ readonly stream: ReadableStream<{ readonly type: string }> }>;
 }
 
 /** Media types or `image/*` or `*`, with the addresses the provider fetches itself. */
@@ -22,9 +25,21 @@ interface PartBase {
 /** The stream parts that carry something for us; others pass by. */
 export type AiSdkPart = PartBase &
   (
-    | { readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; readonly id: string }
-    | { readonly type: 'text-delta' | 'reasoning-delta'; readonly id: string; readonly delta: string }
-    | { readonly type: 'tool-input-start'; readonly id: string; readonly toolName: string; readonly providerExecuted?: boolean }
+    | {
+        readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end';
+        readonly id: string;
+      }
+    | {
+        readonly type: 'text-delta' | 'reasoning-delta';
+        readonly id: string;
+        readonly delta: string;
+      }
+    | {
+        readonly type: 'tool-input-start';
+        readonly id: string;
+        readonly toolName: string;
+        readonly providerExecuted?: boolean;
+      }
     | { readonly type: 'tool-input-delta'; readonly id: string; readonly delta: string }
     | {
         readonly type: 'tool-call';
@@ -36,7 +51,11 @@ export type AiSdkPart = PartBase &
       }
     | { readonly type: 'file'; readonly mediaType: string; readonly data: AiSdkFileData }
     | { readonly type: 'response-metadata'; readonly id?: string; readonly modelId?: string }
-    | { readonly type: 'finish'; readonly finishReason: AiSdkFinishReason; readonly usage: AiSdkUsage }
+    | {
+        readonly type: 'finish';
+        readonly finishReason: AiSdkFinishReason;
+        readonly usage: AiSdkUsage;
+      }
     | { readonly type: 'error'; readonly error: unknown }
   );
 
@@ -53,6 +72,12 @@ export interface AiSdkFinishReason {
 }
 
 export interface AiSdkUsage {
-  readonly inputTokens: { readonly total: number | undefined; readonly cacheRead: number | undefined };
-  readonly outputTokens: { readonly total: number | undefined; readonly reasoning: number | undefined };
+  readonly inputTokens: {
+    readonly total: number | undefined;
+    readonly cacheRead: number | undefined;
+  };
+  readonly outputTokens: {
+    readonly total: number | undefined;
+    readonly reasoning: number | undefined;
+  };
 }

@@ -11,7 +11,10 @@ interface OpenCall {
   hasInput: boolean;
 }
 
-/** Turns one reply's stream parts into deltas. Calls that the provider runs itself are its own affair and left out. */
+/**
+ * Turns one reply's stream parts into deltas. Calls that the provider runs itself are its own
+ * affair and left out.
+ */
 export class AiSdkDecoder {
   readonly #calls = new Map<string, OpenCall>();
   readonly #metadata: { id?: string; model?: string } = {};
@@ -23,24 +26,31 @@ export class AiSdkDecoder {
 
   /** Throws what an `error` part reports. */
   decode(part: AiSdkPart, deltas: ModelDelta[]): void {
-    const extra = part.providerMetadata ? { providerMetadata: part.providerMetadata as JsonObject } : {};
+    const extra = part.providerMetadata
+      ? { providerMetadata: part.providerMetadata as JsonObject }
+      : {};
     switch (part.type) {
       case 'text-delta':
-        if (part.delta || part.providerMetadata) deltas.push({ type: 'text', id: `text-${part.id}`, delta: part.delta, ...extra });
+        if (part.delta || part.providerMetadata)
+          deltas.push({ type: 'text', id: `text-${part.id}`, delta: part.delta, ...extra });
         return;
       case 'reasoning-delta':
-        if (part.delta || part.providerMetadata) deltas.push({ type: 'thinking', id: `thinking-${part.id}`, delta: part.delta, ...extra });
+        if (part.delta || part.providerMetadata)
+          deltas.push({ type: 'thinking', id: `thinking-${part.id}`, delta: part.delta, ...extra });
         return;
       case 'text-start':
       case 'text-end':
-        if (part.providerMetadata) deltas.push({ type: 'text', id: `text-${part.id}`, delta: '', ...extra });
+        if (part.providerMetadata)
+          deltas.push({ type: 'text', id: `text-${part.id}`, delta: '', ...extra });
         return;
       case 'reasoning-start':
       case 'reasoning-end':
-        if (part.providerMetadata) deltas.push({ type: 'thinking', id: `thinking-${part.id}`, delta: '', ...extra });
+        if (part.providerMetadata)
+          deltas.push({ type: 'thinking', id: `thinking-${part.id}`, delta: '', ...extra });
         return;
       case 'tool-input-start':
-        if (!part.providerExecuted) deltas.push({ ...this.#open(part.id, part.toolName), ...extra });
+        if (!part.providerExecuted)
+          deltas.push({ ...this.#open(part.id, part.toolName), ...extra });
         return;
       case 'tool-input-delta': {
         const call = this.#calls.get(part.id);
@@ -51,7 +61,8 @@ export class AiSdkDecoder {
       }
       case 'tool-call':
         if (part.providerExecuted) return;
-        if (!this.#calls.has(part.toolCallId)) deltas.push(this.#open(part.toolCallId, part.toolName));
+        if (!this.#calls.has(part.toolCallId))
+          deltas.push(this.#open(part.toolCallId, part.toolName));
         return this.#closeCall(part.toolCallId, part.input, extra, deltas);
       case 'file':
         deltas.push(...toFile(part.mediaType, part.data));
@@ -73,20 +84,40 @@ export class AiSdkDecoder {
     return { type: 'tool-input', index, id, name, delta: '' };
   }
 
-  #closeCall(id: string, input: string, extra: { readonly providerMetadata?: JsonObject }, deltas: ModelDelta[]): void {
+  #closeCall(
+    id: string,
+    input: string,
+    extra: { readonly providerMetadata?: JsonObject },
+    deltas: ModelDelta[],
+  ): void {
     const call = this.#calls.get(id);
     if (!call || (call.hasInput && !extra.providerMetadata)) return;
-    deltas.push({ type: 'tool-input', index: call.index, delta: call.hasInput ? '' : input, ...extra });
+    deltas.push({
+      type: 'tool-input',
+      index: call.index,
+      delta: call.hasInput ? '' : input,
+      ...extra,
+    });
     call.hasInput = true;
   }
 
   #finish({ unified, raw }: AiSdkFinishReason, usage: AiSdkUsage, deltas: ModelDelta[]): void {
     // OpenRouter's word for a failure, which not every provider package knows.
     if (unified === 'error' || raw === 'error')
-      throw new AgentError('MODEL_SERVER', 'The model failed within its reply', { retryable: true });
-    if (unified === 'interrupted') throw new AgentError('MODEL_BAD_RESPONSE', 'The reply stopped before its end', { retryable: true });
+      throw new AgentError('MODEL_SERVER', 'The model failed within its reply', {
+        retryable: true,
+      });
+    if (unified === 'interrupted')
+      throw new AgentError('MODEL_BAD_RESPONSE', 'The reply stopped before its end', {
+        retryable: true,
+      });
     this.#finished = true;
-    deltas.push({ type: 'finish', reason: raw ?? unified, usage: toUsage(usage), metadata: this.#metadata });
+    deltas.push({
+      type: 'finish',
+      reason: raw ?? unified,
+      usage: toUsage(usage),
+      metadata: this.#metadata,
+    });
   }
 }
 

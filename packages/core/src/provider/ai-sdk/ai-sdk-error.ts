@@ -1,7 +1,10 @@
 import { AgentError, messageOf, type AgentErrorCode } from '../../error/agent-error.ts';
 import { errorOfChunk, errorOfResponse, quote } from '../provider-error.ts';
 
-/** AI SDK's `APICallError`, which is told by its name: its class is not ours to import, and there may be several. */
+/**
+ * AI SDK's `APICallError`, which is told by its name: its class is not ours to import, and there
+ * may be several.
+ */
 interface ApiCallError {
   readonly message: string;
   readonly statusCode?: number;
@@ -22,16 +25,31 @@ const codes: Readonly<Record<string, AgentErrorCode>> = {
 /** Any error of an AI SDK model, thrown or in its stream. */
 export function toAgentError(error: unknown): AgentError {
   if (AgentError.is(error)) return error;
-  if (!(error instanceof Error)) return errorOfChunk({ error: error ?? 'unknown' }) ?? AgentError.from(error);
+  if (!(error instanceof Error))
+    return errorOfChunk({ error: error ?? 'unknown' }) ?? AgentError.from(error);
   if (error.name === 'AI_APICallError') return ofApiCall(error as ApiCallError, error);
-  const code = codes[error.name] ?? (error.name.startsWith('AI_') ? 'MODEL_BAD_RESPONSE' : 'MODEL_UNREACHABLE');
-  return new AgentError(code, quote(messageOf(error)), { cause: error, retryable: code === 'MODEL_UNREACHABLE' });
+  const code =
+    codes[error.name] ??
+    (error.name.startsWith('AI_') ? 'MODEL_BAD_RESPONSE' : 'MODEL_UNREACHABLE');
+  return new AgentError(code, quote(messageOf(error)), {
+    cause: error,
+    retryable: code === 'MODEL_UNREACHABLE',
+  });
 }
 
-function ofApiCall({ message, statusCode, responseHeaders, responseBody, isRetryable }: ApiCallError, error: Error): AgentError {
+function ofApiCall(
+  { message, statusCode, responseHeaders, responseBody, isRetryable }: ApiCallError,
+  error: Error,
+): AgentError {
   if (statusCode === undefined)
-    return new AgentError('MODEL_UNREACHABLE', quote(message), { cause: error, retryable: isRetryable ?? true });
-  if (statusCode >= 400) return errorOfResponse(statusCode, new Headers(responseHeaders), responseBody || message);
+    return new AgentError('MODEL_UNREACHABLE', quote(message), {
+      cause: error,
+      retryable: isRetryable ?? true,
+    });
+  if (statusCode >= 400)
+    return errorOfResponse(statusCode, new Headers(responseHeaders), responseBody || message);
   // A success that could not be read: the connection broke, or what came is no reply.
-  return error.cause instanceof Error ? toAgentError(error.cause) : new AgentError('MODEL_BAD_RESPONSE', quote(message), { cause: error });
+  return error.cause instanceof Error
+    ? toAgentError(error.cause)
+    : new AgentError('MODEL_BAD_RESPONSE', quote(message), { cause: error });
 }

@@ -4,23 +4,41 @@ import type { LanguageModelV3, LanguageModelV4, LanguageModelV4StreamPart } from
 import { expect, inject, test, vi } from 'vitest';
 import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
 import type { ContentBlock } from '../../message/content-block.ts';
-import { assistantMessage, createMessage, systemMessage, toolMessage, userMessage } from '../../message/create-message.ts';
+import {
+  assistantMessage,
+  createMessage,
+  systemMessage,
+  toolMessage,
+  userMessage,
+} from '../../message/create-message.ts';
 import type { AiSdkLanguageModel } from './ai-sdk-contract.ts';
 import { fromAiSdk } from './ai-sdk-model.ts';
 import type { ChatModel, ModelDelta, ModelRequest, ToolSchema } from '../../model/chat-model.ts';
 
 /** AI SDK's own OpenAI provider, talking to the provider server. */
 const at = (path: string, headers: Record<string, string> = {}): ChatModel =>
-  fromAiSdk(createOpenAI({ apiKey: 'k', baseURL: `${inject('providerUrl')}${path}`, headers }).chat('m'), {
-    features: { media: ['image', 'audio', 'file'] },
-  });
+  fromAiSdk(
+    createOpenAI({ apiKey: 'k', baseURL: `${inject('providerUrl')}${path}`, headers }).chat('m'),
+    {
+      features: { media: ['image', 'audio', 'file'] },
+    },
+  );
 
 const noUsage = {
-  inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+  inputTokens: {
+    total: undefined,
+    noCache: undefined,
+    cacheRead: undefined,
+    cacheWrite: undefined,
+  },
   outputTokens: { total: undefined, text: undefined, reasoning: undefined },
 };
 
-const finish: LanguageModelV4StreamPart = { type: 'finish', finishReason: { unified: 'stop', raw: undefined }, usage: noUsage };
+const finish: LanguageModelV4StreamPart = {
+  type: 'finish',
+  finishReason: { unified: 'stop', raw: undefined },
+  usage: noUsage,
+};
 
 /** A model that streams these parts, one a pull. */
 const scripted = (parts: readonly LanguageModelV4StreamPart[], doStream = vi.fn()): ChatModel => {
@@ -49,8 +67,11 @@ const streamOf = <T>(parts: readonly T[]): ReadableStream<T> => {
   });
 };
 
-const read = (model: ChatModel, request: Partial<ModelRequest> = {}, signal: AbortSignal = new AbortController().signal) =>
-  model.stream({ messages: [], tools: [], ...request }, { signal })[Symbol.asyncIterator]();
+const read = (
+  model: ChatModel,
+  request: Partial<ModelRequest> = {},
+  signal: AbortSignal = new AbortController().signal,
+) => model.stream({ messages: [], tools: [], ...request }, { signal })[Symbol.asyncIterator]();
 
 async function collect(model: ChatModel, request: Partial<ModelRequest> = {}) {
   const deltas: ModelDelta[] = [];
@@ -69,7 +90,9 @@ async function collect(model: ChatModel, request: Partial<ModelRequest> = {}) {
   return { deltas, batches, error, text };
 }
 
-function callsIn(deltas: readonly ModelDelta[]): readonly { id: string; name: string; input: unknown }[] {
+function callsIn(
+  deltas: readonly ModelDelta[],
+): readonly { id: string; name: string; input: unknown }[] {
   const calls: { id: string; name: string; input: string }[] = [];
   for (const delta of deltas) {
     if (delta.type !== 'tool-input') continue;
@@ -87,13 +110,22 @@ const schema = (name: string): ToolSchema => ({
   parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
 });
 
-const linked = (type: 'image' | 'file' | 'video', url: string): ContentBlock => ({ type, source: { type: 'url', url } });
+const linked = (type: 'image' | 'file' | 'video', url: string): ContentBlock => ({
+  type,
+  source: { type: 'url', url },
+});
 
 test('V3 and V4 models are taken, others are not', () => {
   const v3 = { specificationVersion: 'v3', provider: 'p', modelId: 'm' } as LanguageModelV3;
-  expect(fromAiSdk(v3)).toMatchObject({ provider: 'p', modelId: 'm', features: { tools: true, media: ['image', 'file'] } });
+  expect(fromAiSdk(v3)).toMatchObject({
+    provider: 'p',
+    modelId: 'm',
+    features: { tools: true, media: ['image', 'file'] },
+  });
   for (const other of [{ specificationVersion: 'v2' }, 'gpt-5']) {
-    expect(() => fromAiSdk(other as unknown as AiSdkLanguageModel)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+    expect(() => fromAiSdk(other as unknown as AiSdkLanguageModel)).toThrow(
+      expect.objectContaining({ code: 'CONFIGURATION' }),
+    );
   }
 });
 
@@ -122,9 +154,28 @@ test('a conversation with parallel tool calls through the real provider', async 
 
   const messages = [
     question,
-    assistantMessage(callsIn(first.deltas).map((call) => ({ type: 'tool_use', id: call.id, name: call.name, input: {} }))),
-    toolMessage({ type: 'tool_result', toolUseId: 'call_1', name: 'weather', output: 'sun', state: 'success' }),
-    toolMessage({ type: 'tool_result', toolUseId: 'call_2', name: 'clock', output: 'noon', state: 'success' }),
+    assistantMessage(
+      callsIn(first.deltas).map((call) => ({
+        type: 'tool_use',
+        id: call.id,
+        name: call.name,
+        input: {},
+      })),
+    ),
+    toolMessage({
+      type: 'tool_result',
+      toolUseId: 'call_1',
+      name: 'weather',
+      output: 'sun',
+      state: 'success',
+    }),
+    toolMessage({
+      type: 'tool_result',
+      toolUseId: 'call_2',
+      name: 'clock',
+      output: 'noon',
+      state: 'success',
+    }),
   ];
   expect((await collect(model, { messages, tools })).text).toBe('The tools say: sun; noon');
 });
@@ -137,7 +188,11 @@ test('what the real provider sends', async () => {
         { type: 'text', text: 'See' },
         { type: 'image', source: { type: 'base64', mediaType: 'image/png', data: 'iVBORw0KGgo=' } },
         linked('image', 'https://x.test/a.png'),
-        { type: 'file', name: 'a.pdf', source: { type: 'base64', mediaType: 'application/pdf', data: 'JVBERi0=' } },
+        {
+          type: 'file',
+          name: 'a.pdf',
+          source: { type: 'base64', mediaType: 'application/pdf', data: 'JVBERi0=' },
+        },
       ]),
       assistantMessage([
         { type: 'thinking', thinking: 'Hm.' },
@@ -147,10 +202,28 @@ test('what the real provider sends', async () => {
         { type: 'tool_use', id: 'c3', name: 'weather', input: {} },
       ]),
       createMessage('tool', [
-        { type: 'tool_result', toolUseId: 'c1', name: 'weather', output: [{ type: 'text', text: 'sun' }], state: 'success' },
-        { type: 'tool_result', toolUseId: 'c2', name: 'weather', output: 'no JSON', state: 'error' },
+        {
+          type: 'tool_result',
+          toolUseId: 'c1',
+          name: 'weather',
+          output: [{ type: 'text', text: 'sun' }],
+          state: 'success',
+        },
+        {
+          type: 'tool_result',
+          toolUseId: 'c2',
+          name: 'weather',
+          output: 'no JSON',
+          state: 'error',
+        },
       ]),
-      toolMessage({ type: 'tool_result', toolUseId: 'c3', name: 'weather', output: 'not allowed', state: 'denied' }),
+      toolMessage({
+        type: 'tool_result',
+        toolUseId: 'c3',
+        name: 'weather',
+        output: 'not allowed',
+        state: 'denied',
+      }),
     ],
     tools: [schema('weather')],
     toolChoice: { name: 'weather' },
@@ -191,7 +264,16 @@ test('what the real provider sends', async () => {
         { role: 'tool', tool_call_id: 'c2', content: '{"error":"no JSON"}' },
         { role: 'tool', tool_call_id: 'c3', content: 'not allowed' },
       ],
-      tools: [{ type: 'function', function: { name: 'weather', description: 'Does weather.', parameters: { required: ['city'] } } }],
+      tools: [
+        {
+          type: 'function',
+          function: {
+            name: 'weather',
+            description: 'Does weather.',
+            parameters: { required: ['city'] },
+          },
+        },
+      ],
       tool_choice: { type: 'function', function: { name: 'weather' } },
       response_format: { type: 'json_schema', json_schema: { name: 'response' } },
     },
@@ -218,32 +300,48 @@ test.each<[fault: string, code: AgentErrorCode, retryable: boolean]>([
 });
 
 test('nobody at the address', async () => {
-  const model = fromAiSdk(createOpenAI({ apiKey: 'k', baseURL: 'http://127.0.0.1:9/v1' }).chat('m'));
-  expect((await collect(model)).error).toMatchObject({ code: 'MODEL_UNREACHABLE', retryable: true });
+  const model = fromAiSdk(
+    createOpenAI({ apiKey: 'k', baseURL: 'http://127.0.0.1:9/v1' }).chat('m'),
+  );
+  expect((await collect(model)).error).toMatchObject({
+    code: 'MODEL_UNREACHABLE',
+    retryable: true,
+  });
 });
 
-test.each(['hang', 'hang-mid'])('a signal raised while the server does %s ends the wait and the connection', async (fault) => {
-  const key = crypto.randomUUID();
-  const controller = new AbortController();
-  const stream = read(at(`/fault/${fault}/v1`, { 'x-test-key': key }), {}, controller.signal);
-  if (fault === 'hang-mid') expect((await stream.next()).value).toMatchObject([{ type: 'text', delta: 'Hello' }]);
-  const next = stream.next();
-  await fetch(`${inject('providerUrl')}/arrived/${key}`);
-  controller.abort('enough');
-  await expect(next).rejects.toMatchObject({ code: 'ABORTED', cause: 'enough' });
-  expect(await (await fetch(`${inject('providerUrl')}/departed/${key}`)).json()).toEqual({ departed: true });
-});
+test.each(['hang', 'hang-mid'])(
+  'a signal raised while the server does %s ends the wait and the connection',
+  async (fault) => {
+    const key = crypto.randomUUID();
+    const controller = new AbortController();
+    const stream = read(at(`/fault/${fault}/v1`, { 'x-test-key': key }), {}, controller.signal);
+    if (fault === 'hang-mid')
+      expect((await stream.next()).value).toMatchObject([{ type: 'text', delta: 'Hello' }]);
+    const next = stream.next();
+    await fetch(`${inject('providerUrl')}/arrived/${key}`);
+    controller.abort('enough');
+    await expect(next).rejects.toMatchObject({ code: 'ABORTED', cause: 'enough' });
+    expect(await (await fetch(`${inject('providerUrl')}/departed/${key}`)).json()).toEqual({
+      departed: true,
+    });
+  },
+);
 
 test('a reader that leaves closes the connection', async () => {
   const key = crypto.randomUUID();
   const stream = read(at('/fault/hang-mid/v1', { 'x-test-key': key }));
   await stream.next();
   await stream.return?.();
-  expect(await (await fetch(`${inject('providerUrl')}/departed/${key}`)).json()).toEqual({ departed: true });
+  expect(await (await fetch(`${inject('providerUrl')}/departed/${key}`)).json()).toEqual({
+    departed: true,
+  });
 });
 
 test('a silent model is given up', async () => {
-  const model = fromAiSdk(createOpenAI({ apiKey: 'k', baseURL: `${inject('providerUrl')}/fault/hang/v1` }).chat('m'), { timeoutMs: 50 });
+  const model = fromAiSdk(
+    createOpenAI({ apiKey: 'k', baseURL: `${inject('providerUrl')}/fault/hang/v1` }).chat('m'),
+    { timeoutMs: 50 },
+  );
   expect((await collect(model)).error).toMatchObject({ code: 'MODEL_TIMEOUT' });
 });
 
@@ -259,11 +357,27 @@ test('thinking, signatures, files and calls that come whole', async () => {
       { type: 'text-start', id: '0' },
       { type: 'text-delta', id: '0', delta: 'yes' },
       { type: 'text-end', id: '0' },
-      { type: 'file', mediaType: 'image/png', data: { type: 'data', data: new Uint8Array([65, 66, 67]) } },
-      { type: 'tool-call', toolCallId: 'c', toolName: 'f', input: '{"a":1}', providerMetadata: signature },
+      {
+        type: 'file',
+        mediaType: 'image/png',
+        data: { type: 'data', data: new Uint8Array([65, 66, 67]) },
+      },
+      {
+        type: 'tool-call',
+        toolCallId: 'c',
+        toolName: 'f',
+        input: '{"a":1}',
+        providerMetadata: signature,
+      },
       { type: 'tool-input-start', id: 'web', toolName: 'search', providerExecuted: true },
       { type: 'tool-input-delta', id: 'web', delta: '{}' },
-      { type: 'tool-call', toolCallId: 'web', toolName: 'search', input: '{}', providerExecuted: true },
+      {
+        type: 'tool-call',
+        toolCallId: 'web',
+        toolName: 'search',
+        input: '{}',
+        providerExecuted: true,
+      },
       {
         type: 'finish',
         finishReason: { unified: 'stop', raw: 'end_turn' },
@@ -338,9 +452,17 @@ test('addresses the provider does not fetch, and media the model does not take, 
   ];
   await collect(scripted([finish], doStream), { messages: [userMessage(content)] });
   expect(doStream.mock.calls[0]?.[0].prompt[0].content).toEqual([
-    { type: 'file', mediaType: 'image/*', data: { type: 'url', url: new URL('https://images.test/a.png') } },
+    {
+      type: 'file',
+      mediaType: 'image/*',
+      data: { type: 'url', url: new URL('https://images.test/a.png') },
+    },
     { type: 'text', text: '[image: https://x.test/a.png]' },
-    { type: 'file', mediaType: 'application/octet-stream', data: { type: 'url', url: new URL('https://any.test/a.pdf') } },
+    {
+      type: 'file',
+      mediaType: 'application/octet-stream',
+      data: { type: 'url', url: new URL('https://any.test/a.pdf') },
+    },
     { type: 'text', text: '[file: not an address]' },
     { type: 'text', text: '[video: https://any.test/a.mp4]' },
   ]);
@@ -366,7 +488,10 @@ test('a V3 model gets and gives files in its own way', async () => {
       };
     },
   };
-  const content = [linked('image', 'https://x.test/a.png'), linked('image', 'data:image/png;base64,QUJD')];
+  const content = [
+    linked('image', 'https://x.test/a.png'),
+    linked('image', 'data:image/png;base64,QUJD'),
+  ];
   const { deltas } = await collect(fromAiSdk(model), { messages: [userMessage(content)] });
   expect(deltas).toMatchObject([
     { data: 'QUJD' },
@@ -382,18 +507,25 @@ test('a V3 model gets and gives files in its own way', async () => {
 
 test.each<[error: unknown, code: AgentErrorCode]>([
   [Object.assign(new Error('No key.'), { name: 'AI_LoadAPIKeyError' }), 'MODEL_AUTH'],
-  [Object.assign(new Error('No such thing.'), { name: 'AI_UnsupportedFunctionalityError' }), 'MODEL_REQUEST'],
+  [
+    Object.assign(new Error('No such thing.'), { name: 'AI_UnsupportedFunctionalityError' }),
+    'MODEL_REQUEST',
+  ],
   [Object.assign(new Error('Odd.'), { name: 'AI_TypeValidationError' }), 'MODEL_BAD_RESPONSE'],
   [new TypeError('fetch failed'), 'MODEL_UNREACHABLE'],
   [{ message: 'Slow down.', code: 'rate_limit_exceeded' }, 'MODEL_RATE_LIMITED'],
   ['Something broke', 'MODEL_SERVER'],
   [undefined, 'MODEL_SERVER'],
 ])('an error part with %j is %s, after the text before it', async (error, code) => {
-  const outcome = await collect(scripted([{ type: 'text-delta', id: '0', delta: 'Hello' }, { type: 'error', error }, finish]));
+  const outcome = await collect(
+    scripted([{ type: 'text-delta', id: '0', delta: 'Hello' }, { type: 'error', error }, finish]),
+  );
   expect([outcome.text, outcome.error?.code]).toEqual(['Hello', code]);
 });
 
 test('a stream without a finish part is no reply', async () => {
-  const { text, error } = await collect(scripted([{ type: 'text-delta', id: '0', delta: 'Hello' }]));
+  const { text, error } = await collect(
+    scripted([{ type: 'text-delta', id: '0', delta: 'Hello' }]),
+  );
   expect([text, error?.code, error?.retryable]).toEqual(['Hello', 'MODEL_BAD_RESPONSE', true]);
 });

@@ -14,20 +14,25 @@ export interface FromAiSdkOptions {
 }
 
 /**
- * Any AI SDK provider's model (`LanguageModelV4` or `V3`), without `ai` itself. `providerOptions` of a request go to the provider
- * under its name, as AI SDK has them: `{ openai: { … } }`; `providerMetadata` of a reply goes back with it.
+ * Any AI SDK provider's model (`LanguageModelV4` or `V3`), without `ai` itself. `providerOptions`
+ * of a request go to the provider under its name, as AI SDK has them: `{ openai: { … } }`;
+ * `providerMetadata` of a reply goes back with it.
  */
 export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions = {}): ChatModel {
   const { specificationVersion: version } = model;
   if (version !== 'v3' && version !== 'v4') {
-    throw new AgentError('CONFIGURATION', `fromAiSdk takes a LanguageModelV3 or V4, not '${String(version ?? model)}'`);
+    throw new AgentError(
+      'CONFIGURATION',
+      `fromAiSdk takes a LanguageModelV3 or V4, not '${String(version ?? model)}'`,
+    );
   }
   const features: ModelFeatures = { tools: true, media: ['image', 'file'], ...options.features };
   return {
     provider: model.provider,
     modelId: model.modelId,
     features,
-    stream: (request, { signal }) => stream(model, request, features, { signal, timeoutMs: options.timeoutMs ?? 300_000 }),
+    stream: (request, { signal }) =>
+      stream(model, request, features, { signal, timeoutMs: options.timeoutMs ?? 300_000 }),
   };
 }
 
@@ -42,7 +47,11 @@ async function* stream(
   const deadline = new Deadline(signal, timeoutMs);
   let reader: ReadableStreamDefaultReader<{ readonly type: string }> | undefined;
   try {
-    const target = { version: model.specificationVersion, media, supportedUrls: await deadline.wait(async () => model.supportedUrls) };
+    const target = {
+      version: model.specificationVersion,
+      media,
+      supportedUrls: await deadline.wait(async () => model.supportedUrls),
+    };
     const call = { ...toAiSdkCall(request, target), abortSignal: deadline.signal };
     const started = await deadline.wait(async () => model.doStream(call as never));
     reader = started.stream.getReader();
@@ -75,7 +84,10 @@ async function* decodeAll(
     if (failure) throw failure;
     result = next ?? (await deadline.wait(() => pending));
   }
-  if (!decoder.finished) throw new AgentError('MODEL_BAD_RESPONSE', 'The reply ended without a finish part', { retryable: true });
+  if (!decoder.finished)
+    throw new AgentError('MODEL_BAD_RESPONSE', 'The reply ended without a finish part', {
+      retryable: true,
+    });
 }
 
 /** What is wrong, rather than throwing it: the deltas before it still have to be handed out. */
@@ -88,7 +100,10 @@ function decodePart(decoder: AiSdkDecoder, part: AiSdkPart, deltas: ModelDelta[]
   }
 }
 
-/** Parts of one network read follow each other within a few microtasks, through the provider's chain of streams. */
+/**
+ * Parts of one network read follow each other within a few microtasks, through the provider's chain
+ * of streams.
+ */
 const microtasksBetweenParts = 32;
 
 async function settledSoon<T>(work: Promise<T>): Promise<T | undefined> {

@@ -4,14 +4,22 @@ import { EventReply } from '../event-reply.ts';
 import { DashScopeDecoder } from './dashscope-decoder.ts';
 
 const chunk = (message: object, finishReason: string | null = 'null', usage?: object): object => ({
-  output: { choices: [{ message: { role: 'assistant', ...message }, finish_reason: finishReason }] },
+  output: {
+    choices: [{ message: { role: 'assistant', ...message }, finish_reason: finishReason }],
+  },
   ...(usage ? { usage } : {}),
   request_id: 'r1',
 });
 
-const event = (data: object, index: number): string => `id:${index + 1}\nevent:result\n:HTTP_STATUS/200\ndata:${JSON.stringify(data)}\n\n`;
+const event = (data: object, index: number): string =>
+  `id:${index + 1}\nevent:result\n:HTTP_STATUS/200\ndata:${JSON.stringify(data)}\n\n`;
 
-const fragment = (index: number, id: string, fields: object): object => ({ index, id, type: 'function', function: fields });
+const fragment = (index: number, id: string, fields: object): object => ({
+  index,
+  id,
+  type: 'function',
+  function: fields,
+});
 
 /** As the text service sends thinking, text and two calls with incremental output. */
 const reply = [
@@ -19,9 +27,18 @@ const reply = [
   chunk({ content: '', reasoning_content: '问天气。' }),
   chunk({ content: '我来', reasoning_content: '' }),
   chunk({ content: '查一下。🌤️', reasoning_content: '' }),
-  chunk({ content: '', tool_calls: [fragment(0, 'call_a', { name: 'weather', arguments: '{"city": ' })] }),
+  chunk({
+    content: '',
+    tool_calls: [fragment(0, 'call_a', { name: 'weather', arguments: '{"city": ' })],
+  }),
   chunk({ content: '', tool_calls: [fragment(0, '', { arguments: '"杭州"}' })] }),
-  chunk({ content: '', tool_calls: [fragment(0, '', { arguments: '' }), fragment(1, 'call_b', { name: 'weather', arguments: '' })] }),
+  chunk({
+    content: '',
+    tool_calls: [
+      fragment(0, '', { arguments: '' }),
+      fragment(1, 'call_b', { name: 'weather', arguments: '' }),
+    ],
+  }),
   chunk({ content: '', tool_calls: [fragment(1, '', { arguments: '{"city": "上海"}' })] }),
   chunk({ content: '' }, 'tool_calls', {
     input_tokens: 30,
@@ -98,7 +115,12 @@ test('the multimodal service sends content in parts, and none while it thinks', 
     { type: 'text', id: 'text-1', delta: '这是' },
     { type: 'text', id: 'text-1', delta: '海滩' },
     { type: 'text', id: 'text-1', delta: '。' },
-    { type: 'finish', reason: 'stop', usage: { inputTokens: 1283, outputTokens: 5 }, metadata: { id: 'r1' } },
+    {
+      type: 'finish',
+      reason: 'stop',
+      usage: { inputTokens: 1283, outputTokens: 5 },
+      metadata: { id: 'r1' },
+    },
   ]);
 });
 
@@ -115,11 +137,19 @@ test('the last usage counts, wherever its cache hits stand', () => {
     const end = decode(...usages.map((usage) => chunk({ content: '' }, null, usage))).at(-1);
     return end?.type === 'finish' && end.usage;
   };
-  expect(usageOf({ input_tokens: 5, output_tokens: 1 }, { input_tokens: 5, output_tokens: 3 })).toEqual({
+  expect(
+    usageOf({ input_tokens: 5, output_tokens: 1 }, { input_tokens: 5, output_tokens: 3 }),
+  ).toEqual({
     inputTokens: 5,
     outputTokens: 3,
   });
-  expect(usageOf({ input_tokens: 5, output_tokens: 1, input_tokens_details: { cached_tokens: 4, image_tokens: 2 } })).toEqual({
+  expect(
+    usageOf({
+      input_tokens: 5,
+      output_tokens: 1,
+      input_tokens_details: { cached_tokens: 4, image_tokens: 2 },
+    }),
+  ).toEqual({
     inputTokens: 5,
     outputTokens: 1,
     cachedInputTokens: 4,

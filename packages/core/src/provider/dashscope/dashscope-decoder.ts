@@ -21,7 +21,10 @@ interface DashScopeUsage {
   readonly output_tokens_details?: { readonly reasoning_tokens?: number | null } | null;
 }
 
-/** DashScope's choices are those of chat completions but for some names, so their decoder does the work. */
+/**
+ * DashScope's choices are those of chat completions but for some names, so their decoder does the
+ * work.
+ */
 export class DashScopeDecoder implements ReplyDecoder {
   readonly #choices = new OpenAiDecoder();
 
@@ -33,7 +36,10 @@ export class DashScopeDecoder implements ReplyDecoder {
     if (!isRecord(chunk)) return;
     const { output, usage, request_id: id } = chunk as DashScopeChunk;
     const [choice] = output?.choices ?? [];
-    this.#choices.decode({ id, choices: choice && [withReason(choice)], usage: usage && toWireUsage(usage) }, deltas);
+    this.#choices.decode(
+      { id, choices: choice && [withReason(choice)], usage: usage && toWireUsage(usage) },
+      deltas,
+    );
   }
 
   end(): ModelDelta {
@@ -47,12 +53,22 @@ function withReason(choice: WireChoice): WireChoice {
 }
 
 function toWireUsage(usage: DashScopeUsage): WireUsage {
-  const { input_tokens, output_tokens, total_tokens, prompt_tokens_details, input_tokens_details, output_tokens_details } = usage;
+  const {
+    input_tokens,
+    output_tokens,
+    total_tokens,
+    prompt_tokens_details,
+    input_tokens_details,
+    output_tokens_details,
+  } = usage;
   return {
     prompt_tokens: input_tokens ?? null,
     completion_tokens: output_tokens ?? null,
     total_tokens: total_tokens ?? null,
-    prompt_tokens_details: { cached_tokens: prompt_tokens_details?.cached_tokens ?? input_tokens_details?.cached_tokens ?? null },
+    prompt_tokens_details: {
+      cached_tokens:
+        prompt_tokens_details?.cached_tokens ?? input_tokens_details?.cached_tokens ?? null,
+    },
     completion_tokens_details: output_tokens_details ?? null,
   };
 }

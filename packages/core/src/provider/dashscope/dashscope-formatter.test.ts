@@ -20,13 +20,21 @@ interface Body {
 }
 
 const format = (request: Partial<ModelRequest>, options: Partial<DashScopeFormat> = {}): Body =>
-  JSON.parse(dashScopeFormatter({ ...plain, ...options }).format({ messages: [], tools: [], ...request }));
+  JSON.parse(
+    dashScopeFormatter({ ...plain, ...options }).format({ messages: [], tools: [], ...request }),
+  );
 
-const wire = (role: Role, content: string | readonly ContentBlock[], options?: Partial<DashScopeFormat>): readonly unknown[] =>
+const wire = (
+  role: Role,
+  content: string | readonly ContentBlock[],
+  options?: Partial<DashScopeFormat>,
+): readonly unknown[] =>
   format({ messages: [createMessage(role, content, { name: 'ann' })] }, options).input.messages;
 
-const parameters = (request: Partial<ModelRequest>, options?: Partial<DashScopeFormat>): Body['parameters'] =>
-  format(request, options).parameters;
+const parameters = (
+  request: Partial<ModelRequest>,
+  options?: Partial<DashScopeFormat>,
+): Body['parameters'] => format(request, options).parameters;
 
 const multimodal: Partial<DashScopeFormat> = { endpoint: 'multimodal' };
 
@@ -37,7 +45,10 @@ const inline = (type: MediaBlock['type'], mediaType: string): MediaBlock => ({
   source: { type: 'base64', mediaType, data: 'QUJD' },
 });
 
-const linked = (type: MediaBlock['type'], url: string): MediaBlock => ({ type, source: { type: 'url', url } });
+const linked = (type: MediaBlock['type'], url: string): MediaBlock => ({
+  type,
+  source: { type: 'url', url },
+});
 
 const call = (raw?: string): ContentBlock => ({
   type: 'tool_use',
@@ -55,7 +66,12 @@ const result = (toolUseId: string, output: string | readonly ContentBlock[]): Co
   state: 'success',
 });
 
-const lookup: ToolSchema = { name: 'lookup', description: 'Looks up.', parameters: { type: 'object' }, strict: true };
+const lookup: ToolSchema = {
+  name: 'lookup',
+  description: 'Looks up.',
+  parameters: { type: 'object' },
+  strict: true,
+};
 
 test('a plain request', () => {
   const messages = [
@@ -72,7 +88,12 @@ test('a plain request', () => {
         { role: 'assistant', content: 'Hi' },
       ],
     },
-    parameters: { result_format: 'message', incremental_output: true, max_tokens: 5, temperature: 0 },
+    parameters: {
+      result_format: 'message',
+      incremental_output: true,
+      max_tokens: 5,
+      temperature: 0,
+    },
   });
 });
 
@@ -80,19 +101,32 @@ test('thinking: said either way, and implied by a budget', () => {
   expect(parameters({})).not.toHaveProperty('enable_thinking');
   expect(parameters({}, { enableThinking: false })).toMatchObject({ enable_thinking: false });
   expect(parameters({}, { enableThinking: true })).toMatchObject({ enable_thinking: true });
-  expect(parameters({}, { thinkingBudget: 100 })).toMatchObject({ enable_thinking: true, thinking_budget: 100 });
+  expect(parameters({}, { thinkingBudget: 100 })).toMatchObject({
+    enable_thinking: true,
+    thinking_budget: 100,
+  });
 });
 
 test('thinking is not sent back', () => {
   const content: ContentBlock[] = [{ type: 'thinking', thinking: 'Hm.' }, text('Yes')];
   expect(wire('assistant', content)).toEqual([{ role: 'assistant', content: 'Yes' }]);
-  expect(wire('assistant', content, multimodal)).toEqual([{ role: 'assistant', content: [{ text: 'Yes' }] }]);
+  expect(wire('assistant', content, multimodal)).toEqual([
+    { role: 'assistant', content: [{ text: 'Yes' }] },
+  ]);
 });
 
 test('a message of tool calls alone has an empty text, and the model’s own words where they are JSON', () => {
-  const wired = (args: string): unknown => ({ id: 'c1', type: 'function', function: { name: 'lookup', arguments: args } });
-  expect(wire('assistant', [call()])).toEqual([{ role: 'assistant', content: '', tool_calls: [wired('{"q":"東京"}')] }]);
-  expect(wire('assistant', [call('{ "q": 1.0 }')])).toMatchObject([{ tool_calls: [wired('{ "q": 1.0 }')] }]);
+  const wired = (args: string): unknown => ({
+    id: 'c1',
+    type: 'function',
+    function: { name: 'lookup', arguments: args },
+  });
+  expect(wire('assistant', [call()])).toEqual([
+    { role: 'assistant', content: '', tool_calls: [wired('{"q":"東京"}')] },
+  ]);
+  expect(wire('assistant', [call('{ "q": 1.0 }')])).toMatchObject([
+    { tool_calls: [wired('{ "q": 1.0 }')] },
+  ]);
   expect(wire('assistant', [call('{"q":')])).toMatchObject([{ tool_calls: [wired('{}')] }]);
   expect(wire('assistant', [call()], multimodal)).toEqual([
     { role: 'assistant', content: [{ text: '' }], tool_calls: [wired('{"q":"東京"}')] },
@@ -100,18 +134,42 @@ test('a message of tool calls alone has an empty text, and the model’s own wor
 });
 
 test('each tool result is a message with the call’s id and the tool’s name', () => {
-  const content = [result('a', 'sun'), result('b', [text('See'), linked('file', 'https://x.test/a.pdf')])];
+  const content = [
+    result('a', 'sun'),
+    result('b', [text('See'), linked('file', 'https://x.test/a.pdf')]),
+  ];
   const wired = [
     { role: 'tool', tool_call_id: 'a', name: 'lookup', content: 'sun' },
-    { role: 'tool', tool_call_id: 'b', name: 'lookup', content: 'See\n[file: https://x.test/a.pdf]' },
+    {
+      role: 'tool',
+      tool_call_id: 'b',
+      name: 'lookup',
+      content: 'See\n[file: https://x.test/a.pdf]',
+    },
   ];
   expect(wire('tool', content)).toEqual(wired);
-  expect(wire('user', [...content, text('And now?')])).toEqual([...wired, { role: 'user', content: 'And now?' }]);
+  expect(wire('user', [...content, text('And now?')])).toEqual([
+    ...wired,
+    { role: 'user', content: 'And now?' },
+  ]);
   expect(wire('tool', [])).toEqual([]);
-  expect(wire('tool', [result('a', 'sun'), text('More')])).toEqual([wired[0], { role: 'user', content: 'More' }]);
-  expect(wire('tool', [result('a', 'sun'), result('b', [text('See'), linked('image', 'https://x.test/a.png')])])).toEqual([
+  expect(wire('tool', [result('a', 'sun'), text('More')])).toEqual([
+    wired[0],
+    { role: 'user', content: 'More' },
+  ]);
+  expect(
+    wire('tool', [
+      result('a', 'sun'),
+      result('b', [text('See'), linked('image', 'https://x.test/a.png')]),
+    ]),
+  ).toEqual([
     { role: 'tool', tool_call_id: 'a', name: 'lookup', content: [{ text: 'sun' }] },
-    { role: 'tool', tool_call_id: 'b', name: 'lookup', content: [{ text: 'See' }, { image: 'https://x.test/a.png' }] },
+    {
+      role: 'tool',
+      tool_call_id: 'b',
+      name: 'lookup',
+      content: [{ text: 'See' }, { image: 'https://x.test/a.png' }],
+    },
   ]);
 });
 
@@ -140,12 +198,25 @@ test('media the model takes are parts, each by its URL; files are text', () => {
 });
 
 test('media the model or the service does not take become text, without their bytes', () => {
-  const content = [text('Look'), inline('image', 'image/png'), linked('audio', 'https://x.test/a.wav')];
+  const content = [
+    text('Look'),
+    inline('image', 'image/png'),
+    linked('audio', 'https://x.test/a.wav'),
+  ];
   const words = 'Look\n[image: image/png]\n[audio: https://x.test/a.wav]';
-  expect(wire('user', content, { features: { tools: true, media: [] } })).toEqual([{ role: 'user', content: words }]);
+  expect(wire('user', content, { features: { tools: true, media: [] } })).toEqual([
+    { role: 'user', content: words },
+  ]);
   expect(wire('user', content, { endpoint: 'text' })).toEqual([{ role: 'user', content: words }]);
   expect(wire('user', content, { features: { tools: true, media: ['audio'] } })).toEqual([
-    { role: 'user', content: [{ text: 'Look' }, { text: '[image: image/png]' }, { audio: 'https://x.test/a.wav' }] },
+    {
+      role: 'user',
+      content: [
+        { text: 'Look' },
+        { text: '[image: image/png]' },
+        { audio: 'https://x.test/a.wav' },
+      ],
+    },
   ]);
 });
 
@@ -157,22 +228,39 @@ test('one medium anywhere takes the whole request to the multimodal service', ()
   });
   const seen = request(linked('image', 'https://x.test/a.png'));
   expect(formatter.endpointOf(seen)).toBe('multimodal');
-  expect(JSON.parse(formatter.format(seen)).input.messages[0]).toEqual({ role: 'system', content: [{ text: 'Be brief.' }] });
-  expect(formatter.endpointOf(request(result('a', [linked('image', 'https://x.test/a.png')])))).toBe('multimodal');
-  expect(formatter.endpointOf(request(text('Hi'), linked('file', 'https://x.test/a.pdf')))).toBe('text');
+  expect(JSON.parse(formatter.format(seen)).input.messages[0]).toEqual({
+    role: 'system',
+    content: [{ text: 'Be brief.' }],
+  });
+  expect(
+    formatter.endpointOf(request(result('a', [linked('image', 'https://x.test/a.png')]))),
+  ).toBe('multimodal');
+  expect(formatter.endpointOf(request(text('Hi'), linked('file', 'https://x.test/a.pdf')))).toBe(
+    'text',
+  );
   expect(dashScopeFormatter({ ...plain, endpoint: 'text' }).endpointOf(seen)).toBe('text');
-  expect(dashScopeFormatter({ ...plain, endpoint: 'multimodal' }).endpointOf(request(text('Hi')))).toBe('multimodal');
+  expect(
+    dashScopeFormatter({ ...plain, endpoint: 'multimodal' }).endpointOf(request(text('Hi'))),
+  ).toBe('multimodal');
 });
 
 test('tools and the choice among them', () => {
   const forced = { type: 'function', function: { name: 'lookup' } };
   const tools = [lookup];
   expect(parameters({ tools, toolChoice: { name: 'lookup' } })).toMatchObject({
-    tools: [{ type: 'function', function: { name: 'lookup', description: 'Looks up.', parameters: { type: 'object' } } }],
+    tools: [
+      {
+        type: 'function',
+        function: { name: 'lookup', description: 'Looks up.', parameters: { type: 'object' } },
+      },
+    ],
     tool_choice: forced,
   });
   expect(parameters({ tools })['tools']).toEqual([
-    { type: 'function', function: { name: 'lookup', description: 'Looks up.', parameters: { type: 'object' } } },
+    {
+      type: 'function',
+      function: { name: 'lookup', description: 'Looks up.', parameters: { type: 'object' } },
+    },
   ]);
   expect(parameters({ tools, toolChoice: 'none' })).toMatchObject({ tool_choice: 'none' });
   expect(parameters({ tools, toolChoice: 'required' })).toMatchObject({ tool_choice: 'auto' });
@@ -184,15 +272,27 @@ test('a model that thinks is not made to call a certain tool', () => {
   const request: Partial<ModelRequest> = { tools: [lookup], toolChoice: { name: 'lookup' } };
   expect(parameters(request, { enableThinking: true })['tool_choice']).toBe('auto');
   expect(parameters(request, { thinkingBudget: 9 })['tool_choice']).toBe('auto');
-  expect(parameters({ ...request, providerOptions: { enable_thinking: true } })['tool_choice']).toBe('auto');
-  expect(parameters({ ...request, providerOptions: { enable_thinking: false } }, { enableThinking: true })['tool_choice']).toEqual({
+  expect(
+    parameters({ ...request, providerOptions: { enable_thinking: true } })['tool_choice'],
+  ).toBe('auto');
+  expect(
+    parameters(
+      { ...request, providerOptions: { enable_thinking: false } },
+      { enableThinking: true },
+    )['tool_choice'],
+  ).toEqual({
     type: 'function',
     function: { name: 'lookup' },
   });
 });
 
 test('a response schema', () => {
-  const schema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], additionalProperties: false };
+  const schema = {
+    type: 'object',
+    properties: { a: { type: 'string' } },
+    required: ['a'],
+    additionalProperties: false,
+  };
   expect(parameters({ responseSchema: schema })['response_format']).toEqual({
     type: 'json_schema',
     json_schema: { name: 'response', schema, strict: true },
@@ -200,7 +300,11 @@ test('a response schema', () => {
 });
 
 test('provider options go into the parameters and win', () => {
-  const request = { maxTokens: 5, tools: [lookup], providerOptions: { seed: 1, max_tokens: 6, tools: [], enable_search: true } };
+  const request = {
+    maxTokens: 5,
+    tools: [lookup],
+    providerOptions: { seed: 1, max_tokens: 6, tools: [], enable_search: true },
+  };
   expect(parameters(request)).toEqual({
     result_format: 'message',
     incremental_output: true,
@@ -211,14 +315,17 @@ test('provider options go into the parameters and win', () => {
   });
 });
 
-test.each([{ incremental_output: false }, { result_format: 'text' }])('%j would make the reply unreadable', (providerOptions) => {
-  expect(() => format({ providerOptions })).toThrow(
-    expect.objectContaining({
-      code: 'INVALID_INPUT',
-      message: expect.stringContaining(`providerOptions.${Object.keys(providerOptions)[0]}`),
-    }),
-  );
-});
+test.each([{ incremental_output: false }, { result_format: 'text' }])(
+  '%j would make the reply unreadable',
+  (providerOptions) => {
+    expect(() => format({ providerOptions })).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_INPUT',
+        message: expect.stringContaining(`providerOptions.${Object.keys(providerOptions)[0]}`),
+      }),
+    );
+  },
+);
 
 test('a message is serialised once for a service, whatever requests it is in', () => {
   const formatter = dashScopeFormatter({ ...plain, ...multimodal });
@@ -230,7 +337,9 @@ test('a message is serialised once for a service, whatever requests it is in', (
       return [text('x')];
     },
   };
-  const bodies = [1, 2, 3].map(() => formatter.format({ messages: [counted, counted], tools: [lookup] }));
+  const bodies = [1, 2, 3].map(() =>
+    formatter.format({ messages: [counted, counted], tools: [lookup] }),
+  );
   expect(reads).toBe(1);
   expect(new Set(bodies).size).toBe(1);
 });

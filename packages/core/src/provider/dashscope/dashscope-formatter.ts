@@ -1,7 +1,12 @@
 import { AgentError } from '../../error/agent-error.ts';
 import type { JsonObject } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
-import type { ModelFeatures, ModelRequest, ToolChoice, ToolSchema } from '../../model/chat-model.ts';
+import type {
+  ModelFeatures,
+  ModelRequest,
+  ToolChoice,
+  ToolSchema,
+} from '../../model/chat-model.ts';
 import { DashScopeDecoder } from './dashscope-decoder.ts';
 import { hasPart, toDashScopeMessages, type DashScopeEndpoint } from './dashscope-messages.ts';
 import type { Formatter } from '../formatter.ts';
@@ -27,8 +32,9 @@ export interface DashScopeFormatter extends Formatter {
 const fixed: JsonObject = { result_format: 'message', incremental_output: true };
 
 /**
- * DashScope's own protocol: `{ model, input: { messages }, parameters }`. `providerOptions` are merged into `parameters`. As with
- * chat completions, a message's and a tool's wire form is kept as JSON text for as long as the object lives.
+ * DashScope's own protocol: `{ model, input: { messages }, parameters }`. `providerOptions` are
+ * merged into `parameters`. As with chat completions, a message's and a tool's wire form is kept as
+ * JSON text for as long as the object lives.
  */
 export function dashScopeFormatter(format: DashScopeFormat): DashScopeFormatter {
   const { model, endpoint, features } = format;
@@ -38,16 +44,21 @@ export function dashScopeFormatter(format: DashScopeFormat): DashScopeFormatter 
   };
   const toolText = memoize((tool: ToolSchema) => JSON.stringify(toWireTool(tool)));
   const endpointOf = ({ messages }: ModelRequest): DashScopeEndpoint =>
-    endpoint ?? (messages.some((message) => hasPart(message, features.media)) ? 'multimodal' : 'text');
+    endpoint ??
+    (messages.some((message) => hasPart(message, features.media)) ? 'multimodal' : 'text');
 
   return {
     endpointOf,
     format(request) {
       const { providerOptions = {}, messages, tools } = request;
-      const parameters = JSON.stringify({ ...toParameters(request, format), ...checked(providerOptions) });
+      const parameters = JSON.stringify({
+        ...toParameters(request, format),
+        ...checked(providerOptions),
+      });
       let body = `{"model":${JSON.stringify(model)},"input":{"messages":[${list(messages.map(messageText[endpointOf(request)]))}]}`;
       body += `,"parameters":${parameters.slice(0, -1)}`;
-      if (!('tools' in providerOptions) && tools.length > 0) body += `,"tools":[${tools.map(toolText).join()}]`;
+      if (!('tools' in providerOptions) && tools.length > 0)
+        body += `,"tools":[${tools.map(toolText).join()}]`;
       return `${body}}}`;
     },
     decoder: () => new DashScopeDecoder(),
@@ -60,9 +71,14 @@ function textOf(message: Msg, endpoint: DashScopeEndpoint, media: ModelFeatures[
     .join(',');
 }
 
-function toParameters(request: ModelRequest, { enableThinking, thinkingBudget }: DashScopeFormat): WireObject {
+function toParameters(
+  request: ModelRequest,
+  { enableThinking, thinkingBudget }: DashScopeFormat,
+): WireObject {
   const { maxTokens, temperature, toolChoice, responseSchema, tools, providerOptions } = request;
-  const thinks = (providerOptions?.['enable_thinking'] ?? enableThinking ?? thinkingBudget !== undefined) === true;
+  const thinks =
+    (providerOptions?.['enable_thinking'] ?? enableThinking ?? thinkingBudget !== undefined) ===
+    true;
   return {
     ...fixed,
     enable_thinking: thinkingBudget === undefined ? enableThinking : true,
@@ -74,9 +90,14 @@ function toParameters(request: ModelRequest, { enableThinking, thinkingBudget }:
   };
 }
 
-/** The service knows no `required`, and a model that thinks cannot be made to call a certain tool: both become `auto`. */
+/**
+ * The service knows no `required`, and a model that thinks cannot be made to call a certain tool:
+ * both become `auto`.
+ */
 function toChoice(choice: ToolChoice | undefined, thinks: boolean): unknown {
-  return choice === 'required' || (thinks && typeof choice === 'object') ? 'auto' : toWireChoice(choice);
+  return choice === 'required' || (thinks && typeof choice === 'object')
+    ? 'auto'
+    : toWireChoice(choice);
 }
 
 /** The service knows no strict mode. */
@@ -87,7 +108,10 @@ function toWireTool({ name, description, parameters }: ToolSchema): WireObject {
 function checked(providerOptions: JsonObject): JsonObject {
   for (const [name, value] of Object.entries(fixed)) {
     if (name in providerOptions && providerOptions[name] !== value)
-      throw new AgentError('INVALID_INPUT', `providerOptions.${name} must be ${JSON.stringify(value)}: dashscope() reads nothing else`);
+      throw new AgentError(
+        'INVALID_INPUT',
+        `providerOptions.${name} must be ${JSON.stringify(value)}: dashscope() reads nothing else`,
+      );
   }
   return providerOptions;
 }

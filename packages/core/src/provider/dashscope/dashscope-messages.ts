@@ -2,17 +2,26 @@ import type { ContentBlock, MediaBlock, ToolResult } from '../../message/content
 import { mediaPlaceholder } from '../../message/media.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelFeatures } from '../../model/chat-model.ts';
-import { isMedia, plainText, toUrl, toWireCall, type WireObject } from '../openai/openai-messages.ts';
+import {
+  isMedia,
+  plainText,
+  toUrl,
+  toWireCall,
+  type WireObject,
+} from '../openai/openai-messages.ts';
 
 /** DashScope's two services: text alone, or messages made of parts. */
 export type DashScopeEndpoint = 'text' | 'multimodal';
 
-/** The kinds of parts the multimodal service knows; it takes each by URL, a `data:` URL included. */
+/**
+ * The kinds of parts the multimodal service knows; it takes each by URL, a `data:` URL included.
+ */
 const partKinds: readonly MediaBlock['type'][] = ['image', 'audio', 'video'];
 
 /**
- * One message as the service has it; more where it holds tool results, which are messages of their own there. Thinking is not sent
- * back, and `name` goes with tool results only (AgentScope: `DashScopeMessageConverter`).
+ * One message as the service has it; more where it holds tool results, which are messages of their
+ * own there. Thinking is not sent back, and `name` goes with tool results only (AgentScope:
+ * `DashScopeMessageConverter`).
  */
 export function toDashScopeMessages(
   { role, content }: Msg,
@@ -23,11 +32,18 @@ export function toDashScopeMessages(
     endpoint === 'text' ? plainText(blocks) : toParts(blocks, media);
   if (role === 'assistant') {
     const calls = content.filter((block) => block.type === 'tool_use').map(toWireCall);
-    return [{ role, content: toContent(content), tool_calls: calls.length > 0 ? calls : undefined }];
+    return [
+      { role, content: toContent(content), tool_calls: calls.length > 0 ? calls : undefined },
+    ];
   }
   const results = content
     .filter((block) => block.type === 'tool_result')
-    .map(({ toolUseId, name, output }) => ({ role: 'tool', tool_call_id: toolUseId, name, content: toContent(toBlocks(output)) }));
+    .map(({ toolUseId, name, output }) => ({
+      role: 'tool',
+      tool_call_id: toolUseId,
+      name,
+      content: toContent(toBlocks(output)),
+    }));
   const rest = content.filter((block) => block.type !== 'tool_result');
   if (rest.length === 0 && (results.length > 0 || role === 'tool')) return results;
   return [...results, { role: role === 'tool' ? 'user' : role, content: toContent(rest) }];
@@ -42,11 +58,18 @@ export function hasPart({ content }: Msg, media: ModelFeatures['media']): boolea
   );
 }
 
-function toParts(blocks: readonly ContentBlock[], media: ModelFeatures['media']): readonly WireObject[] {
+function toParts(
+  blocks: readonly ContentBlock[],
+  media: ModelFeatures['media'],
+): readonly WireObject[] {
   const parts = blocks.flatMap((block): WireObject[] => {
     if (block.type === 'text') return [{ text: block.text }];
     if (!isMedia(block)) return [];
-    return [isPart(block, media) ? { [block.type]: toUrl(block.source) } : { text: mediaPlaceholder(block) }];
+    return [
+      isPart(block, media)
+        ? { [block.type]: toUrl(block.source) }
+        : { text: mediaPlaceholder(block) },
+    ];
   });
   // Some of the service's models refuse a message without a part.
   return parts.length > 0 ? parts : [{ text: '' }];

@@ -17,7 +17,8 @@ const all: OpenAiFormat = {
 const format = (request: Partial<ModelRequest>): Record<string, unknown> =>
   JSON.parse(openAiFormatter(all).format({ messages: [], tools: [], ...request }));
 
-const wire = (role: Role, ...content: readonly ContentBlock[]): unknown => format({ messages: [createMessage(role, content)] })['messages'];
+const wire = (role: Role, ...content: readonly ContentBlock[]): unknown =>
+  format({ messages: [createMessage(role, content)] })['messages'];
 
 const inline = (type: MediaBlock['type'], mediaType: string): MediaBlock => ({
   type,
@@ -30,8 +31,20 @@ const image = inline('image', 'image/png');
 const audio = inline('audio', 'audio/wav');
 const video = inline('video', 'video/mp4');
 const file = inline('file', 'application/pdf');
-const use: ContentBlock = { type: 'tool_use', id: 'c', name: 'f', input: { a: 1 }, raw: '{ "a": 1 }' };
-const result: ContentBlock = { type: 'tool_result', toolUseId: 'c', name: 'f', output: [text, image, audio, video, file], state: 'error' };
+const use: ContentBlock = {
+  type: 'tool_use',
+  id: 'c',
+  name: 'f',
+  input: { a: 1 },
+  raw: '{ "a": 1 }',
+};
+const result: ContentBlock = {
+  type: 'tool_result',
+  toolUseId: 'c',
+  name: 'f',
+  output: [text, image, audio, video, file],
+  state: 'error',
+};
 
 const parts = {
   image: { type: 'image_url', image_url: { url: 'data:image/png;base64,QUJD' } },
@@ -39,29 +52,46 @@ const parts = {
   video: { type: 'video_url', video_url: { url: 'data:video/mp4;base64,QUJD' } },
   file: { type: 'file', file: { filename: 'file', file_data: 'data:application/pdf;base64,QUJD' } },
 };
-const placeholders = '[image: image/png]\n[audio: audio/wav]\n[video: video/mp4]\n[file: application/pdf]';
+const placeholders =
+  '[image: image/png]\n[audio: audio/wav]\n[video: video/mp4]\n[file: application/pdf]';
 const wiredCall = { id: 'c', type: 'function', function: { name: 'f', arguments: '{ "a": 1 }' } };
 const wiredResult = { role: 'tool', tool_call_id: 'c', content: `T\n${placeholders}` };
 
 test.each<[role: Role, content: readonly ContentBlock[], wired: readonly unknown[]]>([
-  ['system', [text, image, audio, video, file], [{ role: 'system', content: `T\n${placeholders}` }]],
+  [
+    'system',
+    [text, image, audio, video, file],
+    [{ role: 'system', content: `T\n${placeholders}` }],
+  ],
   ['user', [text, thinking], [{ role: 'user', content: 'T' }]],
   ['user', [image], [{ role: 'user', content: [parts.image] }]],
   ['user', [audio], [{ role: 'user', content: [parts.audio] }]],
   ['user', [video], [{ role: 'user', content: [parts.video] }]],
   ['user', [file], [{ role: 'user', content: [parts.file] }]],
   ['user', [text, result], [wiredResult, { role: 'user', content: 'T' }]],
-  ['assistant', [text, image, audio, video, file], [{ role: 'assistant', content: `T\n${placeholders}` }]],
+  [
+    'assistant',
+    [text, image, audio, video, file],
+    [{ role: 'assistant', content: `T\n${placeholders}` }],
+  ],
   [
     'assistant',
     [thinking, { type: 'thinking', thinking: 'So.' }, text],
     [{ role: 'assistant', content: 'T', reasoning_content: 'Hm.\nSo.' }],
   ],
-  ['assistant', [thinking, use], [{ role: 'assistant', content: null, reasoning_content: 'Hm.', tool_calls: [wiredCall] }]],
+  [
+    'assistant',
+    [thinking, use],
+    [{ role: 'assistant', content: null, reasoning_content: 'Hm.', tool_calls: [wiredCall] }],
+  ],
   ['assistant', [thinking], [{ role: 'assistant', content: '', reasoning_content: 'Hm.' }]],
   ['assistant', [], [{ role: 'assistant', content: '' }]],
   ['tool', [result], [wiredResult]],
-  ['tool', [result, text, image], [wiredResult, { role: 'user', content: [{ type: 'text', text: 'T' }, parts.image] }]],
+  [
+    'tool',
+    [result, text, image],
+    [wiredResult, { role: 'user', content: [{ type: 'text', text: 'T' }, parts.image] }],
+  ],
 ])('a message of the %s with %j', (role, content, wired) => {
   expect(wire(role, ...content)).toEqual(wired);
 });
@@ -72,7 +102,9 @@ test.each<[given: ToolChoice, wired: unknown]>([
   ['required', 'required'],
   [{ name: 'f' }, { type: 'function', function: { name: 'f' } }],
 ])('the tool choice %j', (toolChoice, wired) => {
-  expect(format({ toolChoice, tools: [{ name: 'f', description: 'F', parameters: {} }] })['tool_choice']).toEqual(wired);
+  expect(
+    format({ toolChoice, tools: [{ name: 'f', description: 'F', parameters: {} }] })['tool_choice'],
+  ).toEqual(wired);
 });
 
 test.each([true, false])('strict: %s is said for each tool by itself', (strict) => {
@@ -90,7 +122,8 @@ test.each([true, false])('strict: %s is said for each tool by itself', (strict) 
 test('thinking that came as reasoning_content goes back as such', () => {
   const decoder = new OpenAiDecoder();
   const deltas: ModelDelta[] = [];
-  for (const reasoning of ['Let me ', 'think.']) decoder.decode({ choices: [{ delta: { reasoning_content: reasoning } }] }, deltas);
+  for (const reasoning of ['Let me ', 'think.'])
+    decoder.decode({ choices: [{ delta: { reasoning_content: reasoning } }] }, deltas);
   const thought = deltas.map((delta) => (delta.type === 'thinking' ? delta.delta : '')).join('');
   expect(wire('assistant', { type: 'thinking', thinking: thought }, text)).toEqual([
     { role: 'assistant', content: 'T', reasoning_content: 'Let me think.' },

@@ -4,11 +4,14 @@ import type { ModelDelta } from '../../model/chat-model.ts';
 import { EventReply } from '../event-reply.ts';
 import { OpenAiDecoder } from './openai-decoder.ts';
 
-const recorded = import.meta.glob<string>('../../../../../test/fixtures/provider-streams/*.{txt,sse}', {
-  query: '?raw',
-  import: 'default',
-  eager: true,
-});
+const recorded = import.meta.glob<string>(
+  '../../../../../test/fixtures/provider-streams/*.{txt,sse}',
+  {
+    query: '?raw',
+    import: 'default',
+    eager: true,
+  },
+);
 
 /** Made from the recorded streams by another program. */
 const golden = JSON.parse(goldenText) as Record<string, unknown>;
@@ -16,7 +19,9 @@ const golden = JSON.parse(goldenText) as Record<string, unknown>;
 const streams = Object.entries(recorded).map(([path, text]): [name: string, bytes: Uint8Array] => [
   path.replace(/^.*\//, '').replace(/\.(chunks\.txt|sse)$/, ''),
   new TextEncoder().encode(
-    path.endsWith('.sse') ? text : text.replace(/^(?=.)/gm, 'data: ').replaceAll('\n', '\n\n') + '\n\ndata: [DONE]\n\n',
+    path.endsWith('.sse')
+      ? text
+      : text.replace(/^(?=.)/gm, 'data: ').replaceAll('\n', '\n\n') + '\n\ndata: [DONE]\n\n',
   ),
 ]);
 
@@ -29,7 +34,11 @@ function assemble(deltas: readonly ModelDelta[]): Record<string, unknown> {
     if (delta.type === 'text') text += delta.delta;
     if (delta.type === 'thinking') thinking += delta.delta;
     if (delta.type === 'finish')
-      end = { reason: delta.reason, ...(delta.usage ? { usage: delta.usage } : {}), model: delta.metadata?.['model'] };
+      end = {
+        reason: delta.reason,
+        ...(delta.usage ? { usage: delta.usage } : {}),
+        model: delta.metadata?.['model'],
+      };
     if (delta.type !== 'tool-input') continue;
     const call = (calls[delta.index] ??= { id: '', name: '', input: '' });
     call.id += delta.id ?? '';
@@ -42,7 +51,8 @@ function assemble(deltas: readonly ModelDelta[]): Record<string, unknown> {
 function replay(bytes: Uint8Array, size: number): Record<string, unknown> {
   const reply = new EventReply(new OpenAiDecoder());
   const deltas: ModelDelta[] = [];
-  for (let start = 0; start < bytes.length; start += size) deltas.push(...reply.push(bytes.subarray(start, start + size)));
+  for (let start = 0; start < bytes.length; start += size)
+    deltas.push(...reply.push(bytes.subarray(start, start + size)));
   deltas.push(...reply.end());
   expect(reply.error).toBeUndefined();
   return assemble(deltas);
@@ -69,7 +79,9 @@ test.each(streams)('%s gives its golden reply, whole and in small pieces', (name
 });
 
 test('two calls under one index are told apart by their ids', () => {
-  const call = (id: string, input: string) => [{ index: 0, id, type: 'function', function: { name: 'f', arguments: input } }];
+  const call = (id: string, input: string) => [
+    { index: 0, id, type: 'function', function: { name: 'f', arguments: input } },
+  ];
   expect(callsOf(call('a', '{}'), call('b', '{}'))).toEqual([
     { id: 'a', name: 'f', input: '{}' },
     { id: 'b', name: 'f', input: '{}' },
@@ -77,8 +89,17 @@ test('two calls under one index are told apart by their ids', () => {
 });
 
 test('fragments of two calls under one index go to the call their id names', () => {
-  const fragment = (id: string, input: string) => [{ index: 0, id, function: { arguments: input } }];
-  expect(callsOf(fragment('a', '{"x"'), fragment('b', '{"y"'), fragment('a', ':1}'), fragment('b', ':2}'))).toEqual([
+  const fragment = (id: string, input: string) => [
+    { index: 0, id, function: { arguments: input } },
+  ];
+  expect(
+    callsOf(
+      fragment('a', '{"x"'),
+      fragment('b', '{"y"'),
+      fragment('a', ':1}'),
+      fragment('b', ':2}'),
+    ),
+  ).toEqual([
     { id: 'a', name: '', input: '{"x":1}' },
     { id: 'b', name: '', input: '{"y":2}' },
   ]);
@@ -107,8 +128,12 @@ test('whole calls with neither index nor id are told apart by their names', () =
 });
 
 test('an id and a name that are repeated in each fragment are given once', () => {
-  const fragment = (input: string) => [{ index: 0, id: 'a', function: { name: 'f', arguments: input } }];
-  expect(callsOf(fragment('{"x"'), fragment(':'), fragment('1}'))).toEqual([{ id: 'a', name: 'f', input: '{"x":1}' }]);
+  const fragment = (input: string) => [
+    { index: 0, id: 'a', function: { name: 'f', arguments: input } },
+  ];
+  expect(callsOf(fragment('{"x"'), fragment(':'), fragment('1}'))).toEqual([
+    { id: 'a', name: 'f', input: '{"x":1}' },
+  ]);
 });
 
 test('a name repeated without an id goes on with the call while its input is incomplete', () => {
@@ -129,7 +154,11 @@ test('an id that comes late belongs to the open call', () => {
 });
 
 test('indices that start at one, skip or interleave are numbered in the order calls begin', () => {
-  const fragment = (index: number, input: string, id?: string) => ({ index, ...(id ? { id } : {}), function: { arguments: input } });
+  const fragment = (index: number, input: string, id?: string) => ({
+    index,
+    ...(id ? { id } : {}),
+    function: { arguments: input },
+  });
   const deltas = decode(
     delta({ tool_calls: [fragment(1, '{', 'a'), fragment(7, '{', 'b')] }),
     delta({ tool_calls: [fragment(1, '}'), fragment(7, '}')] }),
@@ -145,7 +174,15 @@ test('indices that start at one, skip or interleave are numbered in the order ca
 
 test('arguments may be an object, and a thought signature is kept with the call', () => {
   const extra = { google: { thought_signature: 's' } };
-  expect(decode(delta({ tool_calls: [{ id: 'a', extra_content: extra, function: { name: 'f', arguments: { x: 1 } } }] }))[0]).toEqual({
+  expect(
+    decode(
+      delta({
+        tool_calls: [
+          { id: 'a', extra_content: extra, function: { name: 'f', arguments: { x: 1 } } },
+        ],
+      }),
+    )[0],
+  ).toEqual({
     type: 'tool-input',
     index: 0,
     id: 'a',
@@ -161,7 +198,10 @@ test('thinking, text and calls are blocks of their own, in order', () => {
     delta({ reasoning_content: 'm', reasoning: 'm' }),
     delta({ content: 'a' }),
     delta({ content: 'b' }),
-    delta({ tool_calls: [{ index: 0, id: 'c', function: { name: 'f', arguments: '{}' } }], content: '' }),
+    delta({
+      tool_calls: [{ index: 0, id: 'c', function: { name: 'f', arguments: '{}' } }],
+      content: '',
+    }),
     delta({ content: 'c' }),
   );
   expect(deltas.map((each) => ('id' in each ? each.id : each.type))).toEqual([
@@ -184,7 +224,9 @@ test('content in parts, as Mistral sends it', () => {
 });
 
 test('a refusal is text', () => {
-  expect(assemble(decode(delta({ refusal: 'I cannot.', content: null })))).toMatchObject({ text: 'I cannot.' });
+  expect(assemble(decode(delta({ refusal: 'I cannot.', content: null })))).toMatchObject({
+    text: 'I cannot.',
+  });
 });
 
 test('a whole reply is taken like a chunk', () => {
@@ -193,7 +235,15 @@ test('a whole reply is taken like a chunk', () => {
     content: null,
     tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }],
   };
-  expect(assemble(decode({ id: 'x', model: 'm', choices: [{ index: 0, message, finish_reason: 'tool_calls' }] }))).toEqual({
+  expect(
+    assemble(
+      decode({
+        id: 'x',
+        model: 'm',
+        choices: [{ index: 0, message, finish_reason: 'tool_calls' }],
+      }),
+    ),
+  ).toEqual({
     text: '',
     thinking: '',
     calls: [{ id: 'a', name: 'f', input: '{}' }],
@@ -209,7 +259,10 @@ test('usage wherever it stands; reasoning that only the total counts is output',
   };
   const usage = { prompt_tokens: 5, completion_tokens: 2 };
   expect(usageOf({ usage })).toEqual({ inputTokens: 5, outputTokens: 2 });
-  expect(usageOf({ choices: [{ delta: {}, usage }], usage: null })).toEqual({ inputTokens: 5, outputTokens: 2 });
+  expect(usageOf({ choices: [{ delta: {}, usage }], usage: null })).toEqual({
+    inputTokens: 5,
+    outputTokens: 2,
+  });
   expect(usageOf({ choices: [], x_groq: { usage } })).toEqual({ inputTokens: 5, outputTokens: 2 });
   expect(usageOf({ usage: { ...usage, total_tokens: 10, prompt_cache_hit_tokens: 4 } })).toEqual({
     inputTokens: 5,
@@ -220,7 +273,9 @@ test('usage wherever it stands; reasoning that only the total counts is output',
 
 test('only the first of several choices is read', () => {
   const chunk = (index: number, content: string) => ({ choices: [{ index, delta: { content } }] });
-  expect(assemble(decode(chunk(0, 'a'), chunk(1, 'b'), chunk(0, 'c')))).toMatchObject({ text: 'ac' });
+  expect(assemble(decode(chunk(0, 'a'), chunk(1, 'b'), chunk(0, 'c')))).toMatchObject({
+    text: 'ac',
+  });
 });
 
 test.each([

@@ -7,7 +7,10 @@ import type { WireChunk, WireDelta, WireUsage } from './openai-wire.ts';
 
 type Kind = 'text' | 'thinking';
 
-/** Takes the chunks of every chat-completions server we have seen; their quirks are named where they are met. */
+/**
+ * Takes the chunks of every chat-completions server we have seen; their quirks are named where they
+ * are met.
+ */
 export class OpenAiDecoder implements ReplyDecoder {
   readonly #calls: OpenCall[] = [];
   #blocks = 0;
@@ -33,7 +36,8 @@ export class OpenAiDecoder implements ReplyDecoder {
     this.#choice ??= choice?.index;
     if (!choice || (choice.index ?? this.#choice) !== this.#choice) return;
     if (choice.finish_reason) this.#reason = choice.finish_reason;
-    const { content, refusal, reasoning_content, reasoning, tool_calls } = choice.delta ?? choice.message ?? {};
+    const { content, refusal, reasoning_content, reasoning, tool_calls } =
+      choice.delta ?? choice.message ?? {};
     this.#push('thinking', reasoning_content || reasoning, deltas);
     this.#push('text', content, deltas);
     this.#push('text', refusal, deltas);
@@ -73,7 +77,8 @@ export class OpenAiDecoder implements ReplyDecoder {
 function toUsage(usage: WireUsage): Usage {
   const inputTokens = usage.prompt_tokens ?? 0;
   const reasoningTokens = usage.completion_tokens_details?.reasoning_tokens;
-  const cachedInputTokens = usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens;
+  const cachedInputTokens =
+    usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens;
   return {
     inputTokens,
     outputTokens: Math.max(usage.completion_tokens ?? 0, (usage.total_tokens ?? 0) - inputTokens),

@@ -15,11 +15,23 @@ const plain: OpenAiFormat = {
 
 const textOnly: Partial<OpenAiFormat> = { features: { tools: true, media: [] } };
 
-const format = (request: Partial<ModelRequest>, options: Partial<OpenAiFormat> = {}): Record<string, unknown> =>
-  JSON.parse(openAiFormatter({ ...plain, ...options }).format({ messages: [], tools: [], ...request }));
+const format = (
+  request: Partial<ModelRequest>,
+  options: Partial<OpenAiFormat> = {},
+): Record<string, unknown> =>
+  JSON.parse(
+    openAiFormatter({ ...plain, ...options }).format({ messages: [], tools: [], ...request }),
+  );
 
-const wire = (role: Role, content: string | readonly ContentBlock[], options?: Partial<OpenAiFormat>, name?: string): unknown =>
-  format({ messages: [createMessage(role, content, name === undefined ? {} : { name })] }, options)['messages'];
+const wire = (
+  role: Role,
+  content: string | readonly ContentBlock[],
+  options?: Partial<OpenAiFormat>,
+  name?: string,
+): unknown =>
+  format({ messages: [createMessage(role, content, name === undefined ? {} : { name })] }, options)[
+    'messages'
+  ];
 
 const text = (value: string): ContentBlock => ({ type: 'text', text: value });
 
@@ -43,7 +55,13 @@ const lookup: ToolSchema = {
 
 test('a plain request', () => {
   expect(
-    format({ messages: [createMessage('system', 'Be brief.'), createMessage('user', '東京?'), createMessage('assistant', 'Hi')] }),
+    format({
+      messages: [
+        createMessage('system', 'Be brief.'),
+        createMessage('user', '東京?'),
+        createMessage('assistant', 'Hi'),
+      ],
+    }),
   ).toEqual({
     model: 'm',
     stream: true,
@@ -57,9 +75,23 @@ test('a plain request', () => {
 });
 
 test('options', () => {
-  const request = { maxTokens: 5, temperature: 0, providerOptions: { seed: 1, stream_options: null } };
-  expect(format(request)).toEqual({ model: 'm', stream: true, stream_options: null, max_tokens: 5, temperature: 0, seed: 1, messages: [] });
-  expect(format({ maxTokens: 5 }, { maxTokensField: 'max_completion_tokens', includeUsage: false })).toEqual({
+  const request = {
+    maxTokens: 5,
+    temperature: 0,
+    providerOptions: { seed: 1, stream_options: null },
+  };
+  expect(format(request)).toEqual({
+    model: 'm',
+    stream: true,
+    stream_options: null,
+    max_tokens: 5,
+    temperature: 0,
+    seed: 1,
+    messages: [],
+  });
+  expect(
+    format({ maxTokens: 5 }, { maxTokensField: 'max_completion_tokens', includeUsage: false }),
+  ).toEqual({
     model: 'm',
     stream: true,
     max_completion_tokens: 5,
@@ -78,9 +110,17 @@ test('provider options win over what the request says, each field once', () => {
 });
 
 test('tools and the choice among them', () => {
-  expect(format({ tools: [lookup, { ...lookup, name: 'strict', strict: true }], toolChoice: { name: 'lookup' } })).toMatchObject({
+  expect(
+    format({
+      tools: [lookup, { ...lookup, name: 'strict', strict: true }],
+      toolChoice: { name: 'lookup' },
+    }),
+  ).toMatchObject({
     tools: [
-      { type: 'function', function: { name: 'lookup', description: 'Looks up.', parameters: lookup.parameters } },
+      {
+        type: 'function',
+        function: { name: 'lookup', description: 'Looks up.', parameters: lookup.parameters },
+      },
       { type: 'function', function: { name: 'strict', strict: true } },
     ],
     tool_choice: { type: 'function', function: { name: 'lookup' } },
@@ -92,8 +132,14 @@ test('tools and the choice among them', () => {
 
 test('a response schema is strict where every object is closed and every property required', () => {
   const strictOf = (schema: ModelRequest['responseSchema'] & object): unknown =>
-    (format({ responseSchema: schema })['response_format'] as { json_schema: { strict: boolean } }).json_schema.strict;
-  const closed = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], additionalProperties: false };
+    (format({ responseSchema: schema })['response_format'] as { json_schema: { strict: boolean } })
+      .json_schema.strict;
+  const closed = {
+    type: 'object',
+    properties: { a: { type: 'string' } },
+    required: ['a'],
+    additionalProperties: false,
+  };
   expect(format({ responseSchema: closed })['response_format']).toEqual({
     type: 'json_schema',
     json_schema: { name: 'response', schema: closed, strict: true },
@@ -101,16 +147,22 @@ test('a response schema is strict where every object is closed and every propert
   expect(strictOf({ ...closed, required: [] })).toBe(false);
   const { required: _required, ...optional } = closed;
   expect(strictOf(optional)).toBe(false);
-  expect(strictOf({ ...closed, properties: { ...closed.properties, extra: { type: 'string' } } })).toBe(false);
+  expect(
+    strictOf({ ...closed, properties: { ...closed.properties, extra: { type: 'string' } } }),
+  ).toBe(false);
   expect(strictOf({ type: 'object', properties: {}, additionalProperties: false })).toBe(true);
   expect(strictOf({ ...closed, additionalProperties: true })).toBe(false);
-  expect(strictOf({ ...closed, properties: { a: { type: 'array', items: { type: 'object' } } } })).toBe(false);
+  expect(
+    strictOf({ ...closed, properties: { a: { type: 'array', items: { type: 'object' } } } }),
+  ).toBe(false);
 });
 
 test('text blocks are one string', () => {
   expect(wire('user', [text('a'), text('b')])).toEqual([{ role: 'user', content: 'a\nb' }]);
   expect(wire('system', [text('a'), text('b')])).toEqual([{ role: 'system', content: 'a\nb' }]);
-  expect(wire('assistant', [text('a'), text('b')])).toEqual([{ role: 'assistant', content: 'a\nb' }]);
+  expect(wire('assistant', [text('a'), text('b')])).toEqual([
+    { role: 'assistant', content: 'a\nb' },
+  ]);
   expect(wire('user', [])).toEqual([{ role: 'user', content: '' }]);
 });
 
@@ -134,9 +186,15 @@ test('media a model takes', () => {
         { type: 'image_url', image_url: { url: 'https://x.test/a.png' } },
         { type: 'input_audio', input_audio: { data: 'QUJD', format: 'mp3' } },
         { type: 'input_audio', input_audio: { data: 'QUJD', format: 'wav' } },
-        { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,QUJD' } },
+        {
+          type: 'file',
+          file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,QUJD' },
+        },
         { type: 'video_url', video_url: { url: 'https://x.test/a.mp4' } },
-        { type: 'file', file: { filename: 'b.pdf', file_data: 'data:application/pdf;base64,QUJD' } },
+        {
+          type: 'file',
+          file: { filename: 'b.pdf', file_data: 'data:application/pdf;base64,QUJD' },
+        },
       ],
     },
   ]);
@@ -153,10 +211,13 @@ test('media a model or the wire does not take become text, without their bytes',
   expect(wire('user', content, textOnly)).toEqual([
     {
       role: 'user',
-      content: '[image: image/png]\n[audio: voice.wav]\n[video: a.mp4 https://x.test/a.mp4]\n[image: image/png]\n[image: inline]',
+      content:
+        '[image: image/png]\n[audio: voice.wav]\n[video: a.mp4 https://x.test/a.mp4]\n[image: image/png]\n[image: inline]',
     },
   ]);
-  expect(wire('user', [linked('audio', 'https://x.test/a.wav'), linked('file', 'https://x.test/a.pdf')])).toEqual([
+  expect(
+    wire('user', [linked('audio', 'https://x.test/a.wav'), linked('file', 'https://x.test/a.pdf')]),
+  ).toEqual([
     { role: 'user', content: '[audio: https://x.test/a.wav]\n[file: https://x.test/a.pdf]' },
   ]);
   expect(wire('assistant', [text('Here:'), media('image', 'image/png', 'cat.png')])).toEqual([
@@ -174,13 +235,19 @@ test('tool calls: the model’s own words where they are JSON', () => {
     providerMetadata: { extra_content: { google: { thought_signature: 's' } }, other: 1 },
   });
   const args = (raw?: string): unknown =>
-    (wire('assistant', [call(raw)]) as [{ tool_calls: [{ function: { arguments: string } }] }])[0].tool_calls[0].function.arguments;
+    (wire('assistant', [call(raw)]) as [{ tool_calls: [{ function: { arguments: string } }] }])[0]
+      .tool_calls[0].function.arguments;
   expect(wire('assistant', [text('Let me see.'), call()])).toEqual([
     {
       role: 'assistant',
       content: 'Let me see.',
       tool_calls: [
-        { id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":1}' }, extra_content: { google: { thought_signature: 's' } } },
+        {
+          id: 'c',
+          type: 'function',
+          function: { name: 'f', arguments: '{"a":1}' },
+          extra_content: { google: { thought_signature: 's' } },
+        },
       ],
     },
   ]);
@@ -201,20 +268,36 @@ test('each tool result is a message; its media are text', () => {
     output,
     state: 'success',
   });
-  const content = [result('a', 'sun'), result('b', [text('See'), linked('image', 'https://x.test/a.png'), media('image', 'image/png')])];
+  const content = [
+    result('a', 'sun'),
+    result('b', [
+      text('See'),
+      linked('image', 'https://x.test/a.png'),
+      media('image', 'image/png'),
+    ]),
+  ];
   const wired = [
     { role: 'tool', tool_call_id: 'a', content: 'sun' },
-    { role: 'tool', tool_call_id: 'b', content: 'See\n[image: https://x.test/a.png]\n[image: image/png]' },
+    {
+      role: 'tool',
+      tool_call_id: 'b',
+      content: 'See\n[image: https://x.test/a.png]\n[image: image/png]',
+    },
   ];
   expect(wire('tool', content)).toEqual(wired);
-  expect(wire('user', [...content, text('And now?')])).toEqual([...wired, { role: 'user', content: 'And now?' }]);
+  expect(wire('user', [...content, text('And now?')])).toEqual([
+    ...wired,
+    { role: 'user', content: 'And now?' },
+  ]);
   expect(wire('tool', [])).toEqual([]);
 });
 
 test('thinking goes back only where the server asks for it', () => {
   const content: ContentBlock[] = [{ type: 'thinking', thinking: 'Hm.' }, text('Yes')];
   expect(wire('assistant', content)).toEqual([{ role: 'assistant', content: 'Yes' }]);
-  expect(wire('assistant', content, { sendThinking: true })).toEqual([{ role: 'assistant', content: 'Yes', reasoning_content: 'Hm.' }]);
+  expect(wire('assistant', content, { sendThinking: true })).toEqual([
+    { role: 'assistant', content: 'Yes', reasoning_content: 'Hm.' },
+  ]);
 });
 
 test('names of speakers, where the wire takes them', () => {
@@ -233,7 +316,9 @@ test('a message is serialised once, whatever requests it is in', () => {
       return [text('x')];
     },
   };
-  const bodies = [1, 2, 3].map(() => formatter.format({ messages: [counted, counted], tools: [lookup] }));
+  const bodies = [1, 2, 3].map(() =>
+    formatter.format({ messages: [counted, counted], tools: [lookup] }),
+  );
   expect(reads).toBe(1);
   expect(new Set(bodies).size).toBe(1);
 });

@@ -10,27 +10,41 @@ export interface OpenAiFormat {
   readonly model: string;
   readonly features: ModelFeatures;
   /**
-   * The body's field for `maxTokens`: OpenAI's reasoning models refuse `max_tokens`, most other servers know nothing else.
+   * The body's field for `maxTokens`: OpenAI's reasoning models refuse `max_tokens`, most other
+   * servers know nothing else.
    */
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens';
-  /** Send thinking back as `reasoning_content`, which DeepSeek asks for between tool calls and OpenAI does not know. */
+  /**
+   * Send thinking back as `reasoning_content`, which DeepSeek asks for between tool calls and
+   * OpenAI does not know.
+   */
   readonly sendThinking?: boolean | undefined;
   /** Ask for token counts by `stream_options.include_usage`. Default true. */
   readonly includeUsage?: boolean | undefined;
 }
 
 /**
- * Chat completions. A message's and a tool's wire form is kept as JSON text for as long as the object lives: a long history is
- * joined, not serialised again, at each step.
+ * Chat completions. A message's and a tool's wire form is kept as JSON text for as long as the
+ * object lives: a long history is joined, not serialised again, at each step.
  */
 export function openAiFormatter(format: OpenAiFormat): Formatter {
   // The elements of an array, without its brackets.
-  const messageText = memoize((message: Msg) => JSON.stringify(toWireMessages(message, format)).slice(1, -1));
+  const messageText = memoize((message: Msg) =>
+    JSON.stringify(toWireMessages(message, format)).slice(1, -1),
+  );
   const toolText = memoize((tool: ToolSchema) => JSON.stringify(toWireTool(tool)));
 
   return {
     format(request) {
-      const { providerOptions = {}, messages, tools, maxTokens, temperature, toolChoice, responseSchema } = request;
+      const {
+        providerOptions = {},
+        messages,
+        tools,
+        maxTokens,
+        temperature,
+        toolChoice,
+        responseSchema,
+      } = request;
       const options = JSON.stringify({
         model: format.model,
         stream: true,
@@ -41,10 +55,13 @@ export function openAiFormatter(format: OpenAiFormat): Formatter {
         response_format: responseSchema && toWireResponseFormat(responseSchema),
         ...providerOptions,
       });
-      // Strings are added to, not joined: a join would copy a long history once more than sending it does.
+      // Strings are added to, not joined: a join would copy a long history once more than sending
+      // it does.
       let body = options.slice(0, -1);
-      if (!('messages' in providerOptions)) body += `,"messages":[${list(messages.map(messageText))}]`;
-      if (!('tools' in providerOptions) && tools.length) body += `,"tools":[${tools.map(toolText).join()}]`;
+      if (!('messages' in providerOptions))
+        body += `,"messages":[${list(messages.map(messageText))}]`;
+      if (!('tools' in providerOptions) && tools.length)
+        body += `,"tools":[${tools.map(toolText).join()}]`;
       return `${body}}`;
     },
     decoder: () => new OpenAiDecoder(),
@@ -61,19 +78,33 @@ function toWireTool({ name, description, parameters, strict }: ToolSchema): Wire
 }
 
 export function toWireChoice(choice: ToolChoice | undefined): unknown {
-  return typeof choice === 'object' ? { type: 'function', function: { name: choice.name } } : choice;
+  return typeof choice === 'object'
+    ? { type: 'function', function: { name: choice.name } }
+    : choice;
 }
 
 export function toWireResponseFormat(schema: JsonObject): WireObject {
-  return { type: 'json_schema', json_schema: { name: 'response', schema, strict: isStrict(schema) } };
+  return {
+    type: 'json_schema',
+    json_schema: { name: 'response', schema, strict: isStrict(schema) },
+  };
 }
 
 /** Whether OpenAI takes the schema as strict: every object closed, every property required. */
 function isStrict(schema: JsonValue): boolean {
   if (!isRecord(schema)) return true;
-  const { type, properties, required = [], additionalProperties } = schema as JsonObject & { readonly required?: readonly JsonValue[] };
+  const {
+    type,
+    properties,
+    required = [],
+    additionalProperties,
+  } = schema as JsonObject & { readonly required?: readonly JsonValue[] };
   const names = Object.keys(properties ?? {});
-  if (type === 'object' && (additionalProperties !== false || names.some((name) => !required.includes(name)))) return false;
+  if (
+    type === 'object' &&
+    (additionalProperties !== false || names.some((name) => !required.includes(name)))
+  )
+    return false;
   return Object.values(schema).every(isStrict);
 }
 

@@ -1,4 +1,10 @@
-import type { ContentBlock, MediaBlock, MediaSource, ToolResult, ToolUse } from '../../message/content-block.ts';
+import type {
+  ContentBlock,
+  MediaBlock,
+  MediaSource,
+  ToolResult,
+  ToolUse,
+} from '../../message/content-block.ts';
 import { inlineSource, mediaPlaceholder } from '../../message/media.ts';
 import type { Msg } from '../../message/msg.ts';
 import { parseJson } from '../../message/parse-json.ts';
@@ -10,10 +16,14 @@ type MessageFormat = Pick<OpenAiFormat, 'features' | 'sendThinking'>;
 export type WireObject = Readonly<Record<string, unknown>>;
 
 /**
- * One message as the wire has it; more where it holds tool results, which are messages of their own there. An assistant's `name`
- * is left out: its role says who speaks, and several servers refuse the field.
+ * One message as the wire has it; more where it holds tool results, which are messages of their own
+ * there. An assistant's `name` is left out: its role says who speaks, and several servers refuse
+ * the field.
  */
-export function toWireMessages({ role, name, content }: Msg, format: MessageFormat): readonly WireObject[] {
+export function toWireMessages(
+  { role, name, content }: Msg,
+  format: MessageFormat,
+): readonly WireObject[] {
   if (role === 'assistant') return [toWireAssistant(content, format)];
   const results = content.filter((block) => block.type === 'tool_result').map(toWireResult);
   const rest = content.filter((block) => block.type !== 'tool_result');
@@ -29,9 +39,14 @@ export function toWireMessages({ role, name, content }: Msg, format: MessageForm
   ];
 }
 
-function toWireAssistant(content: readonly ContentBlock[], { sendThinking }: MessageFormat): WireObject {
+function toWireAssistant(
+  content: readonly ContentBlock[],
+  { sendThinking }: MessageFormat,
+): WireObject {
   const calls = content.filter((block) => block.type === 'tool_use').map(toWireCall);
-  const thinking = content.flatMap((block) => (block.type === 'thinking' ? block.thinking : [])).join('\n');
+  const thinking = content
+    .flatMap((block) => (block.type === 'thinking' ? block.thinking : []))
+    .join('\n');
   return {
     role: 'assistant',
     content: plainText(content) || (calls.length ? null : ''),
@@ -41,16 +56,29 @@ function toWireAssistant(content: readonly ContentBlock[], { sendThinking }: Mes
 }
 
 export function toWireCall({ id, name, input, raw, providerMetadata }: ToolUse): WireObject {
-  const given = raw === undefined ? JSON.stringify(input ?? {}) : parseJson(raw) === undefined ? '{}' : raw;
-  return { id, type: 'function', function: { name, arguments: given }, extra_content: providerMetadata?.['extra_content'] };
+  const given =
+    raw === undefined ? JSON.stringify(input ?? {}) : parseJson(raw) === undefined ? '{}' : raw;
+  return {
+    id,
+    type: 'function',
+    function: { name, arguments: given },
+    extra_content: providerMetadata?.['extra_content'],
+  };
 }
 
 function toWireResult({ toolUseId, output }: ToolResult): WireObject {
-  return { role: 'tool', tool_call_id: toolUseId, content: typeof output === 'string' ? output : plainText(output) };
+  return {
+    role: 'tool',
+    tool_call_id: toolUseId,
+    content: typeof output === 'string' ? output : plainText(output),
+  };
 }
 
 /** Text alone goes as a string, which every server takes; parts only where there are media. */
-function toWireContent(content: readonly ContentBlock[], format: MessageFormat): string | readonly WireObject[] {
+function toWireContent(
+  content: readonly ContentBlock[],
+  format: MessageFormat,
+): string | readonly WireObject[] {
   const parts = content.flatMap((block): WireObject[] => {
     if (block.type === 'text') return [{ type: 'text', text: block.text }];
     return isMedia(block) ? [toWireMedia(block, format)] : [];
@@ -62,12 +90,20 @@ function toWireMedia(block: MediaBlock, { features }: MessageFormat): WireObject
   const { type, name = 'file' } = block;
   const source = inlineSource(block.source);
   if (features.media.includes(type)) {
-    if (type === 'image' || type === 'video') return { type: `${type}_url`, [`${type}_url`]: { url: toUrl(source) } };
+    if (type === 'image' || type === 'video')
+      return { type: `${type}_url`, [`${type}_url`]: { url: toUrl(source) } };
     // The wire takes sound and files inline only.
-    if (source.type === 'base64' && type === 'file') return { type: 'file', file: { filename: name, file_data: toUrl(source) } };
+    if (source.type === 'base64' && type === 'file')
+      return { type: 'file', file: { filename: name, file_data: toUrl(source) } };
     // `audio/x-wav` is `wav`, `audio/mpeg` is `mp3`.
     if (source.type === 'base64')
-      return { type: 'input_audio', input_audio: { data: source.data, format: /wav|flac|ogg|aac/.exec(source.mediaType)?.[0] ?? 'mp3' } };
+      return {
+        type: 'input_audio',
+        input_audio: {
+          data: source.data,
+          format: /wav|flac|ogg|aac/.exec(source.mediaType)?.[0] ?? 'mp3',
+        },
+      };
   }
   return { type: 'text', text: mediaPlaceholder(block) };
 }
@@ -77,7 +113,11 @@ export function toUrl(source: MediaSource): string {
 }
 
 export function plainText(blocks: readonly ContentBlock[]): string {
-  return blocks.flatMap((block) => (block.type === 'text' ? block.text : isMedia(block) ? mediaPlaceholder(block) : [])).join('\n');
+  return blocks
+    .flatMap((block) =>
+      block.type === 'text' ? block.text : isMedia(block) ? mediaPlaceholder(block) : [],
+    )
+    .join('\n');
 }
 
 export function isMedia(block: ContentBlock): block is MediaBlock {

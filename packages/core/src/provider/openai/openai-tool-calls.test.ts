@@ -3,7 +3,10 @@ import type { ModelDelta } from '../../model/chat-model.ts';
 import { decodeToolCall, type OpenCall } from './openai-tool-calls.ts';
 import type { WireToolCall } from './openai-wire.ts';
 
-function decode(fragments: readonly unknown[]): { readonly calls: readonly OpenCall[]; readonly deltas: readonly ModelDelta[] } {
+function decode(fragments: readonly unknown[]): {
+  readonly calls: readonly OpenCall[];
+  readonly deltas: readonly ModelDelta[];
+} {
   const calls: OpenCall[] = [];
   const deltas: ModelDelta[] = [];
   for (const fragment of fragments) decodeToolCall(fragment as WireToolCall, calls, deltas);
@@ -13,7 +16,11 @@ function decode(fragments: readonly unknown[]): { readonly calls: readonly OpenC
 const named = (name: string, args: string) => ({ function: { name, arguments: args } });
 
 test.for([
-  ['without an index', [{ index: 0, id: 'c', ...named('f', '{') }, { function: { arguments: '}' } }], ['f {}']],
+  [
+    'without an index',
+    [{ index: 0, id: 'c', ...named('f', '{') }, { function: { arguments: '}' } }],
+    ['f {}'],
+  ],
   [
     'without a function',
     [
@@ -22,9 +29,21 @@ test.for([
     ],
     ['f {}'],
   ],
-  ['of another name, while the first is not whole', [named('f', '{"a"'), named('g', '{}')], ['f {"a"', 'g {}']],
-  ['of the same name, while the first is not whole', [named('f', '{"a"'), named('f', ':1}')], ['f {"a":1}']],
-  ['of the same name, when the first is whole', [named('f', '{}'), named('f', '{}')], ['f {}', 'f {}']],
+  [
+    'of another name, while the first is not whole',
+    [named('f', '{"a"'), named('g', '{}')],
+    ['f {"a"', 'g {}'],
+  ],
+  [
+    'of the same name, while the first is not whole',
+    [named('f', '{"a"'), named('f', ':1}')],
+    ['f {"a":1}'],
+  ],
+  [
+    'of the same name, when the first is whole',
+    [named('f', '{}'), named('f', '{}')],
+    ['f {}', 'f {}'],
+  ],
   ['that say nothing', [{ index: 0 }, { index: 1, function: {} }], []],
 ] as const)('fragments %s', ([, fragments, expected]) => {
   expect(decode(fragments).calls.map(({ name, input }) => `${name} ${input}`)).toEqual(expected);

@@ -3,7 +3,10 @@ import type { ModelDelta } from '../../model/chat-model.ts';
 import type { WireToolCall } from './openai-wire.ts';
 
 export interface OpenCall {
-  /** The provider's, which may start at 1, be missing, or be the same for all. Ours is the place in the order calls begin. */
+  /**
+   * The provider's, which may start at 1, be missing, or be the same for all. Ours is the place in
+   * the order calls begin.
+   */
   readonly wireIndex: number | null | undefined;
   id?: string;
   name?: string;
@@ -11,7 +14,11 @@ export interface OpenCall {
 }
 
 /** Adds a fragment of `tool_calls` to the call it belongs to, or to a new one. */
-export function decodeToolCall(fragment: WireToolCall, calls: OpenCall[], deltas: ModelDelta[]): void {
+export function decodeToolCall(
+  fragment: WireToolCall,
+  calls: OpenCall[],
+  deltas: ModelDelta[],
+): void {
   const { id, function: called, extra_content } = fragment;
   const delta = toText(called?.arguments);
   if (!id && !called?.name && !delta && !extra_content) return;
@@ -19,21 +26,32 @@ export function decodeToolCall(fragment: WireToolCall, calls: OpenCall[], deltas
   if (index < 0) index = calls.push({ wireIndex: fragment.index, input: '' }) - 1;
   const call = calls[index]!;
   // `trim` throws where they are no text, which no log would take back.
-  const news = { ...(!call.id && id && { id: id.trim() }), ...(!call.name && called?.name && { name: called.name.trim() }) };
+  const news = {
+    ...(!call.id && id && { id: id.trim() }),
+    ...(!call.name && called?.name && { name: called.name.trim() }),
+  };
   Object.assign(call, news);
   call.input += delta;
-  deltas.push({ type: 'tool-input', index, ...news, ...(extra_content && { providerMetadata: { extra_content } }), delta });
+  deltas.push({
+    type: 'tool-input',
+    index,
+    ...news,
+    ...(extra_content && { providerMetadata: { extra_content } }),
+    delta,
+  });
 }
 
 /**
- * Cerebras gives two calls one index and tells them apart by id; others repeat id and name in every fragment of one call. Qwen sends
- * `id: ''` and GLM `name: ''` in later fragments.
+ * Cerebras gives two calls one index and tells them apart by id; others repeat id and name in every
+ * fragment of one call. Qwen sends `id: ''` and GLM `name: ''` in later fragments.
  */
 function goesOn(call: OpenCall, { id, index, function: called }: WireToolCall): boolean {
   if (index != null && index !== call.wireIndex) return false;
   if (id && call.id) return id === call.id;
   if (!called?.name || !call.name) return true;
-  return called.name === call.name && !(call.input.endsWith('}') && parseJson(call.input) !== undefined);
+  return (
+    called.name === call.name && !(call.input.endsWith('}') && parseJson(call.input) !== undefined)
+  );
 }
 
 /** Some local servers send arguments as an object. */

@@ -1,8 +1,9 @@
 import type { JsonObject } from '../../message/json.ts';
 
 /**
- * Chat-completions chunks as providers really send them: every field may be missing or null, whatever the specification says.
- * A reply that is not streamed has `message` where a chunk has `delta`.
+ * Chat-completions chunks as providers really send them: every field may be missing or null,
+ * whatever the specification says. A reply that is not streamed has `message` where a chunk has
+ * `delta`.
  */
 export interface WireChunk {
   readonly id?: string | null;

@@ -30,11 +30,17 @@ export interface LongTermRecordOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What outlives a conversation: facts and turns, found again by what a new question is about (AgentScope: `LongTermMemory`). */
+/**
+ * What outlives a conversation: facts and turns, found again by what a new question is about
+ * (AgentScope: `LongTermMemory`).
+ */
 export interface LongTermMemory {
   /** What fits the query, the best first; an empty array where nothing does. */
   retrieve(query: string, options?: LongTermRetrieveOptions): Promise<readonly LongTermRecord[]>;
-  /** Keeps what is worth it of messages that belong together: one turn, or what the model wants to be remembered. */
+  /**
+   * Keeps what is worth it of messages that belong together: one turn, or what the model wants to
+   * be remembered.
+   */
   record(messages: readonly Msg[], options: LongTermRecordOptions): Promise<void>;
   /** Unknown ids are ignored. */
   delete(ids: readonly string[]): Promise<void>;

@@ -7,42 +7,70 @@ import type { Msg } from '../../message/msg.ts';
 import { Deadline } from '../../model/deadline.ts';
 import type { AgentResult, StopReason } from '../../event/agent-result.ts';
 import type { Extension, RecallContext } from '../../loop/extension.ts';
-import { checkLongTermOptions, type LongTermMemoryOptions, type LongTermPhase, type LongTermTurn } from './long-term-options.ts';
+import {
+  checkLongTermOptions,
+  type LongTermMemoryOptions,
+  type LongTermPhase,
+  type LongTermTurn,
+} from './long-term-options.ts';
 import { longTermTools } from './long-term-tools.ts';
 
 export interface LongTermMemoryExtension extends Extension {
-  /** Resolves when nothing is being recorded any more; before a shutdown, and before a session is deleted. Never rejects. */
+  /**
+   * Resolves when nothing is being recorded any more; before a shutdown, and before a session is
+   * deleted. Never rejects.
+   */
   settled(): Promise<void>;
 }
 
 /**
- * Long-term memory for an agent's `extensions`: what outlives the conversation is recalled into it, and recorded from it.
+ * Long-term memory for an agent's `extensions`: what outlives the conversation is recalled into it,
+ * and recorded from it.
  *
- * What is recalled stands between the system prompt and the history, in a message of its own in each request of the call; it is never
- * in `Memory`. Where nothing is found there is no message. Recorded is what is new in the call once it is in the log: a call that
- * was interrupted, aborted, rejected, that failed or waits for a decision records nothing. Recording never delays the reply.
+ * What is recalled stands between the system prompt and the history, in a message of its own in
+ * each request of the call; it is never in `Memory`. Where nothing is found there is no message.
+ * Recorded is what is new in the call once it is in the log: a call that was interrupted, aborted,
+ * rejected, that failed or waits for a decision records nothing. Recording never delays the reply.
  *
- * Throws `CONFIGURATION` for an unknown mode, role or scope, and for a limit that is no number above 0.
+ * Throws `CONFIGURATION` for an unknown mode, role or scope, and for a limit that is no number
+ * above 0.
  */
 export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryExtension {
   checkLongTermOptions(options);
-  const { memory, mode = 'both', limit = 5, maxTokens = 2_000, scope = 'all', role = 'user' } = options;
+  const {
+    memory,
+    mode = 'both',
+    limit = 5,
+    maxTokens = 2_000,
+    scope = 'all',
+    role = 'user',
+  } = options;
   const { timeoutMs = 10_000, select = wholeTurn, waitUntil, generateId, now } = options;
   const context: MessageContext = { ...(generateId && { generateId }), ...(now && { now }) };
   const inputs = new Map<string, readonly Msg[]>();
   const recordings = new Set<Promise<void>>();
 
   const report = (error: unknown, phase: LongTermPhase): void =>
-    reportFailure(`Long-term memory: ${phase} failed, the call goes on without it.`, options.onError, AgentError.from(error), phase);
+    reportFailure(
+      `Long-term memory: ${phase} failed, the call goes on without it.`,
+      options.onError,
+      AgentError.from(error),
+      phase,
+    );
 
-  const recall = async (input: readonly Msg[], { sessionId, signal }: RecallContext): Promise<readonly Msg[]> => {
+  const recall = async (
+    input: readonly Msg[],
+    { sessionId, signal }: RecallContext,
+  ): Promise<readonly Msg[]> => {
     inputs.set(sessionId, input);
     const question = input.findLast((message) => message.role === 'user');
     const query = question ? textOf(question).trim() : '';
     if (!query) return [];
     const deadline = new Deadline(signal, timeoutMs, silent);
     try {
-      const found = await deadline.wait(() => memory.retrieve(query, { limit, ...scopeOf(scope, sessionId), signal: deadline.signal }));
+      const found = await deadline.wait(() =>
+        memory.retrieve(query, { limit, ...scopeOf(scope, sessionId), signal: deadline.signal }),
+      );
       const message = recalledMessage(found, { ...context, role, maxTokens });
       return message ? [message] : [];
     } catch (error) {
@@ -80,9 +108,24 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryEx
   return {
     ...(mode !== 'tools' && {
       recall,
-      hooks: [{ name: 'long-term-memory', onError: 'ignore', on: { 'run-end': (event) => onRunEnd(event.sessionId, event.result) } }],
+      hooks: [
+        {
+          name: 'long-term-memory',
+          onError: 'ignore',
+          on: { 'run-end': (event) => onRunEnd(event.sessionId, event.result) },
+        },
+      ],
     }),
-    ...(mode !== 'auto' && { tools: longTermTools({ memory, limit, maxTokens, scope: (id) => scopeOf(scope, id), report, context }) }),
+    ...(mode !== 'auto' && {
+      tools: longTermTools({
+        memory,
+        limit,
+        maxTokens,
+        scope: (id) => scopeOf(scope, id),
+        report,
+        context,
+      }),
+    }),
     async settled() {
       while (recordings.size) await Promise.all(recordings);
     },
@@ -90,17 +133,28 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryEx
 }
 
 /** A call that ends so has an answer of the agent's. */
-const answered: readonly StopReason[] = ['stop', 'max-iterations', 'limit', 'return-direct', 'stopped-by-hook'];
+const answered: readonly StopReason[] = [
+  'stop',
+  'max-iterations',
+  'limit',
+  'return-direct',
+  'stopped-by-hook',
+];
 
 function wholeTurn({ input, answer }: LongTermTurn): readonly Msg[] {
   return [...input, answer];
 }
 
 function silent(timeoutMs: number): AgentError {
-  return new AgentError('STORAGE_FAILED', `The long-term memory was silent for ${timeoutMs} ms`, { retryable: true });
+  return new AgentError('STORAGE_FAILED', `The long-term memory was silent for ${timeoutMs} ms`, {
+    retryable: true,
+  });
 }
 
-function scopeOf(scope: LongTermMemoryOptions['scope'], sessionId: string): { sessionId?: string; exceptSessionId?: string } {
+function scopeOf(
+  scope: LongTermMemoryOptions['scope'],
+  sessionId: string,
+): { sessionId?: string; exceptSessionId?: string } {
   if (scope === 'session') return { sessionId };
   return scope === 'other-sessions' ? { exceptSessionId: sessionId } : {};
 }

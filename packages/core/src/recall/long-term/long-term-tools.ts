@@ -15,9 +15,23 @@ export interface LongTermToolsOptions {
   report(error: unknown, phase: 'recall' | 'record'): void;
 }
 
-/** The two tools of a model that keeps its memory itself (AgentScope: `LongTermMemoryTools`). What fails is an error result. */
-export function longTermTools({ memory, limit, maxTokens, context, scope, report }: LongTermToolsOptions): readonly Tool[] {
-  const attempt = async <T>(phase: 'recall' | 'record', { signal }: ToolContext, work: () => Promise<T>): Promise<T> => {
+/**
+ * The two tools of a model that keeps its memory itself (AgentScope: `LongTermMemoryTools`). What
+ * fails is an error result.
+ */
+export function longTermTools({
+  memory,
+  limit,
+  maxTokens,
+  context,
+  scope,
+  report,
+}: LongTermToolsOptions): readonly Tool[] {
+  const attempt = async <T>(
+    phase: 'recall' | 'record',
+    { signal }: ToolContext,
+    work: () => Promise<T>,
+  ): Promise<T> => {
     try {
       return await work();
     } catch (error) {
@@ -34,7 +48,9 @@ export function longTermTools({ memory, limit, maxTokens, context, scope, report
       input: listOf('content', 'The facts, one sentence each.'),
       async execute(input, toolContext) {
         const { signal } = toolContext;
-        const messages = textsOf(input, 'content').map((text) => createMessage('assistant', text, context));
+        const messages = textsOf(input, 'content').map((text) =>
+          createMessage('assistant', text, context),
+        );
         const { sessionId } = toolContext;
         await attempt('record', toolContext, async () => {
           for (const message of messages) await memory.record([message], { sessionId, signal });
@@ -68,11 +84,16 @@ function listOf(name: string, description: string): JsonObject {
   };
 }
 
-/** The texts of a list; models also send one text instead of a list of one. Throws `INVALID_INPUT`, which the model sees. */
+/**
+ * The texts of a list; models also send one text instead of a list of one. Throws `INVALID_INPUT`,
+ * which the model sees.
+ */
 function textsOf(input: unknown, name: string): readonly string[] {
   const value = isRecord(input) ? input[name] : undefined;
   const texts: readonly unknown[] = Array.isArray(value) ? value : [value];
-  const said = texts.flatMap((text) => (typeof text === 'string' && text.trim() ? [text.trim()] : []));
+  const said = texts.flatMap((text) =>
+    typeof text === 'string' && text.trim() ? [text.trim()] : [],
+  );
   if (said.length > 0 && said.length === texts.length) return said;
   throw new AgentError('INVALID_INPUT', `${name}: an array of texts that are not empty`);
 }

@@ -2,8 +2,9 @@ import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 import type { LongTermRecord } from './long-term-contract.ts';
 
 /**
- * Records as text for the model, one after the other with their day, of `maxTokens` at most: what does not fit is left out, a first
- * one that is longer than that by itself is cut short. Empty where there is nothing to say.
+ * Records as text for the model, one after the other with their day, of `maxTokens` at most: what
+ * does not fit is left out, a first one that is longer than that by itself is cut short. Empty
+ * where there is nothing to say.
  */
 export function recalledText(records: readonly LongTermRecord[], maxTokens: number): string {
   const entries: string[] = [];

@@ -1,6 +1,11 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { isRecord } from '../../message/is-record.ts';
-import { contextSection, documentsText, fittingDocuments, startOf } from '../../prompt/documents-text.ts';
+import {
+  contextSection,
+  documentsText,
+  fittingDocuments,
+  startOf,
+} from '../../prompt/documents-text.ts';
 import type { RetrievedDocument } from './retriever.ts';
 import { shortQuery } from '../search/short-query.ts';
 import { Deadline } from '../../model/deadline.ts';
@@ -11,8 +16,9 @@ import type { RetrievalCall, RetrievalOptions } from './retrieval-options.ts';
 const maxItems = 10_000;
 
 /**
- * One search, from the question to the text for the model: empty where nothing was found. `ask` gives the query. Rejects as the
- * retriever does, with `STORAGE_FAILED` for one that takes too long or gives no array.
+ * One search, from the question to the text for the model: empty where nothing was found. `ask`
+ * gives the query. Rejects as the retriever does, with `STORAGE_FAILED` for one that takes too long
+ * or gives no array.
  */
 export async function findDocuments(
   options: RetrievalOptions,
@@ -21,11 +27,15 @@ export async function findDocuments(
   report: (error: unknown) => void,
 ): Promise<string> {
   const found: Found = { documents: [], who: 'retriever' };
-  const deadline = new Deadline(call.signal, options.timeoutMs ?? 10_000, (ms) => failed(`The ${found.who} was silent for ${ms} ms`, true));
+  const deadline = new Deadline(call.signal, options.timeoutMs ?? 10_000, (ms) =>
+    failed(`The ${found.who} was silent for ${ms} ms`, true),
+  );
   try {
     const { signal } = deadline;
     // What comes up after it has ended is told no more.
-    await deadline.wait(() => search(options, { ...call, signal }, ask, (error) => signal.aborted || report(error), found));
+    await deadline.wait(() =>
+      search(options, { ...call, signal }, ask, (error) => signal.aborted || report(error), found),
+    );
   } catch (error) {
     // What was found stands without a better order.
     if (call.signal.aborted || !found.documents.length) throw error;
@@ -53,18 +63,37 @@ async function search(
   report: (error: unknown) => unknown,
   found: Found,
 ): Promise<void> {
-  const { retriever, topK = 10, candidates = topK, threshold = retriever.threshold ?? 0.7, maxTokens = 4_000, rerank } = options;
+  const {
+    retriever,
+    topK = 10,
+    candidates = topK,
+    threshold = retriever.threshold ?? 0.7,
+    maxTokens = 4_000,
+    rerank,
+  } = options;
   const { sessionId, signal } = call;
-  if (!Number.isFinite(threshold)) throw new AgentError('CONFIGURATION', "retrieval(): the retriever's threshold must be a number");
+  if (!Number.isFinite(threshold))
+    throw new AgentError(
+      'CONFIGURATION',
+      "retrieval(): the retriever's threshold must be a number",
+    );
   const asked = await ask(call);
-  if (typeof (asked ?? '') !== 'string') throw new AgentError('CONFIGURATION', 'retrieval(): query must give a string');
+  if (typeof (asked ?? '') !== 'string')
+    throw new AgentError('CONFIGURATION', 'retrieval(): query must give a string');
   const query = shortQuery(String(asked ?? '').trim());
   if (!query) return;
-  const filters = typeof options.filters === 'function' ? await options.filters(call) : options.filters;
+  const filters =
+    typeof options.filters === 'function' ? await options.filters(call) : options.filters;
   if (filters !== undefined) checkFilters(filters);
   const wanted = Math.max(topK, candidates);
-  const given = await retriever.retrieve(query, { topK: wanted, signal, sessionId, ...(filters && { filters }) });
-  const read = (items: unknown): readonly RetrievedDocument[] => readDocuments(items, maxTokens * 8, found.who, report);
+  const given = await retriever.retrieve(query, {
+    topK: wanted,
+    signal,
+    sessionId,
+    ...(filters && { filters }),
+  });
+  const read = (items: unknown): readonly RetrievedDocument[] =>
+    readDocuments(items, maxTokens * 8, found.who, report);
   const { dedupe = true } = options;
 
   const good = read(given).filter(({ score }) => score === undefined || score >= threshold);
@@ -82,10 +111,14 @@ async function search(
 
 /** Filters are what keeps tenants apart: rubbish must not mean all documents. */
 function checkFilters(filters: unknown): void {
-  if (!isRecord(filters) || Array.isArray(filters)) throw new AgentError('CONFIGURATION', 'retrieval(): filters must be an object');
+  if (!isRecord(filters) || Array.isArray(filters))
+    throw new AgentError('CONFIGURATION', 'retrieval(): filters must be an object');
 }
 
-/** What can be used of a retriever's answer, cut to `maxLength` characters each. Throws where it is no array. */
+/**
+ * What can be used of a retriever's answer, cut to `maxLength` characters each. Throws where it is
+ * no array.
+ */
 function readDocuments(
   items: unknown,
   maxLength: number,
@@ -94,13 +127,20 @@ function readDocuments(
 ): readonly RetrievedDocument[] {
   if (!Array.isArray(items)) throw failed(`The ${who} gave no array`);
   const faults: string[] = [];
-  const documents = items.slice(0, maxItems).flatMap((item: unknown, index): RetrievedDocument[] => {
-    const fault = faultOf(item);
-    if (fault) faults.push(`[${index}]: ${fault}`);
-    return fault ? [] : [toDocument(item as RetrievedDocument, maxLength)];
-  });
+  const documents = items
+    .slice(0, maxItems)
+    .flatMap((item: unknown, index): RetrievedDocument[] => {
+      const fault = faultOf(item);
+      if (fault) faults.push(`[${index}]: ${fault}`);
+      return fault ? [] : [toDocument(item as RetrievedDocument, maxLength)];
+    });
   if (items.length > maxItems) faults.push(`${items.length} items`);
-  if (faults.length) report(failed(`The ${who} gave ${faults.length} unusable documents: ${faults.slice(0, 3).join('; ')}`));
+  if (faults.length)
+    report(
+      failed(
+        `The ${who} gave ${faults.length} unusable documents: ${faults.slice(0, 3).join('; ')}`,
+      ),
+    );
   return documents;
 }
 
@@ -108,13 +148,18 @@ function faultOf(item: unknown): string | undefined {
   if (!isRecord(item)) return 'no object';
   const { id, content, source, score } = item;
   if (typeof content !== 'string' || !content.trim()) return 'no content';
-  if (score !== undefined && score !== null && !Number.isFinite(score)) return 'a score that is no number';
-  const isText = (value: unknown): boolean => value === undefined || value === null || typeof value === 'string';
+  if (score !== undefined && score !== null && !Number.isFinite(score))
+    return 'a score that is no number';
+  const isText = (value: unknown): boolean =>
+    value === undefined || value === null || typeof value === 'string';
   return isText(id) && isText(source) ? undefined : 'an id or a source that is no text';
 }
 
 /** Databases give `null` for what is not there. */
-function toDocument({ id, content, source, score, metadata }: RetrievedDocument, maxLength: number): RetrievedDocument {
+function toDocument(
+  { id, content, source, score, metadata }: RetrievedDocument,
+  maxLength: number,
+): RetrievedDocument {
   return {
     ...(id && { id }),
     content: content.trim().slice(0, maxLength),
@@ -147,9 +192,15 @@ function firstOf(
   return chosen;
 }
 
-function keysOf(document: RetrievedDocument, dedupe: NonNullable<RetrievalOptions['dedupe']>): readonly unknown[] {
+function keysOf(
+  document: RetrievedDocument,
+  dedupe: NonNullable<RetrievalOptions['dedupe']>,
+): readonly unknown[] {
   const { id, content } = document;
-  const keys = typeof dedupe === 'function' ? [dedupe(document)] : [id && `id ${id}`, `content ${content.replace(/\s+/g, ' ').trim()}`];
+  const keys =
+    typeof dedupe === 'function'
+      ? [dedupe(document)]
+      : [id && `id ${id}`, `content ${content.replace(/\s+/g, ' ').trim()}`];
   return keys.filter((key) => key !== undefined);
 }
 
@@ -162,7 +213,8 @@ function shownAs(
   const fits = (text: string): boolean => estimateTokens(text, profile) <= maxTokens;
   for (let count = documents.length; ; count--) {
     const text: unknown = format(documents.slice(0, count));
-    if (typeof text !== 'string') throw new AgentError('CONFIGURATION', 'retrieval(): format must give a string');
+    if (typeof text !== 'string')
+      throw new AgentError('CONFIGURATION', 'retrieval(): format must give a string');
     if (fits(text)) return text;
     if (count === 1) return startOf(text, fits) ?? '';
   }

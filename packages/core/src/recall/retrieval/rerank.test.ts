@@ -3,7 +3,12 @@ import { keywordRerank, mmrRerank, type Rerank } from './rerank.ts';
 import type { RetrievedDocument } from './retriever.ts';
 
 const signal = new AbortController().signal;
-const order = async (rerank: Rerank, documents: readonly RetrievedDocument[], query = '', topK = 10): Promise<readonly string[]> =>
+const order = async (
+  rerank: Rerank,
+  documents: readonly RetrievedDocument[],
+  query = '',
+  topK = 10,
+): Promise<readonly string[]> =>
   (await rerank(documents, { query, topK, signal })).map(({ content }) => content);
 
 test.each([
@@ -11,21 +16,28 @@ test.each([
   ['图书馆开门时间', '今天天气很好。', '图书馆的开门时间是九点。'],
   ['図書館の開館時間', '今日は天気がいい。', '図書館の開館時間は九時です。'],
   ['도서관 여는 시간', '오늘은 날씨가 좋다.', '도서관을 여는 시간은 아홉 시다.'],
-])('keywords of %j lift what has them over a slightly better score', async (query, other, expected) => {
-  const documents = [
-    { content: other, score: 0.8 },
-    { content: expected, score: 0.7 },
-  ];
-  expect(await order(keywordRerank(), documents, query)).toEqual([expected, other]);
-  expect(await order(keywordRerank({ weight: 0 }), documents, query)).toEqual([other, expected]);
-  expect(await order(keywordRerank(), documents, '')).toEqual([other, expected]);
-});
+])(
+  'keywords of %j lift what has them over a slightly better score',
+  async (query, other, expected) => {
+    const documents = [
+      { content: other, score: 0.8 },
+      { content: expected, score: 0.7 },
+    ];
+    expect(await order(keywordRerank(), documents, query)).toEqual([expected, other]);
+    expect(await order(keywordRerank({ weight: 0 }), documents, query)).toEqual([other, expected]);
+    expect(await order(keywordRerank(), documents, '')).toEqual([other, expected]);
+  },
+);
 
 test.each([
   ['The library opens at nine.', 'The library opens at nine!', 'Lend books with a card.'],
   ['图书馆早上九点开门。', '图书馆早上九点开门！', '借书证可以在前台办理。'],
   ['図書館は朝九時に開きます。', '図書館は朝九時に開きますよ。', '貸出カードは受付で作れます。'],
-  ['도서관은 아침 아홉 시에 문을 엽니다.', '도서관은 아침 아홉 시에 문을 열어요.', '대출증은 안내 데스크에서 만듭니다.'],
+  [
+    '도서관은 아침 아홉 시에 문을 엽니다.',
+    '도서관은 아침 아홉 시에 문을 열어요.',
+    '대출증은 안내 데스크에서 만듭니다.',
+  ],
 ])('what says the same as %j comes behind what says something else', async (first, same, other) => {
   const documents = [
     { content: first, score: 0.9 },
@@ -40,8 +52,13 @@ test.each([
 test('without scores the place counts; nothing stays nothing', async () => {
   const documents = ['alpha beta', 'alpha beta', 'gamma delta'].map((content) => ({ content }));
   expect(await order(mmrRerank(), documents)).toEqual(['alpha beta', 'gamma delta', 'alpha beta']);
-  expect(await order(keywordRerank(), documents, 'unrelated')).toEqual(['alpha beta', 'alpha beta', 'gamma delta']);
-  for (const rerank of [mmrRerank(), keywordRerank()]) expect(await order(rerank, [], 'x')).toEqual([]);
+  expect(await order(keywordRerank(), documents, 'unrelated')).toEqual([
+    'alpha beta',
+    'alpha beta',
+    'gamma delta',
+  ]);
+  for (const rerank of [mmrRerank(), keywordRerank()])
+    expect(await order(rerank, [], 'x')).toEqual([]);
   expect(await order(mmrRerank(), [{ content: '…' }, { content: '!' }])).toEqual(['…', '!']);
 });
 
@@ -51,5 +68,6 @@ test.each([NaN, -0.1, 1.1])('%j is no share', (share) => {
 });
 
 test.each([7, null, 'x'])('%j are no options', (options) => {
-  for (const rerank of [keywordRerank, mmrRerank]) expect(() => rerank(options as never)).toThrow('must be object');
+  for (const rerank of [keywordRerank, mmrRerank])
+    expect(() => rerank(options as never)).toThrow('must be object');
 });

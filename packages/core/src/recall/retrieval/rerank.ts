@@ -10,8 +10,9 @@ export type Rerank = (
 ) => readonly RetrievedDocument[] | Promise<readonly RetrievedDocument[]>;
 
 /**
- * Mixes each document's score with the share of the query's words that it has, in any language. `weight`: the words' part, from 0 to 1
- * (Arc Reactor: 0.3). A document without a score counts by its place.
+ * Mixes each document's score with the share of the query's words that it has, in any language.
+ * `weight`: the words' part, from 0 to 1 (Arc Reactor: 0.3). A document without a score counts by
+ * its place.
  */
 export function keywordRerank(options: { readonly weight?: number } = {}): Rerank {
   checkFields('CONFIGURATION', 'keywordRerank()', options, '');
@@ -21,7 +22,10 @@ export function keywordRerank(options: { readonly weight?: number } = {}): Reran
     const wanted = termsOf(query);
     const rank = (document: RetrievedDocument, index: number): number => {
       const relevance = (1 - weight) * relevanceOf(document, index, documents.length);
-      return relevance + (wanted.size ? (weight * shared(wanted, termsOf(document.content))) / wanted.size : 0);
+      return (
+        relevance +
+        (wanted.size ? (weight * shared(wanted, termsOf(document.content))) / wanted.size : 0)
+      );
     };
     return documents
       .map((document, index) => ({ document, rank: rank(document, index) }))
@@ -31,9 +35,10 @@ export function keywordRerank(options: { readonly weight?: number } = {}): Reran
 }
 
 /**
- * Maximal marginal relevance: chooses `topK` documents one by one, each by its score less its likeness to those chosen before, so that
- * several that say the same do not crowd out the others. `lambda` is the score's part, from 0 to 1 (Arc Reactor: 0.5); likeness is the
- * Jaccard index of their words, in any language.
+ * Maximal marginal relevance: chooses `topK` documents one by one, each by its score less its
+ * likeness to those chosen before, so that several that say the same do not crowd out the others.
+ * `lambda` is the score's part, from 0 to 1 (Arc Reactor: 0.5); likeness is the Jaccard index of
+ * their words, in any language.
  */
 export function mmrRerank(options: { readonly lambda?: number } = {}): Rerank {
   checkFields('CONFIGURATION', 'mmrRerank()', options, '');
@@ -48,17 +53,21 @@ export function mmrRerank(options: { readonly lambda?: number } = {}): Rerank {
     }));
     const chosen: RetrievedDocument[] = [];
     while (left.length && chosen.length < topK) {
-      const marginal = left.map(({ relevance, likeness }) => lambda * relevance - (1 - lambda) * likeness);
+      const marginal = left.map(
+        ({ relevance, likeness }) => lambda * relevance - (1 - lambda) * likeness,
+      );
       const [next] = left.splice(marginal.indexOf(Math.max(...marginal)), 1);
       chosen.push(next!.document);
-      for (const each of left) each.likeness = Math.max(each.likeness, jaccard(each.terms, next!.terms));
+      for (const each of left)
+        each.likeness = Math.max(each.likeness, jaccard(each.terms, next!.terms));
     }
     return chosen;
   };
 }
 
 function checkShare(what: string, value: number): void {
-  if (!(value >= 0 && value <= 1)) throw new AgentError('CONFIGURATION', `${what} must be a number from 0 to 1`);
+  if (!(value >= 0 && value <= 1))
+    throw new AgentError('CONFIGURATION', `${what} must be a number from 0 to 1`);
 }
 
 function relevanceOf({ score }: RetrievedDocument, index: number, count: number): number {

@@ -15,37 +15,63 @@ export interface RetrievalCall {
   readonly signal: AbortSignal;
   /** The conversation, the newest message last. */
   readonly messages: readonly Msg[];
-  /** What was provided for a token by the call, else the agent. Throws `CONFIGURATION` where nothing was. */
+  /**
+   * What was provided for a token by the call, else the agent. Throws `CONFIGURATION` where nothing
+   * was.
+   */
   get<T>(token: ContextToken<T>): T;
 }
 
 export interface RetrievalOptions extends MessageContext {
   readonly retriever: Retriever;
-  /** `auto` (default): before each call. `tool`: the model searches with `search_documents`. `both`. */
+  /**
+   * `auto` (default): before each call. `tool`: the model searches with `search_documents`. `both`.
+   */
   readonly mode?: 'auto' | 'tool' | 'both';
   /** Documents at a time; default 10 (Arc Reactor). */
   readonly topK?: number;
   /** Documents that the retriever is asked for, for `rerank` to choose from; default `topK`. */
   readonly candidates?: number;
   /**
-   * The score from which on a document is used; default the retriever's own, else 0.7 (Arc Reactor). One without a score always is.
+   * The score from which on a document is used; default the retriever's own, else 0.7 (Arc
+   * Reactor). One without a score always is.
    */
   readonly threshold?: number;
-  /** Estimated tokens that the documents' text may take, the best first; default 4,000 (Arc Reactor). */
+  /**
+   * Estimated tokens that the documents' text may take, the best first; default 4,000 (Arc
+   * Reactor).
+   */
   readonly maxTokens?: number;
   /** How tokens are estimated; default `arc`. */
   readonly profile?: TokenProfile;
-  /** Handed to the retriever. A function that throws, or gives what is no object, keeps the search from being made. */
+  /**
+   * Handed to the retriever. A function that throws, or gives what is no object, keeps the search
+   * from being made.
+   */
   readonly filters?: JsonObject | ((call: RetrievalCall) => Awaitable<JsonObject | undefined>);
-  /** What is searched for before a call; blank: nothing. Default: the text of the input's last user message. */
+  /**
+   * What is searched for before a call; blank: nothing. Default: the text of the input's last user
+   * message.
+   */
   readonly query?: (input: readonly Msg[], call: RetrievalCall) => Awaitable<string | undefined>;
-  /** Of several with one id, one content, or what the function gives for them, the best is used. Default true. */
+  /**
+   * Of several with one id, one content, or what the function gives for them, the best is used.
+   * Default true.
+   */
   readonly dedupe?: boolean | ((document: RetrievedDocument) => unknown);
-  /** A better order, such as `mmrRerank()`. Where it fails, or takes too long, the documents keep theirs. */
+  /**
+   * A better order, such as `mmrRerank()`. Where it fails, or takes too long, the documents keep
+   * theirs.
+   */
   readonly rerank?: Rerank;
-  /** The documents as text, in the place of `documentsText`. It is fenced and held within `maxTokens` all the same. */
+  /**
+   * The documents as text, in the place of `documentsText`. It is fenced and held within
+   * `maxTokens` all the same.
+   */
   readonly format?: (documents: readonly RetrievedDocument[]) => string;
-  /** The role of the message that carries the documents; default `user`, as in `longTermMemory()`. */
+  /**
+   * The role of the message that carries the documents; default `user`, as in `longTermMemory()`.
+   */
   readonly role?: 'user' | 'system';
   /** What the model is told of the tool; two of them in one agent need two names. */
   readonly tool?: { readonly name?: string; readonly description?: string };
@@ -65,7 +91,8 @@ export function checkRetrievalOptions(options: RetrievalOptions): void {
   const { topK = 1, candidates = 1, threshold = 0, maxTokens = 1, timeoutMs = 1 } = options;
   const wrong = (what: string): AgentError => new AgentError('CONFIGURATION', `${where}: ${what}`);
   for (const [name, count] of Object.entries({ topK, candidates })) {
-    if (!(Number.isInteger(count) && count > 0)) throw wrong(`${name} must be a whole number above 0`);
+    if (!(Number.isInteger(count) && count > 0))
+      throw wrong(`${name} must be a whole number above 0`);
   }
   if (Array.isArray(options.filters)) throw wrong('filters must be an object or a function');
   if (!Number.isFinite(threshold)) throw wrong('threshold must be a number');

@@ -9,21 +9,30 @@ import type { ContextToken } from '../../tool/context-token.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 import type { Extension, RecallContext } from '../../loop/extension.ts';
 import { findDocuments } from './find-documents.ts';
-import { checkRetrievalOptions, type RetrievalCall, type RetrievalOptions } from './retrieval-options.ts';
+import {
+  checkRetrievalOptions,
+  type RetrievalCall,
+  type RetrievalOptions,
+} from './retrieval-options.ts';
 
 /**
- * Documents for an agent's answers, for its `extensions` (Arc Reactor: RAG): looked up before each call, by the model with a tool, or both.
+ * Documents for an agent's answers, for its `extensions` (Arc Reactor: RAG): looked up before each
+ * call, by the model with a tool, or both.
  *
- * What is looked up before a call stands between the system prompt and the history, in a message of its own in each request of the
- * call; it is never in `Memory`. A search that fails, takes too long or brings rubbish is told to `onError` and is an error result of the
- * tool; the call goes on. Throws `CONFIGURATION`.
+ * What is looked up before a call stands between the system prompt and the history, in a message of
+ * its own in each request of the call; it is never in `Memory`. A search that fails, takes too long
+ * or brings rubbish is told to `onError` and is an error result of the tool; the call goes on.
+ * Throws `CONFIGURATION`.
  */
 export function retrieval(options: RetrievalOptions): Extension {
   checkRetrievalOptions(options);
   const { mode = 'auto', role = 'user', query = lastQuestion, generateId, now } = options;
   const context: MessageContext = { ...(generateId && { generateId }), ...(now && { now }) };
 
-  const recall = async (input: readonly Msg[], { context: provided, ...about }: RecallContext): Promise<readonly Msg[]> => {
+  const recall = async (
+    input: readonly Msg[],
+    { context: provided, ...about }: RecallContext,
+  ): Promise<readonly Msg[]> => {
     try {
       const call: RetrievalCall = { ...about, get: (token) => provide(provided, token) };
       const text = await findDocuments(
@@ -32,23 +41,43 @@ export function retrieval(options: RetrievalOptions): Extension {
         (within) => query(input, within),
         (error) => report(error, options),
       );
-      return text ? [createMessage(role, text, { ...context, name: 'retrieved_context', metadata: { bypassHistory: true } })] : [];
+      return text
+        ? [
+            createMessage(role, text, {
+              ...context,
+              name: 'retrieved_context',
+              metadata: { bypassHistory: true },
+            }),
+          ]
+        : [];
     } catch (error) {
       if (!about.signal.aborted) report(error, options);
       return [];
     }
   };
 
-  return { ...(mode !== 'tool' && { recall }), ...(mode !== 'auto' && { tools: [searchTool(options)] }) };
+  return {
+    ...(mode !== 'tool' && { recall }),
+    ...(mode !== 'auto' && { tools: [searchTool(options)] }),
+  };
 }
 
-/** A query of the last `turns` user messages, the newest last: for questions such as "And in winter?". For `retrieval()`'s `query`. */
+/**
+ * A query of the last `turns` user messages, the newest last: for questions such as "And in
+ * winter?". For `retrieval()`'s `query`.
+ */
 export function recentQuestions(turns = 2): NonNullable<RetrievalOptions['query']> {
   if (!(Number.isInteger(turns) && turns > 0))
-    throw new AgentError('CONFIGURATION', 'recentQuestions(): turns must be a whole number above 0');
+    throw new AgentError(
+      'CONFIGURATION',
+      'recentQuestions(): turns must be a whole number above 0',
+    );
   return (_input, { messages }) =>
     messages
-      .filter(({ role, metadata }) => role === 'user' && !metadata?.['bypassHistory'] && !metadata?.['correction'])
+      .filter(
+        ({ role, metadata }) =>
+          role === 'user' && !metadata?.['bypassHistory'] && !metadata?.['correction'],
+      )
       .slice(-turns)
       .map(textOf)
       .join('\n');
@@ -68,12 +97,18 @@ function searchTool(options: RetrievalOptions): Tool {
   return tool({
     name,
     description,
-    input: { type: 'object', properties: { query }, required: ['query'], additionalProperties: false },
+    input: {
+      type: 'object',
+      properties: { query },
+      required: ['query'],
+      additionalProperties: false,
+    },
     // The search has a limit of its own.
     timeoutMs: longestTimeout,
     replay: 'safe',
     async execute(input, { sessionId, signal, messages, get }) {
-      const asked = isRecord(input) && typeof input['query'] === 'string' ? input['query'].trim() : '';
+      const asked =
+        isRecord(input) && typeof input['query'] === 'string' ? input['query'].trim() : '';
       if (!asked) throw new AgentError('INVALID_INPUT', 'query: a text that is not empty');
       try {
         const text = await findDocuments(
@@ -85,7 +120,8 @@ function searchTool(options: RetrievalOptions): Tool {
         return text || 'Nothing was found.';
       } catch (error) {
         if (!signal.aborted) report(error, options);
-        // A plain error: no code of the retriever's is to end the agent's call, and nothing of it is for the model.
+        // A plain error: no code of the retriever's is to end the agent's call, and nothing of it
+        // is for the model.
         throw new Error('The documents could not be searched.', { cause: error });
       }
     },
@@ -93,10 +129,15 @@ function searchTool(options: RetrievalOptions): Tool {
 }
 
 function provide<T>(provided: ReadonlyMap<object, unknown>, token: ContextToken<T>): T {
-  if (!provided.has(token)) throw new AgentError('CONFIGURATION', `Nothing is provided for "${token.name}".`);
+  if (!provided.has(token))
+    throw new AgentError('CONFIGURATION', `Nothing is provided for "${token.name}".`);
   return provided.get(token) as T;
 }
 
 function report(error: unknown, { onError }: RetrievalOptions): void {
-  reportFailure('Retrieval: something failed, the call goes on without it.', onError, AgentError.from(error, 'STORAGE_FAILED'));
+  reportFailure(
+    'Retrieval: something failed, the call goes on without it.',
+    onError,
+    AgentError.from(error, 'STORAGE_FAILED'),
+  );
 }

@@ -23,10 +23,16 @@ export interface RetrieveOptions {
   readonly sessionId?: string;
 }
 
-/** What finds text for a query: a vector store, a search engine, `keywordRetriever()` (Arc Reactor: `DocumentRetriever`). */
+/**
+ * What finds text for a query: a vector store, a search engine, `keywordRetriever()` (Arc Reactor:
+ * `DocumentRetriever`).
+ */
 export interface Retriever {
   /** What fits, the best first. An empty array where nothing does. */
   retrieve(query: string, options: RetrieveOptions): Promise<readonly RetrievedDocument[]>;
-  /** From which score on a document is worth it, where its scores are no similarity; `retrieval()` takes it instead of its own 0.7. */
+  /**
+   * From which score on a document is worth it, where its scores are no similarity; `retrieval()`
+   * takes it instead of its own 0.7.
+   */
   readonly threshold?: number;
 }

@@ -15,35 +15,44 @@ test('a short text is one chunk, nothing is none', () => {
   expect(chunkText('')).toEqual([]);
 });
 
-test.each(Object.entries(paragraphs))('%s: whole sentences, each in order, none too long', (_language, paragraph) => {
-  const text = Array.from({ length: 6 }, (_, index) => `${index}: ${paragraph}`).join('\n\n');
-  const chunks = chunkText(text, { maxTokens: 60, overlap: 0 });
-  expect(chunks.length).toBeGreaterThan(2);
-  for (const chunk of chunks) {
-    expect(estimateTokens(chunk)).toBeLessThanOrEqual(60);
-    expect(text).toContain(chunk);
-    expect(chunk).toMatch(/[.!?。！？…"”」]$/);
-  }
-  expect(chunks.join('').replace(/\s/g, '')).toBe(text.replace(/\s/g, ''));
-});
+test.each(Object.entries(paragraphs))(
+  '%s: whole sentences, each in order, none too long',
+  (_language, paragraph) => {
+    const text = Array.from({ length: 6 }, (_, index) => `${index}: ${paragraph}`).join('\n\n');
+    const chunks = chunkText(text, { maxTokens: 60, overlap: 0 });
+    expect(chunks.length).toBeGreaterThan(2);
+    for (const chunk of chunks) {
+      expect(estimateTokens(chunk)).toBeLessThanOrEqual(60);
+      expect(text).toContain(chunk);
+      expect(chunk).toMatch(/[.!?。！？…"”」]$/);
+    }
+    expect(chunks.join('').replace(/\s/g, '')).toBe(text.replace(/\s/g, ''));
+  },
+);
 
 test('sentences end behind what closes them, not in a number or an abbreviation in mid-word', () => {
-  expect(chunkText('One 3.14 two a.b? "Three four!" Five?! Six', { maxTokens: 6, overlap: 0 })).toEqual([
-    'One 3.14 two a.b?',
-    '"Three four!" Five?!',
-    'Six',
+  expect(
+    chunkText('One 3.14 two a.b? "Three four!" Five?! Six', { maxTokens: 6, overlap: 0 }),
+  ).toEqual(['One 3.14 two a.b?', '"Three four!" Five?!', 'Six']);
+  expect(chunkText('他说：“好的。”然后走了。', { maxTokens: 5, overlap: 0 })).toEqual([
+    '他说：“好的。”',
+    '然后走了。',
   ]);
-  expect(chunkText('他说：“好的。”然后走了。', { maxTokens: 5, overlap: 0 })).toEqual(['他说：“好的。”', '然后走了。']);
 });
 
 test('paragraphs stay whole where they can', () => {
   const first = 'One two three four five six seven. Eight nine ten eleven.';
   const second = 'Twelve thirteen. Fourteen fifteen sixteen seventeen.';
-  expect(chunkText(`${first}\n\n${second}`, { maxTokens: 22, overlap: 0 })).toEqual([first, second]);
+  expect(chunkText(`${first}\n\n${second}`, { maxTokens: 22, overlap: 0 })).toEqual([
+    first,
+    second,
+  ]);
 });
 
 test('a chunk begins with the last sentences of the one before', () => {
-  for (const text of [paragraphs.en, paragraphs.zh, paragraphs.ja, paragraphs.ko].map((paragraph) => paragraph.repeat(5))) {
+  for (const text of [paragraphs.en, paragraphs.zh, paragraphs.ja, paragraphs.ko].map((paragraph) =>
+    paragraph.repeat(5),
+  )) {
     const chunks = chunkText(text, { maxTokens: 60, overlap: 25 });
     expect(chunks.length).toBeGreaterThan(3);
     let from = 0;
@@ -61,7 +70,8 @@ test('a chunk begins with the last sentences of the one before', () => {
 
 test('a sentence that is too long is cut, between words where there are any, never within a character', () => {
   const words = Array.from({ length: 300 }, (_, index) => `word${index}`).join(' ');
-  for (const chunk of chunkText(words, { maxTokens: 40, overlap: 0 })) expect(chunk).toMatch(/^word\d+( word\d+)*$/);
+  for (const chunk of chunkText(words, { maxTokens: 40, overlap: 0 }))
+    expect(chunk).toMatch(/^word\d+( word\d+)*$/);
   for (const text of [
     '😀'.repeat(500),
     'e\u0301'.repeat(1_000),
@@ -84,7 +94,21 @@ test('a sentence that is too long is cut, between words where there are any, nev
 });
 
 test('every text comes to an end, and costs no more than its length', () => {
-  for (const piece of ['a', '.', '\n', ' ', '. ', '"', '\n ', '好。', '."', '. "x', '\ud83d', '?!', '」']) {
+  for (const piece of [
+    'a',
+    '.',
+    '\n',
+    ' ',
+    '. ',
+    '"',
+    '\n ',
+    '好。',
+    '."',
+    '. "x',
+    '\ud83d',
+    '?!',
+    '」',
+  ]) {
     const text = piece.repeat(100_000);
     const chunks = chunkText(text, { maxTokens: 100, overlap: 49 });
     expect(chunks.join('').length).toBeLessThanOrEqual(text.length * 2);
@@ -94,19 +118,25 @@ test('every text comes to an end, and costs no more than its length', () => {
 test('a long run of what may end a sentence costs no more than its length', () => {
   for (const piece of ['.', '?', '…', '"', '."', ' ']) {
     const text = `x.${piece.repeat(200_000)}x`;
-    expect(chunkText(text, { maxTokens: 100, overlap: 0 }).join('').length).toBeLessThanOrEqual(text.length);
+    expect(chunkText(text, { maxTokens: 100, overlap: 0 }).join('').length).toBeLessThanOrEqual(
+      text.length,
+    );
   }
 });
 
 test('what is no text, and no options, is refused', () => {
   const configuration = expect.objectContaining({ code: 'CONFIGURATION' });
   expect(() => chunkText(7 as never)).toThrow(configuration);
-  for (const options of [null, 7]) expect(() => chunkText('x', options as never)).toThrow(configuration);
+  for (const options of [null, 7])
+    expect(() => chunkText('x', options as never)).toThrow(configuration);
 });
 
-test.each([{ maxTokens: 0 }, { maxTokens: NaN }, { overlap: -1 }, { overlap: NaN }, { maxTokens: 10, overlap: 5 }])(
-  '%j is refused',
-  (options) => {
-    expect(() => chunkText('x', options)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
-  },
-);
+test.each([
+  { maxTokens: 0 },
+  { maxTokens: NaN },
+  { overlap: -1 },
+  { overlap: NaN },
+  { maxTokens: 10, overlap: 5 },
+])('%j is refused', (options) => {
+  expect(() => chunkText('x', options)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+});

@@ -5,7 +5,10 @@ import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 export interface ChunkOptions {
   /** Estimated tokens of a chunk at most; default 400. */
   readonly maxTokens?: number;
-  /** Estimated tokens at the end of a chunk that the next one begins with, in whole sentences; default 50. Less than half of `maxTokens`. */
+  /**
+   * Estimated tokens at the end of a chunk that the next one begins with, in whole sentences;
+   * default 50. Less than half of `maxTokens`.
+   */
   readonly overlap?: number;
 }
 
@@ -17,22 +20,28 @@ interface Piece {
 }
 
 /**
- * Where a sentence or a line ends, with what closes it and the blanks behind it. A full stop of a script with spaces ends one before a
- * blank only. A run of them is tried once, from its start: no text costs more than its length.
+ * Where a sentence or a line ends, with what closes it and the blanks behind it. A full stop of a
+ * script with spaces ends one before a blank only. A run of them is tried once, from its start: no
+ * text costs more than its length.
  */
 const border = /(?:(?<![.!?…])[.!?…]+["'”’)\]]*(?=\s|$)|[。！？｡．]+[」』）”’"')\]】》]*|\n)\s*/gu;
 
 /**
- * A text in pieces for an index, each a part of it as it stands: cut between paragraphs where it can be, else between sentences (Chinese,
- * Japanese and Korean ones as well), and within a sentence only where that is longer than a chunk. Throws `CONFIGURATION`.
+ * A text in pieces for an index, each a part of it as it stands: cut between paragraphs where it
+ * can be, else between sentences (Chinese, Japanese and Korean ones as well), and within a sentence
+ * only where that is longer than a chunk. Throws `CONFIGURATION`.
  */
 export function chunkText(text: string, options: ChunkOptions = {}): readonly string[] {
   checkFields('CONFIGURATION', 'chunkText()', options, '');
   checkFields('CONFIGURATION', 'chunkText()', { text }, 'text:string');
   const { maxTokens = 400, overlap = 50 } = options;
-  if (!(maxTokens >= 1)) throw new AgentError('CONFIGURATION', 'chunkText(): maxTokens must be a number from 1 on');
+  if (!(maxTokens >= 1))
+    throw new AgentError('CONFIGURATION', 'chunkText(): maxTokens must be a number from 1 on');
   if (!(overlap >= 0 && overlap < maxTokens / 2)) {
-    throw new AgentError('CONFIGURATION', 'chunkText(): overlap must be a number from 0 on, less than half of maxTokens');
+    throw new AgentError(
+      'CONFIGURATION',
+      'chunkText(): overlap must be a number from 0 on, less than half of maxTokens',
+    );
   }
   if (estimateTokens(text) <= maxTokens) return text.trim() ? [text.trim()] : [];
   const chunks: string[] = [];
@@ -47,7 +56,10 @@ export function chunkText(text: string, options: ChunkOptions = {}): readonly st
   return chunks;
 }
 
-/** Where a chunk from `start` ends: at the last paragraph's end that leaves it at least half full, else where it is full. */
+/**
+ * Where a chunk from `start` ends: at the last paragraph's end that leaves it at least half full,
+ * else where it is full.
+ */
 function endOf(pieces: readonly Piece[], start: number, maxTokens: number): number {
   let tokens = 0;
   let paragraph = 0;
@@ -59,7 +71,10 @@ function endOf(pieces: readonly Piece[], start: number, maxTokens: number): numb
   return pieces.length;
 }
 
-/** Where the next chunk begins, for the end of the last one to be in it. Always further than the last one began. */
+/**
+ * Where the next chunk begins, for the end of the last one to be in it. Always further than the
+ * last one began.
+ */
 function backFrom(pieces: readonly Piece[], start: number, end: number, overlap: number): number {
   let from = end;
   for (let tokens = 0; from > start + 1; from--) {
@@ -99,7 +114,10 @@ function sentencesOf(text: string): readonly string[] {
   return sentences;
 }
 
-/** A sentence longer than a chunk, in parts of about half a chunk, so that none of them is too long: between words where there are any. */
+/**
+ * A sentence longer than a chunk, in parts of about half a chunk, so that none of them is too long:
+ * between words where there are any.
+ */
 function cutLong(part: string, maxTokens: number): readonly string[] {
   const tokens = estimateTokens(part);
   if (tokens < maxTokens) return [part];
@@ -116,8 +134,13 @@ function cutLong(part: string, maxTokens: number): readonly string[] {
   return parts;
 }
 
-/** Not within a surrogate pair, nor between a letter and its marks, of which no language puts more than a few. */
+/**
+ * Not within a surrogate pair, nor between a letter and its marks, of which no language puts more
+ * than a few.
+ */
 function endOfCharacter(text: string, at: number): number {
-  const follow = /^(?:[\uDC00-\uDFFF]|\p{M}|\u200d.?)(?:\p{M}|\u200d.?){0,15}/su.exec(text.slice(at, at + 40));
+  const follow = /^(?:[\uDC00-\uDFFF]|\p{M}|\u200d.?)(?:\p{M}|\u200d.?){0,15}/su.exec(
+    text.slice(at, at + 40),
+  );
   return at + (follow?.[0].length ?? 0);
 }

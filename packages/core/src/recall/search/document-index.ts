@@ -44,7 +44,12 @@ export class DocumentIndex {
     const keys = texts.map((_, index) => `${index}:${id}`);
     this.#chunkIds.set(id, keys);
     for (const [index, text] of texts.entries()) {
-      const found: RetrievedDocument = { id: ids[index]!, content: text, ...(source && { source }), ...(metadata && { metadata }) };
+      const found: RetrievedDocument = {
+        id: ids[index]!,
+        content: text,
+        ...(source && { source }),
+        ...(metadata && { metadata }),
+      };
       this.#chunks.set(keys[index]!, { document, found });
       this.#search.add({ id: keys[index]!, text });
     }
@@ -65,22 +70,27 @@ export class DocumentIndex {
   }
 
   /**
-   * The best first. A score is from 0 to 1: the best one's is the share of the query's words that it has, the others' in proportion to
-   * it, by BM25.
+   * The best first. A score is from 0 to 1: the best one's is the share of the query's words that
+   * it has, the others' in proportion to it, by BM25.
    */
   find(query: string, topK: number, filters: JsonObject = {}): readonly RetrievedDocument[] {
-    const results = this.#search.search(query, { filter: ({ id }) => passes(this.#chunks.get(id as string)!.document, filters) });
+    const results = this.#search.search(query, {
+      filter: ({ id }) => passes(this.#chunks.get(id as string)!.document, filters),
+    });
     const [best] = results;
     if (!best) return [];
     const asked = this.#terms.ofQuery(shortQuery(query)).length;
     const share = Math.min(1, new Set(best.queryTerms).size / asked);
-    return results
-      .slice(0, topK)
-      .map(({ id, score }) => ({ ...this.#chunks.get(id as string)!.found, score: (score / best.score) * share }));
+    return results.slice(0, topK).map(({ id, score }) => ({
+      ...this.#chunks.get(id as string)!.found,
+      score: (score / best.score) * share,
+    }));
   }
 }
 
-/** Every filter's value is the document's, or one of several: on either side an array is a choice. */
+/**
+ * Every filter's value is the document's, or one of several: on either side an array is a choice.
+ */
 function passes({ metadata = {} }: SearchDocument, filters: JsonObject): boolean {
   return Object.entries(filters).every(([key, wanted]) => {
     const has = Object.hasOwn(metadata, key) ? [metadata[key]].flat() : [];

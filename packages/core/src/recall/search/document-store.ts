@@ -8,7 +8,10 @@ import { joinValue, splitValue } from '../../memory/log/split-value.ts';
 
 const formatVersion = 1;
 
-/** A document's place in the store: `docs:<namespace>:<id>:<revision>`, with `~<n>` behind it where it takes n values. */
+/**
+ * A document's place in the store: `docs:<namespace>:<id>:<revision>`, with `~<n>` behind it where
+ * it takes n values.
+ */
 interface Place {
   readonly key: string;
   readonly id: string;
@@ -23,7 +26,10 @@ export interface DocumentStoreOptions {
   readonly onError: (error: AgentError) => void;
 }
 
-/** Keeps an index in step with a store that others write to as well. A document that is changed has a new key: keys tell what is new. */
+/**
+ * Keeps an index in step with a store that others write to as well. A document that is changed has
+ * a new key: keys tell what is new.
+ */
 export class DocumentStore {
   readonly #options: DocumentStoreOptions;
   readonly #prefix: string;
@@ -32,7 +38,10 @@ export class DocumentStore {
   /** Deleted here, and damaged: a listing that lags must not bring them back. */
   readonly #ignored = new Set<string>();
 
-  /** Throws `INVALID_INPUT` for a namespace that is empty or has more than 200 characters, percent-encoded. */
+  /**
+   * Throws `INVALID_INPUT` for a namespace that is empty or has more than 200 characters,
+   * percent-encoded.
+   */
   constructor(options: DocumentStoreOptions) {
     this.#options = options;
     this.#prefix = `docs:${encode(options.namespace, 'namespace', 200)}:`;
@@ -41,7 +50,9 @@ export class DocumentStore {
   async add(documents: readonly SearchDocument[], index: DocumentIndex): Promise<void> {
     const { store, now } = this.#options;
     const [only] = documents.length === 1 ? documents : [];
-    const listed = documents.length ? await this.#list(only ? this.#of(only.id) : this.#prefix) : [];
+    const listed = documents.length
+      ? await this.#list(only ? this.#of(only.id) : this.#prefix)
+      : [];
     for (const document of documents) {
       const text = JSON.stringify({ v: formatVersion, ...document });
       const values = splitValue(text, store.features.maxValueBytes);
@@ -85,15 +96,20 @@ export class DocumentStore {
     for (const key of this.#ignored) if (!keys.has(key)) this.#ignored.delete(key);
     for (const place of listed) {
       const other = newest.get(place.id);
-      if (!this.#ignored.has(place.key) && !(other && other.revision > place.revision)) newest.set(place.id, place);
+      if (!this.#ignored.has(place.key) && !(other && other.revision > place.revision))
+        newest.set(place.id, place);
     }
     const changed = [...newest.values()].filter(({ id, key, revision }) => {
       const held = this.#held.get(id);
       return !held || (held.key !== key && revision > held.revision);
     });
-    // Not listed: deleted elsewhere, or so new that the listing does not have it yet. Its value tells.
+    // Not listed: deleted elsewhere, or so new that the listing does not have it yet. Its value
+    // tells.
     const unlisted = [...this.#held.values()].filter(({ id }) => !newest.has(id));
-    const values = await store.getMany([...changed.flatMap(keysOf), ...unlisted.map(({ key }) => key)]);
+    const values = await store.getMany([
+      ...changed.flatMap(keysOf),
+      ...unlisted.map(({ key }) => key),
+    ]);
 
     for (const { id, key } of unlisted) {
       if (values.has(key)) continue;
@@ -114,7 +130,11 @@ export class DocumentStore {
     } else {
       this.#ignored.add(place.key);
       const { key } = place;
-      this.#options.onError(new AgentError('STORAGE_FAILED', `The document ${key} in the store is damaged`, { details: { key } }));
+      this.#options.onError(
+        new AgentError('STORAGE_FAILED', `The document ${key} in the store is damaged`, {
+          details: { key },
+        }),
+      );
     }
   }
 
@@ -137,12 +157,18 @@ export class DocumentStore {
     const held = this.#held.get(id)?.revision ?? '';
     const time = Math.max(Math.trunc(at), parseInt(held.slice(0, 9) || '0', 36) + 1);
     const revision = `${time.toString(36).padStart(9, '0')}-${crypto.randomUUID().slice(0, 8)}`;
-    return { key: `${this.#of(id)}${revision}${values > 1 ? `~${values}` : ''}`, id, revision, values };
+    return {
+      key: `${this.#of(id)}${revision}${values > 1 ? `~${values}` : ''}`,
+      id,
+      revision,
+      values,
+    };
   }
 
   /** `undefined` for a key that is no document's first. */
   #read(key: string): Place | undefined {
-    const [, encoded, revision, values] = /^([^:]+):([0-9a-z]{9}-\w+)(?:~(\d+))?$/.exec(key.slice(this.#prefix.length)) ?? [];
+    const [, encoded, revision, values] =
+      /^([^:]+):([0-9a-z]{9}-\w+)(?:~(\d+))?$/.exec(key.slice(this.#prefix.length)) ?? [];
     const id = encoded && decode(encoded);
     return id && revision ? { key, id, revision, values: Number(values ?? 1) } : undefined;
   }
@@ -163,7 +189,8 @@ function keysOf({ key, values }: Place): readonly string[] {
 function parseDocument(id: string, values: readonly string[]): SearchDocument | undefined {
   try {
     const value = parseJson(joinValue(values));
-    if (!isRecord(value) || value['v'] !== formatVersion || typeof value['content'] !== 'string') return undefined;
+    if (!isRecord(value) || value['v'] !== formatVersion || typeof value['content'] !== 'string')
+      return undefined;
     const { v: _v, ...document } = value;
     return { ...(document as unknown as SearchDocument), id };
   } catch {

@@ -5,11 +5,16 @@ import { keywordMemory, type KeywordMemoryOptions } from './keyword-memory.ts';
 import type { LongTermMemory } from '../long-term/long-term-contract.ts';
 import { MemoryStore } from '../../memory/memory-store.ts';
 
-const say = (memory: LongTermMemory, text: string, sessionId = 's'): Promise<void> => memory.record([userMessage(text)], { sessionId });
+const say = (memory: LongTermMemory, text: string, sessionId = 's'): Promise<void> =>
+  memory.record([userMessage(text)], { sessionId });
 const find = async (memory: LongTermMemory, query: string): Promise<readonly string[]> =>
   (await memory.retrieve(query, { limit: 10 })).map(({ text }) => text.replace('user: ', ''));
 
-function open(options: Partial<KeywordMemoryOptions> = {}): { store: MemoryStore; memory: LongTermMemory; again: () => LongTermMemory } {
+function open(options: Partial<KeywordMemoryOptions> = {}): {
+  store: MemoryStore;
+  memory: LongTermMemory;
+  again: () => LongTermMemory;
+} {
   const store = new MemoryStore();
   let time = Date.UTC(2026, 0, 2);
   const again = (): LongTermMemory => keywordMemory({ store, now: () => time++, ...options });
@@ -34,29 +39,54 @@ test.for([
   ['Москва', 'Лето было в москве.'],
 ] as const)('%j finds %j among others', async ([query, expected]) => {
   const { memory } = open();
-  for (const text of ['The invoice was paid in March.', '明日は会議です。', '请把文件发给他。', '오늘은 날씨가 좋습니다.', expected]) {
+  for (const text of [
+    'The invoice was paid in March.',
+    '明日は会議です。',
+    '请把文件发给他。',
+    '오늘은 날씨가 좋습니다.',
+    expected,
+  ]) {
     await say(memory, text);
   }
   expect((await find(memory, query))[0]).toBe(expected);
 });
 
-test.for([['What is it?'], ['什么是这个？'], ['それはなんですか'], ['음'], [''], ['?!'], ['unrelated']])(
-  '%j finds nothing where nothing fits',
-  async ([query = '']) => {
-    const { memory } = open();
-    for (const text of ['My sister lives in Lisbon.', '我养了一只猫。', '東京に出張しました。', '학교에서 점심을 먹어요.'])
-      await say(memory, text);
-    expect(await find(memory, query)).toEqual([]);
-  },
-);
+test.for([
+  ['What is it?'],
+  ['什么是这个？'],
+  ['それはなんですか'],
+  ['음'],
+  [''],
+  ['?!'],
+  ['unrelated'],
+])('%j finds nothing where nothing fits', async ([query = '']) => {
+  const { memory } = open();
+  for (const text of [
+    'My sister lives in Lisbon.',
+    '我养了一只猫。',
+    '東京に出張しました。',
+    '학교에서 점심을 먹어요.',
+  ])
+    await say(memory, text);
+  expect(await find(memory, query)).toEqual([]);
+});
 
 test('a record is one turn, with its speakers, its time and its session; what has no text is left out', async () => {
   const { memory } = open({ generateId: () => 'id' });
-  const image = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } } as const;
+  const image = {
+    type: 'image',
+    source: { type: 'url', url: 'https://example.com/a.png' },
+  } as const;
   const messages = [
     userMessage([image, { type: 'text', text: 'My cat is Momo.' }], { name: 'Ann' }),
     assistantMessage([{ type: 'tool_use', id: 'c', name: 't', input: {} }]),
-    toolMessage({ type: 'tool_result', toolUseId: 'c', name: 't', output: 'secret', state: 'success' }),
+    toolMessage({
+      type: 'tool_result',
+      toolUseId: 'c',
+      name: 't',
+      output: 'secret',
+      state: 'success',
+    }),
     assistantMessage([
       { type: 'thinking', thinking: 'hm' },
       { type: 'text', text: 'Hello, Momo!' },
@@ -78,7 +108,8 @@ test('a record is one turn, with its speakers, its time and its session; what ha
 
 test('the best comes first, of equally good ones the newest, and no more than asked for', async () => {
   const { memory } = open();
-  for (const text of ['tea', 'tea once', 'tea twice', 'green tea', 'coffee']) await say(memory, text);
+  for (const text of ['tea', 'tea once', 'tea twice', 'green tea', 'coffee'])
+    await say(memory, text);
   expect((await find(memory, 'green tea'))[0]).toBe('green tea');
   expect((await find(memory, 'tea')).slice(1)).toEqual(['green tea', 'tea twice', 'tea once']);
   expect((await memory.retrieve('tea', { limit: 2 })).length).toBe(2);
@@ -121,7 +152,9 @@ test('a record costs one write, a later retrieval reads only what is new', async
   const reads = vi.spyOn(store, 'get');
   const keys = vi.spyOn(store, 'keys');
   for (let n = 0; n < 100; n++) await say(memory, `tea ${n}`);
-  expect(setMany.mock.calls.map(([entries]) => entries.length)).toEqual(Array.from({ length: 100 }, () => 1));
+  expect(setMany.mock.calls.map(([entries]) => entries.length)).toEqual(
+    Array.from({ length: 100 }, () => 1),
+  );
   expect([reads, getMany, keys].map((each) => each.mock.calls.length)).toEqual([0, 0, 0]);
 
   const other = keywordMemory({ store });
@@ -161,14 +194,18 @@ test('a record is written from behind: where its first value is, all are', async
   await say(keywordMemory({ store }), 'tea '.repeat(30));
   const keys = setMany.mock.calls[0]![0].map(([key]) => key);
   expect(keys.length).toBeGreaterThan(2);
-  expect(keys.map((key) => /~\d+:(\d+)$/.exec(key)?.[1] ?? '0')).toEqual(keys.map((_, index) => String(keys.length - 1 - index)));
+  expect(keys.map((key) => /~\d+:(\d+)$/.exec(key)?.[1] ?? '0')).toEqual(
+    keys.map((_, index) => String(keys.length - 1 - index)),
+  );
 });
 
 test('what is being written when its session is deleted is deleted with it', async () => {
   const { store, memory, again } = open();
   let write = (): void => {};
   const written = new Promise<void>((resolve) => (write = resolve));
-  vi.spyOn(store, 'setMany').mockImplementationOnce((entries) => written.then(() => MemoryStore.prototype.setMany.call(store, entries)));
+  vi.spyOn(store, 'setMany').mockImplementationOnce((entries) =>
+    written.then(() => MemoryStore.prototype.setMany.call(store, entries)),
+  );
   const done = Promise.all([say(memory, 'tea'), memory.deleteSession('s')]);
   write();
   await done;
@@ -197,7 +234,9 @@ test('what was read before it was deleted is not taken in afterwards', async () 
   expect(await found).toEqual([]);
 });
 
-/** Its listing has what was written, and still has what was deleted, only when `catchUp` is called. */
+/**
+ * Its listing has what was written, and still has what was deleted, only when `catchUp` is called.
+ */
 class LaggingStore extends MemoryStore {
   #listed: readonly string[] = [];
   async catchUp(): Promise<void> {
@@ -213,7 +252,9 @@ class StaleStore extends LaggingStore {
   readonly #seen = new Map<string, string>();
   override async getMany(keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
     for (const [key, value] of await super.getMany(keys)) this.#seen.set(key, value);
-    return new Map(keys.flatMap((key) => (this.#seen.has(key) ? [[key, this.#seen.get(key)!] as const] : [])));
+    return new Map(
+      keys.flatMap((key) => (this.#seen.has(key) ? [[key, this.#seen.get(key)!] as const] : [])),
+    );
   }
 }
 
@@ -302,7 +343,10 @@ test('a signal ends a retrieval that waits for the store, and another one gets i
   await say(memory, 'tea');
   let answer = (): void => {};
   vi.spyOn(store, 'keys').mockImplementationOnce(
-    (prefix) => new Promise((resolve) => (answer = () => resolve(MemoryStore.prototype.keys.call(store, prefix)))),
+    (prefix) =>
+      new Promise(
+        (resolve) => (answer = () => resolve(MemoryStore.prototype.keys.call(store, prefix))),
+      ),
   );
   const abort = new AbortController();
   const first = memory.retrieve('tea', { signal: abort.signal });
@@ -311,28 +355,47 @@ test('a signal ends a retrieval that waits for the store, and another one gets i
   await expect(first).rejects.toMatchObject({ code: 'ABORTED' });
   answer();
   expect(await second).toEqual(['tea']);
-  await expect(memory.record([userMessage('x')], { sessionId: 's', signal: abort.signal })).rejects.toThrow(AgentError);
+  await expect(
+    memory.record([userMessage('x')], { sessionId: 's', signal: abort.signal }),
+  ).rejects.toThrow(AgentError);
 });
 
 test('what can be no key is refused', async () => {
   const store = new MemoryStore();
   for (const namespace of ['', '\ud800', 'x'.repeat(201)]) {
-    expect(() => keywordMemory({ store, namespace })).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));
+    expect(() => keywordMemory({ store, namespace })).toThrow(
+      expect.objectContaining({ code: 'INVALID_INPUT' }),
+    );
   }
   for (const maxRecords of [0, -1, 1.5, Number.NaN]) {
-    expect(() => keywordMemory({ store, maxRecords })).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+    expect(() => keywordMemory({ store, maxRecords })).toThrow(
+      expect.objectContaining({ code: 'CONFIGURATION' }),
+    );
   }
   for (const sessionId of ['', '\ud800', '会'.repeat(100)]) {
-    await expect(say(keywordMemory({ store }), 'tea', sessionId)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    await expect(say(keywordMemory({ store }), 'tea', sessionId)).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+    });
   }
-  await expect(say(keywordMemory({ store, generateId: () => 'a:b' }), 'tea')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  await expect(say(keywordMemory({ store, generateId: () => 'a:b' }), 'tea')).rejects.toMatchObject(
+    { code: 'INVALID_INPUT' },
+  );
 
-  await say(keywordMemory({ store, namespace: 'n'.repeat(200), generateId: () => 'i'.repeat(40) }), 'tea', 's'.repeat(234));
+  await say(
+    keywordMemory({ store, namespace: 'n'.repeat(200), generateId: () => 'i'.repeat(40) }),
+    'tea',
+    's'.repeat(234),
+  );
   const [key = ''] = await store.keys('');
   expect(key.length).toBeLessThan(500);
   expect(key).toMatch(/^[!-~]+$/);
 });
 
-test.each([undefined, null, {}, { store: {} }, { store: new MemoryStore(), onError: 5 }])('options of a wrong kind: %o', (options) => {
-  expect(() => keywordMemory(options as never)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
-});
+test.each([undefined, null, {}, { store: {} }, { store: new MemoryStore(), onError: 5 }])(
+  'options of a wrong kind: %o',
+  (options) => {
+    expect(() => keywordMemory(options as never)).toThrow(
+      expect.objectContaining({ code: 'CONFIGURATION' }),
+    );
+  },
+);

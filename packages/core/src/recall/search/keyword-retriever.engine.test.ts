@@ -3,7 +3,11 @@ import { extent } from '../../../../../test/test-extent.ts';
 import type { AgentError } from '../../error/agent-error.ts';
 import type { JsonObject } from '../../message/json.ts';
 import type { SearchDocument } from './document-index.ts';
-import { keywordRetriever, type KeywordRetriever, type KeywordRetrieverOptions } from './keyword-retriever.ts';
+import {
+  keywordRetriever,
+  type KeywordRetriever,
+  type KeywordRetrieverOptions,
+} from './keyword-retriever.ts';
 import { MemoryStore } from '../../memory/memory-store.ts';
 
 const library: readonly SearchDocument[] = [
@@ -16,13 +20,24 @@ const library: readonly SearchDocument[] = [
   { id: 'ja-hours', content: '図書館は朝九時に開き、夜八時に閉まります。月曜日は休館日です。' },
   { id: 'ja-card', content: '貸出カードは受付で作れます。パスポートをお持ちください。' },
   { id: 'ja-cafe', content: '一階のカフェではコーヒーとサンドイッチを売っています。' },
-  { id: 'ko-hours', content: '도서관은 아침 아홉 시에 열고 저녁 여덟 시에 닫습니다. 월요일은 쉽니다.' },
+  {
+    id: 'ko-hours',
+    content: '도서관은 아침 아홉 시에 열고 저녁 여덟 시에 닫습니다. 월요일은 쉽니다.',
+  },
   { id: 'ko-card', content: '대출증은 안내 데스크에서 만들 수 있습니다. 여권을 가져오세요.' },
   { id: 'ko-cafe', content: '일 층 카페에서는 커피와 샌드위치를 팝니다.' },
-  { id: 'mixed', content: '会議室の予約は Microsoft Teams から。회의실 예약은 Teams에서. 会议室请用 Teams 预订。' },
+  {
+    id: 'mixed',
+    content:
+      '会議室の予約は Microsoft Teams から。회의실 예약은 Teams에서. 会议室请用 Teams 预订。',
+  },
 ];
 
-const idsOf = async (retriever: KeywordRetriever, query: string, filters?: JsonObject): Promise<readonly string[]> =>
+const idsOf = async (
+  retriever: KeywordRetriever,
+  query: string,
+  filters?: JsonObject,
+): Promise<readonly string[]> =>
   (await retriever.retrieve(query, { ...(filters && { filters }) })).map(({ id }) => id ?? '');
 
 test.each([
@@ -45,7 +60,10 @@ test.each([
   ['用Teams预订会议室', 'mixed'],
 ])('%j finds %j first, with a score that counts', async (query, expected) => {
   const found = await keywordRetriever(library).retrieve(query);
-  expect(found[0]).toMatchObject({ id: expected, content: library.find(({ id }) => id === expected)!.content });
+  expect(found[0]).toMatchObject({
+    id: expected,
+    content: library.find(({ id }) => id === expected)!.content,
+  });
   expect(found[0]!.score).toBeGreaterThan(0.05);
   for (const [index, { score }] of found.entries()) {
     expect(score).toBeGreaterThan(0);
@@ -100,18 +118,29 @@ test('a score is the share of the words that are there', async () => {
 
 test('no more than asked for, ten by default; source and metadata come along', async () => {
   const retriever = keywordRetriever(
-    Array.from({ length: 20 }, (_, index) => ({ id: `d${index}`, content: 'tea', source: 's.md', metadata: { index } })),
+    Array.from({ length: 20 }, (_, index) => ({
+      id: `d${index}`,
+      content: 'tea',
+      source: 's.md',
+      metadata: { index },
+    })),
   );
   expect(await retriever.retrieve('tea')).toHaveLength(10);
   const two = await retriever.retrieve('tea', { topK: 2 });
-  expect(two).toEqual(two.map(({ id, metadata }) => ({ id, content: 'tea', source: 's.md', metadata, score: 1 })));
+  expect(two).toEqual(
+    two.map(({ id, metadata }) => ({ id, content: 'tea', source: 's.md', metadata, score: 1 })),
+  );
   expect(two).toHaveLength(2);
 });
 
 test('long documents are found by their chunks', async () => {
   const filler = (word: string): string => `${word}についての説明です。`.repeat(20);
-  const content = [filler('会員'), '駐車場は裏手にあります。', filler('施設'), filler('料金')].join('\n\n');
-  const retriever = keywordRetriever([{ id: 'guide', content, source: 'guide.md' }], { chunks: { maxTokens: 120, overlap: 20 } });
+  const content = [filler('会員'), '駐車場は裏手にあります。', filler('施設'), filler('料金')].join(
+    '\n\n',
+  );
+  const retriever = keywordRetriever([{ id: 'guide', content, source: 'guide.md' }], {
+    chunks: { maxTokens: 120, overlap: 20 },
+  });
   const [best] = await retriever.retrieve('駐車場はどこですか');
   expect(best).toMatchObject({ id: expect.stringMatching(/^guide#\d+$/), source: 'guide.md' });
   expect(best!.content).toContain('駐車場は裏手にあります。');
@@ -136,7 +165,9 @@ test.each([
     { id: 'c', content: 'tea', metadata: { lang: ['zh', 'en'], tags: ['x'] } },
     { id: 'd', content: 'tea' },
   ]);
-  expect([...(await idsOf(retriever, 'tea', filters as unknown as JsonObject))].toSorted()).toEqual(expected);
+  expect([...(await idsOf(retriever, 'tea', filters as unknown as JsonObject))].toSorted()).toEqual(
+    expected,
+  );
 });
 
 test('documents are added, replaced and removed', async () => {
@@ -185,10 +216,15 @@ test('a long query costs little, and is found by its start and its end', async (
 });
 
 function open(options: KeywordRetrieverOptions & { readonly maxValueBytes?: number } = {}) {
-  const store = new MemoryStore(options.maxValueBytes ? { maxValueBytes: options.maxValueBytes } : {});
+  const store = new MemoryStore(
+    options.maxValueBytes ? { maxValueBytes: options.maxValueBytes } : {},
+  );
   const errors: AgentError[] = [];
   const again = (namespace?: string): KeywordRetriever =>
-    keywordRetriever({ store, ...(namespace && { namespace }) }, { now: () => 1, onError: (error) => void errors.push(error), ...options });
+    keywordRetriever(
+      { store, ...(namespace && { namespace }) },
+      { now: () => 1, onError: (error) => void errors.push(error), ...options },
+    );
   return { store, errors, again };
 }
 
@@ -197,9 +233,14 @@ test('documents in a store are there for another instance, which sees each chang
   const [one, other] = [again(), again()];
   await one.add(library);
   expect((await idsOf(other, '图书馆几点开门'))[0]).toBe('zh-hours');
-  await other.add([{ id: 'zh-hours', content: '现在十点开门。', source: 'news', metadata: { lang: 'zh' } }]);
+  await other.add([
+    { id: 'zh-hours', content: '现在十点开门。', source: 'news', metadata: { lang: 'zh' } },
+  ]);
   await other.remove(['en-hours']);
-  expect((await one.retrieve('十点', { filters: { lang: 'zh' } }))[0]).toMatchObject({ id: 'zh-hours', source: 'news' });
+  expect((await one.retrieve('十点', { filters: { lang: 'zh' } }))[0]).toMatchObject({
+    id: 'zh-hours',
+    source: 'news',
+  });
   expect(await idsOf(one, 'library opens')).toEqual([]);
   expect(await store.keys('')).toHaveLength(library.length - 1);
   await one.clear();
@@ -250,7 +291,10 @@ test('a listing that lags neither loses what is new nor brings back what is gone
     { id: 'new', content: 'tea new' },
     { id: 'old', content: 'tea renewed' },
   ]);
-  expect((await retriever.retrieve('tea')).map(({ content }) => content).toSorted()).toEqual(['tea new', 'tea renewed']);
+  expect((await retriever.retrieve('tea')).map(({ content }) => content).toSorted()).toEqual([
+    'tea new',
+    'tea renewed',
+  ]);
   await retriever.remove(['old']);
   expect(await idsOf(retriever, 'tea')).toEqual(['new']);
   keys.mockRestore();
@@ -274,8 +318,15 @@ test('an older document that shows up late does not take the place of a newer on
 test('of two that write one document the same wins everywhere', async () => {
   const { again } = open();
   const [one, other] = [again(), again()];
-  await Promise.all([one.add([{ id: 'a', content: 'tea one' }]), other.add([{ id: 'a', content: 'tea other' }])]);
-  const said = await Promise.all([one, other, again()].map(async (each) => (await each.retrieve('tea')).map(({ content }) => content)));
+  await Promise.all([
+    one.add([{ id: 'a', content: 'tea one' }]),
+    other.add([{ id: 'a', content: 'tea other' }]),
+  ]);
+  const said = await Promise.all(
+    [one, other, again()].map(async (each) =>
+      (await each.retrieve('tea')).map(({ content }) => content),
+    ),
+  );
   expect(said[0]).toHaveLength(1);
   expect(said[1]).toEqual(said[0]);
   expect(said[2]).toEqual(said[0]);
@@ -300,12 +351,17 @@ test('a store that fails rejects, an abort ends the wait, and the next search wo
   const retriever = again();
   await retriever.add([{ id: 'a', content: 'tea' }]);
   vi.spyOn(store, 'keys').mockRejectedValueOnce(new Error('down'));
-  await expect(retriever.retrieve('tea')).rejects.toMatchObject({ code: 'STORAGE_FAILED', message: 'down' });
+  await expect(retriever.retrieve('tea')).rejects.toMatchObject({
+    code: 'STORAGE_FAILED',
+    message: 'down',
+  });
   const controller = new AbortController();
   const searching = retriever.retrieve('tea', { signal: controller.signal });
   controller.abort();
   await expect(searching).rejects.toMatchObject({ code: 'ABORTED' });
-  await expect(keywordRetriever(library).retrieve('x', { signal: controller.signal })).rejects.toMatchObject({ code: 'ABORTED' });
+  await expect(
+    keywordRetriever(library).retrieve('x', { signal: controller.signal }),
+  ).rejects.toMatchObject({ code: 'ABORTED' });
   expect(await idsOf(retriever, 'tea')).toEqual(['a']);
 });
 
@@ -330,7 +386,8 @@ test('bad input is refused', async () => {
   await expect(retriever.retrieve(7 as unknown as string)).rejects.toThrow(invalid);
   await expect(retriever.retrieve('x', { topK: 0 })).rejects.toThrow(invalid);
   const configuration = expect.objectContaining({ name: 'AgentError', code: 'CONFIGURATION' });
-  for (const source of [undefined, {}, { store: {} }]) expect(() => keywordRetriever(source as never)).toThrow(configuration);
+  for (const source of [undefined, {}, { store: {} }])
+    expect(() => keywordRetriever(source as never)).toThrow(configuration);
   for (const options of [null, 7, { chunks: 7 }, { stopWords: 7 }, { onError: 7 }, { now: 7 }]) {
     expect(() => keywordRetriever([], options as never)).toThrow(configuration);
   }

@@ -40,7 +40,10 @@ export class RecordIndex {
         const record = this.records.get(id as string);
         return record && isWanted(record) ? [{ key: id as string, record, score }] : [];
       })
-      .sort((a, b) => b.score - a.score || Date.parse(b.record.createdAt) - Date.parse(a.record.createdAt));
+      .sort(
+        (a, b) =>
+          b.score - a.score || Date.parse(b.record.createdAt) - Date.parse(a.record.createdAt),
+      );
   }
 }
 

@@ -7,7 +7,14 @@ const withoutWords = searchTerms({ segment: null, stopWords: none });
 const split = (text: string): readonly string[] => text.split(/(?=好)|(?<=好き)/);
 
 test('width, case, accents and a plural do not count', () => {
-  expect(withoutWords.ofText('Ｃafé STRASSE straße dogs glass bus')).toEqual(['cafe', 'strasse', 'strasse', 'dog', 'glass', 'bus']);
+  expect(withoutWords.ofText('Ｃafé STRASSE straße dogs glass bus')).toEqual([
+    'cafe',
+    'strasse',
+    'strasse',
+    'dog',
+    'glass',
+    'bus',
+  ]);
   expect(withoutWords.ofText('ﾃｽﾄ')).toEqual(withoutWords.ofText('テスト'));
   expect(withoutWords.ofText('한국')).toEqual(withoutWords.ofText('한국'.normalize('NFD')));
 });
@@ -19,13 +26,24 @@ test('marks outside Latin are letters', () => {
 
 test('scripts without spaces are kept by character, by pair and by word', () => {
   expect(withoutWords.ofText('東京都へ')).toEqual(['東', '京', '都', 'へ', '東京', '京都', '都へ']);
-  expect(searchTerms({ segment: split, stopWords: none }).ofText('猫好き')).toEqual(['猫', '好', 'き', '猫好', '好き', '好き']);
+  expect(searchTerms({ segment: split, stopWords: none }).ofText('猫好き')).toEqual([
+    '猫',
+    '好',
+    'き',
+    '猫好',
+    '好き',
+    '好き',
+  ]);
   expect(withoutWords.ofText('iPhoneを3台')).toEqual(['iphone', 'を', '3', '台']);
   expect(withoutWords.ofText('コーヒー')).toContain('ーヒ');
 });
 
 test('a question looks for pairs and words, single characters only where they are words', () => {
-  expect(searchTerms({ segment: split, stopWords: none }).ofQuery('猫好き')).toEqual(['猫好', '好き', '猫']);
+  expect(searchTerms({ segment: split, stopWords: none }).ofQuery('猫好き')).toEqual([
+    '猫好',
+    '好き',
+    '猫',
+  ]);
   expect(withoutWords.ofQuery('学校에서 猫')).toEqual(['学校', '校에', '에서', '学', '校', '猫']);
 });
 

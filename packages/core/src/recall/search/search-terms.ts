@@ -15,7 +15,10 @@ export interface SearchTermsOptions {
   readonly stopWords: ReadonlySet<string>;
 }
 
-/** Either a run of a script that does not space its words (Korean is among them: its particles cling to the word), or a word. */
+/**
+ * Either a run of a script that does not space its words (Korean is among them: its particles cling
+ * to the word), or a word.
+ */
 const run =
   /((?:(?=[\p{L}\p{M}\p{Nl}])[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}])+)|(?:(?![\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}])[\p{L}\p{M}\p{N}])+/gu;
 const han = /^\p{scx=Han}$/u;
@@ -23,11 +26,15 @@ const hangul = /^\p{sc=Hang}+$/u;
 const hiraganaPiece = /^\p{sc=Hira}{1,2}$/u;
 
 /**
- * Terms for a full-text index over any language. Width, case and Latin accents do not count. A text without spaces is found by its
- * words where the runtime can tell them, and by every two neighbouring characters, so that neither a missing dictionary nor a
- * different one makes it unfindable.
+ * Terms for a full-text index over any language. Width, case and Latin accents do not count. A text
+ * without spaces is found by its words where the runtime can tell them, and by every two
+ * neighbouring characters, so that neither a missing dictionary nor a different one makes it
+ * unfindable.
  */
-export function searchTerms({ segment = segmenter() ?? null, stopWords }: SearchTermsOptions): SearchTerms {
+export function searchTerms({
+  segment = segmenter() ?? null,
+  stopWords,
+}: SearchTermsOptions): SearchTerms {
   return {
     ofText: (text) =>
       termsOf(text, (chars, whole) => {
@@ -41,14 +48,18 @@ export function searchTerms({ segment = segmenter() ?? null, stopWords }: Search
         const words = segment?.(whole).filter((word) => lengthOf(word) > 1 || han.test(word));
         return [...bigrams(chars), ...(words ?? chars.filter((char) => han.test(char)))];
       }).filter((term) => !stopWords.has(term));
-      // Pieces in hiragana are mostly grammar: they count only where there is nothing else to look for.
+      // Pieces in hiragana are mostly grammar: they count only where there is nothing else to look
+      // for.
       const telling = terms.filter((term) => !hiraganaPiece.test(term));
       return [...new Set(telling.length > 0 ? telling : terms)];
     },
   };
 }
 
-function termsOf(text: string, unspaced: (chars: readonly string[], whole: string) => readonly string[]): string[] {
+function termsOf(
+  text: string,
+  unspaced: (chars: readonly string[], whole: string) => readonly string[],
+): string[] {
   const terms: string[] = [];
   for (const [word, whole] of fold(text).matchAll(run)) {
     if (whole === undefined) terms.push(stem(word));
@@ -64,7 +75,9 @@ function fold(text: string): string {
 
 /** Without accents (Latin only: elsewhere marks are letters) and a plural's or a verb's `s`. */
 function stem(word: string): string {
-  const plain = word.replace(/\p{sc=Latin}+\p{M}*/gu, (letters) => letters.normalize('NFD').replace(/\p{M}/gu, ''));
+  const plain = word.replace(/\p{sc=Latin}+\p{M}*/gu, (letters) =>
+    letters.normalize('NFD').replace(/\p{M}/gu, ''),
+  );
   return plain.length > 3 ? plain.replace(/(?<=[b-hj-rtv-z])s$/, '') : plain;
 }
 

@@ -7,7 +7,10 @@ what when where which who why will with would you your
 니다 습니 입니 합니 에서 에게 으로 세요 어요 아요 해요 이다 하는 나요 까요 내가 제가 나는 저는 무엇 뭐야
 `;
 
-/** Words, and pieces of words where words are not spaced, that say nothing about what a question is about. */
+/**
+ * Words, and pieces of words where words are not spaced, that say nothing about what a question is
+ * about.
+ */
 export function stopWords(): ReadonlySet<string> {
   return new Set(words.trim().split(/\s+/));
 }

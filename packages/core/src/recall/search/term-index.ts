@@ -7,7 +7,10 @@ export interface IndexedText {
   readonly text: string;
 }
 
-/** A full-text index over any language's texts: by words, with prefixes and one typing error where words are spaced. */
+/**
+ * A full-text index over any language's texts: by words, with prefixes and one typing error where
+ * words are spaced.
+ */
 export function termIndex(terms: SearchTerms): MiniSearch<IndexedText> {
   return new MiniSearch<IndexedText>({
     fields: ['text'],
@@ -24,7 +27,10 @@ export function termIndex(terms: SearchTerms): MiniSearch<IndexedText> {
   });
 }
 
-/** A word of a script with spaces; a number has to fit as it is. What is longer is none: its look-alikes would cost its square. */
+/**
+ * A word of a script with spaces; a number has to fit as it is. What is longer is none: its
+ * look-alikes would cost its square.
+ */
 function isWord(term: string): boolean {
   return term.length <= 40 && /^[\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}]+$/u.test(term);
 }

@@ -1,0 +1,26 @@
+import { AgentError } from '../error/agent-error.ts';
+import type { Decision } from '../event/pending-call.ts';
+import type { ToolUse } from '../message/content-block.ts';
+import type { Msg } from '../message/msg.ts';
+
+/** Throws `INVALID_DECISION` unless each decision is about an open call, once, and comes alone. */
+export function checkDecisions(
+  decisions: readonly Decision[],
+  open: readonly ToolUse[],
+  messages: readonly Msg[],
+): void {
+  const undecided = new Map(open.map((call) => [call.id, call.name]));
+  for (const { toolUseId: id, name } of decisions) {
+    const isOfAnotherTool = name && undecided.get(id) !== name;
+    if (isOfAnotherTool || !undecided.delete(id)) {
+      throw new AgentError(
+        'INVALID_DECISION',
+        `Tool call "${id}" is not open, of another tool, or decided twice.`,
+      );
+    }
+  }
+  const isResult = ({ type }: { readonly type: string }): boolean => type === 'tool_result';
+  if (decisions.length && !messages.every(({ content }) => content.every(isResult))) {
+    throw new AgentError('INVALID_DECISION', 'Decisions take no other input.');
+  }
+}

@@ -1,0 +1,33 @@
+import type { AgentResult, StopReason } from '../event/agent-result.ts';
+import { textOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
+import type { FinishExtras, Move } from './move.ts';
+import type { Run } from './run.ts';
+
+/** The last move of a run. */
+export type Finish = Extract<Move, { to: 'finish' }>;
+
+/** Ends the call. `message`: default an empty one, which is not stored. */
+export function finishWith(
+  run: Run,
+  reason: StopReason,
+  message: Msg = run.message('assistant', []),
+  extras?: FinishExtras,
+): Finish {
+  return { to: 'finish', reason, message, ...extras };
+}
+
+export function resultOf(run: Run, { to: _to, message, ...ended }: Finish): AgentResult {
+  const { memory, now } = run.setup;
+  return {
+    text: textOf(message),
+    message,
+    ...ended,
+    usage: run.usage,
+    toolsUsed: [...run.toolsUsed],
+    durationMs: now() - run.startedAt,
+    iterations: run.iteration,
+    pending: run.pending,
+    sessionVersion: memory.sessionVersion ?? 0,
+  };
+}

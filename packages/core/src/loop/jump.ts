@@ -1,0 +1,23 @@
+import type { StopReason } from '../event/agent-result.ts';
+import type { HookControl, JumpTarget } from '../event/hook.ts';
+import type { AgentInput } from './call-input.ts';
+
+/** Where a hook asked the loop to go. */
+export interface Jump {
+  readonly to: JumpTarget | 'stop';
+  readonly messages?: AgentInput | undefined;
+  /** Default `stopped-by-hook`. */
+  readonly reason?: StopReason | undefined;
+}
+
+/**
+ * The controls of the hooks at one event, or at the events of one round of calls. They collect
+ * jumps; the first one counts.
+ */
+export function controlOf(asked: Jump[]): Partial<HookControl> {
+  return {
+    jumpTo: (to, messages, reason) => void asked.push({ to, messages, reason }),
+    stop: () => void asked.push({ to: 'stop' }),
+    gotoReasoning: (messages) => void asked.push({ to: 'model', messages }),
+  };
+}
