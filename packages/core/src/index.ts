@@ -6,7 +6,7 @@ export type {
   ChildSession,
 } from './agent/agent-tool.ts';
 export { ReActAgent } from './agent/react-agent.ts';
-export type { AgentInput, CallInput } from './loop/call-input.ts';
+export type { AgentInput, CallInput, PlainMessage } from './loop/call-input.ts';
 export type { InterruptRequest } from './loop/interrupt-request.ts';
 export type { AgentOptions, CallOptions } from './agent/agent-options.ts';
 export type { AgentResult, StopReason } from './event/agent-result.ts';

@@ -1,3 +1,4 @@
+import { AgentError } from './error/agent-error.ts';
 import { checkFields } from './error/check-fields.ts';
 import { openAiFormatter, type OpenAiFormat } from './provider/openai/openai-formatter.ts';
 import { authorization, type ApiKey } from './provider/authorization.ts';
@@ -39,6 +40,10 @@ export interface OpenAiOptions {
  * `AgentErrorCode`, or `ABORTED`; with `CONFIGURATION` where the key cannot be sent.
  */
 export function openai(options: OpenAiOptions): ChatModel {
+  if (typeof options === 'string') {
+    const message = "openai() takes options: openai({ model: 'gpt-5' }); got a string.";
+    throw new AgentError('CONFIGURATION', message);
+  }
   checkFields(
     'CONFIGURATION',
     'openai()',

@@ -70,7 +70,7 @@ test.each<[option: string, options: unknown]>([
 
 test('an agent is not made without options', () => {
   expect(() => new ReActAgent(wrong(undefined))).toThrow(
-    failure('CONFIGURATION', 'ReActAgent must be object'),
+    failure('CONFIGURATION', 'ReActAgent must be an object'),
   );
 });
 
@@ -79,7 +79,7 @@ test.each([null, { onEvent: 'x' }])('%j is no hook to add', (hook) => {
 });
 
 test.each<[what: string, options: unknown]>([
-  ['The options must be object', null],
+  ['must be an object; got null', null],
   ['signal', { signal: new AbortController() }],
   ['allowTools', { allowTools: 'noop' }],
   ['output', { output: { type: 'object' } }],
@@ -334,7 +334,7 @@ test('a factory that makes no agent is told by the name of its tool', async () =
   );
   await agent.call('x');
   expect((await agent.messages()).flatMap(toolResultsOf)[0]!.output).toContain(
-    'call_child: what its factory made: name must be string',
+    'call_child: what its factory made: name must be a string',
   );
 });
 
@@ -352,7 +352,7 @@ const input = { type: 'object' };
 const toolOf = (options: unknown) => tool(wrong<ToolOptions<JsonObject>>(options));
 
 test.each<[what: string, make: () => unknown]>([
-  ['tool() must be object', () => toolOf(undefined)],
+  ['tool() must be an object', () => toolOf(undefined)],
   ['tool(): name', () => toolOf({ description: '', input })],
   ['tool(): description', () => toolOf({ name: 'a', input })],
   ['tool(): input', () => toolOf({ name: 'a', description: '' })],
@@ -364,22 +364,22 @@ test.each<[what: string, make: () => unknown]>([
   ],
   ['tool(): replay', () => toolOf({ name: 'a', description: '', input, replay: 'always' })],
   ['tool(): preset', () => toolOf({ name: 'a', description: '', input, preset: 5 })],
-  ['A tool must be object', () => new Toolkit(wrong([null]))],
+  ['A tool must be an object', () => new Toolkit(wrong([null]))],
   ['Toolkit: tools', () => new Toolkit(wrong({ noop }))],
-  ['Toolkit must be object', () => new Toolkit([], wrong(null))],
+  ['Toolkit must be an object', () => new Toolkit([], wrong(null))],
   ['Toolkit: groups', () => new Toolkit([], wrong({ groups: { web: {} } }))],
   ['Toolkit: context', () => new Toolkit([], wrong({ context: { db: 1 } }))],
   ['Toolkit: allowDeletion', () => new Toolkit([], wrong({ allowDeletion: 'no' }))],
   ['Toolkit: presetPriority', () => new Toolkit([], wrong({ presetPriority: 'tool' }))],
   ['A tool: input', () => new Toolkit().add(wrong({ name: 'a', input }))],
-  ['A tool group must be object', () => new Toolkit().createGroup(wrong(undefined))],
+  ['A tool group must be an object', () => new Toolkit().createGroup(wrong(undefined))],
   [
     'A tool group: active',
     () => new Toolkit([], { groups: [wrong({ name: 'g', description: '', active: 'no' })] }),
   ],
-  ['agentTool() must be object', () => agentTool(setUp().agent, wrong(undefined))],
+  ['agentTool() must be an object', () => agentTool(setUp().agent, wrong(undefined))],
   ['agentTool(): the agent: name', () => agentTool(wrong({}), { description: '' })],
-  ['openai() must be object', () => openai(wrong(undefined))],
+  ['openai() must be an object', () => openai(wrong(undefined))],
   ['openai(): model', () => openai(wrong({}))],
   ['openai(): timeoutMs', () => openai({ model: 'm', timeoutMs: Number.NaN })],
   [
@@ -393,13 +393,13 @@ test.each<[what: string, make: () => unknown]>([
 test('groups are switched by an array of names', () => {
   const kit = new Toolkit([], { groups: [{ name: 'g', description: '' }] });
   expect(() => kit.updateGroups(wrong('g'), false)).toThrow(
-    failure('INVALID_INPUT', 'names must be array'),
+    failure('INVALID_INPUT', 'names must be an array'),
   );
   expect(() => kit.updateGroups(['g'], wrong(undefined))).toThrow(
-    failure('INVALID_INPUT', 'active must be boolean'),
+    failure('INVALID_INPUT', 'active must be a boolean'),
   );
   expect(() => kit.setActiveGroups(wrong(null))).toThrow(
-    failure('INVALID_INPUT', 'names must be array'),
+    failure('INVALID_INPUT', 'names must be an array'),
   );
   expect(kit.activeGroups()).toEqual(['g']);
 });

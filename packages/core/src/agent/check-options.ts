@@ -1,4 +1,4 @@
-import { checkFields } from '../error/check-fields.ts';
+import { checkFields, checkOptions } from '../error/check-fields.ts';
 import type { Hook } from '../event/hook.ts';
 import type { Msg } from '../message/msg.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
@@ -7,45 +7,46 @@ import type { InterruptRequest } from '../loop/interrupt-request.ts';
 
 /** Throws `CONFIGURATION` for an option that is not of its kind. */
 export function checkAgent(options: AgentOptions): void {
-  checkFields(
-    'CONFIGURATION',
-    'ReActAgent',
-    options,
-    'name:string systemPrompt:string|? model:stream() tools:array|fork()|? hooks:array|? extensions:array|? memory:append()|? limits:object|? ' +
-      'whenBusy:reject|queue|inject|? preCall:modifiable|notification|? presetPriority:preset|model|? recoveryMessage:string|? ' +
-      'onLimit:function|? context:function|? returnDirect:boolean|function|? toolContext:iterator()|?',
-  );
-  const { model, limits, tools, hooks = [], extensions = [] } = options;
-  const inner = { features: model.features, ...limits };
-  checkFields(
-    'CONFIGURATION',
-    'ReActAgent',
-    inner,
-    'features:object iterations:count|? parallelTools:count|? toolCalls:count|? tokens:count|? timeoutMs:count|?',
-  );
-  [...hooks, ...extensions].forEach(checkPart);
-  if (Array.isArray(tools))
-    for (const tool of tools)
-      checkFields('CONFIGURATION', 'A tool', tool, 'name:string input:validate()');
+  checkOptions('CONFIGURATION', 'ReActAgent', options, agentFields);
+  const { model, limits = {}, tools, hooks = [], extensions = [] } = options;
+  checkFields('CONFIGURATION', 'ReActAgent: the model', model, 'features:object');
+  checkOptions('CONFIGURATION', 'ReActAgent: limits', limits, limitFields);
+  for (const part of [...hooks, ...extensions]) checkPart(part);
+  if (!Array.isArray(tools)) return;
+  for (const tool of tools) {
+    checkFields('CONFIGURATION', 'A tool', tool, 'name:string input:validate()');
+  }
 }
+
+const agentFields =
+  'name:string systemPrompt:string|? model:stream() tools:array|fork()|? toolContext:iterator()|? ' +
+  'memory:append()|? hooks:array|? extensions:array|? limits:object|? onLimit:function|? ' +
+  'context:function|? whenBusy:reject|queue|inject|? pendingToolRecovery:boolean|? ' +
+  'recoveryMessage:string|? preCall:modifiable|notification|? returnDirect:boolean|function|? ' +
+  'presetPriority:preset|model|? generate:object|? userId:string|? sessionId:string|? ' +
+  'generateId:function|? now:function|?';
+
+const limitFields =
+  'iterations:count|? parallelTools:count|? toolCalls:count|? tokens:count|? timeoutMs:count|?';
 
 /** A hook, or an extension. */
 export function checkPart(part: Hook | Extension): void {
   const fields =
-    'on:object|? onEvent:function|? onError:fail|ignore|? priority:number|? hooks:array|? tools:array|? recall:function|? guard:function|? ' +
-    'wrapModel:function|? wrapTool:function|? wrapAnswer:function|? wrapCall:function|? needsApproval:function|?';
+    'on:object|? onEvent:function|? onError:fail|ignore|? priority:number|? hooks:array|? ' +
+    'tools:array|? recall:function|? guard:function|? wrapModel:function|? wrapTool:function|? ' +
+    'wrapAnswer:function|? wrapCall:function|? needsApproval:function|?';
   checkFields('CONFIGURATION', 'A hook or extension', part, fields);
 }
 
 /** Throws `INVALID_INPUT` for an option that is not of its kind. */
 export function checkCall(options: CallOptions): void {
-  checkFields(
-    'INVALID_INPUT',
-    'The options',
-    options,
-    'signal:addEventListener()|? allowTools:array|? output:begin()|? returnDirect:boolean|function|? context:iterator()|?',
-  );
+  checkOptions('INVALID_INPUT', 'The call', options, callFields);
 }
+
+const callFields =
+  'signal:addEventListener()|? detached:boolean|? throwOnError:boolean|? allowTools:array|? ' +
+  'returnDirect:boolean|function|? context:iterator()|? output:begin()|? toolChoice:string|object|? ' +
+  'maxTokens:number|? temperature:number|? responseSchema:object|? providerOptions:object|?';
 
 /** What `interrupt()` was given, as a request. Throws `INVALID_INPUT` for what is none. */
 export function toInterruptRequest(given: string | Msg | InterruptRequest): InterruptRequest {

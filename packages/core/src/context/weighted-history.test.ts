@@ -239,7 +239,7 @@ test.each<[options: unknown, message: string]>([
   [{ unit: 'words' }, 'unit must be'],
   [{ profile: arc }, 'it needs unit: "tokens"'],
   [{ reference: 1 }, 'reference must be'],
-  [null, 'weightedHistory() must be object'],
+  [null, 'weightedHistory() must be an object'],
 ])('bad options %j', (options, message) => {
   const error = expect.objectContaining({
     code: 'CONFIGURATION',

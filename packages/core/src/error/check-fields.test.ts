@@ -1,25 +1,54 @@
 import { expect, test } from 'vitest';
-import { checkFields } from './check-fields.ts';
+import { checkFields, checkOptions } from './check-fields.ts';
 
 const check = (value: unknown, kinds: string) => () =>
   checkFields('INVALID_INPUT', 'Here', { field: value }, `field:${kinds} other:?`);
 
-test.each<[string, readonly unknown[], readonly unknown[], words?: string]>([
-  ['string', ['', 'x'], [5, null, undefined, ['x']]],
-  ['string|?', ['x', undefined], [null, 5], 'string'],
-  ['count', [0, 0.5, Infinity], [-1, Number.NaN, '3', null, undefined], 'number >= 0'],
-  ['count|all|?', [3, 'all', undefined], [-1, 'none', null], 'number >= 0|all'],
-  ['array', [[]], [{}, 'x', null, undefined]],
-  ['stop|pause', ['stop', 'pause'], ['', 'Stop', undefined, ['stop']]],
-  ['read()', [{ read() {} }], [{}, { read: 1 }, null, undefined, 'read']],
-  ['iterator()', [[], new Map(), new Set().values()], [{}, 5, null, undefined]],
-  ['object', [{}, []], [null, 'text', () => {}]],
-])('%s', (kinds, fit, unfit, words = kinds) => {
+test.each<[string, readonly unknown[], readonly unknown[], words: string]>([
+  ['string', ['', 'x'], [5, null, undefined, ['x']], 'a string'],
+  ['string|?', ['x', undefined], [null, 5], 'a string'],
+  ['count', [0, 0.5, Infinity], [-1, Number.NaN, '3', null, undefined], 'a number of 0 or more'],
+  ['count|all|?', [3, 'all', undefined], [-1, 'none', null], "a number of 0 or more or 'all'"],
+  ['array', [[]], [{}, 'x', null, undefined], 'an array'],
+  ['stop|pause', ['stop', 'pause'], ['', 'Stop', undefined, ['stop']], "'stop' or 'pause'"],
+  ['read()', [{ read() {} }], [{}, { read: 1 }, null, undefined, 'read'], 'an object with read()'],
+  ['iterator()', [[], new Map(), new Set().values()], [{}, 5, null, undefined], 'an iterable'],
+  ['object', [{}, []], [null, 'text', () => {}], 'an object'],
+])('%s', (kinds, fit, unfit, words) => {
   for (const value of fit) expect(check(value, kinds)).not.toThrow();
-  for (const value of unfit) expect(check(value, kinds)).toThrow(`Here: field must be ${words}.`);
+  for (const value of unfit)
+    expect(check(value, kinds)).toThrow(`Here: field must be ${words}; got`);
+});
+
+test.each<[unknown, string]>([
+  [undefined, 'nothing'],
+  [null, 'null'],
+  [[], 'an array'],
+  [{}, 'an object'],
+  [5, 'a number'],
+])('the message says what %j is', (value, got) => {
+  expect(check(value, 'string')).toThrow(`Here: field must be a string; got ${got}.`);
 });
 
 test.each([null, undefined, 5, 'x'])('%s has no fields', (value) => {
-  const error = expect.objectContaining({ code: 'CONFIGURATION', message: 'Here must be object.' });
+  const message = expect.stringMatching(/^Here must be an object; got /);
+  const error = expect.objectContaining({ code: 'CONFIGURATION', message });
   expect(() => checkFields('CONFIGURATION', 'Here', value, 'field:?')).toThrow(error);
+});
+
+test.each<[object, string]>([
+  [{ name: 'a', color: 'red' }, 'Here has no option `color`.'],
+  [{ name: 'a', instructions: 'x' }, 'Here has no option `instructions`. Use `systemPrompt`.'],
+  [{ name: 'a', maxSteps: 5 }, 'Here has no option `maxSteps`. Use `limits: { iterations }`.'],
+  // There is no `input` here to use instead.
+  [{ name: 'a', inputSchema: {} }, 'Here has no option `inputSchema`.'],
+])('an unknown option is refused: %j', (options, message) => {
+  const fields = 'name:string systemPrompt:string|? limits:object|?';
+  const error = expect.objectContaining({ code: 'CONFIGURATION', message });
+  expect(() => checkOptions('CONFIGURATION', 'Here', options, fields)).toThrow(error);
+});
+
+test('an option without a value may be unknown', () => {
+  const options = { name: 'a', color: undefined };
+  expect(() => checkOptions('CONFIGURATION', 'Here', options, 'name:string')).not.toThrow();
 });

@@ -1,10 +1,10 @@
 import { AgentError, type AgentErrorCode } from './agent-error.ts';
 
 /**
- * Throws for a value that is no object, and for its first field that is of none of its kinds.
- * `fields` has them as `key:kind|kind`, with blanks between: a type, `array`, `count` (a number
- * from 0 on), `read()` for something that can do so, `iterator()` for what can be iterated, a word
- * that stands for itself; `|?` at the end for a field that may be missing.
+ * Throws for a value that is not an object, and for its first field of a wrong kind. `fields` lists
+ * them as `key:kind|kind`, separated by blanks. A kind is a type, `array`, `count` (a number from
+ * 0), `read()` for an object with such a method, `iterator()` for an iterable, or a word that stands
+ * for itself. `|?` at the end marks a field that may be missing.
  */
 export function checkFields(
   code: AgentErrorCode,
@@ -13,12 +13,11 @@ export function checkFields(
   fields: string,
 ): void {
   const check = (name: string, given: unknown, kinds: string): void => {
-    const wanted = kinds.replace('|?', '');
-    if (
-      (given !== undefined || !kinds.endsWith('?')) &&
-      !wanted.split('|').some((kind) => isKind(given, kind))
-    )
-      throw new AgentError(code, `${name} must be ${wanted.replace('count', 'number >= 0')}.`);
+    if (given === undefined && kinds.endsWith('?')) return;
+    const wanted = kinds.replace('|?', '').split('|');
+    if (wanted.some((kind) => isKind(given, kind))) return;
+    const words = wanted.map(wordsOf).join(' or ');
+    throw new AgentError(code, `${name} must be ${words}; got ${kindOf(given)}.`);
   };
   check(where, value, 'object');
   for (const field of fields.split(' ')) {
@@ -27,13 +26,71 @@ export function checkFields(
   }
 }
 
+/** The options of other libraries that people try here. */
+const alternatives: Readonly<Record<string, string>> = {
+  instructions: 'systemPrompt',
+  system: 'systemPrompt',
+  prompt: 'systemPrompt',
+  maxSteps: 'limits: { iterations }',
+  maxIterations: 'limits: { iterations }',
+  stopWhen: 'limits: { iterations }',
+  abortSignal: 'signal',
+  inputSchema: 'input',
+  parameters: 'input',
+};
+
+/** As `checkFields`; throws for an option that is not listed, too, and names the one to use. */
+export function checkOptions(
+  code: AgentErrorCode,
+  where: string,
+  options: object,
+  fields: string,
+): void {
+  checkFields(code, where, options, '');
+  const known = new Set(fields.split(' ').map((field) => field.split(':')[0]));
+  for (const [key, value] of Object.entries(options)) {
+    if (value === undefined || known.has(key)) continue;
+    const use = alternatives[key]?.replace(/^(\w+).*/, '$1') ?? '';
+    const advice = known.has(use) ? ` Use \`${alternatives[key]}\`.` : '';
+    throw new AgentError(code, `${where} has no option \`${key}\`.${advice}`);
+  }
+  checkFields(code, where, options, fields);
+}
+
 function isKind(given: unknown, kind: string): boolean {
   if (kind === 'array') return Array.isArray(given);
   if (kind === 'count') return typeof given === 'number' && given >= 0;
-  if (kind.endsWith('()'))
-    return (
-      typeof Object(given)[kind === 'iterator()' ? Symbol.iterator : kind.slice(0, -2)] ===
-      'function'
-    );
+  if (kind.endsWith('()')) {
+    const method = kind === 'iterator()' ? Symbol.iterator : kind.slice(0, -2);
+    return typeof Object(given)[method] === 'function';
+  }
   return given === kind || (typeof given === kind && given !== null);
+}
+
+/** Objects that users make by a function or class of ours, by the method that tells them. */
+const madeBy: Readonly<Record<string, string>> = {
+  'stream()': "a model such as openai({ model: 'gpt-5' })",
+  'begin()': 'structured(schema)',
+  'append()': 'a Memory such as new InMemoryMemory()',
+  'fork()': 'a Toolkit',
+  'iterator()': 'an iterable',
+  'addEventListener()': 'an AbortSignal',
+};
+
+function wordsOf(kind: string): string {
+  if (kind === 'count') return 'a number of 0 or more';
+  if (kind.endsWith('()')) return madeBy[kind] ?? `an object with ${kind}`;
+  return /^(string|number|boolean|function|object|array)$/.test(kind)
+    ? withArticle(kind)
+    : `'${kind}'`;
+}
+
+function kindOf(given: unknown): string {
+  if (given === undefined) return 'nothing';
+  if (given === null) return 'null';
+  return withArticle(Array.isArray(given) ? 'array' : typeof given);
+}
+
+function withArticle(noun: string): string {
+  return `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`;
 }

@@ -10,7 +10,13 @@ import type { Decision } from '../event/pending-call.ts';
  * What a call may be given: text, one message, several, decisions about pending tool calls, or
  * nothing: go on from the log.
  */
-export type AgentInput = string | Msg | readonly Msg[] | readonly Decision[];
+export type AgentInput = string | Msg | readonly (Msg | PlainMessage)[] | readonly Decision[];
+
+/** A message as other libraries write it; it gets an id and a time. */
+export interface PlainMessage {
+  readonly role: 'user' | 'assistant';
+  readonly content: string;
+}
 
 /** The input of a call as messages. `decisions` is what stands in an array of them. */
 export interface CallInput {
@@ -22,13 +28,18 @@ export interface CallInput {
 export function toCallInput(input: AgentInput = [], context: MessageContext): CallInput {
   if (typeof input === 'string' && !input.trim())
     throw new AgentError('INVALID_INPUT', 'The input is empty.');
-  const items: readonly unknown[] =
-    typeof input === 'string' ? [createMessage('user', input, context)] : [input].flat();
+  const given: readonly unknown[] =
+    typeof input === 'string' ? [{ role: 'user', content: input }] : [input].flat();
+  const items = given.map((item) =>
+    isPlainMessage(item) ? createMessage(item.role, item.content, context) : item,
+  );
   const index = items.findIndex((item) => !isMessage(item) && !isDecision(item));
   if (index >= 0)
-    throw new AgentError('INVALID_INPUT', `Item ${index} is no message or decision.`, {
-      details: { index },
-    });
+    throw new AgentError(
+      'INVALID_INPUT',
+      `Item ${index} of the input is neither a message nor a decision. Create messages with userMessage('…').`,
+      { details: { index } },
+    );
   return { messages: items.filter(isMessage), decisions: items.filter(isDecision) };
 }
 
@@ -48,6 +59,16 @@ export function isMessage(item: unknown): item is Msg {
     /^(system|user|assistant|tool)$/.test(String(item['role'])) &&
     Array.isArray(item['content']) &&
     item['content'].every(isBlock)
+  );
+}
+
+function isPlainMessage(item: unknown): item is PlainMessage {
+  return (
+    isRecord(item) &&
+    item['id'] === undefined &&
+    /^(user|assistant)$/.test(String(item['role'])) &&
+    typeof item['content'] === 'string' &&
+    item['content'].trim() !== ''
   );
 }
 

@@ -450,11 +450,11 @@ test('a parser of one’s own may leave a reply to the default one', async () =>
 });
 
 test.each([
-  [{ parse: () => undefined as never }, 'what parse gives must be object'],
-  [{ parse: () => ({ type: 'call' }) as never }, 'type must be answer|calls|invalid'],
-  [{ parse: () => ({ type: 'answer' }) as never }, 'text must be string'],
-  [{ parse: () => ({ type: 'calls', calls: [{}] }) as never }, 'name must be string'],
-  [{ reflect: () => 7 as never }, 'reflect: gives must be string'],
+  [{ parse: () => undefined as never }, 'what parse gives must be an object'],
+  [{ parse: () => ({ type: 'call' }) as never }, "type must be 'answer' or 'calls' or 'invalid'"],
+  [{ parse: () => ({ type: 'answer' }) as never }, 'text must be a string'],
+  [{ parse: () => ({ type: 'calls', calls: [{}] }) as never }, 'name must be a string'],
+  [{ reflect: () => 7 as never }, 'reflect: gives must be a string'],
   [
     { parse: () => ({ type: 'calls', calls: [{ name: 'x', arguments: 1n }] }) as never },
     'have no JSON form',

@@ -493,24 +493,24 @@ test.each<[make: () => unknown, words: string]>([
     'bySimilarity(): threshold must be',
   ],
   [() => bySimilarity({ embed: async () => [], limit: 1.5 }), 'bySimilarity(): limit must be'],
-  [() => byKeyword({} as never), 'byKeyword(): categories must be array.'],
+  [() => byKeyword({} as never), 'byKeyword(): categories must be an array'],
   [
     () => byKeyword([{ keywords: 'mail', tools: [] } as never]),
-    'A tool category: keywords must be array.',
+    'A tool category: keywords must be an array',
   ],
   [
     () => byKeyword([{ keywords: [5], tools: [] } as never]),
-    'A tool category: text must be string.',
+    'A tool category: text must be a string',
   ],
   [
     () => byKeyword([{ keywords: [], tools: [null] } as never]),
-    'A tool category: text must be string.',
+    'A tool category: text must be a string',
   ],
   [
     () => bySimilarity({ embed: async () => [], threshold: NaN }),
     'bySimilarity(): threshold must be',
   ],
-  [() => bySimilarity({} as never), 'bySimilarity(): embed must be function.'],
+  [() => bySimilarity({} as never), 'bySimilarity(): embed must be a function'],
   [
     () => bySimilarity({ embed: async () => [], threshold: '0.3' as never }),
     'bySimilarity(): threshold must be',

@@ -270,10 +270,10 @@ test('or by a search of your own, whose tools alone count', async () => {
   expect(shown()[1]).toEqual(['retrieve_tools', 'trains', 'clock']);
   const wrong = setUp([search('trains'), 'done'], { search: (() => 'trains') as never });
   await wrong.agent.call('Go');
-  expect((await wrong.outputs())[0]).toContain('must be array');
+  expect((await wrong.outputs())[0]).toContain('must be an array');
   const odd = setUp([search('trains'), 'done'], { search: (() => [7]) as never });
   await odd.agent.call('Go');
-  expect((await odd.outputs())[0]).toContain('must be string');
+  expect((await odd.outputs())[0]).toContain('must be a string');
 });
 
 test('a call’s allowTools and a toolkit’s groups bound what is found', async () => {

@@ -81,8 +81,8 @@ test('groups are switched and contexts are seen through it, and a fork shares ne
 test.each<[make: () => unknown, words: string]>([
   [() => joinTools([named('a')], [named('a')]), 'Two tools are named "a".'],
   [() => joinTools(new Toolkit(), new Toolkit()), 'Only one source of tools can have groups.'],
-  [() => joinTools(7 as never), 'joinTools(): source must be array|fork().'],
-  [() => joinTools({} as never), 'joinTools(): source must be array|fork().'],
+  [() => joinTools(7 as never), 'joinTools(): source must be an array or a Toolkit'],
+  [() => joinTools({} as never), 'joinTools(): source must be an array or a Toolkit'],
 ])('wrong sources are refused: %s', (make, words) => {
   expect(make).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(words) }),

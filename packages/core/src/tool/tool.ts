@@ -1,6 +1,6 @@
 import type { Decision } from '../event/pending-call.ts';
 import { AgentError, messageOf } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { checkFields, checkOptions } from '../error/check-fields.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { ContentBlock, ToolUse } from '../message/content-block.ts';
 import type { JsonObject, JsonValue } from '../message/json.ts';
@@ -162,9 +162,21 @@ export function tool<const S extends SchemaLike>(
   options: ToolOptions<S>,
   { presetPriority = 'preset' }: ForkOptions = {},
 ): Tool {
-  const kinds =
-    'name:string description:string input:object|function timeoutMs:count|? preset:object|? needsApproval:boolean|function|? replay:safe|ask|never|? returnDirect:boolean|? execute:function|?';
-  checkFields('CONFIGURATION', 'tool()', options, kinds);
+  checkOptions('CONFIGURATION', 'tool()', options, toolFields);
+  return makeTool(options, presetPriority);
+}
+
+const toolFields =
+  'name:string description:string input:object|function timeoutMs:count|? strict:boolean|? ' +
+  'preset:object|? group:string|array|? needsApproval:boolean|function|? replay:safe|ask|never|? ' +
+  'returnDirect:boolean|? server:string|? execute:function|? ' +
+  // The fields of a tool, so that a copy may be declared again: tool({ ...other, description }).
+  'groups:array|? schema:object|? fork:function|? takesDecisions:boolean|?';
+
+function makeTool<const S extends SchemaLike>(
+  options: ToolOptions<S>,
+  presetPriority: 'preset' | 'model',
+): Tool {
   const { name, description, strict, preset, group = [] } = options;
   if (!/^[\w-]{1,64}$/.test(name)) {
     throw new AgentError(
@@ -193,12 +205,11 @@ export function tool<const S extends SchemaLike>(
     },
     // A copy with other fields, as `{ ...tool, returnDirect: true }`, keeps them.
     fork(changes) {
-      if ((changes.presetPriority ?? presetPriority) === presetPriority && !changes.preset)
-        return this;
-      return tool({ ...this, input: options.input, ...changes } as unknown as typeof options, {
-        presetPriority,
-        ...changes,
-      });
+      const priority = changes.presetPriority ?? presetPriority;
+      if (priority === presetPriority && !changes.preset) return this;
+      checkFields('CONFIGURATION', 'tool()', changes, 'preset:object|?');
+      const changed = { ...this, input: options.input, ...changes };
+      return makeTool(changed as unknown as typeof options, priority);
     },
   };
 }

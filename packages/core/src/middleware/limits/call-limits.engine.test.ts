@@ -241,6 +241,6 @@ test.each([
   ['timeoutMs', '5'],
 ])('limits.%s: %s is refused', (key, value) => {
   expect(() => setUp([], { [key]: value } as never)).toThrow(
-    `ReActAgent: ${key} must be number >= 0`,
+    `ReActAgent: limits: ${key} must be a number of 0 or more`,
   );
 });

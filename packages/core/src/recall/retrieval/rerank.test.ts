@@ -69,5 +69,5 @@ test.each([NaN, -0.1, 1.1])('%j is no share', (share) => {
 
 test.each([7, null, 'x'])('%j are no options', (options) => {
   for (const rerank of [keywordRerank, mmrRerank])
-    expect(() => rerank(options as never)).toThrow('must be object');
+    expect(() => rerank(options as never)).toThrow('must be an object');
 });

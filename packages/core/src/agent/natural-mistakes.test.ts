@@ -1,0 +1,116 @@
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+import { dashscope } from '../dashscope.ts';
+import { textOf } from '../message/message-text.ts';
+import { openai } from '../openai.ts';
+import { ScriptedModel } from '../testing/scripted-model.ts';
+import { tool } from '../tool/tool.ts';
+import { ReActAgent } from './react-agent.ts';
+
+const model = new ScriptedModel([]);
+const add = tool({
+  name: 'add',
+  description: 'Adds',
+  input: z.object({ a: z.number() }),
+  execute: () => 'x',
+});
+const agentWith = (options: object) => () => new ReActAgent({ name: 'a', model, ...options });
+
+test.each<[mistake: string, make: () => unknown, message: string]>([
+  [
+    "model: 'openai/gpt-5'",
+    agentWith({ model: 'openai/gpt-5' }),
+    "ReActAgent: model must be a model such as openai({ model: 'gpt-5' }); got a string.",
+  ],
+  [
+    'tools: { add }',
+    agentWith({ tools: { add } }),
+    'ReActAgent: tools must be an array or a Toolkit; got an object.',
+  ],
+  [
+    'instructions',
+    agentWith({ instructions: 'Be brief.' }),
+    'ReActAgent has no option `instructions`. Use `systemPrompt`.',
+  ],
+  [
+    'maxSteps',
+    agentWith({ maxSteps: 3 }),
+    'ReActAgent has no option `maxSteps`. Use `limits: { iterations }`.',
+  ],
+  ['an unknown option', agentWith({ colour: 'red' }), 'ReActAgent has no option `colour`.'],
+  [
+    'an unknown limit',
+    agentWith({ limits: { steps: 3 } }),
+    'ReActAgent: limits has no option `steps`.',
+  ],
+  [
+    "openai('gpt-5')",
+    () => openai('gpt-5' as never),
+    "openai() takes options: openai({ model: 'gpt-5' }); got a string.",
+  ],
+  [
+    "dashscope('qwen3-max')",
+    () => dashscope('qwen3-max' as never),
+    'dashscope() must be an object; got a string.',
+  ],
+  [
+    'inputSchema',
+    () => tool({ name: 'a', description: 'A', input: {}, inputSchema: {} } as never),
+    'tool() has no option `inputSchema`. Use `input`.',
+  ],
+  [
+    'a tool without input',
+    () => tool({ name: 'a', description: 'A', inputSchema: {} } as never),
+    'tool() has no option `inputSchema`. Use `input`.',
+  ],
+])('%s', (_mistake, make, message) => {
+  expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message }));
+});
+
+test.each<[mistake: string, options: object, message: string]>([
+  [
+    'output: z.object()',
+    { output: z.object({}) },
+    'The call: output must be structured(schema); got an object.',
+  ],
+  [
+    'abortSignal',
+    { abortSignal: new AbortController().signal },
+    'The call has no option `abortSignal`. Use `signal`.',
+  ],
+  ['an unknown option', { stream: true }, 'The call has no option `stream`.'],
+])('a call with %s', async (_mistake, options, message) => {
+  const agent = new ReActAgent({ name: 'a', model });
+  const error = expect.objectContaining({ code: 'INVALID_INPUT', message });
+  await expect(agent.call('hi', options)).rejects.toThrow(error);
+});
+
+test('messages as other libraries write them are taken', async () => {
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Fine.']) });
+  await agent.call([
+    { role: 'user', content: 'Hello' },
+    { role: 'assistant', content: 'Hi. How are you?' },
+    { role: 'user', content: 'And you?' },
+  ]);
+  const messages = await agent.messages();
+  expect(messages.map((message) => [message.role, textOf(message)])).toEqual([
+    ['user', 'Hello'],
+    ['assistant', 'Hi. How are you?'],
+    ['user', 'And you?'],
+    ['assistant', 'Fine.'],
+  ]);
+  expect(new Set(messages.map(({ id }) => id)).size).toBe(4);
+});
+
+test.each([
+  { role: 'system', content: 'Be brief.' },
+  { role: 'user', content: ' ' },
+  { role: 'user', content: 5 },
+])('%j is not a message', async (item) => {
+  const agent = new ReActAgent({ name: 'a', model });
+  const message =
+    "Item 0 of the input is neither a message nor a decision. Create messages with userMessage('…').";
+  await expect(agent.call([item as never])).rejects.toThrow(
+    expect.objectContaining({ code: 'INVALID_INPUT', message }),
+  );
+});
