@@ -25,8 +25,8 @@ export function resultClearer(placeholder: string, exclude: readonly string[]): 
     isOurs: ({ content }) =>
       content.some((block) => block.type === 'tool_result' && !exclude.includes(block.name)),
     clear(message) {
-      let found = cleared.get(message);
-      if (!found) cleared.set(message, (found = mapContent(message, clearBlock)));
+      const found = cleared.get(message) ?? mapContent(message, clearBlock);
+      cleared.set(message, found);
       return found;
     },
   };

@@ -39,11 +39,9 @@ export function turnView(view: (turns: readonly Turn[]) => readonly Turn[]): Con
     const earlier = turns.slice(0, current < 0 ? -1 : current);
     const past = earlier.flat();
     const shown = view(earlier).flat();
-    return (last = {
-      promptId,
-      past,
-      shown: shown.length === past.length && standsAt(past, 0, shown) ? past : shown,
-    });
+    const isWhole = shown.length === past.length && standsAt(past, 0, shown);
+    last = { promptId, past, shown: isWhole ? past : shown };
+    return last;
   };
 
   return (request) => {

@@ -32,10 +32,12 @@ export function summarize(options: SummarizeOptions = {}): OnLimit {
   const { prompt = 'Your steps are used up. Answer now from what you have found.', messages } =
     options;
   return async function* (run) {
-    const reply = yield* askAtLimit(
-      run,
-      messages?.(run) ?? [...(yield* fitRequest(run)), run.message('user', prompt)],
-    );
+    let asked = messages?.(run);
+    if (!asked) {
+      const fitted = yield* fitRequest(run);
+      asked = [...fitted, run.message('user', prompt)];
+    }
+    const reply = yield* askAtLimit(run, asked);
     if (reply.type === 'cut') return reply;
     // Some models call tools that they were not offered; a closing message with open calls would
     // make the history invalid.

@@ -78,7 +78,11 @@ export class RunDriver<T = unknown> {
       throw new AgentError('INVALID_INPUT', 'This stream has a reader already.');
     this.#state = 'paced';
     try {
-      for (let batch; this.#state === 'paced' && (batch = await this.pull());) yield batch;
+      while (this.#state === 'paced') {
+        const batch = await this.pull();
+        if (!batch) break;
+        yield batch;
+      }
     } finally {
       await this.cancel();
     }
@@ -101,7 +105,10 @@ export class RunDriver<T = unknown> {
     this.#state = 'driven';
     try {
       // Waits first, so that a batch is in the log when a reader that waits for it goes on.
-      for (let batch; (batch = await (this.#next = this.pull()));) {
+      for (;;) {
+        this.#next = this.pull();
+        const batch = await this.#next;
+        if (!batch) break;
         if (this.#log) for (const event of batch) addToLog(this.#log, event);
         else this.#rest.push(batch);
       }

@@ -36,9 +36,8 @@ export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch
 
   const send = async (url: string | URL, init: RequestInit): Promise<Response> => {
     const headers = new Headers(init.headers);
-    toHeaders(typeof given === 'function' ? await ask(given) : given).forEach((value, name) =>
-      headers.set(name, value),
-    );
+    const own = typeof given === 'function' ? ask(given) : given;
+    toHeaders(await own).forEach((value, name) => headers.set(name, value));
     // Not as a method: browsers and workerd want their fetch called on its own.
     return (fetchGiven ?? fetch)(url, { ...init, headers });
   };

@@ -269,7 +269,8 @@ export class McpTools implements ToolSet {
         ...(message !== undefined && { message }),
       });
     const call = async (isAgain: boolean): Promise<CallToolResult> => {
-      const session = this.#session ?? (await abortable(this.#connect(), signal));
+      const connecting = this.#session ?? abortable(this.#connect(), signal);
+      const session = await connecting;
       try {
         return await session.call(name, input, { signal, onProgress });
       } catch (error) {

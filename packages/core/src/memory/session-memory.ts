@@ -161,7 +161,7 @@ export class SessionMemory implements Memory {
     return this.run(async () => {
       // Another host may have gone on with the session, as another tab's worker does.
       const isOld = this.#view && (await this.#log.hasChanged?.());
-      const view = isOld ? this.#show(await this.#log.load()) : await this.#load();
+      const view = await (isOld ? this.#reload() : this.#load());
       status.calls.clear();
       for (const [id, state] of view.calls) status.calls.set(id, { ...state });
       status.suspendedRun = view.openRun;
@@ -310,7 +310,11 @@ export class SessionMemory implements Memory {
   }
 
   async #load(): Promise<LogFold> {
-    return this.#view ?? this.#show(await this.#log.load());
+    return this.#view ?? this.#reload();
+  }
+
+  async #reload(): Promise<LogFold> {
+    return this.#show(await this.#log.load());
   }
 
   #show(records: Flushes): LogFold {

@@ -62,11 +62,9 @@ export function promptOutput(
     async *settled(): AsyncGenerator<EventBatch, undefined> {},
     async *onLimit(): AsyncGenerator<EventBatch, Reply> {
       const question = `Your steps are used up. Give your answer now, as ${format.name} alone.`;
-      const reply = yield* askAtLimit(
-        run,
-        [...(yield* fitRequest(run)), run.message('user', question)],
-        tell,
-      );
+      const fitted = yield* fitRequest(run);
+      const messages = [...fitted, run.message('user', question)];
+      const reply = yield* askAtLimit(run, messages, tell);
       if (reply.type === 'cut') return reply;
       const content = reply.message.content.filter(({ type }) => type !== 'tool_use');
       const checked = await readText(schema, format, textOf(content));

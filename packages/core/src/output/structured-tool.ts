@@ -85,7 +85,8 @@ export function toolOutput(run: Run, spec: OutputSpec): OutputRun {
       return { to: 'finish', reason: 'stop', message, output: found.value };
     },
     async *onLimit(): AsyncGenerator<EventBatch, Reply> {
-      const messages = [...(yield* fitRequest(run)), run.message('user', reminder)];
+      const fitted = yield* fitRequest(run);
+      const messages = [...fitted, run.message('user', reminder)];
       const reply = yield* askAtLimit(run, messages, (request) => ({
         ...request,
         tools: [schema],

@@ -48,11 +48,11 @@ export function springAiAlibaba(options: SpringAiAlibabaOptions = {}): Preset {
     'hooks:array|? parallelToolExecution:boolean|? state:of()|? variables:object|function|?';
   checkFields('CONFIGURATION', 'springAiAlibaba()', options, fields);
   const { hooks = [], parallelToolExecution = false, state, variables = {} } = options;
-  const variablesOf = async (call: PromptCall): Promise<TemplateVariables> => ({
-    input: userText(call.input),
-    ...(state?.of(call).all() as TemplateVariables | undefined),
-    ...(typeof variables === 'function' ? await variables(call) : variables),
-  });
+  const variablesOf = async (call: PromptCall): Promise<TemplateVariables> => {
+    const kept = state?.of(call).all() as TemplateVariables | undefined;
+    const given = typeof variables === 'function' ? variables(call) : variables;
+    return { input: userText(call.input), ...kept, ...(await given) };
+  };
   return {
     limits: { iterations: Infinity, parallelTools: parallelToolExecution ? 5 : 1 },
     hooks: [positionHooks(hooks)],

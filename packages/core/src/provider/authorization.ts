@@ -9,7 +9,8 @@ export type ApiKey = string | (() => string | Promise<string>);
  */
 export async function authorization(apiKey: ApiKey | undefined): Promise<Record<string, string>> {
   try {
-    const key = (typeof apiKey === 'function' ? await apiKey() : apiKey)?.trim();
+    const given = typeof apiKey === 'function' ? apiKey() : apiKey;
+    const key = (await given)?.trim();
     if (key && !/^[!-~]+$/.test(key))
       throw new AgentError('CONFIGURATION', 'The API key has characters that cannot be sent');
     return key ? { authorization: `Bearer ${key}` } : {};

@@ -77,7 +77,10 @@ function unionMessage(
       unit.keyword === 'false'
         ? number
         : unit.keywordLocation.slice(keywordLocation.length + 1).split('/', 1)[0];
-    if (own !== number || !forms.length) forms.push((form = []));
+    if (own !== number || !forms.length) {
+      form = [];
+      forms.push(form);
+    }
     number = own;
     form.push(unit);
   }

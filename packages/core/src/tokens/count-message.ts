@@ -62,10 +62,12 @@ function cached<T extends object>(
   profile: TokenProfile,
   count: (key: T) => number,
 ): number {
-  let counts = countsOf.get(profile);
-  if (!counts) countsOf.set(profile, (counts = new WeakMap()));
-  let tokens = counts.get(key);
-  if (tokens === undefined) counts.set(key, (tokens = count(key)));
+  const counts = countsOf.get(profile) ?? new WeakMap<object, number>();
+  countsOf.set(profile, counts);
+  const known = counts.get(key);
+  if (known !== undefined) return known;
+  const tokens = count(key);
+  counts.set(key, tokens);
   return tokens;
 }
 

@@ -23,9 +23,9 @@ export async function interruptRoute(
   { limits }: HandlerSettings,
 ): Promise<Response> {
   const session = checkSession(c.req.param('id'));
-  const body = c.req.header('content-type')
-    ? await readJson(c.req.raw, limits.bodyBytes, { mayBeEmpty: true })
-    : {};
+  const hasBody = c.req.header('content-type') !== undefined;
+  const reading = hasBody && readJson(c.req.raw, limits.bodyBytes, { mayBeEmpty: true });
+  const body = (await reading) || {};
   const { mode = 'stop', message } = body;
   if (mode !== 'stop' && mode !== 'abort') throw invalidField('mode', 'must be "stop" or "abort"');
   if (

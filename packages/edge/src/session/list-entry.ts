@@ -67,9 +67,11 @@ export class ListEntry {
   async #title(): Promise<string | undefined> {
     const { memory } = this.#options;
     try {
-      const given =
-        memory instanceof SessionMemory ? (await memory.view()).state['title'] : undefined;
-      return typeof given === 'string' ? given : titleOf(await memory.read());
+      if (memory instanceof SessionMemory) {
+        const { title } = (await memory.view()).state;
+        if (typeof title === 'string') return title;
+      }
+      return titleOf(await memory.read());
     } catch (error) {
       logError(error, 'title');
       return undefined;

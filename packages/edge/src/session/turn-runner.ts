@@ -121,9 +121,10 @@ export class TurnRunner {
     this.abort();
     await this.#working;
     const { queue } = this.#options;
-    for (let next; (next = queue.first()); queue.remove(next.id)) {
+    for (let next = queue.first(); next; next = queue.first()) {
       this.#opened.get(next.id)?.reject(new AgentError('ABORTED', 'The session was deleted.'));
       this.#opened.delete(next.id);
+      queue.remove(next.id);
     }
     await Promise.all(this.#settling);
   }
@@ -137,7 +138,9 @@ export class TurnRunner {
 
   async #workOff(): Promise<void> {
     const { queue } = this.#options;
-    for (let next; !this.#isClosed && (next = queue.first());) {
+    while (!this.#isClosed) {
+      const next = queue.first();
+      if (!next) return;
       try {
         await this.#run(next);
       } catch (error) {

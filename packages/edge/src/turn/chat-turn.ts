@@ -114,8 +114,9 @@ function noQuestion(): AgentError {
 
 /** The calls that wait for somebody; none where the memory has no log of them. */
 export async function waitingCalls(memory: Memory): Promise<readonly PendingCall[]> {
-  const calls = memory instanceof SessionMemory ? (await memory.view()).calls.values() : [];
-  return [...calls].flatMap(({ pending }) => pending ?? []);
+  if (!(memory instanceof SessionMemory)) return [];
+  const { calls } = await memory.view();
+  return [...calls.values()].flatMap(({ pending }) => pending ?? []);
 }
 
 const maxTitle = 80;

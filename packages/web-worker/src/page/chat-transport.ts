@@ -67,7 +67,8 @@ function chunkStream(
   return new ReadableStream<UiChunk>(
     {
       async pull(controller) {
-        const { done, value } = read ?? (await batches.next());
+        const reading = read ?? batches.next();
+        const { done, value } = await reading;
         read = undefined;
         if (done) controller.close();
         else for (const chunk of value) controller.enqueue(chunk);

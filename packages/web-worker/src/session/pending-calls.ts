@@ -14,7 +14,8 @@ export async function pendingCalls({
   status,
   busy,
 }: ReActAgent): Promise<readonly PendingCall[]> {
-  const calls = (!busy && (await viewOf(memory))?.calls) || status.calls;
+  const view = busy ? undefined : viewOf(memory);
+  const calls = (await view)?.calls ?? status.calls;
   return [...calls.values()].flatMap(({ pending }) => pending ?? []);
 }
 

@@ -22,11 +22,10 @@ export function doWork(
   switch (work.type) {
     case 'run':
       return session.run(controller, async (agent) => {
-        const turn = isOfLog(work.input) ? await shownSoFar(agent) : {};
-        return forward(
-          agent.stream(work.input, callOptions(work.options, controller, outputs)),
-          turn,
-        );
+        const shown = isOfLog(work.input) ? shownSoFar(agent) : {};
+        const turn = await shown;
+        const options = callOptions(work.options, controller, outputs);
+        return forward(agent.stream(work.input, options), turn);
       });
     case 'chat':
       return session.editAndRun(

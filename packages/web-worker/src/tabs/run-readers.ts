@@ -82,7 +82,8 @@ export class RunReaders {
     if (gone.aborted) return undefined;
     try {
       return await new Promise((resolve, reject) => {
-        this.#joined.add((joined = { reader, resolve, reject, failure: undefined }));
+        joined = { reader, resolve, reject, failure: undefined };
+        this.#joined.add(joined);
         const leave = (): void => resolve(undefined);
         gone.addEventListener('abort', leave);
         reader.onFailure = leave;

@@ -51,8 +51,8 @@ function fold(raw: string): string {
       .toLowerCase()
       .replace(/[\p{Script=Inherited}\p{Me}]/gu, '')
       .replace(/[\u00e0-\u024f\u0370-\u04ff\u1e00-\u1eff]/g, (letter) => {
-        let plain = latin.get(letter);
-        if (plain === undefined) latin.set(letter, (plain = toLatin(letter)));
+        const plain = latin.get(letter) ?? toLatin(letter);
+        latin.set(letter, plain);
         return plain;
       })
       // What is a blank already is left alone: putting in as many takes longer than all the rest.

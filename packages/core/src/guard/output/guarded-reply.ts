@@ -161,9 +161,9 @@ export class GuardedReply {
    * looked at when it is whole.
    */
   #hold(delta: ToolInput): readonly ModelDelta[] {
-    let value = this.#values.get(delta.index);
-    if (!value) this.#values.set(delta.index, (value = new GuardedValue()));
-    else if (value.name && !value.isAnswer) return [delta];
+    const value = this.#values.get(delta.index) ?? new GuardedValue();
+    if (value.name && !value.isAnswer) return [delta];
+    this.#values.set(delta.index, value);
     value.add(delta);
     return value.name && !value.isAnswer ? value.release() : [];
   }

@@ -81,21 +81,13 @@ export class EchoMemory extends SessionMemory {
       cache,
       ...common
     } = options;
+    const own = { echo, withoutEcho, sleep, waitMs, staleMs, cache };
     let log: BranchLog | undefined;
-    super(store, sessionId, { ...common, durability: 'turn' }, (logOptions) =>
-      secrets
-        ? (log = new BranchLog(store, sessionId, {
-            ...logOptions,
-            secrets,
-            echo,
-            withoutEcho,
-            sleep,
-            waitMs,
-            staleMs,
-            cache,
-          }))
-        : undefined,
-    );
+    super(store, sessionId, { ...common, durability: 'turn' }, (logOptions) => {
+      if (!secrets) return undefined;
+      log = new BranchLog(store, sessionId, { ...logOptions, ...own, secrets });
+      return log;
+    });
     this.#log = log;
   }
 

@@ -195,8 +195,10 @@ export class SessionLog {
         known,
       );
       const isGone = unread.some(({ error }) => error.retryable);
-      if (isGone && attempt < maxReads && (await this.#store.get(this.#keys.head)) !== text)
-        continue;
+      if (isGone && attempt < maxReads) {
+        const now = await this.#store.get(this.#keys.head);
+        if (now !== text) continue;
+      }
       this.#tell(unread);
       if (unread.length > 0)
         await findBatches(this.#store, this.#keys, head!.hash, { batches, unread });

@@ -112,10 +112,11 @@ export function humanInTheLoop(options: HumanInTheLoopOptions): Extension {
       }
       if (!verdict) return { suspended: reason ?? 'Nobody has decided yet.', kind: 'approval' };
       if (verdict.type === 'reject') return deniedResult(call.toolUse, verdict.reason);
-      const approved =
-        verdict.type === 'edit'
-          ? await prepareCall(onlyTool(call.tool), { ...call.toolUse, input: verdict.input })
-          : call;
+      let approved: Awaited<ReturnType<typeof prepareCall>> = call;
+      if (verdict.type === 'edit') {
+        const edited = { ...call.toolUse, input: verdict.input };
+        approved = await prepareCall(onlyTool(call.tool), edited);
+      }
       if (!approved.ok) return approved.result;
       await start(run, approved.toolUse);
       return next(approved, context);

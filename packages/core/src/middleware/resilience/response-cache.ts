@@ -104,7 +104,8 @@ async function* cached(
   if (key === undefined) return yield* model.stream(request, context);
   const known = await safely(async () => checked(await store.get(key, request)));
   const hit = known && known.expiresAt > now() ? known : undefined;
-  const found = hit ? (hit.key === key ? 'exact' : 'semantic') : 'nothing';
+  const hitKind = hit?.key === key ? 'exact' : 'semantic';
+  const found = hit ? hitKind : 'nothing';
   tell(onLookup, { found, provider, modelId, ...(run && { run }) });
   if (hit) return yield hit.deltas.map(unpaid);
 

@@ -57,9 +57,8 @@ export async function* tryInTurn({
       }
       return;
     } catch (error) {
-      const following = context.signal.aborted
-        ? undefined
-        : await next({ error, attempt, model: current.model, begun });
+      if (context.signal.aborted) throw error;
+      const following = await next({ error, attempt, model: current.model, begun });
       if (!following) throw error;
       current = following;
       spent = spent && usage ? addUsage(spent, usage) : (usage ?? spent);

@@ -111,8 +111,10 @@ function isStrict(schema: JsonValue): boolean {
 export function memoize<T extends object>(make: (key: T) => string): (key: T) => string {
   const known = new WeakMap<T, string>();
   return (key) => {
-    let text = known.get(key);
-    if (text === undefined) known.set(key, (text = make(key)));
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    const text = make(key);
+    known.set(key, text);
     return text;
   };
 }

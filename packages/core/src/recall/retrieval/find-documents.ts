@@ -82,8 +82,8 @@ async function search(
     throw new AgentError('CONFIGURATION', 'retrieval(): query must give a string');
   const query = shortQuery(String(asked ?? '').trim());
   if (!query) return;
-  const filters =
-    typeof options.filters === 'function' ? await options.filters(call) : options.filters;
+  const asking = typeof options.filters === 'function' ? options.filters(call) : options.filters;
+  const filters = await asking;
   if (filters !== undefined) checkFilters(filters);
   const wanted = Math.max(topK, candidates);
   const given = await retriever.retrieve(query, {

@@ -49,10 +49,10 @@ export class DocumentStore {
 
   async add(documents: readonly SearchDocument[], index: DocumentIndex): Promise<void> {
     const { store, now } = this.#options;
-    const [only] = documents.length === 1 ? documents : [];
-    const listed = documents.length
-      ? await this.#list(only ? this.#of(only.id) : this.#prefix)
-      : [];
+    const [first] = documents;
+    if (!first) return;
+    const prefix = documents.length === 1 ? this.#of(first.id) : this.#prefix;
+    const listed = await this.#list(prefix);
     for (const document of documents) {
       const text = JSON.stringify({ v: formatVersion, ...document });
       const values = splitValue(text, store.features.maxValueBytes);
