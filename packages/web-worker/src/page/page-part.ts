@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import { boundaryError } from './lifeline.ts';
+import { boundaryError } from './connection.ts';
 import type { PageAnswer, PageOffer, PageQuestion } from '../wire/protocol.ts';
 
 /**

@@ -120,15 +120,15 @@ export function createRemoteAgent({
   sessionId,
   worker,
   port,
-  lifeline,
+  connection,
 }: RemoteAgentSetup): RemoteAgent {
   const remote: Remote<SessionApi> = wrap<SessionApi>(port);
   let lastId = 0;
 
   const ask = async <T>(call: () => Promise<Outcome<T>>): Promise<T> =>
-    fromOutcome(await lifeline.guard(call));
+    fromOutcome(await connection.guard(call));
   const abort = (id?: number, unread?: boolean): void => {
-    if (!lifeline.error) remote.abort(id, unread).catch(() => {});
+    if (!connection.error) remote.abort(id, unread).catch(() => {});
   };
 
   /** A run that comes on a port of its own. */
@@ -139,7 +139,7 @@ export function createRemoteAgent({
     const id = ++lastId;
     const open = (aborted: boolean, runPort: MessagePort): Promise<void> =>
       request({ id, aborted }, transfer(runPort, [runPort]));
-    return remoteRun({ lifeline, signal, open, abort: (unread) => abort(id, unread) });
+    return remoteRun({ connection, signal, open, abort: (unread) => abort(id, unread) });
   };
 
   const call = async (
@@ -170,8 +170,8 @@ export function createRemoteAgent({
     ) as RemoteStream as RemoteStream<never>;
 
   const end = (reason: string): void => {
-    if (!lifeline.error) remote[releaseProxy]();
-    lifeline.cut(new AgentError('WORKER_TERMINATED', reason));
+    if (!connection.error) remote[releaseProxy]();
+    connection.cut(new AgentError('WORKER_TERMINATED', reason));
   };
 
   return {

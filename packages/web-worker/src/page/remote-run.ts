@@ -1,12 +1,12 @@
 import type { AgentError, AgentResult } from '@isoloop/core';
 import { unpackEvents } from '../wire/delta-runs.ts';
-import type { Lifeline } from './lifeline.ts';
-import { boundaryError, unreadable } from './lifeline.ts';
+import type { Connection } from './connection.ts';
+import { boundaryError, unreadable } from './connection.ts';
 import { fromOutcome } from '../wire/outcome.ts';
 import { initialCredits, type CreditMessage, type RunMessage } from '../wire/protocol.ts';
 
 export interface RemoteRunOptions {
-  readonly lifeline: Lifeline;
+  readonly connection: Connection;
   readonly signal: AbortSignal | undefined;
   /**
    * Asks the worker for the run, which comes on the port; rejects only where the request can't be
@@ -29,7 +29,7 @@ export interface RemoteRun<T> {
  * A run in the worker. What is not read is not asked for: the worker goes on only as far as its
  * credits.
  */
-export function remoteRun<T>({ lifeline, signal, open, abort }: RemoteRunOptions): RemoteRun<T> {
+export function remoteRun<T>({ connection, signal, open, abort }: RemoteRunOptions): RemoteRun<T> {
   let over = false;
   let unread = true;
   const stop = (): void => {
@@ -39,10 +39,10 @@ export function remoteRun<T>({ lifeline, signal, open, abort }: RemoteRunOptions
   };
 
   async function* read(): AsyncGenerator<readonly T[], AgentResult> {
-    if (lifeline.error) throw lifeline.error;
+    if (connection.error) throw connection.error;
     const { port1, port2 } = new MessageChannel();
     const inbox = createInbox<T>(port1);
-    const off = lifeline.onCut((error) => inbox.fail(error));
+    const off = connection.onCut((error) => inbox.fail(error));
     signal?.addEventListener('abort', stop);
     try {
       over ||= !!signal?.aborted;

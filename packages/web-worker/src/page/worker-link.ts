@@ -1,12 +1,12 @@
 import { AgentError } from '@isoloop/core';
 import type { ConnectOptions } from './connect-agent.ts';
-import { boundaryError, Lifeline, unreadable } from './lifeline.ts';
+import { boundaryError, Connection, unreadable } from './connection.ts';
 import { protocol, type HelloMessage, type PageMessage } from '../wire/protocol.ts';
 
 /** A connection to the worker: its port, and its life, which ends with the worker's. */
 export interface WorkerLink {
   readonly port: MessagePort;
-  readonly lifeline: Lifeline;
+  readonly connection: Connection;
 }
 
 type Told = PageMessage extends infer M
@@ -17,7 +17,7 @@ type Told = PageMessage extends infer M
 
 /**
  * Connects as soon as the worker says hello; what is posted to the port till then waits in it. The
- * lifeline is cut with `WORKER_FAILED` when the script can't be loaded, throws while it is, or
+ * connection is cut with `WORKER_FAILED` when the script can't be loaded, throws while it is, or
  * doesn't answer in time, then or later while something waits for it, and with `WORKER_TERMINATED`
  * when the worker is gone.
  */
@@ -26,7 +26,7 @@ export function linkWorker(
   { agent, sessionId, options = null, timeoutMs = 10_000, page = [] }: ConnectOptions,
 ): WorkerLink {
   const { port1, port2 } = new MessageChannel();
-  const lifeline = new Lifeline();
+  const connection = new Connection();
   const listening = new AbortController();
   const { signal } = listening;
   const { port: shared } = worker as Partial<SharedWorker>;
@@ -35,21 +35,21 @@ export function linkWorker(
   let silent = 0;
 
   const fail = (message: string, cause?: unknown): void =>
-    lifeline.cut(new AgentError('WORKER_FAILED', message, { cause }));
+    connection.cut(new AgentError('WORKER_FAILED', message, { cause }));
   const post = (message: Told, ports: MessagePort[] = []): void =>
     endpoint.postMessage({ protocol, ...message }, ports);
   const ping = (): void => post({ type: 'ping' });
   // In quarters, five of them: the first may end right after the silence began, and after a sleep
   // of the machine one is late, with the answer to the last ping still on its way.
   const timer = setInterval(() => {
-    if (connected && !lifeline.waited) silent = -1;
+    if (connected && !connection.waited) silent = -1;
     else if (++silent > 3)
       fail(
         `The worker did not answer within ${timeoutMs} ms.${connected ? '' : ' Does its script call exposeAgent()?'}`,
       );
     else if (connected) ping();
   }, timeoutMs / 4);
-  lifeline.onCut(() => {
+  connection.onCut(() => {
     clearInterval(timer);
     listening.abort();
     port1.close();
@@ -61,7 +61,7 @@ export function linkWorker(
       const ports = page.map((part) => part.serve(signal));
       post({ type: 'connect', agent, sessionId, options, offers, lock }, [port2, ...ports]);
     } catch (error) {
-      lifeline.cut(boundaryError(error));
+      connection.cut(boundaryError(error));
     }
   };
   const onHello = ({ data }: MessageEvent<Partial<HelloMessage> | null>): void => {
@@ -71,14 +71,14 @@ export function linkWorker(
     connected = true;
     if (shared && navigator.locks) holdLock(connect, signal);
     else connect();
-    if (data.lock) watchLock(data.lock, lifeline, signal);
+    if (data.lock) watchLock(data.lock, connection, signal);
   };
   // Of an error after the start nothing is known to have failed: a worker outlives it, and its end
   // shows in the lock.
   const onError = (event: ErrorEvent): void => {
     if (!connected) fail(loadError(event), event.error);
   };
-  const onUnreadable = (): void => lifeline.cut(unreadable());
+  const onUnreadable = (): void => connection.cut(unreadable());
   // A frozen page freezes its worker: another tab has to lead then.
   const onPage = ({ type }: Event): void => post({ type } as Told);
   // What is told to the document passes the window first.
@@ -90,7 +90,7 @@ export function linkWorker(
   for (const type of ['pagehide', 'pageshow', 'freeze', 'resume']) listen(globalThis, type, onPage);
   shared?.start();
   ping();
-  return { port: port1, lifeline };
+  return { port: port1, connection };
 }
 
 /**
@@ -118,11 +118,12 @@ function holdLock(connect: (lock?: string) => void, signal: AbortSignal): void {
 }
 
 /**
- * Waits for the worker's lock: no event tells of a worker that was terminated, but its locks fall
+ * PendingRequests for the worker's lock: no event tells of a worker that was terminated, but its locks fall
  * free.
  */
-function watchLock(lock: string, lifeline: Lifeline, signal: AbortSignal): void {
-  const gone = (): void => lifeline.cut(new AgentError('WORKER_TERMINATED', 'The worker is gone.'));
+function watchLock(lock: string, connection: Connection, signal: AbortSignal): void {
+  const gone = (): void =>
+    connection.cut(new AgentError('WORKER_TERMINATED', 'The worker is gone.'));
   navigator.locks?.request(lock, { mode: 'shared', signal }, gone).catch(() => {
     // Given up with the connection.
   });

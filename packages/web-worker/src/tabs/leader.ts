@@ -1,10 +1,10 @@
 import type { AgentResult } from '@isoloop/core';
 import { packEvents } from '../wire/delta-runs.ts';
 import { toOutcome } from '../wire/outcome.ts';
-import { Reign, type ReignOptions } from './reign.ts';
+import { LeaderTerm, type LeaderTermOptions } from './leader-term.ts';
 import type { TabAnswer, TabAsked, TabMessage, TabOutcome, TabPost } from '../wire/tab-protocol.ts';
 
-export interface LeaderOptions extends Omit<ReignOptions, 'tell'> {
+export interface LeaderOptions extends Omit<LeaderTermOptions, 'tell'> {
   /** To the other tabs. */
   readonly post: (message: TabPost) => void;
   /** Whether other tabs were heard of. */
@@ -25,10 +25,11 @@ export interface Request {
 }
 
 /**
- * A reign as the session's tabs meet it: takes what they ask for to it, and tells them of its runs.
+ * Connects a leader's term with the session's tabs: passes on their requests, and posts the events
+ * of its runs.
  */
 export class Leader {
-  readonly reign: Reign;
+  readonly term: LeaderTerm;
   readonly #options: LeaderOptions;
   /** The work of other tabs. */
   readonly #foreign: Map<string, AbortController> = new Map();
@@ -38,16 +39,16 @@ export class Leader {
   constructor(options: LeaderOptions) {
     this.#options = options;
     const { readers, post, hasPeers } = options;
-    const reign: Reign = new Reign({
+    const term: LeaderTerm = new LeaderTerm({
       ...options,
       tell(events, work, turn) {
-        if (reign.over) return;
+        if (term.over) return;
         readers.show(events, work, turn);
         if (hasPeers())
-          post({ type: 'events', reign: reign.id, work, turn, items: packEvents(events) });
+          post({ type: 'events', reign: term.id, work, turn, items: packEvents(events) });
       },
     });
-    this.reign = reign;
+    this.term = term;
   }
 
   /** Whether another tab waits for something that it asked for. */
@@ -58,43 +59,43 @@ export class Leader {
   /** Tells one tab, or all, that it leads. */
   announce(to?: string): void {
     const { post, readers } = this.#options;
-    if (!this.reign.over)
+    if (!this.term.over)
       post({
         type: 'lead',
-        reign: this.reign.id,
+        reign: this.term.id,
         ...(to !== undefined && { to }),
         run: readers.mirror.soFar,
       });
   }
 
-  /** What becomes of it in a reign that is over is not told: the next leader has it too. */
+  /** Posts no outcome after the term is over: the next leader has the request, too. */
   async serve({ asked, ...job }: Request, settle: (outcome: TabOutcome) => void): Promise<void> {
-    const { reign } = this;
-    await reign.ready.catch(() => {});
-    if (reign.over) return;
+    const { term } = this;
+    await term.ready.catch(() => {});
+    if (term.over) return;
     const outcome = await toOutcome<AgentResult | TabAnswer>(
       asked.type === 'ask'
-        ? reign.answer(asked.question)
-        : reign.perform({ ...job, work: asked.work }),
+        ? term.answer(asked.question)
+        : term.perform({ ...job, work: asked.work }),
     );
     if (this.#options.shared && codeOf(outcome) === 'SESSION_CONFLICT') this.#options.onConflict();
-    else if (!reign.over) settle(outcome);
+    else if (!term.over) settle(outcome);
   }
 
   hear(message: TabMessage): void {
-    const { reign } = this;
+    const { term } = this;
     const { post, readers } = this.#options;
     const { from: owner } = message;
     if (message.type === 'join') {
       const answer = (): void => this.announce(owner);
-      void reign.ready.then(answer, answer);
-    } else if (message.type === 'ping') post({ type: 'pong', reign: reign.id });
-    if (!('reign' in message) || message.reign !== reign.id) return;
+      void term.ready.then(answer, answer);
+    } else if (message.type === 'ping') post({ type: 'pong', reign: term.id });
+    if (!('reign' in message) || message.reign !== term.id) return;
     if (message.type === 'read') return readers.unpace(message.id);
     if (message.type !== 'work' && message.type !== 'ask') return;
     const { id } = message;
     const tell = (outcome: TabOutcome): void =>
-      post({ type: 'done', reign: reign.id, to: owner, id, outcome });
+      post({ type: 'done', reign: term.id, to: owner, id, outcome });
     const controller = new AbortController();
     if (message.type === 'work') {
       const done = this.#done.get(id);
@@ -112,7 +113,7 @@ export class Leader {
   /** Aborts another tab's work, or a run that an earlier leader had begun. */
   abort(work: string): void {
     this.#foreign.get(work)?.abort();
-    this.reign.abort(work);
+    this.term.abort(work);
   }
 
   #keep(id: string, outcome: TabOutcome): void {

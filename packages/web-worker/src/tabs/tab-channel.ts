@@ -1,4 +1,4 @@
-import { boundaryError } from '../page/lifeline.ts';
+import { boundaryError } from '../page/connection.ts';
 import type { TabMessage, TabPost } from '../wire/tab-protocol.ts';
 
 /** The channel on which the workers of one session hear each other. */

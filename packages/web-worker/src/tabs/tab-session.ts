@@ -11,7 +11,11 @@ import { StallWatch } from './stall-watch.ts';
 import { TabChannel } from './tab-channel.ts';
 import type { Tabs } from './tab-options.ts';
 import type { TabAnswer, TabMessage, TabPost, TabQuestion, TabWork } from '../wire/tab-protocol.ts';
-import { Waits, type Wait, type WaitOptions } from './waits.ts';
+import {
+  PendingRequests,
+  type PendingRequest,
+  type PendingRequestOptions,
+} from './pending-requests.ts';
 
 export interface TabSessionOptions extends Omit<
   AgentSessionOptions,
@@ -28,7 +32,7 @@ export interface TabSessionOptions extends Omit<
 type Role =
   /** Nobody has said that it leads: the lock is not to be had yet, or all pages sleep. */
   | { readonly type: 'waiting' }
-  | { readonly type: 'following'; readonly reign: string }
+  | { readonly type: 'following'; readonly term: string }
   | { readonly type: 'leading'; readonly leader: Leader }
   /** The session was left. */
   | { readonly type: 'closed' };
@@ -44,7 +48,7 @@ export class TabSession {
   readonly #options: TabSessionOptions;
   readonly #id: string = crypto.randomUUID();
   readonly #readers = new RunReaders();
-  readonly #waits: Waits = new Waits(this.#readers);
+  readonly #pending: PendingRequests = new PendingRequests(this.#readers);
   readonly #channel: TabChannel | undefined;
   readonly #leadership: Leadership | undefined;
   readonly #stallWatch: StallWatch | undefined;
@@ -57,7 +61,7 @@ export class TabSession {
   #hasPassed = false;
   /** The run that who had joined it has stopped: who leads meanwhile may not have heard of it. */
   #stopped: string | undefined;
-  /** The reign that was heard of beside the one that is followed. */
+  /** A term that another leader announced while this tab follows one. */
   #doubted: string | undefined;
   #isAwake = true;
   #isClosing = false;
@@ -85,7 +89,7 @@ export class TabSession {
     this.#stallWatch = new StallWatch({
       afterMs: tabs.stalledAfterMs,
       isNeeded: () =>
-        this.#isAwake && this.#isHearing && (this.#waits.size > 0 || this.#readers.isWaiting),
+        this.#isAwake && this.#isHearing && (this.#pending.size > 0 || this.#readers.isWaiting),
       ask: () => this.#post({ type: 'ping' }),
       onStalled: () => void leadership.steal(),
     });
@@ -99,7 +103,7 @@ export class TabSession {
     controller: AbortController,
     reader?: RunReader,
   ): Promise<AgentResult> {
-    this.#waits.abortLeft();
+    this.#pending.abortLeft();
     return (await this.#wait({
       asked: { type: 'work', work },
       controller,
@@ -168,27 +172,27 @@ export class TabSession {
   async close({ gone = false }: { readonly gone?: boolean } = {}): Promise<void> {
     const role = this.#role;
     this.#isClosing = true;
-    if (!gone) this.#waits.abortAll();
+    if (!gone) this.#pending.abortAll();
     if (role.type === 'leading') {
       // At once, before a tool of this page is gone with it.
-      const { reign } = role.leader;
-      const isForeign = this.#hasPeers && reign.isBusyFor(this.#id);
-      if (!gone && !isForeign) await this.#waits.settled();
-      await (gone || isForeign || role.leader.hasForeign ? reign.abdicate() : reign.close());
+      const { term } = role.leader;
+      const isForeign = this.#hasPeers && term.isBusyFor(this.#id);
+      if (!gone && !isForeign) await this.#pending.settled();
+      await (gone || isForeign || role.leader.hasForeign ? term.stepDown() : term.close());
     }
     this.#role = { type: 'closed' };
     this.#stallWatch?.stop();
     this.#leadership?.stop();
     this.#channel?.close();
-    this.#waits.close();
+    this.#pending.close();
   }
 
-  #wait(options: WaitOptions): Promise<AgentResult | TabAnswer> {
-    return this.#waits.add(options, (wait) => {
+  #wait(options: PendingRequestOptions): Promise<AgentResult | TabAnswer> {
+    return this.#pending.add(options, (wait) => {
       const { id, controller } = wait;
       controller.signal.addEventListener('abort', () => {
         if (this.#role.type === 'following')
-          this.#post({ type: 'abort', reign: this.#role.reign, id });
+          this.#post({ type: 'abort', reign: this.#role.term, id });
       });
       this.#give(wait);
       this.#stallWatch?.check();
@@ -220,50 +224,49 @@ export class TabSession {
   #tellOfReaders(): void {
     const { work } = this.#readers.mirror;
     if (this.#role.type === 'following' && work !== undefined)
-      this.#post({ type: 'read', reign: this.#role.reign, id: work });
+      this.#post({ type: 'read', reign: this.#role.term, id: work });
   }
 
   #abort(work: string): void {
     const role = this.#role;
-    if (role.type === 'following')
-      return this.#post({ type: 'abort', reign: role.reign, id: work });
-    this.#waits.abort(work);
+    if (role.type === 'following') return this.#post({ type: 'abort', reign: role.term, id: work });
+    this.#pending.abort(work);
     if (role.type === 'leading') role.leader.abort(work);
   }
 
   /** To a new leader. */
   #giveAll(): void {
-    for (const wait of this.#waits) this.#give(wait);
+    for (const wait of this.#pending) this.#give(wait);
     if (this.#stopped !== undefined) this.#abort(this.#stopped);
   }
 
   /** Gives it to the leader, once to each. */
-  #give(wait: Wait): void {
+  #give(wait: PendingRequest): void {
     const role = this.#role;
     const { id, asked, controller } = wait;
-    if (role.type === 'leading' && wait.givenTo !== role.leader.reign.id) {
-      wait.givenTo = role.leader.reign.id;
+    if (role.type === 'leading' && wait.givenTo !== role.leader.term.id) {
+      wait.givenTo = role.leader.term.id;
       void role.leader.serve(
         { id, owner: this.#id, asked, signal: controller.signal },
         wait.settle,
       );
-    } else if (role.type === 'following' && wait.givenTo !== role.reign) {
-      wait.givenTo = role.reign;
+    } else if (role.type === 'following' && wait.givenTo !== role.term) {
+      wait.givenTo = role.term;
       const aborted = controller.signal.aborted;
       if (asked.type === 'ask')
-        this.#post({ type: 'ask', reign: role.reign, id, question: asked.question });
-      else this.#post({ type: 'work', reign: role.reign, id, work: asked.work, aborted });
+        this.#post({ type: 'ask', reign: role.term, id, question: asked.question });
+      else this.#post({ type: 'work', reign: role.term, id, work: asked.work, aborted });
     }
   }
 
-  #lead(inherited: boolean): void {
+  #lead(takesOver: boolean): void {
     const { tabs, ...options } = this.#options;
     const leader = new Leader({
       ...options,
       pages: this.pages,
       shared: tabs !== undefined,
       attempts: tabs?.attempts ?? 0,
-      inherited,
+      takesOver,
       readers: this.#readers,
       post: (message) => this.#post(message),
       hasPeers: () => this.#hasPeers,
@@ -271,32 +274,32 @@ export class TabSession {
         if (this.#role.type === 'leading' && this.#role.leader === leader) void this.#stepDown();
       },
     });
-    const { reign } = leader;
+    const { term } = leader;
     this.#role = { type: 'leading', leader };
     const begin = (): void => {
-      if (this.#role.type !== 'leading' || this.#role.leader !== leader || reign.over) return;
+      if (this.#role.type !== 'leading' || this.#role.leader !== leader || term.over) return;
       leader.announce();
-      reign.tellEnd();
+      term.tellEnd();
       this.#giveAll();
     };
-    if (!inherited) return begin();
-    reign.ready.then(begin, (error: unknown) => {
-      if (reign.over) return;
+    if (!takesOver) return begin();
+    term.ready.then(begin, (error: unknown) => {
+      if (term.over) return;
       if (this.#hasPeers && !this.#hasPassed) {
         this.#hasPassed = true;
         return void this.#stepDown();
       }
-      reign.leaveOpen(AgentError.from(error));
+      term.leaveOpen(AgentError.from(error));
       begin();
     });
   }
 
-  /** Ends its reign; while its page is awake it gets in line again. */
+  /** Ends its term. While its page is awake, it queues for the lock again. */
   async #stepDown(): Promise<void> {
     const role = this.#role;
     if (role.type !== 'leading' || this.#isClosing || !this.#leadership) return;
     this.#role = { type: 'waiting' };
-    await role.leader.reign.abdicate();
+    await role.leader.term.stepDown();
     this.#leadership.stop();
     this.#getInLine();
   }
@@ -317,7 +320,7 @@ export class TabSession {
     else if (this.#role.type !== 'leading' || this.#isClosing) return;
     else if (message.type === 'abort') this.#abort(message.id);
     else {
-      if (message.type === 'work' && message.work.type !== 'resume') this.#waits.abortLeft();
+      if (message.type === 'work' && message.work.type !== 'resume') this.#pending.abortLeft();
       this.#role.leader.hear(message);
     }
   }
@@ -326,13 +329,13 @@ export class TabSession {
     if (message.type === 'lead') return this.#follow(message);
     if (message.type === 'pong') this.#stallWatch?.heard();
     if (this.#role.type !== 'following' || !('reign' in message)) return;
-    if (message.reign !== this.#role.reign) return this.#doubt(message);
+    if (message.reign !== this.#role.term) return this.#doubt(message);
     if (message.type === 'done' || message.type === 'events') this.#stallWatch?.heard();
     if (message.type === 'events') {
       this.#readers.show(unpackEvents<AgentEvent>(message.items), message.work, message.turn);
       this.#stallWatch?.check();
     } else if (message.type === 'done' && message.to === this.#id)
-      this.#waits.settle(message.id, message.outcome);
+      this.#pending.settle(message.id, message.outcome);
   }
 
   /**
@@ -349,8 +352,8 @@ export class TabSession {
     if (to !== undefined && to !== this.#id) return;
     this.#stallWatch?.heard();
     this.#hasPassed = false;
-    if (this.#role.type === 'following' && this.#role.reign === reign) return;
-    this.#role = { type: 'following', reign };
+    if (this.#role.type === 'following' && this.#role.term === reign) return;
+    this.#role = { type: 'following', term: reign };
     this.#readers.catchUp(run);
     if (this.#readers.hasJoined) this.#tellOfReaders();
     this.#giveAll();

@@ -43,12 +43,12 @@ export interface RunSoFar {
 }
 
 /**
- * Between the workers of one session, over its BroadcastChannel. A reign is one worker's time as
- * the leader.
+ * Between the workers of one session, over its BroadcastChannel. `reign` is the id of a leader's
+ * term. Tabs with older code know it by this name.
  */
 export type TabMessage = { readonly from: string } & (
   | { readonly type: 'join' | 'ping' }
-  /** `to`: who joined; nobody: all, as a reign begins. */
+  /** `to`: the tab that joined. Without it, all tabs: a term begins. */
   | {
       readonly type: 'lead';
       readonly reign: string;

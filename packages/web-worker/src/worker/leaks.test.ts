@@ -14,7 +14,7 @@ import { inspectFrame, inspectWorker, type Inspected } from '../../test-support/
 import type { PageFixtureOptions } from '../../test-support/page.ts';
 
 const pageClasses = ['MessagePort', 'AbortController', 'AbortSignal', 'Worker', 'ReadableStream'];
-const tabClasses = ['TabSession', 'Reign', 'BroadcastChannel'];
+const tabClasses = ['TabSession', 'LeaderTerm', 'BroadcastChannel'];
 const workerClasses = [
   'MessagePort',
   'AbortController',

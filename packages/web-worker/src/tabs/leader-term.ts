@@ -5,15 +5,15 @@ import { callOptions } from '../wire/call-options.ts';
 import { shownSoFar } from '../session/chat-turn.ts';
 import type { ShownTurn } from '../wire/shown-turn.ts';
 import type { Outputs } from '../wire/exposed-agent.ts';
-import { inheritanceOf } from './inheritance.ts';
+import { takeoverOf } from './takeover.ts';
 import { claimedJournal, noteRun, type Journal, type NotedRun } from './journal.ts';
 import { nextMacrotask } from '../wire/macrotask.ts';
-import { ending, leftOpen, mend, takeoverGap } from './mend.ts';
+import { ending, leftOpen, takeoverEvents, takeoverGap } from './takeover-events.ts';
 import type { RunReaders } from './run-readers.ts';
 import { answerQuestion, doWork } from '../session/session-work.ts';
-import { Steps } from './steps.ts';
+import { WaitGroup } from './wait-group.ts';
 import type { TabAnswer, TabQuestion, TabWork } from '../wire/tab-protocol.ts';
-import { TurnLine } from './turn-line.ts';
+import { RunQueue } from './run-queue.ts';
 
 /** A piece of work that a tab asks for. */
 export interface Job {
@@ -21,15 +21,15 @@ export interface Job {
   /** The tab. */
   readonly owner: string;
   readonly work: TabWork;
-  /** Raised by who asked; a reign that ends aborts its runs, too, but not what was asked for. */
+  /** Raised by the tab that asked. The end of a term aborts its runs, but not this request. */
   readonly signal: AbortSignal;
 }
 
-export interface ReignOptions extends Omit<AgentSessionOptions, 'onBuilt' | 'alone'> {
+export interface LeaderTermOptions extends Omit<AgentSessionOptions, 'onBuilt' | 'alone'> {
   /** Tabs work together: runs are noted in the log, and an earlier leader is shut out of it. */
   readonly shared: boolean;
   /** Somebody led before, whose run may have been cut off. */
-  readonly inherited: boolean;
+  readonly takesOver: boolean;
   readonly attempts: number;
   readonly readers: RunReaders;
   /** The worker's, by name. */
@@ -38,8 +38,8 @@ export interface ReignOptions extends Omit<AgentSessionOptions, 'onBuilt' | 'alo
   readonly tell: (events: EventBatch, work: string, turn?: ShownTurn) => void;
 }
 
-/** What a reign begins with: how the run ended that was cut off, or that it goes on. */
-interface Legacy {
+/** The last run of the leader before: its result, or its continuation. */
+interface PreviousRun {
   readonly work: string;
   readonly result: Promise<AgentResult>;
   readonly controller: AbortController;
@@ -64,21 +64,21 @@ const nobody = '';
  * One worker's time as the leader of a session: it has the agent, and all tabs' calls run here, one
  * tab's at a time.
  */
-export class Reign {
+export class LeaderTerm {
   readonly id: string = crypto.randomUUID();
   /**
    * Resolves when it is known what becomes of the run that was cut off; rejects where the agent
    * can't be built for it.
    */
   readonly ready: Promise<void>;
-  readonly #options: ReignOptions;
+  readonly #options: LeaderTermOptions;
   readonly #session: AgentSession;
-  readonly #line = new TurnLine();
+  readonly #queue = new RunQueue();
   /** Work that has not begun. */
-  readonly #starting: Steps = new Steps();
+  readonly #starting: WaitGroup = new WaitGroup();
   /** Work whose readers have not been told of anything. */
-  readonly #unseen: Steps = new Steps();
-  #legacy: Legacy | undefined;
+  readonly #unseen: WaitGroup = new WaitGroup();
+  #previousRun: PreviousRun | undefined;
   /** How the run ended that was cut off, as long as nobody has been told. */
   #untold: AgentResult | undefined;
   #journal: Journal | undefined;
@@ -86,14 +86,14 @@ export class Reign {
   /** Runs that have had their turn and not ended. */
   #running = 0;
 
-  constructor(options: ReignOptions) {
+  constructor(options: LeaderTermOptions) {
     this.#options = options;
     this.#session = new AgentSession({
       ...options,
       alone: !options.shared,
       onBuilt: (agent) => this.#claim(agent),
     });
-    this.ready = options.inherited ? this.#inherit() : Promise.resolve();
+    this.ready = options.takesOver ? this.#takeOver() : Promise.resolve();
     this.ready.catch(() => {});
   }
 
@@ -104,7 +104,8 @@ export class Reign {
 
   /** Whether another tab's call runs, or a run that was cut off. */
   isBusyFor(other: string): boolean {
-    const owner = this.#line.owner === nobody ? (this.#legacy?.owner ?? nobody) : this.#line.owner;
+    const owner =
+      this.#queue.owner === nobody ? (this.#previousRun?.owner ?? nobody) : this.#queue.owner;
     return owner !== undefined && owner !== other;
   }
 
@@ -113,9 +114,9 @@ export class Reign {
    * where there was nothing to resume.
    */
   async perform(job: Job): Promise<AgentResult | undefined> {
-    if (this.#legacy?.work === job.id) {
-      const { controller, result } = this.#legacy;
-      this.#legacy.owner = job.owner;
+    if (this.#previousRun?.work === job.id) {
+      const { controller, result } = this.#previousRun;
+      this.#previousRun.owner = job.owner;
       onAbort(job.signal, () => controller.abort());
       return result;
     }
@@ -123,7 +124,7 @@ export class Reign {
       // Several may ask at once, as after a reload; who comes second is told of the first one's run
       // before the answer.
       await this.#unseen.settled();
-      if (this.#line.owner !== undefined) return undefined;
+      if (this.#queue.owner !== undefined) return undefined;
     }
     const controller = new AbortController();
     onAbort(job.signal, () => controller.abort());
@@ -166,7 +167,7 @@ export class Reign {
 
   /** Aborts a run that an earlier leader had begun. */
   abort(work: string): void {
-    if (this.#legacy?.work === work) this.#legacy.controller.abort();
+    if (this.#previousRun?.work === work) this.#previousRun.controller.abort();
   }
 
   /** Ends it with the log in order: what runs is aborted. */
@@ -176,7 +177,7 @@ export class Reign {
   }
 
   /** Ends it as it is, for another one to go on: nothing more is written. */
-  async abdicate(): Promise<void> {
+  async stepDown(): Promise<void> {
     this.#over = true;
     await this.#journal?.release();
     void this.#session.close();
@@ -192,7 +193,11 @@ export class Reign {
   ): void {
     const result = leftOpen(reason);
     if (work !== undefined)
-      this.#legacy = { work, result: Promise.resolve(result), controller: new AbortController() };
+      this.#previousRun = {
+        work,
+        result: Promise.resolve(result),
+        controller: new AbortController(),
+      };
     this.#untold = result;
   }
 
@@ -209,7 +214,7 @@ export class Reign {
 
   async #claim({ memory }: ReActAgent): Promise<void> {
     if (this.#options.shared && !this.#over)
-      this.#journal = await claimedJournal(memory, this.#options.inherited);
+      this.#journal = await claimedJournal(memory, this.#options.takesOver);
     if (!this.#over) return;
     await this.#journal?.release();
     throw new AgentError('ABORTED', 'Another tab leads the session.');
@@ -220,23 +225,23 @@ export class Reign {
     onWait: () => void,
     job: () => Promise<T>,
   ): Promise<T> {
-    if (![undefined, owner].includes(this.#line.owner)) onWait();
-    await this.#line.enter(owner, controller.signal);
+    if (![undefined, owner].includes(this.#queue.owner)) onWait();
+    await this.#queue.enter(owner, controller.signal);
     try {
       return await job();
     } finally {
-      this.#line.leave();
+      this.#queue.leave();
     }
   }
 
   /** Looks for a run that was cut off, and goes on with it. */
-  async #inherit(): Promise<void> {
+  async #takeOver(): Promise<void> {
     const { readers, attempts, outputs, tell } = this.#options;
     const { mirror } = readers;
     const agent = await this.#session.agent();
     const journal = this.#journal;
     if (!journal) return readers.forget();
-    const left = await inheritanceOf(journal);
+    const left = await takeoverOf(journal);
     // A run of which nothing is in the log is asked for again, by the tab that asked.
     if (mirror.work !== left.work) readers.forget();
     const work = left.work ?? crypto.randomUUID();
@@ -244,9 +249,9 @@ export class Reign {
     const controller = new AbortController();
     if (left.type === 'ended') {
       const { result } = left;
-      this.#legacy = { work, result: endedRun(result), controller };
-      this.#legacy.result.catch(() => {});
-      tell(mend(seen, left.messages), work);
+      this.#previousRun = { work, result: endedRun(result), controller };
+      this.#previousRun.result.catch(() => {});
+      tell(takeoverEvents(seen, left.messages), work);
       this.#untold = result;
       return;
     }
@@ -269,7 +274,7 @@ export class Reign {
         callOptions({ ...(output !== undefined && { output }) }, controller, outputs),
       );
       await noteRun(journal, { work, run: left.run, attempts: attempt, output }, true);
-      if (seen.length) tell(mend(seen, left.messages), work);
+      if (seen.length) tell(takeoverEvents(seen, left.messages), work);
       return this.#forward(stream, {
         id: work,
         controller,
@@ -285,7 +290,7 @@ export class Reign {
       () => this.#session.run(controller, goOn),
     );
     result.then(onStart, onStart);
-    this.#legacy = { work, result, controller };
+    this.#previousRun = { work, result, controller };
   }
 
   /** Moves a run on at its reader's pace, and tells all tabs of it. */

@@ -1,9 +1,9 @@
 import type { AgentResult, Msg } from '@isoloop/core';
 import { notedRun, type Journal } from './journal.ts';
-import { resultOf } from './mend.ts';
+import { resultOf } from './takeover-events.ts';
 
-/** What an earlier leader has left in the log. */
-export type Inheritance = {
+/** The last run of an earlier leader, as the log has it. */
+export type Takeover = {
   /** The work that its last run was; nothing where no tab asked for it. */
   readonly work: string | undefined;
   readonly messages: readonly Msg[];
@@ -18,8 +18,8 @@ export type Inheritance = {
     }
 );
 
-/** What is left of a run that had its answer is its end: that is written here. */
-export async function inheritanceOf(journal: Journal): Promise<Inheritance> {
+/** Reads the last run from the log. Writes the end of a run that had its answer already. */
+export async function takeoverOf(journal: Journal): Promise<Takeover> {
   const view = await journal.view();
   const noted = notedRun(view);
   const { openRun, ended, messages, calls } = view;

@@ -10,12 +10,12 @@ import type {
 } from '@isoloop/core';
 
 /**
- * What is left between the numbers that readers have seen and those of who goes on: a leader that
- * wakes up may have given out some.
+ * The gap between the sequence numbers of two leaders: an earlier leader that wakes up may have
+ * used some.
  */
 export const takeoverGap = 1000;
 
-/** What a run that has ended gave, as far as the log tells. */
+/** The result of an ended run, as far as the log has it. */
 export function resultOf(
   { messages, calls, ended = 'stop' }: SessionView,
   sessionVersion = 0,
@@ -38,17 +38,17 @@ export function resultOf(
   };
 }
 
-/** Of a run that stands in the log and nobody goes on with. */
+/** The result of a run in the log that nobody continues. */
 export function leftOpen(error: AgentError): AgentResult {
   return { ...bare(assistantMessage([]), 'suspended'), error: error.toJSON() };
 }
 
 /**
- * What readers have to be told before a run goes on that was cut off, so that what they have seen
- * is what the log has: an answer that is not in the log is void, one that they may have seen half
- * of stands whole, results that they have not seen.
+ * The events that bring readers in line with the log before a new leader continues a run. They void
+ * an answer that is not in the log, complete one of which readers may have seen half, and add the
+ * results that readers have not seen.
  */
-export function mend(seen: EventBatch, messages: readonly Msg[]): EventBatch {
+export function takeoverEvents(seen: EventBatch, messages: readonly Msg[]): EventBatch {
   const last = seen.at(-1);
   if (!last) return [];
   const missing: Told[] = [];

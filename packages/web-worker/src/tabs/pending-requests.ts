@@ -4,18 +4,18 @@ import { fromOutcome } from '../wire/outcome.ts';
 import type { RunReader, RunReaders } from './run-readers.ts';
 import type { TabAnswer, TabAsked, TabOutcome } from '../wire/tab-protocol.ts';
 
-/** What a page waits for. It is given to each new leader anew, until one says what became of it. */
-export interface Wait {
+/** A request of a page. Each new leader gets it again, until one settles it. */
+export interface PendingRequest {
   readonly id: string;
   readonly asked: TabAsked;
   readonly controller: AbortController;
   readonly settle: (outcome: TabOutcome) => void;
   readonly settled: Promise<TabOutcome>;
-  /** The reign it was given to. */
+  /** The term of the leader that it was given to. */
   givenTo: string | undefined;
 }
 
-export interface WaitOptions {
+export interface PendingRequestOptions {
   readonly asked: TabAsked;
   readonly controller: AbortController;
   /** Of the run that is asked for. */
@@ -24,9 +24,9 @@ export interface WaitOptions {
   readonly gone?: AbortSignal;
 }
 
-/** What the pages of a worker wait for in one session. */
-export class Waits {
-  readonly #waits: Map<string, Wait> = new Map();
+/** The requests of a worker's pages in one session that no leader has settled. */
+export class PendingRequests {
+  readonly #requests: Map<string, PendingRequest> = new Map();
   readonly #readers: RunReaders;
 
   constructor(readers: RunReaders) {
@@ -34,23 +34,23 @@ export class Waits {
   }
 
   get size(): number {
-    return this.#waits.size;
+    return this.#requests.size;
   }
 
-  [Symbol.iterator](): IterableIterator<Wait> {
-    return this.#waits.values();
+  [Symbol.iterator](): IterableIterator<PendingRequest> {
+    return this.#requests.values();
   }
 
   /** One more, which `give` takes to the leader. */
   async add(
-    { asked, controller, reader, gone }: WaitOptions,
-    give: (wait: Wait) => void,
+    { asked, controller, reader, gone }: PendingRequestOptions,
+    give: (wait: PendingRequest) => void,
   ): Promise<AgentResult | TabAnswer> {
     const id = crypto.randomUUID();
-    let settle!: Wait['settle'];
+    let settle!: PendingRequest['settle'];
     const settled = new Promise<TabOutcome>((resolve) => (settle = resolve));
-    const wait: Wait = { id, asked, controller, settle, settled, givenTo: undefined };
-    this.#waits.set(id, wait);
+    const wait: PendingRequest = { id, asked, controller, settle, settled, givenTo: undefined };
+    this.#requests.set(id, wait);
     const leave = reader && this.#readers.own(id, reader);
     const onGone = (): void => this.#readers.leave(id);
     if (gone?.aborted) onGone();
@@ -59,17 +59,17 @@ export class Waits {
     try {
       return fromOutcome(await settled);
     } finally {
-      this.#waits.delete(id);
+      this.#requests.delete(id);
       leave?.();
     }
   }
 
   settle(id: string, outcome: TabOutcome): void {
-    this.#waits.get(id)?.settle(outcome);
+    this.#requests.get(id)?.settle(outcome);
   }
 
   abort(id: string): void {
-    this.#waits.get(id)?.controller.abort();
+    this.#requests.get(id)?.controller.abort();
   }
 
   abortAll(): void {

@@ -6,7 +6,7 @@ import {
   type Msg,
 } from '@isoloop/core';
 import { expect, test } from 'vitest';
-import { mend } from './mend.ts';
+import { takeoverEvents } from './takeover-events.ts';
 
 let seq = 0;
 const event = (fields: object): AgentEvent =>
@@ -34,36 +34,36 @@ const result = {
 } as const;
 
 test('what was said and is not in the log is void', () => {
-  expect(mend([begin, chunk], [asked])).toMatchObject([
+  expect(takeoverEvents([begin, chunk], [asked])).toMatchObject([
     { type: 'step-reset', reason: 'takeover', runId: 'r' },
   ]);
   const told = event({ type: 'post-reasoning', message: answer });
-  expect(mend([begin, chunk, told], [asked])).toMatchObject([{ type: 'step-reset' }]);
-  expect(mend([begin, chunk, told], [asked, answer])).toEqual([]);
+  expect(takeoverEvents([begin, chunk, told], [asked])).toMatchObject([{ type: 'step-reset' }]);
+  expect(takeoverEvents([begin, chunk, told], [asked, answer])).toEqual([]);
 });
 
 test('what was said by half and is in the log stands whole', () => {
-  expect(mend([begin, chunk], [asked, answer])).toMatchObject([
+  expect(takeoverEvents([begin, chunk], [asked, answer])).toMatchObject([
     { type: 'step-reset', replacement: answer },
     { type: 'post-reasoning', message: answer },
   ]);
 });
 
 test('an answer of an earlier turn is no replacement', () => {
-  const [reset] = mend([begin, chunk], [answer, asked]);
+  const [reset] = takeoverEvents([begin, chunk], [answer, asked]);
   expect(reset).toMatchObject({ type: 'step-reset' });
   expect(reset).not.toHaveProperty('replacement');
 });
 
 test('results that nobody has been told of are told, with numbers behind all that were seen', () => {
   const told = event({ type: 'post-reasoning', message: call });
-  const missing = mend([begin, told], [asked, call, toolMessage(result)]);
+  const missing = takeoverEvents([begin, told], [asked, call, toolMessage(result)]);
   expect(missing).toMatchObject([{ type: 'post-acting', toolUse, result }]);
   expect(missing[0]!.seq).toBeGreaterThan(told.seq);
   const done = event({ type: 'post-acting', toolUse, result });
-  expect(mend([begin, told, done], [asked, call, toolMessage(result)])).toEqual([]);
+  expect(takeoverEvents([begin, told, done], [asked, call, toolMessage(result)])).toEqual([]);
 });
 
 test('nothing was seen: there is nothing to mend', () => {
-  expect(mend([], [asked, answer])).toEqual([]);
+  expect(takeoverEvents([], [asked, answer])).toEqual([]);
 });

@@ -1,12 +1,12 @@
-/** Pieces of work on their way to some point. */
-export class Steps {
+/** Pieces of work that have not reached a point. */
+export class WaitGroup {
   readonly #steps: Set<Promise<void>> = new Set();
 
   get size(): number {
     return this.#steps.size;
   }
 
-  /** One more; gives back what says that it is there. */
+  /** Adds one. The returned function marks it as arrived. */
   add(): () => void {
     let resolve = (): void => {};
     const step = new Promise<void>((done) => (resolve = done));
@@ -17,7 +17,7 @@ export class Steps {
     };
   }
 
-  /** Resolves when none is on its way. */
+  /** Resolves when all have arrived. */
   async settled(): Promise<void> {
     while (this.size) await Promise.all(this.#steps);
   }

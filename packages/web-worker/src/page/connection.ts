@@ -1,19 +1,19 @@
 import { AgentError } from '@isoloop/core';
 
 /**
- * A connection's life: what waits on it is rejected as soon as it is cut, which Comlink alone never
- * does.
+ * The connection to a worker. Cutting it rejects all pending calls at once, which Comlink alone
+ * never does.
  */
-export class Lifeline {
+export class Connection {
   #error: AgentError | undefined;
   readonly #listeners: Set<(error: AgentError) => void> = new Set();
 
-  /** Why it was cut, once it was. */
+  /** Why it was cut; nothing while it lasts. */
   get error(): AgentError | undefined {
     return this.#error;
   }
 
-  /** Whether anything waits; the first listener is the connection's own. */
+  /** Whether calls are pending. The first listener is the connection's own. */
   get waited(): boolean {
     return this.#listeners.size > 1;
   }
@@ -25,14 +25,14 @@ export class Lifeline {
     this.#listeners.clear();
   }
 
-  /** Calls back when it is cut, at once if it was; gives back what takes the listener off. */
+  /** Calls back when it is cut, or at once if it was. Returns a function that removes the listener. */
   onCut(listener: (error: AgentError) => void): () => void {
     if (this.#error) listener(this.#error);
     else this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** What the call gives, or the reason of the cut, whichever is first. */
+  /** Settles as the call does, or rejects if the connection is cut first. */
   guard<T>(call: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const off = this.onCut(reject);
@@ -44,7 +44,7 @@ export class Lifeline {
   }
 }
 
-/** What a call throws before it leaves the page. */
+/** Converts an error that happened before a call left the page. */
 export function boundaryError(error: unknown): AgentError {
   return AgentError.from(
     error,

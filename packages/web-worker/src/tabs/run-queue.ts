@@ -1,16 +1,16 @@
 import { AgentError } from '@isoloop/core';
 
 /**
- * One tab's runs at a time; those of the same tab pass, the agent's `whenBusy` says what becomes of
+ * Lets one tab run at a time. Further runs of that tab pass: the agent's `whenBusy` decides about
  * them.
  */
-export class TurnLine {
+export class RunQueue {
   #owner: string | undefined;
   #count = 0;
   #free: Promise<void> = Promise.resolve();
   #release: () => void = () => {};
 
-  /** Whose runs are under way. */
+  /** The tab whose runs are under way. */
   get owner(): string | undefined {
     return this.#owner;
   }
