@@ -40,9 +40,14 @@ import { streamRoute } from './routes/stream-route.ts';
  * KV. Throws `CONFIGURATION` where `models` is empty, for an option of `sessions` or `limits`, for
  * one of `cors` that is no origin, and for `llm.maxTokens` and `llm.timeoutMs`.
  *
- * @example export default createAgentHandler<Env>({ authorize: (request, env) => callerOf(request,
- * env), agent: ({ env, memory }) => new ReActAgent({ name: 'assistant', model: openai({ model:
- * 'gpt-5-mini', apiKey: env.KEY }), memory }), });
+ * @example
+ * export default createAgentHandler<Env>({
+ *   authorize: (request, env) => callerOf(request, env),
+ *   agent: ({ env, memory }) => {
+ *     const model = openai({ model: 'gpt-5-mini', apiKey: env.KEY });
+ *     return new ReActAgent({ name: 'assistant', model, memory });
+ *   },
+ * });
  */
 export function createAgentHandler<Env extends object>(
   options: AgentHandlerOptions<Env>,

@@ -39,8 +39,12 @@ interface JwtBySecret<Env> {
  * signature, issuer, audience and expiry, which it must have. A token that does not pass is
  * nobody's. Throws `CONFIGURATION`.
  *
- * @example authorize: jwt({ jwksUrl: 'https://login.example.com/.well-known/jwks.json', issuer:
- * 'https://login.example.com/', audience: 'chat' })
+ * @example
+ * authorize: jwt({
+ *   jwksUrl: 'https://login.example.com/.well-known/jwks.json',
+ *   issuer: 'https://login.example.com/',
+ *   audience: 'chat',
+ * })
  */
 export function jwt<Env extends object = object>(
   options: JwtOptions<Env>,

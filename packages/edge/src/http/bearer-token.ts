@@ -14,8 +14,8 @@ const shortest = 16;
  * all of them each time, so that the time tells nothing. A secret that is not set, or has less than
  * 16 characters, lets nobody in.
  *
- * @example authorize: bearerToken((env) => ({ ann: env.ANN_TOKEN, ci: [env.CI_TOKEN,
- * env.CI_TOKEN_OLD] }))
+ * @example
+ * authorize: bearerToken((env) => ({ ann: env.ANN_TOKEN, ci: [env.CI_TOKEN, env.CI_TOKEN_OLD] }))
  */
 export function bearerToken<Env extends object = object>(
   tokens: (env: Env) => Awaitable<string | UserTokens>,
