@@ -77,17 +77,19 @@ export function startLocalEdge({
 
 /**
  * Waits until `/healthz` answers; rejects when the server ends first or `timeoutMs` (default
- * 240,000) have passed.
+ * 180,000) have passed.
  */
 export async function untilHealthy(
   { url, exited, log }: LocalEdge,
-  timeoutMs = 240_000,
+  timeoutMs = 180_000,
 ): Promise<void> {
   let ended = false;
   void exited.then(() => (ended = true));
   const deadline = Date.now() + timeoutMs;
   while (!ended && Date.now() < deadline) {
-    const response = await fetch(`${url}/healthz`).catch(() => undefined);
+    const response = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(10_000) }).catch(
+      () => undefined,
+    );
     if (response?.ok) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }

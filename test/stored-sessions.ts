@@ -1,11 +1,4 @@
-import {
-  ReActAgent,
-  SessionMemory,
-  textOf,
-  tool,
-  type AgentResult,
-  type KeyValueStore,
-} from '@isoloop/core';
+import { ReActAgent, SessionMemory, textOf, tool, type KeyValueStore } from '@isoloop/core';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { expect } from 'vitest';
 
@@ -18,17 +11,9 @@ export interface StoredSessions {
   readonly seen: Readonly<Record<string, unknown>>;
 }
 
-const pay = tool({
-  name: 'pay',
-  description: 'Pays',
-  input: { type: 'object' },
-  needsApproval: true,
-  execute: () => 'paid',
-});
-
 /**
- * Checks that a store with the sessions of release 0.1 shows the same conversations, and that they
- * continue.
+ * Checks that a store with the sessions of release 0.1 shows the same conversations. Then it decides
+ * the open approval, and continues the crashed run.
  */
 export async function expectStoredSessions(
   store: KeyValueStore,
@@ -42,14 +27,14 @@ export async function expectStoredSessions(
     expect(await read(id), id).toEqual(seen[id]);
   for (const id of ['long', 'compacted']) expect((await read(id)).length, id).toBe(seen[id]);
 
-  const approved = await open(store, 'approval', ['Paid.']).call([
-    { toolUseId: 'p', type: 'approve' },
-  ]);
-  expect([approved.reason, approved.toolsUsed, approved.text]).toEqual(['stop', ['pay'], 'Paid.']);
+  const approval = open(store, 'approval', ['Paid.']);
+  const approved = await approval.agent.call([{ toolUseId: 'p', type: 'approve' }]);
+  expect([approved.reason, approved.text, approval.ran]).toEqual(['stop', 'Paid.', ['pay']]);
 
   // Its tool had begun, so it must not run again.
-  const resumed = await resume(store, 'crashed');
-  expect([resumed.reason, resumed.toolsUsed, resumed.text]).toEqual(['stop', [], 'Resumed.']);
+  const crashed = open(store, 'crashed', ['Resumed.']);
+  const resumed = await crashed.agent.call();
+  expect([resumed.reason, resumed.text, crashed.ran]).toEqual(['stop', 'Resumed.', []]);
 
   expect((await new SessionMemory(store, 'plain').view()).state).toMatchObject({
     values: { cart: ['bread', 'milk'] },
@@ -57,21 +42,22 @@ export async function expectStoredSessions(
   expect(await new SessionMemory(store, 'summary').summaries.get('summary')).toContain('Summary');
 }
 
-function resume(store: KeyValueStore, id: string): Promise<AgentResult> {
-  return open(store, id, ['Resumed.']).call();
-}
-
-function open(
-  store: KeyValueStore,
-  sessionId: string,
-  replies: readonly ScriptedReply[],
-): ReActAgent {
+/** An agent with the tools of the stored sessions; `ran` lists those that it executed. */
+function open(store: KeyValueStore, sessionId: string, replies: readonly ScriptedReply[]) {
+  const ran: string[] = [];
+  const tools = ['pay', 'hang'].map((name) =>
+    tool({
+      name,
+      description: name,
+      input: { type: 'object' },
+      needsApproval: name === 'pay',
+      execute: () => {
+        ran.push(name);
+        return 'done';
+      },
+    }),
+  );
   const memory = new SessionMemory(store, sessionId);
-  return new ReActAgent({
-    name: 'assistant',
-    sessionId,
-    memory,
-    model: new ScriptedModel(replies),
-    tools: [pay],
-  });
+  const model = new ScriptedModel(replies);
+  return { agent: new ReActAgent({ name: 'assistant', sessionId, memory, model, tools }), ran };
 }

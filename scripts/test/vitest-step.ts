@@ -41,7 +41,8 @@ async function runProject(name: string, { filters, status }: StepContext): Promi
   const found = progress.failed + progress.skipped + progress.strayErrors;
   const failed = found === 0 && (!ok || problems.length > 0) ? 1 : found;
   // The failures of tests are printed already. Other output explains why the process failed.
-  const explanation = ok || found === 0 || progress.running.size > 0 ? output : '';
+  const isExplained = !ok && found > 0 && progress.running.size === 0 && !/^Stopped /m.test(output);
+  const explanation = isExplained ? '' : output;
   return {
     passed: progress.passed,
     failed,

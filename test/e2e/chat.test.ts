@@ -225,6 +225,11 @@ test('/do: a turn that another connection stops ends in the page that reads it',
   expect((await chat.shown()).at(-1)).not.toContain('40');
 });
 
+/** Lets the rest of the answer to "count" come. */
+async function release({ id }: Chat): Promise<void> {
+  await fetch(`${edge.url}/release/${id}`, { method: 'POST' });
+}
+
 async function interrupt({ page, id }: Chat): Promise<void> {
   const interrupted = await page.request.post(`${edge.url}/do/api/chat/${id}/interrupt`, {
     data: { mode: 'abort' },
@@ -303,6 +308,7 @@ test('/do: a page that is reloaded in mid-answer shows all of it, as it comes', 
   await expect.poll(async () => (await chat.shown()).at(-1)).toContain('1 2 3');
   await chat.reload();
   await expect.poll(() => chat.page.locator('output').innerText()).toBe('streaming');
+  await release(chat);
   await chat.ready();
   const all = Array.from({ length: 40 }, (_, index) => index + 1).join(' ');
   expect(await chat.shown()).toEqual(['user | count', `assistant | ${all}`]);
@@ -313,6 +319,7 @@ test.for(places)('%s: a page that is closed in mid-answer loses none of it', asy
   await chat.page.evaluate(() => void window.chat.sendMessage({ text: 'count' }));
   await expect.poll(async () => (await chat.shown()).at(-1)).toContain('1 2 3');
   await chat.page.close();
+  await release(chat);
   await expect
     .poll(async () => (await stored(at, chat.id)).map(textOf).at(-1))
     .toMatch(/^1 2 3 .* 40 $/);

@@ -42,6 +42,17 @@ async function start(): Promise<void> {
 
 const lastWords = 'top of the page';
 
+/** Reads until this text has come, then leaves. */
+async function readUntil(response: Response, text: string): Promise<string> {
+  const decoder = new TextDecoder();
+  let seen = '';
+  for await (const bytes of response.body!) {
+    seen += decoder.decode(bytes, { stream: true });
+    if (seen.includes(text)) return seen;
+  }
+  throw new Error(`The answer ended before "${text}": ${seen}`);
+}
+
 /** Posts a question and goes away when the answer has begun. */
 async function leave(id: string, text: string): Promise<void> {
   const messages = [{ id: crypto.randomUUID(), role: 'user', parts: [{ type: 'text', text }] }];
@@ -50,11 +61,7 @@ async function leave(id: string, text: string): Promise<void> {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ id, messages, model: 'edge' }),
   });
-  const reader = response.body!.getReader();
-  const decoder = new TextDecoder();
-  for (let seen = ''; !seen.includes('text-delta');)
-    seen += decoder.decode((await reader.read()).value);
-  await reader.cancel();
+  await readUntil(response, 'text-delta');
 }
 
 const textOf = ({ parts }: UIMessage): string =>
@@ -124,11 +131,7 @@ test('a run outlives its client and the server, and is watched to its end; a com
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ id, input: story, model: 'edge' }),
   });
-  const reader = response.body!.getReader();
-  const decoder = new TextDecoder();
-  let seen = '';
-  while (!seen.includes('"reasoning-chunk"')) seen += decoder.decode((await reader.read()).value);
-  await reader.cancel();
+  const seen = await readUntil(response, '"reasoning-chunk"');
   await edge.stop();
   await start();
   const place = [...seen.matchAll(/^id: (.+)$/gm)].at(-1)![1]!;

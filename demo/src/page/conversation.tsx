@@ -26,8 +26,8 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
   const [view, setView] = useState<'chat' | 'timeline'>('chat');
   const [announcement, setAnnouncement] = useState('');
   const [reading] = useState(newReading);
-  // Not `useChat`'s own, whose state is known when it was drawn, and which stops when its view
-  // goes: in a worker that ends a turn for all tabs.
+  // `useChat` stops a chat of its own when its view goes. In a worker, that ends the run for all
+  // tabs. The state of this one is also current between two renders.
   const [chat] = useState(
     () =>
       new Chat<UIMessage>({
@@ -75,6 +75,13 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
     (text: string) => void reading.resumed.then(() => sendMessage({ text })),
     [reading, sendMessage],
   );
+  const decide = useCallback(
+    (id: string, approved: boolean) => {
+      const reason = approved ? {} : { reason: 'the user said no' };
+      void reading.resumed.then(() => addToolApprovalResponse({ id, approved, ...reason }));
+    },
+    [reading, addToolApprovalResponse],
+  );
   const stop = useCallback(() => {
     connection.stop();
     void leave();
@@ -118,14 +125,8 @@ export function Conversation({ home, connection, draft, onTheme }: ConversationP
             busy={busy}
             waiting={status === 'submitted'}
             onExample={send}
-            onAgain={error ? undefined : () => void regenerate()}
-            onDecide={(id, approved) =>
-              void addToolApprovalResponse({
-                id,
-                approved,
-                ...(!approved && { reason: 'the user said no' }),
-              })
-            }
+            onAgain={error ? undefined : () => void reading.resumed.then(() => regenerate())}
+            onDecide={decide}
           >
             {error && <ErrorNotice error={error} onRetry={retry} />}
           </Messages>

@@ -35,9 +35,8 @@ export interface UseOtherTabsOptions {
 }
 
 /**
- * Shows in this tab's chat what others ask, and are answered, as it comes. What comes while the
- * chat is busy waits. Gives whether it follows somebody's turn: then there is nothing to be asked,
- * also where none of it has come yet.
+ * Shows other tabs' questions and answers as they stream. Waits while this chat is busy. Returns
+ * true while it follows another tab's run: the user cannot send then.
  */
 export function useOtherTabs({ connection, chat, reading }: UseOtherTabsOptions): boolean {
   const [isFollowing, setFollowing] = useState(false);
@@ -51,9 +50,7 @@ export function useOtherTabs({ connection, chat, reading }: UseOtherTabsOptions)
     let willLook = false;
     const followed = new Set<string>();
 
-    /**
-     * What the conversation is while the chat asks nothing; nothing where that is no longer wanted.
-     */
+    /** Reads the history while the chat is idle. Returns `undefined` after unmount. */
     const readAtRest = async (): Promise<UIMessage[] | undefined> => {
       for (;;) {
         while (isBusy(chat) && !left) await new Promise<void>((resolve) => waiting.push(resolve));

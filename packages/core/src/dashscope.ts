@@ -65,6 +65,10 @@ const hearing = /-audio|-omni|-asr/i;
  * Throws `CONFIGURATION` on options that contradict themselves.
  */
 export function dashscope(options: DashScopeOptions): ChatModel {
+  if (typeof options === 'string') {
+    const message = "dashscope() takes options: dashscope({ model: 'qwen3-max' }); got a string.";
+    throw new AgentError('CONFIGURATION', message);
+  }
   checkFields(
     'CONFIGURATION',
     'dashscope()',

@@ -11,34 +11,44 @@ interface Reply {
   readonly thinking?: string;
   readonly text?: string;
   readonly call?: { readonly name: string; readonly input: JsonObject };
-  /** Milliseconds between words. */
-  readonly paceMs?: number;
+  /** How many words come at once. The others come after the session is released. */
+  readonly holdAfter?: number;
   readonly fails?: boolean;
 }
 
-/** A model that knows a few words, and answers the same to the same. */
-export const ruledModel: ChatModel = {
-  provider: 'ruled',
-  modelId: 'ruled',
-  features: { tools: true, media: [] },
-  async *stream(request, { signal }) {
-    const { thinking, text, call, paceMs, fails } = reply(request);
-    for (const [type, said] of [
-      ['thinking', thinking],
-      ['text', text],
-    ] as const) {
-      for (const delta of said?.match(/\S+\s*/g) ?? []) {
-        if (paceMs) await pause(paceMs, signal);
-        yield [{ type, id: type, delta }];
+const released = new Set<string>();
+
+/** Lets the held answers of a session continue. */
+export function release(sessionId: string): void {
+  released.add(sessionId);
+}
+
+/** A model that knows a few words. It gives the same answer to the same question. */
+export function ruledModel(sessionId: string): ChatModel {
+  return {
+    provider: 'ruled',
+    modelId: 'ruled',
+    features: { tools: true, media: [] },
+    async *stream(request, { signal }) {
+      const { thinking, text, call, holdAfter = Infinity, fails } = reply(request);
+      for (const delta of wordsOf(thinking)) yield [{ type: 'thinking', id: 'thinking', delta }];
+      for (const [index, delta] of wordsOf(text).entries()) {
+        // A promise of another request must not be awaited in a Worker.
+        while (index >= holdAfter && !released.has(sessionId)) await pause(50, signal);
+        yield [{ type: 'text', id: 'text', delta }];
       }
-    }
-    if (fails) throw new TypeError('sk-secret-0123456789 is what the server would not say');
-    yield [
-      ...(call ? callOf(call.name, call.input) : []),
-      { type: 'finish', reason: call ? 'tool_calls' : 'stop' },
-    ];
-  },
-};
+      if (fails) throw new TypeError('sk-secret-0123456789 is what the server would not say');
+      yield [
+        ...(call ? callOf(call.name, call.input) : []),
+        { type: 'finish', reason: call ? 'tool_calls' : 'stop' },
+      ];
+    },
+  };
+}
+
+function wordsOf(text = ''): readonly string[] {
+  return text.match(/\S+\s*/g) ?? [];
+}
 
 function callOf(name: string, input: JsonObject): readonly ModelDelta[] {
   const [first = '', rest = ''] = JSON.stringify(input).match(/^.{3}|.+/g) ?? ['{}'];
@@ -67,7 +77,10 @@ function reply({ messages }: ModelRequest): Reply {
   if (question.includes('where')) return { call: { name: 'location', input: {} } };
   if (question.includes('fail')) return { text: 'Half an ', fails: true };
   if (question.includes('count'))
-    return { text: Array.from({ length: 40 }, (_, index) => `${index + 1} `).join(''), paceMs: 50 };
+    return {
+      text: Array.from({ length: 40 }, (_, index) => `${index + 1} `).join(''),
+      holdAfter: 3,
+    };
   return { text: `“${question}”, message ${users.length}, after ${answers}.` };
 }
 

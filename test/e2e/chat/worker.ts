@@ -1,7 +1,7 @@
 import { ReActAgent, tool } from '@isoloop/core';
 import { createAgentHandler, type AgentHandlerOptions } from '@isoloop/edge';
 import { Hono } from 'hono';
-import { ruledModel } from './ruled-model.ts';
+import { release, ruledModel } from './ruled-model.ts';
 
 export interface Env {
   readonly CHAT_KV: KVNamespace;
@@ -16,14 +16,14 @@ const place = {
 } as const;
 
 const options: AgentHandlerOptions<Env> = {
-  // Shorter than the model's pauses: its words come with comments between them.
+  // Shorter than the model's pauses, so that comments come between its words.
   limits: { keepAliveMs: 20 },
   agent: ({ session, memory }) =>
     new ReActAgent({
       name: 'assistant',
       sessionId: session,
       memory,
-      model: ruledModel,
+      model: ruledModel(session),
       tools: [
         tool({ name: 'weather', description: 'The weather', input: place, execute: () => 'rain' }),
         tool({
@@ -51,6 +51,10 @@ export const ChatSession: typeof handler.Session = handler.Session;
 
 const app = new Hono<{ Bindings: Env }>()
   .get('/healthz', (c) => c.json({ ok: true }))
+  .post('/release/:id', (c) => {
+    release(c.req.param('id'));
+    return c.body(null, 204);
+  })
   .get('/kv/api/mine', (c) => c.text('mine'))
   .route('/kv', handler)
   .route('/kv-brief', brief)

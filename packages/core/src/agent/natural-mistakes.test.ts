@@ -51,7 +51,7 @@ test.each<[mistake: string, make: () => unknown, message: string]>([
   [
     "dashscope('qwen3-max')",
     () => dashscope('qwen3-max' as never),
-    'dashscope() must be an object; got a string.',
+    "dashscope() takes options: dashscope({ model: 'qwen3-max' }); got a string.",
   ],
   [
     'inputSchema',

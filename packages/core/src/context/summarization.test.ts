@@ -1,3 +1,4 @@
+import { seeds } from '../../../../test/test-extent.ts';
 import { expect, test } from 'vitest';
 import { ReActAgent } from '../agent/react-agent.ts';
 import type { AgentError } from '../error/agent-error.ts';
@@ -169,7 +170,7 @@ test('a stored summary is used by another process, under its own heading', async
 });
 
 test('whatever the request, what a model is asked with is valid', async () => {
-  for (let seed = 0; seed < 200; seed += 1) {
+  for (const seed of seeds({ quick: 50, full: 200 })) {
     const request = randomRequest(seed);
     if (request.open.length) continue;
     const policy = summarizeHistory({
@@ -182,8 +183,9 @@ test('whatever the request, what a model is asked with is valid', async () => {
       onError: () => {},
     });
     const fitted = await policy(request);
-    expect(requestFaults(fitted.messages)).toEqual([]);
-    expect(fitted.messages.some(({ id }) => id === request.promptId)).toBe(true);
+    expect(requestFaults(fitted.messages), `seed ${seed}`).toEqual([]);
+    const hasPrompt = fitted.messages.some(({ id }) => id === request.promptId);
+    expect(hasPrompt, `seed ${seed}`).toBe(true);
     if (fitted.before <= 1_500) expect(fitted.messages).toBe(request.messages);
   }
 });

@@ -2,9 +2,9 @@ import { AgentError, type AgentErrorCode } from './agent-error.ts';
 
 /**
  * Throws for a value that is not an object, and for its first field of a wrong kind. `fields` lists
- * them as `key:kind|kind`, separated by blanks. A kind is a type, `array`, `count` (a number from
- * 0), `read()` for an object with such a method, `iterator()` for an iterable, or a word that stands
- * for itself. `|?` at the end marks a field that may be missing.
+ * them as `key:kind|kind`, separated by blanks. Kinds are the names of `typeof`, `array`, `count` (0
+ * or more), `read()` (an object with that method) and `iterator()` (an iterable). Any other word
+ * means that exact value. `|?` at the end marks a field that may be missing.
  */
 export function checkFields(
   code: AgentErrorCode,

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
+import type { Hook } from '../event/hook.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { toolResultsOf } from '../message/message-text.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
@@ -406,4 +407,27 @@ test('progress that cannot be copied is its tool’s error, and the others go on
   const [first, second] = (await results(agent)).toSorted();
   expect(first).toBe('fine success ok');
   expect(second).toMatch(/^odd error Error: .*clone/);
+});
+
+test('a hook rejects a call without a reason, from JavaScript', async () => {
+  let ran = false;
+  const guarded = tool({
+    name: 'guarded',
+    description: 'x',
+    input: { type: 'object' },
+    execute: () => {
+      ran = true;
+      return 'done';
+    },
+  });
+  const reject: Hook = {
+    on: { 'pre-acting': (_event, control) => control.reject(undefined as never) },
+  };
+  const { agent } = setUp([{ toolCalls: [{ name: 'guarded' }] }, 'Fine.'], {
+    tools: [guarded],
+    hooks: [reject],
+  });
+  await agent.call('go');
+  expect(ran).toBe(false);
+  expect((await results(agent))[0]).toMatch(/^guarded denied /);
 });

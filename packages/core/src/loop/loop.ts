@@ -27,8 +27,8 @@ type StopRequest = Exclude<Interruption, { mode: 'pause' }>;
 
 /**
  * One call: settle → reason → act → reason → … → finish. Yields event batches, returns the result,
- * fails after `error` and `run-end`. Without `input` the call was aborted, or has failed, while it
- * waited for its turn: nothing of it is stored.
+ * fails after `error` and `run-end`. `input` is missing if the call was aborted or failed in the
+ * queue. Then nothing is stored.
  */
 export async function* loop(
   run: Run,
@@ -157,7 +157,10 @@ async function recall(run: Run, asked: readonly Msg[]): Promise<void> {
   }
 }
 
-/** Modifiable as the reference's code has it, or a notification as its document does. */
+/**
+ * Runs the `pre-call` hooks. `options.preCall` decides whether they may change the input: AgentScope's
+ * code allows it, its documentation does not.
+ */
 async function* preCall(
   run: Run,
   input: readonly Msg[],

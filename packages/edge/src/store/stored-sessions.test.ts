@@ -15,12 +15,16 @@ import { ask, clock, given, open, textOf } from '../../test-support/session-clie
 
 type Dump = typeof durableObject.object | typeof durableObject.index;
 
+const paid: number[] = [];
 const pay = tool({
   name: 'pay',
   description: 'Pays',
   input: { type: 'object' },
   needsApproval: true,
-  execute: () => 'paid',
+  execute: () => {
+    paid.push(1);
+    return 'paid';
+  },
 });
 
 test('a Durable Object of release 0.1 shows its session and list, and an open approval is decided', async () => {
@@ -42,6 +46,7 @@ test('a Durable Object of release 0.1 shows its session and list, and an open ap
     decisions: [{ toolUseId: 'p', type: 'approve' }],
   });
   expect(await decided.text()).toMatch(/"type":"run-end".*"text":"Paid\."/);
+  expect(paid).toHaveLength(1);
 });
 
 test('KV of release 0.1 shows its session and list, and the session continues from the echo', async () => {

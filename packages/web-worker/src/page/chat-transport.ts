@@ -67,8 +67,7 @@ function chunkStream(
   return new ReadableStream<UiChunk>(
     {
       async pull(controller) {
-        const reading = read ?? batches.next();
-        const { done, value } = await reading;
+        const { done, value } = await (read ?? batches.next());
         read = undefined;
         if (done) controller.close();
         else for (const chunk of value) controller.enqueue(chunk);

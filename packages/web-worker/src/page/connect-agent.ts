@@ -58,6 +58,6 @@ function checkOptions(worker: unknown, options: unknown): void {
   )
     throw new AgentError(
       'CONFIGURATION',
-      'connectAgent() takes a worker, a sessionId, and as page an array of parts.',
+      'connectAgent() takes a worker, a sessionId and an array of page parts.',
     );
 }

@@ -53,5 +53,5 @@ export function boundaryError(error: unknown): AgentError {
 }
 
 export function unreadable(): AgentError {
-  return new AgentError('WORKER_FAILED', 'What the worker sent could not be read.');
+  return new AgentError('WORKER_FAILED', 'The worker sent unreadable data.');
 }
