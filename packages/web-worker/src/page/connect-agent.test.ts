@@ -427,7 +427,7 @@ const script = (source: string, options?: WorkerOptions) => (): Worker =>
 const module = { type: 'module' } as const;
 
 test.for([
-  ['has a mistake', script('const = 1;', module), 'could not be loaded; the console says why'],
+  ['has a mistake', script('const = 1;', module), 'could not be loaded. See the console'],
   ['has a mistake, and is no module', script('const = 1;'), 'SyntaxError'],
   [
     'imports what is not there',

@@ -98,7 +98,7 @@ export function linkWorker(
  * message.
  */
 function loadError({ message, filename, lineno }: ErrorEvent): string {
-  if (!message) return 'The script of the worker could not be loaded; the console says why.';
+  if (!message) return 'The worker script could not be loaded. See the console.';
   return `The script of the worker failed: ${message}${filename ? ` (${filename}:${lineno})` : ''}`;
 }
 
@@ -117,10 +117,7 @@ function holdLock(connect: (lock?: string) => void, signal: AbortSignal): void {
   navigator.locks.request(lock, hold).catch(() => connect());
 }
 
-/**
- * PendingRequests for the worker's lock: no event tells of a worker that was terminated, but its locks fall
- * free.
- */
+/** Waits for the worker's lock. No event reports a terminated worker, but its locks are released. */
 function watchLock(lock: string, connection: Connection, signal: AbortSignal): void {
   const gone = (): void =>
     connection.cut(new AgentError('WORKER_TERMINATED', 'The worker is gone.'));
