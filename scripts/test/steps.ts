@@ -24,21 +24,12 @@ export const steps: readonly Step[] = [
     run: () => command('wrangler', 'deploy', '--dry-run'),
   },
   { name: 'size', needs: ['types'], run: () => command('node', 'scripts/size.ts') },
-  ...packageFolders.flatMap((folder): Step[] => [
-    {
-      name: `publint ${folder}`,
-      needs: ['types'],
-      run: () => command('publint', '--strict', `packages/${folder}`),
-    },
-    {
-      name: `attw ${folder}`,
-      needs: ['types'],
-      run: () =>
-        command('attw', '--profile', 'esm-only', '--no-emoji', '--pack', `packages/${folder}`),
-    },
-  ]),
+  { name: 'publint', needs: ['types'], run: () => inEachPackage('publint', '--strict') },
+  { name: 'attw', needs: ['types'], run: () => inEachPackage('attw', ...attwOptions, '--pack') },
   { name: 'packed', needs: ['types'], run: async () => withNote(await checkPackedImports()) },
 ];
+
+const attwOptions = ['--profile', 'esm-only', '--no-emoji'];
 
 /** Finds or installs Chromium, and sets `CHROMIUM_PATH` for the later steps. */
 async function chromium(): Promise<StepResult> {
@@ -49,6 +40,18 @@ async function chromium(): Promise<StepResult> {
 
 async function command(name: string, ...args: readonly string[]): Promise<StepResult> {
   return resultOf(await runCommand(name, args));
+}
+
+/** Runs a command for all packages at the same time; the folder is its last argument. */
+async function inEachPackage(name: string, ...args: readonly string[]): Promise<StepResult> {
+  const results = await Promise.all(
+    packageFolders.map((folder) => command(name, ...args, `packages/${folder}`)),
+  );
+  return {
+    passed: results.reduce((sum, { passed }) => sum + passed, 0),
+    failed: results.reduce((sum, { failed }) => sum + failed, 0),
+    output: results.map(({ output }) => output).join('\n'),
+  };
 }
 
 function withNote(result: CommandResult): StepResult {

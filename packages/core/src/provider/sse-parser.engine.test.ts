@@ -1,5 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import { expect, test } from 'vitest';
+import { extent } from '../../../../test/test-extent.ts';
 import { SseParser } from './sse-parser.ts';
 
 const recorded = import.meta.glob<string>(
@@ -61,11 +62,14 @@ function* everySoMany(bytes: Uint8Array, size: number): Generator<Uint8Array> {
     yield bytes.subarray(start, start + size);
 }
 
+/** Cuts of a recorded stream, spread over its bytes. */
+const cuts = extent({ quick: 500, full: 2000 });
+
 test.each(streams)('%s: the same events as eventsource-parser, wherever it is cut', (_, text) => {
   const bytes = encoder.encode(text);
   const expected = reference(text);
   expect(JSON.parse(expected).length).toBeGreaterThan(2);
-  const stride = Math.max(1, Math.floor(bytes.length / 2000));
+  const stride = Math.max(1, Math.floor(bytes.length / cuts));
   for (let cut = 0; cut <= bytes.length; cut += stride) {
     if (parse([bytes.subarray(0, cut), bytes.subarray(cut)]) !== expected)
       expect.unreachable(`differs when cut at byte ${cut}`);
