@@ -19,6 +19,9 @@ const core = 'packages/core/src/**/*.test.ts';
  */
 const coreInEngines = long ? core : 'packages/core/src/**/*.engine.test.ts';
 
+/** Tests of core that need a module system of their own, so they run in Node even in long mode. */
+const nodeOnly = 'packages/core/src/**/*.node.test.ts';
+
 const leaks = 'packages/web-worker/src/worker/leaks.test.ts';
 
 export default defineConfig({
@@ -60,13 +63,14 @@ export default defineConfig({
         test: {
           name: 'workerd',
           include: [coreInEngines, 'packages/edge/src/**/*.test.ts'],
+          exclude: [nodeOnly],
           setupFiles: ['packages/edge/test-support/reset-storage.ts'],
         },
       },
       browserProject({
         name: 'browser',
         include: [coreInEngines, 'packages/web-worker/src/**/*.test.ts'],
-        exclude: [leaks],
+        exclude: [leaks, nodeOnly],
       }),
       // It counts objects of its page. In a page that other files share, its counts missed new
       // ports.
@@ -121,6 +125,8 @@ function browserProject({
         '@modelcontextprotocol/sdk/client/index.js',
         '@modelcontextprotocol/sdk/client/streamableHttp.js',
         '@modelcontextprotocol/sdk/types.js',
+        // A dependency that Vite finds during the run reloads the page, and all tests in it.
+        ...(long ? ['@opentelemetry/api', '@opentelemetry/sdk-trace-base'] : []),
       ],
     },
     test: {
