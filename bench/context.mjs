@@ -1,6 +1,5 @@
-// npm run bench -- context: what it costs to fit the next request of a conversation, by its length.
-// Each request has one call and its result more than the one before; the last column counts all
-// messages anew each time.
+// npm run bench -- context: what it costs to fit the next request of a conversation, by its length. Each request has one call and its
+// result more than the one before; the last column counts all messages anew each time.
 import {
   arc,
   assistantMessage,

@@ -16,9 +16,7 @@ const all = {
   cold: { title: 'endpoint, cold start', measure: measureCold },
 };
 
-/**
- * The endpoint in workerd, driven over loopback. Prints each part's table as it is in RESULTS.md.
- */
+/** The endpoint in workerd, driven over loopback. Prints each part's table as it is in RESULTS.md. */
 export async function benchEdge({ parts = Object.keys(all).join(','), reps, write = false }) {
   const asked = parts.split(',');
   const unknown = asked.find((part) => !(part in all));

@@ -1,5 +1,4 @@
-// npm run bench -- guards: CPU milliseconds of the guards for 1 MB and for 10 MB (UTF-16 units) of
-// a text, ordinary or made to hurt.
+// npm run bench -- guards: CPU milliseconds of the guards for 1 MB and for 10 MB (UTF-16 units) of a text, ordinary or made to hurt.
 import { userMessage } from '../packages/core/dist/index.js';
 import {
   injection,

@@ -1,14 +1,10 @@
-// npm run bench -- log: what appending to a session's log costs, by its length: operations, keys
-// and bytes that the store is given.
+// npm run bench -- log: what appending to a session's log costs, by its length: operations, keys and bytes that the store is given.
 import { MemoryStore, SessionMemory, userMessage } from '../packages/core/dist/index.js';
 
 const lengths = [10, 100, 1_000, 10_000];
 const appends = 64;
 
-/**
- * As the log meets them; the figures are the same on the real engines, because the log alone
- * decides what it asks of a store.
- */
+/** As the log meets them; the figures are the same on the real engines, because the log alone decides what it asks of a store. */
 const stores = {
   'compare-and-set (memory, IndexedDB, Durable Object), step': { weak: false, durability: 'step' },
   'neither atomic nor conditional (KV), turn': { weak: true, durability: 'turn' },

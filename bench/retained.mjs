@@ -1,15 +1,11 @@
-// What a run keeps in memory over a reply of 100,000 deltas: `node --expose-gc bench/retained.mjs`,
-// after `npm run build`.
+// What a run keeps in memory over a reply of 100,000 deltas: `node --expose-gc bench/retained.mjs`, after `npm run build`.
 import { ReActAgent } from '../packages/core/dist/index.js';
 
 const deltas = 100_000;
 const perRead = 100;
 const text = 'word ';
 
-/**
- * Deltas are made as they are asked for, so that what is held is the run's. `onRead` is told how
- * many there were.
- */
+/** Deltas are made as they are asked for, so that what is held is the run's. `onRead` is told how many there were. */
 function model(onRead) {
   return {
     provider: 'bench',

@@ -1,6 +1,5 @@
-// npm run bench -- tokens: speed of the token estimators on the held-out texts, all in this
-// process, repetitions interleaved; then the time for ten times as much of what a text should not
-// be.
+// npm run bench -- tokens: speed of the token estimators on the held-out texts, all in this process, repetitions interleaved; then the
+// time for ten times as much of what a text should not be.
 import { readFileSync } from 'node:fs';
 import { estimateTokenCount } from 'tokenx';
 import { arc, estimateTokens, o200k } from '../packages/core/dist/index.js';
@@ -56,9 +55,7 @@ export function benchTokens() {
   }
 }
 
-/**
- * MB a CPU second of each estimator in each repetition; each repetition begins with another one.
- */
+/** MB a CPU second of each estimator in each repetition; each repetition begins with another one. */
 function speeds(texts) {
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   const names = Object.keys(estimators);

@@ -1,8 +1,6 @@
-// npm run bench -- worker [--scenarios reads,at-once,single,bare] [--contenders
-// none,isoloop-events] [--reps N] [--write]: what it costs to bring an agent's events from a worker
-// to the page, in headless Chromium, beside other ways; repetitions interleaved. Wall time in the
-// page; busy time of its main thread (CDP `TaskDuration`), and CPU of its main thread and its
-// worker from /proc, so Linux only.
+// npm run bench -- worker [--scenarios reads,at-once,single,bare] [--contenders none,isoloop-events] [--reps N] [--write]: what it costs to bring an agent's events from a worker to the page, in headless Chromium,
+// beside other ways; repetitions interleaved. Wall time in the page; busy time of its main thread (CDP `TaskDuration`), and CPU of its
+// main thread and its worker from /proc, so Linux only.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { chromium } from 'playwright';
 import { chromiumArgs, chromiumPath } from '../scripts/chromium.ts';
@@ -158,9 +156,7 @@ async function countMessages({ browser, url, job, ways }) {
   return counts;
 }
 
-/**
- * Milliseconds so far: tasks of the page's main thread; CPU of that thread, and of the worker's.
- */
+/** Milliseconds so far: tasks of the page's main thread; CPU of that thread, and of the worker's. */
 async function costMeter(browser, session) {
   const root = await browser.newBrowserCDPSession();
   const { processInfo } = await root.send('SystemInfo.getProcessInfo');
@@ -188,10 +184,7 @@ async function costMeter(browser, session) {
   };
 }
 
-/**
- * By how many bytes each run makes the page's heap grow: code that is compiled meanwhile makes
- * single passes grow, hence the median.
- */
+/** By how many bytes each run makes the page's heap grow: code that is compiled meanwhile makes single passes grow, hence the median. */
 async function retained({ page, session, way, job }) {
   const times = runsOf(way) * 4;
   const sizes = [];

@@ -1,5 +1,4 @@
-// Ours, read event by event. An agent holds one conversation, so every run builds its own, as an
-// adapter does for each session.
+// Ours, read event by event. An agent holds one conversation, so every run builds its own, as an adapter does for each session.
 import { ReActAgent, tool } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
 import { memo } from '../lib/common.mjs';

@@ -6,10 +6,9 @@ const agent = new http.Agent({ keepAlive: true, maxSockets: Infinity });
 const answers = new Map();
 
 /**
- * One user's conversation with an endpoint. `ask(model)` takes a turn and gives what it took, in
- * milliseconds: until the first byte, until the first text, and until the first text without what
- * the model itself took for it. Throws unless the answer came whole and to the right conversation:
- * the model says how many of the user's messages it was shown.
+ * One user's conversation with an endpoint. `ask(model)` takes a turn and gives what it took, in milliseconds: until the first byte, until
+ * the first text, and until the first text without what the model itself took for it. Throws unless the answer came whole and to the
+ * right conversation: the model says how many of the user's messages it was shown.
  */
 export function converse({ port, face, user = 'ann', posts = Infinity }) {
   const id = crypto.randomUUID();

@@ -6,10 +6,7 @@ import { token } from './plan.mjs';
 
 const secret = 'bench-secret-0123456789abcdef0123456789abcdef';
 
-/**
- * What is measured: a Worker's source, how it is asked, what is bound to it, and which share of the
- * requests it gets. `model` is the model itself, without a Worker.
- */
+/** What is measured: a Worker's source, how it is asked, what is bound to it, and which share of the requests it gets. `model` is the model itself, without a Worker. */
 export const contenders = {
   model: { face: 'model' },
   floor: { app: 'floor', face: 'ui' },
@@ -31,11 +28,8 @@ export async function bundleApps(bundles, names) {
   }
 }
 
-/**
- * A Worker in a workerd of its own; Durable Objects are in a folder that `stop` deletes, in memory
- * where there is such a folder: how long this machine's disk takes to sync says nothing about
- * Workers'.
- */
+/** A Worker in a workerd of its own; Durable Objects are in a folder that `stop` deletes, in memory where there is such a folder: how long this machine's disk
+ * takes to sync says nothing about Workers'. */
 export async function startApp(bundles, { app, binds = [] }, world) {
   const disk = mkdtempSync(`${existsSync('/dev/shm') ? '/dev/shm' : tmpdir()}/isoloop-bench-`);
   const bindings = [

@@ -10,10 +10,7 @@ const titles = {
   '100-paced': '100 deltas, one each 5 ms: 50 streams open at any time',
 };
 
-/**
- * 50 users at once, each in conversations of 10 turns; rounds of 300 requests, the order of the
- * contenders rotated.
- */
+/** 50 users at once, each in conversations of 10 turns; rounds of 300 requests, the order of the contenders rotated. */
 export async function measureLoad({ bundles, world, reps = 3 }) {
   const running = [];
   for (const [name, contender] of Object.entries(contenders)) {
@@ -41,10 +38,7 @@ export async function measureLoad({ bundles, world, reps = 3 }) {
   return sections.join('\n\n');
 }
 
-/**
- * `count` requests by `concurrency` users, a new conversation each `turns`, or going on with the
- * one given; gives what one request took.
- */
+/** `count` requests by `concurrency` users, a new conversation each `turns`, or going on with the one given; gives what one request took. */
 export async function drive(
   { port, pid, face },
   { model, count, concurrency, turns, conversation },

@@ -20,10 +20,7 @@ const plans = {
   },
 };
 
-/**
- * 2,000 turns in a fresh workerd: what it has in memory before and after each 500, and what a turn
- * of them took.
- */
+/** 2,000 turns in a fresh workerd: what it has in memory before and after each 500, and what a turn of them took. */
 export async function measureMemory({ bundles, world }) {
   const sections = [];
   for (const [title, { names, ...plan }] of Object.entries(plans)) {

@@ -1,7 +1,6 @@
-// node world.mjs: what the Worker's CPU time is not to hold, in a process of its own; prints
-// "listening PORT". POST /MODEL/v1/chat/completions   a model that takes `firstDeltaMs` to begin;
-// MODEL is DELTAS-burst or DELTAS-paced all others                        Workers KV as workerd
-// asks for it, kept in a map
+// node world.mjs: what the Worker's CPU time is not to hold, in a process of its own; prints "listening PORT".
+//   POST /MODEL/v1/chat/completions   a model that takes `firstDeltaMs` to begin; MODEL is DELTAS-burst or DELTAS-paced
+//   all others                        Workers KV as workerd asks for it, kept in a map
 import http from 'node:http';
 import { words } from '../lib/scenarios.mjs';
 import { occurrences, pieces } from '../lib/server-bytes.mjs';
@@ -41,10 +40,7 @@ setInterval(() => {
   }
 }, paceMs);
 
-/**
- * The answer begins with how many of the user's messages the request has, and how long the model
- * took to begin.
- */
+/** The answer begins with how many of the user's messages the request has, and how long the model took to begin. */
 async function complete(model, begin, request, response) {
   const body = Buffer.concat(await request.toArray());
   const asked = occurrences(body, '"role":"user"');

@@ -1,9 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/**
- * Milliseconds a process has been on a CPU so far, all its threads together. Linux only: finer than
- * what `ps` knows.
- */
+/** Milliseconds a process has been on a CPU so far, all its threads together. Linux only: finer than what `ps` knows. */
 export function cpuTimeOf(pid) {
   const threads = readdirSync(`/proc/${pid}/task`).map((thread) => {
     try {

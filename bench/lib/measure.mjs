@@ -11,10 +11,7 @@ const plan = {
   's4-200': { inner: 1, warm: 1, reps: 3 },
 };
 
-/**
- * Runs one scenario with every contender, one repetition of each in turn, the order rotated: A B C,
- * B C A, …
- */
+/** Runs one scenario with every contender, one repetition of each in turn, the order rotated: A B C, B C A, … */
 export async function measure({ runtime, names, scenario, reps }) {
   const steps = plan[scenario];
   if (!steps) throw new Error(`There is no scenario ${scenario}: ${Object.keys(plan).join(', ')}.`);

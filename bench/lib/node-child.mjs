@@ -1,5 +1,4 @@
-// One contender, one scenario, one process. CPU time is the whole process's: all its threads,
-// garbage collection and JIT included.
+// One contender, one scenario, one process. CPU time is the whole process's: all its threads, garbage collection and JIT included.
 import { clientScenario, runOnce } from './scenarios.mjs';
 
 const [file, scenario, baseURL] = process.argv.slice(2);

@@ -3,10 +3,7 @@ import os from 'node:os';
 
 const file = `${import.meta.dirname}/../RESULTS.md`;
 
-/**
- * Puts sections into RESULTS.md in the place of those with the same heading but for versions; the
- * others stay as they were.
- */
+/** Puts sections into RESULTS.md in the place of those with the same heading but for versions; the others stay as they were. */
 export function writeSections(sections) {
   const [preamble, ...old] = readFileSync(file, 'utf8')
     .trimEnd()

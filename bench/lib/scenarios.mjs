@@ -1,13 +1,9 @@
-// What every scenario is, for both sides: the server renders it as bytes, a contender gets a prompt
-// and one tool.
+// What every scenario is, for both sides: the server renders it as bytes, a contender gets a prompt and one tool.
 
 export const model = 'mock-model';
 export const toolName = 'lookup';
 
-/**
- * The script of a scenario: tool turns and calls in each, fragments and length of the arguments,
- * deltas of the answer, length of a tool's result.
- */
+/** The script of a scenario: tool turns and calls in each, fragments and length of the arguments, deltas of the answer, length of a tool's result. */
 export function spec(name) {
   if (name === 's1' || name === 's1t')
     return { turns: 0, calls: 0, answer: 2000, resultSize: 0, trickle: name === 's1t' };
@@ -59,9 +55,7 @@ export function args({ argSize }, turn, call) {
 
 export const callId = (turn, call) => `call_${String(turn).padStart(4, '0')}_${call}`;
 
-/**
- * What a contender gets; `tool(args)` is the tool's whole body. `want` is what it must have seen.
- */
+/** What a contender gets; `tool(args)` is the tool's whole body. `want` is what it must have seen. */
 export function clientScenario(name) {
   const { answer, turns, calls, resultSize } = spec(name);
   const result = 'x'.repeat(resultSize);

@@ -15,9 +15,8 @@ export const workerdVersion = JSON.parse(
 export const workerConditions = ['workerd', 'worker', 'browser', 'module', 'import'];
 
 /**
- * Starts workerd on `folder/worker.js`, without Node's modules and without the platform's limits,
- * and waits until `GET /ready` answers. `worker` are further lines of its configuration (bindings
- * with them), `services` further services.
+ * Starts workerd on `folder/worker.js`, without Node's modules and without the platform's limits, and waits until `GET /ready` answers.
+ * `worker` are further lines of its configuration (bindings with them), `services` further services.
  */
 export async function startWorkerd({ folder, worker, services = '' }) {
   const port = await freePort();

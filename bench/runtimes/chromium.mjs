@@ -4,10 +4,7 @@ import { chromiumArgs, chromiumPath } from '../../scripts/chromium.ts';
 import { bundle } from '../lib/bundle.mjs';
 import { cpuTimeOf } from '../lib/cpu-time.mjs';
 
-/**
- * Headless Chromium: each contender in a module worker of one page. CPU is the page's process, its
- * workers included.
- */
+/** Headless Chromium: each contender in a module worker of one page. CPU is the page's process, its workers included. */
 export async function openRuntime({ origin, bundles }) {
   const browser = await chromium.launch({
     executablePath: chromiumPath(),

@@ -1,15 +1,11 @@
-// What a run brings across: 2,000 deltas, as the events of an agent whose model is a local one, or
-// as they are.
+// What a run brings across: 2,000 deltas, as the events of an agent whose model is a local one, or as they are.
 import { ReActAgent } from '@isoloop/core';
 import { words } from '../lib/scenarios.mjs';
 
 const texts = words(2000);
 export const chars = texts.join('').length;
 
-/**
- * How many deltas are in one read of the model, and whether the reads come a macrotask apart, as
- * from a network.
- */
+/** How many deltas are in one read of the model, and whether the reads come a macrotask apart, as from a network. */
 const reads = {
   reads: { size: 80, apart: true },
   'at once': { size: texts.length, apart: false },

@@ -1,6 +1,5 @@
-// The floor: a hand-written Worker that checks a token and rewrites the model's stream as a UI
-// message stream. The history is the client's, nothing is stored, checked or limited, and a failure
-// of the model is not told.
+// The floor: a hand-written Worker that checks a token and rewrites the model's stream as a UI message stream. The history is the client's,
+// nothing is stored, checked or limited, and a failure of the model is not told.
 import { seenTurns, system } from '../plan.mjs';
 
 export const app = {

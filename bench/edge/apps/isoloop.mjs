@@ -1,5 +1,4 @@
-// The endpoint as its README has it, with a token and, in KV, with echoes; one token for all users,
-// told apart by a header.
+// The endpoint as its README has it, with a token and, in KV, with echoes; one token for all users, told apart by a header.
 import { lastTurns, ReActAgent } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
 import { bearerToken, createAgentHandler } from '@isoloop/edge';
