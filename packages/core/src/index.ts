@@ -34,13 +34,13 @@ export type {
 export type { FinishExtras, Move } from './loop/move.ts';
 export type { OutputMode, OutputRun } from './loop/output-mode.ts';
 export type { Decision, PendingCall } from './event/pending-call.ts';
-export type { Reply } from './loop/read-reply.ts';
+export type { Reply } from './loop/reply/read-reply.ts';
 export type { Run, RunSetup } from './loop/run.ts';
 export { recentQuestions, retrieval } from './recall/retrieval/retrieval.ts';
 export type { RetrievalCall, RetrievalOptions } from './recall/retrieval/retrieval-options.ts';
 export { AgentStream } from './agent/agent-stream.ts';
-export { RunDriver } from './loop/run-driver.ts';
-export type { RunDriverOptions } from './loop/run-driver.ts';
+export { RunDriver } from './loop/driver/run-driver.ts';
+export type { RunDriverOptions } from './loop/driver/run-driver.ts';
 export { summarize } from './loop/limit.ts';
 export type { OnLimit, SummarizeOptions } from './loop/limit.ts';
 export { append, merge, replace } from './state/state-key.ts';

@@ -1,6 +1,6 @@
 import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
-import type { RunDriver } from '../loop/run-driver.ts';
+import type { RunDriver } from '../loop/driver/run-driver.ts';
 
 /**
  * A call as it happens: an async iterable of single events, served from the current batch. The run

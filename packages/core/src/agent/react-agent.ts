@@ -22,7 +22,7 @@ import type { InterruptRequest } from '../loop/interrupt-request.ts';
 import { directAnswer, type DirectAnswer } from '../loop/direct-answer.ts';
 import { loop } from '../loop/loop.ts';
 import { Run, type RunSetup } from '../loop/run.ts';
-import { RunDriver } from '../loop/run-driver.ts';
+import { RunDriver } from '../loop/driver/run-driver.ts';
 
 /**
  * An agent that reasons, acts and observes until it has an answer. One instance holds one

@@ -4,7 +4,7 @@ import type { EventBatch } from '../event/agent-event.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import { fitRequest } from './fit-request.ts';
-import { readReply, type Reply } from './read-reply.ts';
+import { readReply, type Reply } from './reply/read-reply.ts';
 import type { Run } from './run.ts';
 
 /**

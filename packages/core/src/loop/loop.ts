@@ -9,19 +9,19 @@ import { longestTimeout } from '../model/deadline.ts';
 import { isSuspension } from '../tool/run-call.ts';
 import { ToolList } from '../tool/tool-list.ts';
 import { interruptedResult } from '../tool/tool-result.ts';
-import { admitCall, suspend, type Admission } from './admit-call.ts';
+import { admitCall, suspend, type Admission } from './admission/admit-call.ts';
 import { decisionsIn, toCallInput, type CallInput } from './call-input.ts';
-import { checkDecisions } from './check-decisions.ts';
-import { closeCalls, conclude } from './close-calls.ts';
+import { checkDecisions } from './admission/check-decisions.ts';
+import { closeCalls, conclude } from './admission/close-calls.ts';
 import { finishWith, resultOf, type Finish } from './ending.ts';
 import { fitRequest } from './fit-request.ts';
 import type { Interruption } from './interrupt-request.ts';
 import { controlOf, type Jump } from './jump.ts';
 import { summarize } from './limit.ts';
 import type { FinishExtras, Move, Step } from './move.ts';
-import { readReply } from './read-reply.ts';
+import { readReply } from './reply/read-reply.ts';
 import type { Run } from './run.ts';
-import { toolQueue, type ToolQueue } from './tool-queue.ts';
+import { toolQueue, type ToolQueue } from './admission/tool-queue.ts';
 
 type StopRequest = Exclude<Interruption, { mode: 'pause' }>;
 

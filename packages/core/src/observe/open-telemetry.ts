@@ -17,7 +17,7 @@ import {
   toolAttributes,
   usageAttributes,
 } from './gen-ai-attributes.ts';
-import { ReplyAssembler } from '../loop/reply-assembler.ts';
+import { ReplyAssembler } from '../loop/reply/reply-assembler.ts';
 import type { Run } from '../loop/run.ts';
 
 export interface OpenTelemetryOptions {

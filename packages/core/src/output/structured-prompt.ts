@@ -9,7 +9,7 @@ import { fitRequest } from '../loop/fit-request.ts';
 import { askAtLimit } from '../loop/limit.ts';
 import type { Move } from '../loop/move.ts';
 import type { OutputRun } from '../loop/output-mode.ts';
-import type { Reply } from '../loop/read-reply.ts';
+import type { Reply } from '../loop/reply/read-reply.ts';
 import type { Run } from '../loop/run.ts';
 import { OutputTries, type Found, type OutputSpec } from './structured-answer.ts';
 import { formatInstruction, jsonText, type Said, type TextFormat } from './text-format.ts';

@@ -10,7 +10,7 @@ import type { RunCall, RunCallOptions } from '../../tool/run-call.ts';
 import type { ToolSet } from '../../tool/tool-set.ts';
 import type { Tool } from '../../tool/tool.ts';
 import { deniedResult, interruptedResult } from '../../tool/tool-result.ts';
-import { reasonOf, suspend } from '../../loop/admit-call.ts';
+import { reasonOf, suspend } from '../../loop/admission/admit-call.ts';
 import type { Extension } from '../../loop/extension.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
 import { perRun } from '../../loop/per-run.ts';

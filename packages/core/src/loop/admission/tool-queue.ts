@@ -1,7 +1,7 @@
-import type { AgentEvent } from '../event/agent-event.ts';
-import type { ToolResult, ToolUse } from '../message/content-block.ts';
-import type { JsonValue } from '../message/json.ts';
-import type { Suspension } from '../tool/run-call.ts';
+import type { AgentEvent } from '../../event/agent-event.ts';
+import type { ToolResult, ToolUse } from '../../message/content-block.ts';
+import type { JsonValue } from '../../message/json.ts';
+import type { Suspension } from '../../tool/run-call.ts';
 
 export type ToolQueueItem =
   | { readonly type: 'progress'; readonly toolUse: ToolUse; readonly chunk: JsonValue }

@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../event/agent-event.ts';
+import type { AgentEvent } from '../../event/agent-event.ts';
 
 /**
  * What a run has said, for readers that come late or again: adjacent deltas of a block are one

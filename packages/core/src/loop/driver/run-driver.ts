@@ -1,6 +1,6 @@
-import { AgentError } from '../error/agent-error.ts';
-import type { EventBatch } from '../event/agent-event.ts';
-import type { AgentResult } from '../event/agent-result.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import type { EventBatch } from '../../event/agent-event.ts';
+import type { AgentResult } from '../../event/agent-result.ts';
 import { addToLog, logSince, type RunLog } from './run-log.ts';
 
 export interface RunDriverOptions<T = unknown> {

@@ -1,10 +1,10 @@
-import type { EventBatch } from '../event/agent-event.ts';
-import type { ToolResult, ToolUse } from '../message/content-block.ts';
-import type { Msg } from '../message/msg.ts';
-import { inRequestOrder } from '../message/tool-pairs.ts';
-import { interruptedResult } from '../tool/tool-result.ts';
-import { controlOf, type Jump } from './jump.ts';
-import type { Run } from './run.ts';
+import type { EventBatch } from '../../event/agent-event.ts';
+import type { ToolResult, ToolUse } from '../../message/content-block.ts';
+import type { Msg } from '../../message/msg.ts';
+import { inRequestOrder } from '../../message/tool-pairs.ts';
+import { interruptedResult } from '../../tool/tool-result.ts';
+import { controlOf, type Jump } from '../jump.ts';
+import type { Run } from '../run.ts';
 
 /** Ends a tool call: its result goes through the `post-acting` hooks and into the log. */
 export async function conclude(

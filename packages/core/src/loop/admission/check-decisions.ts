@@ -1,7 +1,7 @@
-import { AgentError } from '../error/agent-error.ts';
-import type { Decision } from '../event/pending-call.ts';
-import type { ToolUse } from '../message/content-block.ts';
-import type { Msg } from '../message/msg.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import type { Decision } from '../../event/pending-call.ts';
+import type { ToolUse } from '../../message/content-block.ts';
+import type { Msg } from '../../message/msg.ts';
 
 /** Throws `INVALID_DECISION` unless each decision is about an open call, once, and comes alone. */
 export function checkDecisions(

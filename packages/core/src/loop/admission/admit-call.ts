@@ -1,11 +1,16 @@
-import { messageOf } from '../error/agent-error.ts';
-import type { EventBatch } from '../event/agent-event.ts';
-import type { ToolResult, ToolUse } from '../message/content-block.ts';
-import { prepareCall, type ReadyCall } from '../tool/prepare-call.ts';
-import { deniedResult, errorResult, interruptedResult, toolResult } from '../tool/tool-result.ts';
-import type { CallState } from '../event/call-state.ts';
-import type { Decision, PendingCall } from '../event/pending-call.ts';
-import type { Run } from './run.ts';
+import { messageOf } from '../../error/agent-error.ts';
+import type { EventBatch } from '../../event/agent-event.ts';
+import type { ToolResult, ToolUse } from '../../message/content-block.ts';
+import { prepareCall, type ReadyCall } from '../../tool/prepare-call.ts';
+import {
+  deniedResult,
+  errorResult,
+  interruptedResult,
+  toolResult,
+} from '../../tool/tool-result.ts';
+import type { CallState } from '../../event/call-state.ts';
+import type { Decision, PendingCall } from '../../event/pending-call.ts';
+import type { Run } from '../run.ts';
 
 /** What becomes of a call that the model asked for. `result`: it is over without having run. */
 export type Admission =
@@ -122,7 +127,8 @@ async function prepare({ run, toolUse, state }: OpenCall, edited: ToolUse): Prom
 
 async function needsApproval(run: Run, call: ReadyCall): Promise<boolean | string> {
   const { needsApproval: asked } = call.tool;
-  const answer = typeof asked === 'function' ? await asked(call.input, call.toolUse) : asked;
+  const asking = typeof asked === 'function' ? asked(call.input, call.toolUse) : asked;
+  const answer = await asking;
   let needs: boolean | string = answer ?? false;
   for (const extension of run.setup.extensions) {
     const also = await extension.needsApproval?.(call);

@@ -1,9 +1,9 @@
-import type { ContentBlock, MediaBlock } from '../message/content-block.ts';
-import type { JsonObject } from '../message/json.ts';
-import { mediaKind } from '../message/media-kind.ts';
-import { parseJson } from '../message/parse-json.ts';
-import type { ModelDelta } from '../model/chat-model.ts';
-import type { Usage } from '../model/usage.ts';
+import type { ContentBlock, MediaBlock } from '../../message/content-block.ts';
+import type { JsonObject } from '../../message/json.ts';
+import { mediaKind } from '../../message/media-kind.ts';
+import { parseJson } from '../../message/parse-json.ts';
+import type { ModelDelta } from '../../model/chat-model.ts';
+import type { Usage } from '../../model/usage.ts';
 
 /**
  * A text or thinking block that is being written; it has one of the two fields, the one of its

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ModelDelta } from '../model/chat-model.ts';
+import type { ModelDelta } from '../../model/chat-model.ts';
 import { ReplyAssembler } from './reply-assembler.ts';
 
 function assemble(deltas: readonly ModelDelta[]) {
