@@ -5,6 +5,7 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 import { chromiumArgs, chromiumPath } from './scripts/chromium.ts';
 import { sourceAlias } from './scripts/source-alias.ts';
 import { bundledWorkers } from './test/bundled-workers.ts';
+import { holdPlugin } from './test/hold-plugin.ts';
 import { policyPlugin } from './test/policy-plugin.ts';
 
 const resolve = { alias: sourceAlias };
@@ -107,7 +108,7 @@ function browserProject({
   return {
     extends: true,
     resolve,
-    plugins: [policyPlugin(), bundledWorkers()],
+    plugins: [policyPlugin(), holdPlugin(), bundledWorkers()],
     optimizeDeps: {
       include: [
         'comlink',

@@ -13,6 +13,8 @@ export interface Tab {
     more?: Partial<TabOptions> & Pick<ConnectOptions, 'agent' | 'page'>,
   ): RemoteAgent;
   open(gate: string): void;
+  /** Freezes the tab's worker; gives back what wakes it. */
+  freeze(): Promise<() => Promise<void>>;
   /** Resolves when the tab's worker has told so. */
   heard(witnessed: Witnessed): Promise<void>;
 }
@@ -40,6 +42,11 @@ export function startTabs(): { open(name?: TabsFixtureName): Tab; readonly sessi
           wake();
         },
       );
+      const heard = async (witnessed: Witnessed): Promise<void> => {
+        const has = (): boolean =>
+          told.some((one) => JSON.stringify(one) === JSON.stringify(witnessed));
+        while (!has()) await new Promise<void>((resolve) => (wake = resolve));
+      };
       return {
         worker,
         told,
@@ -56,11 +63,15 @@ export function startTabs(): { open(name?: TabsFixtureName): Tab; readonly sessi
           return connected;
         },
         open: (gate) => worker.postMessage({ open: gate }),
-        async heard(witnessed) {
-          const has = (): boolean =>
-            told.some((one) => JSON.stringify(one) === JSON.stringify(witnessed));
-          while (!has()) await new Promise<void>((resolve) => (wake = resolve));
+        async freeze() {
+          const url = new URL(`/held/${crypto.randomUUID()}`, location.href).href;
+          const release = async (): Promise<void> => void (await fetch(url, { method: 'POST' }));
+          onTestFinished(release);
+          worker.postMessage({ holdAt: url });
+          await heard({ held: true });
+          return release;
         },
+        heard,
       };
     },
   };

@@ -46,7 +46,18 @@ export type Witnessed =
   | { readonly ran: string }
   | { readonly reached: string }
   | { readonly failed: string }
-  | { readonly open: string };
+  | { readonly open: string }
+  | { readonly held: true };
+
+/** What a test posts to a worker, beside the protocol. */
+interface TabsCommand {
+  /** A gate. */
+  readonly open: string;
+  /** An address. The worker is frozen until it answers. */
+  readonly holdAt: string;
+  /** The worker is frozen until it is terminated. */
+  readonly spin: boolean;
+}
 
 const { tabs, without = [], several } = JSON.parse(self.name || '{}') as TabsFixtureName;
 if (without.includes('locks')) Object.defineProperty(navigator, 'locks', { value: undefined });
@@ -146,10 +157,15 @@ else exposeAgent(factory, exposeOptions);
 
 self.addEventListener?.(
   'message',
-  ({ data }: MessageEvent<{ readonly open?: string; readonly blockMs?: number } | null>) => {
+  ({ data }: MessageEvent<Partial<TabsCommand> | null>) => {
     if (data?.open !== undefined) gates.get(data.open)?.();
-    if (data?.blockMs === undefined) return;
-    // A frozen worker does nothing at all.
-    for (const end = performance.now() + data.blockMs; performance.now() < end;);
+    if (data?.holdAt !== undefined) {
+      tell({ held: true });
+      // A synchronous request: a frozen worker does nothing at all.
+      const request = new XMLHttpRequest();
+      request.open('GET', data.holdAt, false);
+      request.send();
+    }
+    while (data?.spin);
   },
 );

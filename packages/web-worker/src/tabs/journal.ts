@@ -12,6 +12,18 @@ export interface NotedRun {
   readonly attempts: number;
   /** The name of the output that it ends with. */
   readonly output?: string | undefined;
+  /** The runs before it, the last one first. */
+  readonly earlier?: readonly EarlierRun[];
+}
+
+/**
+ * A run that has ended. A tab that was frozen at its end asks for it again when it wakes, maybe from
+ * a later leader.
+ */
+export interface EarlierRun {
+  readonly work: string;
+  /** The id of its answer; nothing if it failed. */
+  readonly answer?: string;
 }
 
 /**
@@ -34,18 +46,15 @@ export async function claimedJournal(memory: Memory, now: boolean): Promise<Jour
 /** Written with what the run writes next; `now`: at once. */
 export function noteRun(
   journal: Journal,
-  { work, run, attempts, output }: NotedRun,
+  { output, earlier = [], ...rest }: NotedRun,
   now = false,
 ): Promise<void> {
-  return journal.note(
-    [
-      {
-        kind: 'state',
-        state: { tabs: { work, run, attempts, ...(output !== undefined && { output }) } },
-      },
-    ],
-    { now },
-  );
+  const noted = {
+    ...rest,
+    ...(output !== undefined && { output }),
+    ...(earlier.length > 0 && { earlier: earlier.map((run) => ({ ...run })) }),
+  };
+  return journal.note([{ kind: 'state', state: { tabs: noted } }], { now });
 }
 
 export function notedRun({ state }: SessionView): NotedRun | undefined {

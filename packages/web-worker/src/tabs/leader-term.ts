@@ -6,9 +6,21 @@ import { shownSoFar } from '../session/chat-turn.ts';
 import type { ShownTurn } from '../wire/shown-turn.ts';
 import type { Outputs } from '../wire/exposed-agent.ts';
 import { takeoverOf } from './takeover.ts';
-import { claimedJournal, noteRun, type Journal, type NotedRun } from './journal.ts';
+import {
+  claimedJournal,
+  noteRun,
+  type EarlierRun,
+  type Journal,
+  type NotedRun,
+} from './journal.ts';
 import { nextMacrotask } from '../wire/macrotask.ts';
-import { ending, leftOpen, takeoverEvents, takeoverGap } from './takeover-events.ts';
+import {
+  earlierResult,
+  ending,
+  leftOpen,
+  takeoverEvents,
+  takeoverGap,
+} from './takeover-events.ts';
 import type { RunReaders } from './run-readers.ts';
 import { answerQuestion, doWork } from '../session/session-work.ts';
 import { WaitGroup } from './wait-group.ts';
@@ -82,6 +94,8 @@ export class LeaderTerm {
   /** How the run ended that was cut off, as long as nobody has been told. */
   #untold: AgentResult | undefined;
   #journal: Journal | undefined;
+  /** The last runs that have ended, in this term and before it, the last one first. */
+  #earlier: readonly EarlierRun[] = [];
   #over = false;
   /** Runs that have had their turn and not ended. */
   #running = 0;
@@ -120,6 +134,8 @@ export class LeaderTerm {
       onAbort(job.signal, () => controller.abort());
       return result;
     }
+    const earlier = this.#earlier.find(({ work }) => work === job.id);
+    if (earlier) return this.#resultOf(earlier);
     if (job.work.type === 'resume') {
       // Several may ask at once, as after a reload; who comes second is told of the first one's run
       // before the answer.
@@ -220,6 +236,17 @@ export class LeaderTerm {
     throw new AgentError('ABORTED', 'Another tab leads the session.');
   }
 
+  async #resultOf({ answer }: EarlierRun): Promise<AgentResult> {
+    if (answer === undefined || !this.#journal) throw endUnknown();
+    return earlierResult(await this.#journal.view(), answer, this.#journal.sessionVersion);
+  }
+
+  #remember(work: string, answer?: string): void {
+    const others = this.#earlier.filter((run) => run.work !== work);
+    const run = { work, ...(answer !== undefined && { answer }) };
+    this.#earlier = [run, ...others].slice(0, keptRuns);
+  }
+
   async #inTurn<T>(
     { owner, controller }: { readonly owner: string; readonly controller: AbortController },
     onWait: () => void,
@@ -245,12 +272,14 @@ export class LeaderTerm {
     // A run of which nothing is in the log is asked for again, by the tab that asked.
     if (mirror.work !== left.work) readers.forget();
     const work = left.work ?? crypto.randomUUID();
+    this.#earlier = left.earlier;
     const seen = [...mirror.events];
     const controller = new AbortController();
     if (left.type === 'ended') {
       const { result } = left;
       this.#previousRun = { work, result: endedRun(result), controller };
       this.#previousRun.result.catch(() => {});
+      this.#remember(work, result.message.id);
       tell(takeoverEvents(seen, left.messages), work);
       this.#untold = result;
       return;
@@ -273,7 +302,8 @@ export class LeaderTerm {
         undefined,
         callOptions({ ...(output !== undefined && { output }) }, controller, outputs),
       );
-      await noteRun(journal, { work, run: left.run, attempts: attempt, output }, true);
+      const noted = { work, run: left.run, attempts: attempt, output, earlier: this.#earlier };
+      await noteRun(journal, noted, true);
       if (seen.length) tell(takeoverEvents(seen, left.messages), work);
       return this.#forward(stream, {
         id: work,
@@ -298,7 +328,13 @@ export class LeaderTerm {
     const { id: work, turn, attempts, output, controller, onStart, onShown } = course;
     const { readers, tell } = this.#options;
     const { mirror } = readers;
-    const noted: NotedRun = { work, run: stream.runId, attempts, output };
+    const noted: NotedRun = {
+      work,
+      run: stream.runId,
+      attempts,
+      output,
+      earlier: this.#earlier,
+    };
     const batches = stream.batches()[Symbol.asyncIterator]();
     const last = mirror.work === work ? mirror.events.at(-1) : undefined;
     const offset = last ? last.seq + (attempts ? takeoverGap : 0) : 0;
@@ -329,13 +365,16 @@ export class LeaderTerm {
         onShown?.();
         await readers.paced(work, controller.signal);
       }
+      const result = await stream.result;
+      this.#remember(work, result.message.id);
+      return result;
     } catch (error) {
+      this.#remember(work);
       await stream.cancel();
       throw error;
     } finally {
       if (counts) this.#running -= 1;
     }
-    return stream.result;
   }
 }
 
@@ -343,9 +382,16 @@ function outputOf(work: TabWork): string | undefined {
   return work.type === 'run' ? work.options.output : undefined;
 }
 
+/** How many ended runs the log knows by the request they were. */
+const keptRuns = 8;
+
 async function endedRun(result: AgentResult): Promise<AgentResult> {
   if (result.reason !== 'error') return result;
-  throw new AgentError(
+  throw endUnknown();
+}
+
+function endUnknown(): AgentError {
+  return new AgentError(
     'WORKER_TERMINATED',
     'The run failed, and its tab was gone before it could say why.',
   );

@@ -318,6 +318,8 @@ export class TabSession {
     this.#hasPeers = true;
     if (this.#isHearing) this.#hearLeader(message);
     else if (this.#role.type !== 'leading' || this.#isClosing) return;
+    // The leader before was only slow: it has ended the run, which is not to be made again.
+    else if (message.type === 'done') this.#settle(message);
     else if (message.type === 'abort') this.#abort(message.id);
     else {
       if (message.type === 'work' && message.work.type !== 'resume') this.#pending.abortLeft();
@@ -334,8 +336,11 @@ export class TabSession {
     if (message.type === 'events') {
       this.#readers.show(unpackEvents<AgentEvent>(message.items), message.work, message.turn);
       this.#stallWatch?.check();
-    } else if (message.type === 'done' && message.to === this.#id)
-      this.#pending.settle(message.id, message.outcome);
+    } else if (message.type === 'done') this.#settle(message);
+  }
+
+  #settle({ to, id, outcome }: Extract<TabMessage, { type: 'done' }>): void {
+    if (to === this.#id) this.#pending.settle(id, outcome);
   }
 
   /**

@@ -1,7 +1,8 @@
-import { assistantMessage, textOf } from '@isoloop/core';
-import { expect, test } from 'vitest';
+import { assistantMessage, noUsage, textOf, type AgentResult } from '@isoloop/core';
+import { expect, onTestFinished, test } from 'vitest';
 import { IndexedDbMemory } from '../store/indexed-db-memory.ts';
 import { IndexedDbStore } from '../store/indexed-db-store.ts';
+import type { TabMessage } from '../wire/tab-protocol.ts';
 import {
   cutOff,
   ends,
@@ -14,6 +15,17 @@ import {
 
 const roles = (messages: readonly { readonly role: string }[]): readonly string[] =>
   messages.map(({ role }) => role);
+const noResult: AgentResult = {
+  text: '',
+  message: assistantMessage([]),
+  reason: 'stop',
+  usage: noUsage,
+  toolsUsed: [],
+  durationMs: 0,
+  iterations: 0,
+  pending: [],
+  sessionVersion: 0,
+};
 const afterCutOff = ['user', 'assistant', 'tool', 'assistant'];
 
 test('an interrupt that is asked for while a follower takes over stops the run that goes on', async () => {
@@ -72,6 +84,7 @@ test('a tab that is closed while it takes over leaves the run to the next one', 
 
 test('of two followers that wait for a frozen leader one takes over, and the call of each is made once', async () => {
   const { open } = startTabs();
+  // On a busy machine, a follower may take over from one that only was slow; nothing changes then.
   const tabs = { stalledAfterMs: 3000 };
   const [first, second, third] = [open({ tabs }), open({ tabs }), open({ tabs })];
   const leader = first.connect(cutOff);
@@ -82,9 +95,10 @@ test('of two followers that wait for a frozen leader one takes over, and the cal
   const own = await leadHalfWay(first, leader);
   const answers = [one.call('a'), two.call('b')];
   await Promise.all([one.messages(), two.messages()]);
-  first.worker.postMessage({ blockMs: 12_000 });
+  const wake = await first.freeze();
   first.open('middle');
   for (const { reason } of await Promise.all(answers)) expect(reason).toBe('stop');
+  await wake();
   expect(await own.until(ends)).toMatchObject({ result: { text: 'the new answer' } });
   expect(shown(own.events)).toBe('the new answer');
   const messages = await leader.messages();
@@ -95,6 +109,70 @@ test('of two followers that wait for a frozen leader one takes over, and the cal
       .filter((text) => text === 'a' || text === 'b')
       .toSorted(),
   ).toEqual(['a', 'b']);
+});
+
+test('a leader that wakes after two takeovers gets the end of its run, which is not made again', async () => {
+  const { open } = startTabs();
+  const [first, second, third] = [open(), open(), open()];
+  const leader = first.connect(cutOff);
+  await leader.messages();
+  const heir = second.connect(['the new answer', 'one'], { slow: 'building' });
+  const stream = leader.stream('go');
+  const own = read(stream);
+  await first.heard({ reached: 'middle' });
+  const answer = heir.call('a');
+  first.worker.postMessage({ protocol: 'isoloop/1', type: 'freeze' });
+  await second.heard({ reached: 'building' });
+  const wake = await first.freeze();
+  second.open('building');
+  expect((await answer).text).toBe('one');
+  const last = third.connect(['two']);
+  expect(await last.messages()).toHaveLength(6);
+  second.worker.terminate();
+  expect((await last.call('b')).text).toBe('two');
+  await wake();
+  expect(await stream.result).toMatchObject({ reason: 'stop', text: 'the new answer' });
+  expect(shown(own.events)).toBe('the new answer');
+  expect((await last.messages()).map(textOf)).toEqual([
+    'go',
+    '',
+    '',
+    'the new answer',
+    'a',
+    'one',
+    'b',
+    'two',
+  ]);
+});
+
+test('a tab that takes over from a leader that was only slow takes its answer, and asks for nothing again', async () => {
+  const { open, sessionId } = startTabs();
+  const [first, second] = [open(), open()];
+  await first.connect([[{ gate: 'middle', text: 'never said' }]]).messages();
+  const channel = new BroadcastChannel(`isoloop:session:${JSON.stringify([undefined, sessionId])}`);
+  onTestFinished(() => channel.close());
+  const asked = new Promise<Extract<TabMessage, { type: 'work' }>>((resolve) =>
+    channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => {
+      if (data.type === 'work') resolve(data);
+    }),
+  );
+  const follower = second.connect([], { slow: 'building' });
+  const answer = follower.call('go');
+  const { from: to, id, reign } = await asked;
+  await first.heard({ reached: 'middle' });
+  first.worker.terminate();
+  await second.heard({ reached: 'building' });
+  const result = { ...noResult, text: 'said late' };
+  const late: TabMessage = {
+    from: 'the leader before',
+    type: 'done',
+    reign,
+    to,
+    id,
+    outcome: { ok: true, value: result },
+  };
+  channel.postMessage(late);
+  expect(await answer).toMatchObject({ text: 'said late' });
 });
 
 test('a run whose asker is gone outlives the tab that goes on with it, where others are there', async () => {
@@ -164,7 +242,8 @@ test('a tab that waits for the lead goes on with a run of which its leader had n
   const leader = first.connect(cutOff);
   await leader.messages();
   await leadHalfWay(first, leader);
-  first.worker.postMessage({ blockMs: 20_000 });
+  // Without end: Chromium can't terminate a worker in a synchronous request.
+  first.worker.postMessage({ spin: true });
   const watching = read(second.connect(['the new answer']).watch());
   await expect.poll(async () => (await navigator.locks.query()).pending?.length).toBeGreaterThan(0);
   first.worker.terminate();

@@ -17,7 +17,7 @@ export const takeoverGap = 1000;
 
 /** The result of an ended run, as far as the log has it. */
 export function resultOf(
-  { messages, calls, ended = 'stop' }: SessionView,
+  { messages, calls, ended = 'stop' }: Pick<SessionView, 'messages' | 'calls' | 'ended'>,
   sessionVersion = 0,
 ): AgentResult {
   const asked = messages.findLastIndex(({ role }) => role === 'user');
@@ -36,6 +36,19 @@ export function resultOf(
     pending: [...calls.values()].flatMap(({ pending }) => pending ?? []),
     sessionVersion,
   };
+}
+
+/** The result of a run before the last one, as far as the log has it. */
+export function earlierResult(
+  { messages }: SessionView,
+  answer: string,
+  sessionVersion = 0,
+): AgentResult {
+  const end = messages.findIndex(({ id }) => id === answer) + 1;
+  const metadata = messages[end - 1]?.metadata;
+  const ended = metadata?.['reason'] ?? (metadata?.['partial'] === undefined ? 'stop' : 'aborted');
+  const view = { messages: messages.slice(0, end), calls: new Map(), ended: String(ended) };
+  return resultOf(view, sessionVersion);
 }
 
 /** The result of a run in the log that nobody continues. */

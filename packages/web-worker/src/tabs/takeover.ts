@@ -1,5 +1,5 @@
 import type { AgentResult, Msg } from '@isoloop/core';
-import { notedRun, type Journal } from './journal.ts';
+import { notedRun, type EarlierRun, type Journal } from './journal.ts';
 import { resultOf } from './takeover-events.ts';
 
 /** The last run of an earlier leader, as the log has it. */
@@ -7,6 +7,8 @@ export type Takeover = {
   /** The work that its last run was; nothing where no tab asked for it. */
   readonly work: string | undefined;
   readonly messages: readonly Msg[];
+  /** The runs before it, the last one first. */
+  readonly earlier: readonly EarlierRun[];
 } & (
   | { readonly type: 'ended'; readonly result: AgentResult }
   /** `attempts`: how often the run was gone on with. */
@@ -23,15 +25,18 @@ export async function takeoverOf(journal: Journal): Promise<Takeover> {
   const view = await journal.view();
   const noted = notedRun(view);
   const { openRun, ended, messages, calls } = view;
+  const earlier = [...(noted?.earlier ?? [])];
   if (openRun === undefined || ended !== undefined) {
     return {
       type: 'ended',
       work: noted?.work,
       messages,
+      earlier,
       result: resultOf(view, journal.sessionVersion),
     };
   }
   const isNoted = noted?.run === openRun;
+  if (noted && !isNoted) earlier.unshift({ work: noted.work });
   const work = isNoted ? noted.work : undefined;
   const last = messages.at(-1);
   const hasAnswer =
@@ -41,6 +46,7 @@ export async function takeoverOf(journal: Journal): Promise<Takeover> {
       type: 'cut-off',
       work,
       messages,
+      earlier,
       run: openRun,
       attempts: isNoted ? noted.attempts : 0,
       output: isNoted ? noted.output : undefined,
@@ -50,6 +56,7 @@ export async function takeoverOf(journal: Journal): Promise<Takeover> {
     type: 'ended',
     work,
     messages,
+    earlier,
     result: resultOf(await journal.view(), journal.sessionVersion),
   };
 }

@@ -1,0 +1,38 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { nextMacrotask } from '../wire/macrotask.ts';
+import { StallWatch } from './stall-watch.ts';
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+afterEach(() => void vi.useRealTimers());
+
+function watchSilence(): { readonly watch: StallWatch; readonly told: readonly string[] } {
+  const told: string[] = [];
+  const watch = new StallWatch({
+    afterMs: 1000,
+    isNeeded: () => true,
+    ask: () => told.push('asks'),
+    onStalled: () => told.push('stalled'),
+  });
+  watch.check();
+  return { watch, told };
+}
+
+test('a leader that stays silent for the whole time is asked once, then stalled', async () => {
+  const { told } = watchSilence();
+  vi.advanceTimersByTime(500);
+  expect(told).toEqual(['asks']);
+  vi.advanceTimersByTime(500);
+  await nextMacrotask();
+  expect(told).toEqual(['asks', 'stalled']);
+});
+
+test('a sign of life that has arrived, and was not read yet, counts', async () => {
+  const { watch, told } = watchSilence();
+  vi.advanceTimersByTime(1000);
+  watch.heard();
+  await nextMacrotask();
+  expect(told).toEqual(['asks']);
+  vi.advanceTimersByTime(1000);
+  await nextMacrotask();
+  expect(told).toEqual(['asks', 'asks', 'stalled']);
+});

@@ -1,0 +1,24 @@
+import type { Plugin } from 'vite';
+
+/**
+ * Answers `GET /held/<id>` when `POST /held/<id>` comes. A worker that asks for it synchronously is
+ * frozen until then.
+ */
+export function holdPlugin(): Plugin {
+  const released = new Set<string>();
+  const held = new Map<string, () => void>();
+  return {
+    name: 'held-requests',
+    configureServer({ middlewares }) {
+      middlewares.use('/held', ({ method, url = '' }, response) => {
+        if (method !== 'POST' && !released.has(url)) {
+          held.set(url, () => response.end());
+          return;
+        }
+        released.add(url);
+        held.get(url)?.();
+        response.end();
+      });
+    },
+  };
+}
