@@ -155,17 +155,14 @@ const exposeOptions = { outputs, ...(tabs !== undefined && { tabs }) };
 if (several) exposeAgent({ main: factory, other: inMemory }, exposeOptions);
 else exposeAgent(factory, exposeOptions);
 
-self.addEventListener?.(
-  'message',
-  ({ data }: MessageEvent<Partial<TabsCommand> | null>) => {
-    if (data?.open !== undefined) gates.get(data.open)?.();
-    if (data?.holdAt !== undefined) {
-      tell({ held: true });
-      // A synchronous request: a frozen worker does nothing at all.
-      const request = new XMLHttpRequest();
-      request.open('GET', data.holdAt, false);
-      request.send();
-    }
-    while (data?.spin);
-  },
-);
+self.addEventListener?.('message', ({ data }: MessageEvent<Partial<TabsCommand> | null>) => {
+  if (data?.open !== undefined) gates.get(data.open)?.();
+  if (data?.holdAt !== undefined) {
+    tell({ held: true });
+    // A synchronous request: a frozen worker does nothing at all.
+    const request = new XMLHttpRequest();
+    request.open('GET', data.holdAt, false);
+    request.send();
+  }
+  while (data?.spin);
+});

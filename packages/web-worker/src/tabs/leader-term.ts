@@ -6,21 +6,10 @@ import { shownSoFar } from '../session/chat-turn.ts';
 import type { ShownTurn } from '../wire/shown-turn.ts';
 import type { Outputs } from '../wire/exposed-agent.ts';
 import { takeoverOf } from './takeover.ts';
-import {
-  claimedJournal,
-  noteRun,
-  type EarlierRun,
-  type Journal,
-  type NotedRun,
-} from './journal.ts';
+import { EndedRuns, endUnknown } from './ended-runs.ts';
+import { claimedJournal, noteRun, type Journal, type NotedRun } from './journal.ts';
 import { nextMacrotask } from '../wire/macrotask.ts';
-import {
-  earlierResult,
-  ending,
-  leftOpen,
-  takeoverEvents,
-  takeoverGap,
-} from './takeover-events.ts';
+import { ending, leftOpen, takeoverEvents, takeoverGap } from './takeover-events.ts';
 import type { RunReaders } from './run-readers.ts';
 import { answerQuestion, doWork } from '../session/session-work.ts';
 import { WaitGroup } from './wait-group.ts';
@@ -94,8 +83,7 @@ export class LeaderTerm {
   /** How the run ended that was cut off, as long as nobody has been told. */
   #untold: AgentResult | undefined;
   #journal: Journal | undefined;
-  /** The last runs that have ended, in this term and before it, the last one first. */
-  #earlier: readonly EarlierRun[] = [];
+  readonly #ended = new EndedRuns();
   #over = false;
   /** Runs that have had their turn and not ended. */
   #running = 0;
@@ -134,8 +122,7 @@ export class LeaderTerm {
       onAbort(job.signal, () => controller.abort());
       return result;
     }
-    const earlier = this.#earlier.find(({ work }) => work === job.id);
-    if (earlier) return this.#resultOf(earlier);
+    if (this.#ended.has(job.id)) return this.#ended.resultOf(job.id, this.#journal);
     if (job.work.type === 'resume') {
       // Several may ask at once, as after a reload; who comes second is told of the first one's run
       // before the answer.
@@ -236,17 +223,6 @@ export class LeaderTerm {
     throw new AgentError('ABORTED', 'Another tab leads the session.');
   }
 
-  async #resultOf({ answer }: EarlierRun): Promise<AgentResult> {
-    if (answer === undefined || !this.#journal) throw endUnknown();
-    return earlierResult(await this.#journal.view(), answer, this.#journal.sessionVersion);
-  }
-
-  #remember(work: string, answer?: string): void {
-    const others = this.#earlier.filter((run) => run.work !== work);
-    const run = { work, ...(answer !== undefined && { answer }) };
-    this.#earlier = [run, ...others].slice(0, keptRuns);
-  }
-
   async #inTurn<T>(
     { owner, controller }: { readonly owner: string; readonly controller: AbortController },
     onWait: () => void,
@@ -272,14 +248,14 @@ export class LeaderTerm {
     // A run of which nothing is in the log is asked for again, by the tab that asked.
     if (mirror.work !== left.work) readers.forget();
     const work = left.work ?? crypto.randomUUID();
-    this.#earlier = left.earlier;
+    this.#ended.take(left.earlier);
     const seen = [...mirror.events];
     const controller = new AbortController();
     if (left.type === 'ended') {
       const { result } = left;
       this.#previousRun = { work, result: endedRun(result), controller };
       this.#previousRun.result.catch(() => {});
-      this.#remember(work, result.message.id);
+      this.#ended.add(work, result.message.id);
       tell(takeoverEvents(seen, left.messages), work);
       this.#untold = result;
       return;
@@ -302,7 +278,7 @@ export class LeaderTerm {
         undefined,
         callOptions({ ...(output !== undefined && { output }) }, controller, outputs),
       );
-      const noted = { work, run: left.run, attempts: attempt, output, earlier: this.#earlier };
+      const noted = { work, run: left.run, attempts: attempt, output, earlier: this.#ended.runs };
       await noteRun(journal, noted, true);
       if (seen.length) tell(takeoverEvents(seen, left.messages), work);
       return this.#forward(stream, {
@@ -333,7 +309,7 @@ export class LeaderTerm {
       run: stream.runId,
       attempts,
       output,
-      earlier: this.#earlier,
+      earlier: this.#ended.runs,
     };
     const batches = stream.batches()[Symbol.asyncIterator]();
     const last = mirror.work === work ? mirror.events.at(-1) : undefined;
@@ -366,10 +342,10 @@ export class LeaderTerm {
         await readers.paced(work, controller.signal);
       }
       const result = await stream.result;
-      this.#remember(work, result.message.id);
+      this.#ended.add(work, result.message.id);
       return result;
     } catch (error) {
-      this.#remember(work);
+      this.#ended.add(work);
       await stream.cancel();
       throw error;
     } finally {
@@ -382,19 +358,9 @@ function outputOf(work: TabWork): string | undefined {
   return work.type === 'run' ? work.options.output : undefined;
 }
 
-/** How many ended runs the log knows by the request they were. */
-const keptRuns = 8;
-
 async function endedRun(result: AgentResult): Promise<AgentResult> {
   if (result.reason !== 'error') return result;
   throw endUnknown();
-}
-
-function endUnknown(): AgentError {
-  return new AgentError(
-    'WORKER_TERMINATED',
-    'The run failed, and its tab was gone before it could say why.',
-  );
 }
 
 function onAbort(signal: AbortSignal, listener: () => void): void {

@@ -1,0 +1,47 @@
+import { AgentError } from '@isoloop/core';
+import type { AgentResult } from '@isoloop/core';
+import type { EarlierRun, Journal } from './journal.ts';
+import { earlierResult } from './takeover-events.ts';
+
+/** How many runs the log knows by the request that they were. */
+const keptRuns = 8;
+
+/** The last runs of a session that have ended, also under earlier leaders. */
+export class EndedRuns {
+  #runs: readonly EarlierRun[] = [];
+
+  /** The last one first. */
+  get runs(): readonly EarlierRun[] {
+    return this.#runs;
+  }
+
+  /** What an earlier leader has noted. */
+  take(runs: readonly EarlierRun[]): void {
+    this.#runs = runs;
+  }
+
+  /** `answer`: the id of its answer; nothing if it failed. */
+  add(work: string, answer?: string): void {
+    const others = this.#runs.filter((run) => run.work !== work);
+    const run = { work, ...(answer !== undefined && { answer }) };
+    this.#runs = [run, ...others].slice(0, keptRuns);
+  }
+
+  has(work: string): boolean {
+    return this.#runs.some((run) => run.work === work);
+  }
+
+  /** As the log has it. Rejects with `WORKER_TERMINATED` if the run failed. */
+  async resultOf(work: string, journal: Journal | undefined): Promise<AgentResult> {
+    const answer = this.#runs.find((run) => run.work === work)?.answer;
+    if (answer === undefined || !journal) throw endUnknown();
+    return earlierResult(await journal.view(), answer, journal.sessionVersion);
+  }
+}
+
+export function endUnknown(): AgentError {
+  return new AgentError(
+    'WORKER_TERMINATED',
+    'The run failed, and its tab was gone before it could say why.',
+  );
+}
