@@ -35,7 +35,8 @@ const named = (name: string, execute: () => unknown = () => 'ran') =>
 
 function arcAgent(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {
   const model = new ScriptedModel(replies);
-  return { model, agent: new ReActAgent({ ...arcReactor(), name: 'a', model, ...options }) };
+  const use = [arcReactor(), ...(options.use ?? [])];
+  return { model, agent: new ReActAgent({ name: 'a', model, ...options, use }) };
 }
 
 /** The first count from which on something no longer holds, less one. */
@@ -74,7 +75,7 @@ async function retryWaits(
   const waits: number[] = [];
   const sleep = async (ms: number): Promise<void> => void waits.push(ms);
   const { agent } = arcAgent(many(20, { error: busy }), {
-    extensions: [retry({ ...(attempts && { attempts }), sleep, random: () => random })],
+    use: [retry({ ...(attempts && { attempts }), sleep, random: () => random })],
   });
   await agent.call('Hi', { throwOnError: false });
   return waits;
@@ -106,7 +107,7 @@ async function shownOf(documents: readonly RetrievedDocument[]): Promise<string>
   await new ReActAgent({
     name: 'a',
     model,
-    extensions: [retrieval({ retriever, onError: () => {} })],
+    use: [retrieval({ retriever, onError: () => {} })],
   }).call('Hi');
   const text = JSON.stringify(model.requests[0]!.messages[0]!.content[0]);
   return /<retrieved_context>\\n(.*)\\n<\/retrieved_context>/.exec(text)?.[1] ?? '';
@@ -177,7 +178,8 @@ async function mcpOutput(): Promise<number> {
 
 async function breakerTimes() {
   const breaker = circuitBreaker({ now: Date.now });
-  const { agent, model } = arcAgent([...many(50, { error: busy })], { extensions: [breaker] });
+  const without = ['inputGuards', 'retry'].map((name) => ({ name }));
+  const { agent, model } = arcAgent([...many(50, { error: busy })], { use: [...without, breaker] });
   while (breaker.state === 'closed') await agent.call('Hi', { throwOnError: false });
   const failures = model.requests.length;
   const start = Date.now();
@@ -186,7 +188,7 @@ async function breakerTimes() {
   const stuck = new ScriptedModel(many(9, { hang: true } as never));
   const others = Array.from(
     { length: 3 },
-    () => new ReActAgent({ name: 'a', model: stuck, extensions: [breaker] }),
+    () => new ReActAgent({ name: 'a', model: stuck, use: [breaker] }),
   );
   for (const other of others) other.call('Hi').catch(() => {});
   await expect.poll(() => stuck.requests.length).toBeGreaterThan(0);
@@ -228,9 +230,9 @@ const measured: Readonly<Record<string, () => Promise<number>>> = {
     const preset = arcReactor();
     for (let n = 0; n < 50; n += 1) {
       const agent = new ReActAgent({
-        ...preset,
         name: 'a',
         model,
+        use: [preset],
         tools: [named('stuck', stuck)],
         userId: `u${n}`,
       });
@@ -273,7 +275,7 @@ const measured: Readonly<Record<string, () => Promise<number>>> = {
     return model.requests[0]!.temperature!;
   },
   async 'Turns of the past'() {
-    const { agent, model } = arcAgent(many(30), { extensions: [] });
+    const { agent, model } = arcAgent(many(30), { use: [{ name: 'inputGuards' }] });
     for (let n = 0; n < 30; n += 1) await agent.call('Hi');
     return model.requests[29]!.messages.filter(({ role }) => role === 'user').length - 1;
   },

@@ -88,7 +88,7 @@ test('whatever happens within a span is below it: requests, tools at the same ti
       execute: () => request(`GET ${n}`).then(() => 'seen'),
     });
     const childModel = fetching(['child says'], `child${n}`);
-    const child = new ReActAgent({ name: `child${n}`, model: childModel, extensions: [traced] });
+    const child = new ReActAgent({ name: `child${n}`, model: childModel, use: [traced] });
     const first = fetching(
       [{ error: busy }, { error: busy }, { error: busy }, { error: busy }],
       `first${n}`,
@@ -98,9 +98,9 @@ test('whatever happens within a span is below it: requests, tools at the same ti
       { name: `call_child${n}`, id: `b${n}`, input: { message: 'go' } },
     ];
     const second = fetching([{ toolCalls }, 'done'], `second${n}`);
-    const extensions = [traced, fallback([second]), retry({ attempts: 2, sleep: async () => {} })];
+    const use = [traced, fallback([second]), retry({ attempts: 2, sleep: async () => {} })];
     const tools = [look, agentTool(child, { description: '' })];
-    const agent = new ReActAgent({ name, model: first, tools, extensions });
+    const agent = new ReActAgent({ name, model: first, tools, use });
     expect(await agent.call('go')).toMatchObject({ text: 'done' });
   };
   await Promise.all([1, 2, 3].map(one));
@@ -131,7 +131,7 @@ test("a reader's own spans are not below the call's", async () => {
     const agent = new ReActAgent({
       name: 'a',
       model: fetching(['one two'], 'm'),
-      extensions: [traced],
+      use: [traced],
     });
     for await (const { type } of agent.stream('go'))
       if (type === 'reasoning-chunk') await request('render');

@@ -1,4 +1,5 @@
 import { fitContext, ReActAgent, type ChatModel, type Memory } from '@isoloop/core';
+import { patchToolCalls } from '@isoloop/core/middleware';
 import { contextWindow } from './context-window.ts';
 import { calculator } from './tools/calculator.ts';
 import { notesTool, type NotesStore } from './tools/notes.ts';
@@ -21,9 +22,11 @@ export function demoAgent({ model, memory, sessionId, notes }: DemoAgentOptions)
     model,
     memory,
     sessionId,
-    // A turn that a closed tab cut off must not keep the next question out.
-    pendingToolRecovery: true,
+    use: [
+      fitContext({ window: model.features.contextWindow ?? contextWindow }),
+      // A turn that a closed tab cut off must not keep the next question out.
+      patchToolCalls(),
+    ],
     tools: [calculator, timeInCity(), notesTool(notes), setTheme],
-    context: fitContext({ window: model.features.contextWindow ?? contextWindow }),
   });
 }

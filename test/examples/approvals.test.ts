@@ -1,3 +1,4 @@
+import { patchToolCalls } from '@isoloop/core/middleware';
 import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
@@ -110,7 +111,7 @@ test('what is refused while calls are open', async () => {
     model,
     tools: [askUser],
     memory: new InMemoryMemory(await agent.messages()),
-    pendingToolRecovery: true,
+    use: [patchToolCalls()],
   });
   expect((await forgiving.call('Never mind.')).text).toBe('Never mind.');
 });
@@ -179,7 +180,7 @@ test('human in the loop', async () => {
       (await askOnPage(reason, input)) ? { type: 'approve' } : { type: 'reject' },
     timeoutMs: 60_000, // then it is rejected
   });
-  const agent = new ReActAgent({ name: 'assistant', model, tools, extensions: [people] });
+  const agent = new ReActAgent({ name: 'assistant', model, tools, use: [people] });
   const { text } = await agent.call('Write to Bob.'); // waits for askOnPage
   // #endregion
 

@@ -30,7 +30,7 @@ test('attachments', async () => {
     name: 'assistant',
     model,
     tools: [screenshot],
-    extensions: [toolMedia()],
+    use: [toolMedia()],
   });
   await agent.call(
     userMessage([

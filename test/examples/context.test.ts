@@ -5,7 +5,7 @@ import { ScriptedModel } from '@isoloop/core/testing';
 import { fitContext, ReActAgent } from '@isoloop/core';
 // #endregion
 // #region context-chain
-import { chain, clearToolResults, summarizeHistory } from '@isoloop/core';
+import { clearToolResults, summarizeHistory } from '@isoloop/core';
 // #endregion
 // #region history-views
 import { answersOnly, lastTurns, successfulTurns } from '@isoloop/core';
@@ -17,7 +17,7 @@ import {
   textOf,
   tool,
   userMessage,
-  type ContextPolicy,
+  type Middleware,
 } from '@isoloop/core';
 
 test('fitContext', async () => {
@@ -27,7 +27,7 @@ test('fitContext', async () => {
   const agent = new ReActAgent({
     name: 'assistant',
     model,
-    context: fitContext({ window: 128_000, reserveOutput: 4_000 }),
+    use: [fitContext({ window: 128_000, reserveOutput: 4_000 })],
   });
   // #endregion
 
@@ -55,13 +55,11 @@ test('a chain', async () => {
 
   // #region context-chain
   const summaries = summarizeHistory({ model: small, store, timeoutMs: 10_000 }); // by default the agent's own model, and in memory
-  const context = chain(clearToolResults({ keep: 5, exclude: ['plan'] }), summaries);
-
   const agent = new ReActAgent({
     name: 'assistant',
     model,
     tools: [search],
-    context,
+    use: [clearToolResults({ keep: 5, exclude: ['plan'] }), summaries],
     limits: { iterations: 20 },
   });
   for await (const event of agent.stream('Look for it.')) {
@@ -101,12 +99,7 @@ test('views of the history', async () => {
     name: 'assistant',
     model,
     tools: [look],
-    context: chain(
-      successfulTurns(), // no failed, interrupted or aborted calls
-      lastTurns(10), // before the current one
-      answersOnly(), // of those, question and answer; not the tools in between
-      fitContext(),
-    ),
+    use: [successfulTurns(), lastTurns(10), answersOnly(), fitContext()],
   });
   // #endregion
 
@@ -127,14 +120,16 @@ test('a policy of one’s own', async () => {
   const model = new ScriptedModel(['Here.']);
 
   // #region context-policy
-  const withoutDrafts: ContextPolicy = ({ messages, promptId }) => {
-    const kept = messages.filter(({ id, metadata }) => id === promptId || !metadata?.['draft']);
-    return { messages: kept, removed: messages.length - kept.length, before: 0, after: 0 }; // tokens: a chain counts for itself
+  const withoutDrafts: Middleware = {
+    fit({ messages, promptId }) {
+      const kept = messages.filter(({ id, metadata }) => id === promptId || !metadata?.['draft']);
+      return { messages: kept, removed: messages.length - kept.length, before: 0, after: 0 }; // tokens: fitContext() counts them
+    },
   };
   const agent = new ReActAgent({
     name: 'assistant',
     model,
-    context: chain(withoutDrafts, fitContext({ window: 32_000 })),
+    use: [withoutDrafts, fitContext({ window: 32_000 })],
   });
   // #endregion
 

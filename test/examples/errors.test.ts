@@ -28,7 +28,7 @@ test('errors', async () => {
   expect(log.mock.calls).toEqual([
     ['MODEL_AUTH', expect.any(String), false, expect.objectContaining({ status: 401 })],
   ]);
-  expect(() => new ReActAgent({ name: 'assistant', model, hooks: 'none' as never })).toThrow(
+  expect(() => new ReActAgent({ name: 'assistant', model, use: [...('none' as never)] })).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );
   expect(() => tool({ name: 'no name', description: '', input: {} })).toThrow(

@@ -1,3 +1,4 @@
+import { patchToolCalls } from '@isoloop/core/middleware';
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import './strict-assert.ts';
@@ -21,21 +22,24 @@ test('hooks change what passes, in their order, and come and go', async () => {
   // #region hooks
   const today: Hook = {
     name: 'today',
-    priority: 10, // default 100; lower runs first, equal ones as given
     on: {
-      // The request's view only: what is added here is not stored.
-      'pre-reasoning': (event) => ({
-        ...event,
-        messages: [...event.messages, userMessage('(Today is Friday.)')],
-      }),
-      // What the log keeps and the reader gets.
-      'post-reasoning': (event) => ({
-        ...event,
-        message: {
-          ...event.message,
-          content: [{ type: 'text', text: textOf(event.message).replace(/\d{3}-\d{4}/, '…') }],
-        },
-      }),
+      'pre-reasoning': {
+        priority: 10,
+        handle: (event) => ({
+          ...event,
+          messages: [...event.messages, userMessage('(Today is Friday.)')],
+        }),
+      },
+      'post-reasoning': {
+        priority: 10,
+        handle: (event) => ({
+          ...event,
+          message: {
+            ...event.message,
+            content: [{ type: 'text', text: textOf(event.message).replace(/\d{3}-\d{4}/, '…') }],
+          },
+        }),
+      },
     },
   };
   const counts = new Map<string, number>();
@@ -45,7 +49,7 @@ test('hooks change what passes, in their order, and come and go', async () => {
     onEvent: ({ type }) => void counts.set(type, (counts.get(type) ?? 0) + 1), // every event, after `on`
   };
 
-  const agent = new ReActAgent({ name: 'assistant', model, hooks: [counter, today] });
+  const agent = new ReActAgent({ name: 'assistant', model, use: [counter, today] });
   const { text } = await agent.call('What is your number?');
 
   const remove = agent.addHook({
@@ -82,7 +86,7 @@ test('hooks control the loop', async () => {
       name: 'assistant',
       model: model as ChatModel,
       tools: [deleteFile as Tool],
-      hooks: [hook],
+      use: [hook],
     });
 
   // #region hook-control
@@ -127,7 +131,11 @@ test('a notification is frozen: writing to it fails the call', async () => {
       on: { 'reasoning-chunk': (event) => void ((event as { delta: string }).delta = 'x') },
     },
   ];
-  const agent = new ReActAgent({ name: 'assistant', model: new ScriptedModel(['one']), hooks });
+  const agent = new ReActAgent({
+    name: 'assistant',
+    model: new ScriptedModel(['one']),
+    use: hooks,
+  });
   await expect(agent.call('Hi')).rejects.toMatchObject({
     code: 'HOOK_ERROR',
     details: { hook: 'writer', event: 'reasoning-chunk' },
@@ -197,11 +205,13 @@ test('the table of events in README has all events, and says which ones a hook c
   const agent = new ReActAgent({
     name: 'a',
     model,
-    hooks,
+    use: [
+      { fit: ({ messages }) => ({ messages, removed: 1, before: 2, after: 1 }) },
+      ...hooks,
+      patchToolCalls(),
+    ],
     tools: [echo, external],
     limits: { iterations: 1 },
-    context: ({ messages }) => ({ messages, removed: 1, before: 2, after: 1 }),
-    pendingToolRecovery: true,
   });
   await agent.call('go');
   await agent.call('go');

@@ -93,10 +93,10 @@ test("AgentScope's defaults", async () => {
 
   // #region agentscope
   const like = new ReActAgent({
-    ...agentscope(),
     name: 'assistant',
     model,
     tools,
+    use: [agentscope()],
     limits: { iterations: 1 },
   });
   // #endregion
@@ -105,12 +105,10 @@ test("AgentScope's defaults", async () => {
   expect(textOf(model.requests[1]!.messages.at(-1)!)).toMatch(
     /^You have failed to generate response within the maximum iterations/,
   );
-  const { limits, preCall, presetPriority, pendingToolRecovery, recoveryMessage } = agentscope();
-  expect({ limits, preCall, presetPriority, pendingToolRecovery, recoveryMessage }).toEqual({
+  expect(agentscope()[0]!.defaults).toMatchObject({
     limits: { iterations: 10 },
     preCall: 'notification',
     presetPriority: 'model',
-    pendingToolRecovery: false,
     recoveryMessage: 'I noticed that you have interrupted me. What can I do for you?',
   });
 });
@@ -121,7 +119,7 @@ test('Arc Reactor', async () => {
   // #region arc-reactor
   const preset = arcReactor();
   const agentFor = (userId: string) =>
-    new ReActAgent({ ...preset, name: 'assistant', model, tools, userId });
+    new ReActAgent({ name: 'assistant', model, tools, userId, use: [preset] });
   const answer = await agentFor('ann').call('Look for it.', { throwOnError: false }); // failures as results, as there
   // #endregion
 

@@ -22,7 +22,7 @@ test('what one session said, another one knows', async () => {
     name: 'assistant',
     model,
     sessionId: 'monday',
-    extensions: [remembering],
+    use: [remembering],
   });
   await agent.call('私の猫の名前はモモです。');
   await remembering.settled(); // before a shutdown; no reply ever waits for it
@@ -31,7 +31,7 @@ test('what one session said, another one knows', async () => {
     name: 'assistant',
     model,
     sessionId: 'friday',
-    extensions: [longTermMemory({ memory })],
+    use: [longTermMemory({ memory })],
   });
   const { text } = await later.call('猫の名前は?'); // the request has what was said on Monday in it
   // #endregion
@@ -65,7 +65,7 @@ test('what one session said, another one knows', async () => {
     name: 'assistant',
     model,
     sessionId: 'sunday',
-    extensions: [careful],
+    use: [careful],
   }).call('名前は?');
   await careful.settled();
   expect(told).toEqual(['recorded']);
@@ -108,7 +108,7 @@ test('a long-term memory of your own; its failure fails no call', async () => {
     memory: vectors,
     onError: (error, phase) => failures.push(`${phase}: ${error.message}`),
   });
-  const agent = new ReActAgent({ name: 'assistant', model, extensions: [extension] });
+  const agent = new ReActAgent({ name: 'assistant', model, use: [extension] });
   await agent.call('Hello');
   await extension.settled();
   expect((await agent.call('Hello')).text).toBe('Hi again.');

@@ -2,8 +2,8 @@ import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region own-middleware
-import { ReActAgent } from '@isoloop/core';
-import { withStream, type Extension } from '@isoloop/core/middleware';
+import { ReActAgent, type Middleware } from '@isoloop/core';
+import { withStream } from '@isoloop/core/middleware';
 // #endregion
 // #region tool-failures
 import { patchToolCalls, toolError } from '@isoloop/core/middleware';
@@ -18,7 +18,6 @@ import { todoList, todosOf } from '@isoloop/core/middleware';
 import { evictLargeResults } from '@isoloop/core/middleware';
 // #endregion
 // #region context-editing
-import { chain } from '@isoloop/core';
 import { contextEditing, summarization } from '@isoloop/core/middleware';
 // #endregion
 import { AgentError, MemoryStore, textOf, tool, toolResultsOf, type Tool } from '@isoloop/core';
@@ -32,24 +31,23 @@ test('wrappers of one’s own', async () => {
   const tools = [own('clock', () => '12:00')];
 
   // #region own-middleware
-  const cool: Extension = {
+  const cool: Middleware = {
     wrapModel: (next) =>
       withStream(next, (request, context) => next.stream({ ...request, temperature: 0 }, context)),
   };
-  const logged: Extension = {
-    wrapCall: (next) =>
-      async function* (run, input) {
-        const result = yield* next(run, input); // the whole call: its events, then its result
-        console.log(result.reason);
-        return result;
-      },
+  const logged: Middleware = {
+    wrapRun: (next) => async (input, context) => {
+      const result = await next(input, context); // the whole call
+      console.log(result.reason);
+      return result;
+    },
     wrapTool: (next) => async (call, context) => {
       const outcome = await next(call, context); // a result, or that the call is suspended
       console.log(call.tool.name, 'output' in outcome ? outcome.output : 'waits');
       return outcome;
     },
   };
-  const agent = new ReActAgent({ name: 'assistant', model, tools, extensions: [logged, cool] }); // the first is the outermost
+  const agent = new ReActAgent({ name: 'assistant', model, tools, use: [logged, cool] }); // the first is the outermost
   await agent.call('What time is it?');
   // #endregion
 
@@ -83,13 +81,13 @@ test('failures in words of one’s own', async () => {
     name: 'assistant',
     model,
     tools: [print, buy],
-    extensions: [
+    use: [
       toolError({
         format: (error, { name }) =>
           `${name} is not to be had now (${String(error)}). Try something else.`,
         rethrow: isFatal, // these end the call, with TOOL_ERROR
       }),
-      patchToolCalls(), // a new message cancels calls that wait
+      patchToolCalls(),
     ],
   });
   await agent.call('Print it');
@@ -116,7 +114,7 @@ test('a tool that is not there yet', async () => {
     name: 'rehearsing',
     model,
     tools: [pay],
-    extensions: [toolEmulation({ model: small, tools: ['pay'], onFailure: 'error' })], // nothing is paid
+    use: [toolEmulation({ model: small, tools: ['pay'], onFailure: 'error' })], // nothing is paid
   });
   await rehearsing.call('Pay the bill');
   // #endregion
@@ -135,7 +133,7 @@ test('a list of what is to be done', async () => {
   const render = vi.fn<(todos: unknown) => void>();
 
   // #region todo-list
-  const planner = new ReActAgent({ name: 'planner', model, extensions: [todoList()] });
+  const planner = new ReActAgent({ name: 'planner', model, use: [todoList()] });
   await planner.call('Plan my trip to Rome');
   render(todosOf(await planner.messages())); // [{ content: 'Book the train', status: 'in_progress' }], also after a resume
   // #endregion
@@ -161,7 +159,7 @@ test('large results', async () => {
     model,
     tools: [report],
     sessionId: 'ann-1',
-    extensions: [evicting],
+    use: [evicting],
   });
   await agent.call('What is in line 1999?'); // ten lines of the report, then read_result({ id, query })
   await evicting.forget('ann-1'); // with the session's log
@@ -178,7 +176,7 @@ test('editing and summarising', async () => {
   const model = new ScriptedModel(['Hello.']);
 
   // #region context-editing
-  const context = chain(
+  const policies = [
     contextEditing({
       trigger: 100_000,
       keep: 3,
@@ -186,8 +184,8 @@ test('editing and summarising', async () => {
       excludeTools: ['write_todos'],
     }), // old tool results
     summarization({ maxTokens: 150_000, keep: 20, model: small }), // old messages; the first one of the user stays
-  );
-  const agent = new ReActAgent({ name: 'assistant', model, context });
+  ];
+  const agent = new ReActAgent({ name: 'assistant', model, use: policies });
   // #endregion
 
   await agent.call('Hi');

@@ -42,7 +42,7 @@ test('metrics', async () => {
     name: 'assistant',
     model,
     userId: 'ann', // in every event
-    extensions: [
+    use: [
       metrics(recorder),
       outputGuards([maskPii()], { onAction }),
       circuitBreaker(),
@@ -71,7 +71,7 @@ test('a trace', async () => {
 
   // #region trace
   const traced = jsonlTrace(sink); // a WritableStream of bytes: a file, a response, a compression stream
-  const agent = new ReActAgent({ name: 'assistant', model, extensions: [traced] });
+  const agent = new ReActAgent({ name: 'assistant', model, use: [traced] });
   await agent.call('Hi');
   await traced.settled(); // before a shutdown
   // #endregion
@@ -94,7 +94,7 @@ test('spans', async () => {
   const agent = new ReActAgent({
     name: 'assistant',
     model,
-    extensions: [openTelemetry({ api: { context, trace } })],
+    use: [openTelemetry({ api: { context, trace } })],
   });
   await agent.call('Hi');
   // #endregion

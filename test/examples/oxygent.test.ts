@@ -18,7 +18,6 @@ import { oxygent } from '@isoloop/core/presets';
 // #endregion
 import {
   AgentError,
-  chain,
   errorMessage,
   fitContext,
   lastTurns,
@@ -40,7 +39,7 @@ test('a history by weight', async () => {
     name: 'assistant',
     model,
     tools,
-    context: chain(
+    use: [
       successfulTurns(),
       lastTurns(10),
       weightedHistory({
@@ -51,7 +50,7 @@ test('a history by weight', async () => {
         unit: 'tokens', // or characters
       }),
       fitContext({ window: 32_000 }),
-    ),
+    ],
   });
   // #endregion
 
@@ -88,7 +87,7 @@ test('the steps of a call', async () => {
     name: 'assistant',
     model,
     tools,
-    extensions: [reactMemory(), parallelIds()],
+    use: [reactMemory(), parallelIds()],
   });
   const stream = agent.stream('Look twice.');
   for await (const event of stream) {
@@ -109,7 +108,7 @@ test('words for a user', async () => {
   const kind = new ReActAgent({
     name: 'kind',
     model,
-    extensions: [friendlyErrors('Please try again.')],
+    use: [friendlyErrors('Please try again.')],
   }); // or errorMessage
   const failed = await kind.call('Hello', { throwOnError: false });
   console.assert(failed.text === 'Please try again.' && failed.error?.code === 'MODEL_SERVER');
@@ -128,7 +127,7 @@ test('OxyGent', async () => {
 
   // #region oxygent
   const oxy = oxygent({ discardReactMemory: false }); // the model sees steps of earlier calls, too
-  const oxyAgent = new ReActAgent({ ...oxy, name: 'assistant', model, tools });
+  const oxyAgent = new ReActAgent({ name: 'assistant', model, tools, use: [oxy] });
   const said = await oxyAgent.call('Look for it.', { throwOnError: false });
   console.log(said.text, said.reactMemory);
   // #endregion
@@ -139,7 +138,7 @@ test('OxyGent', async () => {
   const looking = new ScriptedModel(['{"tool_name": "look", "arguments": {}}']);
   // #region oxygent-trust
   const trusting = new ReActAgent({
-    ...oxygent({ trustMode: true, promptVariables: { variables: { company: 'Rail' } } }),
+    use: [oxygent({ trustMode: true, promptVariables: { variables: { company: 'Rail' } } })],
     name: 'assistant',
     model: looking,
     tools,

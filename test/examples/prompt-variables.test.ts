@@ -23,11 +23,11 @@ test('variables in a system prompt', async () => {
     model,
     systemPrompt:
       'You work for ${company}. Today is ${day}. The user is ${user}. Write prices as ${price}.',
-    extensions: [
+    use: [
       promptVariables({ variables: () => ({ company: 'Rail', day: 'Monday' }), token: perCall }),
     ],
   });
-  await agent.call('Hello', { context: [provide(perCall, { user: 'Ann ${company}' })] }); // what is put in is not rendered again
+  await agent.call('Hello', { toolContext: [provide(perCall, { user: 'Ann ${company}' })] }); // what is put in is not rendered again
 
   const text = renderTemplate(
     'Hello {name}, {"a": 1}',

@@ -49,13 +49,13 @@ test('what stands around a model', async () => {
   const agent = new ReActAgent({
     name: 'assistant',
     model,
-    extensions: [
-      fallback([other]), // the same history and tools
+    use: [
+      fallback([other]),
       breaker,
       retry({
         onRetry: ({ attempt, delayMs, error }) => console.log(attempt, delayMs, error.code),
       }),
-      modelTimeout({ firstDeltaMs: 20_000, totalMs: 120_000 }), // each try's
+      modelTimeout({ firstDeltaMs: 20_000, totalMs: 120_000 }),
     ],
   });
   const { text } = await agent.call('Hi');
@@ -97,7 +97,7 @@ test('what was answered before', async () => {
       model,
       sessionId,
       userId: 'ann',
-      extensions: [cache],
+      use: [cache],
       generate: { temperature: 0 },
     }).call('The capital of France?');
   await ask('monday');
@@ -120,7 +120,7 @@ test('load', async () => {
   const agent = new ReActAgent({
     name: 'assistant',
     model,
-    extensions: [concurrency(semaphore)],
+    use: [concurrency(semaphore)],
     limits: { timeoutMs: 30_000 },
   });
   const { text } = await agent.call('Hi');
@@ -151,7 +151,7 @@ test('a tool that is tried again', async () => {
     name: 'clerk',
     model,
     tools: [orders],
-    extensions: [toolRetry()],
+    use: [toolRetry()],
   });
   const { text } = await clerk.call('How many orders?');
   // #endregion

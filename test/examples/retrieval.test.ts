@@ -27,7 +27,7 @@ test('retrieval', async () => {
   const agent = new ReActAgent({
     name: 'assistant',
     model,
-    extensions: [retrieval({ retriever })],
+    use: [retrieval({ retriever })],
   });
   const answer = await agent.call('图书馆几点开门？'); // the request has "[1] Source: 开放时间 …" in it
   // #endregion
@@ -55,8 +55,8 @@ test('retrieval', async () => {
     query: recentQuestions(2), // the last two questions; default the last one
     onError: (error) => console.log(error.code), // the call goes on
   });
-  const assistant = new ReActAgent({ name: 'assistant', model, extensions: [careful] });
-  await assistant.call('Is it open on Sunday?', { context: [provide(Tenant, 'acme')] });
+  const assistant = new ReActAgent({ name: 'assistant', model, use: [careful] });
+  await assistant.call('Is it open on Sunday?', { toolContext: [provide(Tenant, 'acme')] });
   // #endregion
 
   expect(search.mock.calls[0]).toMatchObject([
@@ -112,7 +112,7 @@ test('retrieval', async () => {
   await new ReActAgent({
     name: 'assistant',
     model,
-    extensions: [retrieval({ retriever: vectors })],
+    use: [retrieval({ retriever: vectors })],
   }).call('When does it close?');
   expect(textOf(model.requests[2]!.messages[0]!)).toContain('[1] Source: News\nClosed at ten.');
 });

@@ -41,7 +41,7 @@ test('fewer tools a request', async () => {
     name: 'assistant',
     model,
     tools,
-    extensions: [selectTools({ by: byKeyword(categories), maxTools: 20 })],
+    use: [selectTools({ by: byKeyword(categories), maxTools: 20 })],
   });
   await agent.call('안나에게 메일을 보내 줘'); // clock and mail_send
   await agent.call('How are you?'); // no category: all of them
@@ -63,14 +63,14 @@ test('fewer tools a request', async () => {
     local: [], // choose among one's own tools too; default: all that are of no server are exempt
     onError: ({ message }) => report(message), // embed failed: all tools go
   });
-  const planner = new ReActAgent({ name: 'planner', model, tools, extensions: [selecting] });
+  const planner = new ReActAgent({ name: 'planner', model, tools, use: [selecting] });
   await planner.call('Add the meeting'); // cal_add and cal_list
 
   const own = selectTools({
     by: async (question, schemas) =>
       schemas.flatMap(({ name }) => (question.includes(name) ? name : [])),
   });
-  const picky = new ReActAgent({ name: 'picky', model, tools, extensions: [own] });
+  const picky = new ReActAgent({ name: 'picky', model, tools, use: [own] });
   await picky.call('What says the clock?'); // clock
   // #endregion
 
@@ -85,14 +85,14 @@ test('by words, or by a model', async () => {
 
   // #region select-by-model
   const byText = selectTools({ by: byWords({ limit: 10, evenWhenFew: true }), local: [] }); // words of names, descriptions and parameters
-  const clerk = new ReActAgent({ name: 'clerk', model, tools, extensions: [byText] });
+  const clerk = new ReActAgent({ name: 'clerk', model, tools, use: [byText] });
   await clerk.call('Send a mail'); // mail_send
 
   const asked = selectTools({
     by: byModel({ model: small, maxTools: 2, alwaysInclude: [] }),
     local: [],
   });
-  const planner = new ReActAgent({ name: 'planner', model, tools, extensions: [asked] });
+  const planner = new ReActAgent({ name: 'planner', model, tools, use: [asked] });
   await planner.call('I meet Ann at noon'); // cal_add, as the small model says
   // #endregion
 
@@ -112,7 +112,7 @@ test('tools that are searched for', async () => {
     name: 'assistant',
     model,
     tools,
-    extensions: [toolSourcing({ alwaysInclude: ['clock'], limit: 5, maxTools: 20 })],
+    use: [toolSourcing({ alwaysInclude: ['clock'], limit: 5, maxTools: 20 })],
   });
   await agent.call('Mail Ann'); // clock and retrieve_tools({ query }), then mail_send as well
   // #endregion

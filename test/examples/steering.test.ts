@@ -7,7 +7,7 @@ import { ReActAgent, tool } from '@isoloop/core';
 import * as z from 'zod';
 // #endregion
 // #region positions
-import { positionHooks } from '@isoloop/core';
+import { positionHooks } from '@isoloop/core/middleware';
 // #endregion
 // #region counted-limits
 import { modelCallLimit, toolCallLimit } from '@isoloop/core/middleware';
@@ -91,7 +91,7 @@ test('jumps', async () => {
   };
   // #endregion
 
-  const agent = new ReActAgent({ name: 'assistant', model, tools, hooks: [clerk] });
+  const agent = new ReActAgent({ name: 'assistant', model, tools, use: [clerk] });
   expect(await agent.call('Look twice.')).toMatchObject({
     text: 'We are closed.',
     reason: 'stopped-by-hook',
@@ -126,7 +126,7 @@ test('hooks at positions', async () => {
       afterAgent: ({ message }) => void log.push(`answered: ${message.role}`),
     },
   ]);
-  const agent = new ReActAgent({ name: 'assistant', model, tools, hooks: [around] });
+  const agent = new ReActAgent({ name: 'assistant', model, tools, use: [around] });
   await agent.call('Look.');
   // asked: 1 · timing starts · model answered · timing ends · timing starts · model answered ·
   // timing ends · answered: assistant
@@ -144,9 +144,9 @@ test('limits that are counted', async () => {
     name: 'assistant',
     model,
     tools,
-    extensions: [
-      modelCallLimit({ run: 20, session: 200, exit: 'error' }), // fails with LIMIT_EXCEEDED
-      toolCallLimit({ tool: 'look', run: 1, message: 'I looked already.' }), // ends with these words and reason `limit`
+    use: [
+      modelCallLimit({ run: 20, session: 200, exit: 'error' }),
+      toolCallLimit({ tool: 'look', run: 1, message: 'I looked already.' }),
     ],
   });
   const once = await counted.call('Look twice.');
@@ -194,16 +194,14 @@ test('values of a session', async () => {
     name: 'assistant',
     model,
     tools: [note],
-    hooks: [tellItems],
-    extensions: [state],
+    use: [tellItems, state],
   });
   await agent.call('Bread and milk.');
 
   const elsewhere = new ReActAgent({
     name: 'assistant',
     model,
-    hooks: [tellItems],
-    extensions: [state],
+    use: [tellItems, state],
   });
   await loadState(elsewhere, await saveState(agent)); // they go with the state
   await elsewhere.call('What is on my list?');
@@ -226,10 +224,10 @@ async function timeOfTool(): Promise<number> {
   });
   const model = new ScriptedModel([looks, 'Done.']);
   const call = new ReActAgent({
-    ...springAiAlibaba(),
     name: 'assistant',
     model,
     tools: [never],
+    use: [springAiAlibaba()],
   }).call('Look.');
   await expect.poll(() => begun).toBe(true);
   vi.advanceTimersToNextTimer();
@@ -248,12 +246,11 @@ test('the preset, and its numbers as README has them', async () => {
     variables: { city: 'Seoul' },
   });
   const alibaba = new ReActAgent({
-    ...preset,
     name: 'assistant',
     model,
     tools,
     systemPrompt: 'You are a guide to {city}. What is asked: {input}',
-    extensions: [...preset.extensions, modelCallLimit({ run: 30 })], // it has no limit of its own
+    use: [preset, modelCallLimit({ run: 30 })], // it has no limit of its own
   });
   // #endregion
 
@@ -267,12 +264,13 @@ test('the preset, and its numbers as README has them', async () => {
       ([, what, value]) => [what, value],
     ),
   );
-  const { limits } = springAiAlibaba();
+  const limitsOf = ([base]: ReturnType<typeof springAiAlibaba>) => base!.defaults!.limits!;
+  const limits = limitsOf(springAiAlibaba());
   expect(Object.fromEntries(numbers)).toEqual({
     iterations: limits.iterations === Infinity ? 'no limit' : limits.iterations,
     'tool calls at the same time': String(limits.parallelTools),
     'the same, with `parallelToolExecution`': String(
-      springAiAlibaba({ parallelToolExecution: true }).limits.parallelTools,
+      limitsOf(springAiAlibaba({ parallelToolExecution: true })).parallelTools,
     ),
     'time of a tool': `${(await timeOfTool()) / 60_000} min`,
     'priority of a hook': '0',

@@ -41,7 +41,7 @@ test('a model without tool calling', async () => {
     name: 'assistant',
     model,
     tools: [add],
-    extensions: [textToolCalls()],
+    use: [textToolCalls()],
   });
   const { toolsUsed, text } = await agent.call('What is 2 + 40?');
   console.assert(toolsUsed.includes('add') && text === '42');
@@ -95,7 +95,7 @@ test('a model without tool calling', async () => {
     name: 'assistant',
     model: lines,
     tools: [add],
-    extensions: [protocol],
+    use: [protocol],
   });
   expect(await custom.call('What is 2 + 40?')).toMatchObject({
     text: '42',
@@ -114,7 +114,7 @@ test('a model without tool calling', async () => {
     tools: [add],
     systemPrompt: 'Put "trust_mode": 1 beside "tool_name" where the result is the answer as it is.',
     returnDirect: trustedCalls, // the model decides, else each tool
-    extensions: [textToolCalls()],
+    use: [textToolCalls()],
   });
   const direct = await trusting.call('What is 2 + 40?'); // '42', 'return-direct'
   // #endregion
@@ -130,9 +130,9 @@ test('a model without tool calling', async () => {
     name: 'assistant',
     model: native, // it calls tools itself; when it fails the local one takes over, by text
     tools: [add],
-    extensions: [
+    use: [
       outputGuards([maskPii()]),
-      { hooks: byText.hooks ?? [] },
+      { on: byText.on ?? {} },
       fallback([wrapModel(local, byText)]),
       retry(),
     ],

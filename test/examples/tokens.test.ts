@@ -41,7 +41,7 @@ test('fitting by a profile', async () => {
 
   // #region tokens-context
   const context = fitContext({ window: 128_000, profile: o200k });
-  const agent = new ReActAgent({ name: 'assistant', model, context });
+  const agent = new ReActAgent({ name: 'assistant', model, use: [context] });
   // #endregion
 
   expect((await agent.call('How are you?')).text).toBe('Fine.');
@@ -78,7 +78,7 @@ test('calibration', async () => {
   const learning = new ReActAgent({
     name: 'assistant',
     model: calibrated(model, calibration),
-    context: fitContext({ window: 128_000, profile, calibration }),
+    use: [fitContext({ window: 128_000, profile, calibration })],
   });
   await learning.call(longText);
 

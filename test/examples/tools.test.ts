@@ -54,7 +54,7 @@ test('tools get what their tokens name, and emit progress', async () => {
     if (event.type === 'acting-chunk') console.log(event.chunk);
   }
   await agent.call('What is sent to Bob?', {
-    context: [provide(shopToken, bobsShop)],
+    toolContext: [provide(shopToken, bobsShop)],
     allowTools: ['list_orders'],
   });
   // #endregion

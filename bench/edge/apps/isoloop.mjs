@@ -13,7 +13,7 @@ export const app = createAgentHandler({
       sessionId: session,
       systemPrompt: system,
       memory,
-      context: lastTurns(seenTurns),
+      use: [lastTurns(seenTurns)],
       model: openai({ model, baseURL: `${env.WORLD}/${model}/v1`, apiKey: 'x' }),
     }),
   authorize: async (request, env) =>

@@ -1,6 +1,6 @@
 /// <reference path="../../../test/provider-server/provided-context.d.ts" />
 /// <reference path="../../../test/mcp-server/provided-context.d.ts" />
-import { ReActAgent, tool, type Extension } from '@isoloop/core';
+import { ReActAgent, tool, type Middleware } from '@isoloop/core';
 import { createUiMessageEncoder } from '@isoloop/core/ai-sdk';
 import { dashscope } from '@isoloop/core/dashscope';
 import { inputGuards, inputLength } from '@isoloop/core/guards';
@@ -30,12 +30,12 @@ const add = tool({
 });
 
 /** Runs an agent with these extensions. The scripted model calls `add`, then answers. */
-async function answerWith(...extensions: readonly Extension[]): Promise<readonly string[]> {
+async function answerWith(...extensions: readonly Middleware[]): Promise<readonly string[]> {
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'add', input: { a: 2, b: 3 } }] },
     'It is 5.',
   ]);
-  const agent = new ReActAgent({ name: 'a', model, tools: [add], extensions });
+  const agent = new ReActAgent({ name: 'a', model, tools: [add], use: extensions });
   const { text, toolsUsed } = await agent.call('What is 2 + 3?');
   return [text, ...toolsUsed];
 }
@@ -90,7 +90,7 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
         name: 'a',
         model,
         tools: [add],
-        extensions: [textToolCalls()],
+        use: [textToolCalls()],
       });
       return (await agent.call('What is 2 + 3?')).toolsUsed;
     },
@@ -105,7 +105,7 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
       const agent = new ReActAgent({
         name: 'a',
         model: new ScriptedModel(['Hello']),
-        ...arcReactor(),
+        use: [arcReactor()],
       });
       return (await agent.call('Hi')).text;
     },

@@ -7,35 +7,31 @@ export type {
 } from './agent/agent-tool.ts';
 export { ReActAgent } from './agent/react-agent.ts';
 export type { AgentInput, CallInput, PlainMessage } from './loop/call-input.ts';
-export type { InterruptRequest } from './loop/interrupt-request.ts';
+export type { InterruptRequest } from './event/interrupt-request.ts';
 export type { AgentOptions, CallOptions } from './agent/agent-options.ts';
 export type { AgentResult, StopReason } from './event/agent-result.ts';
 export { loadState, saveState } from './state/agent-state.ts';
 export type { AgentState } from './state/agent-state.ts';
 export type { AgentStatus } from './event/agent-status.ts';
 export type { CallState } from './event/call-state.ts';
-export type {
-  Extension,
-  GuardContext,
-  RecallContext,
-  Rejection,
-  RunAgent,
-} from './loop/extension.ts';
+export type { AgentCall, AgentHook, Middleware, Rejection, UseList } from './loop/middleware.ts';
+export type { AgentDefaults, AgentLimits } from './loop/agent-defaults.ts';
+export type { EventFields, LoopSteps } from './loop/loop-steps.ts';
+export type { RunContext } from './loop/run-context.ts';
+export type { Verdict } from './loop/admission/verdict.ts';
 export { jsonMode, yamlMode } from './output/json-mode.ts';
 export type { JsonModeOptions, YamlModeOptions } from './output/json-mode.ts';
 export type { DirectAnswer, ReturnDirect } from './loop/direct-answer.ts';
 export { longTermMemory } from './recall/long-term/long-term-memory.ts';
-export type { LongTermMemoryExtension } from './recall/long-term/long-term-memory.ts';
+export type { LongTermMemoryMiddleware } from './recall/long-term/long-term-memory.ts';
 export type {
   LongTermMemoryOptions,
   LongTermPhase,
   LongTermTurn,
 } from './recall/long-term/long-term-options.ts';
-export type { FinishExtras, Move } from './loop/move.ts';
-export type { OutputMode, OutputRun } from './loop/output-mode.ts';
+export type { OutputAnswer, OutputMode, OutputRun } from './loop/output-mode.ts';
 export type { Decision, PendingCall } from './event/pending-call.ts';
 export type { Reply } from './loop/reply/read-reply.ts';
-export type { Run, RunSetup } from './loop/run.ts';
 export { recentQuestions, retrieval } from './recall/retrieval/retrieval.ts';
 export type { RetrievalCall, RetrievalOptions } from './recall/retrieval/retrieval-options.ts';
 export { AgentStream } from './agent/agent-stream.ts';
@@ -48,7 +44,7 @@ export type { StateKey } from './state/state-key.ts';
 export { stateKeys } from './state/state-keys.ts';
 export type {
   SessionState,
-  StateExtension,
+  StateMiddleware,
   StateKeys,
   StateKeysOptions,
   StateSource,
@@ -63,7 +59,6 @@ export { structured } from './output/structured.ts';
 export type { StructuredOptions } from './output/structured.ts';
 export { systemPrompt } from './prompt/system-prompt.ts';
 export type { SystemPromptOptions } from './prompt/system-prompt.ts';
-export { chain } from './context/chain.ts';
 export { clearToolResults } from './context/clear-tool-results.ts';
 export type { ClearToolResultsOptions } from './context/clear-tool-results.ts';
 export type { ContextPolicy, ContextRequest, FittedContext } from './loop/context-policy.ts';
@@ -94,9 +89,19 @@ export type {
 export { multiAgent } from './provider/multi-agent.ts';
 export type { MultiAgentOptions } from './provider/multi-agent.ts';
 export type { AgentEvent, AgentEventBase, EventBatch, EventOf } from './event/agent-event.ts';
-export type { Awaitable, Hook, HookControl, JumpReason, JumpTarget } from './event/hook.ts';
-export { positionHooks } from './event/position-hooks.ts';
-export type { PositionHook } from './event/position-hooks.ts';
+export type {
+  Awaitable,
+  ControlOf,
+  EventControls,
+  Hook,
+  HookArgs,
+  HookControl,
+  HookEntry,
+  HookHandler,
+  Hooks,
+  JumpReason,
+  JumpTarget,
+} from './event/hook.ts';
 export { BatchCache } from './memory/log/batch-cache.ts';
 export { documentsText } from './prompt/documents-text.ts';
 export { EchoMemory } from './memory/branch/echo-memory.ts';

@@ -237,7 +237,7 @@ test('progress reaches hooks and readers', async () => {
     name: 'a',
     model,
     tools,
-    hooks: [{ on: { 'acting-chunk': ({ chunk }) => void chunks.push(chunk) } }],
+    use: [{ on: { 'acting-chunk': ({ chunk }) => void chunks.push(chunk) } }],
   });
   await agent.call('Go');
   expect(chunks).toEqual([
@@ -320,7 +320,7 @@ test('new tools of the server are the agent’s from its next request on', async
     name: 'a',
     model,
     tools,
-    hooks: [
+    use: [
       {
         on: {
           'post-acting': async ({ toolUse }) => {
@@ -514,13 +514,12 @@ test('a tool of the server comes after one of one’s own with its name', async 
     input: { type: 'object' },
     execute: () => 'local',
   });
-  const agents = [
-    { tools, extensions: [{ tools: [own] }] },
-    { tools: joinTools([own], tools) },
-  ].map((options) => {
-    const model = new ScriptedModel([{ toolCalls: [{ name: 'own' }] }, 'done']);
-    return { model, agent: new ReActAgent({ name: 'a', model, ...options }) };
-  });
+  const agents = [{ tools, use: [{ tools: [own] }] }, { tools: joinTools([own], tools) }].map(
+    (options) => {
+      const model = new ScriptedModel([{ toolCalls: [{ name: 'own' }] }, 'done']);
+      return { model, agent: new ReActAgent({ name: 'a', model, ...options }) };
+    },
+  );
   await server.ask('await/stream');
   await server.ask('add/own');
   await changed.promise;

@@ -5,7 +5,6 @@ export { humanInTheLoop } from './middleware/approval/human-in-the-loop.ts';
 export type {
   ApprovalRule,
   HumanInTheLoopOptions,
-  Verdict,
 } from './middleware/approval/human-in-the-loop.ts';
 export { evictLargeResults } from './middleware/evict-large-results.ts';
 export type {
@@ -39,7 +38,8 @@ export { toolError } from './middleware/tool-error.ts';
 export type { FailedTool, ToolErrorOptions } from './middleware/tool-error.ts';
 export { toolRetry } from './middleware/tool-retry.ts';
 export type { ToolRetryOptions } from './middleware/tool-retry.ts';
-export type { Extension, RunAgent } from './loop/extension.ts';
+export { positionHooks } from './middleware/position-hooks.ts';
+export type { PositionHook } from './middleware/position-hooks.ts';
 export { contextEditing } from './context/context-editing.ts';
 export type { ContextEditingOptions } from './context/context-editing.ts';
 export { summarization } from './context/summarization.ts';

@@ -47,7 +47,7 @@ exposeAgent({
       ...(database && {
         memory: new IndexedDbMemory(sessionId, { store: new IndexedDbStore({ database }) }),
       }),
-      extensions: [
+      use: [
         humanInTheLoop({
           approvalOn: Object.fromEntries(approvalOn.map((name) => [name, true])),
           decide: page.decide,
@@ -61,7 +61,7 @@ exposeAgent({
       sessionId,
       model: page.model,
       tools: joinTools([here], page.tools),
-      extensions: [textToolCalls()],
+      use: [textToolCalls()],
     }),
 });
 

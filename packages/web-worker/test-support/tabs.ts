@@ -130,7 +130,7 @@ const factory: AgentFactory = async ({ sessionId, options, page }) => {
     model: pageModel ? page.model : model,
     memory: new IndexedDbMemory(sessionId, { store: new IndexedDbStore({ database }) }),
     tools: joinTools([note, ask], page.tools),
-    extensions: [
+    use: [
       humanInTheLoop({
         approvalOn: Object.fromEntries(approvalOn.map((name) => [name, true])),
         decide: page.decide,

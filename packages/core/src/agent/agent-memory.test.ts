@@ -92,7 +92,7 @@ test('the requests of a long conversation stay within the window, and their begi
     name: 'a',
     systemPrompt: 'Be brief.',
     model,
-    context: fitContext({ window: 2_500, reserveOutput: 500, step: 500 }),
+    use: [fitContext({ window: 2_500, reserveOutput: 500, step: 500 })],
   });
   for (let turn = 0; turn < 30; turn++) await agent.call('y'.repeat(400));
   const sizes = model.requests.map(({ messages }) => messages.length);

@@ -1,16 +1,14 @@
-import type { ContextPolicy } from '../loop/context-policy.ts';
-import type { Hook } from '../event/hook.ts';
 import type { Memory } from '../memory/memory.ts';
 import type { ChatModel, GenerateOptions } from '../model/chat-model.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { ContextEntry } from '../tool/context-token.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
-import type { Extension } from '../loop/extension.ts';
-import type { OnLimit } from '../loop/limit.ts';
+import type { AgentDefaults } from '../loop/agent-defaults.ts';
+import type { UseList } from '../loop/middleware.ts';
 import type { ReturnDirect } from '../loop/direct-answer.ts';
 import type { OutputMode } from '../loop/output-mode.ts';
 
-export interface AgentOptions {
+export interface AgentOptions extends Partial<AgentDefaults> {
   readonly name: string;
   /** Goes first in every request; blank: none. */
   readonly systemPrompt?: string;
@@ -21,76 +19,19 @@ export interface AgentOptions {
   readonly toolContext?: Iterable<ContextEntry>;
   /** Default: an `InMemoryMemory` of its own. */
   readonly memory?: Memory;
-  readonly hooks?: readonly Hook[];
-  /** Features that come as one piece, such as `longTermMemory()`. */
-  readonly extensions?: readonly Extension[];
-  readonly limits?: {
-    /**
-     * Rounds of reasoning and acting; default 10 (AgentScope: `maxIters`). At the limit `onLimit`
-     * gives the answer.
-     */
-    readonly iterations?: number;
-    /** Tool calls that run at the same time; default: no cap. */
-    readonly parallelTools?: number;
-    /**
-     * Tool calls of one call; default: no limit. When they are used up the model gets no tools and
-     * answers, and the call ends with reason `limit`; a call beyond it, in the same reply too, has
-     * an error result (Arc Reactor: `maxToolCalls`). A call that waits for somebody counts in the
-     * call that asked for it, not in the one that resumes it.
-     */
-    readonly toolCalls?: number;
-    /**
-     * Tokens of one call, in and out, as the provider reports them; looked at before each request.
-     * At the limit `onLimit` answers.
-     */
-    readonly tokens?: number;
-    /**
-     * Milliseconds from the call's turn to its end; then it fails with `CALL_TIMEOUT`. Default, and
-     * 0: no limit.
-     */
-    readonly timeoutMs?: number;
-  };
-  /** Default `summarize()`. */
-  readonly onLimit?: OnLimit;
   /**
-   * Makes each request fit the model's window, or shows less of the history; default: nothing is
-   * left out. Several: `chain()`.
+   * What is not the loop: middleware such as `retry()`, presets, hooks. The first is the outermost
+   * wrapper and the first guard. A list in the list, such as a preset, stands for its parts; a later
+   * part of the same name replaces such a part.
    */
-  readonly context?: ContextPolicy;
+  readonly use?: UseList;
   /**
    * What a call does that comes while another runs: fail with `AGENT_BUSY` and change nothing
    * (default), wait for its turn, or give its messages to the running call and resolve with that
-   * one's result (decisions, what comes as that one ends, and all calls where an extension guards
+   * one's result (decisions, what comes as that one ends, and all calls where a middleware guards
    * the input, wait).
    */
   readonly whenBusy?: 'reject' | 'queue' | 'inject';
-  /**
-   * New input while tool calls have no result: fail with `PENDING_TOOL_CALLS` (default), or give
-   * those an `interrupted` result.
-   */
-  readonly pendingToolRecovery?: boolean;
-  /**
-   * What an interrupted call answers that was given no message; default `You interrupted me. What
-   * now?`.
-   */
-  readonly recoveryMessage?: string;
-  /**
-   * Whether `pre-call` hooks may change the input (default), or are only told (AgentScope's
-   * document).
-   */
-  readonly preCall?: 'modifiable' | 'notification';
-  /**
-   * Whether tools' results are the answer, for calls that do not say it themselves; default: as
-   * each tool says.
-   */
-  readonly returnDirect?: ReturnDirect;
-  /**
-   * Who wins where a preset and the model both set a parameter of a tool. Default `preset`; `model`
-   * is AgentScope's document.
-   */
-  readonly presetPriority?: 'preset' | 'model';
-  /** For every request of this agent; a call's own options win. */
-  readonly generate?: GenerateOptions;
   /** Who the agent works for: in every event, and for guards. */
   readonly userId?: string;
   /** Default: a new one. Names the conversation in events. */
@@ -121,7 +62,7 @@ export interface CallOptions<T = unknown> extends GenerateOptions {
   /** Whether tools' results are the answer of this call; wins over the agent's. */
   readonly returnDirect?: ReturnDirect;
   /** What tools get for their tokens; wins over the agent's. */
-  readonly context?: Iterable<ContextEntry>;
+  readonly toolContext?: Iterable<ContextEntry>;
   /** Has the call end with a typed value, such as `structured(schema)`. */
   readonly output?: OutputMode<T>;
 }

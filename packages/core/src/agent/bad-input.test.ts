@@ -46,12 +46,12 @@ test.each<[option: string, options: unknown]>([
   ['tools', { tools: null }],
   ['A tool', { tools: [null] }],
   ['A tool: input', { tools: [{ name: 'plain', description: '', input: { type: 'object' } }] }],
-  ['hooks', { hooks: () => {} }],
-  ['A hook', { hooks: [null] }],
-  ['onError', { hooks: [{ onError: 'throw' }] }],
-  ['priority', { hooks: [{ priority: 'high' }] }],
-  ['extensions', { extensions: {} }],
-  ['A hook or extension: tools', { extensions: [{ tools: 'x' }] }],
+  ['use', { use: () => {} }],
+  ['use', { use: {} }],
+  ['A middleware', { use: [null] }],
+  ['A middleware', { use: [[null]] }],
+  ['onError', { use: [{ onError: 'throw' }] }],
+  ['A middleware: tools', { use: [{ tools: 'x' }] }],
   ['memory', { memory: {} }],
   ['iterations', { limits: { iterations: -1 } }],
   ['iterations', { limits: { iterations: Number.NaN } }],
@@ -75,7 +75,7 @@ test('an agent is not made without options', () => {
 });
 
 test.each([null, { onEvent: 'x' }])('%j is no hook to add', (hook) => {
-  expect(() => setUp().agent.addHook(wrong(hook))).toThrow(failure('CONFIGURATION', 'A hook'));
+  expect(() => setUp().agent.addHook(wrong(hook))).toThrow(failure('CONFIGURATION', 'addHook()'));
 });
 
 test.each<[what: string, options: unknown]>([
@@ -211,7 +211,7 @@ test.each<[type: AgentEvent['type'], field: string, value: unknown]>([
   const spoil = (event: AgentEvent) =>
     event.type === type ? wrong<AgentEvent>({ ...event, [field]: value }) : undefined;
   const limits = type.endsWith('summary') ? { iterations: 1 } : {};
-  const { agent } = setUp([call, 'done'], { tools: [noop], limits, hooks: [{ onEvent: spoil }] });
+  const { agent } = setUp([call, 'done'], { tools: [noop], limits, use: [{ onEvent: spoil }] });
   await expect(agent.call('x')).rejects.toThrow(
     failure('HOOK_ERROR', `no valid ${field} in ${type}`),
   );
@@ -223,8 +223,8 @@ test('gotoReasoning takes messages', async () => {
   const again = (more: unknown) =>
     [
       { on: { 'post-reasoning': (_event, { gotoReasoning }) => gotoReasoning(wrong(more)) } },
-    ] satisfies AgentOptions['hooks'];
-  const { agent } = setUp(['one'], { hooks: again([{ role: 'user' }]) });
+    ] satisfies AgentOptions['use'];
+  const { agent } = setUp(['one'], { use: [...again([{ role: 'user' }])] });
   await expect(agent.call('x')).rejects.toThrow(failure('INVALID_INPUT', 'Item 0'));
 });
 
@@ -341,7 +341,7 @@ test('a factory that makes no agent is told by the name of its tool', async () =
 test('an interrupt that comes when the answer is done says that it does nothing', async () => {
   const told: boolean[] = [];
   const { agent } = setUp(['done'], {
-    hooks: [{ on: { 'post-call': () => void told.push(agent.interrupt()) } }],
+    use: [{ on: { 'post-call': () => void told.push(agent.interrupt()) } }],
   });
   expect((await agent.call('x')).reason).toBe('stop');
   expect(told).toEqual([false]);

@@ -55,7 +55,7 @@ function open(
     model,
     memory,
     tools: toolkit,
-    extensions: [keys],
+    use: [keys],
   });
   return { agent, model, ran, memory, state: keys.of(agent) };
 }

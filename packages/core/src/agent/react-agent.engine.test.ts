@@ -426,15 +426,19 @@ test('the closing request at the limit is made to fit as well', async () => {
   const seen: number[] = [];
   const { agent, model } = setUp([{ toolCalls: [call(1, 1)] }, 'done'], {
     limits: { iterations: 1 },
-    context: ({ messages }) => {
-      seen.push(messages.length);
-      return {
-        messages: messages.slice(0, 1),
-        removed: messages.length - 1,
-        before: 2,
-        after: messages.length > 1 ? 1 : 2,
-      };
-    },
+    use: [
+      {
+        fit: ({ messages }) => {
+          seen.push(messages.length);
+          return {
+            messages: messages.slice(0, 1),
+            removed: messages.length - 1,
+            before: 2,
+            after: messages.length > 1 ? 1 : 2,
+          };
+        },
+      },
+    ],
   });
   const events = await collect(agent.stream('go'));
   expect(seen).toEqual([1, 3]);

@@ -1,8 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
-import type { EventBatch } from '../event/agent-event.ts';
-import { HookDispatcher } from '../event/hook-dispatcher.ts';
-import type { Hook } from '../event/hook.ts';
 import { createMessage } from '../message/create-message.ts';
 import type { Msg } from '../message/msg.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
@@ -12,16 +9,23 @@ import { ToolList } from '../tool/tool-list.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
 import { abortables } from '../model/abortable.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
-import { checkAgent, checkCall, checkPart, toInterruptRequest } from './check-options.ts';
+import { checkAgent, checkCall, checkHook } from './check-options.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import { AgentStream } from './agent-stream.ts';
 import { toCallInput, type AgentInput, type CallInput } from '../loop/call-input.ts';
-import type { RunAgent } from '../loop/extension.ts';
-import type { InterruptRequest } from '../loop/interrupt-request.ts';
-import { directAnswer, type DirectAnswer } from '../loop/direct-answer.ts';
+import type { ContextPolicy } from '../loop/context-policy.ts';
+import { interruptRun, toMessages } from '../loop/interrupt-run.ts';
+import type { AgentHook, Middleware } from '../loop/middleware.ts';
+import { Outbox } from '../loop/outbox.ts';
+import { runOf } from '../loop/run-view.ts';
+import { defaultsOf, partsOf, withDefaults } from '../loop/use-list.ts';
+import type { InterruptRequest } from '../event/interrupt-request.ts';
+import { directAnswer } from '../loop/direct-answer.ts';
 import { loop } from '../loop/loop.ts';
-import { Run, type RunSetup } from '../loop/run.ts';
+import { perform } from '../loop/perform.ts';
+import type { RunSetup } from '../loop/run-setup.ts';
+import { Run } from '../loop/run.ts';
 import { RunDriver } from '../loop/driver/run-driver.ts';
 
 /**
@@ -40,8 +44,7 @@ export class ReActAgent {
   /** For `saveState` and `loadState`. */
   readonly status: AgentStatus = { calls: new Map(), state: {}, runs: 0, interrupted: false };
   readonly #setup: RunSetup;
-  readonly #loop: RunAgent;
-  #hooks: readonly Hook[];
+  #hooks: readonly AgentHook[];
   #running: Run | undefined;
   #result: (() => Promise<AgentResult>) | undefined;
   /** Settles when all calls so far have ended. */
@@ -51,25 +54,15 @@ export class ReActAgent {
   #driver: RunDriver | undefined;
 
   /** Throws `CONFIGURATION` for an option of another kind than it has to be. */
-  constructor(options: AgentOptions) {
-    checkAgent(options);
-    const {
-      name,
-      systemPrompt,
-      tools = [],
-      hooks = [],
-      extensions = [],
-      presetPriority = 'preset',
-    } = options;
+  constructor(given: AgentOptions) {
+    checkAgent(given);
+    const use = partsOf(given.use ?? []);
+    const options = withDefaults(given, defaultsOf(use));
+    const { name, tools = [], presetPriority = 'preset' } = options;
     const { generateId = () => crypto.randomUUID(), now = Date.now } = options;
-    const given = Symbol.iterator in tools ? new ToolList(tools) : tools;
-    const own = given.fork({ presetPriority });
-    const around = <T>(key: 'wrapModel' | 'wrapTool' | 'wrapAnswer' | 'wrapCall', inner: T): T =>
-      extensions.reduceRight(
-        (next, extension) => (extension[key] as ((next: T) => T) | undefined)?.(next) ?? next,
-        inner,
-      );
-    const more = extensions.flatMap((extension) => extension.tools ?? []);
+    const set = Symbol.iterator in tools ? new ToolList(tools) : tools;
+    const own = set.fork({ presetPriority });
+    const more = use.flatMap((part) => part.tools ?? []);
     this.name = name;
     this.sessionId = options.sessionId ?? generateId();
     this.memory = options.memory ?? new InMemoryMemory();
@@ -79,19 +72,19 @@ export class ReActAgent {
       sessionId: this.sessionId,
       memory: this.memory,
       tools: this.tools,
-      extensions,
-      model: around('wrapModel', options.model),
-      directAnswer: around<DirectAnswer>('wrapAnswer', directAnswer),
-      runTool: around('wrapTool', runCall),
-      systemMessage: systemPrompt?.trim()
-        ? createMessage('system', systemPrompt, { id: 'system', now })
-        : undefined,
+      use,
+      policies: use.filter(isPolicy),
+      model: wrapped(use, 'wrapModel', options.model),
+      directAnswer: wrapped(use, 'wrapAnswer', directAnswer),
+      runTool: wrapped(use, 'wrapTool', runCall),
+      call: wrapped(use, 'wrapRun', (input, context) => loop(runOf(context), input)),
+      systemMessage: systemMessages(now)(options.systemPrompt ?? ''),
+      toSystemMessage: systemMessages(now),
       generateId,
       now,
       status: this.status,
     };
-    this.#loop = around('wrapCall', loop);
-    this.#hooks = [...hooks, ...extensions.flatMap((extension) => extension.hooks ?? [])];
+    this.#hooks = use;
   }
 
   /**
@@ -143,22 +136,12 @@ export class ReActAgent {
    * runs. Throws `INVALID_INPUT` for what is no such request.
    */
   interrupt(request: string | Msg | InterruptRequest = {}): boolean {
-    const asked = toInterruptRequest(request);
-    const isInjection = asked.mode === 'inject';
-    const { message } = asked as { readonly message?: string | Msg };
-    const messages = this.#toMessages(
-      isInjection ? asked.messages : typeof message === 'object' ? [message] : message,
-    );
-    const run = this.#running;
-    if (!run || run.closed) return false;
-    if (isInjection) run.injected.push(...messages);
-    else run.interrupt(asked);
-    return true;
+    return interruptRun(this.#running, request, this.#setup);
   }
 
   /** Adds messages to the conversation without asking the model (AgentScope: `observe`). */
   async observe(messages: string | Msg | readonly Msg[]): Promise<void> {
-    await this.memory.append(this.#toMessages(messages));
+    await this.memory.append(toMessages(messages, this.#setup));
     await this.memory.flush?.();
   }
 
@@ -172,19 +155,12 @@ export class ReActAgent {
   }
 
   /** From the next call on; gives back what takes the hook off again. */
-  addHook(hook: Hook): () => void {
-    checkPart(hook);
+  addHook(hook: AgentHook): () => void {
+    checkHook(hook);
     this.#hooks = [...this.#hooks, hook];
     return () => {
       this.#hooks = this.#hooks.filter((other) => other !== hook);
     };
-  }
-
-  #toMessages(input: string | Msg | readonly Msg[] | undefined): readonly Msg[] {
-    const { messages, decisions } = toCallInput(input, this.#setup);
-    if (decisions.length)
-      throw new AgentError('INVALID_INPUT', 'Only `call` and `stream` take decisions.');
-    return messages;
   }
 
   #start<T>(
@@ -193,7 +169,8 @@ export class ReActAgent {
     streamed = false,
   ): RunDriver<T> {
     checkCall(options);
-    const run = new Run(this.#setup, options, new HookDispatcher(this.#hooks));
+    const events = new Outbox(() => this.#inTurn(run, given!, () => driver, streamed));
+    const run = new Run(this.#setup, options, { hooks: this.#hooks, outbox: events });
     let given: CallInput | undefined;
     try {
       given = toCallInput(input, this.#setup);
@@ -201,7 +178,6 @@ export class ReActAgent {
       if (options.throwOnError !== false) throw error;
       run.failure = error as AgentError;
     }
-    const events = this.#inTurn(run, given!, () => driver, streamed);
     const driver: RunDriver = new RunDriver({
       runId: run.id,
       events,
@@ -212,13 +188,13 @@ export class ReActAgent {
   }
 
   /** Runs the loop when it is this call's turn. */
-  async *#inTurn(
+  async #inTurn(
     run: Run,
     input: CallInput,
     driver: () => RunDriver,
     streamed: boolean,
-  ): AsyncGenerator<EventBatch, AgentResult> {
-    const { options, extensions } = this.#setup;
+  ): Promise<AgentResult> {
+    const { options, use } = this.#setup;
     const { whenBusy = 'reject' } = options;
     const turn = this.#tail;
     const result = (): Promise<AgentResult> => driver().result;
@@ -229,14 +205,14 @@ export class ReActAgent {
         run.failure ??= new AgentError('AGENT_BUSY', `The agent "${this.name}" is busy.`);
       if (run.failure) {
         if (run.options.throwOnError !== false) throw run.failure;
-        return yield* loop(run, undefined);
+        return await perform(run, undefined);
       }
       if (
         turn &&
         whenBusy === 'inject' &&
         this.#running?.closed === false &&
         !input.decisions.length &&
-        !extensions.some(({ guard }) => guard)
+        !use.some(({ guard }) => guard)
       ) {
         this.#running.injected.push(...input.messages);
         return await this.#result!();
@@ -245,12 +221,12 @@ export class ReActAgent {
       tail.catch(() => {});
       this.#inLine += 1;
       if (turn) await abortables(run.signal)(turn).catch(() => {});
-      if (turn && run.signal.aborted) return yield* this.#loop(run, undefined);
+      if (turn && run.signal.aborted) return await perform(run, undefined);
       if (turn && streamed) this.#driver = driver();
       this.#running = run;
       this.status.runs += 1;
       this.#result = result;
-      const ended = yield* this.#loop(run, input);
+      const ended = await perform(run, input);
       this.status.interrupted = ended.reason === 'interrupted';
       // Of a call that a guard refused, or that was aborted before it began, nothing has changed:
       // it has seen no log.
@@ -260,7 +236,38 @@ export class ReActAgent {
     } finally {
       run.end();
       if (this.#running === run) this.#running = undefined;
-      if (tail && !(this.#inLine -= 1)) this.#tail = undefined;
+      if (tail) this.#inLine -= 1;
+      if (tail && this.#inLine === 0) this.#tail = undefined;
     }
   }
+}
+
+type Wrappers = Pick<Middleware, 'wrapModel' | 'wrapAnswer' | 'wrapTool' | 'wrapRun'>;
+type Wrapped<K extends keyof Wrappers> = ReturnType<NonNullable<Wrappers[K]>>;
+
+/** `inner` with the middleware around it, the first outermost. */
+function wrapped<K extends keyof Wrappers>(
+  use: readonly Middleware[],
+  key: K,
+  inner: Wrapped<K>,
+): Wrapped<K> {
+  return use.reduceRight((next, part) => {
+    const wrap = part[key] as ((next: Wrapped<K>) => Wrapped<K>) | undefined;
+    return wrap ? wrap.call(part, next) : next;
+  }, inner);
+}
+
+function isPolicy(part: Middleware): part is Middleware & ContextPolicy {
+  return part.fit !== undefined;
+}
+
+/** Counts and the wire form are cached on the message: for the same text it is the same one. */
+function systemMessages(now: () => number): RunSetup['toSystemMessage'] {
+  let last: { readonly text: string; readonly message: Msg } | undefined;
+  return (text) => {
+    if (!text.trim()) return undefined;
+    if (last?.text !== text)
+      last = { text, message: createMessage('system', text, { id: 'system', now }) };
+    return last.message;
+  };
 }

@@ -122,7 +122,7 @@ test('an edit changes the arguments of the call as the hooks left it, its tool t
     toolUse: { ...event.toolUse, name: 'asks' },
   });
   const { read, ran, outputs } = setUp([calls('free'), 'ok'], {
-    hooks: [{ on: { 'pre-acting': redirect } }],
+    use: [{ on: { 'pre-acting': redirect } }],
   });
   expect((await read('go')).result.pending).toMatchObject([{ name: 'asks', kind: 'approval' }]);
   const approved = await read([{ type: 'edit', toolUseId: 'call_1', input: { amount: 2 } }]);
@@ -337,7 +337,7 @@ test('a failure in the middle of a batch: what had finished stays, what had star
     [calls('free', 'asks', 'external', 'free', 'stuck', 'free'), 'ok'],
     {
       limits: { parallelTools: 1 },
-      hooks: [
+      use: [
         {
           on: {
             'post-acting': ({ toolUse }) => {
@@ -378,7 +378,7 @@ test.for(['stop', 'error', 'error as a result'] as const)(
     let broken = true;
     const { agent, read, ids } = setUp([calls('free', 'asks', 'free'), 'ok', 'next'], {
       limits: { parallelTools: 1 },
-      hooks: [
+      use: [
         {
           on: {
             'post-acting'(_event, control) {
@@ -406,7 +406,7 @@ test.for(['stop', 'error', 'error as a result'] as const)(
 test('a call that a guard refuses, or that is aborted before it begins, leaves open what the next one resumes', async () => {
   let isAllowed = true;
   const guards = inputGuards([permission(() => isAllowed)]);
-  const { agent, read } = setUp([calls('asks'), 'ok'], { extensions: [guards] });
+  const { agent, read } = setUp([calls('asks'), 'ok'], { use: [guards] });
   const begun = await read('go');
   isAllowed = false;
   expect(await agent.call([yes('call_1')])).toMatchObject({ reason: 'rejected' });
@@ -462,7 +462,7 @@ test('a result that the store refused is not there; the calls follow their repla
 test('a hook that throws before the third of four calls: none of them has run, all of them do with the next call', async () => {
   let fail = true;
   const { agent, read, ran, ids } = setUp([calls('free', 'free', 'free', 'free'), 'ok'], {
-    hooks: [
+    use: [
       {
         on: {
           'pre-acting': ({ toolUse }) =>
@@ -509,7 +509,7 @@ test.for(['safe', 'ask', 'never'] satisfies ReplayPolicy[])(
     let stop = true;
     const { read, outputs } = setUp([{ toolCalls: [{ name: 'own' }] }, 'ok'], {
       tools: [own],
-      hooks: [{ on: { 'post-reasoning': (_event, control) => void (stop && control.stop()) } }],
+      use: [{ on: { 'post-reasoning': (_event, control) => void (stop && control.stop()) } }],
     });
     await read('go');
     stop = false;

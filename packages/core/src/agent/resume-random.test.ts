@@ -133,7 +133,7 @@ function world(seed: number) {
       model,
       memory,
       tools,
-      hooks: [hook],
+      use: [hook],
       generateId,
       limits,
     });

@@ -32,7 +32,7 @@ const log = (count: number): readonly Msg[] => [
   ...Array.from({ length: count }, (_, n) => pair(n)).flat(),
 ];
 const clear = (messages: readonly Msg[], options?: ClearToolResultsOptions): FittedContext =>
-  clearToolResults(options)({ messages, tools: [], promptId: 'u' }) as FittedContext;
+  clearToolResults(options).fit({ messages, tools: [], promptId: 'u' }) as FittedContext;
 const outputs = ({ messages }: FittedContext): readonly string[] =>
   messages.flatMap(toolResultsOf).map(({ output }) => (output === long ? 'whole' : String(output)));
 
@@ -67,7 +67,7 @@ test('between two clearings a request begins with the very messages of the one b
   let changes = 0;
   let last: readonly Msg[] = [];
   for (let length = 2; length <= all.length; length += 2) {
-    const { messages } = policy({
+    const { messages } = policy.fit({
       messages: all.slice(0, length),
       tools: [],
       promptId: 'u',

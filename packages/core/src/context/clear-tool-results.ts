@@ -51,7 +51,7 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
   const countCleared = requestCounter(profile);
   const { isOurs, clear } = resultClearer(placeholder, exclude);
 
-  return (request) => {
+  const fit: ContextPolicy['fit'] = (request) => {
     const { messages } = request;
     const before = countGiven(request);
     const same = { messages, removed: 0, before, after: before };
@@ -73,4 +73,5 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
       after: countCleared({ ...request, messages: fitted }),
     };
   };
+  return { name: 'clearToolResults', fit };
 }

@@ -31,7 +31,7 @@ const log = (count: number): readonly Msg[] => [
   ...steps(count),
 ];
 const edit = (messages: readonly Msg[], options: ContextEditingOptions): FittedContext =>
-  contextEditing(options)({ messages, tools: [], promptId: 'u' }) as FittedContext;
+  contextEditing(options).fit({ messages, tools: [], promptId: 'u' }) as FittedContext;
 const outputs = ({ messages }: FittedContext): string =>
   messages
     .flatMap(toolResultsOf)
@@ -98,7 +98,7 @@ test('between two batches a request begins with the very messages of the one bef
   let [changes, longest] = [0, 0];
   let last: readonly Msg[] = [];
   for (let length = 2; length <= all.length; length += 2) {
-    const { messages, after } = policy({
+    const { messages, after } = policy.fit({
       messages: all.slice(0, length),
       tools: [],
       promptId: 'u',
@@ -128,11 +128,11 @@ test('arguments go with their results where that is wanted, and no other call’
       .join('');
   expect(inputs(edit(messages, { trigger: 0, keep: 2 }))).toBe('xxxx');
   const policy = contextEditing({ trigger: 0, keep: 2, clearToolInputs: true });
-  const fitted = policy({ messages, tools: [] }) as FittedContext;
+  const fitted = policy.fit({ messages, tools: [] }) as FittedContext;
   expect([inputs(fitted), outputs(fitted)]).toEqual(['--xx', '--xx']);
   expect(fitted.messages.map(({ id }) => id)).toEqual(messages.map(({ id }) => id));
   // The same objects again: counts and wire forms are cached on them.
-  const again = policy({ messages, tools: [] }) as FittedContext;
+  const again = policy.fit({ messages, tools: [] }) as FittedContext;
   expect(again.messages.every((message, index) => message === fitted.messages[index])).toBe(true);
   expect(
     inputs(edit(messages, { trigger: 0, keep: 2, clearToolInputs: true, excludeTools: ['look'] })),

@@ -51,7 +51,7 @@ export function contextEditing(options: ContextEditingOptions = {}): ContextPoli
   const { isOurs, clear } = resultClearer(placeholder, excludeTools);
   const clearInputs = inputClearer(excludeTools);
 
-  return (request) => {
+  const fit: ContextPolicy['fit'] = (request) => {
     const { messages } = request;
     const before = countGiven(request);
     const same = { messages, removed: 0, before, after: before };
@@ -89,6 +89,7 @@ export function contextEditing(options: ContextEditingOptions = {}): ContextPoli
       after: countCleared({ ...request, messages: fitted }),
     };
   };
+  return { name: 'contextEditing', fit };
 }
 
 /** The message whose calls these results are of; -1 where it is not there. */

@@ -8,7 +8,7 @@ import { historyFaults, requestFaults } from '../testing/history-faults.ts';
 import { randomOf } from '../testing/random-of.ts';
 import { randomRequest, type RandomRequest } from '../testing/random-request.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { chain } from './chain.ts';
+import { inTurn } from '../../test-support/in-turn.ts';
 import { clearToolResults } from './clear-tool-results.ts';
 import type { ContextPolicy, FittedContext } from '../loop/context-policy.ts';
 import { isResult } from './find-cut.ts';
@@ -86,9 +86,11 @@ test.each([undefined, 0, 100])(
     for (const seed of allSeeds) {
       const request = randomRequest(seed);
       const window = 10 + Math.floor(randomOf(seed)() * 3000);
-      const fitted = fitContext({ window, reserveOutput: 0, ...(step !== undefined && { step }) })(
-        request,
-      ) as FittedContext;
+      const fitted = fitContext({
+        window,
+        reserveOutput: 0,
+        ...(step !== undefined && { step }),
+      }).fit(request) as FittedContext;
       expect(faultsIn(request, fitted, window), `seed ${seed}`).toEqual([]);
       if (fitted.before <= window) expect(fitted.messages, `seed ${seed}`).toBe(request.messages);
       else if (fitted.after > window)
@@ -101,7 +103,7 @@ test('without a step fitContext takes out no group that has room', () => {
   for (const seed of allSeeds) {
     const request = randomRequest(seed);
     const window = 10 + Math.floor(randomOf(seed)() * 3000);
-    const { messages, removed, after } = fitContext({ window, reserveOutput: 0, step: 0 })(
+    const { messages, removed, after } = fitContext({ window, reserveOutput: 0, step: 0 }).fit(
       request,
     ) as FittedContext;
     if (!removed) continue;
@@ -140,7 +142,7 @@ const views: readonly (readonly [string, () => ContextPolicy])[] = [
   [
     'all of them',
     () =>
-      chain(
+      inTurn(
         successfulTurns(),
         lastTurns(3),
         clearToolResults({ keep: 0 }),
@@ -153,7 +155,7 @@ const views: readonly (readonly [string, () => ContextPolicy])[] = [
 test.each(views)('%s: the laws hold, and the current turn is whole', async (name, policy) => {
   for (const seed of allSeeds) {
     const request = randomRequest(seed);
-    const fitted = await policy()(request);
+    const fitted = await policy().fit(request);
     expect(faults(request, fitted), `seed ${seed}`).toEqual([]);
     const current = turnsOf(request.messages.slice(request.head)).findLast((turn) =>
       turn.some(({ id }) => id === request.promptId),
@@ -170,12 +172,12 @@ test('a chain of clearing, views and a summary: the laws hold, and it fits or is
     const request = randomRequest(seed);
     const window = 150 + Math.floor(randomOf(seed)() * 3000);
     const model = new ScriptedModel(Array.from({ length: 99 }, () => 'In short: nothing.'));
-    const policy = chain(
+    const policy = inTurn(
       clearToolResults(),
       successfulTurns(),
       summarizeHistory({ window, reserveOutput: 0, summaryTokens: 100, model }),
     );
-    expect(faultsIn(request, await policy(request), window), `seed ${seed}`).toEqual([]);
+    expect(faultsIn(request, await policy.fit(request), window), `seed ${seed}`).toEqual([]);
     summaries += model.requests.length;
   }
   expect(summaries).toBeGreaterThan(allSeeds.length / 4);
@@ -195,9 +197,9 @@ test('a request that grows by one message at a time gives what each would give b
     for (let length = prompt + 1; length <= request.messages.length; length++) {
       const part = { ...request, messages: request.messages.slice(0, length) };
       expect(
-        grown.map((policy) => policy(part)),
+        grown.map((policy) => policy.fit(part)),
         `seed ${seed}`,
-      ).toEqual(once().map((policy) => policy(part)));
+      ).toEqual(once().map((policy) => policy.fit(part)));
     }
   }
 });
@@ -222,7 +224,7 @@ test('a conversation that grows under one chain, whose summaries fail now and th
       model,
       onError,
     });
-    const policy = chain(clearToolResults({ keep: 2, every: 2 }), summarize);
+    const policy = inTurn(clearToolResults({ keep: 2, every: 2 }), summarize);
     let promptId = '';
     for (let length = whole.head + 1; length <= whole.messages.length; length++) {
       const messages = whole.messages.slice(0, length);
@@ -240,7 +242,7 @@ test('a conversation that grows under one chain, whose summaries fail now and th
       );
       if (!promptId) continue;
       const request = { ...whole, messages, promptId, open };
-      const fitted = await policy(request);
+      const fitted = await policy.fit(request);
       expect(faults(request, fitted), `seed ${seed}`).toEqual([]);
       // A system message right behind a summary stays, as one at the head does.
       const history = fitted.messages.filter((message) => message.role !== 'system');

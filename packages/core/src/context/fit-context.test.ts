@@ -10,7 +10,7 @@ import type { ToolSchema } from '../model/chat-model.ts';
 import { arc } from '../tokens/arc-profile.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import type { TokenProfile } from '../tokens/token-profile.ts';
-import { chain } from './chain.ts';
+import { inTurn } from '../../test-support/in-turn.ts';
 import { clearToolResults } from './clear-tool-results.ts';
 import type { FittedContext } from '../loop/context-policy.ts';
 import { fitContext, type FitContextOptions } from './fit-context.ts';
@@ -31,7 +31,11 @@ async function fit(
   tools: readonly ToolSchema[] = [],
   step = 0,
 ): Promise<FittedContext> {
-  return fitContext({ window, reserveOutput: 50, step })({ messages, tools, promptId: 'prompt' });
+  return fitContext({ window, reserveOutput: 50, step }).fit({
+    messages,
+    tools,
+    promptId: 'prompt',
+  });
 }
 
 test('a request that fits is passed on as it is', async () => {
@@ -64,7 +68,7 @@ test('system prompt and current prompt stay, however small the window', async ()
 test('a later user message does not take the place of the prompt', async () => {
   const hint = userMessage(tokens(10), { id: 'hint' });
   const policy = fitContext({ window: 170, reserveOutput: 50, step: 0 });
-  const fitted = await policy({ messages: [...messages, hint], tools: [], promptId: 'prompt' });
+  const fitted = await policy.fit({ messages: [...messages, hint], tools: [], promptId: 'prompt' });
   expect(fitted.messages).toEqual([system, prompt, hint]);
 });
 
@@ -72,7 +76,7 @@ test('by default a cut holds for a tenth of the window', async () => {
   const policy = fitContext({ window: 400, reserveOutput: 50 });
   const cut = async (length: number): Promise<string | undefined> =>
     (
-      await policy({
+      await policy.fit({
         messages: [system, ...history.slice(0, length)],
         tools: [],
         promptId: history[length - 1]?.id ?? '',
@@ -87,7 +91,7 @@ test('another profile counts the request', async () => {
     name: 'twice',
     countText: (text: string): number => arc.countText(text) * 2,
   };
-  const fitted = await fitContext({ window: 2000, reserveOutput: 50, profile })({
+  const fitted = await fitContext({ window: 2000, reserveOutput: 50, profile }).fit({
     messages,
     tools: [],
     promptId: 'prompt',
@@ -98,8 +102,10 @@ test('another profile counts the request', async () => {
 test('the window is the model’s own where it says so', async () => {
   const model = new ScriptedModel([], { features: { contextWindow: 559 } });
   const request = { messages, tools: [], promptId: 'prompt', model };
-  expect(await fitContext({ reserveOutput: 50, step: 0 })(request)).toMatchObject({ removed: 2 });
-  expect(await fitContext({ reserveOutput: 50, step: 0, window: 600 })(request)).toMatchObject({
+  expect(await fitContext({ reserveOutput: 50, step: 0 }).fit(request)).toMatchObject({
+    removed: 2,
+  });
+  expect(await fitContext({ reserveOutput: 50, step: 0, window: 600 }).fit(request)).toMatchObject({
     removed: 0,
   });
 });
@@ -112,14 +118,14 @@ test('what stands before the history is counted and stays: recalled messages as 
     promptId: 'prompt',
     head: 2,
   };
-  const fitted = await fitContext({ window: 340, reserveOutput: 50, step: 0 })(request);
+  const fitted = await fitContext({ window: 340, reserveOutput: 50, step: 0 }).fit(request);
   expect(fitted.messages.slice(0, 3).map(({ id }) => id)).toEqual(['system', 'recalled', 'u16']);
   expect(fitted).toMatchObject({ before: 610, after: 290, removed: 32 });
 });
 
 test('what is sent beside the messages is counted', async () => {
   const beside = systemMessage(tokens(40));
-  const fitted = await fitContext({ window: 560, reserveOutput: 50, step: 0 })({
+  const fitted = await fitContext({ window: 560, reserveOutput: 50, step: 0 }).fit({
     messages,
     tools: [],
     promptId: 'prompt',
@@ -133,7 +139,12 @@ test('what is known of a model’s real counts corrects the estimate, for that m
   const calibration = { ratioOf: (modelId: string): number => ratios[modelId] ?? 1 };
   const policy = fitContext({ window: 650, reserveOutput: 50, step: 0, calibration });
   const fitFor = (modelId: string): unknown =>
-    policy({ messages, tools: [], promptId: 'prompt', model: new ScriptedModel([], { modelId }) });
+    policy.fit({
+      messages,
+      tools: [],
+      promptId: 'prompt',
+      model: new ScriptedModel([], { modelId }),
+    });
   // 600 of its tokens are 300 of ours.
   expect(fitFor('twice')).toMatchObject({ before: 1020, after: 580, removed: 22 });
   expect(fitFor('unknown')).toMatchObject({ before: 510, after: 510 });
@@ -153,7 +164,7 @@ test('a ratio that moves a little with each reply does not move the cut', () => 
   const model = new ScriptedModel([]);
   const cuts = Array.from(
     { length: 10 },
-    () => policy({ messages, tools: [], promptId: 'prompt', model }) as FittedContext,
+    () => policy.fit({ messages, tools: [], promptId: 'prompt', model }) as FittedContext,
   );
   expect(new Set(cuts.map((cut) => cut.messages[1]?.id)).size).toBe(1);
 });
@@ -175,7 +186,7 @@ test('with `reference` it cuts as Arc Reactor does, no more than needed', () => 
     promptId: 'prompt',
   };
   const left = (window: number, reference: boolean): readonly string[] =>
-    (fitContext({ window, reserveOutput: 50, reference })(request) as FittedContext).messages
+    (fitContext({ window, reserveOutput: 50, reference }).fit(request) as FittedContext).messages
       .slice(1)
       .map(({ id }) => id);
   expect(left(241, true)).toEqual(['a0', 'u1', 'a1', 'prompt', step[0]!.id, step[1]!.id]);
@@ -193,7 +204,7 @@ test('a long history costs what is new in it', async () => {
   const long = Array.from({ length: 5_000 }, (_, n) =>
     (n % 2 ? assistantMessage : userMessage)(tokens(10), { id: `m${n}` }),
   );
-  const policy = chain(
+  const policy = inTurn(
     successfulTurns(),
     clearToolResults({ profile }),
     fitContext({ window: 8_000, profile }),
@@ -201,7 +212,7 @@ test('a long history costs what is new in it', async () => {
   const log = [system, ...long, prompt];
   const step = async (): Promise<number> => {
     counted = 0;
-    await policy({ messages: [...log], tools: [], promptId: 'prompt' });
+    await policy.fit({ messages: [...log], tools: [], promptId: 'prompt' });
     return counted;
   };
   expect(await step()).toBe(5_002);
@@ -264,13 +275,13 @@ test('what is only known when the model is asked is refused then', () => {
       message: expect.stringContaining(text) as string,
     });
   expect(() =>
-    fitContext()({ ...request, model: new ScriptedModel([], { modelId: 'mute' }) }),
+    fitContext().fit({ ...request, model: new ScriptedModel([], { modelId: 'mute' }) }),
   ).toThrow(message('window must be given; the model "mute"'));
-  expect(() => fitContext()({ ...request, model: small })).toThrow(
+  expect(() => fitContext().fit({ ...request, model: small })).toThrow(
     message('window of 4000 tokens leaves nothing beside reserveOutput'),
   );
   const wrong = fitContext({ window: 9000, calibration: { ratioOf: () => 0 } });
-  expect(() => wrong({ ...request, model: small })).toThrow(
+  expect(() => wrong.fit({ ...request, model: small })).toThrow(
     message('calibration must give a ratio above 0, not 0'),
   );
 });

@@ -28,8 +28,11 @@ export interface FitContextOptions extends WindowOptions {
 export function fitContext(options: FitContextOptions = {}): ContextPolicy {
   const meter = new RequestMeter('fitContext()', options);
   checkFields('CONFIGURATION', 'fitContext()', options, 'step:count|? reference:boolean|?');
-  const fit = (request: ContextRequest): FittedContext => trimRequest(request, meter, options);
-  return Object.assign(fit, { count: (request: ContextRequest) => meter.count(request) });
+  return {
+    name: 'fitContext',
+    fit: (request) => trimRequest(request, meter, options),
+    count: (request) => meter.count(request),
+  };
 }
 
 /** The request without what has no place in the window. */

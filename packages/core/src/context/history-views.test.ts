@@ -1,3 +1,4 @@
+import { patchToolCalls } from '../middleware/approval/patch-tool-calls.ts';
 import { expect, test } from 'vitest';
 import { ReActAgent } from '../agent/react-agent.ts';
 import { jsonMode } from '../output/json-mode.ts';
@@ -10,7 +11,7 @@ import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import { chain } from './chain.ts';
+import { inTurn } from '../../test-support/in-turn.ts';
 import type { ContextPolicy, FittedContext } from '../loop/context-policy.ts';
 import { answersOnly, lastTurns, successfulTurns } from './history-views.ts';
 
@@ -26,7 +27,13 @@ function setUp(
   options: Partial<AgentOptions> = {},
 ) {
   const model = new ScriptedModel(replies);
-  const agent = new ReActAgent({ name: 'a', model, tools: [look], context, ...options });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools: [look],
+    ...options,
+    use: [context, ...(options.use ?? [])],
+  });
   return {
     agent,
     model,
@@ -99,7 +106,7 @@ test('successfulTurns: what was repaired and answered is a success; an answered 
   const replies = [call, down, 'Answered after all.', call, 'Last.'];
   const { agent, lastSeen } = setUp(replies, successfulTurns(), {
     tools: [tool({ name: 'look', description: '', input: {} })],
-    pendingToolRecovery: true,
+    use: [patchToolCalls()],
   });
   const { pending } = await agent.call('waits');
   await agent.call([{ toolUseId: pending[0]!.toolUseId, type: 'result', output: 'found' }], {
@@ -150,7 +157,7 @@ test('what was observed goes with the question after it', async () => {
 test('what is said to a run on its way is part of its turn', async () => {
   const { agent, lastSeen } = setUp(
     [call, 'Answer.', 'Other.', 'Last.'],
-    chain(answersOnly(), lastTurns(1)),
+    inTurn(answersOnly(), lastTurns(1)),
   );
   const stream = agent.stream('question');
   for await (const { type } of stream)
@@ -217,10 +224,10 @@ test('system prompt and what was recalled stay before all views, and the event s
   const recalled = userMessage('You know Ann.');
   const { agent, lastSeen } = setUp(
     ['1', '2', '3'],
-    chain(successfulTurns(), lastTurns(1), answersOnly()),
+    inTurn(successfulTurns(), lastTurns(1), answersOnly()),
     {
       systemPrompt: 'Be kind.',
-      extensions: [{ recall: async () => [recalled] }],
+      use: [{ recall: async () => [recalled] }],
     },
   );
   await agent.call('one');
@@ -291,14 +298,14 @@ test('results that a user’s message brings stay with their calls, and go with 
   ];
   const given = { messages: log, tools: [], promptId: 'p' };
   for (const policy of [successfulTurns(), lastTurns(1)])
-    expect((await policy(given)).messages).toBe(log);
-  const { messages } = await answersOnly()(given);
+    expect((await policy.fit(given)).messages).toBe(log);
+  const { messages } = await answersOnly().fit(given);
   expect(messages.map(({ id }) => id)).toEqual(['q', 'brought', 'a', 'p']);
   expect(messages[1]!.content).toEqual([{ type: 'text', text: 'Quick!' }]);
   const alone = log.with(2, { ...brought, content: [result] });
-  expect((await answersOnly()({ ...given, messages: alone })).messages.map(({ id }) => id)).toEqual(
-    ['q', 'a', 'p'],
-  );
+  expect(
+    (await answersOnly().fit({ ...given, messages: alone })).messages.map(({ id }) => id),
+  ).toEqual(['q', 'a', 'p']);
 });
 
 test('without a prompt the last turn is the current one', () => {
@@ -309,13 +316,13 @@ test('without a prompt the last turn is the current one', () => {
     assistantMessage('2'),
   ];
   const view = (policy: ContextPolicy): readonly string[] =>
-    (policy({ messages, tools: [] }) as FittedContext).messages.map(textOf);
+    (policy.fit({ messages, tools: [] }) as FittedContext).messages.map(textOf);
   expect(view(lastTurns(0))).toEqual(['two', '2']);
   expect(view(lastTurns(1))).toEqual(['one', '1', 'two', '2']);
 
   const policy = lastTurns(0);
   const shown = [2, 4].map((length) =>
-    (policy({ messages: messages.slice(0, length), tools: [] }) as FittedContext).messages.map(
+    (policy.fit({ messages: messages.slice(0, length), tools: [] }) as FittedContext).messages.map(
       textOf,
     ),
   );

@@ -9,7 +9,7 @@ import { answerOf, isAnswered } from './turns.ts';
  * refuses is in no history.
  */
 export function successfulTurns(): ContextPolicy {
-  return turnView((turns) => turns.filter(isAnswered));
+  return turnView('successfulTurns', (turns) => turns.filter(isAnswered));
 }
 
 /**
@@ -19,7 +19,7 @@ export function successfulTurns(): ContextPolicy {
 export function lastTurns(count: number): ContextPolicy {
   if (!Number.isInteger(count) || count < 0)
     throw new AgentError('CONFIGURATION', `lastTurns(): ${count} is no number of turns.`);
-  return turnView((turns) => (count ? turns.slice(-count) : []));
+  return turnView('lastTurns', (turns) => (count ? turns.slice(-count) : []));
 }
 
 /**
@@ -28,7 +28,7 @@ export function lastTurns(count: number): ContextPolicy {
  */
 export function answersOnly(): ContextPolicy {
   const partOf = messageParts();
-  return turnView((turns) =>
+  return turnView('answersOnly', (turns) =>
     turns.map((turn) => {
       const answer = answerOf(turn);
       return turn.flatMap((message) => {

@@ -53,8 +53,8 @@ const prompt = userMessage(ten('p'), { id: 'p' });
 test('by default the first message of the user and the newest twenty stay', async () => {
   const { policy, model } = setUp(['They spoke of tea.']);
   const short = requestOf([...history(24), prompt]);
-  expect((await policy(short)).messages).toBe(short.messages);
-  const fitted = await policy(requestOf([...history(25), prompt]));
+  expect((await policy.fit(short)).messages).toBe(short.messages);
+  const fitted = await policy.fit(requestOf([...history(25), prompt]));
   const kept = [...history(25), prompt].slice(-20).map(({ id }) => id);
   expect(idsOf(fitted)).toBe(`system u0 summary-u15 ${kept.join(' ')}`);
   expect(fitted).toMatchObject({ removed: 30, head: 3 });
@@ -67,7 +67,7 @@ test('the summary stays until there are too many again', async () => {
   const { policy, model } = setUp(['First.', 'Second.']);
   const views = [];
   for (let turns = 25; turns <= 40; turns += 1)
-    views.push(idsOf(await policy(requestOf([...history(turns), prompt]))).split(' ')[2]);
+    views.push(idsOf(await policy.fit(requestOf([...history(turns), prompt]))).split(' ')[2]);
   expect(new Set(views).size).toBe(2);
   model.assertDone();
   expect(textOf(model.requests[1]!.messages[1]!)).toContain('<summary_so_far>\nFirst.\n');
@@ -75,11 +75,11 @@ test('the summary stays until there are too many again', async () => {
 
 test('keep, heading and the first message can be others', async () => {
   const { policy } = setUp(['Tea.'], { keep: 4, keepFirstUserMessage: false, heading: 'Before:' });
-  const fitted = await policy(requestOf([...history(25), prompt]));
+  const fitted = await policy.fit(requestOf([...history(25), prompt]));
   expect(idsOf(fitted)).toBe('system summary-u23 a23 u24 a24 p');
   expect(textOf(fitted.messages[1]!)).toMatch(/^Before:\n<conversation_summary>/);
   const none = setUp(['Tea.'], { keep: 0 });
-  expect(idsOf(await none.policy(requestOf([...history(25), prompt])))).toBe(
+  expect(idsOf(await none.policy.fit(requestOf([...history(25), prompt])))).toBe(
     'system u0 summary-a24 p',
   );
 });
@@ -109,7 +109,7 @@ test('a tool call is never parted from its results', async () => {
   ];
   for (let keep = 1; keep < 12; keep += 1) {
     const { policy } = setUp(['Looked.'], { keep });
-    const fitted = await policy(requestOf(log, 'q'));
+    const fitted = await policy.fit(requestOf(log, 'q'));
     expect(requestFaults(fitted.messages)).toEqual([]);
     // The group that the cut would go through stays.
     expect(fitted.messages.slice(3)).toHaveLength(Math.ceil(keep / 3) * 3);
@@ -128,7 +128,7 @@ test('a prompt that is summarised is seen, too; the newest messages have to have
     })),
   ];
   const { policy } = setUp(['Tea.'], { keep: 20 });
-  const fitted = await policy(requestOf(log, 'p'));
+  const fitted = await policy.fit(requestOf(log, 'p'));
   expect(idsOf(fitted).split(' ').slice(0, 4)).toEqual([
     'system',
     'u0',
@@ -137,13 +137,13 @@ test('a prompt that is summarised is seen, too; the newest messages have to have
   ]);
   expect(fitted.messages).toHaveLength(24);
   const tight = setUp(['Tea.'], { keep: 60 });
-  const small = await tight.policy(requestOf(log, 'p'));
+  const small = await tight.policy.fit(requestOf(log, 'p'));
   expect(small.after).toBeLessThanOrEqual(500);
 });
 
 test('where there is no summary the oldest are left out, the first message stays, and it is told', async () => {
   const { policy, errors } = setUp([{ error: new Error('down') }]);
-  const fitted = await policy(requestOf([...history(25), prompt]));
+  const fitted = await policy.fit(requestOf([...history(25), prompt]));
   expect(idsOf(fitted)).toMatch(/^system u0 u\d+ .* p$/);
   expect(fitted.after).toBeLessThanOrEqual(500);
   expect(errors.map(({ message }) => message)).toEqual(['down']);
@@ -151,7 +151,7 @@ test('where there is no summary the oldest are left out, the first message stays
 
 test('a conversation that does not begin with a user’s message is summarised from its beginning', async () => {
   const { policy } = setUp(['Tea.']);
-  const fitted = await policy(
+  const fitted = await policy.fit(
     requestOf([assistantMessage(ten('hi'), { id: 'hi' }), ...history(25), prompt]),
   );
   expect(idsOf(fitted)).toMatch(/^system summary-\w+ /);
@@ -159,9 +159,9 @@ test('a conversation that does not begin with a user’s message is summarised f
 
 test('a stored summary is used by another process, under its own heading', async () => {
   const store = new MemoryStore();
-  await setUp(['Tea.'], { store }).policy(requestOf([...history(25), prompt]));
+  await setUp(['Tea.'], { store }).policy.fit(requestOf([...history(25), prompt]));
   const later = setUp([], { store, heading: 'Before:' });
-  const fitted = await later.policy(requestOf([...history(25), prompt]));
+  const fitted = await later.policy.fit(requestOf([...history(25), prompt]));
   expect(textOf(fitted.messages[2]!)).toBe(
     'Before:\n<conversation_summary>\nTea.\n</conversation_summary>',
   );
@@ -182,7 +182,7 @@ test('whatever the request, what a model is asked with is valid', async () => {
       model: new ScriptedModel(['Tea.']),
       onError: () => {},
     });
-    const fitted = await policy(request);
+    const fitted = await policy.fit(request);
     expect(requestFaults(fitted.messages), `seed ${seed}`).toEqual([]);
     const hasPrompt = fitted.messages.some(({ id }) => id === request.promptId);
     expect(hasPrompt, `seed ${seed}`).toBe(true);
@@ -207,7 +207,7 @@ test('an agent goes on with it over a run with tools', async () => {
     name: 'a',
     model,
     tools: [look],
-    context,
+    use: [context],
     limits: { iterations: 40 },
   });
   expect(await agent.call('Look')).toMatchObject({ reason: 'stop', text: 'done' });

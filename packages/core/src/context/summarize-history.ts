@@ -216,10 +216,12 @@ export function summarizeHistory(options: SummarizeHistoryOptions = {}): History
     };
   };
 
-  return Object.assign(fit, {
-    count: (request: ContextRequest) => meter.count(request),
-    forget: (sessionId: string) => state.delete(sessionId),
-  });
+  return {
+    name: 'summarizeHistory',
+    fit,
+    count: (request) => meter.count(request),
+    forget: (sessionId) => state.delete(sessionId),
+  };
 }
 
 const where = 'summarizeHistory()';

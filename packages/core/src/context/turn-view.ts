@@ -21,7 +21,10 @@ interface Split {
  * A policy over the turns of earlier calls. What stands before the history, and the current turn,
  * stay whole.
  */
-export function turnView(view: (turns: readonly Turn[]) => readonly Turn[]): ContextPolicy {
+export function turnView(
+  name: string,
+  view: (turns: readonly Turn[]) => readonly Turn[],
+): ContextPolicy {
   const countGiven = requestCounter(arc);
   const countShown = requestCounter(arc);
   let last: Split | undefined;
@@ -44,7 +47,7 @@ export function turnView(view: (turns: readonly Turn[]) => readonly Turn[]): Con
     return last;
   };
 
-  return (request) => {
+  const fit: ContextPolicy['fit'] = (request) => {
     const { messages, promptId } = request;
     const start = headOf(request);
     const { past, shown } = split(messages, start, promptId);
@@ -58,6 +61,7 @@ export function turnView(view: (turns: readonly Turn[]) => readonly Turn[]): Con
       after: countShown({ ...request, messages: fitted }),
     };
   };
+  return { name, fit };
 }
 
 /**

@@ -52,7 +52,7 @@ test.for(golden)(
       reserveOutput: maxOutputTokens,
       reference: true,
     });
-    const fitted = policy({
+    const fitted = policy.fit({
       messages: [system, ...log],
       tools: [],
       promptId: log[prompt]?.id,

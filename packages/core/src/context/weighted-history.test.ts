@@ -7,7 +7,6 @@ import type { Msg, Role } from '../message/msg.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { arc } from '../tokens/arc-profile.ts';
 import { tool } from '../tool/tool.ts';
-import { chain } from './chain.ts';
 import type { FittedContext } from '../loop/context-policy.ts';
 import { lastTurns } from './history-views.ts';
 import { weightedHistory, type WeightedHistoryOptions } from './weighted-history.ts';
@@ -51,7 +50,7 @@ function logOf(rows: Golden['rows']): readonly Msg[] {
 function shown(history: readonly Msg[], options?: WeightedHistoryOptions): Lines {
   const prompt = userMessage('now', { metadata: { runId: 'current' } });
   const messages = [...history, prompt];
-  const fitted = weightedHistory(options)({
+  const fitted = weightedHistory(options).fit({
     messages,
     promptId: prompt.id,
     tools: [],
@@ -162,7 +161,7 @@ test('in an agent: calls stay with their results, answers come without thinking,
     'Three.',
   ]);
   const context = weightedHistory({ max: 420, order: (place) => place });
-  const agent = new ReActAgent({ name: 'a', model, tools: [look], context });
+  const agent = new ReActAgent({ name: 'a', model, tools: [look], use: [context] });
   for (const question of ['first', 'second', 'third']) await agent.call(question);
   const last = model.requests
     .at(-1)!
@@ -196,7 +195,7 @@ test('the same messages are shown as a call goes on, as the same objects', async
     name: 'a',
     model,
     tools: [look],
-    context: chain(lastTurns(10), weightedHistory()),
+    use: [lastTurns(10), weightedHistory()],
   });
   await agent.call('first');
   await agent.call('second');

@@ -80,7 +80,7 @@ export function weightedHistory(options: WeightedHistoryOptions = {}): ContextPo
   const profile = unit === 'tokens' ? (options.profile ?? arc) : characters;
   const partOf = messageParts();
 
-  return turnView((turns) => {
+  return turnView('weightedHistory', (turns) => {
     const pieces = turns.flatMap((turn, index) => piecesOf(turn, index, { profile, partOf }));
     const worth = pieces.map(
       ({ isStep }, index) => numberOf(order(index + 1)) * (isStep ? reactWeight : shortWeight),

@@ -37,6 +37,7 @@ import type { JsonObject } from '../message/json.ts';
  * - `MCP_TIMEOUT`: an MCP server did not answer in time.
  * - `MCP_BAD_RESPONSE`: what answers is no MCP server over Streamable HTTP, or says no to the
  *   request.
+ * - `HOOK_REJECTED`: a hook refused the call at `run-start` or `pre-call`.
  * - `HOOK_ERROR`: a hook threw and had not declared `onError: 'ignore'`; or a hook or context
  *   policy left what is no valid request.
  * - `ABORTED`: the caller's signal was raised.
@@ -84,6 +85,7 @@ export type AgentErrorCode =
   | 'MCP_TIMEOUT'
   | 'MCP_BAD_RESPONSE'
   | 'HOOK_ERROR'
+  | 'HOOK_REJECTED'
   | 'ABORTED'
   | 'STORAGE_QUOTA'
   | 'STORAGE_FAILED'

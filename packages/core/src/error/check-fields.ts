@@ -37,6 +37,12 @@ const alternatives: Readonly<Record<string, string>> = {
   abortSignal: 'signal',
   inputSchema: 'input',
   parameters: 'input',
+  // A preset that was spread into the options.
+  0: 'use: […]',
+  hooks: 'use: […]',
+  extensions: 'use: […]',
+  middleware: 'use: […]',
+  context: 'use: […]',
 };
 
 /** As `checkFields`; throws for an option that is not listed, too, and names the one to use. */

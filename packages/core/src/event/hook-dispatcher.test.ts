@@ -19,11 +19,14 @@ const echo = tool({
 
 function setUp(replies: readonly ScriptedReply[], hooks: readonly Hook[]) {
   const model = new ScriptedModel(replies);
-  return { agent: new ReActAgent({ name: 'a', model, hooks, tools: [echo] }), model };
+  return { agent: new ReActAgent({ name: 'a', model, use: [...hooks], tools: [echo] }), model };
 }
 
-const mark = (name: string): Hook['on'] => ({
-  'pre-call': (event) => ({ ...event, input: [...event.input, userMessage(name)] }),
+const mark = (name: string, priority?: number): Hook['on'] => ({
+  'pre-call': {
+    handle: (event) => ({ ...event, input: [...event.input, userMessage(name)] }),
+    ...(priority !== undefined && { priority }),
+  },
 });
 
 test('hooks run by priority, lower first, equal ones in the order given, each with what the last one made', async () => {
@@ -32,8 +35,8 @@ test('hooks run by priority, lower first, equal ones in the order given, each wi
     [
       { on: mark('third')! },
       { on: mark('fourth')! },
-      { priority: 1, on: mark('first')! },
-      { priority: 99, on: mark('second')! },
+      { on: mark('first', 1)! },
+      { on: mark('second', 99)! },
     ],
   );
   await agent.call('go');
@@ -204,9 +207,9 @@ test('a hook without a priority has 100', async () => {
   const { agent, model } = setUp(
     ['ok'],
     [
-      { priority: 101, on: mark('last')! },
+      { on: mark('last', 101)! },
       { on: mark('first')! },
-      { priority: 100, on: mark('second')! },
+      { on: mark('second', 100)! },
       { on: mark('third')! },
     ],
   );

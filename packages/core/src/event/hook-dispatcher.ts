@@ -1,63 +1,133 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
 import { isRecord } from '../message/is-record.ts';
-import type { AgentEvent } from './agent-event.ts';
-import type { Hook, HookControl } from './hook.ts';
+import type { AgentEvent, EventOf } from './agent-event.ts';
+import type { Awaitable, ControlOf, Hook, HookControl } from './hook.ts';
 
-const noControl: HookControl = { stop() {}, gotoReasoning() {}, jumpTo() {}, reject() {} };
+type EventType = AgentEvent['type'];
+type Bound = (event: AgentEvent, control: object) => Promise<AgentEvent | void>;
+type Raw = (event: AgentEvent, control: object, context: unknown) => Awaitable<AgentEvent | void>;
 
-type Handler = (event: AgentEvent, control: HookControl) => Promise<AgentEvent | void>;
+export interface HookDispatcherOptions {
+  /** The third argument of each handler. */
+  readonly context?: unknown;
+  /** For hooks that do not say it themselves. Default `fail`. */
+  readonly onError?: 'fail' | 'ignore' | undefined;
+}
 
-/** Hands events to hooks, one after the other, in the order of their priority. */
+/** Hands events to hooks, one after the other, in the order of their handlers' priority. */
 export class HookDispatcher {
-  readonly #hooks: readonly Hook[];
-  readonly #bound: Map<string, readonly Handler[]> = new Map();
+  readonly #hooks: readonly Hook<never>[];
+  readonly #options: HookDispatcherOptions;
+  readonly #bound: Map<string, readonly Bound[]> = new Map();
 
-  constructor(hooks: readonly Hook[]) {
-    this.#hooks = hooks.toSorted((a, b) => (a.priority ?? 100) - (b.priority ?? 100));
+  constructor(hooks: readonly Hook<never>[], options: HookDispatcherOptions = {}) {
+    this.#hooks = hooks;
+    this.#options = options;
   }
 
   /** What the hooks made of a modifiable event: what one returns is what the next one gets. */
-  async modify<E extends AgentEvent>(event: E, control: Partial<HookControl> = {}): Promise<E> {
-    let current = event;
-    for (const handle of this.handlers(event.type)) {
-      current = ((await handle(current, { ...noControl, ...control })) as E | void) || current;
-      if (current.type !== event.type || current.seq !== event.seq)
-        throw new AgentError('HOOK_ERROR', `A hook left no valid event in ${event.type}.`);
+  async modify<K extends EventType>(
+    event: EventOf<K>,
+    control?: ControlOf<K>,
+  ): Promise<EventOf<K>> {
+    const { type, seq }: AgentEvent = event;
+    const controls = controlsAt(type, control);
+    let current: EventOf<K> = event;
+    for (const handle of this.handlers(type)) {
+      const given = await handle(current, controls);
+      if (!given) continue;
+      current = given as EventOf<K>;
+      if (given.type !== type || given.seq !== seq) throw invalidEvent(type);
     }
     return current;
   }
 
   /** Tells the hooks, also those after one that fails; what they return is ignored. */
-  async notify(event: AgentEvent): Promise<void> {
+  async notify<K extends EventType>(event: EventOf<K>, control?: ControlOf<K>): Promise<void> {
+    const { type }: AgentEvent = event;
+    const handlers = this.handlers(type);
+    if (!handlers.length) return;
+    const controls = controlsAt(type, control);
     let failure: unknown;
-    for (const handle of this.handlers(event.type))
-      await handle(event, noControl).catch((error: unknown) => (failure ??= error));
+    for (const handle of handlers)
+      await handle(event, controls).catch((error: unknown) => (failure ??= error));
     if (failure) throw failure;
   }
 
   /** Who listens to an event; looked up once a run, as some come by the thousand. */
-  handlers(type: AgentEvent['type']): readonly Handler[] {
+  handlers(type: EventType): readonly Bound[] {
     let bound = this.#bound.get(type);
-    if (!bound) this.#bound.set(type, (bound = this.#hooks.flatMap((hook) => bind(hook, type))));
+    if (!bound) {
+      bound = this.#hooks
+        .flatMap((hook) => handlersOf(hook, type, this.#options))
+        .toSorted((one, other) => one.priority - other.priority)
+        .map(({ handle }) => handle);
+      this.#bound.set(type, bound);
+    }
     return bound;
   }
 }
 
-function bind(hook: Hook, type: AgentEvent['type']): readonly Handler[] {
-  const { name = 'unnamed', on, onEvent, onError } = hook;
-  const given = [on?.[type], onEvent].filter(Boolean) as readonly Required<Hook>['onEvent'][];
-  return given.map((handler) => async (event, control) => {
+function handlersOf(
+  hook: Hook<never>,
+  type: EventType,
+  { context, onError }: HookDispatcherOptions,
+): readonly { readonly priority: number; readonly handle: Bound }[] {
+  const entry = hook.on?.[type];
+  const { handle, priority = 100 } =
+    typeof entry === 'function' || !entry ? { handle: entry } : entry;
+  const all = [
+    { handle: handle as Raw | undefined, priority },
+    { handle: hook.onEvent as Raw | undefined, priority: 100 },
+  ];
+  return all.flatMap((one) =>
+    one.handle
+      ? [{ priority: one.priority, handle: bind(hook, type, one.handle, { context, onError }) }]
+      : [],
+  );
+}
+
+function bind(
+  hook: Hook<never>,
+  type: EventType,
+  handle: Raw,
+  { context, onError }: HookDispatcherOptions,
+): Bound {
+  const { name = 'unnamed', onError: onFailure = onError } = hook;
+  return async (event, control) => {
     try {
-      return await handler.call(hook, freeze(event), control);
+      return await handle.call(hook, freeze(event), control, context);
     } catch (error) {
-      if (onError === 'ignore') return undefined;
+      // A control that does not exist there is a mistake in the program: nothing ignores it.
+      const isMisuse = AgentError.is(error) && error.code === 'CONFIGURATION';
+      if (onFailure === 'ignore' && !isMisuse) return undefined;
       if (AgentError.is(error)) throw error;
       throw new AgentError('HOOK_ERROR', `Hook "${name}" failed at ${type}: ${messageOf(error)}`, {
         cause: error,
         details: { hook: name, event: type },
       });
     }
-  });
+  };
+}
+
+function invalidEvent(type: EventType): AgentError {
+  return new AgentError('HOOK_ERROR', `A hook left no valid event in ${type}.`);
+}
+
+const controlNames = ['stop', 'gotoReasoning', 'jumpTo', 'reject'] as const;
+
+/** The event's controls, and for the other ones functions that say that they do not exist. */
+function controlsAt(type: EventType, control: Partial<HookControl> = {}): object {
+  const missing = controlNames.filter((name) => !control[name]);
+  const refusals = missing.map((name) => [
+    name,
+    () => {
+      throw new AgentError('CONFIGURATION', `There is no control \`${name}\` at ${type}.`, {
+        details: { control: name, event: type },
+      });
+    },
+  ]);
+  return { ...Object.fromEntries(refusals), ...control };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { patchToolCalls } from '../middleware/approval/patch-tool-calls.ts';
 import { expect, test } from 'vitest';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
@@ -33,7 +34,13 @@ function setUp(
   ran.length = 0;
   const model = new ScriptedModel(replies);
   return {
-    agent: new ReActAgent({ name: 'a', model, hooks, tools: [echo, external], ...options }),
+    agent: new ReActAgent({
+      name: 'a',
+      model,
+      tools: [echo, external],
+      ...options,
+      use: [...hooks, ...(options.use ?? [])],
+    }),
     model,
   };
 }
@@ -76,8 +83,12 @@ test('a typed handler sees each event, before the onEvent of the same hook', asy
     onEvent: (event) => void seen.push(`onEvent ${event.seq} ${event.type}`),
   };
   const rewrite: Hook = {
-    priority: 1,
-    on: { 'post-summary': (event) => ({ ...event, message: withText(event.message, 'short') }) },
+    on: {
+      'post-summary': {
+        priority: 1,
+        handle: (event) => ({ ...event, message: withText(event.message, 'short') }),
+      },
+    },
   };
   const { agent } = setUp(
     [
@@ -89,8 +100,11 @@ test('a typed handler sees each event, before the onEvent of the same hook', asy
     [both, rewrite],
     {
       limits: { iterations: 1 },
-      context: ({ messages }) => ({ messages, removed: 1, before: 2, after: 1 }),
-      pendingToolRecovery: true,
+
+      use: [
+        { fit: ({ messages }) => ({ messages, removed: 1, before: 2, after: 1 }) },
+        patchToolCalls(),
+      ],
     },
   );
   expect((await agent.call('go')).reason).toBe('max-iterations');
@@ -105,7 +119,7 @@ test('a request has system prompt, recalled messages, history, and what was aske
   const asked: string[][] = [];
   const { agent, model } = setUp(['one', 'two'], [], {
     systemPrompt: 'Be brief.',
-    extensions: [
+    use: [
       {
         recall: async (given) => {
           asked.push(given.map(textOf));
@@ -640,33 +654,5 @@ test('a rejected call does not run, and the others do', async () => {
     ['success', '{"n":1}'],
     ['denied', 'Tool call rejected: too dear'],
     ['success', '{"n":3}'],
-  ]);
-});
-
-test('what one handler may ask for, another may not: control without effect does nothing', async () => {
-  const everything: Hook = {
-    on: {
-      'pre-call': (_event, { stop, gotoReasoning, reject, jumpTo }) => (
-        stop(),
-        gotoReasoning([userMessage('x')]),
-        reject('x'),
-        jumpTo('end')
-      ),
-      'pre-acting': (_event, { gotoReasoning, stop, jumpTo }) => (
-        gotoReasoning([userMessage('x')]),
-        stop(),
-        jumpTo('end')
-      ),
-      'post-acting': (_event, { reject }) => reject('x'),
-      'post-call': (_event, { stop, jumpTo }) => (stop(), jumpTo('model')),
-    },
-  };
-  const { agent } = setUp([echoes(1), 'done'], [everything]);
-  expect(await agent.call('go')).toMatchObject({ reason: 'stop', text: 'done' });
-  expect((await agent.messages()).map(({ role }) => role)).toEqual([
-    'user',
-    'assistant',
-    'tool',
-    'assistant',
   ]);
 });

@@ -168,7 +168,7 @@ test('progress goes to hooks and readers, never to the model', async () => {
   const heard: AgentEvent[] = [];
   const { agent, model } = setUp([calls('chatty'), 'done'], {
     tools: [chatty],
-    hooks: [{ on: { 'acting-chunk': (event) => void heard.push(event) } }],
+    use: [{ on: { 'acting-chunk': (event) => void heard.push(event) } }],
   });
   const read: AgentEvent[] = [];
   for await (const event of agent.stream('go')) if (event.type === 'acting-chunk') read.push(event);
@@ -204,7 +204,7 @@ test('context: the call wins over the agent, the agent over the toolkit; none is
     tools,
     toolContext: from('agent', B, C),
   });
-  await agent.call('go', { context: from('call', C) });
+  await agent.call('go', { toolContext: from('call', C) });
   expect((await results(agent)).toSorted()).toEqual([
     'lacks error Error: Nothing is provided for "d".',
     'show success toolkit agent call',
@@ -261,7 +261,10 @@ test('a hook that throws after one call cancels the others', async () => {
   const { never, signals } = endless(1);
   const quick = tool({ name: 'quick', description: '', input, execute: () => 'ok' });
   const hooks = [{ on: { 'post-acting': () => Promise.reject(new Error('no')) } }];
-  const { agent } = setUp([calls('sibling', 'quick')], { tools: [never('sibling'), quick], hooks });
+  const { agent } = setUp([calls('sibling', 'quick')], {
+    tools: [never('sibling'), quick],
+    use: [...hooks],
+  });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR' });
   expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   expect(agent.busy).toBe(false);
@@ -281,7 +284,7 @@ test('what had its result before a fatal failure keeps it', async () => {
     },
   });
   const hooks = [{ on: { 'post-acting': () => void queueMicrotask(burn) } }];
-  const { agent } = setUp([calls('fatal', 'quick')], { tools: [fatal, quick], hooks });
+  const { agent } = setUp([calls('fatal', 'quick')], { tools: [fatal, quick], use: [...hooks] });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'TOOL_ERROR' });
   expect(await results(agent)).toEqual(['quick success ok']);
 });
@@ -332,7 +335,7 @@ test('events of another run that a tool forwards keep their run and path, and ge
   const heard: AgentEvent[] = [];
   const { agent } = setUp([calls('ask'), 'done'], {
     tools: [ask],
-    hooks: [{ onEvent: (event) => void heard.push(event) }],
+    use: [{ onEvent: (event) => void heard.push(event) }],
   });
   const events: AgentEvent[] = [];
   const stream = agent.stream('go');
@@ -425,7 +428,7 @@ test('a hook rejects a call without a reason, from JavaScript', async () => {
   };
   const { agent } = setUp([{ toolCalls: [{ name: 'guarded' }] }, 'Fine.'], {
     tools: [guarded],
-    hooks: [reject],
+    use: [reject],
   });
   await agent.call('go');
   expect(ran).toBe(false);

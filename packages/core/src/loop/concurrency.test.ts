@@ -190,7 +190,7 @@ test('a thousand agents from one set of options share nothing', async () => {
       sessionId: `s${index}`,
       model,
       tools: toolkit,
-      hooks,
+      use: [...hooks],
       toolContext: [provide(User, index)],
     });
   });

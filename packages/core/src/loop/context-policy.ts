@@ -45,17 +45,15 @@ export interface FittedContext {
   readonly head?: number;
   /** What the policy has spent on requests of its own; the call's usage counts it. */
   readonly usage?: Usage;
-  /** Has a `chain` stop after this policy. */
+  /** No policy after this one runs. */
   readonly done?: boolean;
 }
 
-/**
- * Makes a request fit the model's window, or shows less of the history. Changes nothing but this
- * request: the log keeps all. Keeps a tool call and its results together; the call fails with
- * `HOOK_ERROR` where it does not, or gives what are no messages.
- */
+/** A middleware's parts that make a request fit, such as `fitContext()`. */
 export interface ContextPolicy {
-  (request: ContextRequest): FittedContext | Promise<FittedContext>;
-  /** Tokens of a request as this policy counts; what a `chain` reports by. */
+  readonly name?: string;
+  /** See `Middleware`. */
+  fit(request: ContextRequest): FittedContext | Promise<FittedContext>;
+  /** See `Middleware`. */
   count?(request: ContextRequest): number;
 }

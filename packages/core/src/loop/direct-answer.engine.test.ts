@@ -169,7 +169,7 @@ test('a result that a hook or a limit stands before: hooks have changed it, the 
     state: 'success',
   } as const;
   const hooks: Hook[] = [{ on: { 'post-acting': (event) => ({ ...event, result }) } }];
-  const { agent } = setUp([calls('find')], { hooks, limits: { iterations: 1 } });
+  const { agent } = setUp([calls('find')], { use: [...hooks], limits: { iterations: 1 } });
   expect((await run(agent, 'go')).result).toMatchObject({
     reason: 'return-direct',
     text: 'Changed.',
@@ -185,7 +185,7 @@ test('a result that a hook makes an error goes to the model', async () => {
     state: 'error',
   } as const;
   const { agent } = setUp([calls('find'), 'the model’s'], {
-    hooks: [{ on: { 'post-acting': (event) => ({ ...event, result: failed }) } }],
+    use: [{ on: { 'post-acting': (event) => ({ ...event, result: failed }) } }],
   });
   expect((await run(agent, 'go')).result).toMatchObject({ reason: 'stop', text: 'the model’s' });
 });
@@ -267,7 +267,7 @@ test.for<['tool' | 'prompt', ScriptedReply]>([
 
 test('an interrupt, an abort and a hook’s stop come before it', async () => {
   const stopped = setUp([calls('find')], {
-    hooks: [{ on: { 'post-acting': (_event, { stop }) => stop() } }],
+    use: [{ on: { 'post-acting': (_event, { stop }) => stop() } }],
   });
   expect((await run(stopped.agent, 'go')).result.reason).toBe('stopped-by-hook');
   const interrupted = setUp([calls('find')]);
@@ -277,7 +277,7 @@ test('an interrupt, an abort and a hook’s stop come before it', async () => {
 
 test('a hook that jumps to the model has it asked', async () => {
   const hooks: Hook[] = [{ on: { 'post-acting': (_event, { jumpTo }) => jumpTo('model') } }];
-  const { agent } = setUp([calls('find'), 'the model’s'], { hooks });
+  const { agent } = setUp([calls('find'), 'the model’s'], { use: [...hooks] });
   expect((await run(agent, 'go')).result).toMatchObject({ reason: 'stop', text: 'the model’s' });
 });
 
@@ -286,7 +286,7 @@ test('a post-call hook may change it, which is announced', async () => {
   const hooks: Hook[] = [
     { on: { 'post-call': (event) => ({ ...event, message: { ...event.message, content } }) } },
   ];
-  const { agent } = setUp([calls('find')], { hooks });
+  const { agent } = setUp([calls('find')], { use: [...hooks] });
   const { events, result } = await run(agent, 'go');
   expect(result.text).toBe('Other.');
   expect(events.map(({ type }) => type).slice(-4)).toEqual([
@@ -307,7 +307,7 @@ test('output guards look at it before anybody sees it as the answer', async () =
         replacement: '****',
       })),
   };
-  const { agent } = setUp([calls('find')], { extensions: [outputGuards([secret])] });
+  const { agent } = setUp([calls('find')], { use: [outputGuards([secret])] });
   const { events, result } = await run(agent, 'go');
   expect(result).toMatchObject({ reason: 'return-direct', text: '****: ****' });
   expect(events.filter(({ type }) => type === 'step-reset')).toEqual([]);
@@ -315,14 +315,14 @@ test('output guards look at it before anybody sees it as the answer', async () =
 
 test('an output guard’s no rejects the call, and its wish for another answer has the model asked', async () => {
   const never = { name: 'never', review: () => ({ category: 'OUTPUT_REJECTED' as const }) };
-  const rejected = setUp([calls('find')], { extensions: [outputGuards([never])] });
+  const rejected = setUp([calls('find')], { use: [outputGuards([never])] });
   const first = await rejected.agent.call('go').catch((error: unknown) => error);
   expect(first).toMatchObject({ reason: 'rejected', error: { code: 'GUARD_REJECTED' } });
   const longer = {
     name: 'longer',
     review: (text: string) => (text.startsWith('find') ? { retry: 'Say more.' } : { text }),
   };
-  const asked = setUp([calls('find'), 'the model’s'], { extensions: [outputGuards([longer])] });
+  const asked = setUp([calls('find'), 'the model’s'], { use: [outputGuards([longer])] });
   expect((await run(asked.agent, 'go')).result).toMatchObject({
     reason: 'stop',
     text: 'the model’s',
@@ -331,10 +331,10 @@ test('an output guard’s no rejects the call, and its wish for another answer h
 
 test('a bound on the length cuts it, or marks it as too short', async () => {
   const long = setUp([calls('find')], {
-    extensions: [outputGuards([outputLength({ max: 4, mark: '…' })])],
+    use: [outputGuards([outputLength({ max: 4, mark: '…' })])],
   });
   expect((await run(long.agent, 'go')).result.text).toBe('find…');
-  const short = setUp([calls('find')], { extensions: [outputGuards([outputLength({ min: 99 })])] });
+  const short = setUp([calls('find')], { use: [outputGuards([outputLength({ min: 99 })])] });
   const { message } = (await run(short.agent, 'go')).result;
   expect(message.metadata).toMatchObject({
     reason: 'return-direct',
@@ -342,13 +342,13 @@ test('a bound on the length cuts it, or marks it as too short', async () => {
   });
   const empty = make('empty', { execute: () => undefined });
   const marked = { name: 'mark', review: (text: string) => ({ text: `${text}(nothing)` }) };
-  const silent = setUp([calls('empty')], { tools: [empty], extensions: [outputGuards([marked])] });
+  const silent = setUp([calls('empty')], { tools: [empty], use: [outputGuards([marked])] });
   expect((await run(silent.agent, 'go')).result.text).toBe('(nothing)');
 });
 
 test('an extension can put another answer, or none, in its place', async () => {
   const { agent } = setUp([calls('find'), 'the model’s'], {
-    extensions: [{ wrapAnswer: () => () => undefined }],
+    use: [{ wrapAnswer: () => () => undefined }],
   });
   expect((await run(agent, 'go')).result.text).toBe('the model’s');
 });
@@ -401,7 +401,7 @@ test.for(
       : [];
     for (let at = 0, last = false; !last; at += 1) {
       const controller = new AbortController();
-      const { agent } = setUp([calls('find', 'json'), 'next', 'next'], { hooks });
+      const { agent } = setUp([calls('find', 'json'), 'next', 'next'], { use: [...hooks] });
       const stream = agent.stream('go', { signal: controller.signal });
       const events: AgentEvent[] = [];
       for await (const event of stream) {

@@ -4,7 +4,9 @@ import { outputText, toolResultsOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { parseJson } from '../message/parse-json.ts';
 import type { Tool } from '../tool/tool.ts';
-import type { Run } from './run.ts';
+import type { LoopSteps } from './loop-steps.ts';
+import type { RunContext } from './run-context.ts';
+import { runOf } from './run-view.ts';
 
 /**
  * Trust mode (OxyGent: `trust_mode`): whether tools' results are the answer. `true`: of every tool,
@@ -14,14 +16,18 @@ import type { Run } from './run.ts';
 export type ReturnDirect = boolean | ((result: ToolResult, reply: Msg) => boolean | undefined);
 
 /** The answer that needs no model, where there is one; asked before each request. */
-export type DirectAnswer = (run: Run) => Msg | undefined | Promise<Msg | undefined>;
+export type DirectAnswer = (
+  context: RunContext,
+  steps: LoopSteps,
+) => Msg | undefined | Promise<Msg | undefined>;
 
 /**
  * The answer, where a round of calls has just ended, all of them well and none for the model: what
  * the tool gave, or of several calls a JSON array in the order they were asked for. A value asked
  * for with `output` is the model's to give.
  */
-export function directAnswer(run: Run): Msg | undefined {
+export function directAnswer(context: RunContext): Msg | undefined {
+  const run = runOf(context);
   const { view, tools, output } = run;
   const { returnDirect = run.setup.options.returnDirect } = run.options;
   const last = view.findLastIndex(({ role }) => role !== 'tool');

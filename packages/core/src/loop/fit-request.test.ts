@@ -4,6 +4,7 @@ import type { ContextPolicy, ContextRequest } from './context-policy.ts';
 import { fitContext } from '../context/fit-context.ts';
 import { systemMessage, userMessage } from '../message/create-message.ts';
 import { textOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { countMessage } from '../tokens/count-message.ts';
 import { tool } from '../tool/tool.ts';
@@ -14,15 +15,17 @@ const look = tool({ name: 'look', description: '', input: {}, execute: () => 'fo
 
 test('a policy is told what it needs, and what it spends is the call’s', async () => {
   const seen: ContextRequest[] = [];
-  const context: ContextPolicy = (request) => {
-    seen.push(request);
-    return {
-      messages: request.messages,
-      removed: 0,
-      before: 1,
-      after: 1,
-      usage: { inputTokens: 100, outputTokens: 1 },
-    };
+  const context: ContextPolicy = {
+    fit(request) {
+      seen.push(request);
+      return {
+        messages: request.messages,
+        removed: 0,
+        before: 1,
+        after: 1,
+        usage: { inputTokens: 100, outputTokens: 1 },
+      };
+    },
   };
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'Done.']);
   const recall = async () => [userMessage('You know Ann.')];
@@ -32,8 +35,8 @@ test('a policy is told what it needs, and what it spends is the call’s', async
     sessionId: 's1',
     model,
     tools: [look],
-    context,
-    extensions: [{ recall }],
+
+    use: [context, { recall }],
   });
   const stream = agent.stream('go');
   const types = [];
@@ -60,21 +63,25 @@ test('an interrupt raises the signal of a policy, and no request is made', async
   const agent: ReActAgent = new ReActAgent({
     name: 'a',
     model,
-    context: ({ messages, signal }) =>
-      new Promise((resolve) => {
-        signal!.addEventListener('abort', () => {
-          raised = true;
-          resolve({ messages, removed: 0, before: 0, after: 0 });
-        });
-        agent.interrupt('Stopped.');
-      }),
+    use: [
+      {
+        fit: ({ messages, signal }) =>
+          new Promise((resolve) => {
+            signal!.addEventListener('abort', () => {
+              raised = true;
+              resolve({ messages, removed: 0, before: 0, after: 0 });
+            });
+            agent.interrupt('Stopped.');
+          }),
+      },
+    ],
   });
   expect(await agent.call('go')).toMatchObject({ reason: 'interrupted', text: 'Stopped.' });
   expect([raised, model.requests.length]).toEqual([true, 0]);
 });
 
 test('a policy that fails ends the call with its error', async () => {
-  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([]), context: fitContext() });
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([]), use: [fitContext()] });
   await expect(agent.call('go')).rejects.toMatchObject({
     code: 'CONFIGURATION',
     message: expect.stringContaining('window') as string,
@@ -88,36 +95,39 @@ test.each<[string, (request: ContextRequest) => unknown]>([
     ({ messages }) => messages.filter(({ role }) => role !== 'assistant'),
   ],
   ['what are no messages', () => [{ role: 'user' }]],
-  ['no messages', () => undefined],
 ])('a policy that leaves %s fails the call before a model is asked', async (_, cut) => {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
-  const context = ((request) =>
-    request.messages.length < 3
-      ? { messages: request.messages, removed: 0, before: 0, after: 0 }
-      : { messages: cut(request), removed: 1, before: 2, after: 1 }) as ContextPolicy;
-  const agent = new ReActAgent({ name: 'a', model, tools: [look], context });
+  const context: ContextPolicy = {
+    fit: (request) =>
+      request.messages.length < 3
+        ? { messages: request.messages, removed: 0, before: 0, after: 0 }
+        : { messages: cut(request) as readonly Msg[], removed: 1, before: 2, after: 1 },
+  };
+  const agent = new ReActAgent({ name: 'a', model, tools: [look], use: [context] });
   await expect(agent.call('go')).rejects.toMatchObject({
     code: 'HOOK_ERROR',
     message: expect.stringContaining('policy') as string,
   });
   expect(model.requests).toHaveLength(1);
-  const nothing = new ReActAgent({ name: 'a', model, context: (() => undefined) as never });
+  const nothing = new ReActAgent({ name: 'a', model, use: [{ fit: () => undefined as never }] });
   await expect(nothing.call('go')).rejects.toMatchObject({
-    code: 'HOOK_ERROR',
-    details: { field: 'messages' },
+    code: 'CONFIGURATION',
+    message: expect.stringContaining('What a context policy gave') as string,
   });
 });
 
 test('what an output mode tells beside the messages is counted', async () => {
   const before: number[] = [];
   const fitting = fitContext({ window: 9_000 });
-  const context: ContextPolicy = async (request) => {
-    const fitted = await fitting(request);
-    before.push(fitted.before);
-    return fitted;
+  const context: ContextPolicy = {
+    async fit(request) {
+      const fitted = await fitting.fit(request);
+      before.push(fitted.before);
+      return fitted;
+    },
   };
   const model = new ScriptedModel(['{"n":1}', 'Two.']);
-  const agent = new ReActAgent({ name: 'a', systemPrompt: 'Be kind.', model, context });
+  const agent = new ReActAgent({ name: 'a', systemPrompt: 'Be kind.', model, use: [context] });
   await agent.call('go', { output: structured(z.object({ n: z.number() }), { mode: 'prompt' }) });
   const told = textOf(model.requests[0]!.messages[0]!).replace('Be kind.\n', '');
   expect(told).toContain('JSON Schema');

@@ -1,33 +1,68 @@
-import type { FittedContext } from './context-policy.ts';
-import type { EventBatch } from '../event/agent-event.ts';
+import { checkFields } from '../error/check-fields.ts';
+import { addUsage, type Usage } from '../model/usage.ts';
 import type { Msg } from '../message/msg.ts';
+import type { ContextPolicy, ContextRequest, FittedContext } from './context-policy.ts';
 import type { Run } from './run.ts';
 
-/**
- * The messages of the next request, made to fit the model's window by the agent's policy, where it
- * has one.
- */
-export async function* fitRequest(run: Run): AsyncGenerator<EventBatch, readonly Msg[]> {
+/** The messages of the next request, made to fit the model's window by the agent's middleware. */
+export async function fitRequest(run: Run): Promise<readonly Msg[]> {
   const { promptId, setup } = run;
   const all = run.request();
-  const { context } = setup.options;
-  if (!context) return all;
-  const head = all.length - run.view.length;
-  // `setup` has the model and the session's id.
-  const { messages, usage, removed, before, after }: FittedContext = Object(
-    await context({
-      ...setup,
-      messages: all,
-      head,
-      tools: run.schemas(),
-      promptId,
-      run: run.about,
-      beside: run.output?.beside,
-      signal: run.modelSignal(),
-    }),
-  );
+  if (!setup.policies.length) return all;
+  const request: ContextRequest = {
+    messages: all,
+    head: all.length - run.view.length,
+    tools: run.schemas(),
+    promptId,
+    model: setup.model,
+    sessionId: setup.sessionId,
+    run: run.about,
+    beside: run.output?.beside,
+    signal: run.modelSignal(),
+  };
+  const { messages, usage, removed, before, after } = await fitInTurn(setup.policies, request);
   run.addUsage(usage);
-  if (removed || before !== after)
-    yield await run.notify('context-fitted', { removed, before, after });
+  if (removed || before !== after) await run.tell('context-fitted', { removed, before, after });
   return messages;
 }
+
+/**
+ * Policies one after the other, each over what the one before has left. The last that counts for
+ * itself says how many tokens there were `before` and `after`; without one, the first and the last
+ * policy say it.
+ */
+export async function fitInTurn(
+  policies: readonly ContextPolicy[],
+  request: ContextRequest,
+): Promise<FittedContext> {
+  const counting = policies.findLast(({ count }) => count);
+  let current = request;
+  let first: FittedContext | undefined;
+  let last: FittedContext | undefined;
+  let counted: FittedContext | undefined;
+  let removed = 0;
+  let usage: Usage | undefined;
+  for (const policy of policies) {
+    last = await policy.fit(current);
+    checkFields('CONFIGURATION', 'What a context policy gave', last, resultFields);
+    first ??= last;
+    if (policy === counting) counted = last;
+    removed += last.removed;
+    if (last.usage) usage = usage ? addUsage(usage, last.usage) : last.usage;
+    const { messages, head = current.head } = last;
+    current = { ...current, messages, ...(head !== undefined && { head }) };
+    if (last.done) break;
+  }
+  const { messages } = current;
+  const before = counting?.count?.(request) ?? first?.before ?? 0;
+  let after = before;
+  if (counting && messages !== request.messages) {
+    // Two lists in turn would have the counter begin anew with each.
+    after = counted?.messages === messages ? counted.after : counting.count!(current);
+  } else if (!counting) {
+    after = last?.after ?? 0;
+  }
+  return { messages, removed, before, after, ...(usage && { usage }) };
+}
+
+const resultFields = 'messages:array removed:count before:count after:count';

@@ -283,7 +283,7 @@ test.for(Object.keys(cuts) as (keyof typeof cuts)[])(
     let onRecall!: (signal: AbortSignal) => void;
     const recalling = new Promise<AbortSignal>((resolve) => (onRecall = resolve));
     const { agent, model } = setUp(['hello'], {
-      extensions: [{ recall: (_input, { signal }) => new Promise(() => onRecall(signal)) }],
+      use: [{ recall: (_input, { signal }) => new Promise(() => onRecall(signal)) }],
     });
     const controller = new AbortController();
     const result = agent.call('go', { signal: controller.signal });
@@ -305,14 +305,14 @@ test('after an interrupt nothing more is recalled', async () => {
     agent.interrupt();
     return [];
   };
-  const { agent } = setUp([], { extensions: [{ recall }, { recall }] });
+  const { agent } = setUp([], { use: [{ recall }, { recall }] });
   expect((await agent.call('go')).reason).toBe('interrupted');
   expect(recalls).toBe(1);
 });
 
 test('a call that was paused before it reasoned goes on', async () => {
   const { agent, model } = setUp(['one'], {
-    hooks: [
+    use: [
       {
         on: {
           'pre-call': (event) =>

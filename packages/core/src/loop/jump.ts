@@ -1,3 +1,4 @@
+import { AgentError } from '../error/agent-error.ts';
 import type { StopReason } from '../event/agent-result.ts';
 import type { HookControl, JumpTarget } from '../event/hook.ts';
 import type { AgentInput } from './call-input.ts';
@@ -14,10 +15,15 @@ export interface Jump {
  * The controls of the hooks at one event, or at the events of one round of calls. They collect
  * jumps; the first one counts.
  */
-export function controlOf(asked: Jump[]): Partial<HookControl> {
+export function controlOf(asked: Jump[]): Pick<HookControl, 'stop' | 'jumpTo' | 'gotoReasoning'> {
   return {
     jumpTo: (to, messages, reason) => void asked.push({ to, messages, reason }),
     stop: () => void asked.push({ to: 'stop' }),
     gotoReasoning: (messages) => void asked.push({ to: 'model', messages }),
   };
+}
+
+/** Ends the call with this reason as its answer. */
+export function hookRejection(why: string): AgentError {
+  return new AgentError('HOOK_REJECTED', why);
 }

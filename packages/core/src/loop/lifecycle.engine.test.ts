@@ -95,15 +95,14 @@ async function watch(replies: readonly ScriptedReply[], options: RunOptions = {}
     model,
     tools,
     ...agentOptions,
-    hooks: [
+    use: [
       {
-        priority: 0,
         onEvent(event) {
           heard.push(event);
           onHear?.(event, heard.length - 1, agent);
         },
       },
-      ...(agentOptions.hooks ?? []),
+      ...(agentOptions.use ?? []),
     ],
   });
   const events: AgentEvent[] = [];
@@ -228,7 +227,7 @@ const rows: readonly Row[] = [
   {
     name: 'a call that a hook rejects',
     ...once('add', 'pre-acting call_1', 'post-acting call_1 denied'),
-    hooks: [{ on: { 'pre-acting': (_event, { reject }) => reject('not now') } }],
+    use: [{ on: { 'pre-acting': (_event, { reject }) => reject('not now') } }],
   },
   {
     name: 'the limit',
@@ -303,7 +302,7 @@ const rows: readonly Row[] = [
   {
     name: 'stop() from post-reasoning',
     replies: [callTools('add')],
-    hooks: [{ on: { 'post-reasoning': (_event, { stop }) => stop() } }],
+    use: [{ on: { 'post-reasoning': (_event, { stop }) => stop() } }],
     expected: [
       'pre-reasoning',
       'tool-input-chunk call_1',
@@ -317,7 +316,7 @@ const rows: readonly Row[] = [
   {
     name: 'stop() from post-acting',
     replies: [callTools('broken', 'broken')],
-    hooks: [{ on: { 'post-acting': (_event, { stop }) => stop() } }],
+    use: [{ on: { 'post-acting': (_event, { stop }) => stop() } }],
     expected: [
       'pre-reasoning',
       'tool-input-chunk call_1',
@@ -335,7 +334,7 @@ const rows: readonly Row[] = [
   {
     name: 'gotoReasoning',
     replies: ['Nope.', 'Done.'],
-    hooks: [
+    use: [
       {
         on: {
           'post-reasoning': ({ iteration }, { gotoReasoning }) =>
@@ -349,7 +348,7 @@ const rows: readonly Row[] = [
   {
     name: 'gotoReasoning with open calls',
     replies: [callTools('add', 'add'), 'Done.'],
-    hooks: [
+    use: [
       {
         on: {
           'post-reasoning': ({ iteration }, { gotoReasoning }) =>
@@ -371,7 +370,7 @@ const rows: readonly Row[] = [
   {
     name: 'jumpTo end before the model',
     replies: [],
-    hooks: [
+    use: [
       { on: { 'pre-reasoning': (_event, { jumpTo }) => jumpTo('end', 'Not today.', 'limit') } },
     ],
     expected: ['pre-reasoning', 'reasoning-chunk Not today.', 'post-call', 'run-end limit'],
@@ -380,14 +379,14 @@ const rows: readonly Row[] = [
   {
     name: 'jumpTo end before the model, without a word',
     replies: [],
-    hooks: [{ on: { 'pre-reasoning': (_event, { jumpTo }) => jumpTo('end') } }],
+    use: [{ on: { 'pre-reasoning': (_event, { jumpTo }) => jumpTo('end') } }],
     expected: ['pre-reasoning', 'post-call', 'run-end stopped-by-hook'],
     log: 'user',
   },
   {
     name: 'jumpTo tools before the model',
     replies: ['Done.'],
-    hooks: [
+    use: [
       {
         on: {
           'pre-reasoning': ({ iteration }, { jumpTo }) =>
@@ -407,7 +406,7 @@ const rows: readonly Row[] = [
   {
     name: 'jumpTo model before the model',
     replies: ['Done.'],
-    hooks: [
+    use: [
       {
         on: {
           'pre-reasoning': ({ iteration }, { jumpTo }) =>
@@ -421,7 +420,7 @@ const rows: readonly Row[] = [
   {
     name: 'jumpTo end after the model, with calls open',
     replies: [callTools('add', 'add')],
-    hooks: [{ on: { 'post-reasoning': (_event, { jumpTo }) => jumpTo('end', 'Enough.') } }],
+    use: [{ on: { 'post-reasoning': (_event, { jumpTo }) => jumpTo('end', 'Enough.') } }],
     expected: [
       'pre-reasoning',
       'tool-input-chunk call_1',
@@ -438,7 +437,7 @@ const rows: readonly Row[] = [
   {
     name: 'jumpTo end after the model, with its reply',
     replies: ['Done.'],
-    hooks: [{ on: { 'post-reasoning': (_event, { jumpTo }) => jumpTo('end') } }],
+    use: [{ on: { 'post-reasoning': (_event, { jumpTo }) => jumpTo('end') } }],
     expected: [
       'pre-reasoning',
       'reasoning-chunk Done.',
@@ -451,7 +450,7 @@ const rows: readonly Row[] = [
   {
     name: 'jumpTo tools after the model',
     replies: ['I see.', 'Done.'],
-    hooks: [
+    use: [
       {
         on: {
           'post-reasoning': ({ iteration }, { jumpTo }) =>
@@ -474,7 +473,7 @@ const rows: readonly Row[] = [
   {
     name: 'jumpTo end after one of several calls, another of which waits',
     replies: [callTools('broken', 'external')],
-    hooks: [
+    use: [
       {
         on: {
           'post-acting': ({ toolUse }, { jumpTo }) =>
@@ -500,7 +499,7 @@ const rows: readonly Row[] = [
   {
     name: 'jumpTo model after a call, with a word',
     replies: [callTools('broken'), 'Done.'],
-    hooks: [{ on: { 'post-acting': (_event, { jumpTo }) => jumpTo('model', 'Try another way.') } }],
+    use: [{ on: { 'post-acting': (_event, { jumpTo }) => jumpTo('model', 'Try another way.') } }],
     expected: [
       'pre-reasoning',
       'tool-input-chunk call_1',
@@ -561,7 +560,7 @@ test('a message that hooks change is announced first, and hooks alone see what i
     { on: { 'post-reasoning': rewrite, 'post-summary': rewrite, 'post-call': rewrite } },
   ];
   const { events, heard, result } = await watch([callTools('broken'), 'Done.'], {
-    hooks,
+    use: [...hooks],
     limits: { iterations: 1 },
   });
   expect(events.map(line)).toEqual([
@@ -691,12 +690,12 @@ test.for(cuts)(
 test.for(rows.filter(({ signal }) => !signal))(
   'the order law holds for a late reader as well: $name',
   async ({ replies, expected, ...options }) => {
-    const { hooks = [], limits = {}, returnDirect = false } = options;
+    const { use = [], limits = {}, returnDirect = false } = options;
     const agent = new ReActAgent({
       name: 'a',
       model: new ScriptedModel(replies),
       tools,
-      hooks,
+      use,
       limits,
       returnDirect,
     });
@@ -821,7 +820,7 @@ test.for(failing)(
       { onEvent: (event) => void later.push(event) },
     ];
     const { agent, model, events, heard, error } = await watch(script(), {
-      hooks,
+      use: [...hooks],
       limits: { iterations: 1 },
     });
     expect(error).toMatchObject({
@@ -870,7 +869,7 @@ test.for(['suspended', 'step-reset', 'error'] as const)(
     ];
     const replies =
       type === 'error' ? [{ error: new AgentError('MODEL_SERVER', 'down') }] : [callTools('waits')];
-    const { events, error } = await watch(replies, { hooks });
+    const { events, error } = await watch(replies, { use: [...hooks] });
     expect(error).toMatchObject({ code: type === 'error' ? 'MODEL_SERVER' : 'HOOK_ERROR' });
     expect(orderFaults(events)).toEqual([]);
     expect(events.at(-1)).toMatchObject({ type: 'run-end', result: { reason: 'error' } });

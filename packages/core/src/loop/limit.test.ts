@@ -1,3 +1,4 @@
+import { patchToolCalls } from '../middleware/approval/patch-tool-calls.ts';
 import { expect, test } from 'vitest';
 import { userMessage } from '../message/create-message.ts';
 import { textOf, toolResultsOf } from '../message/message-text.ts';
@@ -139,7 +140,7 @@ test('interrupted closings and the limit: new input after a suspension closes th
   const { agent, model } = setUp(['in short'], {
     limits,
     memory: memory.agent.memory,
-    pendingToolRecovery: true,
+    use: [patchToolCalls()],
   });
   expect((await agent.call('forget it')).reason).toBe('max-iterations');
   expect(requestFaults(model.requests[0]!.messages)).toEqual([]);

@@ -1,17 +1,15 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
-import type { EventBatch } from '../event/agent-event.ts';
 import type { Msg } from '../message/msg.ts';
-import type { ModelRequest } from '../model/chat-model.ts';
-import { fitRequest } from './fit-request.ts';
-import { readReply, type Reply } from './reply/read-reply.ts';
-import type { Run } from './run.ts';
+import type { LoopSteps } from './loop-steps.ts';
+import type { Reply } from './reply/read-reply.ts';
+import type { RunContext } from './run-context.ts';
 
 /**
- * How a call ends that has used up its iterations: yields events, returns the closing reply. All
- * tool calls have results by then.
+ * How a call ends that has used up its iterations: returns the closing reply. All tool calls have
+ * results by then.
  */
-export type OnLimit = (run: Run) => AsyncGenerator<EventBatch, Reply>;
+export type OnLimit = (context: RunContext, steps: LoopSteps) => Promise<Reply>;
 
 export interface SummarizeOptions {
   /**
@@ -20,7 +18,7 @@ export interface SummarizeOptions {
    */
   readonly prompt?: string;
   /** What it is asked with in place of the conversation and the prompt; not stored either. */
-  readonly messages?: (run: Run) => readonly Msg[];
+  readonly messages?: (context: RunContext, steps: LoopSteps) => readonly Msg[];
 }
 
 /**
@@ -31,40 +29,19 @@ export function summarize(options: SummarizeOptions = {}): OnLimit {
   checkFields('CONFIGURATION', 'summarize()', options, 'prompt:string|? messages:function|?');
   const { prompt = 'Your steps are used up. Answer now from what you have found.', messages } =
     options;
-  return async function* (run) {
-    let asked = messages?.(run);
+  return async (context, steps) => {
+    let asked = messages?.(context, steps);
     if (!asked) {
-      const fitted = yield* fitRequest(run);
-      asked = [...fitted, run.message('user', prompt)];
+      const fitted = await steps.fit();
+      asked = [...fitted, steps.message('user', prompt)];
     }
-    const reply = yield* askAtLimit(run, asked);
+    const reply = await steps.ask(asked);
     if (reply.type === 'cut') return reply;
     // Some models call tools that they were not offered; a closing message with open calls would
     // make the history invalid.
     const content = reply.message.content.filter((block) => block.type !== 'tool_use');
     if (!content.length) throw new AgentError('MODEL_BAD_RESPONSE', 'The model gave no answer.');
-    return {
-      type: 'whole',
-      message: yield* run.revise('post-summary', { ...reply.message, content }),
-    };
+    const message = await steps.revise('post-summary', { ...reply.message, content });
+    return { type: 'whole', message };
   };
-}
-
-/**
- * One request beyond the iterations, without tools; what it is made of beside the log is not
- * stored.
- */
-export async function* askAtLimit(
-  run: Run,
-  messages: readonly Msg[],
-  adapt = (request: ModelRequest): ModelRequest => request,
-): AsyncGenerator<EventBatch, Reply> {
-  const before = await run.modify('pre-summary', { messages });
-  yield [before];
-  const { toolChoice: _toolChoice, ...generate } = run.generate;
-  return yield* readReply(
-    run,
-    adapt({ ...generate, messages: before.messages, tools: [] }),
-    'summary',
-  );
 }

@@ -1,3 +1,4 @@
+import { patchToolCalls } from '../middleware/approval/patch-tool-calls.ts';
 import { expect, test } from 'vitest';
 import type { AgentEvent, EventOf } from '../event/agent-event.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
@@ -52,7 +53,7 @@ class Refusing extends InMemoryMemory {
 }
 
 test('calls that new input closes have their results before it, in the log too', async () => {
-  const { agent } = setUp([calls('external'), 'fine'], { pendingToolRecovery: true });
+  const { agent } = setUp([calls('external'), 'fine'], { use: [patchToolCalls()] });
   await agent.call('go');
   await agent.call('never mind');
   expect((await agent.messages()).map(({ role }) => role)).toEqual([
@@ -66,8 +67,7 @@ test('calls that new input closes have their results before it, in the log too',
 
 test('a hook that stops at a result which was made up for new input changes nothing', async () => {
   const { agent } = setUp([calls('external'), 'fine'], {
-    pendingToolRecovery: true,
-    hooks: [{ on: { 'post-acting': (_event, control) => control.stop() } }],
+    use: [{ on: { 'post-acting': (_event, control) => control.stop() } }, patchToolCalls()],
   });
   await agent.call('go');
   expect(await agent.call('never mind')).toMatchObject({ reason: 'stop', text: 'fine' });
@@ -76,7 +76,7 @@ test('a hook that stops at a result which was made up for new input changes noth
 test('a step-reset says why', async () => {
   let paused = false;
   const { agent } = setUp(['one two', 'three'], {
-    hooks: [
+    use: [
       {
         on: {
           'reasoning-chunk': () => {
@@ -100,7 +100,7 @@ test('a step-reset says why', async () => {
 
 test('a recall that fails ends the call', async () => {
   const { agent, model } = setUp(['hello'], {
-    extensions: [{ recall: () => Promise.reject(new Error('gone')) }],
+    use: [{ recall: () => Promise.reject(new Error('gone')) }],
   });
   await expect(agent.call('go')).rejects.toThrow('gone');
   expect(model.requests).toEqual([]);
@@ -108,7 +108,7 @@ test('a recall that fails ends the call', async () => {
 
 test('a recovery message is told as text, under the id it has in the log', async () => {
   const { agent } = setUp([], {
-    hooks: [{ on: { 'pre-call': () => void agent.interrupt('Stopped.') } }],
+    use: [{ on: { 'pre-call': () => void agent.interrupt('Stopped.') } }],
   });
   const chunks = ofType(await eventsOf(agent, 'go'), 'reasoning-chunk');
   const { id } = (await agent.messages()).at(-1)!;
@@ -117,7 +117,7 @@ test('a recovery message is told as text, under the id it has in the log', async
 
 test('what was released of a cut reply is kept under the id that its chunks named', async () => {
   const { agent } = setUp([{ text: 'one two three' }], {
-    hooks: [{ on: { 'reasoning-chunk': () => void agent.interrupt() } }],
+    use: [{ on: { 'reasoning-chunk': () => void agent.interrupt() } }],
   });
   const [first] = ofType(await eventsOf(agent, 'go'), 'reasoning-chunk');
   const partial = (await agent.messages()).find(({ metadata }) => metadata?.['partial']);
@@ -126,9 +126,7 @@ test('what was released of a cut reply is kept under the id that its chunks name
 
 test('a hook that leaves no valid message is named by event and field', async () => {
   const { agent } = setUp(['hello'], {
-    hooks: [
-      { on: { 'post-reasoning': (event) => ({ ...event, message: 'no' as unknown as Msg }) } },
-    ],
+    use: [{ on: { 'post-reasoning': (event) => ({ ...event, message: 'no' as unknown as Msg }) } }],
   });
   await expect(agent.call('go')).rejects.toMatchObject({
     code: 'HOOK_ERROR',
@@ -175,7 +173,7 @@ test('a call that was approved and whose result was lost does not run again', as
   const { agent } = setUp([calls('asks'), 'done'], {
     memory,
     tools: [asks],
-    hooks: [
+    use: [
       {
         on: {
           'post-acting': () => {
@@ -213,7 +211,7 @@ test('messages of gotoReasoning that the store refuses end the call', async () =
   memory.refused = 'think harder';
   const { agent, model } = setUp(['one', 'two'], {
     memory,
-    hooks: [
+    use: [
       {
         on: {
           'post-reasoning': (_event, control) =>
@@ -230,7 +228,7 @@ test('a call that fails has what came in stored, then the store flushed', async 
   const memory = new Refusing();
   const { agent } = setUp([{ text: 'one', error: new Error('down') }], {
     memory,
-    hooks: [
+    use: [
       {
         on: { 'reasoning-chunk': () => void agent.interrupt({ mode: 'inject', messages: 'wait' }) },
       },

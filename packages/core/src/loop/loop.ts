@@ -1,8 +1,8 @@
 import { AgentError } from '../error/agent-error.ts';
-import type { EventBatch } from '../event/agent-event.ts';
 import type { AgentResult, StopReason } from '../event/agent-result.ts';
 import type { Decision, PendingCall } from '../event/pending-call.ts';
 import { textOf, toolUsesOf } from '../message/message-text.ts';
+import type { ToolUse } from '../message/content-block.ts';
 import type { Msg } from '../message/msg.ts';
 import { abortables } from '../model/abortable.ts';
 import { longestTimeout } from '../model/deadline.ts';
@@ -13,27 +13,23 @@ import { admitCall, suspend, type Admission } from './admission/admit-call.ts';
 import { decisionsIn, toCallInput, type CallInput } from './call-input.ts';
 import { checkDecisions } from './admission/check-decisions.ts';
 import { closeCalls, conclude } from './admission/close-calls.ts';
+import { decideCall } from './admission/decide-call.ts';
 import { finishWith, resultOf, type Finish } from './ending.ts';
 import { fitRequest } from './fit-request.ts';
-import type { Interruption } from './interrupt-request.ts';
-import { controlOf, type Jump } from './jump.ts';
+import type { Interruption } from '../event/interrupt-request.ts';
+import { controlOf, hookRejection, type Jump } from './jump.ts';
 import { summarize } from './limit.ts';
 import type { FinishExtras, Move, Step } from './move.ts';
+import type { OutputAnswer } from './output-mode.ts';
 import { readReply } from './reply/read-reply.ts';
 import type { Run } from './run.ts';
+import type { RunContext } from './run-context.ts';
 import { toolQueue, type ToolQueue } from './admission/tool-queue.ts';
 
 type StopRequest = Exclude<Interruption, { mode: 'pause' }>;
 
-/**
- * One call: settle → reason → act → reason → … → finish. Yields event batches, returns the result,
- * fails after `error` and `run-end`. `input` is missing if the call was aborted or failed in the
- * queue. Then nothing is stored.
- */
-export async function* loop(
-  run: Run,
-  input: CallInput | undefined,
-): AsyncGenerator<EventBatch, AgentResult> {
+/** settle → reason → act → reason → … → finish. */
+export async function loop(run: Run, input: CallInput | undefined): Promise<AgentResult> {
   const { timeoutMs } = run.setup.options.limits ?? {};
   const onTimeout = (): void => {
     const message = `The call took longer than ${timeoutMs} ms`;
@@ -41,40 +37,31 @@ export async function* loop(
   };
   const timer = timeoutMs && setTimeout(onTimeout, Math.min(timeoutMs, longestTimeout));
   try {
-    run.output = run.options.output?.begin(run);
+    run.output = run.options.output?.begin(run.context, run.steps);
     if (run.output?.tools) run.tools = new ToolList(run.output.tools, run.tools);
-    const resumes =
-      input?.messages.every(({ role }) => role === 'tool') && run.setup.status.suspendedRun;
-    yield await run.notify('run-start', resumes ? { resumes } : {});
     let move: Move | undefined;
     while (move?.to !== 'finish') {
       try {
-        if (move) move = yield* take(run, move);
-        else move = yield* input ? settle(run, input) : recover(run);
+        move = await (move ? take(run, move) : begin(run, input));
       } catch (thrown) {
-        // A guard that rejects the input or a reply ends the call with its message, which is not
-        // stored.
-        const isRejection = AgentError.is(thrown) && thrown.code === 'GUARD_REJECTED';
+        // A guard that rejects the input or a reply, or a hook that rejects the input, ends the
+        // call with its message, which is not stored.
+        const isRejection =
+          AgentError.is(thrown) &&
+          (thrown.code === 'GUARD_REJECTED' || thrown.code === 'HOOK_REJECTED');
         if (move?.to === 'tools' || !isRejection) throw thrown;
-        move = yield* answer(run, 'rejected', thrown.message, { error: thrown.toJSON() });
+        move = await answer(run, 'rejected', thrown.message, { error: thrown.toJSON() });
       }
     }
-    return yield* finish(run, move);
-  } catch (thrown) {
-    const error = AgentError.from(thrown);
-    const data = error.toJSON();
-    await run.close('error').catch(() => {});
-    const result = resultOf(run, finishWith(run, 'error', run.remains, { error: data }));
-    // A hook that fails on these events must not hide the failure.
-    for (const event of [run.event('error', { error: data }), run.event('run-end', { result })]) {
-      await run.hooks.notify(event).catch(() => {});
-      yield [event];
-    }
-    if (run.options.throwOnError === false) return result;
-    throw error;
+    return await finish(run, move);
   } finally {
     clearTimeout(timer);
   }
+}
+
+async function begin(run: Run, input: CallInput | undefined): Step {
+  if (run.refusal) throw run.refusal;
+  return input ? settle(run, input) : recover(run);
 }
 
 function take(run: Run, move: Exclude<Move, Finish>): Step {
@@ -85,26 +72,24 @@ function take(run: Run, move: Exclude<Move, Finish>): Step {
  * Takes the input in and brings the log into a state the model can be asked about: every tool call
  * has its result, or is about to.
  */
-async function* settle(run: Run, input: CallInput): Step {
-  const { memory, options, status, tools } = run.setup;
+async function settle(run: Run, input: CallInput): Step {
+  const { memory, status, tools } = run.setup;
   const given = await guardInput(run, input.messages);
-  if (!given) return yield* recover(run);
+  if (!given) return recover(run);
   await memory.restore?.(status, tools);
   run.show(await memory.read());
-  const messages = yield* preCall(run, given);
+  const asked: Jump[] = [];
+  const messages = await preCall(run, given, asked);
   const decisions = decisionsIn({ ...input, messages });
   const open = run.openCalls();
   checkDecisions(decisions, open, messages);
   const more = decisions.length ? [] : messages;
-  if (open.length && more.length) {
-    if (!options.pendingToolRecovery) throw pendingCallsError(open.map(({ id }) => id));
-    yield* closeCalls(run);
-  }
+  if (open.length && more.length) await makeWay(run, open);
   const last = run.view.at(-1);
   if (last?.metadata?.['partial'] === 'paused' && !more.length) {
     await memory.delete([last.id]);
     run.view.pop();
-    yield await run.notify('step-reset', { reason: 'resume' });
+    await run.tell('step-reset', { reason: 'resume' });
   } else if (!more.length && !open.length && last?.role !== 'user' && last?.role !== 'tool') {
     throw new AgentError('INVALID_INPUT', 'The call needs an input.');
   }
@@ -116,8 +101,18 @@ async function* settle(run: Run, input: CallInput): Step {
   await run.append(more);
   const prompt = run.view.findLast(isPrompt);
   run.promptId = prompt?.id;
+  const [first] = asked;
+  if (first && first.to !== 'model') return jump(run, first);
   await recall(run, more.length || !prompt ? more : [prompt]);
+  if (first) return jump(run, first);
   return { to: open.length && !more.length ? 'tools' : 'model', decisions };
+}
+
+/** Closes open calls for the new message that came in their place, if a middleware has words for it. */
+async function makeWay(run: Run, open: readonly ToolUse[]): Promise<void> {
+  const closer = run.setup.use.find(({ closeOpenCall }) => closeOpenCall);
+  if (!closer) throw pendingCallsError(open.map(({ id }) => id));
+  await closeCalls(run, (toolUse, about) => closer.closeOpenCall!(toolUse, about));
 }
 
 function pendingCallsError(ids: readonly string[]): AgentError {
@@ -132,8 +127,9 @@ function isPrompt({ role, metadata }: Msg): boolean {
 /** The input as the guards leave it; nothing if the call was aborted meanwhile. */
 async function guardInput(run: Run, input: readonly Msg[]): Promise<readonly Msg[] | undefined> {
   let given = input;
-  for (const extension of run.setup.extensions) {
-    const verdict = (await extension.guard?.(given, { ...run.about, signal: run.signal })) ?? given;
+  for (const part of run.setup.use) {
+    if (!part.guard) continue;
+    const verdict = await part.guard(given, run.context);
     if (run.signal.aborted) return undefined;
     if ('error' in verdict) throw AgentError.fromJSON(verdict.error);
     given = verdict;
@@ -143,11 +139,10 @@ async function guardInput(run: Run, input: readonly Msg[]): Promise<readonly Msg
 
 /** Collects the messages that stand in this call's requests and are never stored. */
 async function recall(run: Run, asked: readonly Msg[]): Promise<void> {
-  for (const extension of run.setup.extensions) {
+  for (const part of run.setup.use) {
     if (run.cut) return;
     const signal = run.modelSignal();
-    const about = { ...run.about, messages: run.request(), context: run.context, signal };
-    const recalling = async (): Promise<readonly Msg[]> => extension.recall?.(asked, about) ?? [];
+    const recalling = async (): Promise<readonly Msg[]> => part.recall?.(asked, run.context) ?? [];
     try {
       const messages = await abortables(signal)(recalling());
       run.recalled.push(...messages);
@@ -161,42 +156,47 @@ async function recall(run: Run, asked: readonly Msg[]): Promise<void> {
  * Runs the `pre-call` hooks. `options.preCall` decides whether they may change the input: AgentScope's
  * code allows it, its documentation does not.
  */
-async function* preCall(
-  run: Run,
-  input: readonly Msg[],
-): AsyncGenerator<EventBatch, readonly Msg[]> {
-  if (run.setup.options.preCall === 'notification') {
-    yield await run.notify('pre-call', { input });
-    return input;
-  }
-  const event = await run.modify('pre-call', { input });
-  yield [event];
+async function preCall(run: Run, input: readonly Msg[], asked: Jump[]): Promise<readonly Msg[]> {
+  const { stop, jumpTo } = controlOf(asked);
+  const reject = (why: string): void => {
+    run.refusal ??= hookRejection(why);
+  };
+  const control = { stop, jumpTo, reject };
+  const isNotification = run.setup.options.preCall === 'notification';
+  const event = isNotification
+    ? run.event('pre-call', { input })
+    : await run.modify('pre-call', { input }, control);
+  if (isNotification) await run.hooks.notify(event, control);
+  if (run.refusal) throw run.refusal;
+  await run.push([event]);
   return event.input;
 }
 
 /**
  * Asks the model once; its reply is an answer, tool calls, or cut by an interrupt or abort. Without
- * `ask`, results that are for the caller are the answer.
+ * `isAsked`, results that are for the caller are the answer.
  */
-async function* reason(run: Run, ask?: boolean): Step {
+async function reason(run: Run, isAsked?: boolean): Step {
   const { onLimit = summarize(), limits } = run.setup.options;
-  if (run.cut) return yield* recover(run);
+  if (run.cut) return recover(run);
   await run.append(run.injected.splice(0));
   // What came from outside may have calls without results, and results without calls.
-  yield* closeCalls(run);
-  const direct = !ask && (await run.setup.directAnswer(run));
-  if (direct) return yield* answer(run, 'return-direct', direct);
+  await closeCalls(run);
+  const direct = !isAsked && (await run.setup.directAnswer(run.context, run.steps));
+  if (direct) return answer(run, 'return-direct', direct);
   const { iterations = 10, tokens = Infinity } = limits ?? {};
   const isLast = run.iteration >= iterations;
   if (isLast || run.usage.inputTokens + run.usage.outputTokens >= tokens) {
-    const reply = yield* (run.output?.onLimit ?? onLimit)(run);
-    if (reply.type === 'cut') return yield* recover(run, reply.message);
+    const ask = run.output?.onLimit ?? onLimit;
+    const reply = await ask(run.context, run.steps);
+    if (run.stopped) return jump(run, run.stopped);
+    if (reply.type === 'cut') return recover(run, reply.message);
     const { type: _type, message, ...extras } = reply;
     return finishWith(run, isLast ? 'max-iterations' : 'limit', message, extras);
   }
   run.iteration += 1;
 
-  const messages = yield* fitRequest(run);
+  const messages = await fitRequest(run);
   const asked: Jump[] = [];
   const control = controlOf(asked);
   const before = await run.modify(
@@ -204,19 +204,20 @@ async function* reason(run: Run, ask?: boolean): Step {
     { messages, tools: run.schemas(), options: run.generate },
     control,
   );
-  yield [before];
-  if (asked[0]) return yield* jump(run, asked[0]);
+  await run.push([before]);
+  if (asked[0]) return jump(run, asked[0]);
   const request = { ...before.options, messages: before.messages, tools: before.tools };
-  const reply = yield* readReply(run, run.output?.request(request) ?? request, 'reasoning');
-  if (reply.type === 'cut') return yield* recover(run, reply.message);
+  const reply = await readReply(run, run.output?.request(request) ?? request, 'reasoning');
+  if (reply.type === 'cut') return recover(run, reply.message);
 
-  const message = yield* run.revise('post-reasoning', reply.message, control);
-  if (asked[0]) return yield* jump(run, asked[0], message, message);
+  const message = await run.revise('post-reasoning', reply.message, control);
+  if (asked[0]) return jump(run, asked[0], message, message);
   const toolUses = toolUsesOf(message);
   if (!toolUses.length && !run.injected.length) {
     if (run.output) {
-      const judged = yield* run.output.judge(message);
-      if (judged) return judged;
+      const judged = await run.output.judge(message);
+      if (judged === 'again') return { to: 'model' };
+      if (judged) return finishWithValue(run, judged);
     }
     return finishWith(run, run.toolCallsLeft ? 'stop' : 'limit', message);
   }
@@ -225,7 +226,7 @@ async function* reason(run: Run, ask?: boolean): Step {
 }
 
 /** Goes where a hook asked to go. `reply` is the model's last; `fresh` is not in the log yet. */
-async function* jump(
+async function jump(
   run: Run,
   { to, messages: given, reason: why = 'stopped-by-hook' }: Jump,
   reply?: Msg,
@@ -238,27 +239,29 @@ async function* jump(
   // An empty reply is not stored.
   await run.append([...fresh, ...messages].filter(({ content }) => content.length));
   if (to !== 'end') return { to, ask: true };
-  yield* closeCalls(run);
+  await closeCalls(run);
   if (!last) return finishWith(run, why, reply);
-  return yield* answer(run, why, { ...last, role: 'assistant' });
+  return answer(run, why, { ...last, role: 'assistant' });
 }
 
 /**
  * Runs open calls, in parallel: results enter the log as they come, the view in the order they were
  * asked for. `decisions` are there when the calls were open before this run.
  */
-async function* act(run: Run, decisions?: readonly Decision[]): Step {
+async function act(run: Run, decisions?: readonly Decision[]): Step {
   const message = run.view.findLast(({ role }) => role === 'assistant');
   const asked: Jump[] = [];
   const pending: PendingCall[] = [];
   try {
     const ready: ReadyAdmission[] = [];
+    const stop = (): void => void asked.push({ to: 'stop' });
     for (const toolUse of run.openCalls()) {
       const decision = decisions?.find(({ toolUseId }) => toolUseId === toolUse.id);
-      const admission = yield* admitCall(run, toolUse, decision);
+      const admission = await admitCall(run, toolUse, { decision, stop });
+      if (asked[0]?.to === 'stop') return jump(run, asked[0], message);
       if (admission.type === 'ready') ready.push(admission);
       else if (admission.type === 'pending') pending.push(admission.pending);
-      else yield await conclude(run, admission.toolUse, admission.result, asked);
+      else await conclude(run, admission.toolUse, admission.result, asked);
     }
     const queue = toolQueue(run.setup.options.limits?.parallelTools);
     startCalls(run, queue, ready);
@@ -267,14 +270,14 @@ async function* act(run: Run, decisions?: readonly Decision[]): Step {
         const { toolUse } = item;
         if (item.type === 'failure') throw item.error;
         if (item.type === 'events') {
-          yield run.adopt(item.events);
+          await run.push(run.adopt(item.events));
         } else if (item.type === 'progress') {
-          yield await run.notify('acting-chunk', { toolUseId: toolUse.id, chunk: item.chunk });
+          await run.tell('acting-chunk', { toolUseId: toolUse.id, chunk: item.chunk });
         } else if (isSuspension(item.outcome)) {
           const { kind = 'suspended', suspended } = item.outcome;
           pending.push(suspend(run, toolUse, kind, suspended));
         } else {
-          yield await conclude(run, toolUse, item.outcome, asked);
+          await conclude(run, toolUse, item.outcome, asked);
         }
       }
     }
@@ -285,11 +288,11 @@ async function* act(run: Run, decisions?: readonly Decision[]): Step {
     throw error;
   }
   run.pending = pending;
-  if (asked[0]) return yield* jump(run, asked[0], message);
-  if (run.cut) return yield* recover(run);
+  if (asked[0]) return jump(run, asked[0], message);
+  if (run.cut) return recover(run);
   if (run.output) {
-    const settled = yield* run.output.settled();
-    if (settled) return settled;
+    const settled = await run.output.settled(pending);
+    if (settled) return finishWithValue(run, settled);
   }
   return pending.length ? finishWith(run, 'suspended', message) : { to: 'model' };
 }
@@ -297,19 +300,19 @@ async function* act(run: Run, decisions?: readonly Decision[]): Step {
 type ReadyAdmission = Extract<Admission, { type: 'ready' }>;
 
 function startCalls(run: Run, queue: ToolQueue, ready: readonly ReadyAdmission[]): void {
-  const { sessionId, status, memory, runTool } = run.setup;
-  const { signal, context } = run;
+  const { sessionId, runTool } = run.setup;
+  const { signal, toolContext: context } = run;
   const messages = run.request();
   for (const { call, decision } of ready) {
-    const { toolUse } = call;
-    const { id } = toolUse;
-    queue.start(toolUse, async (sink) => {
-      if (signal.aborted) return interruptedResult(toolUse, {});
-      status.calls.get(id)!.started = true;
-      await memory.note?.([{ kind: 'call-started', toolUseId: id, toolUse }], { now: true });
+    const { id } = call.toolUse;
+    queue.start(call.toolUse, async (sink) => {
+      if (signal.aborted) return interruptedResult(call.toolUse, {});
+      const decided = await decideCall(run, call, decision);
+      if (decided.type === 'outcome') return decided.outcome;
       const idempotencyKey = `${sessionId}:${id}`;
+      const interrupt: RunContext['interrupt'] = (request) => run.context.interrupt(request);
       const about = { ...run.about, messages, context, decision, idempotencyKey, signal };
-      return runTool(call, { ...about, ...sink });
+      return runTool(decided.call, { ...about, ...sink, interrupt });
     });
   }
 }
@@ -319,48 +322,45 @@ function startCalls(run: Run, queue: ToolQueue, ready: readonly ReadyAdmission[]
  * marked `metadata.partial`. An interrupt answers with a recovery message of its own, or with the
  * message it was given (AgentScope: `handleInterrupt`).
  */
-async function* recover(run: Run, partial?: Msg): Step {
+async function recover(run: Run, partial?: Msg): Step {
   if (partial) await run.append([partial]);
   const last = run.view.findLast(({ role }) => role !== 'tool');
   if (run.cut === 'paused')
     return finishWith(run, 'suspended', last?.role === 'assistant' ? last : undefined);
   run.pending = [];
-  yield* closeCalls(run);
+  await closeCalls(run);
   if (run.failure) throw run.failure;
   if (run.cut === 'aborted') return finishWith(run, 'aborted', partial);
   const { recoveryMessage = 'You interrupted me. What now?' } = run.setup.options;
   const { message: given = recoveryMessage } = run.interruption as StopRequest;
-  return yield* answer(run, 'interrupted', given);
+  return answer(run, 'interrupted', given);
 }
 
 /** Ends the call with a message that the model did not write. */
-async function* answer(
-  run: Run,
-  why: StopReason,
-  given: string | Msg,
-  extras?: FinishExtras,
-): Step {
+async function answer(run: Run, why: StopReason, given: string | Msg, extras?: FinishExtras): Step {
   const message = typeof given === 'object' ? given : run.message('assistant', given);
   const delta = textOf(message);
-  yield await run.notify('reasoning-chunk', { blockId: `${message.id}:0`, kind: 'text', delta });
+  await run.tell('reasoning-chunk', { blockId: `${message.id}:0`, kind: 'text', delta });
   const marked = { ...message, metadata: { ...message.metadata, reason: why } };
   return finishWith(run, why, marked, extras);
 }
 
-async function* finish(run: Run, move: Finish): AsyncGenerator<EventBatch, AgentResult> {
+async function finish(run: Run, move: Finish): Promise<AgentResult> {
   let { message } = move;
   // Nothing can change how it ended any more.
   run.closed = true;
-  if (move.reason === 'suspended') yield await run.notify('suspended', { pending: run.pending });
+  if (move.reason === 'suspended') await run.tell('suspended', { pending: run.pending });
   if (!/aborted|interrupted|rejected/.test(move.reason))
-    message = yield* run.revise('post-call', message);
+    message = await run.revise('post-call', message);
   // A step may have stored the message. A call that was aborted before its answer has an empty one.
   const isStored = run.view.some(({ id }) => id === message.id);
   if (message.content.length && move.reason !== 'rejected' && !isStored) {
     await run.append([message]);
   }
   await run.close(move.reason);
-  const result = resultOf(run, { ...move, message });
-  yield await run.notify('run-end', { result });
-  return result;
+  return resultOf(run, { ...move, message });
+}
+
+function finishWithValue(run: Run, { message, output }: OutputAnswer): Finish {
+  return finishWith(run, 'stop', message, { output });
 }

@@ -1,6 +1,5 @@
 import type { AgentErrorData } from '../error/agent-error.ts';
 import type { Msg } from '../message/msg.ts';
-import type { EventBatch } from '../event/agent-event.ts';
 import type { StopReason } from '../event/agent-result.ts';
 import type { Decision } from '../event/pending-call.ts';
 
@@ -19,5 +18,5 @@ export type Move =
     }
   | ({ readonly to: 'finish'; readonly reason: StopReason; readonly message: Msg } & FinishExtras);
 
-/** A state of the loop: yields events, returns the next move. */
-export type Step = AsyncGenerator<EventBatch, Move>;
+/** A state of the loop: resolves with the next move. */
+export type Step = Promise<Move>;

@@ -1,17 +1,23 @@
-import type { EventBatch } from '../event/agent-event.ts';
+import type { PendingCall } from '../event/pending-call.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { OnLimit } from './limit.ts';
-import type { Move } from './move.ts';
-import type { Run } from './run.ts';
+import type { LoopSteps } from './loop-steps.ts';
+import type { RunContext } from './run-context.ts';
 
 /** How a call gets a typed value out of the model; `structured()` makes one. */
 export interface OutputMode<T = unknown> {
   /** Called once a run, so that a mode can be kept and used for many calls. */
-  begin(run: Run): OutputRun;
+  begin(context: RunContext, steps: LoopSteps): OutputRun;
   /** Carries the value's type; never there. */
   readonly of?: () => T;
+}
+
+/** The value, and the message that the call is answered with. */
+export interface OutputAnswer {
+  readonly message: Msg;
+  readonly output: unknown;
 }
 
 /** The mode at work in one run. */
@@ -23,12 +29,15 @@ export interface OutputRun {
   /** The last word on a request of the loop, after the hooks; must not change what it is given. */
   request(request: ModelRequest): ModelRequest;
   /**
-   * What to do with a reply that calls no tool, which is not in the log yet: its move, or nothing
-   * to let the loop finish with it.
+   * What to do with a reply that calls no tool, which is not in the log yet. Nothing: it is the
+   * answer.
    */
-  judge(reply: Msg): AsyncGenerator<EventBatch, Move | undefined>;
-  /** Whether the calls that just ended settled the matter: the move then. */
-  settled(): AsyncGenerator<EventBatch, Move | undefined>;
-  /** Asks for the value when the iterations are used up. */
-  readonly onLimit: OnLimit;
+  judge(reply: Msg): Promise<OutputAnswer | 'again' | undefined>;
+  /**
+   * The answer, if the calls that just ended settled the matter. `pending`: those that somebody has
+   * to decide about first.
+   */
+  settled(pending: readonly PendingCall[]): Promise<OutputAnswer | undefined>;
+  /** Asks for the value when the iterations are used up. Default: the agent's `onLimit`. */
+  readonly onLimit?: OnLimit | undefined;
 }

@@ -1,29 +1,28 @@
 import type { CallInput } from './call-input.ts';
-import type { Extension } from './extension.ts';
-import type { Run } from './run.ts';
+import type { AgentCall } from './middleware.ts';
+import type { RunContext } from './run-context.ts';
 
 export interface PerRun<T> {
   /** Of a run that goes on. */
   get(runId: string): T | undefined;
-  /** For the extension that keeps it. */
-  readonly wrapCall: NonNullable<Extension['wrapCall']>;
+  /** For the middleware that keeps it. */
+  readonly wrapRun: (next: AgentCall) => AgentCall;
 }
 
-/**
- * What an extension keeps for each run while it goes on; several agents may share the extension.
- */
-export function perRun<T>(begin: (run: Run, input: CallInput | undefined) => T): PerRun<T> {
+/** What a middleware keeps for each run while it goes on; several agents may share the middleware. */
+export function perRun<T>(
+  begin: (context: RunContext, input: CallInput | undefined) => T,
+): PerRun<T> {
   const kept = new Map<string, T>();
   return {
     get: (runId) => kept.get(runId),
-    wrapCall: (next) =>
-      async function* (run, input) {
-        kept.set(run.id, begin(run, input));
-        try {
-          return yield* next(run, input);
-        } finally {
-          kept.delete(run.id);
-        }
-      },
+    wrapRun: (next) => async (input, context) => {
+      kept.set(context.runId, begin(context, input));
+      try {
+        return await next(input, context);
+      } finally {
+        kept.delete(context.runId);
+      }
+    },
   };
 }

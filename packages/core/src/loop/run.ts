@@ -1,7 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent, AgentEventBase, EventBatch, EventOf } from '../event/agent-event.ts';
-import type { HookControl } from '../event/hook.ts';
-import type { HookDispatcher } from '../event/hook-dispatcher.ts';
+import type { ControlOf } from '../event/hook.ts';
+import { HookDispatcher } from '../event/hook-dispatcher.ts';
 import { isBlock } from '../message/is-block.ts';
 import { isRecord } from '../message/is-record.ts';
 import { toolResultsOf, toolUsesOf } from '../message/message-text.ts';
@@ -11,41 +11,22 @@ import type { JsonObject } from '../message/json.ts';
 import type { Msg, Role } from '../message/msg.ts';
 import { inRequestOrder, openCalls } from '../message/tool-pairs.ts';
 import type { Writable } from '../message/writable.ts';
-import type { Memory } from '../memory/memory.ts';
-import type { ChatModel, GenerateOptions, RunInfo, ToolSchema } from '../model/chat-model.ts';
+import type { GenerateOptions, RunInfo, ToolSchema } from '../model/chat-model.ts';
 import { addUsage, noUsage, type Usage } from '../model/usage.ts';
 import { allowTools } from '../tool/allow-tools.ts';
-import type { RunCall } from '../tool/run-call.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
-import type { AgentOptions, CallOptions } from '../agent/agent-options.ts';
-import type { AgentStatus } from '../event/agent-status.ts';
 import { isMessage } from './call-input.ts';
-import type { DirectAnswer } from './direct-answer.ts';
-import type { Extension } from './extension.ts';
-import type { Interruption } from './interrupt-request.ts';
+import type { Interruption } from '../event/interrupt-request.ts';
+import type { Jump } from './jump.ts';
+import { loopSteps, type EventFields, type LoopSteps } from './loop-steps.ts';
+import type { Outbox } from './outbox.ts';
 import type { OutputRun } from './output-mode.ts';
 import type { PendingCall } from '../event/pending-call.ts';
+import type { RunContext } from './run-context.ts';
+import type { CallOptions, RunParts, RunSetup } from './run-setup.ts';
+import { RunView } from './run-view.ts';
 
-/** What an agent's runs share. */
-export interface RunSetup {
-  readonly options: AgentOptions;
-  readonly sessionId: string;
-  readonly memory: Memory;
-  readonly tools: ToolSet;
-  readonly extensions: readonly Extension[];
-  readonly model: ChatModel;
-  readonly directAnswer: DirectAnswer;
-  readonly runTool: RunCall;
-  readonly systemMessage: Msg | undefined;
-  readonly generateId: () => string;
-  readonly now: () => number;
-  readonly status: AgentStatus;
-}
-
-type EventFields<K extends AgentEvent['type']> = Omit<
-  EventOf<K>,
-  'type' | 'runId' | 'sessionId' | 'seq' | 'iteration' | 'agentPath' | 'at'
->;
+type EventType = AgentEvent['type'];
 
 const areMessages = (value: unknown): value is readonly Msg[] =>
   Array.isArray(value) && value.every(isMessage);
@@ -66,21 +47,26 @@ const isFit: Readonly<Record<string, (value: unknown) => boolean>> = {
 /** One call's state: what its steps read and move on. */
 export class Run {
   readonly id: string;
-  /** The agent's; a `wrapCall` may give the run another before it begins. */
-  setup: RunSetup;
+  readonly setup: RunSetup;
   readonly options: CallOptions;
   readonly generate: GenerateOptions;
   readonly hooks: HookDispatcher;
   readonly startedAt: number;
   /** What is provided for tokens. */
-  readonly context: ReadonlyMap<object, unknown>;
+  readonly toolContext: ReadonlyMap<object, unknown>;
+  /** What middleware sees of the run. */
+  readonly context: RunContext;
+  readonly steps: LoopSteps;
   /** In each event; and for what stands around the model and the tools. */
   readonly about: RunInfo;
   readonly #abort: AbortController = new AbortController();
   readonly #toolUseIds: Set<string> = new Set();
+  readonly #outbox: Outbox;
   #seq = 0;
   #modelAbort: AbortController | undefined;
+  #stopAbort: AbortController | undefined;
 
+  systemMessage: Msg | undefined;
   iteration = 0;
   usage: Usage = noUsage;
   readonly toolsUsed: Set<string> = new Set();
@@ -101,6 +87,10 @@ export class Run {
   injected: Msg[] = [];
   /** Tool calls that ran, or are somebody's. */
   toolCalls = 0;
+  /** A hook's request to end the call at `pre-summary`. */
+  stopped: Jump | undefined;
+  /** A hook's no at `run-start`. */
+  refusal: AgentError | undefined;
   /** Why the run has to fail once its tool calls are closed. */
   failure: AgentError | undefined;
   /** Past the point where an interrupt or an injected message could reach it. */
@@ -108,31 +98,38 @@ export class Run {
   /** Set by an interrupt; the loop looks at it at its interrupt points. */
   interruption: Interruption | undefined;
 
-  constructor(setup: RunSetup, options: CallOptions, hooks: HookDispatcher) {
+  constructor(setup: RunSetup, options: CallOptions, { hooks, outbox }: RunParts) {
     const {
       signal: _signal,
       detached: _detached,
       throwOnError: _throw,
       allowTools: allowed,
-      context = [],
+      toolContext = [],
       output: _output,
       returnDirect: _direct,
       ...generate
     } = options;
     this.setup = setup;
-    this.options = options;
-    this.generate = { ...setup.options.generate, ...generate };
-    this.hooks = hooks;
-    this.tools = allowed ? allowTools(setup.tools, allowed) : setup.tools;
-    this.context = new Map([
-      ...(setup.tools.context ?? []),
-      ...(setup.options.toolContext ?? []),
-      ...context,
-    ]);
     this.id = setup.generateId();
     this.startedAt = setup.now();
     const { userId, name } = setup.options;
     this.about = { runId: this.id, sessionId: setup.sessionId, userId, agentPath: [name] };
+    this.options = options;
+    this.generate = { ...setup.options.generate, ...generate };
+    this.#outbox = outbox;
+    this.context = new RunView(this);
+    this.steps = loopSteps(this);
+    this.hooks = new HookDispatcher(hooks, {
+      context: this.context,
+      onError: setup.options.onHookError,
+    });
+    this.systemMessage = setup.systemMessage;
+    this.tools = allowed ? allowTools(setup.tools, allowed) : setup.tools;
+    this.toolContext = new Map([
+      ...(setup.tools.context ?? []),
+      ...(setup.options.toolContext ?? []),
+      ...toolContext,
+    ]);
   }
 
   /** Listens to the caller's signal; not before, as a stream may never be read. */
@@ -163,6 +160,7 @@ export class Run {
   abort(reason?: unknown): void {
     this.#abort.abort(reason);
     this.#modelAbort?.abort(reason);
+    this.#stopAbort?.abort(reason);
   }
 
   /** Stops everything at once, as an abort does, and has the call fail. */
@@ -174,6 +172,16 @@ export class Run {
   interrupt(interruption: Interruption): void {
     this.interruption ??= interruption;
     this.#modelAbort?.abort();
+    this.#stopAbort?.abort();
+  }
+
+  /** Raised by an abort, an interrupt and a pause. */
+  get stopSignal(): AbortSignal {
+    if (!this.#stopAbort) {
+      this.#stopAbort = new AbortController();
+      if (this.cut) this.#stopAbort.abort(this.signal.reason);
+    }
+    return this.#stopAbort.signal;
   }
 
   /**
@@ -183,6 +191,31 @@ export class Run {
   modelSignal(): AbortSignal {
     this.#modelAbort = new AbortController();
     return this.#modelAbort.signal;
+  }
+
+  /** Gives events to the reader. Resolves when the next ones are asked for. */
+  push(events: EventBatch): Promise<void> {
+    return this.give(this.shown(events));
+  }
+
+  /** The same, as the events are. */
+  give(events: EventBatch): Promise<void> {
+    return this.#outbox.push(events);
+  }
+
+  /** The events as the middleware has readers see them. */
+  shown(events: EventBatch): EventBatch {
+    const mappers = this.setup.use.filter(({ mapEvent }) => mapEvent);
+    const type = events[0]?.type;
+    // A batch of deltas has nothing to map, and there are thousands of them.
+    const isDeltas = type?.endsWith('-chunk') && type !== 'acting-chunk';
+    if (!mappers.length || isDeltas) return events;
+    // Of a sub-agent's events its own agent has the say.
+    return events.map((event) =>
+      event.runId === this.id
+        ? mappers.reduceRight((shown, part) => part.mapEvent!(shown, this.context), event)
+        : event,
+    );
   }
 
   event<K extends AgentEvent['type']>(type: K, fields: EventFields<K>): EventOf<K> {
@@ -212,20 +245,20 @@ export class Run {
   }
 
   /** A modifiable event: the hooks' version of it. */
-  async modify<K extends AgentEvent['type']>(
+  async modify<K extends EventType>(
     type: K,
     fields: EventFields<K>,
-    control?: Partial<HookControl>,
+    control?: ControlOf<K>,
   ): Promise<EventOf<K>> {
     const given = this.event(type, fields);
-    const event = await this.hooks.modify(given, control);
+    const event = await this.hooks.modify<K>(given, control);
     // The run's own request is in order; to look through a long one again would cost more than all
     // else of a step.
     const isOwn =
       type === 'pre-reasoning' &&
       event === given &&
       !this.recalled[0] &&
-      !this.setup.options.context;
+      !this.setup.policies.length;
     const wrong =
       !isOwn && Object.keys(fields).find((key) => !isFit[key]!(event[key as keyof typeof event]));
     if (wrong)
@@ -239,29 +272,33 @@ export class Run {
    * Lets the hooks have a message; what they make of it is announced before it is given out (law
    * 2).
    */
-  async *revise(
+  async revise(
     type: 'post-reasoning' | 'post-summary' | 'post-call',
     message: Msg,
-    control?: Partial<HookControl>,
-  ): AsyncGenerator<EventBatch, Msg> {
+    control?: ControlOf<'post-reasoning'>,
+  ): Promise<Msg> {
     let event: AgentEvent & { readonly message: Msg } = await this.modify(
       type,
       { message },
-      control,
+      control as never,
     );
     if (event.message !== message) {
-      yield await this.notify('step-reset', { reason: type, replacement: event.message });
+      await this.tell('step-reset', { reason: type, replacement: event.message });
       event = this.stamp({ ...event }, event.at);
     }
-    yield [event];
+    await this.push([event]);
     return event.message;
   }
 
   /** A notification, told to the hooks and given to the reader. */
-  async notify<K extends AgentEvent['type']>(type: K, fields: EventFields<K>): Promise<EventBatch> {
+  async tell<K extends EventType>(
+    type: K,
+    fields: EventFields<K>,
+    control?: ControlOf<K>,
+  ): Promise<void> {
     const event = this.event(type, fields);
-    await this.hooks.notify(event);
-    return [event];
+    await this.hooks.notify<K>(event, control);
+    await this.push([event]);
   }
 
   message(
@@ -284,7 +321,7 @@ export class Run {
 
   /** What the model is asked with, before it is made to fit (AgentScope: message assembly). */
   request(): readonly Msg[] {
-    const { systemMessage } = this.setup;
+    const { systemMessage } = this;
     return [...(systemMessage ? [systemMessage] : []), ...this.recalled, ...this.view];
   }
 

@@ -110,7 +110,7 @@ test('a hook that answers some calls and goes to the tools: only the others run'
     },
   };
   const replies = [{ toolCalls: [1, 2, 3].map((n) => ({ name: 'look', input: { n } })) }, 'Done.'];
-  const { agent, model } = setUp(replies, { hooks: [hook] });
+  const { agent, model } = setUp(replies, { use: [hook] });
   await agent.call('go');
   expect(ran).toEqual([1, 3]);
   await expectWhole(agent, model, ['looked 1', 'by hook', 'looked 3']);
@@ -125,7 +125,7 @@ test('a hook that answers all calls and goes to the tools: none runs, and the mo
     },
   };
   const { agent, model } = setUp([{ toolCalls: [{ name: 'look', input: { n: 1 } }] }, 'Done.'], {
-    hooks: [hook],
+    use: [hook],
   });
   expect((await agent.call('go')).text).toBe('Done.');
   expect(ran).toEqual([]);
@@ -134,7 +134,7 @@ test('a hook that answers all calls and goes to the tools: none runs, and the mo
 
 test('what a hook gives jumpTo that is no message fails the call', async () => {
   const { agent } = setUp([], {
-    hooks: [{ on: { 'pre-reasoning': (_event, { jumpTo }) => jumpTo('end', [{}] as never) } }],
+    use: [{ on: { 'pre-reasoning': (_event, { jumpTo }) => jumpTo('end', [{}] as never) } }],
   });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });

@@ -36,8 +36,8 @@ function setUp(
     model,
     tools,
     sessionId: 's',
-    extensions: [evicting],
     ...more,
+    use: [evicting, ...(more.use ?? [])],
   });
   const outputs = async (): Promise<readonly (string | readonly ContentBlock[])[]> => {
     const messages = await agent.messages();

@@ -9,7 +9,7 @@ import type { KeyValueStore } from '../memory/key-value-store.ts';
 import { arc } from '../tokens/arc-profile.ts';
 import { estimateTokens } from '../tokens/estimate-tokens.ts';
 import type { TokenProfile } from '../tokens/token-profile.ts';
-import type { Extension } from '../loop/extension.ts';
+import type { Middleware } from '../loop/middleware.ts';
 import { LargeResultStore } from './large-result-store.ts';
 import { readResultTool, readToolName } from './read-result-tool.ts';
 import { fitting, linesOf } from './result-lines.ts';
@@ -29,7 +29,7 @@ export interface EvictLargeResultsOptions {
   readonly onError?: (error: AgentError) => void;
 }
 
-export interface LargeResultEviction extends Extension {
+export interface LargeResultEviction extends Middleware {
   /**
    * Deletes what was put aside for a session; with its log. On a store whose lists lag, what
    * another process wrote just before may stay.
@@ -40,7 +40,7 @@ export interface LargeResultEviction extends Extension {
 /**
  * Puts the text of large tool results aside, before they enter the log: their first lines stay, and
  * the tool `read_result` reads the rest by lines or finds lines by a text. Other blocks of a result
- * (images) stay. Hooks of other extensions see the result first, whole. Results are the session's:
+ * (images) stay. Hooks of other middleware see the result first, whole. Results are the session's:
  * after a resume in another process they are there by the same store and `sessionId`. Where the
  * store fails the result stays whole and `onError` is told; where a result is the answer
  * (`returnDirect`) the answer is its first lines, so name such tools in `exclude`. Where a result
@@ -58,35 +58,32 @@ export function evictLargeResults(options: EvictLargeResultsOptions): LargeResul
   const { maxTokens = usualTokens, exclude = [], profile = arc, onError } = options;
   const store = new LargeResultStore(options.store);
   const kept = [readToolName, ...exclude];
+  const evict = async (
+    event: EventOf<'post-acting'>,
+  ): Promise<EventOf<'post-acting'> | undefined> => {
+    const { sessionId, toolUse, result } = event;
+    const text = typeof result.output === 'string' ? result.output : textOf(result.output);
+    if (kept.includes(result.name) || estimateTokens(text, profile) <= maxTokens) return undefined;
+    try {
+      await store.write(sessionId, toolUse.id, text);
+    } catch (error) {
+      reportFailure(
+        'A large result stays in the conversation:',
+        onError,
+        AgentError.from(error, 'STORAGE_FAILED'),
+      );
+      return undefined;
+    }
+    return { ...event, result: withText(result, shorten(text, toolUse.id, options)) };
+  };
   return {
+    name: 'evictLargeResults',
     // A page is not to fill the window that was to be kept free.
     tools: [readResultTool({ store, maxTokens: Math.ceil(maxTokens / 2), profile })],
-    hooks: [
-      {
-        name: 'evict-large-results',
-        // After those that change results: what they left is what is put aside.
-        priority: 10_000,
-        on: {
-          'post-acting': async (event): Promise<EventOf<'post-acting'> | undefined> => {
-            const { sessionId, toolUse, result } = event;
-            const text = typeof result.output === 'string' ? result.output : textOf(result.output);
-            if (kept.includes(result.name) || estimateTokens(text, profile) <= maxTokens)
-              return undefined;
-            try {
-              await store.write(sessionId, toolUse.id, text);
-            } catch (error) {
-              reportFailure(
-                'A large result stays in the conversation:',
-                onError,
-                AgentError.from(error, 'STORAGE_FAILED'),
-              );
-              return undefined;
-            }
-            return { ...event, result: withText(result, shorten(text, toolUse.id, options)) };
-          },
-        },
-      },
-    ],
+    on: {
+      // After those that change results: what they left is what is put aside.
+      'post-acting': { handle: evict, priority: 10_000 },
+    },
     forget: (sessionId) => store.delete(sessionId),
   };
 }

@@ -11,7 +11,7 @@ const agentOf = (replies: readonly ScriptedReply[], words?: FriendlyWords) =>
   new ReActAgent({
     name: 'a',
     model: new ScriptedModel(replies),
-    extensions: [friendlyErrors(words)],
+    use: [friendlyErrors(words)],
   });
 
 test('a failed call has words for its user, its reason and error as ever; nothing is stored', async () => {

@@ -1,7 +1,6 @@
 import { checkFields } from '../error/check-fields.ts';
 import type { AgentResult } from '../event/agent-result.ts';
-import type { Extension } from '../loop/extension.ts';
-import { mapEvents } from '../loop/map-events.ts';
+import type { Middleware } from '../loop/middleware.ts';
 
 /** A text, or what makes one of a result's `error`. */
 export type FriendlyWords = string | ((error: NonNullable<AgentResult['error']>) => string);
@@ -12,7 +11,7 @@ export type FriendlyWords = string | ((error: NonNullable<AgentResult['error']>)
  * nothing is stored, and a call that throws throws as ever. `words` may be `errorMessage`. What the
  * model had said already is not replaced. Throws `CONFIGURATION` for what are no words.
  */
-export function friendlyErrors(words: FriendlyWords = ownWords): Extension {
+export function friendlyErrors(words: FriendlyWords = ownWords): Middleware {
   checkFields('CONFIGURATION', 'friendlyErrors()', { words }, 'words:string|function');
   const withWords = (result: AgentResult): AgentResult => {
     const { reason, error, text: said, message } = result;
@@ -20,7 +19,11 @@ export function friendlyErrors(words: FriendlyWords = ownWords): Extension {
     const text = typeof words === 'string' ? words : wordsFor(words, error);
     return { ...result, text, message: { ...message, content: [{ type: 'text', text }] } };
   };
-  return { wrapCall: (next) => mapEvents(next, { result: withWords }) };
+  return {
+    name: 'friendlyErrors',
+    mapEvent: (event) =>
+      event.type === 'run-end' ? { ...event, result: withWords(event.result) } : event,
+  };
 }
 
 const ownWords = 'Something went wrong on my side. Please try again.';

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { seeds } from '../../../../test/test-extent.ts';
-import { chain } from '../context/chain.ts';
 import { contextEditing } from '../context/context-editing.ts';
 import { summarization } from '../context/summarization.ts';
 import { AgentError } from '../error/agent-error.ts';
@@ -23,7 +22,7 @@ import { tool, type Tool, type ToolOptions } from '../tool/tool.ts';
 import { concurrency } from './limits/concurrency-limit.ts';
 import { humanInTheLoop } from './approval/human-in-the-loop.ts';
 import { evictLargeResults } from './evict-large-results.ts';
-import type { Extension } from '../loop/extension.ts';
+import type { Middleware } from '../loop/middleware.ts';
 import { metrics } from '../observe/metrics.ts';
 import { patchToolCalls } from './approval/patch-tool-calls.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
@@ -93,7 +92,7 @@ const work: readonly ScriptedReply[] = [
 function setUp(seed: number, replies: readonly ScriptedReply[], tools: readonly Tool[]) {
   const small = new ScriptedModel(Array.from({ length: 99 }, () => helpful));
   const model = new ScriptedModel(replies);
-  const all: readonly Extension[] = [
+  const all: readonly Middleware[] = [
     toolError({ format: (error) => `It failed: ${error instanceof Error ? error.message : ''}` }),
     toolRetry({ sleep }),
     toolEmulation({ model: small, tools: ['guess'] }),
@@ -122,11 +121,18 @@ function setUp(seed: number, replies: readonly ScriptedReply[], tools: readonly 
   const random = randomOf(seed);
   const order = new Map(all.map((extension) => [extension, random()]));
   const extensions = seed ? all.toSorted((a, b) => order.get(a)! - order.get(b)!) : all;
-  const context = chain(
+  const policies = [
     contextEditing({ trigger: 300, keep: 2, clearToolInputs: true }),
     summarization({ maxTokens: 3_000, keep: 4, model: small }),
-  );
-  const agent = new ReActAgent({ name: 'a', model, tools, extensions, context, sessionId: 's' });
+  ];
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools,
+    use: [...policies, ...extensions],
+
+    sessionId: 's',
+  });
   const run = async (words: string, signal?: AbortSignal): Promise<readonly AgentEvent[]> => {
     const events: AgentEvent[] = [];
     for await (const event of agent.stream(words, signal ? { signal } : {})) events.push(event);

@@ -7,7 +7,6 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { tool } from '../tool/tool.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { agentTool } from '../agent/agent-tool.ts';
-import type { Extension } from '../loop/extension.ts';
 import { reactMemory } from './react-memory.ts';
 import { parallelIds } from './parallel-ids.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
@@ -30,7 +29,13 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
   const extensions = [reactMemory(), parallelIds()];
   return {
     model,
-    agent: new ReActAgent({ name: 'a', model, tools: [look, ask], extensions, ...options }),
+    agent: new ReActAgent({
+      name: 'a',
+      model,
+      tools: [look, ask],
+      ...options,
+      use: [...extensions, ...(options.use ?? [])],
+    }),
   };
 }
 
@@ -113,7 +118,7 @@ test('a call that a guard refused has none, though there are others before it', 
     retryable: false,
   } as const;
   const guard = { guard: async (given: readonly Msg[]) => (refuses ? { error } : given) };
-  const { agent } = setUp([calls('look'), 'One.'], { extensions: [guard, reactMemory()] });
+  const { agent } = setUp([calls('look'), 'One.'], { use: [guard, reactMemory()] });
   await agent.call('first');
   refuses = true;
   expect(await agent.call('second')).toMatchObject({ reason: 'rejected', reactMemory: [] });
@@ -177,27 +182,6 @@ test('a sub-agent’s events keep their own ids and results', async () => {
   expect(ids.size).toBe(2);
   expect(new Set(ids.values()).size).toBe(2);
   expect(events.filter(({ type }) => type === 'run-end')).toHaveLength(2);
-});
-
-test('an extension that leaves nothing of a batch does no harm', async () => {
-  const silent: Extension = {
-    wrapCall: (next) =>
-      async function* (run, given) {
-        const events = next(run, given);
-        for (;;) {
-          const step = await events.next();
-          if (step.done) return step.value;
-          yield step.value.filter(({ type }) => type !== 'pre-reasoning');
-        }
-      },
-  };
-  const { agent } = setUp([calls('look'), 'Done.'], {
-    extensions: [reactMemory(), parallelIds(), silent],
-  });
-  expect(kinds((await agent.call('go')).reactMemory)).toEqual([
-    'assistant tool_use',
-    'tool tool_result',
-  ]);
 });
 
 test('a reader that leaves ends the run', async () => {

@@ -29,8 +29,8 @@ function setUp(
     name: 'a',
     model,
     systemPrompt: 'Be kind.',
-    extensions: [todoList(options)],
     ...more,
+    use: [todoList(options), ...(more.use ?? [])],
   });
   return { model, agent };
 }
@@ -106,7 +106,7 @@ test('where its call is left out of a request, the list stands before the histor
   const { agent, model } = setUp(
     [write(first), 'one', write(second), 'two', 'three'],
     {},
-    { context: lastTurns(0) },
+    { use: [lastTurns(0)] },
   );
   await agent.call('Go');
   await agent.call('And?');
@@ -131,7 +131,7 @@ test('a cleared result leaves the call to show it; cleared arguments do not', as
     [clearToolResults({ keep: 0 }), 0],
     [contextEditing({ trigger: 0, keep: 0, clearToolInputs: true }), 1],
   ] as const) {
-    const { agent, model } = setUp([write(first), 'done'], {}, { context });
+    const { agent, model } = setUp([write(first), 'done'], {}, { use: [context] });
     await agent.call('Go');
     expect(model.requests[1]!.messages.filter(({ id }) => id.startsWith('todos'))).toHaveLength(
       times,

@@ -1,6 +1,5 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
-import type { EventOf } from '../event/agent-event.ts';
 import type { ToolResult } from '../message/content-block.ts';
 import { createMessage } from '../message/create-message.ts';
 import { fence } from '../message/fence.ts';
@@ -11,8 +10,8 @@ import type { Msg } from '../message/msg.ts';
 import { parseJson } from '../message/parse-json.ts';
 import { tool } from '../tool/tool.ts';
 import { addToSystemPrompt } from '../loop/add-to-system-prompt.ts';
-import type { Extension } from '../loop/extension.ts';
-import type { Run } from '../loop/run.ts';
+import type { Middleware } from '../loop/middleware.ts';
+import { perRun } from '../loop/per-run.ts';
 
 export interface Todo {
   readonly content: string;
@@ -33,11 +32,15 @@ export interface TodoListOptions {
  * the list in a message before the history. A list of the wrong form, and two lists in one reply,
  * are error results that change nothing. Throws `CONFIGURATION` for an option of the wrong kind.
  */
-export function todoList(options: TodoListOptions = {}): Extension {
+export function todoList(options: TodoListOptions = {}): Middleware {
   checkFields('CONFIGURATION', 'todoList()', options, 'prompt:string|? description:string|?');
   const { prompt = usualPrompt, description = usualDescription } = options;
-  const runs = new Map<string, { readonly run: Run; list?: List | undefined }>();
+  const runs = perRun((context): { list?: List | undefined } => {
+    addToSystemPrompt(context, prompt);
+    return {};
+  });
   return {
+    name: 'todoList',
     tools: [
       tool({
         name: toolName,
@@ -56,48 +59,26 @@ export function todoList(options: TodoListOptions = {}): Extension {
         },
       }),
     ],
-    wrapCall: (next) =>
-      async function* (run, input) {
-        addToSystemPrompt(run, prompt);
-        runs.set(run.id, { run });
-        try {
-          return yield* next(run, input);
-        } finally {
-          runs.delete(run.id);
-        }
+    wrapRun: runs.wrapRun,
+    on: {
+      'pre-call': ({ runId }, _control, { messages }) => {
+        const keeping = runs.get(runId);
+        if (keeping) keeping.list = listOf(messages);
       },
-    hooks: [
-      {
-        name: 'todo-list',
-        on: {
-          'pre-call': ({ runId }) => {
-            const keeping = runs.get(runId);
-            if (keeping) keeping.list = listOf(keeping.run.view);
-          },
-          'post-acting': ({ runId, result }) => {
-            const keeping = runs.get(runId);
-            if (keeping) keeping.list = readList(result) ?? keeping.list;
-          },
-          'pre-reasoning': (event): EventOf<'pre-reasoning'> | undefined => {
-            const list = runs.get(event.runId)?.list;
-            if (
-              !list?.todos.some(({ status }) => status !== 'completed') ||
-              isShown(list, event.messages)
-            )
-              return undefined;
-            const head = event.messages.findIndex(({ role }) => role !== 'system');
-            return {
-              ...event,
-              messages: event.messages.toSpliced(
-                head < 0 ? event.messages.length : head,
-                0,
-                list.message,
-              ),
-            };
-          },
-        },
+      'post-acting': ({ runId, result }) => {
+        const keeping = runs.get(runId);
+        if (keeping) keeping.list = readList(result) ?? keeping.list;
       },
-    ],
+      'pre-reasoning': (event) => {
+        const list = runs.get(event.runId)?.list;
+        const isOpen = list?.todos.some(({ status }) => status !== 'completed');
+        if (!list || !isOpen || isShown(list, event.messages)) return;
+        const { messages } = event;
+        const head = messages.findIndex(({ role }) => role !== 'system');
+        const at = head < 0 ? messages.length : head;
+        return { ...event, messages: messages.toSpliced(at, 0, list.message) };
+      },
+    },
   };
 }
 

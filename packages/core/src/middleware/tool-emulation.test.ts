@@ -37,7 +37,7 @@ function setUp(
     name: 'a',
     model,
     tools: [own('mail'), own('pay')],
-    extensions: [toolEmulation({ model: small, onError, ...options }), todoList()],
+    use: [toolEmulation({ model: small, onError, ...options }), todoList()],
   });
   /** In the order of the calls. */
   const results = async (): Promise<unknown> => {
@@ -117,7 +117,7 @@ test('tools of extensions and of a structured answer are their own', async () =>
   const agent = new ReActAgent({
     name: 'a',
     model,
-    extensions: [toolEmulation({ model: small }), todoList()],
+    use: [toolEmulation({ model: small }), todoList()],
   });
   expect(await agent.call('Go', { output: structured(schema) })).toMatchObject({
     output: { n: 2 },

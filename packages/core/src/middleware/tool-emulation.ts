@@ -7,15 +7,15 @@ import { askText } from '../model/ask-text.ts';
 import type { ChatModel, GenerateOptions } from '../model/chat-model.ts';
 import { Deadline } from '../model/deadline.ts';
 import type { Tool, ToolContext } from '../tool/tool.ts';
-import type { Extension } from '../loop/extension.ts';
+import type { Middleware } from '../loop/middleware.ts';
 import { perRun } from '../loop/per-run.ts';
-import type { Run } from '../loop/run.ts';
+import type { RunContext } from '../loop/run-context.ts';
 
 export interface ToolEmulationOptions {
   /** Invents the results. */
   readonly model: ChatModel;
   /**
-   * The tools it stands in for; default: all but those that extensions bring and the one of a
+   * The tools it stands in for; default: all but those that middleware brings and the one of a
    * structured answer.
    */
   readonly tools?: readonly string[];
@@ -41,22 +41,20 @@ export interface ToolEmulationOptions {
  * not. An abort does neither. The usage counts as the call's. Throws `CONFIGURATION` for an option
  * of the wrong kind.
  */
-export function toolEmulation(options: ToolEmulationOptions): Extension {
+export function toolEmulation(options: ToolEmulationOptions): Middleware {
   const fields =
     'model:stream() tools:array|? prompt:string|? generate:object|? timeoutMs:count|? onFailure:run|error|? onError:function|?';
   checkFields('CONFIGURATION', 'toolEmulation()', options, fields);
   checkNames('toolEmulation(): each of tools', options.tools);
   const { tools, onFailure = 'run', onError } = options;
-  const runs = perRun((run) => run);
-  const emulates = ({ name }: Tool, run: Run | undefined): boolean => {
-    const others = [
-      ...(run?.output?.tools ?? []),
-      ...(run?.setup.extensions ?? []).flatMap((extension) => extension.tools ?? []),
-    ];
+  const runs = perRun((context) => context);
+  const emulates = ({ name }: Tool, run: RunContext | undefined): boolean => {
+    const others = run?.addedTools ?? [];
     return tools ? tools.includes(name) : !others.some((other) => other.name === name);
   };
   return {
-    wrapCall: runs.wrapCall,
+    name: 'toolEmulation',
+    wrapRun: runs.wrapRun,
     wrapTool: (next) => (call, context) => {
       const { tool } = call;
       const run = runs.get(context.runId);
@@ -93,7 +91,7 @@ async function invent(
   { schema }: Tool,
   input: unknown,
   signal: AbortSignal,
-  run: Run | undefined,
+  run: RunContext | undefined,
 ): Promise<string> {
   const { name, description, parameters } = schema;
   const about = JSON.stringify({ name, description, parameters });
@@ -107,7 +105,7 @@ async function invent(
         user,
         generate,
         signal: deadline.signal,
-        run: run?.about,
+        run,
         what: 'result of a tool',
         replyIs: 'note',
         onUsage: (usage) => run?.addUsage(usage),

@@ -31,7 +31,7 @@ function setUp(
     name: 'a',
     model,
     tools: [step],
-    extensions: [toolError(options)],
+    use: [toolError(options)],
   });
   const outcome = async (): Promise<unknown> => {
     const { text } = await agent.call('Go');
@@ -154,7 +154,7 @@ test.each(['first', 'last'])(
         name: 'a',
         model,
         tools: [step],
-        extensions: place === 'first' ? extensions : extensions.toReversed(),
+        use: [...(place === 'first' ? extensions : extensions.toReversed())],
       });
       await agent.call('Go');
       return [tries, (await agent.messages()).flatMap(toolResultsOf)[0]!.output];
@@ -203,7 +203,7 @@ test('the tool of a structured answer keeps its own words', async () => {
   const agent = new ReActAgent({
     name: 'a',
     model,
-    extensions: [toolError({ format: () => 'words' })],
+    use: [toolError({ format: () => 'words' })],
   });
   expect(await agent.call('Go', { output: structured(schema) })).toMatchObject({
     output: { n: 1 },

@@ -7,7 +7,7 @@ import { outputToolName } from '../output/output-tool.ts';
 import type { ReadyCall } from '../tool/prepare-call.ts';
 import { isSuspension } from '../tool/run-call.ts';
 import type { ToolContext } from '../tool/tool.ts';
-import type { Extension } from '../loop/extension.ts';
+import type { Middleware } from '../loop/middleware.ts';
 
 export interface FailedTool {
   readonly name: string;
@@ -42,12 +42,13 @@ export interface ToolErrorOptions {
  * With `toolRetry` in whatever order only the last try counts. Throws `CONFIGURATION` for an option
  * of the wrong kind.
  */
-export function toolError(options: ToolErrorOptions = {}): Extension {
+export function toolError(options: ToolErrorOptions = {}): Middleware {
   const fields = 'tools:array|? format:function|? rethrow:function|? onError:function|?';
   checkFields('CONFIGURATION', 'toolError()', options, fields);
   checkNames('toolError(): each of tools', options.tools);
   const { tools, format = usual, rethrow = never, onError } = options;
   return {
+    name: 'toolError',
     wrapTool: (next) => async (call, context) => {
       const { name } = call.tool;
       if (name === outputToolName || (tools && !tools.includes(name))) return next(call, context);

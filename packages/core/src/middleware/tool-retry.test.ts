@@ -33,7 +33,7 @@ function setUp(
   const extensions = [
     toolRetry({ sleep: async (ms) => void delays.push(ms), random: () => 0.5, ...options }),
   ];
-  const agent = new ReActAgent({ name: 'a', model, tools: [step], extensions });
+  const agent = new ReActAgent({ name: 'a', model, tools: [step], use: [...extensions] });
   const outcome = async (): Promise<unknown> => {
     const { text } = await agent.call('Go');
     const messages = await agent.messages();

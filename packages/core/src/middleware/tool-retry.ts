@@ -4,7 +4,7 @@ import { backoff, type BackoffOptions } from './resilience/backoff.ts';
 import type { RunInfo } from '../model/chat-model.ts';
 import type { ReadyCall } from '../tool/prepare-call.ts';
 import { isSuspension, type RunCallOptions } from '../tool/run-call.ts';
-import type { Extension } from '../loop/extension.ts';
+import type { Middleware } from '../loop/middleware.ts';
 
 export interface ToolRetryOptions extends BackoffOptions {
   /** The tools it holds for; default: all. */
@@ -21,7 +21,7 @@ export interface ToolRetryOptions extends BackoffOptions {
  * the tool's `timeoutMs` and its `idempotencyKey`. A tool that suspends, or was aborted, is not run
  * again. Throws `CONFIGURATION` for an option of the wrong kind.
  */
-export function toolRetry(options: ToolRetryOptions = {}): Extension {
+export function toolRetry(options: ToolRetryOptions = {}): Middleware {
   checkFields('CONFIGURATION', 'toolRetry()', options, 'tools:array|? isTransient:function|?');
   const { tools, isTransient = isMarked } = options;
   const wait = backoff('toolRetry()', {
@@ -45,6 +45,7 @@ export function toolRetry(options: ToolRetryOptions = {}): Extension {
     },
   });
   return {
+    name: 'toolRetry',
     wrapTool: (next) => (call, context) =>
       next(tools && !tools.includes(call.tool.name) ? call : again(call, runOf(context)), context),
   };

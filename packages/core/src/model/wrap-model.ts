@@ -2,15 +2,16 @@ import { checkFields } from '../error/check-fields.ts';
 import type { ChatModel } from './chat-model.ts';
 
 /**
- * What stands around a model: an `Extension` of an agent, or a wrapper of one model by `wrapModel`.
+ * What stands around a model: a middleware of an agent, or a wrapper of one model by `wrapModel`.
  */
 export interface ModelMiddleware {
+  readonly name?: string;
   /** The model to be asked in place of `model`. */
   wrapModel(model: ChatModel): ChatModel;
 }
 
 /**
- * The model with middleware around it, the first outermost, as in `extensions`. Throws
+ * The model with middleware around it, the first outermost, as in `use`. Throws
  * `CONFIGURATION` for what is neither.
  */
 export function wrapModel(model: ChatModel, ...middleware: readonly ModelMiddleware[]): ChatModel {

@@ -25,7 +25,7 @@ function agentWith(trace: ReturnType<typeof jsonlTrace>, name = 'a'): ReActAgent
     tools: [look],
     sessionId: 's',
     userId: 'u',
-    extensions: [trace],
+    use: [trace],
   });
 }
 

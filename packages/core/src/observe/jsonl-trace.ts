@@ -1,7 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { tell } from '../error/tell.ts';
-import type { Extension } from '../loop/extension.ts';
+import type { Middleware } from '../loop/middleware.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import { maskParameters } from './mask-parameters.ts';
 import type { JsonValue } from '../message/json.ts';
@@ -33,7 +33,7 @@ export interface JsonlTraceOptions {
   readonly onError?: (error: AgentError) => void;
 }
 
-export interface JsonlTrace extends Extension {
+export interface JsonlTrace extends Middleware {
   /** Resolves when all that was traced so far is written, or the sink has failed. */
   settled(): Promise<void>;
   /**
@@ -138,16 +138,11 @@ export function jsonlTrace(
 
   const types = Object.entries(isChunk).flatMap(([type, chunk]) => (chunk && !chunks ? [] : type));
   return {
+    name: 'jsonlTrace',
+    onError: 'ignore',
     // Last, to see what the other hooks made of an event; by type, so that a reply's deltas cost
     // nothing where they are not traced.
-    hooks: [
-      {
-        name: 'jsonl-trace',
-        priority: Infinity,
-        onError: 'ignore',
-        on: Object.fromEntries(types.map((type) => [type, trace])),
-      },
-    ],
+    on: Object.fromEntries(types.map((type) => [type, { handle: trace, priority: Infinity }])),
     settled: () => last,
     close: () => (closing ??= close()),
   };

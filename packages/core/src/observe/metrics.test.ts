@@ -61,7 +61,7 @@ function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions>
     sessionId: 's',
     userId: 'u',
     ...options,
-    extensions: [metrics(recorder, { now }), ...(options.extensions ?? [])],
+    use: [metrics(recorder, { now }), ...(options.use ?? [])],
   });
   const of = (kind: string) =>
     recorded.filter(([name]) => name === kind).map(([, metric]) => metric);
@@ -141,7 +141,7 @@ test('the time that somebody takes to approve a call is none of its own, and wha
     model: new ScriptedModel([{ toolCalls: names.map((name) => ({ name })) }]),
     tools: names.map(work),
     limits: { parallelTools: 1 },
-    extensions: [
+    use: [
       metrics(recorder, { now: () => time }),
       humanInTheLoop({
         decide: ({ name }) => {
@@ -179,7 +179,7 @@ test('a rejection, by its stage and category', async () => {
   const error = new AgentError('GUARD_REJECTED', 'No.', {
     details: { stage: 'length', category: 'INVALID_INPUT' },
   }).toJSON();
-  const { agent, of } = setUp([], { extensions: [{ guard: async () => ({ error }) }] });
+  const { agent, of } = setUp([], { use: [{ guard: async () => ({ error }) }] });
   await agent.call('go');
   expect(of('guardRejection')).toMatchObject([
     { stage: 'length', category: 'INVALID_INPUT', userId: 'u' },
@@ -205,7 +205,7 @@ test('in any order, the model that answered is named, with whose run it was', as
       name: 'a',
       model: first,
       userId: 'u',
-      extensions: around[order],
+      use: [...around[order]],
     });
     const texts: string[] = [];
     for (let n = 0; n < 3; n += 1) texts.push((await agent.call('go')).text);
@@ -250,7 +250,7 @@ test('a try that a time-out ended has failed, whatever the model makes of the si
   const agent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel([{ hang: true }, 'Hi']),
-    extensions,
+    use: [...extensions],
   });
   expect(await agent.call('go')).toMatchObject({ text: 'Hi' });
   expect(recorded.map(({ outcome, error }) => [outcome, error])).toEqual([
@@ -302,7 +302,7 @@ test('retries, fallbacks and guards tell whose run they were of', async () => {
     tools: [flaky],
     sessionId: 's',
     userId: 'u',
-    extensions,
+    use: [...extensions],
   });
   expect((await agent.call('go')).text).toMatch(/^12345\n/);
   const run = { runId: told[0]?.runId, sessionId: 's', userId: 'u', agentPath: ['a'] };
@@ -316,8 +316,10 @@ test("a summary's request is one of the run's", async () => {
   const agent = new ReActAgent({
     name: 'a',
     model,
-    context: summarizeHistory({ window: 600, reserveOutput: 50, summaryTokens: 100 }),
-    extensions: [metrics({ modelRequest: (metric) => recorded.push(metric) })],
+    use: [
+      metrics({ modelRequest: (metric) => recorded.push(metric) }),
+      summarizeHistory({ window: 600, reserveOutput: 50, summaryTokens: 100 }),
+    ],
   });
   await agent.call('many words '.repeat(100));
   expect(await agent.call('more words '.repeat(100))).toMatchObject({ text: 'two' });
@@ -338,7 +340,7 @@ test('each attempt, also of a fallback model', async () => {
   const agent = new ReActAgent({
     name: 'a',
     model: first,
-    extensions: [fallback([second]), measured],
+    use: [fallback([second]), measured],
   });
   expect(await agent.call('go')).toMatchObject({ text: 'done' });
   expect(recorded).toEqual([
@@ -364,7 +366,7 @@ test('a recorder that throws, and one that records nothing, change nothing', asy
       name: 'a',
       model,
       tools: [fine],
-      extensions: [metrics(recorder)],
+      use: [metrics(recorder)],
     });
     expect(await agent.call('go')).toMatchObject({ text: 'done' });
   }

@@ -15,7 +15,7 @@ import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';
 import { isSuspension, type RunCall } from '../tool/run-call.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { StopReason } from '../event/agent-result.ts';
-import type { Extension } from '../loop/extension.ts';
+import type { Middleware } from '../loop/middleware.ts';
 
 /** Whose run it was. */
 export interface RunLabels {
@@ -115,18 +115,14 @@ export interface MetricsOptions {
 export function metrics(
   recorder: Metrics,
   given: MetricsOptions = {},
-): Extension & ModelMiddleware {
+): Middleware & ModelMiddleware {
   checkFields('CONFIGURATION', 'metrics()', { recorder }, 'recorder:object');
   checkFields('CONFIGURATION', 'metrics()', given, 'now:function|?');
   const { now = Date.now } = given;
   return {
-    hooks: [
-      {
-        name: 'metrics',
-        onError: 'ignore',
-        on: { 'run-end': (event) => recordEnd(recorder, event) },
-      },
-    ],
+    name: 'metrics',
+    onError: 'ignore',
+    on: { 'run-end': (event) => recordEnd(recorder, event) },
     wrapModel: (next) => measuredModel(next, recorder, now),
     wrapTool: (next) => measuredTools(next, recorder, now),
   };

@@ -1,3 +1,4 @@
+import { patchToolCalls } from '../middleware/approval/patch-tool-calls.ts';
 import { context, SpanStatusCode, trace, type HrTime } from '@opentelemetry/api';
 import {
   BasicTracerProvider,
@@ -48,8 +49,8 @@ function setUp(
     tools: [look, pay],
     sessionId: 's',
     now: () => (time += 10),
-    extensions: [openTelemetry(telemetry)],
     ...agentOptions,
+    use: [openTelemetry(telemetry), ...(agentOptions.use ?? [])],
   });
   return { agent, spans: () => exporter.getFinishedSpans() };
 }
@@ -171,7 +172,7 @@ test('what fails says with what, and leaves no span open', async () => {
 test('a call that waits for an approval, and one whose reader leaves, end their spans', async () => {
   const { agent, spans } = setUp(
     [{ toolCalls: [{ name: 'pay' }] }, { text: 'Half ', hang: true }],
-    { pendingToolRecovery: true },
+    { use: [patchToolCalls()] },
   );
   await agent.call('go');
   expect(spans().map(({ name }) => name)).toEqual([
@@ -205,7 +206,11 @@ test('what a tool does, an agent too, is a child of its span', async () => {
       tracer,
     }),
   ];
-  const child = new ReActAgent({ name: 'child', model: new ScriptedModel(['done']), extensions });
+  const child = new ReActAgent({
+    name: 'child',
+    model: new ScriptedModel(['done']),
+    use: [...extensions],
+  });
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'call_child', input: { message: 'go' } }] },
     'done',
@@ -214,7 +219,7 @@ test('what a tool does, an agent too, is a child of its span', async () => {
     name: 'a',
     model,
     tools: [agentTool(child, { description: '' })],
-    extensions,
+    use: [...extensions],
   }).call('go');
   const spans = exporter.getFinishedSpans();
   const parentOf = (name: string) => named(spans, name)[0]!.parentSpanContext?.spanId;
@@ -243,7 +248,7 @@ test('a request has one span with all its tries and models, or one each where it
       order === 'first'
         ? [traced, fallback([other]), tries]
         : [fallback([wrapModel(other, traced)]), tries, traced];
-    const agent = new ReActAgent({ name: 'a', model, extensions });
+    const agent = new ReActAgent({ name: 'a', model, use: [...extensions] });
     expect((await agent.call('go')).text).toBe('Hi');
     const spans = exporter.getFinishedSpans();
     const run = named(spans, 'invoke_agent a')[0]!;
@@ -285,7 +290,7 @@ test('around a fallback and behind it: the span of a try stands below the one of
     modelId: 'one',
   });
   const other = wrapModel(new ScriptedModel(['Hi'], { modelId: 'two' }), traced);
-  await new ReActAgent({ name: 'a', model, extensions: [traced, fallback([other])] }).call('go');
+  await new ReActAgent({ name: 'a', model, use: [traced, fallback([other])] }).call('go');
   const spans = exporter.getFinishedSpans();
   expect(spans.map(({ name }) => name)).toEqual(['chat two', 'chat one', 'invoke_agent a']);
   expect(spans[0]!.parentSpanContext?.spanId).toBe(spans[1]!.spanContext().spanId);
@@ -300,7 +305,7 @@ test('tools that run at the same time, and one that was approved later, each hav
   const traced = openTelemetry({ api: { trace, context }, tracer });
   const calls = ['c1', 'c2'].map((id) => ({ name: 'look', id }));
   const model = new ScriptedModel([{ toolCalls: [...calls, { name: 'pay', id: 'c3' }] }, 'done']);
-  const agent = new ReActAgent({ name: 'a', model, tools: [look, pay], extensions: [traced] });
+  const agent = new ReActAgent({ name: 'a', model, tools: [look, pay], use: [traced] });
   expect(await agent.call('go')).toMatchObject({ reason: 'suspended' });
   await agent.call([{ type: 'approve', toolUseId: 'c3' }]);
   const spans = exporter.getFinishedSpans();
@@ -371,7 +376,7 @@ test('the try after one that hangs in spite of its time-out is a child of the ca
     modelTimeout({ firstDeltaMs: 1 }),
     openTelemetry({ api: { trace, context }, tracer }),
   ];
-  expect(await new ReActAgent({ name: 'a', model, extensions: around }).call('go')).toMatchObject({
+  expect(await new ReActAgent({ name: 'a', model, use: [...around] }).call('go')).toMatchObject({
     text: 'Hi',
   });
   const spans = exporter.getFinishedSpans();
@@ -430,7 +435,7 @@ test('several agents share one, and a run is a child of what was active', async 
   };
   const shared = openTelemetry({ api, tracer });
   const agents = ['a', 'b'].map(
-    (name) => new ReActAgent({ name, model: new ScriptedModel(['done']), extensions: [shared] }),
+    (name) => new ReActAgent({ name, model: new ScriptedModel(['done']), use: [shared] }),
   );
   await Promise.all(agents.map((agent) => agent.call('go')));
   const spans = exporter.getFinishedSpans();

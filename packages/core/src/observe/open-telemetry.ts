@@ -1,12 +1,11 @@
 import type { Context, ContextAPI, Span, TraceAPI, Tracer } from '@opentelemetry/api';
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
-import type { Hook } from '../event/hook.ts';
 import type { ToolResult, ToolUse } from '../message/content-block.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../model/chat-model.ts';
 import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';
 import type { AgentResult } from '../event/agent-result.ts';
-import type { Extension } from '../loop/extension.ts';
+import type { Middleware } from '../loop/middleware.ts';
 import {
   argumentsText,
   inputMessages,
@@ -18,7 +17,7 @@ import {
   usageAttributes,
 } from './gen-ai-attributes.ts';
 import { ReplyAssembler } from '../loop/reply/reply-assembler.ts';
-import type { Run } from '../loop/run.ts';
+import type { RunContext } from '../loop/run-context.ts';
 
 export interface OpenTelemetryOptions {
   /** What `@opentelemetry/api` exports: `import { context, trace } from '@opentelemetry/api'`. */
@@ -40,7 +39,7 @@ interface OpenSpan {
 
 /** The open spans of a run. */
 interface RunSpans extends OpenSpan {
-  readonly run: Run;
+  readonly run: RunContext;
   /** Of its model requests, the innermost last. */
   readonly chats: OpenSpan[];
   /** By the calls' ids. */
@@ -59,11 +58,11 @@ const errorStatus = 2;
  * within one (requests, tools, agents) has it as its active context, wherever the API has a context
  * manager.
  *
- * One may serve many agents. First among the extensions a `chat` span is a request with its retries
+ * One may serve many agents. First in the `use` list a `chat` span is a request with its retries
  * and fallback models, last one try; `wrapModel` puts it around a fallback model. Throws
  * `CONFIGURATION` for an option of the wrong kind.
  */
-export function openTelemetry(given: OpenTelemetryOptions): Extension & ModelMiddleware {
+export function openTelemetry(given: OpenTelemetryOptions): Middleware & ModelMiddleware {
   checkFields(
     'CONFIGURATION',
     'openTelemetry()',
@@ -89,34 +88,26 @@ export function openTelemetry(given: OpenTelemetryOptions): Extension & ModelMid
     return { span, inside: api.trace.setSpan(parent, span) };
   };
 
-  const beginRun = (run: Run, input: Parameters<typeof inputMessages>[0]): RunSpans => {
-    const { options, model, now } = run.setup;
+  const beginRun = (run: RunContext, input: Parameters<typeof inputMessages>[0]): RunSpans => {
+    const { model } = run;
+    const name = run.agentPath.at(-1) ?? '';
     const attributes = {
       'gen_ai.operation.name': 'invoke_agent',
       'gen_ai.provider.name': model.provider,
       'gen_ai.request.model': model.modelId,
-      'gen_ai.agent.name': options.name,
-      ...runAttributes(run.about),
+      'gen_ai.agent.name': name,
+      ...runAttributes(run),
       ...(content && { 'gen_ai.input.messages': inputMessages(input) }),
     };
-    return {
-      ...open(
-        `invoke_agent ${options.name}`,
-        internalKind,
-        attributes,
-        api.context.active(),
-        now(),
-      ),
-      run,
-      chats: [],
-      tools: new Map(),
-    };
+    const active = api.context.active();
+    const opened = open(`invoke_agent ${name}`, internalKind, attributes, active, run.now());
+    return { ...opened, run, chats: [], tools: new Map() };
   };
 
   const beginTool = ({ run, inside, tools }: RunSpans, toolUse: ToolUse, at: number): OpenSpan => {
     const attributes = {
       ...toolAttributes(toolUse),
-      ...runAttributes(run.about),
+      ...runAttributes(run),
       ...(content && { 'gen_ai.tool.call.arguments': argumentsText(toolUse) }),
     };
     const opened = open(`execute_tool ${toolUse.name}`, internalKind, attributes, inside, at);
@@ -150,13 +141,7 @@ export function openTelemetry(given: OpenTelemetryOptions): Extension & ModelMid
       ...(content && { 'gen_ai.input.messages': inputMessages(request.messages) }),
     };
     const parent = (spans?.chats.at(-1) ?? spans)?.inside ?? api.context.active();
-    const opened = open(
-      `chat ${model.modelId}`,
-      clientKind,
-      attributes,
-      parent,
-      spans?.run.setup.now(),
-    );
+    const opened = open(`chat ${model.modelId}`, clientKind, attributes, parent, spans?.run.now());
     spans?.chats.push(opened);
     const { span, inside } = opened;
     const reply = new ReplyAssembler({
@@ -194,7 +179,7 @@ export function openTelemetry(given: OpenTelemetryOptions): Extension & ModelMid
             'gen_ai.output.messages': outputMessages(said, finishReason ?? 'error'),
           }),
       });
-      span.end(spans?.run.setup.now());
+      span.end(spans?.run.now());
     };
     // A model that hangs in spite of the signal may never get to its end.
     context.signal.addEventListener('abort', end);
@@ -232,16 +217,21 @@ export function openTelemetry(given: OpenTelemetryOptions): Extension & ModelMid
     }
   }
 
-  const hook: Hook = {
-    name: 'open-telemetry',
-    // Last, to see what the other hooks made of an event.
-    priority: Infinity,
+  return {
+    name: 'openTelemetry',
     onError: 'ignore',
+    // Last, to see what the other hooks made of an event.
     on: {
-      'pre-acting': ({ runId, toolUse, at }) =>
-        withSpans(runs.get(runId), (spans) => void beginTool(spans, toolUse, at)),
-      'post-acting': ({ runId, toolUse, result, at }) =>
-        withSpans(runs.get(runId), (spans) => endTool(spans, toolUse.id, result, at)),
+      'pre-acting': {
+        priority: Infinity,
+        handle: ({ runId, toolUse, at }) =>
+          withSpans(runs.get(runId), (spans) => void beginTool(spans, toolUse, at)),
+      },
+      'post-acting': {
+        priority: Infinity,
+        handle: ({ runId, toolUse, result, at }) =>
+          withSpans(runs.get(runId), (spans) => endTool(spans, toolUse.id, result, at)),
+      },
       'step-reset': ({ runId, reason, at }) =>
         withSpans(runs.get(runId), (spans) =>
           (spans.chats.at(-1) ?? spans).span.addEvent('step-reset', { reason }, at),
@@ -251,10 +241,6 @@ export function openTelemetry(given: OpenTelemetryOptions): Extension & ModelMid
           span.addEvent('context-fitted', { removed, before, after }, at),
         ),
     },
-  };
-
-  return {
-    hooks: [hook],
     wrapModel: (next) => withStream(next, (request, context) => chat(next, request, context)),
     wrapTool: (next) => (call, options) => {
       const spans = runs.get(options.runId);
@@ -262,28 +248,27 @@ export function openTelemetry(given: OpenTelemetryOptions): Extension & ModelMid
       const { tool, toolUse } = call;
       // A call that was decided about has had its `pre-acting` in an earlier run.
       const { span, inside } =
-        spans.tools.get(toolUse.id) ?? beginTool(spans, toolUse, spans.run.setup.now());
+        spans.tools.get(toolUse.id) ?? beginTool(spans, toolUse, spans.run.now());
       span.setAttribute('gen_ai.tool.description', tool.schema.description);
       return api.context.with(inside, () => next(call, options));
     },
-    wrapCall: (next) =>
-      async function* (run, input) {
-        const spans = beginRun(run, input?.messages ?? []);
-        runs.set(run.id, spans);
-        try {
-          const result = yield* within(spans.inside, next(run, input));
-          endRun(spans.span, result, content);
-          return result;
-        } catch (thrown) {
-          fail(spans.span, AgentError.from(thrown));
-          throw thrown;
-        } finally {
-          runs.delete(run.id);
-          const at = run.setup.now();
-          // Of calls that wait for somebody.
-          for (const { span } of [...spans.chats, ...spans.tools.values(), spans]) span.end(at);
-        }
-      },
+    wrapRun: (next) => async (input, context) => {
+      const spans = beginRun(context, input?.messages ?? []);
+      runs.set(context.runId, spans);
+      try {
+        const result = await api.context.with(spans.inside, () => next(input, context));
+        endRun(spans.span, result, content);
+        return result;
+      } catch (thrown) {
+        fail(spans.span, AgentError.from(thrown));
+        throw thrown;
+      } finally {
+        runs.delete(context.runId);
+        const at = context.now();
+        // Of calls that wait for somebody.
+        for (const { span } of [...spans.chats, ...spans.tools.values(), spans]) span.end(at);
+      }
+    },
   };
 }
 

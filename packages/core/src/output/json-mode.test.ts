@@ -63,7 +63,7 @@ test('one that does not is repaired once, through the wrapped model, and its tok
   const { agent, model, memory } = setUp(
     ['{"name":"Rome"}', `\`\`\`json\n${JSON.stringify(rome)}\n\`\`\``],
     {
-      extensions: [{ wrapModel: counting }],
+      use: [{ wrapModel: counting }],
       systemPrompt: 'Be brief.',
     },
   );

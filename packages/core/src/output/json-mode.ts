@@ -69,8 +69,8 @@ function textMode(
   checkAttempts(where, attempts);
   const schema = source === undefined ? anything : readSchema(where, source);
   return {
-    begin: (run) =>
-      promptOutput(run, { schema, attempts, forceTool: false, responseSchema, format }),
+    begin: (context, steps) =>
+      promptOutput(context, steps, { schema, attempts, forceTool: false, responseSchema, format }),
   };
 }
 

@@ -1,5 +1,4 @@
 import { AgentError } from '../error/agent-error.ts';
-import type { EventBatch } from '../event/agent-event.ts';
 import type { ContentBlock } from '../message/content-block.ts';
 import type { JsonValue } from '../message/json.ts';
 import { textOf, toolResultsOf, toolUsesOf } from '../message/message-text.ts';
@@ -7,8 +6,8 @@ import type { Msg } from '../message/msg.ts';
 import { parseJson } from '../message/parse-json.ts';
 import type { Schema } from '../schema/schema.ts';
 import { outputToolName } from './output-tool.ts';
-import type { Move } from '../loop/move.ts';
-import type { Run } from '../loop/run.ts';
+import type { LoopSteps } from '../loop/loop-steps.ts';
+import type { RunContext } from '../loop/run-context.ts';
 import type { TextFormat } from './text-format.ts';
 
 /** What `structured()` was told. */
@@ -31,12 +30,14 @@ export interface Found {
 
 /** One run's tries at a value: what they leave behind, and how they end. */
 export class OutputTries {
-  readonly #run: Run;
+  readonly #context: RunContext;
+  readonly #steps: LoopSteps;
   readonly #own: Set<string> = new Set();
   #left: number;
 
-  constructor(run: Run, attempts: number) {
-    this.#run = run;
+  constructor(context: RunContext, steps: LoopSteps, attempts: number) {
+    this.#context = context;
+    this.#steps = steps;
     this.#left = attempts;
   }
 
@@ -44,18 +45,20 @@ export class OutputTries {
    * Another round: the reply is kept until there is a value, so that nothing is lost if the call
    * ends before; `prompt` is never stored.
    */
-  async *again(reply: Msg, prompt: string): AsyncGenerator<EventBatch, Move> {
-    const question = this.#run.message('user', prompt);
-    if (reply.content.length) await this.#run.append([reply]);
-    this.#run.show([question]);
+  async again(reply: Msg, prompt: string): Promise<'again'> {
+    const steps = this.#steps;
+    const question = steps.message('user', prompt);
+    if (reply.content.length) await steps.append([reply]);
+    steps.show([question]);
     this.#own.add(reply.id).add(question.id);
-    yield await this.#run.notify('step-reset', { reason: 'output' });
-    return { to: 'model' };
+    await steps.notify('step-reset', { reason: 'output' });
+    return 'again';
   }
 
   /** Counts a try that failed; throws `OUTPUT_INVALID` if it was the last. */
   async fail(text: string, issues: readonly string[]): Promise<void> {
-    if (--this.#left < 1) throw await this.failure(text, issues);
+    this.#left -= 1;
+    if (this.#left < 1) throw await this.failure(text, issues);
   }
 
   /**
@@ -63,12 +66,13 @@ export class OutputTries {
    * as one of a call that failed.
    */
   async failure(text: string, issues: readonly string[]): Promise<AgentError> {
-    const run = this.#run;
+    const steps = this.#steps;
     await this.#tidy();
-    if (text)
-      await run.append([
-        (run.remains = run.message('assistant', text, { metadata: { reason: 'error' } })),
-      ]);
+    if (text) {
+      const last = steps.message('assistant', text, { metadata: { reason: 'error' } });
+      steps.leave(last);
+      await steps.append([last]);
+    }
     const why = `The model gave no value that fits the schema: ${issues.join('; ')}`;
     return new AgentError('OUTPUT_INVALID', why, { details: { issues, text } });
   }
@@ -77,12 +81,12 @@ export class OutputTries {
    * The message that a value is answered with, in place of all that led to it. `reply` brought the
    * value.
    */
-  async *answer(
+  async answer(
     { value, given, text: words }: Found,
     reply: Msg,
     chunk: 'reasoning-chunk' | 'summary-chunk',
-  ): AsyncGenerator<EventBatch, Msg> {
-    const run = this.#run;
+  ): Promise<Msg> {
+    const steps = this.#steps;
     const gone = await this.#tidy();
     const output = toJson(value, given);
     const text: ContentBlock = { type: 'text', text: words ?? JSON.stringify(output) };
@@ -95,20 +99,19 @@ export class OutputTries {
           : [...reply.content.filter(({ type }) => type !== 'text'), text];
       const message: Msg = { ...reply, content, metadata: { ...reply.metadata, output } };
       if (content !== reply.content)
-        yield await run.notify('step-reset', { reason: 'output', replacement: message });
+        await steps.notify('step-reset', { reason: 'output', replacement: message });
       return message;
     }
-    const message = run.message('assistant', [...lastThinking([...gone, reply]), text], {
+    const message = steps.message('assistant', [...lastThinking([...gone, reply]), text], {
       metadata: { output },
     });
-    if (shown && calls.every(isOutputCall))
-      yield await run.notify('step-reset', { reason: 'output', replacement: message });
-    else {
-      const piece = { blockId: `${message.id}:0`, delta: text.text };
-      yield await (chunk === 'summary-chunk'
-        ? run.notify(chunk, piece)
-        : run.notify(chunk, { ...piece, kind: 'text' }));
+    if (shown && calls.every(isOutputCall)) {
+      await steps.notify('step-reset', { reason: 'output', replacement: message });
+      return message;
     }
+    const piece = { blockId: `${message.id}:0`, delta: text.text };
+    if (chunk === 'summary-chunk') await steps.notify(chunk, piece);
+    else await steps.notify(chunk, { ...piece, kind: 'text' });
     return message;
   }
 
@@ -117,20 +120,18 @@ export class OutputTries {
    * stay. Gives what is gone.
    */
   async #tidy(): Promise<readonly Msg[]> {
-    const run = this.#run;
-    const from = run.view.findIndex(({ id }) => id === run.promptId) + 1;
+    const { messages, promptId } = this.#context;
+    const from = messages.findIndex(({ id }) => id === promptId) + 1;
     const gone: Msg[] = [];
     const again: Msg[] = [];
-    for (const message of run.view.slice(from)) {
+    for (const message of messages.slice(from)) {
       const left = this.#own.has(message.id) ? undefined : withoutOutputCalls(message);
       if (!left) gone.push(message);
       // The log only grows at its end: what stands behind a changed message is put there again.
       else if (left !== message || again.length) again.push(left);
     }
-    const { memory } = run.setup;
     const ids = [...gone, ...again].map(({ id }) => id);
-    // Begun together, so that a store that can writes both at once.
-    if (ids.length) await Promise.all([memory.delete(ids), again.length && memory.append(again)]);
+    if (ids.length) await this.#steps.rewrite(ids, again);
     return gone;
   }
 }

@@ -1,16 +1,12 @@
-import type { EventBatch } from '../event/agent-event.ts';
 import { isRecord } from '../message/is-record.ts';
 import type { JsonValue } from '../message/json.ts';
 import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import type { Schema, Validation } from '../schema/schema.ts';
-import { fitRequest } from '../loop/fit-request.ts';
-import { askAtLimit } from '../loop/limit.ts';
-import type { Move } from '../loop/move.ts';
+import type { LoopSteps } from '../loop/loop-steps.ts';
 import type { OutputRun } from '../loop/output-mode.ts';
-import type { Reply } from '../loop/reply/read-reply.ts';
-import type { Run } from '../loop/run.ts';
+import type { RunContext } from '../loop/run-context.ts';
 import { OutputTries, type Found, type OutputSpec } from './structured-answer.ts';
 import { formatInstruction, jsonText, type Said, type TextFormat } from './text-format.ts';
 
@@ -19,10 +15,11 @@ import { formatInstruction, jsonText, type Said, type TextFormat } from './text-
  * prompt of each request and never stored.
  */
 export function promptOutput(
-  run: Run,
+  context: RunContext,
+  steps: LoopSteps,
   { schema, attempts, responseSchema, format = jsonText }: OutputSpec,
 ): OutputRun {
-  const tries = new OutputTries(run, attempts);
+  const tries = new OutputTries(context, steps, attempts);
   const told = formatInstruction(format.name, schema.jsonSchema);
   let system: { readonly before: Msg | undefined; readonly message: Msg } | undefined;
 
@@ -31,7 +28,7 @@ export function promptOutput(
     const before = first?.role === 'system' ? first : undefined;
     // The same object each time: its wire form is cached on it.
     if (!system || system.before !== before)
-      system = { before, message: withInstruction(run, before, told) };
+      system = { before, message: withInstruction(steps, before, told) };
     const isOffered =
       (responseSchema ?? !request.tools.length) && schema.jsonSchema['type'] === 'object';
     const messages = [system.message, ...(before ? rest : request.messages)];
@@ -45,38 +42,38 @@ export function promptOutput(
 
   return {
     request: tell,
-    beside: run.message('system', told),
-    async *judge(reply): AsyncGenerator<EventBatch, Move> {
+    beside: steps.message('system', told),
+    async judge(reply) {
       const checked = await readText(schema, format, textOf(reply));
       if (!checked.ok) {
         await tries.fail(textOf(reply), checked.issues);
         const issues = checked.issues.map((issue) => `- ${issue}`).join('\n');
-        return yield* tries.again(
+        return tries.again(
           reply,
           `Your answer does not fit the schema:\n${issues}\nAnswer again, with the corrected ${format.name} alone.`,
         );
       }
-      const message = yield* tries.answer(checked.value, reply, 'reasoning-chunk');
-      return { to: 'finish', reason: 'stop', message, output: checked.value.value };
+      const message = await tries.answer(checked.value, reply, 'reasoning-chunk');
+      return { message, output: checked.value.value };
     },
-    async *settled(): AsyncGenerator<EventBatch, undefined> {},
-    async *onLimit(): AsyncGenerator<EventBatch, Reply> {
+    settled: () => Promise.resolve(undefined),
+    async onLimit() {
       const question = `Your steps are used up. Give your answer now, as ${format.name} alone.`;
-      const fitted = yield* fitRequest(run);
-      const messages = [...fitted, run.message('user', question)];
-      const reply = yield* askAtLimit(run, messages, tell);
+      const fitted = await steps.fit();
+      const messages = [...fitted, steps.message('user', question)];
+      const reply = await steps.ask(messages, tell);
       if (reply.type === 'cut') return reply;
       const content = reply.message.content.filter(({ type }) => type !== 'tool_use');
       const checked = await readText(schema, format, textOf(content));
       if (!checked.ok) throw await tries.failure(textOf(content), checked.issues);
-      const message = yield* tries.answer(
+      const message = await tries.answer(
         checked.value,
         { ...reply.message, content },
         'summary-chunk',
       );
       return {
         type: 'whole',
-        message: yield* run.revise('post-summary', message),
+        message: await steps.revise('post-summary', message),
         output: checked.value.value,
       };
     },
@@ -84,10 +81,10 @@ export function promptOutput(
 }
 
 /** Models that take but one system message get but one. */
-function withInstruction(run: Run, system: Msg | undefined, text: string): Msg {
+function withInstruction(steps: LoopSteps, system: Msg | undefined, text: string): Msg {
   return system
     ? { ...system, content: [...system.content, { type: 'text', text }] }
-    : run.message('system', text);
+    : steps.message('system', text);
 }
 
 /** The first value in the text that passes; where none does, what is wrong with the first one. */

@@ -163,7 +163,7 @@ test.for(['tool', 'prompt'] as const)(
 test('prompt mode: the schema is told with the system prompt as a hook has it', async () => {
   const { agent, model } = setUp(['what?', JSON.stringify(rome)], {
     systemPrompt: 'Be kind.',
-    hooks: [
+    use: [
       {
         on: {
           'pre-reasoning': (event) => {
@@ -266,7 +266,7 @@ test('tool mode: the tool stands beside the agent’s, says what it is for and t
 
 test('tool mode: a hook that takes the tool out of a request leaves the others there', async () => {
   const { agent, model } = setUp([{ toolCalls: [give(rome)] }], {
-    hooks: [
+    use: [
       {
         on: {
           'pre-reasoning': (event) => ({

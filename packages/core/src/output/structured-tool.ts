@@ -1,17 +1,13 @@
 import { AgentError } from '../error/agent-error.ts';
-import type { EventBatch } from '../event/agent-event.ts';
 import type { ToolUse } from '../message/content-block.ts';
 import { outputText, textOf, toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import type { ModelRequest, ToolSchema } from '../model/chat-model.ts';
 import type { Schema } from '../schema/schema.ts';
 import { outputToolName } from './output-tool.ts';
 import type { Tool } from '../tool/tool.ts';
-import { fitRequest } from '../loop/fit-request.ts';
-import { askAtLimit } from '../loop/limit.ts';
-import type { Move } from '../loop/move.ts';
+import type { LoopSteps } from '../loop/loop-steps.ts';
 import type { OutputRun } from '../loop/output-mode.ts';
-import type { Reply } from '../loop/reply/read-reply.ts';
-import type { Run } from '../loop/run.ts';
+import type { RunContext } from '../loop/run-context.ts';
 import { isOutputCall, OutputTries, type Found, type OutputSpec } from './structured-answer.ts';
 import { asArguments } from './structured-schema.ts';
 
@@ -21,14 +17,14 @@ const reminder = `Give your answer now: call "${outputToolName}".`;
  * The value as the arguments of a tool that stands beside the agent's own (AgentScope:
  * `StructuredOutputHook`).
  */
-export function toolOutput(run: Run, spec: OutputSpec): OutputRun {
-  if (run.tools.find(outputToolName) !== undefined) {
+export function toolOutput(context: RunContext, steps: LoopSteps, spec: OutputSpec): OutputRun {
+  if (context.tools.find(outputToolName) !== undefined) {
     throw new AgentError(
       'CONFIGURATION',
       `structured() needs the tool name "${outputToolName}" for itself.`,
     );
   }
-  const tries = new OutputTries(run, spec.attempts);
+  const tries = new OutputTries(context, steps, spec.attempts);
   const input = asArguments(spec.schema);
   const schema: ToolSchema = {
     name: outputToolName,
@@ -57,20 +53,19 @@ export function toolOutput(run: Run, spec: OutputSpec): OutputRun {
       const tools = request.tools.some(isOutputCall) ? request.tools : [...request.tools, schema];
       return { ...request, tools, ...(reminded && forced) };
     },
-    async *judge(reply) {
+    async judge(reply) {
       if (reminded) await tries.fail(textOf(reply), [`it was not given to "${outputToolName}"`]);
       reminded = true;
-      return yield* tries.again(reply, reminder);
+      return tries.again(reply, reminder);
     },
-    async *settled(): AsyncGenerator<EventBatch, Move | undefined> {
-      const reply = run.view.findLast(({ role }) => role === 'assistant');
+    async settled(pending) {
+      const { messages } = context;
+      const reply = messages.findLast(({ role }) => role === 'assistant');
       const call = reply && toolUsesOf(reply).findLast(isOutputCall);
-      if (!call) return undefined;
-      run.toolsUsed.delete(outputToolName);
       // Somebody has to decide about another call first; the value is read again when the run goes
       // on.
-      if (run.pending.length) return undefined;
-      const result = run.view.flatMap(toolResultsOf).find(({ toolUseId }) => toolUseId === call.id);
+      if (!call || pending.length) return undefined;
+      const result = messages.flatMap(toolResultsOf).find(({ toolUseId }) => toolUseId === call.id);
       if (!found) {
         const checked = await readCall(input, call);
         if (checked.ok && result?.state === 'success') found = checked.value;
@@ -81,13 +76,13 @@ export function toolOutput(run: Run, spec: OutputSpec): OutputRun {
           );
       }
       if (!found) return undefined;
-      const message = yield* tries.answer(found, reply, 'reasoning-chunk');
-      return { to: 'finish', reason: 'stop', message, output: found.value };
+      const message = await tries.answer(found, reply, 'reasoning-chunk');
+      return { message, output: found.value };
     },
-    async *onLimit(): AsyncGenerator<EventBatch, Reply> {
-      const fitted = yield* fitRequest(run);
-      const messages = [...fitted, run.message('user', reminder)];
-      const reply = yield* askAtLimit(run, messages, (request) => ({
+    async onLimit() {
+      const fitted = await steps.fit();
+      const messages = [...fitted, steps.message('user', reminder)];
+      const reply = await steps.ask(messages, (request) => ({
         ...request,
         tools: [schema],
         ...forced,
@@ -99,10 +94,10 @@ export function toolOutput(run: Run, spec: OutputSpec): OutputRun {
         : { ok: false as const, issues: [`it was not given to "${outputToolName}"`] };
       if (!checked.ok)
         throw await tries.failure(call ? rawOf(call) : textOf(reply.message), checked.issues);
-      const message = yield* tries.answer(checked.value, reply.message, 'summary-chunk');
+      const message = await tries.answer(checked.value, reply.message, 'summary-chunk');
       return {
         type: 'whole',
-        message: yield* run.revise('post-summary', message),
+        message: await steps.revise('post-summary', message),
         output: checked.value.value,
       };
     },

@@ -590,7 +590,7 @@ test.each(cuts)(
 test('an abort while the value is taken gives none', async () => {
   const controller = new AbortController();
   const { agent, model, memory } = setUp([{ toolCalls: [give(rome)] }], {
-    hooks: [{ on: { 'post-acting': () => controller.abort() } }],
+    use: [{ on: { 'post-acting': () => controller.abort() } }],
   });
   const result = await agent.call('Which city?', {
     output: structured(city),
@@ -605,7 +605,7 @@ test('hooks may edit the request, the reply, the call and the answer', async () 
   const { agent, model, memory } = setUp(
     [{ text: '', toolCalls: [give({ name: 'Rom', people: 1 })] }],
     {
-      hooks: [
+      use: [
         {
           on: {
             'pre-reasoning': (event) => ({ ...event, tools: [] }),
@@ -629,7 +629,7 @@ test('hooks may edit the request, the reply, the call and the answer', async () 
   expect(shape(await memory.read())).toEqual(['user: Which city?', 'assistant: Done.']);
 
   const edited = setUp(['Rome.'], {
-    hooks: [
+    use: [
       {
         on: {
           'post-reasoning': (event) => ({
@@ -651,7 +651,7 @@ test('a hook that refuses the call, or edits it into nonsense, makes a failed tr
   const { agent, model, memory } = setUp(
     [{ toolCalls: [give(rome)] }, { toolCalls: [give(rome)] }, { toolCalls: [give(rome)] }],
     {
-      hooks: [
+      use: [
         {
           on: {
             'pre-acting': (event, control) => {
@@ -672,7 +672,7 @@ test('a hook that refuses the call, or edits it into nonsense, makes a failed tr
   expect(shape(await memory.read())).toEqual(['user: Which city?', stored]);
 
   const never = setUp([{ toolCalls: [give(rome)] }], {
-    hooks: [{ on: { 'pre-acting': (_event, control) => control.reject('Not Rome.') } }],
+    use: [{ on: { 'pre-acting': (_event, control) => control.reject('Not Rome.') } }],
   });
   await expect(
     never.agent.call('Which?', { output: structured(city, { attempts: 1 }) }),
@@ -684,7 +684,7 @@ test('a hook that refuses the call, or edits it into nonsense, makes a failed tr
 
 test('a hook that stops the call leaves the value out', async () => {
   const { agent } = setUp([{ toolCalls: [give(rome)] }], {
-    hooks: [{ on: { 'post-acting': (_event, control) => control.stop() } }],
+    use: [{ on: { 'post-acting': (_event, control) => control.stop() } }],
   });
   const result = await agent.call('Which city?', { output: structured(city) });
   expect(result.reason).toBe('stopped-by-hook');

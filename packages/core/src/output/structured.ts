@@ -58,8 +58,8 @@ export function structured<const S extends SchemaLike>(
     responseSchema,
   };
   return {
-    begin(run) {
-      const { tools } = run.setup.model.features;
+    begin(context, steps) {
+      const { tools } = context.model.features;
       if (mode === 'tool' && !tools) {
         throw new AgentError(
           'CONFIGURATION',
@@ -67,8 +67,8 @@ export function structured<const S extends SchemaLike>(
         );
       }
       return (mode ?? (tools ? 'tool' : 'prompt')) === 'tool'
-        ? toolOutput(run, spec)
-        : promptOutput(run, spec);
+        ? toolOutput(context, steps, spec)
+        : promptOutput(context, steps, spec);
     },
   };
 }

@@ -19,17 +19,17 @@ test('pre-call is a notification: what a hook returns is ignored', async () => {
   const swap = {
     on: { 'pre-call': (event: { input: unknown }) => ({ ...event, input: [] }) as never },
   };
-  const preset = new ReActAgent({ name: 'a', model, hooks: [swap], ...agentscope() });
+  const preset = new ReActAgent({ name: 'a', model, use: [agentscope(), swap] });
   await preset.call('kept');
   expect(textOf(model.requests[0]!.messages[0]!)).toBe('kept');
-  const own = new ReActAgent({ name: 'a', model, hooks: [swap] });
+  const own = new ReActAgent({ name: 'a', model, use: [swap] });
   await expect(own.call('gone')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });
 
 test('the model’s parameter wins over a preset one', async () => {
   const reply = { toolCalls: [{ name: 'search', input: { query: 'x', user: 'model' } }] };
   const model = new ScriptedModel([reply, 'done', reply, 'done']);
-  await new ReActAgent({ name: 'a', model, tools: [search], ...agentscope() }).call('go');
+  await new ReActAgent({ name: 'a', model, tools: [search], use: [agentscope()] }).call('go');
   expect(JSON.stringify(model.requests[1]!.messages)).toContain('x for model');
   await new ReActAgent({ name: 'a', model, tools: [search] }).call('go');
   expect(JSON.stringify(model.requests[3]!.messages)).toContain('x for preset');
@@ -38,9 +38,12 @@ test('the model’s parameter wins over a preset one', async () => {
 test('ten rounds, then a summary asked for in its words', async () => {
   const round = { toolCalls: [{ name: 'search', input: { query: 'x' } }] };
   const model = new ScriptedModel([...Array.from({ length: 10 }, () => round), 'summed up']);
-  const result = await new ReActAgent({ name: 'a', model, tools: [search], ...agentscope() }).call(
-    'go',
-  );
+  const result = await new ReActAgent({
+    name: 'a',
+    model,
+    tools: [search],
+    use: [agentscope()],
+  }).call('go');
   expect(result).toMatchObject({ reason: 'max-iterations', text: 'summed up', iterations: 10 });
   const last = model.requests.at(-1)!;
   expect(last.tools).toEqual([]);
@@ -51,7 +54,7 @@ test('its words after an interrupt', async () => {
   const agent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel(['one two three']),
-    ...agentscope(),
+    use: [agentscope()],
   });
   agent.addHook({ on: { 'reasoning-chunk': () => void agent.interrupt() } });
   expect((await agent.call('go')).text).toContain('you have interrupted me');

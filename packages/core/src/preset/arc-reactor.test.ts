@@ -19,7 +19,13 @@ function setUp(
   const model = new ScriptedModel(replies);
   return {
     model,
-    agent: new ReActAgent({ name: 'a', model, tools: [look], ...arcReactor(), ...options }),
+    agent: new ReActAgent({
+      name: 'a',
+      model,
+      tools: [look],
+      ...options,
+      use: [arcReactor(), ...(options.use ?? [])],
+    }),
   };
 }
 
@@ -62,7 +68,7 @@ test('the past is questions and final answers of calls that ended well; the log 
 test('no more than ten turns of the past', async () => {
   const { agent, model } = setUp(
     Array.from({ length: 13 }, (_, n) => `answer ${n}`),
-    { ...arcReactor(), extensions: [] },
+    { use: [{ name: 'inputGuards' }] },
   );
   for (let n = 0; n < 13; n++) await agent.call(`question ${n}`);
   const asked = model.requests.at(-1)!.messages.filter(({ role }) => role === 'user');
@@ -91,7 +97,7 @@ test('agents with one preset share its places and limits', async () => {
   const preset = arcReactor();
   const agents = ['a', 'b'].map((name) => {
     const model = new ScriptedModel(Array.from({ length: 10 }, () => 'ok'));
-    return new ReActAgent({ name, model, ...preset });
+    return new ReActAgent({ name, model, use: [preset] });
   });
   const reasons: string[] = [];
   for (let n = 0; n < 11; n++) reasons.push((await agents[n % 2]!.call('Hi')).reason);
@@ -113,12 +119,18 @@ test('a transient failure is tried again', async () => {
 test.each([
   [15_000, {}, arcReactor()],
   [300_000, { timeoutMs: 300_000 }, arcReactor()],
-  [300_000, {}, {}],
+  [300_000, {}, []],
 ])('a tool has %i ms: %j', async (ms, own, preset) => {
   const execute = vi.fn(() => new Promise<string>(() => {}));
   const model = new ScriptedModel([{ toolCalls: [{ name: 'slow' }] }, 'ok']);
   const tools = [tool({ name: 'slow', description: '', input, execute, ...own })];
-  const agent = new ReActAgent({ name: 'a', model, tools, ...preset, limits: {} });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools,
+    use: [preset],
+    limits: { timeoutMs: 0 },
+  });
   const call = agent.call('go');
   await expect.poll(() => execute).toHaveBeenCalled();
   vi.advanceTimersByTime(ms);

@@ -1,4 +1,3 @@
-import { chain } from '../context/chain.ts';
 import { fitContext } from '../context/fit-context.ts';
 import { answersOnly, lastTurns, successfulTurns } from '../context/history-views.ts';
 import { injection } from '../guard/input/injection.ts';
@@ -8,38 +7,37 @@ import { rateLimit } from '../guard/input/rate-limit.ts';
 import { retry } from '../middleware/resilience/retry.ts';
 import { arc } from '../tokens/arc-profile.ts';
 import { selectTools } from '../tool-selection/select-tools.ts';
-import type { AgentOptions } from '../agent/agent-options.ts';
+import type { Middleware } from '../loop/middleware.ts';
 import { concurrency } from '../middleware/limits/concurrency-limit.ts';
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';
 import { Semaphore } from '../middleware/limits/semaphore.ts';
 
-type Preset = Required<Pick<AgentOptions, 'limits' | 'context' | 'generate' | 'extensions'>>;
-
 /**
- * Arc Reactor's executor (README: its numbers, each measured), to spread into `new ReActAgent`: 10
- * tool calls and 30 s a call, 15 s a tool that sets no other time, 20 calls at once, at most 20
- * tools a request, three tries for a transient failure, the guards it has on, its trimming by the
- * estimate `arc` to 128,000 tokens less 4,096 for the answer, a temperature of 0.3. Of the past the
- * model sees questions and answers of the last ten turns that ended well; the log keeps all. Agents
- * that share one result share its places and its rate limit. Its output guard, circuit breaker,
- * response cache, retrieval and fallback models are off, as there: add them to `extensions`.
+ * Arc Reactor's executor (README: its numbers, each measured), for an agent's `use` list: 10 tool
+ * calls and 30 s a call, 15 s a tool that sets no other time, 20 calls at once, at most 20 tools a
+ * request, three tries for a transient failure, the guards it has on, its trimming by the estimate
+ * `arc` to 128,000 tokens less 4,096 for the answer, a temperature of 0.3. Of the past the model
+ * sees questions and answers of the last ten turns that ended well; the log keeps all. Agents that
+ * share one result share its places and its rate limit. Its output guard, circuit breaker, response
+ * cache, retrieval and fallback models are off, as there: add them to the list.
  */
-export function arcReactor(): Preset {
-  return {
-    limits: { toolCalls: 10, iterations: 20, timeoutMs: 30_000 },
-    context: chain(
-      successfulTurns(),
-      lastTurns(10),
-      answersOnly(),
-      fitContext({ window: 128_000, reserveOutput: 4096, profile: arc, reference: true }),
-    ),
-    generate: { temperature: 0.3, maxTokens: 4096 },
-    extensions: [
-      concurrency(new Semaphore(20)),
-      inputGuards([rateLimit(), inputLength({ max: 5000 }), injection()]),
-      selectTools({ maxTools: 20 }),
-      retry(),
-      defaultToolTimeout(15_000),
-    ],
-  };
+export function arcReactor(): readonly Middleware[] {
+  return [
+    {
+      name: 'arcReactor',
+      defaults: {
+        limits: { toolCalls: 10, iterations: 20, timeoutMs: 30_000 },
+        generate: { temperature: 0.3, maxTokens: 4096 },
+      },
+    },
+    concurrency(new Semaphore(20)),
+    inputGuards([rateLimit(), inputLength({ max: 5000 }), injection()]),
+    selectTools({ maxTools: 20 }),
+    retry(),
+    defaultToolTimeout(15_000),
+    successfulTurns(),
+    lastTurns(10),
+    answersOnly(),
+    fitContext({ window: 128_000, reserveOutput: 4096, profile: arc, reference: true }),
+  ];
 }

@@ -11,7 +11,7 @@ import { maskPii } from '../guard/pii/mask-pii.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
 import { selectTools } from '../tool-selection/select-tools.ts';
 import { byWords } from '../tool-selection/by-words.ts';
-import type { Extension } from '../loop/extension.ts';
+import type { Middleware } from '../loop/middleware.ts';
 import { parseToolCalls } from '../text-protocol/parse-tool-calls.ts';
 import type { CallOptions } from '../agent/agent-options.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
@@ -55,7 +55,13 @@ function setUp(
   const model = new ScriptedModel(replies);
   return {
     model,
-    agent: new ReActAgent({ name: 'a', model, tools: [look], ...oxygent(given), ...options }),
+    agent: new ReActAgent({
+      name: 'a',
+      model,
+      tools: [look],
+      ...options,
+      use: [oxygent(given), ...(options.use ?? [])],
+    }),
   };
 }
 
@@ -261,7 +267,9 @@ test('sixteen calls at once over all agents of one preset', async () => {
   let open!: () => void;
   const wait = new Promise<void>((resolve) => (open = resolve));
   const models = Array.from({ length: 17 }, () => new ScriptedModel([[{ wait }, { text: 'ok' }]]));
-  const running = models.map((model) => new ReActAgent({ name: 'a', model, ...preset }).call('Hi'));
+  const running = models.map((model) =>
+    new ReActAgent({ name: 'a', model, use: [preset] }).call('Hi'),
+  );
   const asked = () => models.filter(({ requests }) => requests.length).length;
   await expect.poll(() => asked()).toBe(16);
   open();
@@ -400,15 +408,13 @@ test('the tools that fit the query best, of few as well; none chosen among witho
   const [read, write] = ['read_mail', 'write_file'].map((name) =>
     tool({ name, description: name, input, execute: () => 'ok' }),
   );
-  const told = async (extensions: readonly Extension[]) => {
-    const { extensions: own, ...preset } = oxygent();
+  const told = async (extensions: readonly Middleware[]) => {
     const model = new ScriptedModel(['Hi.', 'Hi.']);
     const agent = new ReActAgent({
       name: 'a',
       model,
       tools: [read!, write!],
-      ...preset,
-      extensions: [...extensions, ...own],
+      use: [...extensions, oxygent()],
     });
     for (const query of ['any mail?', 'to a file']) await agent.call(query);
     return model.requests.map(({ messages }) =>
@@ -424,14 +430,12 @@ test('the tools that fit the query best, of few as well; none chosen among witho
 });
 
 test('trust by the model survives output guards', async () => {
-  const { extensions, ...preset } = oxygent();
   const model = new ScriptedModel([trusting]);
   const agent = new ReActAgent({
     name: 'a',
     model,
     tools: [look],
-    ...preset,
-    extensions: [outputGuards([maskPii()]), ...extensions],
+    use: [outputGuards([maskPii()]), oxygent()],
   });
   expect(await agent.call('Look')).toMatchObject({ reason: 'return-direct', text: 'seen' });
 });
@@ -452,12 +456,15 @@ test.for<[how: string, output: OutputMode<unknown>]>([
 
 test('tools to be searched for, under the preset', async () => {
   const search = '{"tool_name": "retrieve_tools", "arguments": {"query": "look"}}';
-  const preset = oxygent();
   const model = new ScriptedModel([search, looks, 'Seen.'], { features: { tools: false } });
   const look2 = tool({ name: 'look', description: 'Looks.', input, execute: () => 'seen' });
   const other = tool({ name: 'write', description: 'Writes.', input, execute: () => 'written' });
-  const extensions = [toolSourcing(), ...preset.extensions];
-  const agent = new ReActAgent({ name: 'a', model, tools: [look2, other], ...preset, extensions });
+  const agent = new ReActAgent({
+    name: 'a',
+    model,
+    tools: [look2, other],
+    use: [toolSourcing(), oxygent()],
+  });
   expect(await agent.call('Look')).toMatchObject({
     text: 'Seen.',
     toolsUsed: ['retrieve_tools', 'look'],
@@ -501,7 +508,7 @@ test('a protocol of one’s own, and the model’s own calls', async () => {
     name: 'a',
     model,
     tools: [snap],
-    ...oxygent({ protocol: false }),
+    use: [oxygent({ protocol: false })],
   });
   await agent.call('Look');
   expect(model.requests[0]!.tools).toHaveLength(1);

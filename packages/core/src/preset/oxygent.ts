@@ -1,4 +1,3 @@
-import { chain } from '../context/chain.ts';
 import { answersOnly, lastTurns, successfulTurns } from '../context/history-views.ts';
 import { weightedHistory, type WeightedHistoryOptions } from '../context/weighted-history.ts';
 import { checkFields } from '../error/check-fields.ts';
@@ -8,7 +7,7 @@ import { retry } from '../middleware/resilience/retry.ts';
 import { parseOxygent } from '../text-protocol/parse-oxygent.ts';
 import { textToolCalls, type TextToolCallsOptions } from '../text-protocol/text-tool-calls.ts';
 import { trustedCalls } from '../text-protocol/trusted-calls.ts';
-import type { AgentOptions } from '../agent/agent-options.ts';
+import type { Middleware } from '../loop/middleware.ts';
 import { answerFromObservations } from '../middleware/limits/answer-from-observations.ts';
 import { concurrency } from '../middleware/limits/concurrency-limit.ts';
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';
@@ -68,12 +67,8 @@ export interface OxygentOptions extends Pick<
   readonly friendlyErrorText?: FriendlyWords;
 }
 
-type Preset = Required<
-  Pick<AgentOptions, 'limits' | 'onLimit' | 'context' | 'returnDirect' | 'extensions'>
->;
-
 /**
- * OxyGent's ReAct agent, to spread into `new ReActAgent`: tool calls as JSON in the reply's text,
+ * OxyGent's ReAct agent, for an agent's `use` list: tool calls as JSON in the reply's text,
  * read as there; 16 rounds, then an answer from all observations; of the past the questions and
  * answers of the last ten calls that ended well, or their steps as well, by weights of 5 and 1
  * within 24,800 characters; 16 calls at once; a transient failure of the model, and any failure of
@@ -83,7 +78,7 @@ type Preset = Required<
  * calls as tools, or any others that share one result, share its 16 places, which waiting callers
  * keep. Throws `CONFIGURATION` for an option of the wrong kind.
  */
-export function oxygent(options: OxygentOptions = {}): Preset {
+export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
   const numbers = 'maxRounds:count|? shortMemorySize:count|? memoryMax:count|?';
   const kinds =
     'memoryUnit:characters|tokens|? discardReactMemory:boolean|? trustMode:boolean|? promptVariables:object|? friendlyErrorText:string|function|?';
@@ -107,29 +102,30 @@ export function oxygent(options: OxygentOptions = {}): Preset {
   const weighted = weightedHistory({ shortWeight, reactWeight, order, max, unit, reference: true });
   // Two tries in all; without jitter, as there.
   const twice = { attempts: 2, firstDelayMs: 1_000, random: () => 0.5 };
-  return {
-    limits: { iterations: maxRounds },
-    onLimit: answerFromObservations(),
-    context: chain(
-      successfulTurns(),
-      lastTurns(shortMemorySize),
-      discardReactMemory ? answersOnly() : weighted,
-    ),
-    returnDirect: trustMode || trustedCalls,
-    extensions: [
-      // First: what other extensions put behind the system prompt is no template.
-      ...(variables ? [promptVariables(variables)] : []),
-      concurrency(new Semaphore(16)),
-      friendlyErrors(friendlyErrorText),
-      reactMemory(),
-      parallelIds(),
-      protocol === false
-        ? toolMedia()
-        : textToolCalls({ parse: parseOxygent, parallel: false, ...protocol }),
-      retry(twice),
-      modelTimeout({ totalMs: 300_000 }),
-      toolRetry({ ...twice, isTransient: () => true }),
-      defaultToolTimeout(3_600_000),
-    ],
-  };
+  return [
+    {
+      name: 'oxygent',
+      defaults: {
+        limits: { iterations: maxRounds },
+        onLimit: answerFromObservations(),
+        returnDirect: trustMode || trustedCalls,
+      },
+    },
+    // First: what other middleware puts behind the system prompt is no template.
+    ...(variables ? [promptVariables(variables)] : []),
+    concurrency(new Semaphore(16)),
+    friendlyErrors(friendlyErrorText),
+    reactMemory(),
+    parallelIds(),
+    protocol === false
+      ? toolMedia()
+      : textToolCalls({ parse: parseOxygent, parallel: false, ...protocol }),
+    retry(twice),
+    modelTimeout({ totalMs: 300_000 }),
+    toolRetry({ ...twice, isTransient: () => true }),
+    defaultToolTimeout(3_600_000),
+    successfulTurns(),
+    lastTurns(shortMemorySize),
+    discardReactMemory ? answersOnly() : weighted,
+  ];
 }

@@ -44,7 +44,7 @@ test.for([
       name: 'a',
       model,
       tools: [work],
-      ...springAiAlibaba({ parallelToolExecution }),
+      use: [springAiAlibaba({ parallelToolExecution })],
     }).call('go');
     expect(seen()).toBe(most);
   },
@@ -57,10 +57,10 @@ test('no limit of iterations; modelCallLimit() is one', async () => {
     name: 'a',
     model: new ScriptedModel([...rounds, 'Done.']),
     tools: [work],
-    ...springAiAlibaba(),
+    use: [springAiAlibaba()],
   });
   expect(await agent.call('go')).toMatchObject({ reason: 'stop', iterations: 41 });
-  const limited = { ...springAiAlibaba(), extensions: [modelCallLimit({ run: 15 })] };
+  const limited = { use: [springAiAlibaba(), modelCallLimit({ run: 15 })] };
   const model = new ScriptedModel(rounds);
   expect(
     (await new ReActAgent({ name: 'a', model, tools: [work], ...limited }).call('go')).reason,
@@ -75,14 +75,14 @@ test('a tool’s result can be the answer', async () => {
     name: 'a',
     model: new ScriptedModel([calls(1)]),
     tools: [direct],
-    ...springAiAlibaba(),
+    use: [springAiAlibaba()],
   });
   expect(await agent.call('go')).toMatchObject({ reason: 'return-direct', text: 'done' });
 });
 
 test('an unknown tool is an error result; a model that fails is no answer', async () => {
   const model = new ScriptedModel([calls(1), { error: new Error('down') }]);
-  const agent = new ReActAgent({ name: 'a', model, ...springAiAlibaba() });
+  const agent = new ReActAgent({ name: 'a', model, use: [springAiAlibaba()] });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'INTERNAL' });
   expect(JSON.stringify(model.requests[1]!.messages)).toContain('Tool not found: work');
 });
@@ -97,7 +97,7 @@ test('hooks at its positions run in order before and in reverse after', async ()
   await new ReActAgent({
     name: 'a',
     model: new ScriptedModel(['Done.']),
-    ...springAiAlibaba({ hooks }),
+    use: [springAiAlibaba({ hooks })],
   }).call('go');
   expect(ran).toEqual(['before a', 'before b', 'after b', 'after a']);
   expect(() => springAiAlibaba({ hooks: [...hooks, ...hooks] })).toThrow(
@@ -117,7 +117,7 @@ test('the system prompt is a template of the input, the session’s values and v
       name: 'a',
       model,
       systemPrompt: prompt,
-      ...springAiAlibaba(options),
+      use: [springAiAlibaba(options)],
     });
     await agent.call('Hi {city} ${who}');
     if (options.state) state.of(agent).write({ city: '{who}' });

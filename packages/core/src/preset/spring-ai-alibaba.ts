@@ -1,9 +1,8 @@
 import { checkFields } from '../error/check-fields.ts';
-import { positionHooks, type PositionHook } from '../event/position-hooks.ts';
+import { positionHooks, type PositionHook } from '../middleware/position-hooks.ts';
 import type { TemplateVariables } from '../prompt/render-template.ts';
 import { userText } from '../message/message-text.ts';
-import type { AgentOptions } from '../agent/agent-options.ts';
-import type { Extension } from '../loop/extension.ts';
+import type { Middleware } from '../loop/middleware.ts';
 import {
   promptVariables,
   type PromptCall,
@@ -20,10 +19,10 @@ export interface SpringAiAlibabaOptions {
    */
   readonly parallelToolExecution?: boolean;
   /**
-   * The session's values, as `stateKeys()` has them: one of the extensions then, and variables of
+   * The session's values, as `stateKeys()` has them: one of the middleware then, and variables of
    * the system prompt.
    */
-  readonly state?: Extension & { of(source: StateSource): { all(): object } };
+  readonly state?: Middleware & { of(source: StateSource): { all(): object } };
   /**
    * More variables of the system prompt; they win over the session's values, and those over
    * `{input}`.
@@ -31,19 +30,16 @@ export interface SpringAiAlibabaOptions {
   readonly variables?: PromptVariablesOptions['variables'];
 }
 
-type Preset = Required<Pick<AgentOptions, 'limits' | 'hooks' | 'extensions'>>;
-
 /**
- * Spring AI Alibaba's ReactAgent, to spread into `new ReActAgent`: no limit of iterations (add
- * `modelCallLimit()` to `extensions`), tool calls one after the other or five at once, hooks around
+ * Spring AI Alibaba's ReactAgent, for an agent's `use` list: no limit of iterations (add
+ * `modelCallLimit()` to the list), tool calls one after the other or five at once, hooks around
  * agent and model that run in reverse order after; the system prompt is a template, rendered once a
  * call: `{input}` is the text the call is made with, `{name}` a value of `state` or `variables`.
  * Tool time-outs of 5 minutes, `returnDirect`, an error result for an unknown tool and the run of
  * only those calls that have no result are ours as well. A model's failure rejects; there it
- * becomes an answer. Extensions of your own go behind the preset's (`[...preset.extensions, …]`).
- * Throws `CONFIGURATION` for two hooks of one name.
+ * becomes an answer. Throws `CONFIGURATION` for two hooks of one name.
  */
-export function springAiAlibaba(options: SpringAiAlibabaOptions = {}): Preset {
+export function springAiAlibaba(options: SpringAiAlibabaOptions = {}): readonly Middleware[] {
   const fields =
     'hooks:array|? parallelToolExecution:boolean|? state:of()|? variables:object|function|?';
   checkFields('CONFIGURATION', 'springAiAlibaba()', options, fields);
@@ -53,12 +49,11 @@ export function springAiAlibaba(options: SpringAiAlibabaOptions = {}): Preset {
     const given = typeof variables === 'function' ? variables(call) : variables;
     return { input: userText(call.input), ...kept, ...(await given) };
   };
-  return {
-    limits: { iterations: Infinity, parallelTools: parallelToolExecution ? 5 : 1 },
-    hooks: [positionHooks(hooks)],
-    extensions: [
-      ...(state ? [state] : []),
-      promptVariables({ form: '{}', variables: variablesOf }),
-    ],
-  };
+  const limits = { iterations: Infinity, parallelTools: parallelToolExecution ? 5 : 1 };
+  return [
+    { name: 'springAiAlibaba', defaults: { limits } },
+    positionHooks(hooks),
+    ...(state ? [state] : []),
+    promptVariables({ form: '{}', variables: variablesOf }),
+  ];
 }

@@ -27,8 +27,8 @@ function setUp(
     name: 'a',
     model,
     systemPrompt,
-    extensions: [promptVariables(variables)],
     ...options,
+    use: [promptVariables(variables), ...(options.use ?? [])],
   });
   return {
     agent,
@@ -43,7 +43,7 @@ test('fixed variables, and those of a call, which win', async () => {
     token: perCall,
   });
   await agent.call('${who}?');
-  await agent.call('Hi', { context: [provide(perCall, { where: 'work', more: '${who}' })] });
+  await agent.call('Hi', { toolContext: [provide(perCall, { where: 'work', more: '${who}' })] });
   await agent.call('Hi');
   expect(prompts()).toEqual([
     'Ann at home, ${more}',
@@ -68,7 +68,7 @@ test('a function is asked once a call, also where the call takes several request
     model,
     tools: [look],
     systemPrompt: 'Call ${n}',
-    extensions: [extension],
+    use: [extension],
   });
   await agent.call('Hi');
   await agent.call('Hi');
@@ -95,26 +95,32 @@ test('the same text is the same message; policies and hooks see the rendered one
     'Know: ${facts}',
     { token: perCall },
     {
-      context: fitContext({ window: 100_000 }),
-      hooks: [{ on: { 'pre-reasoning': ({ messages }) => void seen.push(textOf(messages[0]!)) } }],
+      use: [
+        { on: { 'pre-reasoning': ({ messages }) => void seen.push(textOf(messages[0]!)) } },
+        fitContext({ window: 100_000 }),
+      ],
     },
   );
   const context = [provide(perCall, { facts: 'x'.repeat(4000) })];
-  await agent.call('Hi', { context });
-  await agent.call('Hi', { context });
+  await agent.call('Hi', { toolContext: context });
+  await agent.call('Hi', { toolContext: context });
   expect(model.requests[1]!.messages[0]).toBe(model.requests[0]!.messages[0]);
   expect(seen[0]).toBe(`Know: ${'x'.repeat(4000)}`);
   const small = setUp(
     'Know: ${facts}',
     { token: perCall },
     {
-      context: (request) => (
-        before.push(countMessage(request.messages[0]!)),
-        { messages: request.messages, removed: 0, before: 0, after: 0 }
-      ),
+      use: [
+        {
+          fit: (request) => (
+            before.push(countMessage(request.messages[0]!)),
+            { messages: request.messages, removed: 0, before: 0, after: 0 }
+          ),
+        },
+      ],
     },
   );
-  await small.agent.call('Hi', { context });
+  await small.agent.call('Hi', { toolContext: context });
   expect(before[0]).toBeGreaterThan(900);
 });
 
@@ -122,7 +128,7 @@ test('agents that share the extension do not share a prompt; one without a promp
   const extensions = [promptVariables({ variables: { x: '1' } })];
   const model = new ScriptedModel(['a', 'b', 'c', 'd']);
   const agents = ['A${x}', 'B${x}', '', '${x}'].map(
-    (systemPrompt) => new ReActAgent({ name: 'a', model, systemPrompt, extensions }),
+    (systemPrompt) => new ReActAgent({ name: 'a', model, systemPrompt, use: [...extensions] }),
   );
   for (const agent of agents) await agent.call('Hi');
   expect(model.requests.map(({ messages }) => messages.map(textOf))).toEqual([
@@ -147,8 +153,15 @@ test('what other extensions put behind the prompt is not rendered, in whatever o
     [list, variables],
   ]) {
     const model = new ScriptedModel(['a', 'b']);
-    await new ReActAgent({ name: 'a', model, systemPrompt: 'Base {todos}', extensions }).call('Hi');
-    await new ReActAgent({ name: 'a', model, systemPrompt: '{x}', extensions }).call('Hi');
+    await new ReActAgent({
+      name: 'a',
+      model,
+      systemPrompt: 'Base {todos}',
+      use: [...extensions],
+    }).call('Hi');
+    await new ReActAgent({ name: 'a', model, systemPrompt: '{x}', use: [...extensions] }).call(
+      'Hi',
+    );
     expect(model.requests.map(({ messages }) => textOf(messages[0]!))).toEqual([
       'Base no\n\nLists: {todos} {x}',
       'Lists: {todos} {x}',
@@ -169,7 +182,7 @@ test('a function gets the call: its input as guards leave it, what the user said
     model,
     tools: [ask],
     systemPrompt: '${said} in ${city}',
-    extensions,
+    use: [...extensions],
   });
   await agent.call('I am ann@example.com');
   state.of(agent).write({ city: 'Rome' });
@@ -192,7 +205,7 @@ test('a missing value, and variables that cannot be had, end the call before any
   expect(events.slice(-2)).toEqual(['error', 'run-end']);
   expect(await strict.agent.messages()).toEqual([]);
   expect(
-    await strict.agent.call('Hi', { context: [provide(perCall, { who: 'Ann' })] }),
+    await strict.agent.call('Hi', { toolContext: [provide(perCall, { who: 'Ann' })] }),
   ).toMatchObject({ text: 'answer 0' });
 
   const broken = setUp('${who}', { variables: () => Promise.reject(new Error('no database')) });
@@ -201,7 +214,7 @@ test('a missing value, and variables that cannot be had, end the call before any
   });
   const wrong = setUp('${who}', { token: perCall });
   await expect(
-    wrong.agent.call('Hi', { context: [provide(perCall, 'Ann' as never)] }),
+    wrong.agent.call('Hi', { toolContext: [provide(perCall, 'Ann' as never)] }),
   ).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });
 

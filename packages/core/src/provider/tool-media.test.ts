@@ -33,7 +33,7 @@ function setUp(replies: readonly ScriptedReply[], media: ModelFeatures['media'] 
   const model = new ScriptedModel(replies, { features: { media } });
   return {
     model,
-    agent: new ReActAgent({ name: 'a', model, tools: [snap, say], extensions: [toolMedia()] }),
+    agent: new ReActAgent({ name: 'a', model, tools: [snap, say], use: [toolMedia()] }),
   };
 }
 

@@ -20,6 +20,7 @@ interface Shown {
  */
 export function toolMedia(): ModelMiddleware {
   return {
+    name: 'toolMedia',
     wrapModel(model) {
       const { media } = model.features;
       // The same objects in the next request, so that their wire form is made once.

@@ -88,7 +88,7 @@ test.each([
       model: new ScriptedModel(replies),
       memory: memory(),
       tools,
-      hooks,
+      use: [...hooks],
     });
   const first = open([asks]);
   await expect(first.call('go')).rejects.toMatchObject({ code: 'TOOL_ERROR' });

@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { loadState, saveState } from './agent-state.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { modelCallLimit } from '../middleware/limits/model-call-limit.ts';
-import type { Extension } from '../loop/extension.ts';
+import type { Middleware } from '../loop/middleware.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
@@ -56,13 +56,12 @@ function setUp(
   options: Partial<AgentOptions> = {},
 ) {
   const model = new ScriptedModel(replies);
-  const { extensions = [], ...rest } = options;
   return new ReActAgent({
     name: 'a',
     model,
     tools: [noteTool(state, 2)],
-    extensions: [state, ...extensions],
-    ...rest,
+    ...options,
+    use: [state, ...(options.use ?? [])],
   });
 }
 
@@ -89,17 +88,16 @@ test('hooks, wrappers of calls, of tools and of models, and tools have one state
     on: { 'pre-reasoning': (event) => state.of(event).write({ notes: 'hook' }) },
   };
   const agent = setUp([notes('a'), 'Done.'], state, {
-    hooks: [hook],
-    tools: [noteTool(state, 1)],
-    extensions: [
+    use: [
+      hook,
       {
         wrapTool: (next) => (call, options) => {
           state.of(options).write({ notes: 'wrapTool' });
           return next(call, options);
         },
-        wrapCall: (next) => (run, given) => {
-          state.of(run).write({ notes: 'wrapCall' });
-          return next(run, given);
+        wrapRun: (next) => (given, context) => {
+          state.of(context).write({ notes: 'wrapRun' });
+          return next(given, context);
         },
       },
       retry(),
@@ -115,18 +113,19 @@ test('hooks, wrappers of calls, of tools and of models, and tools have one state
         }),
       },
     ],
+    tools: [noteTool(state, 1)],
   });
   await agent.call('go');
   expect(seen).toEqual([
-    ['wrapCall', 'hook'],
-    ['wrapCall', 'hook', 'wrapTool', 'a', 'a again', 'hook'],
+    ['wrapRun', 'hook'],
+    ['wrapRun', 'hook', 'wrapTool', 'a', 'a again', 'hook'],
   ]);
 });
 
 test('the input as guards leave it, and the answer: its value, or its text', async () => {
   const state = keys();
   const agent = setUp(['{"n":1}', 'Two.', { error: new Error('down') }], state, {
-    extensions: [
+    use: [
       {
         guard: (given) =>
           Promise.resolve(
@@ -158,7 +157,7 @@ test('it goes with the saved state into another process, in the middle of a run,
   const one = keys();
   const first = setUp([{ toolCalls: [{ name: 'ask' }] }], one, {
     tools: [ask],
-    hooks: [{ on: { 'pre-reasoning': (event) => one.of(event).write({ notes: 'before' }) } }],
+    use: [{ on: { 'pre-reasoning': (event) => one.of(event).write({ notes: 'before' }) } }],
   });
   expect((await first.call('go')).reason).toBe('suspended');
   const saved = JSON.parse(JSON.stringify(await saveState(first))) as unknown;
@@ -179,25 +178,23 @@ test.each(['step', 'turn'] as const)(
         { title: replace('none'), list: append<string>(), last: replace<string>() },
         { outputKey: 'last' },
       );
-    const open = (state: ReturnType<typeof make>, ...more: readonly Extension[]) =>
+    const open = (state: ReturnType<typeof make>, ...more: readonly Middleware[]) =>
       new ReActAgent({
         name: 'a',
         model: new ScriptedModel(['One.', 'Two.', 'Three.']),
         memory: new SessionMemory(store, 's', { durability, compactAfter: 1 }),
-        extensions: [state, modelCallLimit({ session: 2 }), ...more],
+        use: [state, modelCallLimit({ session: 2 }), ...more],
       });
     const first = make();
     const agent = open(first, {
-      hooks: [
-        { on: { 'pre-call': (event) => first.of(event).write({ list: 'a', title: 'Trip' }) } },
-      ],
+      on: { 'pre-call': (event) => first.of(event).write({ list: 'a', title: 'Trip' }) },
     });
     await agent.call('go');
 
     const second = make();
     const seen: unknown[] = [];
     const other = open(second, {
-      hooks: [{ on: { 'run-start': (event) => void seen.push(second.of(event).all()) } }],
+      on: { 'pre-call': (event) => void seen.push(second.of(event).all()) },
     });
     await other.call('go');
     expect(seen).toEqual([{ title: 'Trip', list: ['a'], last: 'One.' }]);
@@ -280,7 +277,7 @@ test('keys that are none, and a state that is not the agent’s', async () => {
   expect(() => stateKeys({ a: replace(1) }, { inputKey: 'b' as never })).toThrow(code);
   const other = keys();
   const agent = setUp([notes('a'), 'Done.'], other, {
-    extensions: [],
+    use: [],
     tools: [noteTool(keys(), 1)],
   });
   let run = '';

@@ -5,9 +5,9 @@ import type { JsonValue } from '../message/json.ts';
 import { userText } from '../message/message-text.ts';
 import { parseJson } from '../message/parse-json.ts';
 import type { ModelContext, RunInfo } from '../model/chat-model.ts';
-import type { AgentResult, StopReason } from '../event/agent-result.ts';
+import type { StopReason } from '../event/agent-result.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
-import type { Extension } from '../loop/extension.ts';
+import type { AgentCall, Middleware } from '../loop/middleware.ts';
 import { replace, type StateKey } from './state-key.ts';
 
 // What a key takes and gives depends on the key alone.
@@ -41,7 +41,6 @@ export interface SessionState<K extends StateKeys> {
 export type StateSource =
   | Pick<RunInfo, 'runId'>
   | Pick<ModelContext, 'run'>
-  | { readonly about: RunInfo }
   | { readonly status: AgentStatus };
 
 export interface StateKeysOptions<K extends StateKeys> {
@@ -54,10 +53,11 @@ export interface StateKeysOptions<K extends StateKeys> {
   readonly outputKey?: keyof K & string;
 }
 
-export interface StateExtension<K extends StateKeys> extends Extension {
+export interface StateMiddleware<K extends StateKeys> extends Middleware {
+  readonly wrapRun: (next: AgentCall) => AgentCall;
   /**
-   * The session's state. Throws `CONFIGURATION` where this is none of the agent's extensions, or
-   * the run has ended.
+   * The session's state. Throws `CONFIGURATION` where it is not in the agent's `use` list, or the
+   * run has ended.
    */
   of(source: StateSource): SessionState<K>;
 }
@@ -82,7 +82,7 @@ const answered: readonly StopReason[] = [
 export function stateKeys<const K extends StateKeys>(
   keys: K,
   options: StateKeysOptions<K> = {},
-): StateExtension<K> {
+): StateMiddleware<K> {
   checkFields('CONFIGURATION', 'stateKeys()', { keys }, 'keys:object');
   checkFields('CONFIGURATION', 'stateKeys()', options, 'inputKey:string|? outputKey:string|?');
   for (const [name, key] of Object.entries(keys)) {
@@ -98,26 +98,24 @@ export function stateKeys<const K extends StateKeys>(
     state.of(of).write({ [name]: value } as never);
   return {
     ...state,
-    hooks: [
-      {
-        name: 'stateKeys',
+    name: 'stateKeys',
+    on: {
+      'pre-call': {
         // After all that may change the input.
         priority: Number.MAX_SAFE_INTEGER,
-        on: {
-          'pre-call'(event) {
-            if (inputKey !== undefined && event.input.some(({ role }) => role === 'user'))
-              put(event, inputKey, userText(event.input));
-          },
+        handle(event) {
+          if (inputKey !== undefined && event.input.some(({ role }) => role === 'user'))
+            put(event, inputKey, userText(event.input));
         },
       },
-    ],
-    wrapCall: (next) =>
-      state.wrapCall!(async function* (run, input) {
-        const result: AgentResult = yield* next(run, input);
+    },
+    wrapRun: (next) =>
+      state.wrapRun(async (input, context) => {
+        const result = await next(input, context);
         if (outputKey !== undefined && answered.includes(result.reason)) {
-          put(run, outputKey, result.output ?? result.text);
+          put(context, outputKey, result.output ?? result.text);
           // The answer stands; the next write tells of a store that fails.
-          await run.setup.memory.flush?.().catch(() => {});
+          await context.storeState().catch(() => {});
         }
         return result;
       }),
@@ -128,7 +126,7 @@ export function stateKeys<const K extends StateKeys>(
 export function ownState<T>(
   name: string,
   initial: T,
-): StateExtension<{ readonly [name: string]: StateKey<T, T> }> {
+): StateMiddleware<{ readonly [name: string]: StateKey<T, T> }> {
   return sessionStates({ [ownPrefix + name]: replace(initial) });
 }
 
@@ -136,40 +134,38 @@ export function ownName(name: string): string {
   return ownPrefix + name;
 }
 
-function sessionStates<K extends StateKeys>(keys: K): StateExtension<K> {
+function sessionStates<K extends StateKeys>(keys: K): StateMiddleware<K> {
   const running = new Map<string, SessionState<K>>();
   return {
     of(source) {
       if ('status' in source) return sessionState(keys, source.status.state);
-      const about = 'runId' in source ? source : 'about' in source ? source.about : source.run;
+      const about = 'runId' in source ? source : source.run;
       const found = about && running.get(about.runId);
       if (found) return found;
       throw new AgentError(
         'CONFIGURATION',
-        'There is no state here: stateKeys() is none of the agent’s extensions, or the run is over.',
+        'There is no state here: stateKeys() is not in the agent’s `use` list, or the run is over.',
       );
     },
-    wrapCall: (next) =>
-      async function* (run, input) {
-        const { memory, status, tools } = run.setup;
-        // Where the store fails, the call is told by what it does next.
-        if (input) await memory.restore?.(status, tools).catch(() => {});
-        const values = status.state;
-        for (const [name, key] of Object.entries(keys)) {
-          if (Object.hasOwn(values, name) && !key.is(values[name]!)) {
-            throw new AgentError(
-              'INVALID_STATE',
-              `What is saved under "${name}" does not fit its key.`,
-            );
-          }
+    wrapRun: (next) => async (input, context) => {
+      // Where the store fails, the call is told by what it does next.
+      if (input) await context.loadState().catch(() => {});
+      const values = context.state;
+      for (const [name, key] of Object.entries(keys)) {
+        if (Object.hasOwn(values, name) && !key.is(values[name]!)) {
+          throw new AgentError(
+            'INVALID_STATE',
+            `What is saved under "${name}" does not fit its key.`,
+          );
         }
-        running.set(run.id, sessionState(keys, values));
-        try {
-          return yield* next(run, input);
-        } finally {
-          running.delete(run.id);
-        }
-      },
+      }
+      running.set(context.runId, sessionState(keys, values));
+      try {
+        return await next(input, context);
+      } finally {
+        running.delete(context.runId);
+      }
+    },
   };
 }
 

@@ -201,7 +201,7 @@ test("a guard's no is a content filter's", async () => {
   const refuse = {
     guard: async () => ({ error: new AgentError('GUARD_REJECTED', 'Not this.').toJSON() }),
   };
-  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([]), extensions: [refuse] });
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([]), use: [refuse] });
   const result = await agent.call('go', { throwOnError: false });
   expect(toChatCompletion(result, about).choices[0]).toMatchObject({
     message: { content: 'Not this.' },
@@ -230,7 +230,7 @@ async function streamed(
     name: 'a',
     model: new ScriptedModel(replies),
     tools: [ask, echo],
-    hooks,
+    use: [...hooks],
   });
   const encoder = createOpenAiEncoder({
     ...about,

@@ -88,10 +88,14 @@ test('an agent that is called as a tool is not heard', async () => {
 test('what begins anew comes below what was said', async () => {
   const extensions = [retry({ sleep: async () => {}, afterFirstDelta: true })];
   expect(
-    await textFrom(agentOf([{ text: 'Half ', error: down }, 'The whole'], { extensions })),
+    await textFrom(
+      agentOf([{ text: 'Half ', error: down }, 'The whole'], { use: [...extensions] }),
+    ),
   ).toBe('Half \n\nThe whole');
   expect(
-    await textFrom(agentOf([{ thinking: 'hm', error: down }, 'The whole'], { extensions })),
+    await textFrom(
+      agentOf([{ thinking: 'hm', error: down }, 'The whole'], { use: [...extensions] }),
+    ),
   ).toBe('The whole');
 });
 
@@ -114,9 +118,7 @@ test.each<[string, (text: string) => string, string]>([
   ['nothing in its place adds nothing', () => '', 'My text.'],
 ])('where a hook has the last word: %s', async (_what, change, expected) => {
   for (const type of ['post-reasoning', 'post-call'] as const) {
-    expect(await textFrom(agentOf(['My text.'], { hooks: [rewrite(type, change)] }))).toBe(
-      expected,
-    );
+    expect(await textFrom(agentOf(['My text.'], { use: [rewrite(type, change)] }))).toBe(expected);
   }
 });
 
@@ -133,7 +135,7 @@ test('what stands in for a reply without text is set apart from the one before',
     },
   };
   const agent = agentOf([{ text: 'Look', toolCalls: [{ name: 'look' }] }, { thinking: 'hm' }], {
-    hooks: [hook],
+    use: [hook],
   });
   expect(await textFrom(agent)).toBe('Look\n\nLook, done.');
 });

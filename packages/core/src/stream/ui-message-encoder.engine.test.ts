@@ -167,7 +167,7 @@ test('what a hook rewrites replaces what was streamed', async () => {
   const message = await read(
     await chunksOf(['rough words'], {
       agent: {
-        hooks: [
+        use: [
           {
             on: {
               'post-reasoning': (event) => ({
@@ -218,7 +218,7 @@ test('a call that breaks off while it is written does not stay open', async () =
   const message = await read(
     await chunksOf([{ deltas, hang: true }], {
       call: { signal: abort.signal },
-      agent: { hooks: [{ on: { 'tool-input-chunk': () => abort.abort() } }] },
+      agent: { use: [{ on: { 'tool-input-chunk': () => abort.abort() } }] },
     }),
   );
   expect(message.parts).toMatchObject([
@@ -240,7 +240,7 @@ test('calls a failing hook keeps from running are told before the error', async 
   const chunks = await chunksOf(
     [{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' }, id: 'c' }] }],
     {
-      agent: { hooks: [{ on: { 'pre-acting': fail } }] },
+      agent: { use: [{ on: { 'pre-acting': fail } }] },
     },
   );
   expect(chunks.slice(-3)).toMatchObject([
@@ -253,7 +253,7 @@ test('calls a failing hook keeps from running are told before the error', async 
 test('calls of a run that a hook stopped stay open', async () => {
   const message = await read(
     await chunksOf([{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }], {
-      agent: { hooks: [{ on: { 'post-reasoning': (_event, control) => control.stop() } }] },
+      agent: { use: [{ on: { 'post-reasoning': (_event, control) => control.stop() } }] },
     }),
   );
   expect(message.parts.at(-1)).toMatchObject({
@@ -267,7 +267,7 @@ test('a call that a hook edited shows what ran', async () => {
   const message = await read(
     await chunksOf([{ toolCalls: [{ name: 'weather', input: { city: 'Oslo' } }] }, 'ok'], {
       agent: {
-        hooks: [
+        use: [
           {
             on: {
               'pre-acting': (event) => ({

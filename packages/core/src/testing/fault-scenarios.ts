@@ -213,7 +213,7 @@ const summary: FaultScenario = {
     const model = process.model(script(calls('1', 'step'), answer));
     const summarizer = process.model(() => 'They talked.');
     const memory = process.memory('s');
-    const context = summarizeHistory({
+    const history = summarizeHistory({
       model: summarizer,
       store: memory.summaries,
       window: 500,
@@ -221,7 +221,7 @@ const summary: FaultScenario = {
       summaryTokens: 60,
       step: 50,
     });
-    return agent(process, { model, memory, context, tools: [step(process)] });
+    return agent(process, { model, memory, use: [history], tools: [step(process)] });
   },
 };
 
@@ -235,7 +235,7 @@ const interrupt: FaultScenario = {
     const made: ReActAgent = agent(process, {
       model: process.model(script(calls('1', 'step', 'step'), calls('2', 'step'), answer)),
       tools: [step(process)],
-      hooks: [
+      use: [
         {
           on: {
             'post-acting': ({ toolUse }) =>
@@ -266,6 +266,6 @@ const textProtocol: FaultScenario = {
         features: { tools: false },
       },
     );
-    return agent(process, { model, tools: [step(process)], extensions: [textToolCalls()] });
+    return agent(process, { model, tools: [step(process)], use: [textToolCalls()] });
   },
 };

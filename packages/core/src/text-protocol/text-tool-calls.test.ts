@@ -2,12 +2,11 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { agentTool } from '../agent/agent-tool.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
-import type { Extension } from '../loop/extension.ts';
+import type { Middleware } from '../loop/middleware.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 import { recentQuestions, retrieval } from '../recall/retrieval/retrieval.ts';
 import { structured } from '../output/structured.ts';
-import { chain } from '../context/chain.ts';
 import { answersOnly, lastTurns, successfulTurns } from '../context/history-views.ts';
 import { summarizeHistory } from '../context/summarize-history.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
@@ -55,7 +54,7 @@ interface Setting extends Omit<Partial<AgentOptions>, 'model'> {
 
 function setUp(
   replies: readonly ScriptedReply[],
-  { protocol, media = [], extensions = [], ...options }: Setting = {},
+  { protocol, media = [], use = [], ...options }: Setting = {},
 ) {
   const model = new ScriptedModel(replies, { features: { tools: false, media } });
   let id = 0;
@@ -66,7 +65,7 @@ function setUp(
     generateId: () => `id${++id}`,
     now: () => 0,
     ...options,
-    extensions: [...extensions, textToolCalls(protocol)],
+    use: [...use, textToolCalls(protocol)],
   });
   ran.length = 0;
   return { model, agent };
@@ -299,7 +298,7 @@ test('replies that stay invalid end at the limit of iterations', async () => {
 });
 
 test('history views leave corrections out', async () => {
-  const { agent, model } = setUp(['{"tool_name":"x"}', 'one', 'two'], { context: answersOnly() });
+  const { agent, model } = setUp(['{"tool_name":"x"}', 'one', 'two'], { use: [answersOnly()] });
   await agent.call('first');
   await agent.call('second');
   expect(told(model.requests[2]!.messages.slice(1))).toEqual([
@@ -308,7 +307,7 @@ test('history views leave corrections out', async () => {
     'user: second',
   ]);
   const failing = setUp(['{"tool_name":"x"}', { error: new Error('down') }, 'two'], {
-    context: successfulTurns(),
+    use: [successfulTurns()],
   });
   await failing.agent.call('first', { throwOnError: false });
   await failing.agent.call('second');
@@ -317,9 +316,9 @@ test('history views leave corrections out', async () => {
 
 test('a correction in a run that goes on for another belongs to the question', async () => {
   const ask = tool({ name: 'ask', description: '', input: {} });
-  const context = chain(successfulTurns(), lastTurns(1), answersOnly());
+  const views = [successfulTurns(), lastTurns(1), answersOnly()];
   const { agent, model } = setUp([json('ask'), '{"tool_name":"x"}', 'one', 'two'], {
-    context,
+    use: views,
     tools: [ask],
   });
   const [pending] = (await agent.call('first')).pending;
@@ -335,10 +334,13 @@ test('a correction in a run that goes on for another belongs to the question', a
 test('what is recalled for a run that goes on is recalled for the question, not for a correction', async () => {
   const ask = tool({ name: 'ask', description: '', input: {} });
   const asked: string[] = [];
-  const extensions: Extension[] = [
+  const extensions: Middleware[] = [
     { recall: async (input) => (asked.push(...input.map(textOf)), []) },
   ];
-  const { agent } = setUp(['{"tool_name":"x"}', json('ask'), 'one'], { extensions, tools: [ask] });
+  const { agent } = setUp(['{"tool_name":"x"}', json('ask'), 'one'], {
+    use: [...extensions],
+    tools: [ask],
+  });
   const [pending] = (await agent.call('first')).pending;
   await agent.call([{ toolUseId: pending!.toolUseId, type: 'result', output: 'yes' }]);
   expect(asked).toEqual(['first', 'first']);
@@ -348,7 +350,7 @@ test('recent questions are the user’s alone', async () => {
   const queries: string[] = [];
   const retriever = { retrieve: async (query: string) => (queries.push(query), []) };
   const { agent } = setUp(['{"tool_name":"x"}', 'one', 'two'], {
-    extensions: [retrieval({ retriever, query: recentQuestions() })],
+    use: [retrieval({ retriever, query: recentQuestions() })],
   });
   await agent.call('first');
   await agent.call('second');
@@ -417,7 +419,7 @@ test('reflect has no say in a summary of the history', async () => {
     reply === 'TBD' ? 'Leave nothing open.' : null
   );
   const { agent, model } = setUp(['one', 'TBD', 'two'], {
-    context,
+    use: [context],
     tools: [],
     protocol: { reflect },
   });
@@ -680,7 +682,7 @@ test('a model of several agents keeps calls and results apart from what was said
     name: 'a',
     model: multiAgent(inner),
     tools: [add],
-    extensions: [textToolCalls()],
+    use: [textToolCalls()],
   });
   await agent.call('go');
   expect(told(inner.requests[1]!.messages.slice(2))).toEqual([
@@ -719,7 +721,7 @@ test('a retry takes a begun reply back, inside and outside', async () => {
     [textToolCalls(), again],
     [again, textToolCalls()],
   ]) {
-    const agent = new ReActAgent({ name: 'a', model: model(), tools: [add], extensions });
+    const agent = new ReActAgent({ name: 'a', model: model(), tools: [add], use: [...extensions] });
     const events = await eventsOf(agent);
     expect(events.at(-1)).toMatchObject({ result: { text: 'three' } });
     expect((await agent.messages())[1]!.content).toMatchObject([{ type: 'tool_use', name: 'add' }]);
@@ -735,7 +737,7 @@ test('a fallback model without tools gets them in the text as well', async () =>
     name: 'a',
     model: first(),
     tools: [add],
-    extensions: [textToolCalls(), fallback([other])],
+    use: [textToolCalls(), fallback([other])],
   });
   expect((await agent.call('go')).text).toBe('three');
   const protocol = textToolCalls();
@@ -747,8 +749,8 @@ test('a fallback model without tools gets them in the text as well', async () =>
     { error: new Error('down') },
     { error: new Error('down') },
   ]);
-  const extensions = [{ hooks: protocol.hooks! }, fallback([wrapModel(text, protocol)])];
-  const mixed = new ReActAgent({ name: 'a', model: native, tools: [add], extensions });
+  const parts = [{ on: protocol.on! }, fallback([wrapModel(text, protocol)])];
+  const mixed = new ReActAgent({ name: 'a', model: native, tools: [add], use: parts });
   expect((await mixed.call('go')).text).toBe('three');
   expect(native.requests[0]!.tools).toHaveLength(1);
 });
@@ -757,7 +759,7 @@ test('output guards see words, and no calls', async () => {
   const seen: string[] = [];
   const rule = { name: 'r', find: (text: string) => (seen.push(text), []) };
   const { agent } = setUp([`Fine. ${sum}`, 'three'], {
-    extensions: [outputGuards([rule], { lookahead: 8 })],
+    use: [outputGuards([rule], { lookahead: 8 })],
   });
   const events = await eventsOf(agent);
   expect(seen.join()).not.toContain('tool_name');
@@ -871,7 +873,7 @@ test('tools are selected by what the user said, not by a correction', async () =
   const asked: string[] = [];
   const by = (question: string) => (asked.push(question), ['now']);
   const { agent, model } = setUp([sum, '{"tool_name":"now"}', 'fine'], {
-    extensions: [selectTools({ by, local: [] })],
+    use: [selectTools({ by, local: [] })],
   });
   expect((await agent.call('What time?')).text).toBe('fine');
   expect(asked).toEqual(['What time?']);

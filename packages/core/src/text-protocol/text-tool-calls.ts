@@ -1,6 +1,7 @@
-import type { Extension } from '../loop/extension.ts';
+import type { Middleware } from '../loop/middleware.ts';
 import { checkFields } from '../error/check-fields.ts';
-import type { Hook } from '../event/hook.ts';
+import type { EventOf } from '../event/agent-event.ts';
+import type { ControlOf } from '../event/hook.ts';
 import { assistantMessage, userMessage } from '../message/create-message.ts';
 import { isRecord } from '../message/is-record.ts';
 import type { Msg } from '../message/msg.ts';
@@ -40,7 +41,7 @@ interface Invalid {
 }
 
 /**
- * For an agent's `extensions`: a model without tool calling acts by JSON in its text. Tools are
+ * For an agent's `use` list: a model without tool calling acts by JSON in its text. Tools are
  * described behind the system prompt, calls and results of the log told as text; calls in a reply
  * become ordinary tool calls, `<think>` parts thinking. Text that may still be a call is held back;
  * what was released and has to go is taken back by a `step-reset`. An invalid reply costs an
@@ -51,7 +52,7 @@ interface Invalid {
  */
 export function textToolCalls(
   options: TextToolCallsOptions = {},
-): Extension & { wrapModel(model: ChatModel): ChatModel } {
+): Middleware & { wrapModel(model: ChatModel): ChatModel } {
   const where = 'textToolCalls()';
   checkFields(
     'CONFIGURATION',
@@ -68,6 +69,7 @@ export function textToolCalls(
   const last = new WeakSet<Msg>();
   const protocol = { parse, reflect, parallel, last };
   return {
+    name: 'textToolCalls',
     wrapModel(next) {
       const tell = requestTeller({ media: next.features.media, parallel, prompt });
       return {
@@ -81,16 +83,14 @@ export function textToolCalls(
           }),
       };
     },
-    hooks: [
-      correct,
-      {
-        name: 'text-tool-calls',
+    on: {
+      // After other hooks: of what several ask for the first counts.
+      'post-reasoning': { handle: correct, priority: 10_000 },
+      'pre-summary': {
+        handle: ({ messages }) => void messages.slice(-1).map((asked) => last.add(asked)),
         priority: 10_000,
-        on: {
-          'pre-summary': ({ messages }) => void messages.slice(-1).map((asked) => last.add(asked)),
-        },
       },
-    ],
+    },
   };
 }
 
@@ -99,24 +99,20 @@ export function refuseEmpty(reply: string): string | undefined {
   return reply.trim() ? undefined : 'Your reply is empty. Answer, or call a tool.';
 }
 
-/** After other hooks: of what several ask for the first counts. */
-const correct: Hook = {
-  name: 'text-tool-calls',
-  priority: 10_000,
-  on: {
-    'post-reasoning'({ message, at }, control) {
-      const { invalidReply: invalid, ...metadata } = message.metadata ?? {};
-      if (!isInvalid(invalid)) return;
-      const about = (part: CorrectionPart) => ({
-        id: `${message.id}:${part}`,
-        now: () => at,
-        metadata: { ...(part === 'reply' && metadata), correction: part },
-      });
-      const reply = invalid.text.trim() ? [assistantMessage(invalid.text, about('reply'))] : [];
-      control.gotoReasoning([...reply, userMessage(invalid.message, about('message'))]);
-    },
-  },
-};
+function correct(
+  { message, at }: EventOf<'post-reasoning'>,
+  control: ControlOf<'post-reasoning'>,
+): void {
+  const { invalidReply: invalid, ...metadata } = message.metadata ?? {};
+  if (!isInvalid(invalid)) return;
+  const about = (part: CorrectionPart) => ({
+    id: `${message.id}:${part}`,
+    now: () => at,
+    metadata: { ...(part === 'reply' && metadata), correction: part },
+  });
+  const reply = invalid.text.trim() ? [assistantMessage(invalid.text, about('reply'))] : [];
+  control.gotoReasoning([...reply, userMessage(invalid.message, about('message'))]);
+}
 
 function isInvalid(value: unknown): value is Invalid {
   return (

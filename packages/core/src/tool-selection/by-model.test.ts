@@ -28,7 +28,7 @@ function setUp(
     maxTools: Infinity,
     onError,
   });
-  const agent = new ReActAgent({ name: 'a', model, tools, extensions: [selecting] });
+  const agent = new ReActAgent({ name: 'a', model, tools, use: [selecting] });
   const shown = (): readonly string[] => model.requests.at(-1)!.tools.map(({ name }) => name);
   return { small, agent, shown, onError };
 }
@@ -55,7 +55,7 @@ test('the model is told whose run asks', async () => {
     name: 'a',
     model: new ScriptedModel(['ok']),
     tools,
-    extensions,
+    use: [...extensions],
     sessionId: 's',
     userId: 'ann',
   });

@@ -33,8 +33,8 @@ function setUp(
     name: 'a',
     model,
     tools: tools ?? [],
-    extensions: [selectTools(select)],
     ...options,
+    use: [selectTools(select), ...(options.use ?? [])],
   });
   const shown = (): readonly (readonly string[])[] =>
     model.requests.map((request) => request.tools.map(({ name }) => name));
@@ -128,7 +128,7 @@ test('a question is chosen for once, however many requests it takes; one that is
     [remote('a'), remote('b')],
     { by },
     {
-      hooks: [
+      use: [
         {
           on: {
             'post-acting': ({ iteration }) =>
@@ -226,7 +226,7 @@ test('one extension serves several agents at once', async () => {
       model,
       sessionId: 's',
       tools: [remote('a'), remote('b')],
-      extensions: [extension],
+      use: [extension],
     });
     return { model, call: () => agent.call(name) };
   });
@@ -275,9 +275,7 @@ test('what else decides about tools still does: allowTools, groups, a wanted too
     tools,
     { by },
     {
-      hooks: [
-        { on: { 'pre-reasoning': (event) => ({ ...event, tools: event.tools.slice(0, 1) }) } },
-      ],
+      use: [{ on: { 'pre-reasoning': (event) => ({ ...event, tools: event.tools.slice(0, 1) }) } }],
     },
   );
   await hook.agent.call('Hi');
@@ -312,7 +310,7 @@ test('a hook that takes a tool out has the last word, also where the choice was 
     [remote('a'), remote('b'), own('c')],
     { by: (question) => [question] },
     {
-      hooks: [
+      use: [
         {
           on: {
             'post-acting': () => void agent.interrupt({ mode: 'inject', messages: 'b' }),
@@ -336,11 +334,15 @@ test('a hook that changes the question comes before; the window is fitted with t
     [remote('a'), remote('b')],
     { by: (question) => [question] },
     {
-      hooks: [{ on: { 'pre-call': (event) => ({ ...event, input: [userMessage('b')] }) } }],
-      context: async ({ messages, tools }) => {
-        counted.push(tools.length);
-        return { messages, removed: 0, before: 0, after: 0 };
-      },
+      use: [
+        {
+          fit: async ({ messages, tools }) => {
+            counted.push(tools.length);
+            return { messages, removed: 0, before: 0, after: 0 };
+          },
+        },
+        { on: { 'pre-call': (event) => ({ ...event, input: [userMessage('b')] }) } },
+      ],
     },
   );
   await agent.call('a');
@@ -361,7 +363,7 @@ test('a model without tools has nothing chosen for', async () => {
     name: 'a',
     model: plain,
     tools: [remote('a')],
-    extensions: [selectTools({ by })],
+    use: [selectTools({ by })],
   });
   await agent.call('Hi');
   expect(by).not.toHaveBeenCalled();

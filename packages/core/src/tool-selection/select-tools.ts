@@ -1,8 +1,8 @@
-import type { Extension } from '../loop/extension.ts';
-import type { Run } from '../loop/run.ts';
+import type { Middleware } from '../loop/middleware.ts';
+import { perRun } from '../loop/per-run.ts';
+import type { RunContext } from '../loop/run-context.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
-import type { EventOf } from '../event/agent-event.ts';
 import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { abortable } from '../model/abortable.ts';
@@ -51,13 +51,13 @@ export type ToolSelector = (
 ) => readonly string[] | Promise<readonly string[]>;
 
 /**
- * For an agent's `extensions`: each request shows the model only the tools that fit the last
+ * For an agent's `use` list: each request shows the model only the tools that fit the last
  * message of the user (Arc Reactor: `ToolSelector`). Local tools come first and are exempt; of all
  * together as many go as `maxTools` says. A call of a tool that was not shown is an error result.
  * Open calls of an earlier run still go through. Throws `CONFIGURATION` for an option of the wrong
  * kind.
  */
-export function selectTools(options: SelectToolsOptions = {}): Extension {
+export function selectTools(options: SelectToolsOptions = {}): Middleware {
   checkFields(
     'CONFIGURATION',
     'selectTools()',
@@ -71,57 +71,46 @@ export function selectTools(options: SelectToolsOptions = {}): Extension {
       'CONFIGURATION',
       'selectTools(): maxTools must be a whole number or Infinity.',
     );
-  const runs = new Map<string, Selecting>();
+  const runs = perRun((context): Selecting => {
+    const selection = new ToolSelection(context.tools);
+    context.setTools(selection);
+    return { context, selection };
+  });
   return {
-    wrapCall: (next) =>
-      async function* (run, input) {
-        const selection = new ToolSelection(run.tools);
-        run.tools = selection;
-        runs.set(run.id, { run, selection });
-        try {
-          return yield* next(run, input);
-        } finally {
-          runs.delete(run.id);
-        }
-      },
-    hooks: [
-      {
-        name: 'select-tools',
+    name: 'selectTools',
+    wrapRun: runs.wrapRun,
+    on: {
+      'pre-call': {
         // After those that change the input: what it is decides.
         priority: 10_000,
-        on: {
-          // The first request is made to fit the model's window with the tools it will have.
-          'pre-call': async ({ runId, input }) => {
-            const selecting = runs.get(runId);
-            if (!selecting) return;
-            const { run, selection } = selecting;
-            selection.open = run.openCalls().map(({ name }) => name);
-            await select(selecting, options, lastOf(input) ?? askedIn(run.view));
-          },
+        // The first request is made to fit the model's window with the tools it will have.
+        async handle({ runId, input }) {
+          const selecting = runs.get(runId);
+          if (!selecting) return;
+          const { context, selection } = selecting;
+          selection.open = context.openCalls.map(({ name }) => name);
+          await select(selecting, options, lastOf(input) ?? askedIn(context.messages));
         },
       },
-      {
-        name: 'select-tools',
+      'pre-reasoning': {
         // Before those that change the tools: theirs is the last word.
         priority: -10_000,
-        on: {
-          'pre-reasoning': async (event): Promise<EventOf<'pre-reasoning'> | undefined> => {
-            const selecting = runs.get(event.runId);
-            if (!selecting || !event.tools.length) return undefined;
-            const { run } = selecting;
-            const before = run.schemas();
-            await select(selecting, options, askedIn(run.view));
-            const tools = run.schemas();
-            return tools === before ? undefined : { ...event, tools };
-          },
+        async handle(event) {
+          const selecting = runs.get(event.runId);
+          if (!selecting || !event.tools.length) return;
+          const { context } = selecting;
+          const before = context.toolSchemas;
+          await select(selecting, options, askedIn(context.messages));
+          const tools = context.toolSchemas;
+          if (tools !== before) return { ...event, tools };
         },
       },
-    ],
+    },
   };
 }
 
 interface Selecting {
-  readonly run: Run;
+  readonly context: RunContext;
   readonly selection: ToolSelection;
 }
 
@@ -146,11 +135,11 @@ function askedIn(view: readonly Msg[]): Msg | undefined {
  * no request follows.
  */
 async function select(
-  { run, selection }: Selecting,
+  { context, selection }: Selecting,
   options: SelectToolsOptions,
   asked: Msg | undefined,
 ): Promise<void> {
-  if (run.cut || !run.setup.model.features.tools) return;
+  if (context.cut || !context.model.features.tools) return;
   const question = asked ? textOf(asked).trim() : '';
   const { all } = selection;
   const key = JSON.stringify([
@@ -165,20 +154,17 @@ async function select(
   const others = all.filter((schema) => !isLocal(schema));
   let chosen: readonly string[] = others.map(({ name }) => name);
   if (by && question && others.length) {
-    const signal = run.modelSignal();
+    const { signal } = context;
+    const onUsage: RunContext['addUsage'] = (usage) => context.addUsage(usage);
     try {
-      const given = await abortable(
-        Promise.resolve(
-          by(question, others, { signal, run: run.about, onUsage: (usage) => run.addUsage(usage) }),
-        ),
-        signal,
-      );
+      const choosing = by(question, others, { signal, run: context, onUsage });
+      const given = await abortable(Promise.resolve(choosing), signal);
       checkFields('INVALID_INPUT', 'What a tool selector gives', { given }, 'given:array');
       for (const name of given)
         checkFields('INVALID_INPUT', 'What a tool selector gives', { name }, 'name:string');
       chosen = given.filter((name) => chosen.includes(name));
     } catch (error) {
-      if (run.cut) return;
+      if (context.cut) return;
       reportFailure(
         'Tools could not be selected: all of them go.',
         options.onError,
@@ -186,7 +172,7 @@ async function select(
       );
     }
   }
-  const { toolChoice } = run.generate;
+  const { toolChoice } = context.generate;
   const wanted = typeof toolChoice === 'object' ? [toolChoice.name] : [];
   const names = [...new Set([...wanted, ...local.map(({ name }) => name), ...chosen])];
   selection.choose(key, [...local, ...others], names.slice(0, maxTools));

@@ -46,8 +46,8 @@ function setUp(
     model,
     tools: office,
     systemPrompt: 'Be kind.',
-    extensions: [toolSourcing(options)],
     ...more,
+    use: more.use ?? [toolSourcing(options)],
   });
   const shown = (): readonly (readonly string[])[] =>
     model.requests.map((request) => request.tools.map(({ name }) => name));
@@ -139,7 +139,7 @@ test('named tools, sub-agents and those of extensions are there from the start, 
   const extensions = (options: ToolSourcingOptions) => [toolSourcing(options), todoList()];
   const tools = [...office, child];
   const replies = [search('send mail write todo list clock'), 'done'];
-  const usual = setUp(replies, {}, { tools, extensions: extensions({ alwaysInclude: ['clock'] }) });
+  const usual = setUp(replies, {}, { tools, use: [...extensions({ alwaysInclude: ['clock'] })] });
   await usual.agent.call('Go');
   expect(usual.shown()[0]).toEqual(['retrieve_tools', 'write_todos', 'clock', 'call_helper']);
   expect(usual.shown()[1]).toEqual([
@@ -149,7 +149,7 @@ test('named tools, sub-agents and those of extensions are there from the start, 
     'call_helper',
     'sendMail',
   ]);
-  const hidden = setUp(replies, {}, { tools, extensions: extensions({ subAgents: false }) });
+  const hidden = setUp(replies, {}, { tools, use: [...extensions({ subAgents: false })] });
   await hidden.agent.call('Go');
   expect(hidden.shown()[0]).toEqual(['retrieve_tools', 'write_todos']);
   expect(hidden.shown()[1]).toContain('call_helper');
@@ -297,7 +297,7 @@ test('selected tools can be sourced, in either order', async () => {
     [selecting(), toolSourcing()],
     [toolSourcing(), selecting()],
   ]) {
-    const { agent } = setUp([search('mail time meeting'), 'done'], {}, { extensions });
+    const { agent } = setUp([search('mail time meeting'), 'done'], {}, { use: [...extensions] });
     expect(await agent.call('Go')).toMatchObject({ reason: 'stop' });
   }
 });

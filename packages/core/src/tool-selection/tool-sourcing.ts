@@ -11,8 +11,9 @@ import type { ToolSelector } from './select-tools.ts';
 import { SourcedTools } from './sourced-tools.ts';
 import { tool, type Tool } from '../tool/tool.ts';
 import { addToSystemPrompt } from '../loop/add-to-system-prompt.ts';
-import type { Extension } from '../loop/extension.ts';
-import type { Run } from '../loop/run.ts';
+import type { Middleware } from '../loop/middleware.ts';
+import { perRun } from '../loop/per-run.ts';
+import type { RunContext } from '../loop/run-context.ts';
 import { toolSearch } from './tool-search.ts';
 
 export interface ToolSourcingOptions {
@@ -51,15 +52,15 @@ export interface ToolSourcingOptions {
 }
 
 /**
- * For an agent's `extensions`: the model sees no tools but `retrieve_tools`, by which it searches
+ * For an agent's `use` list: the model sees no tools but `retrieve_tools`, by which it searches
  * for them; what it found can be called from its next step on, in later calls of the session too,
- * and after a resume: the log has what was found (OxyGent: sourcing). Tools that extensions bring,
+ * and after a resume: the log has what was found (OxyGent: sourcing). Tools that middleware brings,
  * and the one of a structured answer, are offered from the start. A call of a tool that was not
  * found is an error result that says to search; so is a search that fails. Open calls of an earlier
  * run still go through. A call's `allowTools` bounds what is found. Throws `CONFIGURATION` for an
  * option of the wrong kind; the call does where a tool of the agent's is named `retrieve_tools`.
  */
-export function toolSourcing(options: ToolSourcingOptions = {}): Extension {
+export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
   const fields =
     'alwaysInclude:array|? subAgents:boolean|? limit:count|? maxTools:count|? embed:function|? threshold:number|? search:function|? evenWhenFew:boolean|? prompt:string|?';
   checkFields('CONFIGURATION', 'toolSourcing()', options, fields);
@@ -67,64 +68,55 @@ export function toolSourcing(options: ToolSourcingOptions = {}): Extension {
   checkWhole('toolSourcing()', { limit: options.limit, maxTools: options.maxTools });
   const { limit = 5, maxTools = 20, evenWhenFew = true, prompt = usualPrompt } = options;
   const search = searchOf(options);
-  const runs = new Map<string, { readonly run: Run; readonly tools: SourcedTools }>();
+  const find = async (
+    context: RunContext,
+    tools: SourcedTools,
+    { query, signal }: { readonly query: string; readonly signal: AbortSignal },
+  ): Promise<readonly ToolSchema[]> => {
+    const { hidden } = tools;
+    const onUsage: RunContext['addUsage'] = (usage) => context.addUsage(usage);
+    const names: unknown = await search(query, hidden, { signal, run: context, onUsage });
+    checkFields('INVALID_INPUT', 'What a search for tools gives', { names }, 'names:array');
+    const wanted = [...new Set(names as readonly unknown[])];
+    for (const name of wanted)
+      checkFields('INVALID_INPUT', 'What a search for tools gives', { name }, 'name:string');
+    const found = wanted
+      .flatMap((name) => hidden.find((schema) => schema.name === name) ?? [])
+      .slice(0, limit);
+    tools.add(found.map(({ name }) => name));
+    return found;
+  };
+  const runs = perRun((context): SourcedTools | undefined => {
+    const tools: SourcedTools = new SourcedTools(context.tools, {
+      search: searchTool((query, signal) => find(context, tools, { query, signal })),
+      isFixed: fixedIn(context, options),
+      maxTools,
+    });
+    if (!context.model.features.tools) return undefined;
+    if (!evenWhenFew && tools.hidden.length <= limit) return undefined;
+    context.setTools(tools);
+    addToSystemPrompt(context, prompt);
+    return tools;
+  });
   return {
-    wrapCall: (next) =>
-      async function* (run, input) {
-        if (run.tools.find(searchName)) {
-          run.fail(
-            new AgentError('CONFIGURATION', `A tool of the agent's is named "${searchName}".`),
-          );
-          return yield* next(run, undefined);
-        }
-        const isFixed = fixedIn(run, options);
-        const find = async (query: string, signal: AbortSignal): Promise<readonly ToolSchema[]> => {
-          const { hidden } = tools;
-          const names: unknown = await search(query, hidden, {
-            signal,
-            run: run.about,
-            onUsage: (usage) => run.addUsage(usage),
-          });
-          checkFields('INVALID_INPUT', 'What a search for tools gives', { names }, 'names:array');
-          const wanted = [...new Set(names as readonly unknown[])];
-          for (const name of wanted)
-            checkFields('INVALID_INPUT', 'What a search for tools gives', { name }, 'name:string');
-          const found = wanted
-            .flatMap((name) => hidden.find((schema) => schema.name === name) ?? [])
-            .slice(0, limit);
-          tools.add(found.map(({ name }) => name));
-          return found;
-        };
-        const tools: SourcedTools = new SourcedTools(run.tools, {
-          search: searchTool(find),
-          isFixed,
-          maxTools,
-        });
-        if (run.setup.model.features.tools && (evenWhenFew || tools.hidden.length > limit)) {
-          run.tools = tools;
-          addToSystemPrompt(run, prompt);
-          runs.set(run.id, { run, tools });
-        }
-        try {
-          return yield* next(run, input);
-        } finally {
-          runs.delete(run.id);
-        }
+    name: 'toolSourcing',
+    wrapRun(next) {
+      const sourced = runs.wrapRun(next);
+      return (input, context) => {
+        if (!context.tools.find(searchName)) return sourced(input, context);
+        const message = `A tool of the agent's is named "${searchName}".`;
+        context.fail(new AgentError('CONFIGURATION', message));
+        return next(undefined, context);
+      };
+    },
+    on: {
+      'pre-call': ({ runId }, _control, { messages, openCalls }) => {
+        const tools = runs.get(runId);
+        if (!tools) return;
+        tools.add(messages.flatMap(foundIn));
+        tools.open = openCalls.map(({ name }) => name);
       },
-    hooks: [
-      {
-        name: 'tool-sourcing',
-        on: {
-          'pre-call': ({ runId }) => {
-            const sourcing = runs.get(runId);
-            if (!sourcing) return;
-            const { run, tools } = sourcing;
-            tools.add(run.view.flatMap(foundIn));
-            tools.open = run.openCalls().map(({ name }) => name);
-          },
-        },
-      },
-    ],
+    },
   };
 }
 
@@ -136,14 +128,12 @@ function searchOf({ search, embed, threshold = 0.3 }: ToolSourcingOptions): Tool
 }
 
 function fixedIn(
-  run: Run,
+  { generate, tools, addedTools }: RunContext,
   { alwaysInclude = [], subAgents = true }: ToolSourcingOptions,
 ): (schema: ToolSchema) => boolean {
-  const { toolChoice } = run.generate;
-  const { tools } = run;
+  const { toolChoice } = generate;
   const fixed = new Set(alwaysInclude);
-  for (const { name } of run.setup.extensions.flatMap((extension) => extension.tools ?? []))
-    fixed.add(name);
+  for (const { name } of addedTools) fixed.add(name);
   if (typeof toolChoice === 'object') fixed.add(toolChoice.name);
   const isAgent = (found: Tool | string | undefined): boolean =>
     typeof found === 'object' && found.takesDecisions === true;

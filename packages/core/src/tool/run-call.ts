@@ -1,6 +1,7 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
 import type { Decision } from '../event/pending-call.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
+import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { ToolResult } from '../message/content-block.ts';
 import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
@@ -27,6 +28,8 @@ export interface RunCallOptions extends RunInfo {
   readonly signal: AbortSignal;
   emit(progress: JsonValue): void;
   forward(events: readonly AgentEvent[]): void;
+  /** See `ToolContext`. */
+  interrupt(request?: string | Msg | InterruptRequest): boolean;
 }
 
 /** Runs a prepared call. */

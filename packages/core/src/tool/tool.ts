@@ -2,6 +2,7 @@ import type { Decision } from '../event/pending-call.ts';
 import { AgentError, messageOf } from '../error/agent-error.ts';
 import { checkFields, checkOptions } from '../error/check-fields.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
+import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { ContentBlock, ToolUse } from '../message/content-block.ts';
 import type { JsonObject, JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
@@ -44,6 +45,11 @@ export interface ToolContext {
    * `suspended`, until somebody decides (AgentScope: `ToolSuspendException`). Never returns.
    */
   suspend(reason: string): never;
+  /**
+   * Asks the agent's call to stop, to pause or to take messages in, as `agent.interrupt()` does,
+   * once its tools have ended. False, and nothing done, when it is about to end.
+   */
+  interrupt(request?: string | Msg | InterruptRequest): boolean;
   /**
    * What was decided about this call, where it runs again after `suspend` and the tool
    * `takesDecisions`.

@@ -594,7 +594,7 @@ test('a call that was sent and does not hold is run by no client', async () => {
         control.reject('No.'),
     },
   };
-  const target = testEndpoint([asksWeather, 'Then not.'], { hooks: [refuses] });
+  const target = testEndpoint([asksWeather, 'Then not.'], { use: [refuses] });
   const asked: unknown[] = [];
   const runner = runWeather(target, (text) => (asked.push(text), 'Rain'));
   await expect(runner.finalContent()).rejects.toMatchObject({

@@ -72,9 +72,9 @@ test.for(places)(
 test.for(places)(
   "%s: what the agent told the model in the user's stead is no question to answer again",
   async (place) => {
-    const extensions = [textToolCalls()];
+    const use = [textToolCalls()];
     const bound = boundEndpoint(place, [' ', 'One.', ' ', 'One again.', 'Again, and by nothing.'], {
-      extensions,
+      use,
     });
     const chat = bound.chat();
     await chat.sendMessage({ text: 'A' });

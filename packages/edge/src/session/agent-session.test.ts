@@ -606,7 +606,7 @@ test('what belongs to the agent of a turn that is refused is settled, too', asyn
 test('what a guard refuses is in no title', async () => {
   const no = new AgentError('GUARD_REJECTED', 'No.').toJSON();
   const session = open(['Yes.'], {
-    extensions: [
+    use: [
       {
         guard: async (input) =>
           textOfMessage(input[0]!).includes('secret') ? { error: no } : input,

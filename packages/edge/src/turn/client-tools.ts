@@ -1,4 +1,4 @@
-import { AgentError, summarize, tool } from '@isoloop/core';
+import { AgentError, tool } from '@isoloop/core';
 import type { GenerateOptions, JsonObject, OutputMode, ReActAgent, Tool } from '@isoloop/core';
 import { invalidField } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
@@ -63,10 +63,10 @@ export function withClientTools(
 ): OutputMode | undefined {
   if (!tools.length) return format;
   return {
-    begin(run) {
-      if (!run.setup.model.features.tools)
+    begin(context, steps) {
+      if (!context.model.features.tools)
         throw invalidField('tools', 'cannot be used: the model calls no tools');
-      const inner = format?.begin(run);
+      const inner = format?.begin(context, steps);
       let isFirst = true;
       return {
         ...inner,
@@ -79,13 +79,15 @@ export function withClientTools(
         },
         judge: inner?.judge ?? nothing,
         settled: inner?.settled ?? nothing,
-        onLimit: inner?.onLimit ?? run.setup.options.onLimit ?? summarize(),
+        onLimit: inner?.onLimit,
       };
     },
   };
 }
 
-async function* nothing(): AsyncGenerator<never, undefined> {}
+function nothing(): Promise<undefined> {
+  return Promise.resolve(undefined);
+}
 
 function readTool(given: unknown, index: number): Tool {
   const param = `tools[${index}]`;

@@ -1,5 +1,4 @@
-import type { Awaitable, Msg, PendingCall } from '@isoloop/core';
-import type { Verdict } from '@isoloop/core/middleware';
+import type { Awaitable, Msg, PendingCall, Verdict } from '@isoloop/core';
 import { pagePart, type PagePart } from './page-part.ts';
 
 /** What a page that decides is told besides the call. */
@@ -22,7 +21,7 @@ export interface ApprovalQuestion {
  * does when the page leaves.
  */
 export function pageApprovals(
-  decide: (call: PendingCall, context: ApprovalContext) => Awaitable<Verdict>,
+  decide: (call: PendingCall, context: ApprovalContext) => Awaitable<Verdict | undefined>,
 ): PagePart {
   return pagePart<ApprovalQuestion>({ kind: 'approvals' }, ({ call, context }, { signal }) =>
     decide(call, { ...context, signal }),

@@ -18,6 +18,7 @@ export interface HookQuestion {
 }
 
 type ControlName = keyof HookControl;
+type Handler = Required<Hook<undefined>>['onEvent'];
 
 /** Page to worker: what the hook made of the event, and what it asked of the loop. */
 export interface HookAnswer {
@@ -32,7 +33,7 @@ export interface HookAnswer {
  * next event. Listen only to what you need (`on`): each event is cloned.
  */
 export function pageHooks(
-  hooks: readonly Hook[],
+  hooks: readonly Hook<undefined>[],
   { timeoutMs = 30_000 }: PageHooksOptions = {},
 ): PagePart {
   return pagePart<HookQuestion>(
@@ -51,13 +52,14 @@ export function pageHooks(
         jumpTo: ask('jumpTo'),
         reject: ask('reject'),
       };
-      const handler = on?.[event.type] as Required<Hook>['onEvent'] | undefined;
+      const entry = on?.[event.type] as Handler | { readonly handle: Handler } | undefined;
+      const handler = typeof entry === 'object' ? entry.handle : entry;
       let current: AgentEvent | undefined;
       try {
         for (const handle of [handler, onEvent]) {
           if (handle)
             current =
-              ((await handle.call(hook, freeze(current ?? event), control)) as
+              ((await handle.call(hook, freeze(current ?? event), control, undefined)) as
                 | AgentEvent
                 | undefined) ?? current;
         }
@@ -78,12 +80,15 @@ export function pageHooks(
   );
 }
 
-function toOffer({ name = 'unnamed', priority, onError, on, onEvent }: Hook): HookOffer {
+function toOffer({ name = 'unnamed', onError, on = {}, onEvent }: Hook<undefined>): HookOffer {
+  const priorities = Object.entries(on).flatMap(([type, entry]) =>
+    typeof entry === 'object' && entry.priority !== undefined ? [[type, entry.priority]] : [],
+  );
   return {
     name,
-    ...(priority !== undefined && { priority }),
+    priorities: Object.fromEntries(priorities) as HookOffer['priorities'],
     ...(onError && { onError }),
-    events: onEvent ? undefined : (Object.keys(on ?? {}) as AgentEvent['type'][]),
+    events: onEvent ? undefined : (Object.keys(on) as AgentEvent['type'][]),
   };
 }
 

@@ -41,7 +41,8 @@ export type ToolAnswer = { readonly output: unknown } | { readonly suspended: st
 /** Page to worker, while a tool runs. */
 export type ToolProgress =
   | { readonly emitted: JsonValue }
-  | { readonly forwarded: readonly unknown[] };
+  | { readonly forwarded: readonly unknown[] }
+  | { readonly interrupt: Parameters<ToolContext['interrupt']>[0] };
 
 /**
  * Tools that run on the page, for `connectAgent`'s `page`; the agent has them with `tools:
@@ -83,6 +84,10 @@ export function pageTools(
               `Nothing is provided on the page for "${token.name}".`,
             );
           return provided.get(token) as T;
+        },
+        interrupt(request) {
+          tell({ interrupt: request } satisfies ToolProgress);
+          return true;
         },
         suspend(suspended) {
           throw { suspended };

@@ -37,7 +37,7 @@ function startWorker() {
 let letGo: () => void = () => {};
 const hold = tool({
   name: 'hold',
-  description: 'PendingRequests',
+  description: 'Waits for the test',
   input: { type: 'object' },
   execute: (_input, { emit }) => {
     emit('holding');

@@ -18,7 +18,7 @@ export function remoteHooks({ hooks, timeoutMs }: HooksOffer, link: PageLink): r
 }
 
 function remoteHook(
-  { events, ...hook }: HookOffer,
+  { events, priorities, ...hook }: HookOffer,
   ask: (event: AgentEvent) => Promise<HookAnswer>,
 ): Hook {
   let failure: { readonly error: unknown; readonly runId: string } | undefined;
@@ -28,7 +28,10 @@ function remoteHook(
       if (!isPageGone(error) && hook.onError !== 'ignore') failure = { error, runId: event.runId };
     });
   };
-  const handle = async (event: AgentEvent, control: HookControl): Promise<AgentEvent | void> => {
+  const handle = async (
+    event: AgentEvent,
+    control: Partial<HookControl>,
+  ): Promise<AgentEvent | void> => {
     if (event.type.endsWith('-chunk')) return told(event);
     try {
       const answer = await ask(event);
@@ -44,6 +47,8 @@ function remoteHook(
   if (!events) return { ...hook, onEvent: handle };
   return {
     ...hook,
-    on: Object.fromEntries(events.map((type) => [type, handle])) as Hook['on'] & {},
+    on: Object.fromEntries(
+      events.map((type) => [type, { handle, priority: priorities[type] }]),
+    ) as Hook['on'] & {},
   };
 }

@@ -91,6 +91,7 @@ export class RemoteTools implements ToolSet {
             onProgress: (progress) => {
               const told = progress as ToolProgress;
               if ('emitted' in told) context.emit(told.emitted);
+              else if ('interrupt' in told) context.interrupt(told.interrupt);
               else context.forward(told.forwarded as readonly AgentEvent[]);
             },
           },

@@ -125,8 +125,9 @@ export class LeaderTerm {
     if (this.#ended.has(job.id)) return this.#ended.resultOf(job.id, this.#journal);
     if (job.work.type === 'resume') {
       // Several may ask at once, as after a reload; who comes second is told of the first one's run
-      // before the answer.
-      await this.#unseen.settled();
+      // before the answer. One that waited here as well may have begun meanwhile.
+      do await this.#unseen.settled();
+      while (this.#unseen.size);
       if (this.#queue.owner !== undefined) return undefined;
     }
     const controller = new AbortController();

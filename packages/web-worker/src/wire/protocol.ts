@@ -59,7 +59,8 @@ export interface ToolOffer {
 
 export interface HookOffer {
   readonly name: string;
-  readonly priority?: number;
+  /** Of its handlers, where they say one. */
+  readonly priorities: { readonly [K in AgentEvent['type']]?: number };
   readonly onError?: 'fail' | 'ignore';
   /** The events it listens to; `undefined`: all. */
   readonly events: readonly AgentEvent['type'][] | undefined;

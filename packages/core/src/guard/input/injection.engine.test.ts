@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import attacksJson from '../../../../../test/fixtures/injection/attacks.json?raw';
 import benignJson from '../../../../../test/fixtures/injection/benign.json?raw';
-import type { GuardContext } from '../../loop/extension.ts';
+import type { GuardContext } from './input-stage.ts';
 import { toolMessage, userMessage } from '../../message/create-message.ts';
 import type { Msg } from '../../message/msg.ts';
 import { injection, type InjectionOptions } from './injection.ts';

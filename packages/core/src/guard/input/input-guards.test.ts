@@ -1,13 +1,13 @@
 import { expect, test, vi } from 'vitest';
-import type { GuardContext, Rejection } from '../../loop/extension.ts';
+import type { Rejection } from '../../loop/middleware.ts';
 import { ReActAgent } from '../../agent/react-agent.ts';
 import { toolMessage, userMessage } from '../../message/create-message.ts';
 import { textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
-import { inputGuards, type GuardOptions } from './input-guards.ts';
+import { stagesOf, inputGuards, type GuardOptions } from './input-guards.ts';
 import { inputLength } from './input-length.ts';
-import type { InputStage } from './input-stage.ts';
+import type { GuardContext, InputStage } from './input-stage.ts';
 import { maskPii } from '../pii/mask-pii.ts';
 import { classify, permission } from './own-stage.ts';
 
@@ -26,7 +26,7 @@ function guard(
   messages: readonly Msg[] = input,
   options: GuardOptions = silent,
 ) {
-  return inputGuards(stages, options).guard!(messages, context);
+  return stagesOf(stages, options).check(messages, context);
 }
 
 function rejectionOf(verdict: readonly Msg[] | Rejection) {
@@ -130,7 +130,7 @@ test('an agent with guards: rejected, told, not stored; then a call that passes'
   const agent = new ReActAgent({
     name: 'a',
     model,
-    extensions: [inputGuards([inputLength({ max: 5 })])],
+    use: [inputGuards([inputLength({ max: 5 })])],
   });
   const result = await agent.call('too long');
   expect(result).toMatchObject({
@@ -151,7 +151,7 @@ test('a stage that never answers is left when the call is aborted', async () => 
   const agent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel([]),
-    extensions: [inputGuards([hang], { onError })],
+    use: [inputGuards([hang], { onError })],
   });
   expect(await agent.call('Hi', { signal: controller.signal })).toMatchObject({
     reason: 'aborted',
@@ -168,7 +168,7 @@ test('a stage is told what each call cost, a failed one too, and cannot change h
     name: 'a',
     model,
     userId: 'ann',
-    extensions: [inputGuards([{ ...pass, after }], { onError })],
+    use: [inputGuards([{ ...pass, after }], { onError })],
   });
   expect(await agent.call('Hi')).toMatchObject({ text: 'one' });
   await expect(agent.call('Hi')).rejects.toThrow('broken');
@@ -242,7 +242,7 @@ test('classify and permission take only a clear yes', async () => {
 
 test('personal data is masked before anything is stored, in results of tools too', async () => {
   const model = new ScriptedModel(['noted']);
-  const agent = new ReActAgent({ name: 'a', model, extensions: [inputGuards([maskPii()])] });
+  const agent = new ReActAgent({ name: 'a', model, use: [inputGuards([maskPii()])] });
   await agent.call('I am ann@example.test, card 4111 1111 1111 1111.');
   expect((await agent.messages()).map(textOf)).toEqual(['I am [EMAIL], card [CARD].', 'noted']);
   const result = toolMessage({

@@ -1,4 +1,5 @@
-import type { Extension, GuardContext, Rejection } from '../../loop/extension.ts';
+import type { Middleware, Rejection } from '../../loop/middleware.ts';
+import { perRun } from '../../loop/per-run.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
 import { reportFailure } from '../../error/report-failure.ts';
@@ -10,7 +11,7 @@ import { abortable } from '../../model/abortable.ts';
 import { addUsage } from '../../model/usage.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
-import type { InputStage, StageRejection } from './input-stage.ts';
+import type { GuardContext, InputStage, StageRejection } from './input-stage.ts';
 import { UnreportedUsage } from './unreported-usage.ts';
 
 /** The words of rejections are `errorMessage`'s. */
@@ -31,7 +32,45 @@ export interface GuardOptions extends ErrorMessageOptions {
  * messages or a rejection, is a no: `Security check failed`, category `SYSTEM_ERROR` (Arc Reactor:
  * `GuardPipeline`).
  */
-export function inputGuards(stages: readonly InputStage[], options: GuardOptions = {}): Extension {
+export function inputGuards(stages: readonly InputStage[], options: GuardOptions = {}): Middleware {
+  const { check, report } = stagesOf(stages, options);
+  const { profile = arc } = options;
+  if (!stages.some(({ after }) => after)) return { name: 'inputGuards', guard: check };
+  const runs = perRun(() => new UnreportedUsage(profile));
+  return {
+    name: 'inputGuards',
+    guard: check,
+    onEvent(event, _control, context) {
+      // Words of ours follow an interrupt.
+      if (!context.cut) runs.get(event.runId)?.see(event, context.usage);
+    },
+    wrapRun: (next) =>
+      runs.wrapRun(async (input, context) => {
+        try {
+          return await next(input, context);
+        } finally {
+          const unreported = runs.get(context.runId)!;
+          const usage = addUsage(context.usage, unreported.total(context.usage));
+          for (const stage of stages) {
+            try {
+              await stage.after?.({ usage, modelId: context.model.modelId }, context);
+            } catch (error) {
+              report(error, stage.name);
+            }
+          }
+        }
+      }),
+  };
+}
+
+/** The stages as one guard. Throws `CONFIGURATION` for what is no stage. */
+export function stagesOf(
+  stages: readonly InputStage[],
+  options: GuardOptions = {},
+): {
+  check(input: readonly Msg[], context: GuardContext): Promise<readonly Msg[] | Rejection>;
+  report(error: unknown, stage: string): void;
+} {
   checkFields('CONFIGURATION', 'inputGuards()', { stages }, 'stages:array');
   checkGuardOptions('inputGuards()', options);
   for (const stage of stages)
@@ -41,10 +80,10 @@ export function inputGuards(stages: readonly InputStage[], options: GuardOptions
       stage,
       'name:string check:function after:function|?',
     );
-  const { profile = arc } = options;
   const report = reporter(options);
   return {
-    async guard(input, context) {
+    report,
+    async check(input, context) {
       let messages = input;
       for (const stage of stages) {
         const verdict = await judge(stage, messages, context, report);
@@ -55,35 +94,6 @@ export function inputGuards(stages: readonly InputStage[], options: GuardOptions
       }
       return messages;
     },
-    ...(stages.some(({ after }) => after) && {
-      wrapCall: (next) =>
-        async function* (run, input) {
-          const unreported = new UnreportedUsage(profile);
-          const events = next(run, input);
-          try {
-            for (;;) {
-              const { done, value } = await events.next();
-              if (done) return value;
-              // Words of ours follow an interrupt.
-              if (!run.cut) for (const event of value) unreported.see(event, run.usage);
-              yield value;
-            }
-          } finally {
-            // For who leaves early.
-            await events.return(undefined as never);
-            const { modelId } = run.setup.model;
-            const context: GuardContext = { ...run.about, signal: run.signal };
-            const usage = addUsage(run.usage, unreported.total(run.usage));
-            for (const stage of stages) {
-              try {
-                await stage.after?.({ usage, modelId }, context);
-              } catch (error) {
-                report(error, stage.name);
-              }
-            }
-          }
-        },
-    }),
   };
 }
 

@@ -1,9 +1,15 @@
-import type { GuardContext } from '../../loop/extension.ts';
+import type { RunInfo } from '../../model/chat-model.ts';
 import type { GuardCategory } from '../../error/error-message.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { JsonObject } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { Usage } from '../../model/usage.ts';
+
+/** Whose call it is. */
+export interface GuardContext extends RunInfo {
+  /** Raised when the call is aborted, interrupted or paused. */
+  readonly signal: AbortSignal;
+}
 
 /** A stage's no. */
 export interface StageRejection {

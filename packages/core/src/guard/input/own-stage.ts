@@ -1,11 +1,10 @@
-import type { GuardContext } from '../../loop/extension.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
 import type { GuardCategory } from '../../error/error-message.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { Msg } from '../../message/msg.ts';
 import { isRejection } from './input-guards.ts';
-import type { InputStage, StageRejection } from './input-stage.ts';
+import type { GuardContext, InputStage, StageRejection } from './input-stage.ts';
 import { textsOf } from './message-texts.ts';
 
 /** `pass`, or why not. */

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import type { GuardContext } from '../../loop/extension.ts';
+import type { GuardContext } from './input-stage.ts';
 import { ReActAgent } from '../../agent/react-agent.ts';
 import { userMessage } from '../../message/create-message.ts';
 import { MemoryStore } from '../../memory/memory-store.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { memoryCounters, storedCounters, type CounterStore } from './counter-store.ts';
-import { inputGuards } from './input-guards.ts';
+import { inputGuards, stagesOf } from './input-guards.ts';
 import { rateLimit, type RateLimitOptions } from './rate-limit.ts';
 import { spendCap } from './spend-cap.ts';
 
@@ -89,7 +89,7 @@ test('a store that fails or gives rubbish, and a key that is none, are a no', as
     spendCap({ limit: 5, store: { add: () => ({ total: 'x' }) as never } }),
   ];
   for (const stage of stages) {
-    const verdict = await inputGuards([stage], { onError: () => {} }).guard!(input, of('ann'));
+    const verdict = await stagesOf([stage], { onError: () => {} }).check(input, of('ann'));
     expect(verdict).toMatchObject({ error: { code: 'GUARD_REJECTED' } });
   }
 });
@@ -169,7 +169,7 @@ test('spending adds up over calls, failed ones too, until the window ends', asyn
       name: 'a',
       userId: 'ann',
       model: new ScriptedModel(replies),
-      extensions: [inputGuards([cap])],
+      use: [inputGuards([cap])],
     });
   const usage = { inputTokens: 9, outputTokens: 6 };
   const broken = {

@@ -1,8 +1,7 @@
-import type { GuardContext } from '../../loop/extension.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
 import { memoryCounters, type Count, type CounterStore } from './counter-store.ts';
-import type { InputStage, StageRejection } from './input-stage.ts';
+import type { GuardContext, InputStage, StageRejection } from './input-stage.ts';
 
 export interface CounterOptions {
   /** Who is counted; default: the agent's `userId`, or `anonymous`. */

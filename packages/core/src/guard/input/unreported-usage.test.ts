@@ -32,7 +32,16 @@ function setUp(
     after: ({ usage }: { usage: Usage }) => void costs.push(usage),
   };
   const extensions = [inputGuards([meter]), outputGuards([never], { lookahead })];
-  return { model, costs, agent: new ReActAgent({ name: 'a', model, extensions, ...options }) };
+  return {
+    model,
+    costs,
+    agent: new ReActAgent({
+      name: 'a',
+      model,
+      ...options,
+      use: [...extensions, ...(options.use ?? [])],
+    }),
+  };
 }
 
 function inputOf(model: ScriptedModel, request = 0): number {
@@ -121,7 +130,7 @@ test('the cap of a user who has replies cut off is reached, and a profile counts
   const agent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel([[{ text: 'Some words' }, { hang: true }]]),
-    extensions: [cap],
+    use: [cap],
   });
   for await (const { type } of agent.stream('Hi'))
     if (type === 'reasoning-chunk') agent.interrupt();

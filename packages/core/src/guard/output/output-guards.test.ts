@@ -30,7 +30,10 @@ function setUp(
 ) {
   const model = new ScriptedModel(replies);
   const extensions = [outputGuards(rules, { onError: () => {}, ...options })];
-  return { model, agent: new ReActAgent({ name: 'a', model, extensions, ...more }) };
+  return {
+    model,
+    agent: new ReActAgent({ name: 'a', model, ...more, use: [...extensions, ...(more.use ?? [])] }),
+  };
 }
 
 async function eventsOf(agent: ReActAgent, input = 'Hi'): Promise<AgentEvent[]> {
@@ -82,7 +85,7 @@ test.each([0, 5, 64, 1000, 'all'] as const)(
       ],
       [secret],
       { lookahead },
-      { hooks: [{ on: { 'reasoning-chunk': ({ delta }) => void said.push(delta) } }] },
+      { use: [{ on: { 'reasoning-chunk': ({ delta }) => void said.push(delta) } }] },
     );
     const events = await eventsOf(agent);
     const { text: shown, seen, resets } = read(events);
@@ -538,8 +541,8 @@ test('a summary of the history is for the model alone: no rule holds for it', as
   const agent = new ReActAgent({
     name: 'a',
     model,
-    extensions,
-    context,
+    use: [context, ...extensions],
+
     memory: new InMemoryMemory(history),
   });
   expect(await agent.call('Hi')).toMatchObject({ reason: 'stop', text: 'A long enough answer.' });

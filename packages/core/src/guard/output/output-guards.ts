@@ -1,4 +1,4 @@
-import type { Extension } from '../../loop/extension.ts';
+import type { Middleware } from '../../loop/middleware.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
 import { tell } from '../../error/tell.ts';
@@ -51,7 +51,7 @@ export interface OutputGuardOptions extends GuardOptions {
 export function outputGuards(
   rules: readonly OutputRule[],
   options: OutputGuardOptions = {},
-): Extension {
+): Middleware {
   checkFields('CONFIGURATION', 'outputGuards()', { rules }, 'rules:array');
   checkGuardOptions('outputGuards()', options);
   checkFields(
@@ -78,6 +78,7 @@ export function outputGuards(
     return { rules, lookahead, thinking, report, act, run };
   };
   return {
+    name: 'outputGuards',
     wrapModel: (next) => ({
       provider: next.provider,
       modelId: next.modelId,
@@ -87,11 +88,10 @@ export function outputGuards(
           ? next.stream(request, context)
           : guard(next, request, context, settingsOf(context), options),
     }),
-    wrapAnswer: (next) => async (run) => {
-      const answer = await next(run);
-      return (
-        answer && reviewAnswer(answer, settingsOf({ signal: run.signal, run: run.about }), options)
-      );
+    wrapAnswer: (next) => async (context, steps) => {
+      const answer = await next(context, steps);
+      const settings = settingsOf({ signal: context.signal, run: context });
+      return answer && reviewAnswer(answer, settings, options);
     },
   };
 }

@@ -25,7 +25,7 @@ function setUp(
     name: 'a',
     model,
     tools: [look],
-    extensions: [piiGuard(options)],
+    use: [piiGuard(options)],
   });
   const results = async (): Promise<unknown> => {
     const messages = await agent.messages();
@@ -135,12 +135,14 @@ test('what can’t be looked at is withheld', async () => {
   // A hook before the guard's leaves what is no text where a text belongs.
   const text = 5 as never;
   agent.addHook({
-    priority: -20_000,
     on: {
-      'post-acting': (event) => ({
-        ...event,
-        result: { ...event.result, output: [{ type: 'text', text }] },
-      }),
+      'post-acting': {
+        priority: -20_000,
+        handle: (event) => ({
+          ...event,
+          result: { ...event.result, output: [{ type: 'text', text }] },
+        }),
+      },
     },
   });
   await agent.call('Who?');
@@ -158,7 +160,7 @@ test('behind models that it would not see it is refused', () => {
       new ReActAgent({
         name: 'a',
         model,
-        extensions: [fallback([other]), piiGuard({ output: true })],
+        use: [fallback([other]), piiGuard({ output: true })],
       }),
   ).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
 });

@@ -1,11 +1,11 @@
-import type { Extension } from '../../loop/extension.ts';
+import type { Middleware } from '../../loop/middleware.ts';
 import { checkFields } from '../../error/check-fields.ts';
 import type { EventOf } from '../../event/agent-event.ts';
 import type { ToolResult } from '../../message/content-block.ts';
 import { toolMessage } from '../../message/create-message.ts';
 import type { RunInfo } from '../../model/chat-model.ts';
 import { toolResultsOf } from '../../message/message-text.ts';
-import { inputGuards } from '../input/input-guards.ts';
+import { stagesOf } from '../input/input-guards.ts';
 import { maskPii, type MaskPiiOptions } from './mask-pii.ts';
 import { outputGuards, type OutputGuardOptions } from '../output/output-guards.ts';
 
@@ -29,7 +29,7 @@ export interface PiiGuardOptions extends MaskPiiOptions, OutputGuardOptions {
  * Arguments of tool calls and a tool's progress pass. Goes before extensions that retry or change
  * models. Throws `CONFIGURATION` for an option of the wrong kind.
  */
-export function piiGuard(options: PiiGuardOptions = {}): Extension {
+export function piiGuard(options: PiiGuardOptions = {}): Middleware {
   checkFields(
     'CONFIGURATION',
     'piiGuard()',
@@ -38,35 +38,29 @@ export function piiGuard(options: PiiGuardOptions = {}): Extension {
   );
   const { input = true, output = false, toolResults = false } = options;
   const rule = maskPii(options);
-  const { guard } = inputGuards([rule], options);
+  const { check } = stagesOf([rule], options);
   const { wrapModel, wrapAnswer } = outputGuards([rule], options);
 
   const look = async (result: ToolResult, run: RunInfo): Promise<ToolResult> => {
     const messages = [toolMessage(result)];
     const { signal } = new AbortController();
-    const verdict = await guard!(messages, { ...run, signal });
+    const verdict = await check(messages, { ...run, signal });
     if ('error' in verdict) return { ...result, output: withheld, state: 'error' };
     return verdict[0] === messages[0] ? result : toolResultsOf(verdict[0]!)[0]!;
   };
+  const review = async (
+    event: EventOf<'post-acting'>,
+  ): Promise<EventOf<'post-acting'> | undefined> => {
+    const { runId, sessionId, userId, agentPath } = event;
+    const result = await look(event.result, { runId, sessionId, userId, agentPath });
+    return result === event.result ? undefined : { ...event, result };
+  };
   return {
-    ...(input && guard && { guard }),
+    name: 'piiGuard',
+    ...(input && { guard: check }),
     ...(output && wrapModel && wrapAnswer && { wrapModel, wrapAnswer }),
-    ...(toolResults && {
-      hooks: [
-        {
-          name: 'pii-guard',
-          // Before those that read results or put them elsewhere.
-          priority: -10_000,
-          on: {
-            'post-acting': async (event): Promise<EventOf<'post-acting'> | undefined> => {
-              const { runId, sessionId, userId, agentPath } = event;
-              const result = await look(event.result, { runId, sessionId, userId, agentPath });
-              return result === event.result ? undefined : { ...event, result };
-            },
-          },
-        },
-      ],
-    }),
+    // Before those that read results or put them elsewhere.
+    ...(toolResults && { on: { 'post-acting': { handle: review, priority: -10_000 } } }),
   };
 }
 

@@ -1,5 +1,4 @@
 import { messageOf } from '../../error/agent-error.ts';
-import type { EventBatch } from '../../event/agent-event.ts';
 import type { ToolResult, ToolUse } from '../../message/content-block.ts';
 import { prepareCall, type ReadyCall } from '../../tool/prepare-call.ts';
 import {
@@ -18,6 +17,12 @@ export type Admission =
   | { readonly type: 'pending'; readonly pending: PendingCall }
   | { readonly type: 'result'; readonly toolUse: ToolUse; readonly result: ToolResult };
 
+export interface AdmitOptions {
+  readonly decision: Decision | undefined;
+  /** A hook asks to end the call here. The tool call stays open. */
+  readonly stop: () => void;
+}
+
 /** A call of the model without a result, and what is known of it. */
 interface OpenCall {
   readonly run: Run;
@@ -26,7 +31,7 @@ interface OpenCall {
   /** Without a state the call is another host's. It may have started there. */
   readonly isKnown: boolean;
   readonly decision: Decision | undefined;
-  /** Whether an extension asks for approvals while the run waits. */
+  /** Whether a middleware asks for approvals while the run waits. */
   readonly asks: boolean;
 }
 
@@ -40,11 +45,11 @@ type Prepared =
  * call that was open before this run continues where it was: one that waits without a decision
  * keeps waiting, one that may have started follows its tool's `replay`.
  */
-export async function* admitCall(
+export async function admitCall(
   run: Run,
   toolUse: ToolUse,
-  given?: Decision,
-): AsyncGenerator<EventBatch, Admission> {
+  { decision: given, stop }: AdmitOptions,
+): Promise<Admission> {
   const open = openCall(run, toolUse, given);
   const { state, decision } = open;
   const settled = settledBefore(open);
@@ -58,13 +63,13 @@ export async function* admitCall(
   if (!call.ok) return over(toolUse, call.result);
   const counts = !run.output?.tools?.includes(call.tool);
   if (counts && !run.toolCallsLeft && !state.toolUse) return overLimit(run, toolUse);
-  run.toolsUsed.add(call.tool.name);
+  if (counts) run.toolsUsed.add(call.tool.name);
   const stopped = stopBeforeReplay(open, call);
   if (stopped) return stopped;
   state.started = false;
 
   if (!state.toolUse) {
-    const reviewed = yield* review(open, call);
+    const reviewed = await review(open, call, stop);
     if (reviewed.type !== 'call') return reviewed;
     call = reviewed.call;
     if (!call.ok) return over(toolUse, call.result);
@@ -78,7 +83,7 @@ export async function* admitCall(
 }
 
 function openCall(run: Run, toolUse: ToolUse, given: Decision | undefined): OpenCall {
-  const { status, extensions } = run.setup;
+  const { status, use } = run.setup;
   const known = status.calls.get(toolUse.id);
   const state: CallState = known ?? { started: true };
   status.calls.set(toolUse.id, state);
@@ -88,7 +93,7 @@ function openCall(run: Run, toolUse: ToolUse, given: Decision | undefined): Open
     state,
     isKnown: known !== undefined,
     decision: given ?? state.decision,
-    asks: extensions.some(({ asksApproval }) => asksApproval),
+    asks: use.some(({ decide }) => decide),
   };
 }
 
@@ -130,8 +135,8 @@ async function needsApproval(run: Run, call: ReadyCall): Promise<boolean | strin
   const asking = typeof asked === 'function' ? asked(call.input, call.toolUse) : asked;
   const answer = await asking;
   let needs: boolean | string = answer ?? false;
-  for (const extension of run.setup.extensions) {
-    const also = await extension.needsApproval?.(call);
+  for (const part of run.setup.use) {
+    const also = await part.approve?.(call, run.context);
     needs = also || needs;
   }
   return needs;
@@ -154,15 +159,16 @@ function stopBeforeReplay(open: OpenCall, call: Prepared & { ok: true }): Admiss
 }
 
 /** Shows the call to the `pre-acting` hooks, which may change or reject it. */
-async function* review(
+async function review(
   open: OpenCall,
   call: Prepared & { ok: true },
-): AsyncGenerator<EventBatch, Admission | { readonly type: 'call'; readonly call: Prepared }> {
+  stop: () => void,
+): Promise<Admission | { readonly type: 'call'; readonly call: Prepared }> {
   const { run, toolUse } = open;
   let refusal: { readonly reason: string } | undefined;
   const reject = (reason: string): void => void (refusal = { reason });
-  const event = await run.modify('pre-acting', { toolUse: call.toolUse }, { reject });
-  yield [event];
+  const event = await run.modify('pre-acting', { toolUse: call.toolUse }, { reject, stop });
+  await run.push([event]);
   if (refusal) return over(toolUse, deniedResult(toolUse, refusal.reason));
   if (event.toolUse === call.toolUse) return { type: 'call', call };
   // A call keeps its id: its result has to answer what the model asked.

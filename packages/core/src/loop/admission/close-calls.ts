@@ -1,8 +1,8 @@
-import type { EventBatch } from '../../event/agent-event.ts';
+import { AgentError, messageOf } from '../../error/agent-error.ts';
 import type { ToolResult, ToolUse } from '../../message/content-block.ts';
 import type { Msg } from '../../message/msg.ts';
 import { inRequestOrder } from '../../message/tool-pairs.ts';
-import { interruptedResult } from '../../tool/tool-result.ts';
+import { interruptedResult, mayHaveStarted } from '../../tool/tool-result.ts';
 import { controlOf, type Jump } from '../jump.ts';
 import type { Run } from '../run.ts';
 
@@ -12,20 +12,35 @@ export async function conclude(
   toolUse: ToolUse,
   result: ToolResult,
   asked: Jump[],
-): Promise<EventBatch> {
+): Promise<void> {
   const event = await run.modify('post-acting', { toolUse, result }, controlOf(asked));
   await run.append([run.message('tool', [{ ...event.result, toolUseId: toolUse.id }])]);
-  return [event];
+  await run.push([event]);
 }
+
+/** The words of an open call's result. */
+type Words = (toolUse: ToolUse, about: { readonly started: boolean }) => string;
 
 /**
  * Law 3: gives each open tool call an `interrupted` result and puts all results where the model
  * wants them.
  */
-export async function* closeCalls(run: Run): AsyncGenerator<EventBatch, void> {
+export async function closeCalls(run: Run, words?: Words): Promise<void> {
   const { calls } = run.setup.status;
   for (const toolUse of run.openCalls()) {
-    yield await conclude(run, toolUse, interruptedResult(toolUse, calls.get(toolUse.id)), []);
+    const state = calls.get(toolUse.id);
+    const result = interruptedResult(toolUse, state);
+    const output = words ? said(words, toolUse, mayHaveStarted(state)) : result.output;
+    await conclude(run, toolUse, { ...result, output }, []);
   }
   run.view = inRequestOrder(run.view) as Msg[];
+}
+
+function said(words: Words, toolUse: ToolUse, started: boolean): string {
+  try {
+    return words(toolUse, { started });
+  } catch (cause) {
+    const message = `closeOpenCall failed: ${messageOf(cause)}`;
+    throw new AgentError('HOOK_ERROR', message, { cause });
+  }
 }

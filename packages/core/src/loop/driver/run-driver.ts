@@ -5,7 +5,7 @@ import { addToLog, logSince, type RunLog } from './run-log.ts';
 
 export interface RunDriverOptions<T = unknown> {
   readonly runId: string;
-  readonly events: AsyncGenerator<EventBatch, AgentResult<T>>;
+  readonly events: AsyncIterator<EventBatch, AgentResult<T>, void>;
   readonly detached?: boolean | undefined;
   abort(): void;
 }
@@ -50,7 +50,7 @@ export class RunDriver<T = unknown> {
     this.#drive();
   }
 
-  /** The run's next batch; reads that overlap queue up, as generators have it. */
+  /** The run's next batch; reads that overlap queue up. */
   async pull(): Promise<EventBatch | undefined> {
     try {
       const { done, value } = await this.#options.events.next();

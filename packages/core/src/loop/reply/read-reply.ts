@@ -1,5 +1,5 @@
 import { AgentError } from '../../error/agent-error.ts';
-import type { AgentEvent, AgentEventBase, EventBatch, EventOf } from '../../event/agent-event.ts';
+import type { AgentEvent, AgentEventBase, EventOf } from '../../event/agent-event.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import { abortables } from '../../model/abortable.ts';
@@ -15,14 +15,14 @@ export type Reply =
   | { readonly type: 'cut'; readonly message?: Msg };
 
 /**
- * One request to the model: yields a batch a network read, returns the reply. Rejects with the
+ * One request to the model: pushes a batch a network read, resolves with the reply. Rejects with the
  * model's `AgentError`.
  */
-export async function* readReply(
+export async function readReply(
   run: Run,
   request: ModelRequest,
   phase: 'reasoning' | 'summary',
-): AsyncGenerator<EventBatch, Reply> {
+): Promise<Reply> {
   const { generateId, model } = run.setup;
   const messageId = generateId();
   const assembler = new ReplyAssembler({
@@ -46,10 +46,11 @@ export async function* readReply(
         const fields = piece && phase === 'summary' ? toSummaryChunk(piece) : piece;
         if (!fields) continue;
         const event: AgentEvent = run.stamp(fields, at);
-        if (run.hooks.handlers(event.type).length) await run.hooks.notify(event);
+        if (run.hooks.handlers(event.type).length)
+          await run.hooks.notify<AgentEvent['type']>(event);
         events.push(event);
       }
-      if (events.length) yield events;
+      if (events.length) await run.push(events);
       if (run.cut) return cutReply(run, assembler, messageId);
     }
   } catch (error) {

@@ -12,7 +12,8 @@ import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.
 import { tool, type Tool } from '../../tool/tool.ts';
 import type { AgentOptions } from '../../agent/agent-options.ts';
 import { loadState, saveState } from '../../state/agent-state.ts';
-import { humanInTheLoop, type HumanInTheLoopOptions, type Verdict } from './human-in-the-loop.ts';
+import { humanInTheLoop, type HumanInTheLoopOptions } from './human-in-the-loop.ts';
+import type { Verdict } from '../../loop/admission/verdict.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
 import { ReActAgent } from '../../agent/react-agent.ts';
 import { toolRetry } from '../tool-retry.ts';
@@ -41,9 +42,8 @@ function setUp(
     name: 'a',
     model,
     tools,
-    hooks,
-    extensions: [humanInTheLoop(hitl)],
     ...more,
+    use: [...hooks, humanInTheLoop(hitl), ...(more.use ?? [])],
   });
   return { agent, model, ran, events };
 }
@@ -160,8 +160,8 @@ test('a process that ends while somebody is asked leaves calls that wait; one th
   const store = new MemoryStore();
   let asked!: () => void;
   const asking = new Promise<void>((resolve) => (asked = resolve));
-  const answers: ((verdict: Verdict) => void)[] = [];
-  const never = (): Promise<Verdict> =>
+  const answers: ((verdict: Verdict | undefined) => void)[] = [];
+  const never = (): Promise<Verdict | undefined> =>
     new Promise((resolve) => answers.push(resolve) > 1 && asked());
   const approvalOn = { pay: 'Moves money.', mail: true } as const;
   const hooks: string[] = [];
@@ -177,7 +177,7 @@ test('a process that ends while somebody is asked leaves calls that wait; one th
   ) => {
     const set = setUp({ approvalOn, ...hitl }, replies, {
       memory: new SessionMemory(store, 's'),
-      hooks: [hook],
+      use: [hook],
       ...(tools.length && { tools }),
     });
     return set;
@@ -198,7 +198,7 @@ test('a process that ends while somebody is asked leaves calls that wait; one th
     input,
     execute: () => (started(), new Promise<string>(() => {})),
   });
-  const decide = ({ name }: PendingCall): Verdict =>
+  const decide = ({ name }: PendingCall): Verdict | undefined =>
     name === 'pay' ? { type: 'edit', input: { n: 10 } } : undefined;
   void open(
     { decide },
@@ -218,10 +218,10 @@ test('a process that ends while somebody is asked leaves calls that wait; one th
 
 test('with decide the run waits: all calls are asked about at once, each verdict holds for its call', async () => {
   const asked: PendingCall[] = [];
-  const answers = new Map<string, (verdict: Verdict) => void>();
+  const answers = new Map<string, (verdict: Verdict | undefined) => void>();
   let onAll!: () => void;
   const all = new Promise<void>((resolve) => (onAll = resolve));
-  const decide = (pending: PendingCall): Promise<Verdict> =>
+  const decide = (pending: PendingCall): Promise<Verdict | undefined> =>
     new Promise((resolve) => {
       asked.push(pending);
       answers.set(pending.toolUseId, resolve);
@@ -269,14 +269,14 @@ test('a tool that says itself that it needs approval is asked about too', async 
     needsApproval: ({ n }) => n > 1,
     execute: ({ n }) => ran.push(n),
   });
-  const decide = (): Verdict => ({ type: 'reject' });
+  const decide = (): Verdict | undefined => ({ type: 'reject' });
   const { agent } = setUp({ decide }, [calls('own', 'own'), 'Done.'], { tools: [own] });
   expect((await agent.call('go')).text).toBe('Done.');
   expect(ran).toEqual([1]);
 });
 
 test('no verdict suspends; without input it is asked again; a decision later runs the call unasked', async () => {
-  const verdicts: Verdict[] = [undefined, undefined, { type: 'approve' }];
+  const verdicts: (Verdict | undefined)[] = [undefined, undefined, { type: 'approve' }];
   let asks = 0;
   const hitl: HumanInTheLoopOptions = {
     approvalOn: { pay: 'Moves money.', mail: true },
@@ -319,7 +319,7 @@ test('nobody in time is a rejection, and decide is told that it is not wanted an
 
 test('an abort ends the wait', async () => {
   const controller = new AbortController();
-  const decide = (): Promise<Verdict> => {
+  const decide = (): Promise<Verdict | undefined> => {
     controller.abort();
     return new Promise(() => {});
   };
@@ -332,8 +332,16 @@ test('an abort ends the wait', async () => {
 
 test.each([
   ['throws', () => Promise.reject(new Error('The page is gone.')), 'The page is gone.'],
-  ['says nothing known', () => ({ type: 'maybe' }) as unknown as Verdict, 'type must be'],
-  ['edits without input', () => ({ type: 'edit' }) as unknown as Verdict, 'has no input'],
+  [
+    'says nothing known',
+    () => ({ type: 'maybe' }) as unknown as Verdict | undefined,
+    'type must be',
+  ],
+  [
+    'edits without input',
+    () => ({ type: 'edit' }) as unknown as Verdict | undefined,
+    'has no input',
+  ],
 ])('a decide that %s suspends the call and is told of', async (_name, decide, told) => {
   const errors: unknown[] = [];
   const { agent, ran } = setUp(
@@ -374,7 +382,7 @@ test('first of the extensions, it asks once about a call that is tried again', a
   const again = toolRetry({ isTransient: () => true, firstDelayMs: 0 });
   const { agent } = setUp({}, [calls('flaky'), 'Done.'], {
     tools: [flaky],
-    extensions: [hitl, again],
+    use: [hitl, again],
   });
   expect((await agent.call('go')).text).toBe('Done.');
   expect([asks, tries]).toEqual([1, 3]);

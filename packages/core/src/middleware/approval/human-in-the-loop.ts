@@ -3,18 +3,13 @@ import { checkFields } from '../../error/check-fields.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { ToolUse } from '../../message/content-block.ts';
-import type { JsonValue } from '../../message/json.ts';
+import type { Msg } from '../../message/msg.ts';
 import { Deadline } from '../../model/deadline.ts';
-import { prepareCall, type ReadyCall } from '../../tool/prepare-call.ts';
-import type { RunCall, RunCallOptions } from '../../tool/run-call.ts';
-import type { ToolSet } from '../../tool/tool-set.ts';
-import type { Tool } from '../../tool/tool.ts';
-import { deniedResult, interruptedResult } from '../../tool/tool-result.ts';
-import { reasonOf, suspend } from '../../loop/admission/admit-call.ts';
-import type { Extension } from '../../loop/extension.ts';
+import type { ReadyCall } from '../../tool/prepare-call.ts';
+import type { Verdict } from '../../loop/admission/verdict.ts';
+import type { Middleware } from '../../loop/middleware.ts';
+import type { RunContext } from '../../loop/run-context.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
-import { perRun } from '../../loop/per-run.ts';
-import type { Run } from '../../loop/run.ts';
 
 export interface ApprovalRule {
   /** What somebody who decides is told: the pending call's `reason`. */
@@ -23,12 +18,14 @@ export interface ApprovalRule {
   readonly when?: (input: unknown, call: ToolUse) => Awaitable<boolean>;
 }
 
-/** What somebody said of a call; `undefined`: nothing yet, so that it suspends. */
-export type Verdict =
-  | { readonly type: 'approve' }
-  | { readonly type: 'edit'; readonly input: JsonValue }
-  | { readonly type: 'reject'; readonly reason?: string }
-  | undefined;
+/** The call that is to be decided about. */
+export interface ApprovalContext {
+  readonly sessionId: string;
+  /** What the model was asked with. */
+  readonly messages: readonly Msg[];
+  /** Raised when the answer is not wanted any more. */
+  readonly signal: AbortSignal;
+}
 
 export interface HumanInTheLoopOptions {
   /**
@@ -41,10 +38,7 @@ export interface HumanInTheLoopOptions {
    * Its `signal` is raised when the answer is not wanted any more. Without it, and where it gives
    * `undefined` or throws, the call suspends.
    */
-  readonly decide?: (
-    call: PendingCall,
-    context: Pick<RunCallOptions, 'sessionId' | 'messages' | 'signal'>,
-  ) => Awaitable<Verdict>;
+  readonly decide?: (call: PendingCall, context: ApprovalContext) => Awaitable<Verdict | undefined>;
   /** Milliseconds that `decide` may take; default 5 minutes. Then the call is rejected. */
   readonly timeoutMs?: number;
   /** Told when `decide` throws or gives what is no verdict; default: the console. */
@@ -53,11 +47,10 @@ export interface HumanInTheLoopOptions {
 
 /**
  * Has people approve, edit or reject tool calls (Spring AI Alibaba: `HumanInTheLoopHook`). A call
- * that waits for `decide` takes one of `limits.parallelTools`. Give it first of the extensions, so
- * that a retried tool is not asked about again. Throws `CONFIGURATION` for an option of the wrong
+ * that waits for `decide` takes one of `limits.parallelTools`. Throws `CONFIGURATION` for an option of the wrong
  * kind.
  */
-export function humanInTheLoop(options: HumanInTheLoopOptions): Extension {
+export function humanInTheLoop(options: HumanInTheLoopOptions): Middleware {
   checkFields(
     'CONFIGURATION',
     'humanInTheLoop()',
@@ -68,60 +61,38 @@ export function humanInTheLoop(options: HumanInTheLoopOptions): Extension {
   const rules = new Map(
     Object.entries(approvalOn).map(([name, rule]) => [name, toRule(name, rule)]),
   );
-  const needsApproval = async ({ tool, input, toolUse }: ReadyCall): Promise<boolean | string> => {
+  const approve = async ({ tool, input, toolUse }: ReadyCall): Promise<boolean | string> => {
     const rule = rules.get(tool.name);
-    if (!rule || (rule.when && !(await rule.when(input, toolUse)))) return false;
-    return rule.description ?? true;
+    if (!rule) return false;
+    const holds = rule.when ? await rule.when(input, toolUse) : true;
+    return holds && (rule.description ?? true);
   };
-  if (!decide) return { needsApproval };
+  if (!decide) return { name: 'humanInTheLoop', approve };
 
-  const runs = perRun((run) => run);
-  const wrapTool =
-    (next: RunCall): RunCall =>
-    async (call, context) => {
-      if (!call.needs || context.decision) return next(call, context);
-      const run = runs.get(context.runId)!;
-      const { name } = call.toolUse;
-      const reason = reasonOf(call.needs);
-      const pending = suspend(run, call.toolUse, 'approval', reason);
-      // It has not started: a process that ends while somebody thinks about it leaves a call that
-      // waits.
-      await run.setup.memory.note?.(
-        [{ kind: 'suspended', calls: [{ pending, toolUse: call.toolUse }] }],
-        { now: true },
-      );
-      const { sessionId, messages } = context;
-      const late = new AgentError(
-        'TOOL_TIMEOUT',
-        `Nobody decided about "${name}" within ${timeoutMs} ms`,
-      );
-      const deadline = new Deadline(context.signal, timeoutMs, () => late);
-      let verdict: Verdict;
-      try {
-        verdict = checked(
-          await deadline.wait(async () =>
-            decide(pending, { sessionId, messages, signal: deadline.signal }),
-          ),
-        );
-      } catch (error) {
-        if (context.signal.aborted) return interruptedResult(call.toolUse, {});
-        if (error === late) return deniedResult(call.toolUse, 'nobody decided in time');
-        reportFailure(`Nobody could decide about "${name}".`, options.onError, error);
-      } finally {
-        deadline.end();
-      }
-      if (!verdict) return { suspended: reason ?? 'Nobody has decided yet.', kind: 'approval' };
-      if (verdict.type === 'reject') return deniedResult(call.toolUse, verdict.reason);
-      let approved: Awaited<ReturnType<typeof prepareCall>> = call;
-      if (verdict.type === 'edit') {
-        const edited = { ...call.toolUse, input: verdict.input };
-        approved = await prepareCall(onlyTool(call.tool), edited);
-      }
-      if (!approved.ok) return approved.result;
-      await start(run, approved.toolUse);
-      return next(approved, context);
-    };
-  return { needsApproval, asksApproval: true, wrapCall: runs.wrapCall, wrapTool };
+  const ask = async (
+    pending: PendingCall,
+    { sessionId, request: messages }: RunContext,
+    signal: AbortSignal,
+  ): Promise<Verdict | undefined> => {
+    const { name } = pending;
+    const late = new AgentError(
+      'TOOL_TIMEOUT',
+      `Nobody decided about "${name}" within ${timeoutMs} ms`,
+    );
+    const deadline = new Deadline(signal, timeoutMs, () => late);
+    try {
+      const asked = { sessionId, messages, signal: deadline.signal };
+      return checked(await deadline.wait(async () => decide(pending, asked)));
+    } catch (error) {
+      if (signal.aborted) throw error;
+      if (error === late) return { type: 'reject', reason: 'nobody decided in time' };
+      reportFailure(`Nobody could decide about "${name}".`, options.onError, error);
+      return undefined;
+    } finally {
+      deadline.end();
+    }
+  };
+  return { name: 'humanInTheLoop', approve, decide: ask };
 }
 
 /** So that a rule that says nothing, or a misspelt one, does not let calls through. */
@@ -137,24 +108,7 @@ function toRule(name: string, rule: true | string | ApprovalRule): ApprovalRule 
   return rule;
 }
 
-/** From now on it may have had effects. */
-async function start(run: Run, toolUse: ToolUse): Promise<void> {
-  const { id: toolUseId } = toolUse;
-  const { memory, status } = run.setup;
-  const state = status.calls.get(toolUseId)!;
-  delete state.pending;
-  Object.assign(state, { toolUse, approved: true, started: true });
-  const decision = { toolUseId, type: 'approve' } as const;
-  await memory.note?.(
-    [
-      { kind: 'decision', decision },
-      { kind: 'call-started', toolUseId, toolUse },
-    ],
-    { now: true },
-  );
-}
-
-function checked(verdict: Verdict): Verdict {
+function checked(verdict: Verdict | undefined): Verdict | undefined {
   if (verdict === undefined) return verdict;
   checkFields(
     'INVALID_DECISION',
@@ -165,9 +119,4 @@ function checked(verdict: Verdict): Verdict {
   if (verdict.type === 'edit' && verdict.input === undefined)
     throw new AgentError('INVALID_DECISION', 'The verdict edits, but has no input.');
   return verdict;
-}
-
-function onlyTool(tool: Tool): ToolSet {
-  const set: ToolSet = { find: () => tool, schemas: () => [tool.schema], fork: () => set };
-  return set;
 }

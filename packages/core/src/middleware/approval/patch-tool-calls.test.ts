@@ -32,7 +32,7 @@ function setUp(
     name: 'a',
     model,
     tools: [pay, ask],
-    extensions: [patchToolCalls(options)],
+    use: [patchToolCalls(options)],
   });
   const results = async (): Promise<unknown> => {
     const messages = await agent.messages();
@@ -69,7 +69,7 @@ test('a call of another host, and one for somebody else, may have had effects', 
     model,
     tools: [pay, outside],
     memory,
-    extensions: [patchToolCalls()],
+    use: [patchToolCalls()],
   });
   await agent.call('Never mind');
   await agent.call('Never mind that either');
@@ -136,7 +136,7 @@ test('what an abort interrupts keeps the usual words', async () => {
     execute: () => (controller.abort(), new Promise(() => {})),
   });
   const model = new ScriptedModel([{ toolCalls: [{ name: 'hang' }] }, 'fine']);
-  const agent = new ReActAgent({ name: 'a', model, tools: [hang], extensions: [patchToolCalls()] });
+  const agent = new ReActAgent({ name: 'a', model, tools: [hang], use: [patchToolCalls()] });
   await agent.call('Go', { signal: controller.signal });
   await agent.call([userMessage('And now?')]);
   expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([

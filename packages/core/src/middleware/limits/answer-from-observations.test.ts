@@ -56,7 +56,7 @@ test('a request of its own: the question and all observations of this call, numb
   const { agent, model, lastAsked } = setUp(['Hello.', ...rounds, 'In short.'], {
     limits: { iterations: 17 },
     systemPrompt: 'Be brief.',
-    context: answersOnly(),
+    use: [answersOnly()],
   });
   await agent.call('Before');
   const result = await agent.call('What is there?', { toolChoice: 'auto', temperature: 0.1 });
@@ -112,8 +112,7 @@ test('failures are marked; media of the question and of the results are there as
 test('what was recalled is there, and what hooks make of the request is sent', async () => {
   const { agent, lastAsked } = setUp([calls('look'), 'Done.'], {
     limits: { iterations: 1 },
-    extensions: [{ recall: async () => [userMessage('recalled')] }],
-    hooks: [
+    use: [
       {
         on: {
           'pre-summary': (event) => ({
@@ -122,6 +121,7 @@ test('what was recalled is there, and what hooks make of the request is sent', a
           }),
         },
       },
+      { recall: async () => [userMessage('recalled')] },
     ],
   });
   await agent.call('Go');

@@ -1,6 +1,6 @@
 import { checkFields } from '../../error/check-fields.ts';
 import type { ContentBlock, MediaBlock, ToolResult } from '../../message/content-block.ts';
-import { outputText, textOf, toolResultsOf } from '../../message/message-text.ts';
+import { outputText, toolResultsOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { currentTurn } from '../../context/current-turn.ts';
 import { summarize, type OnLimit } from '../../loop/limit.ts';
@@ -23,11 +23,10 @@ export function answerFromObservations(options: AnswerFromObservationsOptions = 
   checkFields('CONFIGURATION', 'answerFromObservations()', options, 'prompt:string|?');
   const { prompt = ownPrompt } = options;
   return summarize({
-    messages(run) {
-      const { systemMessage } = run.setup;
-      const system = [systemMessage && textOf(systemMessage), prompt].filter(Boolean).join('\n\n');
-      const asked = run.message('user', questionWith(currentTurn(run.view, run.promptId)));
-      return [run.message('system', system), ...run.recalled, asked];
+    messages({ systemPrompt, recalled, messages, promptId }, steps) {
+      const system = [systemPrompt, prompt].filter(Boolean).join('\n\n');
+      const asked = steps.message('user', questionWith(currentTurn(messages, promptId)));
+      return [steps.message('system', system), ...recalled, asked];
     },
   });
 }

@@ -23,14 +23,20 @@ const calls = (...names: string[]): ScriptedReply => ({
 
 function setUp(
   replies: readonly ScriptedReply[],
-  extensions: AgentOptions['extensions'],
+  extensions: AgentOptions['use'],
   options: Partial<AgentOptions> = {},
 ) {
   ran.length = 0;
   const model = new ScriptedModel(replies);
   return {
     model,
-    agent: new ReActAgent({ name: 'a', model, tools, extensions: extensions ?? [], ...options }),
+    agent: new ReActAgent({
+      name: 'a',
+      model,
+      tools,
+      ...options,
+      use: [...(extensions ?? []), ...(options.use ?? [])],
+    }),
   };
 }
 

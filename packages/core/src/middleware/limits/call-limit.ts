@@ -2,8 +2,10 @@ import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
 import type { EventOf } from '../../event/agent-event.ts';
 import type { HookControl } from '../../event/hook.ts';
+import type { AgentCall } from '../../loop/middleware.ts';
+import type { RunInfo } from '../../model/chat-model.ts';
 import type { StateKey } from '../../state/state-key.ts';
-import { ownName, ownState, type StateExtension } from '../../state/state-keys.ts';
+import { ownName, ownState, type StateMiddleware } from '../../state/state-keys.ts';
 
 export interface CallLimitOptions {
   /** At most so many in one run; a run that goes on after a suspension counts on. */
@@ -31,14 +33,16 @@ interface Count {
 }
 
 type Counts = Readonly<Record<string, StateKey<Count, Count>>>;
-type AnyEvent = EventOf<'run-start' | 'pre-reasoning' | 'post-reasoning' | 'pre-acting'>;
+type JumpControl = Pick<HookControl, 'jumpTo'>;
+type InRun = Pick<RunInfo, 'runId'>;
 
 /** A count of calls, in the session's state, and what happens at its limits. */
 export class CallLimit {
-  readonly state: StateExtension<Counts>;
+  readonly state: StateMiddleware<Counts>;
   readonly #key: string;
   readonly #what: string;
   readonly #options: CallLimitOptions;
+  readonly #resumed: Map<string, string> = new Map();
 
   /**
    * Throws `CONFIGURATION` where there is no limit, or one is no number. `key` names the count,
@@ -59,15 +63,38 @@ export class CallLimit {
     this.#options = options;
   }
 
-  begin(event: EventOf<'run-start'>): void {
+  /** Which run goes on. There is no state yet. */
+  begin({ runId, resumes }: EventOf<'run-start'>): void {
+    if (resumes !== undefined) this.#resumed.set(runId, resumes);
+  }
+
+  wrapRun(next: AgentCall): AgentCall {
+    return this.state.wrapRun((input, context) => {
+      const { runId } = context;
+      const count = this.#count(context);
+      const goesOn = this.#resumed.get(runId) === count.runId;
+      this.#resumed.delete(runId);
+      if (count.runId !== runId)
+        this.#set(context, { ...count, run: goesOn ? count.run : 0, runId });
+      return next(input, context);
+    });
+  }
+
+  /** Counts one more, or ends the call. Several limits of one kind share a count. */
+  take(event: EventOf<'pre-reasoning'>, control: JumpControl, mark: string): void {
     const count = this.#count(event);
-    const goesOn = event.resumes !== undefined && event.resumes === count.runId;
-    if (count.runId !== event.runId)
-      this.#set(event, { ...count, run: goesOn ? count.run : 0, runId: event.runId });
+    const isCounted = count.last === mark;
+    if (count.last === refused(mark)) return;
+    const before = isCounted
+      ? { ...count, run: count.run - 1, session: count.session - 1, last: '' }
+      : count;
+    if (isCounted) this.#set(event, before);
+    const words = this.check(event, control, 1, refused(mark));
+    if (words === undefined) this.add(event, mark);
   }
 
   /** Ends the call where `more` would be too many, and gives the words then. */
-  check(event: AnyEvent, control: HookControl, more: number, mark: string): string | undefined {
+  check(event: InRun, control: JumpControl, more: number, mark: string): string | undefined {
     const { run: maxRun = Infinity, session: maxSession = Infinity, exit, message } = this.#options;
     const count = this.#count(event);
     const of = (used: number, max: number, where: string): string[] =>
@@ -88,22 +115,27 @@ export class CallLimit {
     return words;
   }
 
-  add(event: AnyEvent, mark: string): void {
+  add(event: InRun, mark: string): void {
     const count = this.#count(event);
     if (count.last !== mark)
       this.#set(event, { ...count, session: count.session + 1, run: count.run + 1, last: mark });
   }
 
-  #count(event: AnyEvent): Count {
+  #count(event: InRun): Count {
     return this.state.of(event).read(this.#key);
   }
 
-  #set(event: AnyEvent, count: Count): void {
+  #set(event: InRun, count: Count): void {
     this.state.of(event).write({ [this.#key]: count });
   }
 }
 
 /** After all hooks that others bring. */
 export const lastPriority: number = Number.MAX_SAFE_INTEGER;
+
+/** The mark of what a limit refused: no other limit counts it. */
+function refused(mark: string): string {
+  return `!${mark}`;
+}
 
 const none: Count = { session: 0, run: 0, runId: '', last: '' };

@@ -6,7 +6,7 @@ import { historyFaults } from '../../testing/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { tool } from '../../tool/tool.ts';
 import type { AgentOptions } from '../../agent/agent-options.ts';
-import type { GuardContext } from '../../loop/extension.ts';
+import type { GuardContext } from '../../guard/input/input-stage.ts';
 import { ReActAgent } from '../../agent/react-agent.ts';
 import { structured } from '../../output/structured.ts';
 
@@ -102,7 +102,7 @@ test('calls that never ran do not count: unknown, of bad arguments, refused', as
     { toolCalls: 2 },
     {
       tools: [step, strict],
-      hooks: [
+      use: [
         {
           on: {
             'pre-acting': ({ toolUse }, { reject }) =>
@@ -227,7 +227,7 @@ test('a guard that takes too long: the call fails, and nothing is stored', async
       signal.addEventListener('abort', () => resolve(given));
       begun();
     });
-  const { agent } = setUp([], { timeoutMs: 1000 }, { extensions: [{ guard }] });
+  const { agent } = setUp([], { timeoutMs: 1000 }, { use: [{ guard }] });
   const call = agent.call('Hi', { throwOnError: false });
   await guarding;
   vi.advanceTimersByTime(1000);

@@ -21,7 +21,12 @@ function agentOf(
   const model = new ScriptedModel(replies);
   return {
     model,
-    agent: new ReActAgent({ name: 'a', model, extensions: [concurrency(semaphore)], ...options }),
+    agent: new ReActAgent({
+      name: 'a',
+      model,
+      ...options,
+      use: [concurrency(semaphore), ...(options.use ?? [])],
+    }),
   };
 }
 

@@ -1,7 +1,7 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
-import type { Extension } from '../../loop/extension.ts';
-import type { Run } from '../../loop/run.ts';
+import type { Middleware } from '../../loop/middleware.ts';
+import type { RunContext } from '../../loop/run-context.ts';
 import type { Release, Semaphore } from './semaphore.ts';
 
 /**
@@ -14,30 +14,30 @@ import type { Release, Semaphore } from './semaphore.ts';
  * another semaphore than its caller, which holds its own place while it waits for the tool. Throws
  * `CONFIGURATION` for what is no semaphore.
  */
-export function concurrency(semaphore: Semaphore): Extension {
+export function concurrency(semaphore: Semaphore): Middleware {
   checkFields('CONFIGURATION', 'concurrency()', { semaphore }, 'semaphore:acquire()');
   return {
-    wrapCall: (next) =>
-      async function* (run, input) {
-        if (!input) return yield* next(run, input);
-        const release = await enter(semaphore, run);
-        try {
-          // Aborted or failed as it waited: nothing of the input is to be stored.
-          return yield* next(run, run.signal.aborted ? undefined : input);
-        } finally {
-          release?.();
-        }
-      },
+    name: 'concurrency',
+    wrapRun: (next) => async (input, context) => {
+      if (!input) return next(input, context);
+      const release = await enter(semaphore, context);
+      try {
+        // Aborted or failed as it waited: nothing of the input is to be stored.
+        return await next(context.cut === 'aborted' ? undefined : input, context);
+      } finally {
+        release?.();
+      }
+    },
   };
 }
 
 /** Nothing where an abort, an interrupt or a full queue ended the wait. */
-async function enter(semaphore: Semaphore, run: Run): Promise<Release | undefined> {
-  const signal = run.modelSignal();
+async function enter(semaphore: Semaphore, context: RunContext): Promise<Release | undefined> {
+  if (context.cut) return undefined;
   try {
-    return run.cut ? undefined : await semaphore.acquire(signal);
+    return await semaphore.acquire(context.signal);
   } catch (error) {
-    if (!run.cut) run.fail(AgentError.from(error));
+    if (!context.cut) context.fail(AgentError.from(error));
     return undefined;
   }
 }

@@ -1,8 +1,9 @@
-import type { Extension } from '../../loop/extension.ts';
+import type { Middleware } from '../../loop/middleware.ts';
 
 /** A time-out for tools that set none. */
-export function defaultToolTimeout(timeoutMs: number): Extension {
+export function defaultToolTimeout(timeoutMs: number): Middleware {
   return {
+    name: 'defaultToolTimeout',
     wrapTool: (next) => (call, options) => {
       const { tool } = call;
       return next(

@@ -1,9 +1,8 @@
 import { checkFields } from '../../error/check-fields.ts';
-import type { EventOf } from '../../event/agent-event.ts';
 import { toolUsesOf } from '../../message/message-text.ts';
 import { outputToolName } from '../../output/output-tool.ts';
 import { CallLimit, lastPriority, type CallLimitOptions } from './call-limit.ts';
-import type { Extension } from '../../loop/extension.ts';
+import type { Middleware } from '../../loop/middleware.ts';
 import { perRun } from '../../loop/per-run.ts';
 
 export interface ToolCallLimitOptions extends CallLimitOptions {
@@ -18,7 +17,7 @@ export interface ToolCallLimitOptions extends CallLimitOptions {
  * from what it has instead, use `limits.toolCalls`.) A call counts once, when it is about to run;
  * what `structured()` asks for is no such call. Throws `CONFIGURATION` without a limit.
  */
-export function toolCallLimit(options: ToolCallLimitOptions): Extension {
+export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
   checkFields('CONFIGURATION', 'toolCallLimit()', options, 'tool:string|?');
   const { tool } = options;
   const what = tool === undefined ? 'tool calls' : `calls of "${tool}"`;
@@ -34,35 +33,35 @@ export function toolCallLimit(options: ToolCallLimitOptions): Extension {
     (): { refused?: { readonly words: string; readonly ids: readonly string[] } } => ({}),
   );
   return {
-    wrapCall: (next) => limit.state.wrapCall!(runs.wrapCall(next)),
-    hooks: [
-      {
-        name: 'toolCallLimit',
-        // What other hooks make of a reply, or of a call, is what counts.
+    name: 'toolCallLimit',
+    wrapRun: (next) => limit.wrapRun(runs.wrapRun(next)),
+    // What other hooks make of a reply, or of a call, is what counts.
+    on: {
+      'run-start': (event) => limit.begin(event),
+      'post-reasoning': {
         priority: lastPriority,
-        on: {
-          'run-start': (event) => limit.begin(event),
-          'post-reasoning': (event, control) => {
-            const calls = toolUsesOf(event.message);
-            const words = limit.check(
-              event,
-              control,
-              calls.filter(counts).length,
-              `${event.runId}:${event.seq}`,
-            );
-            const run = runs.get(event.runId);
-            if (run && words !== undefined) run.refused = { words, ids: calls.map(({ id }) => id) };
-          },
-          'pre-acting': (event) =>
-            void (counts(event.toolUse) && limit.add(event, event.toolUse.id)),
-          'post-acting': (event): EventOf<'post-acting'> | undefined => {
-            const { words, ids } = runs.get(event.runId)?.refused ?? {};
-            if (event.result.state !== 'interrupted' || !ids?.includes(event.toolUse.id))
-              return undefined;
-            return { ...event, result: { ...event.result, output: `It did not run. ${words}` } };
-          },
+        handle(event, control) {
+          const calls = toolUsesOf(event.message);
+          const count = calls.filter(counts).length;
+          const words = limit.check(event, control, count, `${event.runId}:${event.seq}`);
+          const run = runs.get(event.runId);
+          if (run && words !== undefined) run.refused = { words, ids: calls.map(({ id }) => id) };
         },
       },
-    ],
+      'pre-acting': {
+        priority: lastPriority,
+        handle(event) {
+          if (counts(event.toolUse)) limit.add(event, event.toolUse.id);
+        },
+      },
+      'post-acting': {
+        priority: lastPriority,
+        handle(event) {
+          const { words, ids } = runs.get(event.runId)?.refused ?? {};
+          if (event.result.state !== 'interrupted' || !ids?.includes(event.toolUse.id)) return;
+          return { ...event, result: { ...event.result, output: `It did not run. ${words}` } };
+        },
+      },
+    },
   };
 }

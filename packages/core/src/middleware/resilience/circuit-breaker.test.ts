@@ -71,7 +71,7 @@ test('five failures, unless said otherwise', async () => {
 test('replies that an output guard rejects do not open it', async () => {
   const { breaker, inner } = setUp(['secret', 'secret', 'fine']);
   const guards = outputGuards([regexRule({ pattern: /secret/, action: 'reject' })]);
-  const agent = new ReActAgent({ name: 'a', model: inner, extensions: [breaker, guards] });
+  const agent = new ReActAgent({ name: 'a', model: inner, use: [breaker, guards] });
   const reasons: string[] = [];
   for (let n = 0; n < 3; n += 1) reasons.push((await agent.call('Hi')).reason);
   expect([reasons, breaker.state]).toEqual([['rejected', 'rejected', 'stop'], 'closed']);
@@ -234,9 +234,7 @@ test('it goes around all tries of a request, which count once', async () => {
 
 test('agents share one; it can be closed by hand', async () => {
   const { breaker, changes, inner } = setUp([fails, fails, 'Back']);
-  const agents = ['a', 'b'].map(
-    (name) => new ReActAgent({ name, model: inner, extensions: [breaker] }),
-  );
+  const agents = ['a', 'b'].map((name) => new ReActAgent({ name, model: inner, use: [breaker] }));
   for (const agent of agents)
     await expect(agent.call('Hi')).rejects.toMatchObject({ code: 'MODEL_SERVER' });
   for (const agent of agents)

@@ -71,6 +71,7 @@ export function circuitBreaker(options: CircuitBreakerOptions = {}): CircuitBrea
   checkFields('CONFIGURATION', 'circuitBreaker()', options, kinds);
   const circuit = new Circuit(options);
   return {
+    name: 'circuitBreaker',
     wrapModel: (model) =>
       withStream(model, (request, context) => guarded(circuit, model, request, context)),
     get state() {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Extension } from '../../loop/extension.ts';
+import type { Middleware } from '../../loop/middleware.ts';
 import { ReActAgent } from '../../agent/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { maskPii } from '../../guard/pii/mask-pii.ts';
@@ -88,7 +88,7 @@ test.each([undefined, new Error('HTTP 500')])(
   async (reason) => {
     const { a, b } = setUp([{ hang: true }], ['never']);
     const controller = new AbortController();
-    const agent = new ReActAgent({ name: 'x', model: a, extensions: [fallback([b])] });
+    const agent = new ReActAgent({ name: 'x', model: a, use: [fallback([b])] });
     const call = agent.call('Hi', { signal: controller.signal });
     while (!a.requests.length) await Promise.resolve();
     controller.abort(reason);
@@ -172,7 +172,7 @@ test('an agent goes on with the other model, in the same conversation, with the 
     { text: 'I s', toolCalls: [{ name: 'look' }], error: down },
   ]);
   const b = new ScriptedModel([{ toolCalls: [{ name: 'look', id: 'b1' }] }, 'Done']);
-  const agent = new ReActAgent({ name: 'x', model: a, tools: [look], extensions: [fallback([b])] });
+  const agent = new ReActAgent({ name: 'x', model: a, tools: [look], use: [fallback([b])] });
   const events: AgentEvent[] = [];
   for await (const event of agent.stream('Look')) {
     events.push(event);
@@ -190,7 +190,7 @@ test('an agent goes on with the other model, in the same conversation, with the 
 
 test('the events of a run that changes its model keep their order', async () => {
   const { a, b } = setUp([{ thinking: 'hm', text: 'Half ', error: down }], ['The whole']);
-  const agent = new ReActAgent({ name: 'x', model: a, extensions: [fallback([b])] });
+  const agent = new ReActAgent({ name: 'x', model: a, use: [fallback([b])] });
   const events: AgentEvent[] = [];
   for await (const event of agent.stream('Hi')) events.push(event);
   expect(orderFaults(events)).toEqual([]);
@@ -212,8 +212,8 @@ test('no model goes past the guards that another one has', async () => {
   const a = () => new ScriptedModel([{ error: down }]);
   const b = () => new ScriptedModel([mail]);
   const guards = outputGuards([maskPii()]);
-  const agent = (extensions: readonly Extension[]) =>
-    new ReActAgent({ name: 'a', model: a(), extensions });
+  const agent = (extensions: readonly Middleware[]) =>
+    new ReActAgent({ name: 'a', model: a(), use: [...extensions] });
   expect(() => agent([fallback([b()]), retry(), guards])).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION' }),
   );

@@ -57,6 +57,7 @@ export function fallback(
   );
   const { when = () => true, request: adapt = same, afterFirstDelta = true, onFallback } = options;
   return {
+    name: 'fallback',
     wrapModel(model) {
       const { provider, modelId } = model;
       if (model.features.guarded && !models.every(({ features }) => features.guarded)) {

@@ -125,7 +125,7 @@ test('an agent’s call fails, and the next one works', async () => {
   const agent = new ReActAgent({
     name: 'a',
     model,
-    extensions: [modelTimeout({ silenceMs: 1000 })],
+    use: [modelTimeout({ silenceMs: 1000 })],
   });
   await expect(agent.call('Hi')).rejects.toMatchObject({ code: 'MODEL_TIMEOUT', retryable: true });
   expect(await agent.call()).toMatchObject({ text: 'Fine' });

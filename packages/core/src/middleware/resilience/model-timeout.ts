@@ -33,6 +33,7 @@ export function modelTimeout(options: ModelTimeoutOptions): ModelMiddleware {
     throw new AgentError('CONFIGURATION', `${where} needs firstDeltaMs, silenceMs or totalMs.`);
   }
   return {
+    name: 'modelTimeout',
     wrapModel: (model) =>
       withStream(model, (request, context) => timed(model, request, context, options)),
   };

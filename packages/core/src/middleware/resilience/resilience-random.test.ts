@@ -1,3 +1,4 @@
+import { patchToolCalls } from '../approval/patch-tool-calls.ts';
 import type { Span, Tracer } from '@opentelemetry/api';
 import { expect, test } from 'vitest';
 import { seeds } from '../../../../../test/test-extent.ts';
@@ -145,9 +146,8 @@ function world(seed: number) {
         name: 'x',
         model: listened[0]!,
         tools: [step],
-        extensions,
+        use: [...extensions, patchToolCalls()],
         limits: { iterations: 4 },
-        pendingToolRecovery: true,
       }),
   );
   return { below, chance, pause, models, reported, whole, agents, semaphore, measured, spans };

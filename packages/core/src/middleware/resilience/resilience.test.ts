@@ -21,7 +21,7 @@ test('a call that is out of time in the wait before another try', async () => {
   const agent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel([{ error: busy }, 'next']),
-    extensions: [retry({ sleep: () => new Promise(() => {}) })],
+    use: [retry({ sleep: () => new Promise(() => {}) })],
     limits: { timeoutMs: 5 },
   });
   await expect(agent.call('go')).rejects.toMatchObject({ code: 'CALL_TIMEOUT' });
@@ -33,7 +33,7 @@ test('a call whose reader left is recorded', async () => {
   const agent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel(['a b c d']),
-    extensions: [metrics({ execution: (m) => done.push(m) })],
+    use: [metrics({ execution: (m) => done.push(m) })],
   });
   for await (const { type } of agent.stream('go')) if (type === 'reasoning-chunk') break;
   await expect.poll(() => agent.busy).toBe(false);
@@ -60,7 +60,7 @@ test('another model takes over in the middle of a tool call, with the same call 
     name: 'a',
     model: one,
     tools: [look],
-    extensions: [fallback([two])],
+    use: [fallback([two])],
   });
   for await (const e of agent.stream('go')) events.push(e);
   const log = await agent.messages();
@@ -78,7 +78,7 @@ test('an interrupt in the wait after a time-out ends the call: no further try, n
   const agent: ReActAgent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel([{ hang: true }, { hang: true }, 'next']),
-    extensions: [
+    use: [
       fallback([new ScriptedModel(['other'])]),
       circuitBreaker(),
       retry({
@@ -98,7 +98,7 @@ test('a pause in the wait before another try, then going on', async () => {
   const agent: ReActAgent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel([{ text: 'Half ', error: busy }, 'next']),
-    extensions: [
+    use: [
       retry({ afterFirstDelta: true, sleep: async () => void agent.interrupt({ mode: 'pause' }) }),
     ],
   });
@@ -146,7 +146,7 @@ test('a tool that is out of time in the wait before another try', async () => {
     name: 'a',
     model: new ScriptedModel([{ toolCalls: [{ name: 'step' }] }, 'done']),
     tools: [step],
-    extensions: [toolRetry({ sleep: () => new Promise(() => {}) })],
+    use: [toolRetry({ sleep: () => new Promise(() => {}) })],
   });
   expect((await agent.call('x')).text).toBe('done');
   expect(JSON.stringify(await agent.messages())).toContain('timed out after 3 ms');
@@ -166,7 +166,7 @@ test('an abort in the very tick in which a place comes free loses no place', asy
   const agent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel(['one', 'two']),
-    extensions: [concurrency(s)],
+    use: [concurrency(s)],
   });
   const held = await s.acquire();
   const c = new AbortController();

@@ -83,7 +83,7 @@ test('agents share replies, and know nothing of each other', async () => {
         model,
         sessionId,
         userId: 'u',
-        extensions,
+        use: [...extensions],
         generate: { temperature: 0 },
       }),
   );
@@ -125,7 +125,7 @@ test('the answer after tools is kept, whatever ids their calls had; the calls ar
       name: 'a',
       model,
       tools: [weather],
-      extensions,
+      use: [...extensions],
       generate: { temperature: 0 },
     });
     expect(await agent.call('Weather?')).toMatchObject({
@@ -151,7 +151,7 @@ test('with toolCalls a call is kept too, and gets an id of its own where the ses
       name: 'a',
       model,
       tools: [step],
-      extensions,
+      use: [...extensions],
       generate: { temperature: 0 },
     });
     expect(await agent.call('go')).toMatchObject({ text: 'done', toolsUsed: ['step'] });
@@ -354,7 +354,9 @@ test('what is rejected is not kept, what is changed is kept as it was changed', 
   const model = new ScriptedModel(['bad', 'Write to ann@example.com.']);
   const extensions = [responseCache({ store }), outputGuards([no, maskPii()])];
   const call = () =>
-    new ReActAgent({ name: 'a', model, extensions, generate: { temperature: 0 } }).call('Hi');
+    new ReActAgent({ name: 'a', model, use: [...extensions], generate: { temperature: 0 } }).call(
+      'Hi',
+    );
   expect((await call()).reason).toBe('rejected');
   expect(kept).toEqual([]);
   const { text: masked } = await call();

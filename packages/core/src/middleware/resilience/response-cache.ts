@@ -75,6 +75,7 @@ export function responseCache(options: ResponseCacheOptions = {}): ModelMiddlewa
   checkFields('CONFIGURATION', `${where}: store`, store, 'get:function set:function');
   const cache = { ...options, store };
   return {
+    name: 'responseCache',
     wrapModel: (model) =>
       withStream(model, (request, context) => cached(model, request, context, cache)),
   };

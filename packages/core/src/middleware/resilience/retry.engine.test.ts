@@ -304,7 +304,7 @@ test('for an agent: the whole answer once, and what begins anew is announced', a
   const agent = new ReActAgent({
     name: 'a',
     model,
-    extensions: [retry({ ...options, afterFirstDelta: true })],
+    use: [retry({ ...options, afterFirstDelta: true })],
   });
   const first = await eventsOf(agent, 'Hi');
   expect(said(first)).toBe('One');
@@ -324,7 +324,7 @@ test.each(['abort', 'interrupt'] as const)(
       else agent.interrupt();
       return new Promise(() => {});
     };
-    const agent: ReActAgent = new ReActAgent({ name: 'a', model, extensions: [retry({ sleep })] });
+    const agent: ReActAgent = new ReActAgent({ name: 'a', model, use: [retry({ sleep })] });
     const result = await agent.call('Hi', { signal: controller.signal });
     expect(result.reason).toBe(how === 'abort' ? 'aborted' : 'interrupted');
     expect(model.requests).toHaveLength(1);
@@ -335,7 +335,7 @@ test.each(['abort', 'interrupt'] as const)(
 
 test('for an agent: when all tries fail the call rejects, or its result has the error; the next call works', async () => {
   const model = new ScriptedModel([fails, fails, fails, fails, fails, fails, 'Fine']);
-  const agent = new ReActAgent({ name: 'a', model, extensions: [retry(options)] });
+  const agent = new ReActAgent({ name: 'a', model, use: [retry(options)] });
   await expect(agent.call('Hi')).rejects.toMatchObject({
     code: 'MODEL_RATE_LIMITED',
     retryable: true,
@@ -357,7 +357,7 @@ test('for an agent: what a failed try cost is in the result', async () => {
   const agent = new ReActAgent({
     name: 'a',
     model,
-    extensions: [retry({ ...options, afterFirstDelta: true })],
+    use: [retry({ ...options, afterFirstDelta: true })],
   });
   expect((await agent.call('Hi')).usage).toEqual({ inputTokens: 14, outputTokens: 6 });
 });

@@ -22,6 +22,7 @@ export function retry(options: RetryOptions = {}): ModelMiddleware {
   checkFields('CONFIGURATION', 'retry()', options, 'afterFirstDelta:boolean|?');
   const { afterFirstDelta = false } = options;
   return {
+    name: 'retry',
     wrapModel: (model) =>
       withStream(model, (request, context) => {
         const { signal, run } = context;

@@ -12,14 +12,14 @@ import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.
 import { tool } from '../../tool/tool.ts';
 import type { AgentOptions } from '../../agent/agent-options.ts';
 import { longTermMemory } from './long-term-memory.ts';
-import type { LongTermMemoryExtension } from './long-term-memory.ts';
+import type { LongTermMemoryMiddleware } from './long-term-memory.ts';
 import type { LongTermMemoryOptions, LongTermTurn } from './long-term-options.ts';
 import { ReActAgent } from '../../agent/react-agent.ts';
 
 interface Made {
   readonly agent: ReActAgent;
   readonly model: ScriptedModel;
-  readonly extension: LongTermMemoryExtension;
+  readonly extension: LongTermMemoryMiddleware;
   readonly errors: readonly string[];
 }
 
@@ -43,9 +43,9 @@ function make(
     name: 'a',
     model,
     systemPrompt: 'Be kind.',
-    extensions: [extension],
     sessionId: 'now',
     ...agentOptions,
+    use: [extension, ...(agentOptions.use ?? [])],
   });
   return { agent, model, extension, errors };
 }
@@ -291,7 +291,7 @@ test('a failure is seen in the console where nobody asked for it, also one of th
   const silent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel(['Hi.']),
-    extensions: [longTermMemory({ memory })],
+    use: [longTermMemory({ memory })],
   });
   expect((await silent.call('hello')).text).toBe('Hi.');
   expect(warn.mock.calls).toEqual([
@@ -451,7 +451,7 @@ test('agents that share the extension keep their turns apart', async () => {
     const model = new ScriptedModel([`Answer ${sessionId}.`, 'ok']);
     return {
       model,
-      agent: new ReActAgent({ name: 'a', model, sessionId, extensions: [extension] }),
+      agent: new ReActAgent({ name: 'a', model, sessionId, use: [extension] }),
     };
   });
   await Promise.all(agents.map(({ agent }) => agent.call(`tea ${agent.sessionId}`)));

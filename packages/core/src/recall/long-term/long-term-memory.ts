@@ -5,8 +5,10 @@ import type { MessageContext } from '../../message/create-message.ts';
 import { textOf } from '../../message/message-text.ts';
 import type { Msg } from '../../message/msg.ts';
 import { Deadline } from '../../model/deadline.ts';
+import type { EventOf } from '../../event/agent-event.ts';
 import type { AgentResult, StopReason } from '../../event/agent-result.ts';
-import type { Extension, RecallContext } from '../../loop/extension.ts';
+import type { Middleware } from '../../loop/middleware.ts';
+import type { RunContext } from '../../loop/run-context.ts';
 import {
   checkLongTermOptions,
   type LongTermMemoryOptions,
@@ -15,7 +17,7 @@ import {
 } from './long-term-options.ts';
 import { longTermTools } from './long-term-tools.ts';
 
-export interface LongTermMemoryExtension extends Extension {
+export interface LongTermMemoryMiddleware extends Middleware {
   /**
    * Resolves when nothing is being recorded any more; before a shutdown, and before a session is
    * deleted. Never rejects.
@@ -35,7 +37,7 @@ export interface LongTermMemoryExtension extends Extension {
  * Throws `CONFIGURATION` for an unknown mode, role or scope, and for a limit that is no number
  * above 0.
  */
-export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryExtension {
+export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMiddleware {
   checkLongTermOptions(options);
   const {
     memory,
@@ -60,7 +62,7 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryEx
 
   const recall = async (
     input: readonly Msg[],
-    { sessionId, signal }: RecallContext,
+    { sessionId, signal }: RunContext,
   ): Promise<readonly Msg[]> => {
     inputs.set(sessionId, input);
     const question = input.findLast((message) => message.role === 'user');
@@ -106,15 +108,13 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryEx
   };
 
   return {
+    name: 'longTermMemory',
     ...(mode !== 'tools' && {
       recall,
-      hooks: [
-        {
-          name: 'long-term-memory',
-          onError: 'ignore',
-          on: { 'run-end': (event) => onRunEnd(event.sessionId, event.result) },
-        },
-      ],
+      onError: 'ignore' as const,
+      on: {
+        'run-end': ({ sessionId, result }: EventOf<'run-end'>) => onRunEnd(sessionId, result),
+      },
     }),
     ...(mode !== 'auto' && {
       tools: longTermTools({

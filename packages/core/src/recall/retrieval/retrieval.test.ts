@@ -48,9 +48,9 @@ function make(
     name: 'a',
     model,
     systemPrompt: 'Be kind.',
-    extensions: [extension],
     sessionId: 's',
     ...agentOptions,
+    use: [extension, ...(agentOptions.use ?? [])],
   });
   return { agent, model, errors };
 }
@@ -418,7 +418,7 @@ test('an onError that throws, and none, do not fail the call', async () => {
   });
   expect((await throwing.agent.call('Hello')).text).toBe('ok');
   const model = new ScriptedModel(['ok']);
-  const agent = new ReActAgent({ name: 'a', model, extensions: [retrieval({ retriever })] });
+  const agent = new ReActAgent({ name: 'a', model, use: [retrieval({ retriever })] });
   expect((await agent.call('Hello')).text).toBe('ok');
   expect(warn).toHaveBeenCalledTimes(2);
   warn.mockRestore();
@@ -461,13 +461,13 @@ test('filters and query from what the call provides', async () => {
     { toolContext: [provide(Tenant, 'acme')] },
   );
   await agent.call('One');
-  await agent.call('Two', { context: [provide(Tenant, 'other')] });
+  await agent.call('Two', { toolContext: [provide(Tenant, 'other')] });
   expect(asked).toEqual([
     ['One after 2', { tenant: 'acme', sessionId: 's' }],
     ['Two after 4', { tenant: 'other', sessionId: 's' }],
   ]);
   await agent.call('Three');
-  await agent.call('Four', { context: [provide(Tenant, 'third')] });
+  await agent.call('Four', { toolContext: [provide(Tenant, 'third')] });
   expect(asked.slice(3)).toEqual([
     ['Four after 8', { tenant: 'third', sessionId: 's' }],
     ['deep', { tenant: 'third', sessionId: 's' }],
@@ -497,7 +497,7 @@ test('recentQuestions asks with what was asked before as well', async () => {
   const agent = new ReActAgent({
     name: 'a',
     model: new ScriptedModel(['1', '2', '3']),
-    extensions: [other, extension],
+    use: [other, extension],
   });
   for (const question of ['何時に開きますか', '日曜日は?', 'And in winter?'])
     await agent.call(question);

@@ -7,7 +7,8 @@ import type { Msg } from '../../message/msg.ts';
 import { longestTimeout } from '../../model/deadline.ts';
 import type { ContextToken } from '../../tool/context-token.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
-import type { Extension, RecallContext } from '../../loop/extension.ts';
+import type { Middleware } from '../../loop/middleware.ts';
+import type { RunContext } from '../../loop/run-context.ts';
 import { findDocuments } from './find-documents.ts';
 import {
   checkRetrievalOptions,
@@ -24,17 +25,19 @@ import {
  * or brings rubbish is told to `onError` and is an error result of the tool; the call goes on.
  * Throws `CONFIGURATION`.
  */
-export function retrieval(options: RetrievalOptions): Extension {
+export function retrieval(options: RetrievalOptions): Middleware {
   checkRetrievalOptions(options);
   const { mode = 'auto', role = 'user', query = lastQuestion, generateId, now } = options;
   const context: MessageContext = { ...(generateId && { generateId }), ...(now && { now }) };
 
-  const recall = async (
-    input: readonly Msg[],
-    { context: provided, ...about }: RecallContext,
-  ): Promise<readonly Msg[]> => {
+  const recall = async (input: readonly Msg[], given: RunContext): Promise<readonly Msg[]> => {
+    const { runId, sessionId, userId, agentPath, signal, request: messages } = given;
+    const about = { runId, sessionId, userId, agentPath, signal, messages };
     try {
-      const call: RetrievalCall = { ...about, get: (token) => provide(provided, token) };
+      const call: RetrievalCall = {
+        ...about,
+        get: (token) => provide(given.toolContext, token),
+      };
       const text = await findDocuments(
         options,
         call,
@@ -57,6 +60,7 @@ export function retrieval(options: RetrievalOptions): Extension {
   };
 
   return {
+    name: 'retrieval',
     ...(mode !== 'tool' && { recall }),
     ...(mode !== 'auto' && { tools: [searchTool(options)] }),
   };

@@ -7,8 +7,8 @@ import { orderFaults } from '../testing/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
-import type { AgentEvent } from './agent-event.ts';
-import type { HookControl } from './hook.ts';
+import type { AgentEvent } from '../event/agent-event.ts';
+import type { HookControl } from '../event/hook.ts';
 import { positionHooks, type PositionHook } from './position-hooks.ts';
 
 const ran: string[] = [];
@@ -33,8 +33,8 @@ async function run(
     name: 'a',
     model,
     tools: [note],
-    hooks: [positionHooks(hooks)],
     ...options,
+    use: [positionHooks(hooks), ...(options.use ?? [])],
   });
   const stream = agent.stream('go');
   const events: AgentEvent[] = [];
@@ -182,33 +182,43 @@ const asks: Readonly<Record<string, (control: HookControl) => void>> = {
 };
 const positions = ['beforeAgent', 'beforeModel', 'afterModel', 'afterAgent'] as const;
 
-test.each(positions.flatMap((position) => Object.keys(asks).map((to) => [position, to] as const)))(
-  'from %s: %s',
-  async (position, to) => {
-    let times = 0;
-    const once = (_event: unknown, control: HookControl): void =>
-      void (times++ || (asks[to]!(control), control.jumpTo('end', 'Too late.')));
-    const [first, other] = position.startsWith('after')
-      ? [at('other'), at('jumps', { [position]: once })]
-      : [at('jumps', { [position]: once }), at('other')];
-    const { result, model, agent } = await run(['One.', 'Two.'], [first, other]);
-    const isAfterAgent = position === 'afterAgent';
-    const ends = /end|stop/.test(to);
-    const asked = position === 'afterModel' ? 1 : 0;
-    expect(model.requests).toHaveLength(isAfterAgent ? 1 : asked + (ends ? 0 : 1));
-    const said = ['One.', 'Two.'][asked + (ends ? -1 : 0)] ?? '';
-    expect([result.reason, result.text]).toEqual(
-      isAfterAgent
-        ? ['stop', 'One.']
-        : [ends ? 'stopped-by-hook' : 'stop', to === 'end' ? 'Over.' : said],
-    );
-    expect(ran.includes('note')).toBe(!isAfterAgent && to === 'tools');
-    const texts = (await agent.messages()).map(textOf);
-    expect(texts.includes('Mind the gap.')).toBe(!isAfterAgent && /model|goto/.test(to));
-    expect(texts).not.toContain('Too late.');
-    expect(historyFaults(await agent.messages())).toEqual([]);
-    // At its own position those after it were left out, unless there was nowhere to go.
-    const heard = ran.filter((line) => line === `other ${position}`).length;
-    expect(heard).toBe(isAfterAgent || (!ends && position !== 'beforeAgent') ? 1 : 0);
-  },
-);
+const allowed = positions.flatMap((position) => {
+  if (position === 'afterAgent') return [];
+  const may = Object.keys(asks).filter(
+    (to) => position !== 'beforeAgent' || to !== 'gotoReasoning',
+  );
+  return may.map((to) => [position, to] as const);
+});
+
+test('after the agent nothing can be asked for, before it no `gotoReasoning`', async () => {
+  const wrong = (position: 'afterAgent' | 'beforeAgent', name: 'stop' | 'gotoReasoning') =>
+    at('wrong', { [position]: (_event: unknown, control: HookControl) => control[name]([]) });
+  for (const hook of [wrong('afterAgent', 'stop'), wrong('beforeAgent', 'gotoReasoning')])
+    await expect(run(['One.'], [hook])).rejects.toMatchObject({ code: 'CONFIGURATION' });
+});
+
+test.each(allowed)('from %s: %s', async (position, to) => {
+  let times = 0;
+  const once = (_event: unknown, control: HookControl): void =>
+    void (times++ || (asks[to]!(control), control.jumpTo('end', 'Too late.')));
+  const [first, other] = position.startsWith('after')
+    ? [at('other'), at('jumps', { [position]: once })]
+    : [at('jumps', { [position]: once }), at('other')];
+  const { result, model, agent } = await run(['One.', 'Two.'], [first, other]);
+  const ends = /end|stop/.test(to);
+  const asked = position === 'afterModel' ? 1 : 0;
+  expect(model.requests).toHaveLength(asked + (ends ? 0 : 1));
+  const said = ['One.', 'Two.'][asked + (ends ? -1 : 0)] ?? '';
+  expect([result.reason, result.text]).toEqual([
+    ends ? 'stopped-by-hook' : 'stop',
+    to === 'end' ? 'Over.' : said,
+  ]);
+  expect(ran.includes('note')).toBe(to === 'tools');
+  const texts = (await agent.messages()).map(textOf);
+  expect(texts.includes('Mind the gap.')).toBe(/model|goto/.test(to));
+  expect(texts).not.toContain('Too late.');
+  expect(historyFaults(await agent.messages())).toEqual([]);
+  // At its own position those after it were left out, unless there was nowhere to go.
+  const heard = ran.filter((line) => line === `other ${position}`).length;
+  expect(heard).toBe(!ends && position !== 'beforeAgent' ? 1 : 0);
+});

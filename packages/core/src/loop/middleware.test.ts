@@ -1,3 +1,4 @@
+import { patchToolCalls } from '../middleware/approval/patch-tool-calls.ts';
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
@@ -9,16 +10,24 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { contextToken, provide } from '../tool/context-token.ts';
 import { tool } from '../tool/tool.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
-import type { Extension, Rejection } from './extension.ts';
+import type { Middleware, Rejection } from './middleware.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 
 function setUp(
   replies: readonly ScriptedReply[],
-  extensions: readonly Extension[],
+  extensions: readonly Middleware[],
   options: Partial<AgentOptions> = {},
 ) {
   const model = new ScriptedModel(replies);
-  return { model, agent: new ReActAgent({ name: 'a', model, extensions, ...options }) };
+  return {
+    model,
+    agent: new ReActAgent({
+      name: 'a',
+      model,
+      ...options,
+      use: [...extensions, ...(options.use ?? [])],
+    }),
+  };
 }
 
 async function eventsOf(agent: ReActAgent, input: string): Promise<AgentEvent[]> {
@@ -33,7 +42,7 @@ const rejection: Rejection = {
 
 test('guards redact the input one after the other, before anything is stored or told', async () => {
   const seen: unknown[] = [];
-  const redact = (from: string, to: string): Extension => ({
+  const redact = (from: string, to: string): Middleware => ({
     guard: async (input, { sessionId, userId }) => {
       seen.push([textOf(input[0]!), sessionId, userId]);
       return [userMessage(textOf(input[0]!).replace(from, to))];
@@ -56,10 +65,10 @@ test('guards redact the input one after the other, before anything is stored or 
 
 test('a rejected input ends the call with the words of the guard; nothing is stored, nobody asked, and the next call works', async () => {
   const recalled: string[] = [];
-  const first: Extension = {
+  const first: Middleware = {
     guard: async (input) => (textOf(input[0]!) === 'bad' ? rejection : input),
   };
-  const second: Extension = {
+  const second: Middleware = {
     guard: async (input) => {
       recalled.push(`guard ${textOf(input[0]!)}`);
       return input;
@@ -89,9 +98,9 @@ test('a rejected input ends the call with the words of the guard; nothing is sto
 test('a recall is given the conversation with the input at its end, and what is provided for tokens', async () => {
   const [City, Day] = [contextToken<string>('city'), contextToken<string>('day')];
   const seen: unknown[] = [];
-  const looking: Extension = {
-    recall: async (_input, { messages, context }) => {
-      seen.push([messages.map(textOf), context.get(City), context.get(Day)]);
+  const looking: Middleware = {
+    recall: async (_input, { request, toolContext }) => {
+      seen.push([request.map(textOf), toolContext.get(City), toolContext.get(Day)]);
       return [];
     },
   };
@@ -101,7 +110,7 @@ test('a recall is given the conversation with the input at its end, and what is 
   };
   const { agent } = setUp(['One.', 'Two.'], [looking], options);
   await agent.call('1');
-  await agent.call('2', { context: [provide(City, 'Oslo')] });
+  await agent.call('2', { toolContext: [provide(City, 'Oslo')] });
   expect(seen).toEqual([
     [['Be kind.', '1'], 'Rome', 'Monday'],
     [['Be kind.', '1', 'One.', '2'], 'Oslo', 'Monday'],
@@ -116,13 +125,13 @@ test('a rejected input leaves open calls as they are', async () => {
     needsApproval: true,
     execute: () => 'paid',
   });
-  const guard: Extension = {
+  const guard: Middleware = {
     guard: async (input) =>
       input.some((message) => textOf(message) === 'bad') ? rejection : input,
   };
   const { agent } = setUp([{ toolCalls: [{ name: 'pay' }] }, 'done'], [guard], {
     tools: [pay],
-    pendingToolRecovery: true,
+    use: [patchToolCalls()],
   });
   const { pending } = await agent.call('Pay');
   expect(await agent.call('bad')).toMatchObject({ reason: 'rejected' });
@@ -140,7 +149,7 @@ test('a guard that throws fails the call, and nothing is stored', async () => {
 
 test('a call that is aborted while a guard looks at its input is aborted, and nothing is stored', async () => {
   const controller = new AbortController();
-  const guard: Extension = { guard: async (input) => (controller.abort(), input) };
+  const guard: Middleware = { guard: async (input) => (controller.abort(), input) };
   const { agent, model } = setUp([], [guard]);
   expect(await agent.call('Hi', { signal: controller.signal })).toMatchObject({
     reason: 'aborted',
@@ -150,7 +159,7 @@ test('a call that is aborted while a guard looks at its input is aborted, and no
 });
 
 test('a call is not taken into a running one past the guards: it waits', async () => {
-  const guard: Extension = {
+  const guard: Middleware = {
     guard: async (input) => (textOf(input[0]!) === 'bad' ? rejection : input),
   };
   let open!: () => void;
@@ -200,7 +209,7 @@ test.each([{ iterations: 10 }, { iterations: 0 }])(
 
 test('wrappers of model, tools and calls: the first is the outermost', async () => {
   const order: string[] = [];
-  const named = (name: string): Extension => ({
+  const named = (name: string): Middleware => ({
     wrapModel: (next) => ({
       ...next,
       provider: next.provider,
@@ -215,13 +224,12 @@ test('wrappers of model, tools and calls: the first is the outermost', async () 
       order.push(`${name} tool ${call.tool.name}`);
       return next(call, options);
     },
-    wrapCall: (next) =>
-      async function* (run, input) {
-        order.push(`${name} call`);
-        const result = yield* next(run, input);
-        order.push(`${name} end`);
-        return { ...result, text: `${result.text} ${name}` };
-      },
+    wrapRun: (next) => async (input, context) => {
+      order.push(`${name} call`);
+      const result = await next(input, context);
+      order.push(`${name} end`);
+      return { ...result, text: `${result.text} ${name}` };
+    },
   });
   const look = tool({
     name: 'look',
@@ -321,8 +329,6 @@ test('a summary that begins anew says so', async () => {
   expect(events.at(-1)).toMatchObject({ result: { text: 'In short', reason: 'max-iterations' } });
 });
 
-test.each(['guard', 'wrapModel', 'wrapTool', 'wrapCall'])('%s has to be a function', (key) => {
-  expect(() => setUp([], [{ [key]: 'no' } as Extension])).toThrow(
-    `A hook or extension: ${key} must be`,
-  );
+test.each(['guard', 'wrapModel', 'wrapTool', 'wrapRun'])('%s has to be a function', (key) => {
+  expect(() => setUp([], [{ [key]: 'no' } as Middleware])).toThrow(`A middleware: ${key} must be`);
 });

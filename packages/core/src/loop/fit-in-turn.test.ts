@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { assistantMessage, systemMessage, userMessage } from '../message/create-message.ts';
 import type { Msg } from '../message/msg.ts';
 import { arc } from '../tokens/arc-profile.ts';
-import { chain } from './chain.ts';
-import type { ContextPolicy, ContextRequest } from '../loop/context-policy.ts';
-import { fitContext } from './fit-context.ts';
-import { lastTurns } from './history-views.ts';
+import type { ContextPolicy, ContextRequest, FittedContext } from './context-policy.ts';
+import { fitInTurn } from './fit-request.ts';
+import { fitContext } from '../context/fit-context.ts';
+import { lastTurns } from '../context/history-views.ts';
 
 const messages = [0, 1, 2, 3].flatMap((n) => [
   userMessage('x'.repeat(40), { id: `u${n}` }),
@@ -18,17 +18,28 @@ const request: ContextRequest = {
 };
 const idsOf = (list: readonly Msg[]): string => list.map(({ id }) => id).join(' ');
 
-const without =
-  (id: string, more: object = {}): ContextPolicy =>
-  ({ messages: given }) => {
+const without = (id: string, more: object = {}): ContextPolicy => ({
+  fit({ messages: given }) {
     const left = given.filter((message) => message.id !== id);
-    return { messages: left, removed: given.length - left.length, before: 0, after: 0, ...more };
-  };
+    return {
+      messages: left,
+      removed: given.length - left.length,
+      before: 90,
+      after: 10 * left.length,
+      ...more,
+    };
+  },
+});
 
 test('each link gets what the one before has left; the sum of what went is told', async () => {
   const seen: string[] = [];
-  const look: ContextPolicy = (given) => (seen.push(idsOf(given.messages)), without('a0')(given));
-  const fitted = await chain(without('u0'), look, lastTurns(2))(request);
+  const look: ContextPolicy = {
+    fit(given) {
+      seen.push(idsOf(given.messages));
+      return without('a0').fit(given);
+    },
+  };
+  const fitted = await fitInTurn([without('u0'), look, lastTurns(2)], request);
   expect(seen).toEqual(['a0 u1 a1 u2 a2 u3 a3 p']);
   expect(fitted).toEqual({
     messages: request.messages.slice(4),
@@ -39,29 +50,26 @@ test('each link gets what the one before has left; the sum of what went is told'
 });
 
 test('nothing to do: the very same array', async () => {
-  expect((await chain()(request)).messages).toBe(request.messages);
-  const fitted = await chain(lastTurns(9), fitContext({ window: 9_000 }))(request);
+  expect((await fitInTurn([], request)).messages).toBe(request.messages);
+  const fitted = await fitInTurn([lastTurns(9), fitContext({ window: 9_000 })], request);
   expect(fitted.messages).toBe(request.messages);
   expect(fitted).toMatchObject({ removed: 0, before: 90, after: 90 });
 });
 
 test('a link that is done is the last', async () => {
-  const fitted = await chain(without('u0', { done: true }), without('u1'))(request);
+  const fitted = await fitInTurn([without('u0', { done: true }), without('u1')], request);
   expect(idsOf(fitted.messages)).toBe('a0 u1 a1 u2 a2 u3 a3 p');
-  expect(fitted.done).toBe(true);
-  const outer = await chain(chain(without('u0', { done: true })), without('u1'))(request);
-  expect(idsOf(outer.messages)).toBe('a0 u1 a1 u2 a2 u3 a3 p');
 });
 
 test('the link that counts for itself says how many tokens there were, of all that went', async () => {
   const profile = { ...arc, countText: (text: string): number => arc.countText(text) * 2 };
   const fitting = fitContext({ window: 100, reserveOutput: 0, step: 0, profile });
-  expect(await chain(lastTurns(3), fitting)(request)).toMatchObject({
+  expect(await fitInTurn([lastTurns(3), fitting], request)).toMatchObject({
     removed: 4,
     before: 180,
     after: 100,
   });
-  expect(await chain(fitting, without('p'))(request)).toMatchObject({
+  expect(await fitInTurn([fitting, without('p')], request)).toMatchObject({
     removed: 5,
     before: 180,
     after: 80,
@@ -70,48 +78,53 @@ test('the link that counts for itself says how many tokens there were, of all th
 
 test('a link may put a message of its own at the head, which later links leave there', async () => {
   const note = userMessage('note', { id: 'note' });
-  const put: ContextPolicy = ({ messages: given, head = 0 }) => ({
-    messages: [note, ...given],
-    removed: 0,
-    before: 0,
-    after: 0,
-    head: head + 1,
-  });
+  const put: ContextPolicy = {
+    fit: ({ messages: given, head = 0 }) => ({
+      messages: [note, ...given],
+      removed: 0,
+      before: 0,
+      after: 0,
+      head: head + 1,
+    }),
+  };
   const fitting = fitContext({ window: 41, reserveOutput: 0, step: 0 });
-  expect(idsOf((await chain(put, lastTurns(1), fitting)(request)).messages)).toBe('note u3 a3 p');
+  expect(idsOf((await fitInTurn([put, lastTurns(1), fitting], request)).messages)).toBe(
+    'note u3 a3 p',
+  );
   const small = fitContext({ window: 12, reserveOutput: 0 });
   expect(
-    await chain(
-      put,
-      small,
-    )({ ...request, messages: [systemMessage('s', { id: 's' }), ...request.messages], head: 1 }),
-  ).toMatchObject({
-    head: 2,
-  });
+    idsOf(
+      (
+        await fitInTurn([put, small], {
+          ...request,
+          messages: [systemMessage('s', { id: 's' }), ...request.messages],
+          head: 1,
+        })
+      ).messages,
+    ),
+  ).toBe('note s p');
 });
 
 test('what the links have spent is summed', async () => {
-  const spends: ContextPolicy = (given) =>
-    ({ ...(without('')(given) as object), usage: { inputTokens: 2, outputTokens: 1 } }) as never;
-  expect((await chain(spends, lastTurns(9), spends)(request)).usage).toEqual({
+  const spends: ContextPolicy = {
+    fit: (given) => ({
+      ...(without('').fit(given) as FittedContext),
+      usage: { inputTokens: 2, outputTokens: 1 },
+    }),
+  };
+  expect((await fitInTurn([spends, lastTurns(9), spends], request)).usage).toEqual({
     inputTokens: 4,
     outputTokens: 2,
   });
 });
 
-test('a link that is no function is refused', () => {
-  expect(() => chain(lastTurns(1), { policy: 1 } as unknown as ContextPolicy)).toThrow(
-    expect.objectContaining({ code: 'CONFIGURATION' }),
-  );
-});
-
 test.each<unknown>([undefined, 'rubbish', {}, { messages: [], removed: NaN, before: 0, after: 0 }])(
   'a link that gives %j is told so',
   async (given) => {
-    const rubbish = (() => given) as unknown as ContextPolicy;
-    await expect(chain(rubbish)(request)).rejects.toMatchObject({
+    const rubbish: ContextPolicy = { fit: () => given as FittedContext };
+    await expect(fitInTurn([rubbish], request)).rejects.toMatchObject({
       code: 'CONFIGURATION',
-      message: expect.stringContaining('What a policy gave') as string,
+      message: expect.stringContaining('What a context policy gave') as string,
     });
   },
 );

@@ -1,0 +1,50 @@
+import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import type { MessageContext } from '../message/create-message.ts';
+import type { Msg } from '../message/msg.ts';
+import { toCallInput } from './call-input.ts';
+import type { InterruptRequest } from '../event/interrupt-request.ts';
+import type { Run } from './run.ts';
+
+/**
+ * Asks a run to stop, to pause or to take messages in. False, and nothing done, without a run or
+ * when it is about to end. Throws `INVALID_INPUT` for what is no such request.
+ */
+export function interruptRun(
+  run: Run | undefined,
+  given: string | Msg | InterruptRequest,
+  context: MessageContext,
+): boolean {
+  const asked = toInterruptRequest(given);
+  const isInjection = asked.mode === 'inject';
+  const { message } = asked as { readonly message?: string | Msg };
+  const own = typeof message === 'object' ? [message] : message;
+  const messages = toMessages(isInjection ? asked.messages : own, context);
+  if (!run || run.closed) return false;
+  if (isInjection) run.injected.push(...messages);
+  else run.interrupt(asked);
+  return true;
+}
+
+/** Throws `INVALID_INPUT` for what is no message. */
+export function toMessages(
+  input: string | Msg | readonly Msg[] | undefined,
+  context: MessageContext,
+): readonly Msg[] {
+  const { messages, decisions } = toCallInput(input, context);
+  if (decisions.length)
+    throw new AgentError('INVALID_INPUT', 'Only `call` and `stream` take decisions.');
+  return messages;
+}
+
+/** Throws `INVALID_INPUT` for what is no request. */
+function toInterruptRequest(given: string | Msg | InterruptRequest): InterruptRequest {
+  const request = (
+    typeof given === 'string' || 'role' in Object(given) ? { message: given } : given
+  ) as InterruptRequest;
+  const fields = 'mode:stop|pause|inject|? message:string|object|?';
+  checkFields('INVALID_INPUT', 'interrupt()', request, fields);
+  if (request.mode === 'inject')
+    checkFields('INVALID_INPUT', 'interrupt()', request, 'messages:string|object');
+  return request;
+}

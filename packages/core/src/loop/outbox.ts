@@ -1,0 +1,55 @@
+import type { EventBatch } from '../event/agent-event.ts';
+import type { AgentResult } from '../event/agent-result.ts';
+
+/**
+ * What a run has to say, on its way to whoever moves the run on. The run begins when the first batch
+ * is asked for, and goes on when its last one was taken and the next one is asked for.
+ */
+export class Outbox implements AsyncIterator<EventBatch, AgentResult, void> {
+  readonly #run: () => Promise<AgentResult>;
+  #result: Promise<AgentResult> | undefined;
+  readonly #batches: EventBatch[] = [];
+  readonly #readers: ((batch: EventBatch | undefined) => void)[] = [];
+  #waiting: (() => void)[] = [];
+  #hasEnded = false;
+
+  constructor(run: () => Promise<AgentResult>) {
+    this.#run = run;
+  }
+
+  /** Resolves when the next batch is asked for. */
+  push(batch: EventBatch): Promise<void> {
+    const reader = this.#readers.shift();
+    if (reader) reader(batch);
+    else this.#batches.push(batch);
+    if (this.#readers.length) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** The next batch, at the end the result. Rejects if the run fails. Reads that overlap queue up. */
+  async next(): Promise<IteratorResult<EventBatch, AgentResult>> {
+    this.#result ??= this.#begin();
+    const value = await this.#read();
+    if (value) return { done: false, value };
+    return { done: true, value: await this.#result };
+  }
+
+  #read(): Promise<EventBatch | undefined> {
+    const batch = this.#batches.shift();
+    if (batch || this.#hasEnded) return Promise.resolve(batch);
+    const read = new Promise<EventBatch | undefined>((resolve) => this.#readers.push(resolve));
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const goOn of waiting) goOn();
+    return read;
+  }
+
+  async #begin(): Promise<AgentResult> {
+    try {
+      return await this.#run();
+    } finally {
+      this.#hasEnded = true;
+      for (const reader of this.#readers.splice(0)) reader(undefined);
+    }
+  }
+}

@@ -1,0 +1,157 @@
+import { AgentError } from '../error/agent-error.ts';
+import type { CallState } from '../event/call-state.ts';
+import type { ToolUse } from '../message/content-block.ts';
+import type { JsonValue } from '../message/json.ts';
+import { textOf } from '../message/message-text.ts';
+import type { Msg } from '../message/msg.ts';
+import type { ChatModel, GenerateOptions, ToolSchema } from '../model/chat-model.ts';
+import type { Usage } from '../model/usage.ts';
+import type { Tool } from '../tool/tool.ts';
+import type { ToolSet } from '../tool/tool-set.ts';
+import type { InterruptRequest } from '../event/interrupt-request.ts';
+import { interruptRun } from './interrupt-run.ts';
+import type { Run } from './run.ts';
+import type { RunContext } from './run-context.ts';
+
+/** A run as middleware sees it. */
+export class RunView implements RunContext {
+  readonly runId: string;
+  readonly sessionId: string;
+  readonly userId: string | undefined;
+  readonly agentPath: readonly string[];
+  readonly #run: Run;
+
+  static runOf(context: RunContext): Run {
+    if (#run in context) return (context as RunView).#run;
+    throw new AgentError(
+      'CONFIGURATION',
+      'A wrapper has to pass on the context that it was given, not a copy.',
+    );
+  }
+
+  constructor(run: Run) {
+    const { runId, sessionId, userId, agentPath } = run.about;
+    this.runId = runId;
+    this.sessionId = sessionId;
+    this.userId = userId;
+    this.agentPath = agentPath;
+    this.#run = run;
+  }
+
+  get signal(): AbortSignal {
+    return this.#run.stopSignal;
+  }
+
+  get cut(): RunContext['cut'] {
+    return this.#run.cut;
+  }
+
+  now(): number {
+    return this.#run.setup.now();
+  }
+
+  get iteration(): number {
+    return this.#run.iteration;
+  }
+
+  get usage(): Usage {
+    return this.#run.usage;
+  }
+
+  get model(): ChatModel {
+    return this.#run.setup.model;
+  }
+
+  get generate(): GenerateOptions {
+    return this.#run.generate;
+  }
+
+  get tools(): ToolSet {
+    return this.#run.tools;
+  }
+
+  get addedTools(): readonly Tool[] {
+    const { output, setup } = this.#run;
+    return [...(output?.tools ?? []), ...setup.use.flatMap(({ tools }) => tools ?? [])];
+  }
+
+  get toolSchemas(): readonly ToolSchema[] {
+    return this.#run.schemas();
+  }
+
+  get systemPrompt(): string {
+    const { systemMessage } = this.#run;
+    return systemMessage ? textOf(systemMessage) : '';
+  }
+
+  get agentPrompt(): string {
+    return this.#run.setup.options.systemPrompt ?? '';
+  }
+
+  get toolContext(): ReadonlyMap<object, unknown> {
+    return this.#run.toolContext;
+  }
+
+  get messages(): readonly Msg[] {
+    return this.#run.view;
+  }
+
+  get recalled(): readonly Msg[] {
+    return this.#run.recalled;
+  }
+
+  get request(): readonly Msg[] {
+    return this.#run.request();
+  }
+
+  get promptId(): string | undefined {
+    return this.#run.promptId;
+  }
+
+  get openCalls(): readonly ToolUse[] {
+    return this.#run.openCalls();
+  }
+
+  get callStates(): ReadonlyMap<string, Readonly<CallState>> {
+    return this.#run.setup.status.calls;
+  }
+
+  get state(): Record<string, JsonValue> {
+    return this.#run.setup.status.state;
+  }
+
+  async loadState(): Promise<void> {
+    const { memory, status, tools } = this.#run.setup;
+    await memory.restore?.(status, tools);
+  }
+
+  async storeState(): Promise<void> {
+    await this.#run.setup.memory.flush?.();
+  }
+
+  setTools(tools: ToolSet): void {
+    this.#run.tools = tools;
+  }
+
+  setSystemPrompt(text: string): void {
+    const run = this.#run;
+    run.systemMessage = run.setup.toSystemMessage(text);
+  }
+
+  addUsage(usage: Usage | undefined): void {
+    this.#run.addUsage(usage);
+  }
+
+  fail(error: AgentError): void {
+    this.#run.fail(error);
+  }
+
+  interrupt(request: string | Msg | InterruptRequest = {}): boolean {
+    return interruptRun(this.#run, request, this.#run.setup);
+  }
+}
+
+/** The run behind its context. Throws `CONFIGURATION` for a context that is not the loop's own. */
+export function runOf(context: RunContext): Run {
+  return RunView.runOf(context);
+}

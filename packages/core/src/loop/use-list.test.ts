@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { defaultsOf, partsOf, withDefaults } from './use-list.ts';
+import type { Middleware } from './middleware.ts';
+
+const part = (name: string, mark: string): Middleware => ({
+  name,
+  defaults: { recoveryMessage: mark },
+});
+const marks = (parts: readonly Middleware[]): readonly string[] =>
+  parts.map(({ defaults }) => defaults?.recoveryMessage ?? 'none');
+
+test('nested lists stand for their parts, in place', () => {
+  const use = [part('a', 'a'), [part('b', 'b'), [part('c', 'c')]], part('d', 'd')];
+  expect(marks(partsOf(use))).toEqual(['a', 'b', 'c', 'd']);
+});
+
+test('a later part of the same name takes the place of a preset’s part', () => {
+  const preset = [part('retry', 'preset'), part('guard', 'guard')];
+  expect(marks(partsOf([preset, part('retry', 'own')]))).toEqual(['own', 'guard']);
+  expect(marks(partsOf([preset, [part('retry', 'other preset')]]))).toEqual([
+    'other preset',
+    'guard',
+  ]);
+});
+
+test('a name alone removes a preset’s part', () => {
+  expect(marks(partsOf([[part('retry', 'preset')], { name: 'retry' }]))).toEqual(['none']);
+});
+
+test('parts that are listed directly all stay, also behind a preset', () => {
+  const own = [part('limit', 'one'), part('limit', 'two')];
+  expect(marks(partsOf(own))).toEqual(['one', 'two']);
+  expect(marks(partsOf([[part('limit', 'preset')], ...own]))).toEqual(['one', 'two']);
+  expect(marks(partsOf([part('limit', 'own'), [part('limit', 'preset')]]))).toEqual([
+    'own',
+    'preset',
+  ]);
+});
+
+test('the agent’s options win over the later preset, which wins over the earlier one', () => {
+  const earlier: Middleware = {
+    defaults: {
+      limits: { iterations: 1, toolCalls: 1, tokens: 1 },
+      generate: { temperature: 1, maxTokens: 1 },
+      recoveryMessage: 'earlier',
+      preCall: 'notification',
+    },
+  };
+  const later: Middleware = {
+    defaults: {
+      limits: { toolCalls: 2, tokens: 2 },
+      generate: { maxTokens: 2 },
+      recoveryMessage: 'later',
+    },
+  };
+  const options = { limits: { tokens: 3 }, recoveryMessage: undefined };
+  expect(withDefaults(options as object, defaultsOf([earlier, later]))).toEqual({
+    limits: { iterations: 1, toolCalls: 2, tokens: 3 },
+    generate: { temperature: 1, maxTokens: 2 },
+    recoveryMessage: 'later',
+    preCall: 'notification',
+  });
+});

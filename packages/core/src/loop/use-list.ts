@@ -1,0 +1,53 @@
+import type { AgentDefaults } from './agent-defaults.ts';
+import type { Middleware, UseList } from './middleware.ts';
+
+/**
+ * The parts of a `use` list in their order. A later part of the same name takes the place of a
+ * nested list's part, such as a preset's. Parts that are listed directly all stay.
+ */
+export function partsOf(use: UseList): readonly Middleware[] {
+  const parts: { part: Middleware; isNested: boolean }[] = [];
+  const add = (list: UseList, isNested: boolean): void => {
+    for (const item of list) {
+      if (isList(item)) {
+        add(item, true);
+        continue;
+      }
+      const { name } = item;
+      const replaced = parts.find(
+        (other) => other.isNested && name !== undefined && other.part.name === name,
+      );
+      if (replaced) Object.assign(replaced, { part: item, isNested });
+      else parts.push({ part: item, isNested });
+    }
+  };
+  add(use, false);
+  return parts.map(({ part }) => part);
+}
+
+/** What the parts set for the agent. The later one wins, `limits` and `generate` by field. */
+export function defaultsOf(parts: readonly Middleware[]): Partial<AgentDefaults> {
+  return parts.reduce<Partial<AgentDefaults>>(
+    (merged, { defaults = {} }) => withDefaults(defaults, merged),
+    {},
+  );
+}
+
+/** Options over defaults. An option that is `undefined` is not set. */
+export function withDefaults<O extends Partial<AgentDefaults>>(
+  options: O,
+  defaults: Partial<AgentDefaults>,
+): O {
+  const merged: O = { ...defaults, ...setFields(options) };
+  const limits = { ...defaults.limits, ...setFields(options.limits ?? {}) };
+  const generate = { ...defaults.generate, ...setFields(options.generate ?? {}) };
+  return { ...merged, limits, generate };
+}
+
+function setFields<T extends object>(fields: T): T {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
+}
+
+function isList(item: UseList[number]): item is UseList {
+  return Array.isArray(item);
+}

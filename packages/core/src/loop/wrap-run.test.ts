@@ -1,0 +1,140 @@
+import { expect, test } from 'vitest';
+import { AgentError } from '../error/agent-error.ts';
+import type { AgentEvent } from '../event/agent-event.ts';
+import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
+import { tool } from '../tool/tool.ts';
+import { ReActAgent } from '../agent/react-agent.ts';
+import type { Middleware } from './middleware.ts';
+
+function setUp(replies: readonly ScriptedReply[], use: readonly Middleware[]) {
+  const heard: string[] = [];
+  const witness: Middleware = { onEvent: ({ type }) => void heard.push(type) };
+  const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel(replies),
+    tools: [look],
+    use: [...use, witness],
+  });
+  return { agent, heard };
+}
+
+async function eventsOf(agent: ReActAgent): Promise<readonly AgentEvent[]> {
+  const events: AgentEvent[] = [];
+  const stream = agent.stream('go', { throwOnError: false });
+  for await (const event of stream) events.push(event);
+  return events;
+}
+
+test('`run-start` comes before the first wrapper, `run-end` after the outermost one, with its result', async () => {
+  const marks: string[] = [];
+  const named = (name: string): Middleware => ({
+    wrapRun: (next) => async (input, context) => {
+      marks.push(`${name} begins after ${heard.join()}`);
+      const result = await next(input, context);
+      marks.push(`${name} ends, ${heard.includes('run-end') ? 'late' : 'in time'}`);
+      return { ...result, text: `${result.text} ${name}` };
+    },
+  });
+  const { agent, heard } = setUp(['done'], [named('outer'), named('inner')]);
+  const events = await eventsOf(agent);
+  expect(marks).toEqual([
+    'outer begins after run-start',
+    'inner begins after run-start',
+    'inner ends, in time',
+    'outer ends, in time',
+  ]);
+  expect(events.at(-1)).toMatchObject({ type: 'run-end', result: { text: 'done inner outer' } });
+});
+
+test('`next` rejects if the run fails; `error` and `run-end` come after the wrappers', async () => {
+  const seen: string[] = [];
+  const watching: Middleware = {
+    wrapRun: (next) => async (input, context) => {
+      try {
+        return await next(input, context);
+      } catch (error) {
+        seen.push(AgentError.from(error).code, ...heard.filter((type) => type === 'error'));
+        throw error;
+      }
+    },
+  };
+  const { agent, heard } = setUp([{ error: new AgentError('MODEL_AUTH', 'no key') }], [watching]);
+  const types = (await eventsOf(agent)).map(({ type }) => type);
+  expect(seen).toEqual(['MODEL_AUTH']);
+  expect(types.slice(-2)).toEqual(['error', 'run-end']);
+});
+
+test('a wrapper has to pass on its own context', async () => {
+  const copying: Middleware = {
+    wrapRun: (next) => (input, context) => next(input, { ...context }),
+  };
+  const { agent } = setUp(['done'], [copying]);
+  await expect(agent.call('go')).rejects.toMatchObject({ code: 'CONFIGURATION' });
+});
+
+test('readers get what `mapEvent` makes of an event, hooks and the log do not', async () => {
+  const shouting: Middleware = {
+    mapEvent: (event) =>
+      event.type === 'run-end'
+        ? { ...event, result: { ...event.result, text: event.result.text.toUpperCase() } }
+        : event,
+  };
+  const ends: string[] = [];
+  const hook: Middleware = { on: { 'run-end': ({ result }) => void ends.push(result.text) } };
+  const { agent } = setUp(['done'], [shouting, hook]);
+  const events = await eventsOf(agent);
+  expect(events.at(-1)).toMatchObject({ result: { text: 'DONE' } });
+  expect(ends).toEqual(['done']);
+});
+
+test('the context shows the run, and changes its tools and its system prompt', async () => {
+  const shown: unknown[] = [];
+  const changing: Middleware = {
+    wrapRun: (next) => (input, context) => {
+      context.setSystemPrompt('Be brief.');
+      shown.push(context.agentPath, context.cut, context.systemPrompt);
+      return next(input, context);
+    },
+    on: {
+      'post-call': (_event, _control, { iteration, usage, messages, openCalls }) =>
+        void shown.push(iteration, usage.inputTokens > 0, messages.length, openCalls),
+    },
+  };
+  const { agent } = setUp([{ toolCalls: [{ name: 'look' }] }, 'done'], [changing]);
+  await agent.call('go');
+  expect(shown).toEqual([['a'], undefined, 'Be brief.', 2, true, 3, []]);
+});
+
+test('a tool interrupts its own run, once its calls have ended', async () => {
+  const stop = tool({
+    name: 'stop',
+    description: '',
+    input: {},
+    execute: (_input, { interrupt }) => String(interrupt('That is enough.')),
+  });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'stop' }] }]);
+  const agent = new ReActAgent({ name: 'a', model, tools: [stop] });
+  expect(await agent.call('go')).toMatchObject({ reason: 'interrupted', text: 'That is enough.' });
+});
+
+test('what exceptions in hooks do is the agent’s to say, unless the hook says it', async () => {
+  const failing: Middleware = {
+    on: {
+      'post-call': () => {
+        throw new Error('down');
+      },
+    },
+  };
+  const agentWith = (use: readonly Middleware[], onHookError?: 'ignore') =>
+    new ReActAgent({
+      name: 'a',
+      model: new ScriptedModel(['done']),
+      use,
+      ...(onHookError && { onHookError }),
+    });
+  await expect(agentWith([failing]).call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR' });
+  expect((await agentWith([failing], 'ignore').call('go')).text).toBe('done');
+  const strict = agentWith([{ ...failing, onError: 'fail' }], 'ignore');
+  await expect(strict.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR' });
+});

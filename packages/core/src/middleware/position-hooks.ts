@@ -1,0 +1,125 @@
+import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import type { AgentEvent, EventOf } from '../event/agent-event.ts';
+import { HookDispatcher } from '../event/hook-dispatcher.ts';
+import type { ControlOf, HookControl, HookHandler } from '../event/hook.ts';
+import type { AgentHook, Middleware } from '../loop/middleware.ts';
+import type { RunContext } from '../loop/run-context.ts';
+
+type Handler<K extends AgentEvent['type']> = HookHandler<K, RunContext>;
+
+/** Handlers at the four positions; what one returns replaces the event, as with any hook. */
+export interface PositionHook {
+  /** Unique among those it is given with. */
+  readonly name: string;
+  /** Default 0; lower runs first before, and last after. */
+  readonly priority?: number;
+  readonly onError?: AgentHook['onError'];
+  /** Once a call. A jump takes effect before the first request to the model. */
+  readonly beforeAgent?: Handler<'pre-call'>;
+  readonly beforeModel?: Handler<'pre-reasoning'>;
+  readonly afterModel?: Handler<'post-reasoning'>;
+  /**
+   * Once a call, also where it ended by a jump; not where it was interrupted, aborted or rejected.
+   * It cannot jump.
+   */
+  readonly afterAgent?: Handler<'post-call'>;
+}
+
+type Position = 'beforeAgent' | 'beforeModel' | 'afterModel' | 'afterAgent';
+
+/**
+ * Hooks around the agent and around each request to the model, as an onion: before in their order,
+ * after in the reverse one (Spring AI Alibaba). Where one asks the loop to go elsewhere (`jumpTo`,
+ * `stop`, `gotoReasoning`), those after it at that position don't run; `jumpTo('model')` before the
+ * model only skips them. `priority` is where they stand as a whole among the agent's other hooks.
+ * Throws `CONFIGURATION` for two of one name.
+ */
+export function positionHooks(
+  hooks: readonly PositionHook[],
+  { priority = 100 }: { readonly priority?: number } = {},
+): Middleware {
+  checkFields(
+    'CONFIGURATION',
+    'positionHooks()',
+    { hooks, priority },
+    'hooks:array priority:number|?',
+  );
+  const names = new Set<string>();
+  for (const hook of hooks) {
+    checkFields(
+      'CONFIGURATION',
+      'A hook of positionHooks()',
+      hook,
+      'name:string priority:number|? onError:fail|ignore|? beforeAgent:function|? beforeModel:function|? afterModel:function|? afterAgent:function|?',
+    );
+    if (names.has(hook.name))
+      throw new AgentError('CONFIGURATION', `Two position hooks are named "${hook.name}".`);
+    names.add(hook.name);
+  }
+  const inward = hooks.toSorted((a, b) => (a.priority ?? 0) - (b.priority ?? 0));
+  const outward = inward.toReversed();
+  return {
+    name: 'positionHooks',
+    on: {
+      'pre-call': {
+        priority,
+        handle: (event, control, context) =>
+          runAt('beforeAgent', inward, { event, control, context }),
+      },
+      'pre-reasoning': {
+        priority,
+        handle(event, control, context) {
+          const jumpTo: HookControl['jumpTo'] = (to, messages, reason) => {
+            if (to !== 'model' || messages !== undefined) control.jumpTo(to, messages, reason);
+          };
+          const leaving = { ...control, jumpTo };
+          return runAt('beforeModel', inward, { event, control: leaving, context });
+        },
+      },
+      'post-reasoning': {
+        priority,
+        handle: (event, control, context) =>
+          runAt('afterModel', outward, { event, control, context }),
+      },
+      'post-call': {
+        priority,
+        handle: (event, control, context) =>
+          runAt('afterAgent', outward, { event, control, context }),
+      },
+    },
+  };
+}
+
+type PositionEvent = 'pre-call' | 'pre-reasoning' | 'post-reasoning' | 'post-call';
+
+interface At<K extends PositionEvent> {
+  readonly event: EventOf<K>;
+  readonly control: ControlOf<K>;
+  readonly context: RunContext;
+}
+
+async function runAt<K extends PositionEvent>(
+  position: Position,
+  hooks: readonly PositionHook[],
+  { event, control, context }: At<K>,
+): Promise<EventOf<K>> {
+  let hasLeft = false;
+  const leaving = Object.fromEntries(
+    Object.entries(control as Partial<HookControl>).map(([name, ask]) => [
+      name,
+      (...given: never[]) => {
+        hasLeft = true;
+        (ask as (...given: never[]) => void)(...given);
+      },
+    ]),
+  ) as ControlOf<K>;
+  const { type }: AgentEvent = event;
+  const here = hooks.flatMap(({ name, onError, [position]: handler }): AgentHook[] => {
+    if (!handler) return [];
+    const handle = (handler as HookHandler<K, RunContext>).bind(undefined);
+    const run: HookHandler<K, RunContext> = (...given) => (hasLeft ? undefined : handle(...given));
+    return [{ name, ...(onError && { onError }), on: { [type]: run } }];
+  });
+  return new HookDispatcher(here, { context }).modify<K>(event, leaving);
+}

@@ -1,0 +1,48 @@
+import { ReActAgent, userMessage, type AgentResult } from '@isoloop/core';
+import { ScriptedModel } from '@isoloop/core/testing';
+import { expect, test } from 'vitest';
+import { SessionPages } from '../session/session-pages.ts';
+import { IndexedDbMemory } from '../store/indexed-db-memory.ts';
+import { IndexedDbStore } from '../store/indexed-db-store.ts';
+import { LeaderTerm } from './leader-term.ts';
+import { RunReaders } from './run-readers.ts';
+
+test('of two that ask for what was cut off at the same moment, the second hears of the first one’s run', async () => {
+  const database = `term-${crypto.randomUUID()}`;
+  const memoryOf = () => new IndexedDbMemory('s', { store: new IndexedDbStore({ database }) });
+  const lost = memoryOf();
+  await lost.note([{ kind: 'run-begin', runId: 'lost' }]);
+  await lost.append([userMessage('go')]);
+  await lost.flush();
+
+  const told: string[] = [];
+  const term = new LeaderTerm({
+    factory: () =>
+      new ReActAgent({
+        name: 'a',
+        sessionId: 's',
+        model: new ScriptedModel(['once']),
+        memory: memoryOf(),
+      }),
+    agent: undefined,
+    sessionId: 's',
+    options: {},
+    pages: new SessionPages(),
+    after: undefined,
+    shared: true,
+    takesOver: false,
+    attempts: 3,
+    readers: new RunReaders(),
+    outputs: {},
+    tell: (events) => void told.push(...events.map(({ type }) => type)),
+  });
+  const resume = async (id: string): Promise<readonly [AgentResult | undefined, boolean]> => {
+    const { signal } = new AbortController();
+    const result = await term.perform({ id, owner: 'tab', work: { type: 'resume' }, signal });
+    return [result, told.includes('run-start')];
+  };
+  const [first, second] = await Promise.all([resume('one'), resume('two')]);
+  expect(first[0]).toMatchObject({ reason: 'stop', text: 'once' });
+  expect(second).toEqual([undefined, true]);
+  await term.close();
+});
