@@ -1,26 +1,24 @@
 // npm run bench -- context: what it costs to fit the next request of a conversation, by its length. Each request has one call and its
 // result more than the one before; the last column counts all messages anew each time.
 import {
-  arc,
-  assistantMessage,
   answersOnly,
-  chain,
   clearToolResults,
-  countMessage,
   fitContext,
   successfulTurns,
-  toolMessage,
-  userMessage,
-} from '../packages/core/dist/index.js';
+} from '../packages/core/dist/context.js';
+import { assistantMessage, toolMessage, userMessage } from '../packages/core/dist/index.js';
+import { fitInTurn } from '../packages/core/dist/loop/fit-request.js';
+import { arc, countMessage } from '../packages/core/dist/tokens.js';
 
 const lengths = [100, 1_000, 5_000, 20_000];
 const steps = 200;
 const window = 32_000;
 
 const contenders = {
-  fitContext: () => fitContext({ window }),
-  'clear, fit': () => chain(clearToolResults(), fitContext({ window })),
-  'successful, answers, fit': () => chain(successfulTurns(), answersOnly(), fitContext({ window })),
+  fitContext: () => inTurn(fitContext({ window })),
+  'clear, fit': () => inTurn(clearToolResults(), fitContext({ window })),
+  'successful, answers, fit': () =>
+    inTurn(successfulTurns(), answersOnly(), fitContext({ window })),
   'counting anew':
     () =>
     ({ messages }) => {
@@ -75,4 +73,8 @@ async function timesOf(policy, length) {
   }
   const [first, ...rest] = times;
   return { first, median: rest.sort((a, b) => a - b)[steps / 2] };
+}
+
+function inTurn(...policies) {
+  return (request) => fitInTurn(policies, request);
 }

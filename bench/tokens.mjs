@@ -2,7 +2,7 @@
 // time for ten times as much of what a text should not be.
 import { readFileSync } from 'node:fs';
 import { estimateTokenCount } from 'tokenx';
-import { arc, estimateTokens, o200k } from '../packages/core/dist/index.js';
+import { arc, estimateTokens, o200k } from '../packages/core/dist/tokens.js';
 
 const reps = 9;
 const estimators = {

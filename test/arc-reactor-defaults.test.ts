@@ -1,18 +1,9 @@
 import { readFileSync } from 'node:fs';
-import {
-  AgentError,
-  bySimilarity,
-  estimateTokens,
-  jsonMode,
-  keywordRerank,
-  mmrRerank,
-  ReActAgent,
-  retrieval,
-  tool,
-  userMessage,
-  type AgentOptions,
-  type RetrievedDocument,
-} from '@isoloop/core';
+import { AgentError, ReActAgent, tool, userMessage, type AgentOptions } from '@isoloop/core';
+import { jsonMode } from '@isoloop/core/output';
+import { keywordRerank, mmrRerank, retrieval, type RetrievedDocument } from '@isoloop/core/recall';
+import { estimateTokens } from '@isoloop/core/tokens';
+import { bySimilarity } from '@isoloop/core/tools';
 import { mcpTools } from '@isoloop/core/mcp';
 import { circuitBreaker, retry } from '@isoloop/core/middleware';
 import { arcReactor } from '@isoloop/core/presets';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { estimateTokens, type TokenProfile } from '@isoloop/core';
-import * as core from '@isoloop/core';
+import * as tokens from '@isoloop/core/tokens';
+import { estimateTokens, type TokenProfile } from '@isoloop/core/tokens';
 import { readSegments, tokenizers } from '../scripts/tokens/corpus.ts';
 import {
   accuracyByGroup,
@@ -11,7 +11,7 @@ import {
 } from '../scripts/tokens/measure.ts';
 
 const held = readSegments('held');
-const profiles = core as unknown as Readonly<Record<string, TokenProfile>>;
+const profiles = tokens as unknown as Readonly<Record<string, TokenProfile>>;
 const errors = new Map(
   tokenizers.map((name) => [
     name,
@@ -72,7 +72,9 @@ test.for(tokenizers)('%s: histories of 8,000 tokens', (name) => {
 
 test('generic is the middle: off by less than a third on any family', () => {
   for (const name of tokenizers) {
-    const { bias } = accuracyOf(errorsOf(held, name, (text) => estimateTokens(text, core.generic)));
+    const { bias } = accuracyOf(
+      errorsOf(held, name, (text) => estimateTokens(text, tokens.generic)),
+    );
     expect(Math.abs(bias), name).toBeLessThan(0.33);
   }
 });

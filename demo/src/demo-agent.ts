@@ -1,4 +1,5 @@
-import { fitContext, ReActAgent, type ChatModel, type Memory } from '@isoloop/core';
+import { ReActAgent, type ChatModel, type Memory } from '@isoloop/core';
+import { fitContext } from '@isoloop/core/context';
 import { patchToolCalls } from '@isoloop/core/middleware';
 import { contextWindow } from './context-window.ts';
 import { calculator } from './tools/calculator.ts';

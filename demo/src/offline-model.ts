@@ -1,13 +1,11 @@
 import {
-  countMessage,
-  countTools,
-  estimateTokens,
   textOf,
   toolResultsOf,
   type ChatModel,
   type ModelDelta,
   type ModelRequest,
 } from '@isoloop/core';
+import { countMessage, countTools, estimateTokens } from '@isoloop/core/tokens';
 import { languageOf } from './offline/language.ts';
 import { listedNotes, plan, planNext } from './offline/plan.ts';
 import { helpText, wordAnswer } from './offline/word-answer.ts';

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region attachments
-import { attachment, ReActAgent, tool, userMessage } from '@isoloop/core';
+import { ReActAgent, tool, userMessage } from '@isoloop/core';
+import { attachment } from '@isoloop/core/prompt';
 import { toolMedia } from '@isoloop/core/middleware';
 // #endregion
 import { textOf, toolResultsOf } from '@isoloop/core';

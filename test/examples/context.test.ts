@@ -2,13 +2,14 @@ import { expect, test } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region fit-context
-import { fitContext, ReActAgent } from '@isoloop/core';
+import { ReActAgent } from '@isoloop/core';
+import { fitContext } from '@isoloop/core/context';
 // #endregion
 // #region context-chain
-import { clearToolResults, summarizeHistory } from '@isoloop/core';
+import { clearToolResults, summarizeHistory } from '@isoloop/core/context';
 // #endregion
 // #region history-views
-import { answersOnly, lastTurns, successfulTurns } from '@isoloop/core';
+import { answersOnly, lastTurns, successfulTurns } from '@isoloop/core/context';
 // #endregion
 import {
   AgentError,

@@ -19,7 +19,7 @@ import { piiGuard } from '@isoloop/core/guards';
 import type { InputStage, OutputRule } from '@isoloop/core/guards';
 // #endregion
 // #region error-message
-import { errorMessage } from '@isoloop/core';
+import { errorMessage } from '@isoloop/core/middleware';
 // #endregion
 import { textOf, tool } from '@isoloop/core';
 

@@ -5,7 +5,8 @@ import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { examplesReadme } from '../../scripts/readme-examples.ts';
 // #region hooks
-import { ReActAgent, textOf, userMessage, type Hook } from '@isoloop/core';
+import { ReActAgent, textOf, userMessage } from '@isoloop/core';
+import type { Hook } from '@isoloop/core/middleware';
 // #endregion
 import { AgentError, tool, type AgentEvent, type ChatModel, type Tool } from '@isoloop/core';
 

@@ -2,12 +2,13 @@ import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region long-term
-import { longTermMemory, MemoryStore, ReActAgent } from '@isoloop/core';
+import { MemoryStore, ReActAgent } from '@isoloop/core';
+import { longTermMemory } from '@isoloop/core/recall';
 import { keywordMemory } from '@isoloop/core/memory-search'; // npm install minisearch
 // #endregion
 import { textOf } from '@isoloop/core';
 // #region own-long-term
-import type { LongTermMemory, LongTermRecord } from '@isoloop/core';
+import type { LongTermMemory, LongTermRecord } from '@isoloop/core/recall';
 // #endregion
 
 test('what one session said, another one knows', async () => {

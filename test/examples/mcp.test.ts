@@ -3,11 +3,13 @@ import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region mcp
-import { joinTools, ReActAgent, tool } from '@isoloop/core';
+import { ReActAgent, tool } from '@isoloop/core';
+import { joinTools } from '@isoloop/core/tools';
 import { jsonSchema } from '@isoloop/core/json-schema';
 import { mcpTools } from '@isoloop/core/mcp'; // npm install @modelcontextprotocol/sdk
 // #endregion
-import { Toolkit, toolResultsOf } from '@isoloop/core';
+import { toolResultsOf } from '@isoloop/core';
+import { Toolkit } from '@isoloop/core/tools';
 
 const host = 'https://tools.example.com';
 

@@ -7,7 +7,8 @@ import { MemoryStore, ReActAgent, SessionMemory } from '@isoloop/core';
 import { tool } from '@isoloop/core';
 // #endregion
 // #region echo-memory
-import { AgentError, EchoMemory } from '@isoloop/core';
+import { AgentError } from '@isoloop/core';
+import { EchoMemory } from '@isoloop/core/adapter';
 // #endregion
 import { listSessions, textOf } from '@isoloop/core';
 

@@ -6,11 +6,10 @@ import {
   AgentError,
   assistantMessage,
   InMemoryMemory,
-  parseHistory,
-  parseMessages,
   ReActAgent,
   userMessage,
 } from '@isoloop/core';
+import { parseHistory, parseMessages } from '@isoloop/core/adapter';
 // #endregion
 import { systemMessage, toolMessage } from '@isoloop/core';
 

@@ -18,7 +18,7 @@ import { todoList, todosOf } from '@isoloop/core/middleware';
 import { evictLargeResults } from '@isoloop/core/middleware';
 // #endregion
 // #region context-editing
-import { contextEditing, summarization } from '@isoloop/core/middleware';
+import { contextEditing, summarization } from '@isoloop/core/context';
 // #endregion
 import { AgentError, MemoryStore, textOf, tool, toolResultsOf, type Tool } from '@isoloop/core';
 

@@ -12,7 +12,8 @@ import { createOpenAI } from '@ai-sdk/openai';
 import { fromAiSdk } from '@isoloop/core/ai-sdk';
 // #endregion
 // #region multi-agent
-import { assistantMessage, multiAgent, userMessage } from '@isoloop/core';
+import { assistantMessage, userMessage } from '@isoloop/core';
+import { multiAgent } from '@isoloop/core/prompt';
 // #endregion
 
 const apiKey = 'sk-test';

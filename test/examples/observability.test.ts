@@ -10,10 +10,11 @@ import { ScriptedModel } from '@isoloop/core/testing';
 // #region metrics
 import { ReActAgent } from '@isoloop/core';
 import { maskPii, outputGuards } from '@isoloop/core/guards';
-import { circuitBreaker, metrics, retry, type Metrics } from '@isoloop/core/middleware';
+import { circuitBreaker, retry } from '@isoloop/core/middleware';
+import { metrics, type Metrics } from '@isoloop/core/observe';
 // #endregion
 // #region trace
-import { jsonlTrace } from '@isoloop/core/middleware';
+import { jsonlTrace } from '@isoloop/core/observe';
 // #endregion
 // #region open-telemetry
 import { context, trace } from '@opentelemetry/api';

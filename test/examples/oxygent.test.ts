@@ -2,10 +2,10 @@ import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region weighted-history
-import { weightedHistory } from '@isoloop/core';
+import { weightedHistory } from '@isoloop/core/context';
 // #endregion
 // #region observations
-import { answerFromObservations } from '@isoloop/core';
+import { answerFromObservations } from '@isoloop/core/middleware';
 // #endregion
 // #region react-memory
 import { parallelIds, reactMemory } from '@isoloop/core/middleware';
@@ -16,16 +16,9 @@ import { friendlyErrors } from '@isoloop/core/middleware';
 // #region oxygent
 import { oxygent } from '@isoloop/core/presets';
 // #endregion
-import {
-  AgentError,
-  errorMessage,
-  fitContext,
-  lastTurns,
-  ReActAgent,
-  successfulTurns,
-  textOf,
-  tool,
-} from '@isoloop/core';
+import { AgentError, ReActAgent, textOf, tool } from '@isoloop/core';
+import { fitContext, lastTurns, successfulTurns } from '@isoloop/core/context';
+import { errorMessage } from '@isoloop/core/middleware';
 
 const look = tool({ name: 'look', description: 'Looks', input: {}, execute: () => 'nothing' });
 const tools = [look];

@@ -2,14 +2,9 @@ import { expect, test } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region prompt-variables
-import {
-  contextToken,
-  promptVariables,
-  provide,
-  ReActAgent,
-  renderTemplate,
-  type TemplateVariables,
-} from '@isoloop/core';
+import { ReActAgent } from '@isoloop/core';
+import { promptVariables, renderTemplate, type TemplateVariables } from '@isoloop/core/prompt';
+import { contextToken, provide } from '@isoloop/core/tools';
 // #endregion
 import { textOf } from '@isoloop/core';
 

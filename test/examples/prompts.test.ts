@@ -2,12 +2,13 @@ import { expect, test } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region json-mode
-import { jsonMode, ReActAgent, yamlMode } from '@isoloop/core';
+import { ReActAgent } from '@isoloop/core';
+import { jsonMode, yamlMode } from '@isoloop/core/output';
 import { parse } from 'yaml'; // or load of js-yaml
 import * as z from 'zod';
 // #endregion
 // #region system-prompt
-import { systemPrompt } from '@isoloop/core';
+import { systemPrompt } from '@isoloop/core/prompt';
 // #endregion
 
 test('formats and system prompts', async () => {

@@ -9,7 +9,8 @@ import { circuitBreaker, fallback, modelTimeout, retry } from '@isoloop/core/mid
 import { wrapModel } from '@isoloop/core/middleware';
 // #endregion
 // #region response-cache
-import { responseCache, type Metrics } from '@isoloop/core/middleware';
+import { responseCache } from '@isoloop/core/middleware';
+import type { Metrics } from '@isoloop/core/observe';
 // #endregion
 // #region concurrency
 import { concurrency, Semaphore } from '@isoloop/core/middleware';
@@ -19,9 +20,9 @@ import { AgentError, tool } from '@isoloop/core';
 import { toolRetry } from '@isoloop/core/middleware';
 // #endregion
 // #region text-stream
-import { textStream } from '@isoloop/core';
+import { textStream } from '@isoloop/core/stream';
 // #endregion
-import { classifyError } from '@isoloop/core';
+import { classifyError } from '@isoloop/core/middleware';
 
 const busy = new AgentError('MODEL_RATE_LIMITED', 'Slow down.', {
   retryable: true,

@@ -2,17 +2,19 @@ import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region retrieval
-import { ReActAgent, retrieval } from '@isoloop/core';
+import { ReActAgent } from '@isoloop/core';
+import { retrieval } from '@isoloop/core/recall';
 import { keywordRetriever } from '@isoloop/core/memory-search'; // npm install minisearch
 // #endregion
 // #region retrieval-options
-import { contextToken, mmrRerank, provide, recentQuestions } from '@isoloop/core';
+import { mmrRerank, recentQuestions } from '@isoloop/core/recall';
+import { contextToken, provide } from '@isoloop/core/tools';
 // #endregion
 // #region stored-documents
 import { MemoryStore } from '@isoloop/core';
 // #endregion
 // #region own-retriever
-import type { Retriever } from '@isoloop/core';
+import type { Retriever } from '@isoloop/core/recall';
 // #endregion
 import { textOf } from '@isoloop/core';
 

@@ -2,13 +2,14 @@ import { expect, test } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region select-tools
-import { byKeyword, bySimilarity, ReActAgent, selectTools } from '@isoloop/core';
+import { ReActAgent } from '@isoloop/core';
+import { byKeyword, bySimilarity, selectTools } from '@isoloop/core/tools';
 // #endregion
 // #region select-by-model
-import { byModel, byWords } from '@isoloop/core';
+import { byModel, byWords } from '@isoloop/core/tools';
 // #endregion
 // #region tool-sourcing
-import { toolSourcing } from '@isoloop/core';
+import { toolSourcing } from '@isoloop/core/tools';
 // #endregion
 import { tool, type Tool } from '@isoloop/core';
 

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region state
-import { loadState, ReActAgent, saveState } from '@isoloop/core';
+import { ReActAgent } from '@isoloop/core';
+import { loadState, saveState } from '@isoloop/core/state';
 // #endregion
 
 test('state', async () => {

@@ -13,20 +13,14 @@ import { positionHooks } from '@isoloop/core/middleware';
 import { modelCallLimit, toolCallLimit } from '@isoloop/core/middleware';
 // #endregion
 // #region state-keys
-import { append, merge, replace, stateKeys } from '@isoloop/core';
+import { append, merge, replace, stateKeys } from '@isoloop/core/state';
 // #endregion
 // #region spring-ai-alibaba
 import { springAiAlibaba } from '@isoloop/core/presets';
 // #endregion
-import {
-  loadState,
-  saveState,
-  textOf,
-  toolMessage,
-  toolUsesOf,
-  userMessage,
-  type Hook,
-} from '@isoloop/core';
+import { textOf, toolMessage, toolUsesOf, userMessage } from '@isoloop/core';
+import type { Hook } from '@isoloop/core/middleware';
+import { loadState, saveState } from '@isoloop/core/state';
 
 const look = tool({ name: 'look', description: 'Looks', input: {}, execute: () => 'nothing' });
 const tools = [look];

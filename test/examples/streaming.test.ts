@@ -4,6 +4,9 @@ import { ScriptedModel } from '@isoloop/core/testing';
 // #region stream
 import { ReActAgent } from '@isoloop/core';
 // #endregion
+// #region stream-detached
+import { attach } from '@isoloop/core/adapter';
+// #endregion
 
 test('streaming', async () => {
   const model = new ScriptedModel([
@@ -60,15 +63,15 @@ test('streaming', async () => {
   const report = agent.stream('Write a long report.', { detached: true }); // it has begun
   const { result, runId } = report;
 
-  const reader = agent.attach({ runId, afterSeq: 3 }); // null where the agent's last stream is another run
+  const reader = attach(agent, { runId, afterSeq: 3 }); // null where the agent's last stream is another run
   for await (const event of reader ?? []) console.log(event.seq, event.type);
   console.assert((await result).reason === 'stop');
   // #endregion
 
   expect(log.mock.calls[0]?.[0]).toBe(4);
   expect(log.mock.lastCall?.[1]).toBe('run-end');
-  expect(agent.attach({ runId: 'another' })).toBeNull();
-  expect(agent.attach({ runId })).not.toBeNull();
+  expect(attach(agent, { runId: 'another' })).toBeNull();
+  expect(attach(agent, { runId })).not.toBeNull();
   model.assertDone();
 });
 
@@ -77,7 +80,7 @@ test('a run that a reader paces has one reader', async () => {
   const stream = agent.stream('Hi');
   const first = stream[Symbol.asyncIterator]();
   await first.next();
-  expect(agent.attach()).toBeNull();
+  expect(attach(agent)).toBeNull();
   await expect(stream[Symbol.asyncIterator]().next()).rejects.toMatchObject({
     code: 'INVALID_INPUT',
   });

@@ -2,7 +2,8 @@ import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region structured
-import { AgentError, ReActAgent, structured } from '@isoloop/core';
+import { AgentError, ReActAgent } from '@isoloop/core';
+import { structured } from '@isoloop/core/output';
 import * as z from 'zod';
 // #endregion
 import { textOf } from '@isoloop/core';

@@ -2,21 +2,17 @@ import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region tokens
-import { countRequest, estimateTokens, o200k, profileFor } from '@isoloop/core';
+import { countRequest, estimateTokens, o200k, profileFor } from '@isoloop/core/tokens';
 // #endregion
 // #region tokens-context
-import { fitContext, ReActAgent } from '@isoloop/core';
+import { ReActAgent } from '@isoloop/core';
+import { fitContext } from '@isoloop/core/context';
 // #endregion
 // #region tokens-calibration
-import { calibrated, TokenCalibration } from '@isoloop/core';
+import { calibrated, TokenCalibration } from '@isoloop/core/tokens';
 // #endregion
-import {
-  userMessage,
-  type MediaBlock,
-  type TokenProfile,
-  type ToolSchema,
-  type Usage,
-} from '@isoloop/core';
+import { userMessage, type MediaBlock, type ToolSchema, type Usage } from '@isoloop/core';
+import type { TokenProfile } from '@isoloop/core/tokens';
 
 const messages = [userMessage('What is the weather in Seoul?')];
 const tools: readonly ToolSchema[] = [

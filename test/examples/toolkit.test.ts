@@ -2,15 +2,8 @@ import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 // #region toolkit
-import {
-  agentTool,
-  MemoryStore,
-  metaTool,
-  ReActAgent,
-  SessionMemory,
-  tool,
-  Toolkit,
-} from '@isoloop/core';
+import { agentTool, MemoryStore, ReActAgent, SessionMemory, tool } from '@isoloop/core';
+import { metaTool, Toolkit } from '@isoloop/core/tools';
 import * as z from 'zod';
 // #endregion
 import { textOf, toolResultsOf } from '@isoloop/core';

@@ -2,7 +2,8 @@ import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region tools
-import { AgentError, contextToken, provide, ReActAgent, tool } from '@isoloop/core';
+import { AgentError, ReActAgent, tool } from '@isoloop/core';
+import { contextToken, provide } from '@isoloop/core/tools';
 import * as z from 'zod';
 // #endregion
 import { toolResultsOf, type Msg } from '@isoloop/core';

@@ -1,5 +1,6 @@
 // The endpoint as its README has it, with a token and, in KV, with echoes; one token for all users, told apart by a header.
-import { lastTurns, ReActAgent } from '@isoloop/core';
+import { ReActAgent } from '@isoloop/core';
+import { lastTurns } from '@isoloop/core/context';
 import { openai } from '@isoloop/core/openai';
 import { bearerToken, createAgentHandler } from '@isoloop/edge';
 import { models, seenTurns, system } from '../plan.mjs';

@@ -1,4 +1,4 @@
-import { estimateTokens } from '@isoloop/core';
+import { estimateTokens } from '@isoloop/core/tokens';
 import type { UIMessage } from 'ai';
 import { useMemo } from 'react';
 import { contextWindow } from '../context-window.ts';

@@ -1,5 +1,15 @@
 /// <reference path="../../../test/provider-server/provided-context.d.ts" />
 /// <reference path="../../../test/mcp-server/provided-context.d.ts" />
+import { attach } from '@isoloop/core/adapter';
+import { fitContext } from '@isoloop/core/context';
+import { metrics } from '@isoloop/core/observe';
+import { jsonMode } from '@isoloop/core/output';
+import { renderTemplate } from '@isoloop/core/prompt';
+import { retrieval } from '@isoloop/core/recall';
+import { saveState } from '@isoloop/core/state';
+import { textStream } from '@isoloop/core/stream';
+import { estimateTokens } from '@isoloop/core/tokens';
+import { selectTools } from '@isoloop/core/tools';
 import { ReActAgent, tool, type Middleware } from '@isoloop/core';
 import { createUiMessageEncoder } from '@isoloop/core/ai-sdk';
 import { dashscope } from '@isoloop/core/dashscope';
@@ -29,13 +39,13 @@ const add = tool({
   },
 });
 
-/** Runs an agent with these extensions. The scripted model calls `add`, then answers. */
-async function answerWith(...extensions: readonly Middleware[]): Promise<readonly string[]> {
+/** Runs an agent with this middleware. The scripted model calls `add`, then answers. */
+async function answerWith(...use: readonly Middleware[]): Promise<readonly string[]> {
   const model = new ScriptedModel([
     { toolCalls: [{ name: 'add', input: { a: 2, b: 3 } }] },
     'It is 5.',
   ]);
-  const agent = new ReActAgent({ name: 'a', model, tools: [add], use: extensions });
+  const agent = new ReActAgent({ name: 'a', model, tools: [add], use });
   const { text, toolsUsed } = await agent.call('What is 2 + 3?');
   return [text, ...toolsUsed];
 }
@@ -138,6 +148,42 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
       return found;
     },
     expect.objectContaining({ name: 'add' }),
+  ],
+  './tokens': [async () => estimateTokens('東京タワー'), 5],
+  './context': [() => answerWith(fitContext({ window: 1_000, reserveOutput: 0 })), answered],
+  './recall': [() => answerWith(retrieval({ retriever: { retrieve: async () => [] } })), answered],
+  './state': [
+    async () => {
+      const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Hello']) });
+      await agent.call('Hi');
+      return (await saveState(agent)).messages.length;
+    },
+    2,
+  ],
+  './prompt': [async () => renderTemplate('Hello ${name}', { name: 'Ann' }), 'Hello Ann'],
+  './stream': [
+    async () => {
+      const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Hello']) });
+      return new Response(textStream(agent.stream('Hi')).readable()).text();
+    },
+    'Hello',
+  ],
+  './output': [
+    async () => {
+      const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['{"n": 1}']) });
+      return (await agent.call('Hi', { output: jsonMode() })).output;
+    },
+    { n: 1 },
+  ],
+  './observe': [() => answerWith(metrics({})), answered],
+  './tools': [() => answerWith(selectTools()), answered],
+  './adapter': [
+    async () => {
+      const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Hello']) });
+      await agent.stream('Hi', { detached: true }).result;
+      return (await attach(agent)!.result).text;
+    },
+    'Hello',
   ],
   './testing': [async () => new ScriptedModel(['x']).requests, []],
 };

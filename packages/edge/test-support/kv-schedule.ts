@@ -1,4 +1,5 @@
-import { AgentError, assistantMessage, BatchCache, userMessage } from '@isoloop/core';
+import { AgentError, assistantMessage, userMessage } from '@isoloop/core';
+import { BatchCache } from '@isoloop/core/adapter';
 import type { Msg } from '@isoloop/core';
 import { randomOf } from '@isoloop/core/testing';
 import { KvMemory } from '../src/store/kv-memory.ts';

@@ -1,4 +1,5 @@
-import { joinTools, ReActAgent, tool } from '@isoloop/core';
+import { ReActAgent, tool } from '@isoloop/core';
+import { joinTools } from '@isoloop/core/tools';
 import { jsonSchema } from '@isoloop/core/json-schema';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { exposeAgent } from '@isoloop/web-worker/worker';

@@ -1,4 +1,5 @@
-import { joinTools, ReActAgent, tool } from '@isoloop/core';
+import { ReActAgent, tool } from '@isoloop/core';
+import { joinTools } from '@isoloop/core/tools';
 import { humanInTheLoop } from '@isoloop/core/middleware';
 import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
 import { textToolCalls } from '@isoloop/core/text-protocol';

@@ -1,4 +1,6 @@
-import { AgentError, joinTools, ReActAgent, structured, tool } from '@isoloop/core';
+import { AgentError, ReActAgent, tool } from '@isoloop/core';
+import { structured } from '@isoloop/core/output';
+import { joinTools } from '@isoloop/core/tools';
 import { humanInTheLoop } from '@isoloop/core/middleware';
 import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
 import {

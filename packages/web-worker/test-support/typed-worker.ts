@@ -1,4 +1,5 @@
-import { ReActAgent, structured } from '@isoloop/core';
+import { ReActAgent } from '@isoloop/core';
+import { structured } from '@isoloop/core/output';
 import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
 import { exposeAgent, type AgentSetup } from '@isoloop/web-worker/worker';
 import * as z from 'zod';

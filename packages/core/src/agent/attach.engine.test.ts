@@ -1,3 +1,4 @@
+import { attach } from './attach.ts';
 import { expect, test } from 'vitest';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { ModelDelta } from '../model/chat-model.ts';
@@ -32,10 +33,10 @@ test('a reader that comes back after any event gets exactly what followed it', a
   await result;
   expect(single.length).toBeGreaterThan(15);
   for (const [index, { seq }] of single.entries()) {
-    const rest = await readAll(agent.attach({ runId, afterSeq: seq }));
+    const rest = await readAll(attach(agent, { runId, afterSeq: seq }));
     expect(said(rest)).toBe(said(single.slice(index + 1)));
   }
-  expect(said(await readAll(agent.attach()))).toBe(said(single));
+  expect(said(await readAll(attach(agent)))).toBe(said(single));
 });
 
 test('a reader leaves in the middle of a running answer and comes back by sequence', async () => {
@@ -48,9 +49,9 @@ test('a reader leaves in the middle of a running answer and comes back by sequen
     first.push(event);
     if (event.type === 'reasoning-chunk') break;
   }
-  const rest = readAll(agent.attach({ runId: stream.runId, afterSeq: first.at(-1)!.seq }));
+  const rest = readAll(attach(agent, { runId: stream.runId, afterSeq: first.at(-1)!.seq }));
   open();
-  expect(said([...first, ...(await rest)])).toBe(said(await readAll(agent.attach())));
+  expect(said([...first, ...(await rest)])).toBe(said(await readAll(attach(agent))));
   expect((await stream.result).text).toBe('one two three four');
 });
 
@@ -74,17 +75,17 @@ test('fast, slow and late readers get the same', async () => {
 
 test('there is nothing to attach to before a stream, at another run, and where a reader sets the pace', async () => {
   const agent = setUp(['one', 'two', 'three']);
-  expect(agent.attach()).toBeNull();
+  expect(attach(agent)).toBeNull();
   await agent.call('go');
-  expect(agent.attach()).toBeNull();
+  expect(attach(agent)).toBeNull();
   const paced = agent.stream('go');
   await paced[Symbol.asyncIterator]().next();
-  expect(agent.attach()).toBeNull();
+  expect(attach(agent)).toBeNull();
   await paced.cancel();
   const { runId, result } = agent.stream('go', { detached: true });
   await result;
-  expect(agent.attach({ runId: 'another' })).toBeNull();
-  expect(agent.attach({ runId })).not.toBeNull();
+  expect(attach(agent, { runId: 'another' })).toBeNull();
+  expect(attach(agent, { runId })).not.toBeNull();
 });
 
 test('a failed run’s later readers see its end and its error', async () => {
@@ -93,7 +94,7 @@ test('a failed run’s later readers see its end and its error', async () => {
   await expect(stream.result).rejects.toMatchObject({ code: 'INTERNAL' });
   const seen: string[] = [];
   const late = (async () => {
-    for await (const { type } of agent.attach() as AgentStream) seen.push(type);
+    for await (const { type } of attach(agent) as AgentStream) seen.push(type);
   })();
   await expect(late).rejects.toMatchObject({ code: 'INTERNAL' });
   expect(seen.slice(-2)).toEqual(['error', 'run-end']);
@@ -108,7 +109,7 @@ test('a long answer is kept as its text, not as its deltas', async () => {
   const reader = readAll(stream);
   expect((await stream.result).text).toBe('ab, '.repeat(100_000));
   expect((await reader).length).toBeGreaterThan(0);
-  const kept = await readAll(agent.attach());
+  const kept = await readAll(attach(agent));
   expect(said(kept)).toContain('ab, '.repeat(100_000));
   // 100,000 deltas of 4 characters, joined to about 1,024.
   expect(kept.length).toBeLessThan(600);
@@ -129,7 +130,7 @@ test('a stream that is refused because the agent is busy takes no reader from th
     code: 'AGENT_BUSY',
   });
   await expect(readAll(agent.stream('three'))).rejects.toMatchObject({ code: 'AGENT_BUSY' });
-  const later = readAll(agent.attach({ runId: running.runId }));
+  const later = readAll(attach(agent, { runId: running.runId }));
   open();
   expect(said(await later)).toContain('first');
   expect(said(await later)).toBe(said(await readAll(running)));
@@ -141,12 +142,12 @@ test('while a stream waits for its turn, readers get the one that runs; then its
   const one = agent.stream('one', { detached: true });
   const two = agent.stream('two', { detached: true });
   const three = agent.call('three');
-  expect(agent.attach({ runId: two.runId })).toBeNull();
-  const reader = readAll(agent.attach());
+  expect(attach(agent, { runId: two.runId })).toBeNull();
+  const reader = readAll(attach(agent));
   open();
   expect((await reader).at(-1)).toMatchObject({ runId: one.runId, result: { text: 'first' } });
   await three;
-  expect((await readAll(agent.attach({ runId: two.runId }))).at(-1)).toMatchObject({
+  expect((await readAll(attach(agent, { runId: two.runId }))).at(-1)).toMatchObject({
     result: { text: 'second' },
   });
 });
@@ -157,7 +158,7 @@ test('readers of a run that had no pace because its result was asked for first a
   const { result } = stream;
   const [first, second] = await Promise.all([
     readAll(stream),
-    readAll(agent.attach({ runId: stream.runId })),
+    readAll(attach(agent, { runId: stream.runId })),
   ]);
   expect(said(first)).toBe(said(second));
   expect((await result).text).toBe('one two three');
@@ -241,7 +242,7 @@ test('deltas of two blocks, and of calls between them, come back by sequence at 
     return by;
   };
   for (let afterSeq = 0; afterSeq <= single.length + 1; afterSeq += 1) {
-    const rest = await readAll(agent.attach({ afterSeq }));
+    const rest = await readAll(attach(agent, { afterSeq }));
     const expected = single.filter(({ seq }) => seq > afterSeq);
     expect(texts(rest)).toEqual(texts(expected));
     expect(rest.filter((event) => !('delta' in event))).toEqual(
@@ -303,7 +304,7 @@ test('a failure that nobody reads is nowhere an unhandled rejection, and whoever
   await settle();
   await expect(stream.result).rejects.toMatchObject(down);
   await expect(readAll(stream)).rejects.toMatchObject(down);
-  await expect(readAll(detached.agent.attach({ afterSeq: 1000 }))).rejects.toMatchObject(down);
+  await expect(readAll(attach(detached.agent, { afterSeq: 1000 }))).rejects.toMatchObject(down);
 
   const paced = failing();
   const one = paced.agent.stream('go');

@@ -1,3 +1,4 @@
+import { attach } from './attach.ts';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import type { AgentErrorCode } from '../error/agent-error.ts';
@@ -428,9 +429,9 @@ test('attach() with what is no place in a run', async () => {
   const stream = agent.stream('Hi', { detached: true });
   await stream.result;
   for (const options of [null, { afterSeq: 'x' }, { runId: 5 }]) {
-    expect(() => agent.attach(options as never)).toThrow(
+    expect(() => attach(agent, options as never)).toThrow(
       expect.objectContaining({ code: 'INVALID_INPUT' }),
     );
   }
-  expect(agent.attach({ afterSeq: 0 })).not.toBeNull();
+  expect(attach(agent, { afterSeq: 0 })).not.toBeNull();
 });

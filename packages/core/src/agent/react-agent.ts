@@ -1,5 +1,4 @@
 import { AgentError } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
 import { createMessage } from '../message/create-message.ts';
 import type { Msg } from '../message/msg.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
@@ -13,6 +12,7 @@ import { checkAgent, checkCall, checkHook } from './check-options.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import { AgentStream } from './agent-stream.ts';
+import { keepDriver } from './last-driver.ts';
 import { toCallInput, type AgentInput, type CallInput } from '../loop/call-input.ts';
 import type { ContextPolicy } from '../loop/context-policy.ts';
 import { interruptRun, toMessages } from '../loop/interrupt-run.ts';
@@ -51,7 +51,6 @@ export class ReActAgent {
   #tail: Promise<unknown> | undefined;
   /** Calls that run or wait for their turn. */
   #inLine = 0;
-  #driver: RunDriver | undefined;
 
   /** Throws `CONFIGURATION` for an option of another kind than it has to be. */
   constructor(given: AgentOptions) {
@@ -110,23 +109,8 @@ export class ReActAgent {
   stream<T = unknown>(input?: AgentInput, options: CallOptions<T> = {}): AgentStream<T> {
     const { busy } = this;
     const driver = this.#start(input, options, true);
-    if (!busy) this.#driver = driver as RunDriver;
+    if (!busy) keepDriver(this, driver as RunDriver);
     return new AgentStream(driver);
-  }
-
-  /**
-   * Another reader of the last stream, from the event after `afterSeq` on, also when the run has
-   * ended; `null` where the last stream is not `runId`, or has a reader that paces it (only a
-   * detached run, or one whose `result` was asked for first, takes several). A stream that waits
-   * for its turn is not the last yet.
-   */
-  attach(
-    options: { readonly runId?: string; readonly afterSeq?: number } = {},
-  ): AgentStream | null {
-    checkFields('INVALID_INPUT', 'attach()', options, 'runId:string|? afterSeq:number|?');
-    const driver = this.#driver;
-    if (!driver || driver.paced || (options.runId ?? driver.runId) !== driver.runId) return null;
-    return new AgentStream(driver, options.afterSeq);
   }
 
   /**
@@ -222,7 +206,7 @@ export class ReActAgent {
       this.#inLine += 1;
       if (turn) await abortables(run.signal)(turn).catch(() => {});
       if (turn && run.signal.aborted) return await perform(run, undefined);
-      if (turn && streamed) this.#driver = driver();
+      if (turn && streamed) keepDriver(this, driver());
       this.#running = run;
       this.status.runs += 1;
       this.#result = result;

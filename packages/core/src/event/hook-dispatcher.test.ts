@@ -6,8 +6,8 @@ import {
   toolResultsOf,
   userMessage,
   type AgentEvent,
-  type Hook,
 } from '@isoloop/core';
+import type { Hook } from '@isoloop/core/middleware';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 
 const echo = tool({

@@ -1,3 +1,4 @@
+import { attach } from '../agent/attach.ts';
 import { expect, test } from 'vitest';
 import { seeds } from '../../../../test/test-extent.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
@@ -83,7 +84,7 @@ async function read(
   };
   await follow(stream).catch(() => {});
   if (events.length === leaves) {
-    const again = detached && agent.attach({ runId: stream.runId, afterSeq: events.at(-1)!.seq });
+    const again = detached && attach(agent, { runId: stream.runId, afterSeq: events.at(-1)!.seq });
     if (!again) return void (await stream.result.catch(() => {}));
     await follow(again).catch(() => {});
   }

@@ -3,16 +3,15 @@ import { parse } from 'yaml';
 import * as z from 'zod';
 import {
   InMemoryMemory,
-  jsonMode,
   ReActAgent,
   textOf,
-  yamlMode,
   type AgentEvent,
   type AgentOptions,
   type CallOptions,
   type ChatModel,
   type JsonValue,
 } from '@isoloop/core';
+import { jsonMode, yamlMode } from '@isoloop/core/output';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 
 const City = z.object({ name: z.string(), people: z.number() });

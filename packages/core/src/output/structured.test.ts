@@ -5,7 +5,6 @@ import {
   ReActAgent,
   SessionMemory,
   MemoryStore,
-  structured,
   textOf,
   tool,
   toolResultsOf,
@@ -15,6 +14,7 @@ import {
   type Memory,
   type Msg,
 } from '@isoloop/core';
+import { structured } from '@isoloop/core/output';
 import { ScriptedModel, type ScriptedReply, type ScriptedStep } from '@isoloop/core/testing';
 
 const city = z.object({ name: z.string(), people: z.number() });

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { ReActAgent, systemPrompt, textOf } from '@isoloop/core';
+import { ReActAgent, textOf } from '@isoloop/core';
+import { systemPrompt } from '@isoloop/core/prompt';
 import { ScriptedModel } from '@isoloop/core/testing';
 
 const configuration = expect.objectContaining({ name: 'AgentError', code: 'CONFIGURATION' });

@@ -1,13 +1,7 @@
 import { expect, test } from 'vitest';
-import {
-  AgentError,
-  jsonMode,
-  ReActAgent,
-  textOf,
-  tool,
-  type CallOptions,
-  type Hook,
-} from '@isoloop/core';
+import { AgentError, ReActAgent, textOf, tool, type CallOptions } from '@isoloop/core';
+import type { Hook } from '@isoloop/core/middleware';
+import { jsonMode } from '@isoloop/core/output';
 import {
   createOpenAiEncoder,
   fromOpenAiMessages,

@@ -1,5 +1,8 @@
-import { AgentError, jsonMode } from '@isoloop/core';
-import type { JsonObject, OutputMode, StandardSchema } from '@isoloop/core';
+import { AgentError } from '@isoloop/core';
+import { jsonMode } from '@isoloop/core/output';
+import type { JsonObject } from '@isoloop/core';
+import type { OutputMode } from '@isoloop/core/output';
+import type { StandardSchema } from '@isoloop/core/tools';
 import { invalidField } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 

@@ -1,5 +1,7 @@
-import { AgentError, EchoMemory } from '@isoloop/core';
-import type { Memory, Msg, PendingCall, SessionBranch } from '@isoloop/core';
+import { AgentError } from '@isoloop/core';
+import { EchoMemory } from '@isoloop/core/adapter';
+import type { Memory, Msg, PendingCall } from '@isoloop/core';
+import type { SessionBranch } from '@isoloop/core/adapter';
 import { toUiMessages } from '@isoloop/core/ai-sdk';
 import type { UiMessage } from '@isoloop/core/ai-sdk';
 import type { Context } from 'hono';

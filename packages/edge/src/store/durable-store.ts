@@ -1,5 +1,6 @@
 import { AgentError, messageOf } from '@isoloop/core';
-import type { KeyValueStore, StoreFeatures } from '@isoloop/core';
+import type { KeyValueStore } from '@isoloop/core';
+import type { StoreFeatures } from '@isoloop/core/adapter';
 
 /**
  * A value has 2 MB, key and row included:

@@ -1,5 +1,5 @@
-import { EchoMemory } from '@isoloop/core';
-import type { EchoMemoryOptions } from '@isoloop/core';
+import { EchoMemory } from '@isoloop/core/adapter';
+import type { EchoMemoryOptions } from '@isoloop/core/adapter';
 import { KvStore } from './kv-store.ts';
 import type { KvStoreOptions } from './kv-store.ts';
 

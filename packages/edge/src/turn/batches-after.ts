@@ -1,3 +1,4 @@
+import { attach } from '@isoloop/core/adapter';
 import type { AgentEvent, EventBatch, ReActAgent } from '@isoloop/core';
 
 export interface BatchesAfterOptions {
@@ -13,8 +14,8 @@ export async function* batchesAfter(
   agent: ReActAgent,
   { runId, after, prime }: BatchesAfterOptions,
 ): AsyncGenerator<EventBatch> {
-  const rest = agent.attach({ runId, afterSeq: after })?.batches();
-  const all = agent.attach({ runId })?.batches();
+  const rest = attach(agent, { runId, afterSeq: after })?.batches();
+  const all = attach(agent, { runId })?.batches();
   if (!rest || !all) return;
   // In one tick: both read the same.
   const [reading, told] = [rest.next(), (await all.next()).value ?? []];

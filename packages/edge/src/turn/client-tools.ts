@@ -1,5 +1,6 @@
 import { AgentError, tool } from '@isoloop/core';
-import type { GenerateOptions, JsonObject, OutputMode, ReActAgent, Tool } from '@isoloop/core';
+import type { GenerateOptions, JsonObject, ReActAgent, Tool } from '@isoloop/core';
+import type { OutputMode } from '@isoloop/core/output';
 import { invalidField } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 

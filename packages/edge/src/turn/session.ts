@@ -1,4 +1,5 @@
-import { AgentError, BatchCache } from '@isoloop/core';
+import { AgentError } from '@isoloop/core';
+import { BatchCache } from '@isoloop/core/adapter';
 import type { Memory } from '@isoloop/core';
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings, MemorySetup } from '../handler-options.ts';

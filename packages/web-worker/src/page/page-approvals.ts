@@ -1,4 +1,5 @@
-import type { Awaitable, Msg, PendingCall, Verdict } from '@isoloop/core';
+import type { Awaitable, Msg, PendingCall } from '@isoloop/core';
+import type { Verdict } from '@isoloop/core/middleware';
 import { pagePart, type PagePart } from './page-part.ts';
 
 /** What a page that decides is told besides the call. */

@@ -1,5 +1,6 @@
 import { AgentError, messageOf } from '@isoloop/core';
-import type { AgentEvent, Hook, HookControl } from '@isoloop/core';
+import type { AgentEvent, HookControl } from '@isoloop/core';
+import type { Hook } from '@isoloop/core/middleware';
 import { pagePart, type PagePart } from './page-part.ts';
 import type { HookOffer } from '../wire/protocol.ts';
 

@@ -1,5 +1,6 @@
 import { AgentError } from '@isoloop/core';
-import type { ChatModel, ModelDelta, ModelRequest, RunInfo } from '@isoloop/core';
+import type { ChatModel, ModelDelta, ModelRequest } from '@isoloop/core';
+import type { RunInfo } from '@isoloop/core/middleware';
 import { pagePart, type PagePart } from './page-part.ts';
 
 /** Worker to page: begin a reply, read its next batch, or leave it. */

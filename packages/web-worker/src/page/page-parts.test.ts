@@ -1,7 +1,5 @@
 import {
   AgentError,
-  contextToken,
-  provide,
   textOf,
   tool,
   toolResultsOf,
@@ -10,6 +8,7 @@ import {
   type Msg,
   type PendingCall,
 } from '@isoloop/core';
+import { contextToken, provide } from '@isoloop/core/tools';
 import { ScriptedModel } from '@isoloop/core/testing';
 import {
   connectAgent,

@@ -1,12 +1,6 @@
 import { AgentError, messageOf } from '@isoloop/core';
-import type {
-  ContextEntry,
-  ContextToken,
-  JsonValue,
-  Tool,
-  ToolContext,
-  ToolUse,
-} from '@isoloop/core';
+import type { JsonValue, Tool, ToolContext, ToolUse } from '@isoloop/core';
+import type { ContextEntry, ContextToken } from '@isoloop/core/tools';
 import { pagePart, type PagePart } from './page-part.ts';
 import type { ToolOffer } from '../wire/protocol.ts';
 

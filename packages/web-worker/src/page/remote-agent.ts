@@ -1,4 +1,5 @@
-import { AgentError, AgentStream, RunDriver } from '@isoloop/core';
+import { AgentError, AgentStream } from '@isoloop/core';
+import { RunDriver } from '@isoloop/core/adapter';
 import type {
   AgentEvent,
   AgentInput,

@@ -1,4 +1,5 @@
-import { AgentError, structured, type AgentResult, type JsonObject } from '@isoloop/core';
+import { AgentError, type AgentResult, type JsonObject } from '@isoloop/core';
+import { structured } from '@isoloop/core/output';
 import { connectAgent, type RemoteAgent } from '@isoloop/web-worker';
 import { exposeAgent, type AgentSetup } from '@isoloop/web-worker/worker';
 import { expect, expectTypeOf, onTestFinished, test } from 'vitest';

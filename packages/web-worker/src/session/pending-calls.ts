@@ -1,4 +1,5 @@
-import type { Memory, PendingCall, ReActAgent, SessionView } from '@isoloop/core';
+import type { Memory, PendingCall, ReActAgent } from '@isoloop/core';
+import type { SessionView } from '@isoloop/core/adapter';
 import { toUiMessages, type UiMessage } from '@isoloop/core/ai-sdk';
 
 /** What a log in a store tells; nothing of a memory that has none. */

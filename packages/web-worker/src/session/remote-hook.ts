@@ -1,4 +1,5 @@
-import type { AgentEvent, Hook, HookControl } from '@isoloop/core';
+import type { AgentEvent, HookControl } from '@isoloop/core';
+import type { Hook } from '@isoloop/core/middleware';
 import type { HookAnswer, HookQuestion } from '../page/page-hooks.ts';
 import { isPageGone, type PageLink } from './page-link.ts';
 import type { HookOffer, PageOffer } from '../wire/protocol.ts';

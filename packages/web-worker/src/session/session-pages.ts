@@ -1,5 +1,5 @@
-import type { ChatModel, ReActAgent, ToolSet, Verdict } from '@isoloop/core';
-import type { HumanInTheLoopOptions } from '@isoloop/core/middleware';
+import type { ChatModel, ReActAgent, ToolSet } from '@isoloop/core';
+import type { HumanInTheLoopOptions, Verdict } from '@isoloop/core/middleware';
 import type { ApprovalQuestion } from '../page/page-approvals.ts';
 import { isPageGone, PageLink } from './page-link.ts';
 import type { PageOffer } from '../wire/protocol.ts';

@@ -1,5 +1,6 @@
 import { AgentError, listSessions, MemoryStore, SessionMemory } from '@isoloop/core';
-import type { LogRecord, SessionInfo } from '@isoloop/core';
+import type { SessionInfo } from '@isoloop/core';
+import type { LogRecord } from '@isoloop/core/adapter';
 import { IndexedDbStore } from './indexed-db-store.ts';
 
 export interface IndexedDbSessionsOptions {

@@ -1,5 +1,6 @@
 import { AgentError, messageOf } from '@isoloop/core';
-import type { KeyValueStore, StoreFeatures } from '@isoloop/core';
+import type { KeyValueStore } from '@isoloop/core';
+import type { StoreFeatures } from '@isoloop/core/adapter';
 import { get, getMany, promisifyRequest } from 'idb-keyval';
 import type { UseStore } from 'idb-keyval';
 

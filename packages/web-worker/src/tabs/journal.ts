@@ -1,5 +1,6 @@
 import { AgentError } from '@isoloop/core';
-import type { Memory, SessionMemory, SessionView } from '@isoloop/core';
+import type { Memory, SessionMemory } from '@isoloop/core';
+import type { SessionView } from '@isoloop/core/adapter';
 
 /** A memory from whose log another tab can go on: `SessionMemory`, or what stands before one. */
 export type Journal = Memory & Pick<SessionMemory, 'claim' | 'release' | 'view' | 'note' | 'flush'>;

@@ -7,9 +7,9 @@ import type { ShownTurn } from '../wire/shown-turn.ts';
 import type { Outputs } from '../wire/exposed-agent.ts';
 import { takeoverOf } from './takeover.ts';
 import { EndedRuns, endUnknown } from './ended-runs.ts';
-import { claimedJournal, noteRun, type Journal, type NotedRun } from './journal.ts';
+import { claimedJournal, notedRun, noteRun, type Journal, type NotedRun } from './journal.ts';
 import { nextMacrotask } from '../wire/macrotask.ts';
-import { ending, leftOpen, takeoverEvents, takeoverGap } from './takeover-events.ts';
+import { ending, leftOpen, resultOf, takeoverEvents, takeoverGap } from './takeover-events.ts';
 import type { RunReaders } from './run-readers.ts';
 import { answerQuestion, doWork } from '../session/session-work.ts';
 import { WaitGroup } from './wait-group.ts';
@@ -22,6 +22,8 @@ export interface Job {
   /** The tab. */
   readonly owner: string;
   readonly work: TabWork;
+  /** Another leader had it before, and may have begun it. */
+  readonly again?: boolean | undefined;
   /** Raised by the tab that asked. The end of a term aborts its runs, but not this request. */
   readonly signal: AbortSignal;
 }
@@ -84,6 +86,8 @@ export class LeaderTerm {
   #untold: AgentResult | undefined;
   #journal: Journal | undefined;
   readonly #ended = new EndedRuns();
+  /** The request of a run that is cut off in the log, while nothing has run since. */
+  #cutOff: string | undefined;
   #over = false;
   /** Runs that have had their turn and not ended. */
   #running = 0;
@@ -116,6 +120,9 @@ export class LeaderTerm {
    * where there was nothing to resume.
    */
   async perform(job: Job): Promise<AgentResult | undefined> {
+    // Then the log has been read. Without an agent, the call is told why below.
+    if (job.again) await this.#session.agent().catch(() => {});
+    if (this.#cutOff === job.id) await this.#takeOver();
     if (this.#previousRun?.work === job.id) {
       const { controller, result } = this.#previousRun;
       this.#previousRun.owner = job.owner;
@@ -219,9 +226,20 @@ export class LeaderTerm {
   async #claim({ memory }: ReActAgent): Promise<void> {
     if (this.#options.shared && !this.#over)
       this.#journal = await claimedJournal(memory, this.#options.takesOver);
-    if (!this.#over) return;
+    if (!this.#over) return this.#lookBack();
     await this.#journal?.release();
     throw new AgentError('ABORTED', 'Another tab leads the session.');
+  }
+
+  /** What became of the runs before this term, for who asks for them again. */
+  async #lookBack(): Promise<void> {
+    if (this.#options.takesOver || !this.#journal) return;
+    const view = await this.#journal.view();
+    const noted = notedRun(view);
+    if (!noted) return;
+    this.#ended.take(noted.earlier ?? []);
+    if (view.openRun === noted.run && view.ended === undefined) this.#cutOff = noted.work;
+    else this.#ended.add(noted.work, resultOf(view).message.id);
   }
 
   async #inTurn<T>(
@@ -244,6 +262,7 @@ export class LeaderTerm {
     const { mirror } = readers;
     const agent = await this.#session.agent();
     const journal = this.#journal;
+    this.#cutOff = undefined;
     if (!journal) return readers.forget();
     const left = await takeoverOf(journal);
     // A run of which nothing is in the log is asked for again, by the tab that asked.
@@ -332,6 +351,8 @@ export class LeaderTerm {
         if (!begun && value[0]?.type === 'run-start' && this.#running === 0) {
           counts = true;
           this.#running += 1;
+          if (this.#cutOff !== undefined) this.#ended.add(this.#cutOff);
+          this.#cutOff = undefined;
           if (this.#journal) await noteRun(this.#journal, noted);
         }
         tell(

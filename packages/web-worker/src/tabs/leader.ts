@@ -21,6 +21,8 @@ export interface Request {
   /** The tab. */
   readonly owner: string;
   readonly asked: TabAsked;
+  /** Another leader had it before. */
+  readonly again?: boolean | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -104,7 +106,9 @@ export class Leader {
       this.#foreign.set(id, controller);
       if (message.aborted) controller.abort();
     }
-    void this.serve({ id, owner, asked: message, signal: controller.signal }, (outcome) => {
+    const again = message.type === 'work' && message.again;
+    const request = { id, owner, asked: message, again, signal: controller.signal };
+    void this.serve(request, (outcome) => {
       if (this.#foreign.delete(id)) this.#keep(id, outcome);
       tell(outcome);
     });

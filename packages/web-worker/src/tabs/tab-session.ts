@@ -244,10 +244,11 @@ export class TabSession {
   #give(wait: PendingRequest): void {
     const role = this.#role;
     const { id, asked, controller } = wait;
+    const again = wait.givenTo !== undefined;
     if (role.type === 'leading' && wait.givenTo !== role.leader.term.id) {
       wait.givenTo = role.leader.term.id;
       void role.leader.serve(
-        { id, owner: this.#id, asked, signal: controller.signal },
+        { id, owner: this.#id, asked, again, signal: controller.signal },
         wait.settle,
       );
     } else if (role.type === 'following' && wait.givenTo !== role.term) {
@@ -255,7 +256,7 @@ export class TabSession {
       const aborted = controller.signal.aborted;
       if (asked.type === 'ask')
         this.#post({ type: 'ask', reign: role.term, id, question: asked.question });
-      else this.#post({ type: 'work', reign: role.term, id, work: asked.work, aborted });
+      else this.#post({ type: 'work', reign: role.term, id, work: asked.work, aborted, again });
     }
   }
 

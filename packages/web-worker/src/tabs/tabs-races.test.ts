@@ -1,4 +1,5 @@
-import { assistantMessage, noUsage, textOf, type AgentResult } from '@isoloop/core';
+import { assistantMessage, textOf, type AgentResult } from '@isoloop/core';
+import { noUsage } from '@isoloop/core/adapter';
 import { expect, onTestFinished, test } from 'vitest';
 import { IndexedDbMemory } from '../store/indexed-db-memory.ts';
 import { IndexedDbStore } from '../store/indexed-db-store.ts';
@@ -15,6 +16,10 @@ import {
 
 const roles = (messages: readonly { readonly role: string }[]): readonly string[] =>
   messages.map(({ role }) => role);
+const isOf =
+  (session: string) =>
+  ({ name = '' }: { readonly name?: string }): boolean =>
+    name.includes(session);
 const noResult: AgentResult = {
   text: '',
   message: assistantMessage([]),
@@ -117,6 +122,8 @@ test('a leader that wakes after two takeovers gets the end of its run, which is 
   const leader = first.connect(cutOff);
   await leader.messages();
   const heir = second.connect(['the new answer', 'one'], { slow: 'building' });
+  // It follows from here on: what the leader leaves is its to go on with.
+  expect(await heir.messages()).toEqual([]);
   const stream = leader.stream('go');
   const own = read(stream);
   await first.heard({ reached: 'middle' });
@@ -143,6 +150,27 @@ test('a leader that wakes after two takeovers gets the end of its run, which is 
     'b',
     'two',
   ]);
+});
+
+test('a leader that wakes gets its run continued by a tab that was opened meanwhile, and it is not made again', async () => {
+  const { open, sessionId } = startTabs();
+  const [first, second] = [open(), open()];
+  const leader = first.connect(cutOff);
+  await leader.messages();
+  const stream = leader.stream('go');
+  const own = read(stream);
+  await first.heard({ reached: 'middle' });
+  first.worker.postMessage({ protocol: 'isoloop/1', type: 'freeze' });
+  await expect
+    .poll(async () => (await navigator.locks.query()).held?.some(isOf(sessionId)))
+    .toBe(false);
+  const wake = await first.freeze();
+  const other = second.connect(['the new answer']);
+  expect(await other.messages()).toHaveLength(3);
+  await wake();
+  expect(await stream.result).toMatchObject({ reason: 'stop', text: 'the new answer' });
+  expect(shown(own.events)).toBe('the new answer');
+  expect((await other.messages()).map(textOf)).toEqual(['go', '', '', 'the new answer']);
 });
 
 test('a tab that takes over from a leader that was only slow takes its answer, and asks for nothing again', async () => {

@@ -1,13 +1,14 @@
-import { assistantMessage, noUsage, textOf, toolResultsOf, toolUsesOf } from '@isoloop/core';
+import { assistantMessage, textOf, toolResultsOf, toolUsesOf } from '@isoloop/core';
+import { noUsage } from '@isoloop/core/adapter';
 import type {
   AgentError,
   AgentEvent,
   AgentResult,
   EventBatch,
   Msg,
-  SessionView,
   StopReason,
 } from '@isoloop/core';
+import type { SessionView } from '@isoloop/core/adapter';
 
 /**
  * The gap between the sequence numbers of two leaders: an earlier leader that wakes up may have

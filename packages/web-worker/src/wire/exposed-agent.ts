@@ -1,4 +1,4 @@
-import type { OutputMode } from '@isoloop/core';
+import type { OutputMode } from '@isoloop/core/output';
 
 /** What calls of a page may end with, by name. */
 export type Outputs = Readonly<Record<string, OutputMode>>;

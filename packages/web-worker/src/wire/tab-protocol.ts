@@ -62,6 +62,8 @@ export type TabMessage = { readonly from: string } & (
       readonly id: string;
       readonly work: TabWork;
       readonly aborted: boolean;
+      /** Another leader had it before. */
+      readonly again?: boolean;
     }
   /** `read`: somebody reads that work's run whom its own reader is not to hold up. */
   | { readonly type: 'abort' | 'read'; readonly reign: string; readonly id: string }

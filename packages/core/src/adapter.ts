@@ -1,0 +1,18 @@
+export { attach } from './agent/attach.ts';
+export type { AttachOptions } from './agent/attach.ts';
+export type { AgentStatus } from './event/agent-status.ts';
+export type { CallState } from './event/call-state.ts';
+export type { CallInput } from './loop/call-input.ts';
+export { RunDriver } from './loop/driver/run-driver.ts';
+export type { RunDriverOptions } from './loop/driver/run-driver.ts';
+export { EchoMemory } from './memory/branch/echo-memory.ts';
+export type { EchoMemoryOptions, SessionBranch } from './memory/branch/echo-memory.ts';
+export type { StoreFeatures } from './memory/key-value-store.ts';
+export { BatchCache } from './memory/log/batch-cache.ts';
+export type { LogRecord, RunNote } from './memory/log/log-record.ts';
+export type { SessionView } from './memory/log/session-view.ts';
+export type { RunEnd } from './memory/memory.ts';
+export type { MessageContext, MessageOptions } from './message/create-message.ts';
+export { parseHistory } from './message/validate-history.ts';
+export { parseMessages } from './message/validate-message.ts';
+export { addUsage, noUsage } from './model/usage.ts';

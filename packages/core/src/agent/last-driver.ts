@@ -1,0 +1,12 @@
+import type { RunDriver } from '../loop/driver/run-driver.ts';
+
+/** What moves the last stream of each agent on. */
+const drivers: WeakMap<object, RunDriver> = new WeakMap();
+
+export function keepDriver(agent: object, driver: RunDriver): void {
+  drivers.set(agent, driver);
+}
+
+export function lastDriver(agent: object): RunDriver | undefined {
+  return drivers.get(agent);
+}

@@ -1,0 +1,12 @@
+export { jsonlTrace } from './observe/jsonl-trace.ts';
+export type { JsonlTrace, JsonlTraceOptions } from './observe/jsonl-trace.ts';
+export { maskParameters } from './observe/mask-parameters.ts';
+export { metrics } from './observe/metrics.ts';
+export type {
+  ExecutionMetric,
+  Metrics,
+  MetricsOptions,
+  ModelMetric,
+  RunLabels,
+  ToolMetric,
+} from './observe/metrics.ts';

@@ -1,0 +1,11 @@
+export { attachment } from './prompt/attachment.ts';
+export type { AttachmentOptions } from './prompt/attachment.ts';
+export { documentsText } from './prompt/documents-text.ts';
+export { promptVariables } from './prompt/prompt-variables.ts';
+export type { PromptCall, PromptVariablesOptions } from './prompt/prompt-variables.ts';
+export { renderTemplate } from './prompt/render-template.ts';
+export type { TemplateOptions, TemplateVariables } from './prompt/render-template.ts';
+export { systemPrompt } from './prompt/system-prompt.ts';
+export type { SystemPromptOptions } from './prompt/system-prompt.ts';
+export { multiAgent } from './provider/multi-agent.ts';
+export type { MultiAgentOptions } from './provider/multi-agent.ts';
