@@ -24,7 +24,7 @@ interface Row {
  * What a bundle is meant to measure where it does not yet: its limit in `.size-limit.json` keeps it
  * from growing, and is lowered with each byte won back.
  */
-const aims: Readonly<Record<string, number>> = { 'core + openai + tool, streaming': 12_000 };
+const aims: Readonly<Record<string, number>> = { 'core + openai + tool, streaming': 14_000 };
 
 const rows = [...(await bundleRows()), dependencyRow(), ...entryRows()];
 const width = (key: 'what' | 'value'): number => Math.max(...rows.map((row) => row[key].length));

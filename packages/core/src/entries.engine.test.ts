@@ -149,7 +149,7 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
     },
     expect.objectContaining({ name: 'add' }),
   ],
-  './tokens': [async () => estimateTokens('東京タワー'), 5],
+  './tokens': [async () => estimateTokens('東京タワー'), 3],
   './context': [() => answerWith(fitContext({ window: 1_000, reserveOutput: 0 })), answered],
   './recall': [() => answerWith(retrieval({ retriever: { retrieve: async () => [] } })), answered],
   './state': [
