@@ -36,7 +36,7 @@ export function callFields(body: RequestBody): RequestBody {
 /** Throws `INVALID_INPUT` that names the field. */
 export function readCall(
   body: RequestBody,
-  { jsonSchema, limits }: HandlerSettings,
+  { jsonSchema, limits }: Pick<HandlerSettings, 'jsonSchema' | 'limits'>,
 ): CompletionCall {
   const clientTools = readClientTools(body);
   const format = readResponseFormat(body, jsonSchema);

@@ -10,7 +10,9 @@ export function isLocalHost(hostname: string): boolean {
 }
 
 /** Lets nobody in whom `authorize` does not know; sets `user`. Throws `UNAUTHORIZED`. */
-export function access({ authorize }: AgentHandlerOptions): MiddlewareHandler<EdgeEnv> {
+export function access({
+  authorize,
+}: Pick<AgentHandlerOptions, 'authorize'>): MiddlewareHandler<EdgeEnv> {
   return async (c, next) => {
     c.set(
       'user',

@@ -12,7 +12,9 @@ export interface RateLimiter {
  * Counts a user's requests where a limiter is bound. Throws `LIMIT_EXCEEDED`, and `OVERLOADED`
  * where the limiter fails.
  */
-export function rateLimited({ rateLimit }: HandlerSettings): MiddlewareHandler<EdgeEnv> {
+export function rateLimited({
+  rateLimit,
+}: Pick<HandlerSettings, 'rateLimit'>): MiddlewareHandler<EdgeEnv> {
   return async (c, next) => {
     const env = (c.env ?? {}) as { readonly RATE_LIMITER?: RateLimiter };
     const limiter = rateLimit ? rateLimit(env) : env.RATE_LIMITER;

@@ -1,17 +1,11 @@
-import { createUiMessageEncoder } from '@isoloop/core/ai-sdk';
-import type { UiChunk } from '@isoloop/core/ai-sdk';
 import type { Context } from 'hono';
 import { readKey } from '../turn/asked-again.ts';
-import { readTurn, takeTurn } from '../turn/chat-turn.ts';
-import type { Turn } from '../turn/chat-turn.ts';
-import { awaitOpening, eventStream, hasBegun, uiStreamHeaders } from '../turn/event-stream.ts';
+import { readTurn, type Turn } from '../turn/chat-turn.ts';
 import type { EdgeEnv, HandlerSettings, MemorySetup } from '../handler-options.ts';
-import { keepTurn } from '../turn/keep-turn.ts';
 import { checkModel, invalidField, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
-import { makeAgent } from '../turn/session-agent.ts';
-import { askSession, sessionObject } from '../session/session-command.ts';
-import { checkSession, echoHeader, echoOf, openMemory } from '../turn/session.ts';
+import { turnHost, type HostSettings } from '../session/turn-host.ts';
+import { checkSession, echoHeader } from '../turn/session.ts';
 
 /**
  * `POST /api/chat`: what AI SDK's `useChat` posts, answered with its UI message stream. Of the
@@ -20,47 +14,21 @@ import { checkSession, echoHeader, echoOf, openMemory } from '../turn/session.ts
  * after it are taken out. A client that goes away does not lose its turn. Where the memory has an
  * echo, the answer's metadata carry it, and what is posted brings the last one.
  */
-export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
+export async function chatRoute(
+  c: Context<EdgeEnv>,
+  settings: HostSettings & Pick<HandlerSettings, 'events' | 'models'>,
+): Promise<Response> {
   const { limits, models } = settings;
   const body = await readJson(c.req.raw, limits.bodyBytes);
   const session = checkSession(body['id']);
   const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
   const turn = readTurn(body, limits);
-  const echo = readEcho(c, body, turn);
-  const events = readEvents(body) || settings.events === true;
-  const user = c.get('user');
   const messageId = turn.kind === 'decisions' ? turn.messageId : crypto.randomUUID();
-  const object = sessionObject(c.env, user, session);
-  if (object) {
-    const requestId = c.get('requestId');
-    const command = {
-      type: 'turn',
-      turn: { turn, model, messageId, requestId, ...readKey(c) },
-      face: { kind: 'ui', events },
-    } as const;
-    return askSession(object, { user, session, requestId, command });
-  }
-  const setup = { env: c.env, session, user };
-  const memory = await openMemory(settings, { ...setup, ...echo });
-  const made = await makeAgent(settings, { ...setup, memory, model });
-  const { stream, leave } = await keepTurn(c, {
-    ...made,
-    memory,
-    begin: () => takeTurn(made.agent, turn),
-    settings,
+  return turnHost(c, settings, session).answer({
+    turn: { turn, model, messageId, requestId: c.get('requestId'), ...readKey(c) },
+    face: { kind: 'ui', events: readEvents(body) || settings.events === true },
+    echo: readEcho(c, body, turn),
   });
-  const encoder = createUiMessageEncoder({ events, messageId });
-  const withEcho = (chunk: UiChunk): UiChunk => addEcho(chunk, echoOf(memory));
-  const batches = await awaitOpening(stream.batches()[Symbol.asyncIterator](), hasBegun);
-  return new Response(
-    eventStream({
-      batches,
-      encode: (batch) => encoder.encode(batch).map(withEcho),
-      keepAliveMs: limits.keepAliveMs,
-      onCancel: leave,
-    }),
-    { headers: uiStreamHeaders },
-  );
 }
 
 /** Whether the client wants the agent's events as well. */
@@ -86,14 +54,4 @@ function readEcho(
   if (echo !== undefined && typeof echo !== 'string') throw invalidField('echo', 'must be a text');
   const isFirst = told.length === 1 && messageId == null && turn.kind === 'message';
   return { ...(echo !== undefined && { echo }), withoutEcho: isFirst ? 'start' : 'latest' };
-}
-
-/** At the start what the turn goes on from, at its end, after it was written, the new state. */
-function addEcho(chunk: UiChunk, echo: string | undefined): UiChunk {
-  if (
-    echo === undefined ||
-    (chunk.type !== 'start' && chunk.type !== 'finish' && chunk.type !== 'message-metadata')
-  )
-    return chunk;
-  return { ...chunk, messageMetadata: { ...chunk.messageMetadata, echo } };
 }

@@ -17,7 +17,7 @@ const maxLimit = 1000;
  */
 export async function chatsRoute(
   c: Context<EdgeEnv>,
-  settings: HandlerSettings,
+  settings: Pick<HandlerSettings, 'memory'>,
 ): Promise<Response> {
   const limit = count(c, 'limit') ?? 100;
   if (limit < 1 || limit > maxLimit)
@@ -42,7 +42,7 @@ export async function chatsRoute(
  */
 export async function deleteRoute(
   c: Context<EdgeEnv>,
-  settings: HandlerSettings,
+  settings: Pick<HandlerSettings, 'agent' | 'memory' | 'models'>,
 ): Promise<Response> {
   const session = checkSession(c.req.param('id'));
   const user = c.get('user');
@@ -69,7 +69,7 @@ export async function deleteRoute(
 
 async function chatsInKv(
   c: Context<EdgeEnv>,
-  { memory }: HandlerSettings,
+  { memory }: Pick<HandlerSettings, 'memory'>,
 ): Promise<readonly ChatInfo[]> {
   const { CHAT_KV: kv } = Object(c.env) as { readonly CHAT_KV?: KVNamespace };
   if (memory || !kv)

@@ -1,5 +1,5 @@
 import { InMemoryMemory } from '@isoloop/core';
-import type { AgentInput, AgentStream, Msg } from '@isoloop/core';
+import type { AgentStream, Msg } from '@isoloop/core';
 import type { Context } from 'hono';
 import { readKey } from '../turn/asked-again.ts';
 import { callFields, readCall, type CompletionCall } from '../completions/completion-call.ts';
@@ -13,15 +13,13 @@ import {
 import { logError } from '../http/error-response.ts';
 import { awaitOpening, eventStream, eventStreamHeaders, hasOutput } from '../turn/event-stream.ts';
 import type { EventStreamOptions } from '../turn/event-stream.ts';
-import type { AgentSetup, EdgeEnv, HandlerSettings } from '../handler-options.ts';
-import { keepTurn } from '../turn/keep-turn.ts';
+import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { checkModel, invalidField, readJson, readMessages } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import { onDisconnect, settleBehind, waitUntil } from '../http/request-context.ts';
 import { makeAgent } from '../turn/session-agent.ts';
-import { askSession, sessionObject } from '../session/session-command.ts';
-import { beginTurn } from '../session/session-turn.ts';
-import { checkSession, echoHeader, echoOf, openMemory, readEcho } from '../turn/session.ts';
+import { turnHost, type HostSettings } from '../session/turn-host.ts';
+import { checkSession, readEcho } from '../turn/session.ts';
 import type { Completion } from '../session/turn-face.ts';
 
 /** Names a stored session; without it a request to `/v1` is all the conversation there is. */
@@ -46,7 +44,7 @@ interface Asked {
  */
 export async function completionsRoute(
   c: Context<EdgeEnv>,
-  settings: HandlerSettings,
+  settings: HostSettings & Pick<HandlerSettings, 'models'>,
 ): Promise<Response> {
   const { limits } = settings;
   const body = await readJson(c.req.raw, limits.bodyBytes);
@@ -72,7 +70,7 @@ export async function completionsRoute(
 
 async function answerOnce(
   c: Context<EdgeEnv>,
-  settings: HandlerSettings,
+  settings: HostSettings,
   asked: Asked,
 ): Promise<Response> {
   const { model, posted, call, completion } = asked;
@@ -109,59 +107,23 @@ async function answerOnce(
   }
 }
 
-async function answerInSession(
+function answerInSession(
   c: Context<EdgeEnv>,
-  settings: HandlerSettings,
+  settings: HostSettings,
   asked: Asked,
   session: string,
 ): Promise<Response> {
   const { body, model, posted, call, completion } = asked;
-  const user = c.get('user');
-  const setup: Omit<AgentSetup, 'memory'> = { env: c.env, user, session, model };
-  const turn = readTail(posted);
-  const object = sessionObject(c.env, user, session);
-  if (object) {
-    // Here already: what is refused then leaves no session behind.
-    if (body['tools'] != null) {
-      const made = await makeAgent(settings, { ...setup, memory: new InMemoryMemory() });
-      settleBehind(c, made);
-      call.check(made.agent);
-    }
-    const requestId = c.get('requestId');
-    const queued = {
-      turn,
-      model,
-      messageId: crypto.randomUUID(),
-      requestId,
-      call: callFields(body),
-      ...readKey(c),
-    };
-    const face = { kind: 'completion', stream: asked.stream, completion } as const;
-    return askSession(object, {
-      user,
-      session,
-      requestId,
-      command: { type: 'turn', turn: queued, face },
-    });
-  }
-  const memory = await openMemory(settings, { ...setup, ...readEcho(c) });
-  const made = await makeAgent(settings, { ...setup, memory });
-  const begin = async (): Promise<AgentInput | undefined> => {
-    call.check(made.agent);
-    return beginTurn(made.agent, turn, settings);
+  const turn = {
+    turn: readTail(posted),
+    model,
+    messageId: crypto.randomUUID(),
+    requestId: c.get('requestId'),
+    call: callFields(body),
+    ...readKey(c),
   };
-  const { stream, leave } = await keepTurn(c, {
-    ...made,
-    memory,
-    begin,
-    settings,
-    call: call.options,
-  });
-  if (asked.stream)
-    return streamed(stream, asked, { keepAliveMs: settings.limits.keepAliveMs, onCancel: leave });
-  const result = await stream.result;
-  const echo = echoOf(memory);
-  return wholeCompletion(result, completion, echo === undefined ? {} : { [echoHeader]: echo });
+  const face = { kind: 'completion', stream: asked.stream, completion } as const;
+  return turnHost(c, settings, session).answer({ turn, face, call, echo: readEcho(c) });
 }
 
 async function streamed(

@@ -20,7 +20,7 @@ const maxMessage = 10_000;
  */
 export async function interruptRoute(
   c: Context<EdgeEnv>,
-  { limits }: HandlerSettings,
+  { limits }: Pick<HandlerSettings, 'limits'>,
 ): Promise<Response> {
   const session = checkSession(c.req.param('id'));
   const hasBody = c.req.header('content-type') !== undefined;

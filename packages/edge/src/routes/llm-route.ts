@@ -15,7 +15,7 @@ import { onDisconnect } from '../http/request-context.ts';
  */
 export async function llmRoute(
   c: Context<EdgeEnv>,
-  settings: HandlerSettings,
+  settings: Pick<HandlerSettings, 'limits'>,
   options: LlmOptions,
 ): Promise<Response> {
   const { limits } = settings;

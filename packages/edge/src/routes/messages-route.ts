@@ -22,7 +22,7 @@ interface Conversation {
  */
 export async function messagesRoute(
   c: Context<EdgeEnv>,
-  settings: HandlerSettings,
+  settings: Pick<HandlerSettings, 'memory'>,
 ): Promise<Response> {
   const session = checkSession(c.req.param('id'));
   const user = c.get('user');
@@ -47,7 +47,7 @@ export async function messagesRoute(
  */
 export async function branchesRoute(
   c: Context<EdgeEnv>,
-  settings: HandlerSettings,
+  settings: Pick<HandlerSettings, 'memory'>,
 ): Promise<Response> {
   if (sessionObject(c.env, c.get('user'), checkSession(c.req.param('id')))) return answer({});
   const memory = await open(c, settings);
@@ -58,7 +58,7 @@ export async function branchesRoute(
   return answer({ ...(yours && { yours: show(yours) }), ...(theirs && { theirs: show(theirs) }) });
 }
 
-function open(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Memory> {
+function open(c: Context<EdgeEnv>, settings: Pick<HandlerSettings, 'memory'>): Promise<Memory> {
   const session = checkSession(c.req.param('id'));
   const echo = c.req.header(echoHeader);
   return openMemory(settings, {

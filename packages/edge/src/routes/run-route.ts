@@ -3,17 +3,12 @@ import type { Decision } from '@isoloop/core';
 import type { Context } from 'hono';
 import { readKey } from '../turn/asked-again.ts';
 import { checkSizes } from '../turn/decisions.ts';
-import { awaitOpening, eventStream, eventStreamHeaders, hasBegun } from '../turn/event-stream.ts';
 import type { EdgeEnv, EdgeLimits, HandlerSettings } from '../handler-options.ts';
-import { keepTurn } from '../turn/keep-turn.ts';
-import { toPublicEvents } from '../turn/public-events.ts';
 import { checkModel, invalidField, readJson } from '../http/request-body.ts';
 import type { RequestBody } from '../http/request-body.ts';
-import { makeAgent } from '../turn/session-agent.ts';
-import { askSession, sessionObject } from '../session/session-command.ts';
-import { beginTurn, type SessionTurn } from '../session/session-turn.ts';
-import { checkSession, openMemory, readEcho } from '../turn/session.ts';
-import { reconnect } from './stream-route.ts';
+import type { SessionTurn } from '../session/session-turn.ts';
+import { turnHost, type HostSettings } from '../session/turn-host.ts';
+import { checkSession, readEcho } from '../turn/session.ts';
 import { readUserMessage } from '../turn/user-message.ts';
 
 /**
@@ -23,44 +18,23 @@ import { readUserMessage } from '../turn/user-message.ts';
  * clients of event streams post again after their connection was lost, it begins nothing: it is
  * `GET /api/chat/:id/stream?events=only`.
  */
-export async function runRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
+export async function runRoute(
+  c: Context<EdgeEnv>,
+  settings: HostSettings & Pick<HandlerSettings, 'models'>,
+): Promise<Response> {
   const { limits, models } = settings;
   const body = await readJson(c.req.raw, limits.bodyBytes);
-  const session = checkSession(body['id']);
-  if (c.req.header('last-event-id')) return reconnect(c, session, { kind: 'events' });
+  const host = turnHost(c, settings, checkSession(body['id']));
+  const lastEventId = c.req.header('last-event-id');
+  if (lastEventId) return host.reconnect({ kind: 'events' }, lastEventId);
   const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
   const turn = readRun(body, limits);
-  const user = c.get('user');
-  const object = sessionObject(c.env, user, session);
-  if (object) {
-    const requestId = c.get('requestId');
-    const queued = { turn, model, messageId: crypto.randomUUID(), requestId, ...readKey(c) };
-    return askSession(object, {
-      user,
-      session,
-      requestId,
-      command: { type: 'turn', turn: queued, face: { kind: 'events' } },
-    });
-  }
-  const setup = { env: c.env, session, user };
-  const memory = await openMemory(settings, { ...setup, ...readEcho(c) });
-  const made = await makeAgent(settings, { ...setup, memory, model });
-  const { stream, leave } = await keepTurn(c, {
-    ...made,
-    memory,
-    begin: () => beginTurn(made.agent, turn, settings),
-    settings,
+  const messageId = crypto.randomUUID();
+  return host.answer({
+    turn: { turn, model, messageId, requestId: c.get('requestId'), ...readKey(c) },
+    face: { kind: 'events' },
+    echo: readEcho(c),
   });
-  const batches = await awaitOpening(stream.batches()[Symbol.asyncIterator](), hasBegun);
-  const events = eventStream({
-    batches,
-    encode: (batch) => toPublicEvents(batch, memory),
-    // Nothing can be replayed, but who comes back with it does not ask twice.
-    place: (batch) => `${stream.runId}:${batch.at(-1)!.seq}`,
-    keepAliveMs: limits.keepAliveMs,
-    onCancel: leave,
-  });
-  return new Response(events, { headers: eventStreamHeaders });
 }
 
 const fields: readonly string[] = ['id', 'model', 'input', 'decisions'];

@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
 import { invalidField } from '../http/request-body.ts';
-import { askSession, sessionObject } from '../session/session-command.ts';
+import { turnHost, type HostSettings } from '../session/turn-host.ts';
 import { checkSession } from '../turn/session.ts';
 import type { StreamFace } from '../session/turn-face.ts';
 
@@ -12,7 +12,7 @@ import type { StreamFace } from '../session/turn-face.ts';
  */
 export async function streamRoute(
   c: Context<EdgeEnv>,
-  settings: HandlerSettings,
+  settings: HostSettings & Pick<HandlerSettings, 'events'>,
 ): Promise<Response> {
   const session = checkSession(c.req.param('id'));
   const events = c.req.query('events') ?? 'false';
@@ -22,19 +22,6 @@ export async function streamRoute(
     events === 'only'
       ? { kind: 'events' }
       : { kind: 'ui', events: settings.events === true || events === 'true' };
-  return reconnect(c, session, face);
-}
-
-/** The session's turn for one who comes back to it. */
-export async function reconnect(
-  c: Context<EdgeEnv>,
-  session: string,
-  face: StreamFace,
-): Promise<Response> {
-  const user = c.get('user');
-  const object = sessionObject(c.env, user, session);
-  if (!object) return new Response(null, { status: 204, headers: { 'cache-control': 'no-store' } });
-  const lastEventId = c.req.header('last-event-id');
-  const command = { type: 'stream', face, ...(lastEventId && { lastEventId }) } as const;
-  return askSession(object, { user, session, requestId: c.get('requestId'), command });
+  const lastEventId = c.req.header('last-event-id') || undefined;
+  return turnHost(c, settings, session).reconnect(face, lastEventId);
 }

@@ -1,13 +1,13 @@
 import { ChatIndex } from './chat-index.ts';
 import { errorResponse, logError } from '../http/error-response.ts';
-import type { AgentSessionClass, HandlerSettings, RequestVariables } from '../handler-options.ts';
+import type { AgentSessionClass, RequestVariables } from '../handler-options.ts';
 import type { SessionCommand, SessionRequest } from './session-command.ts';
-import { SessionHost } from './session-host.ts';
+import { SessionHost, type SessionSettings } from './session-host.ts';
 
 /**
  * The Durable Object that one session is; of an empty session id, the list of its user's sessions.
  */
-export function agentSession(settings: HandlerSettings): AgentSessionClass {
+export function agentSession(settings: SessionSettings): AgentSessionClass {
   // Not of `cloudflare:workers`: what imports the endpoint can be tested anywhere.
   return class AgentSession {
     readonly #host: SessionHost;

@@ -30,7 +30,7 @@ export interface LiveTurn {
 
 export interface LiveResponseOptions {
   readonly face: TurnFace;
-  readonly settings: HandlerSettings;
+  readonly settings: Pick<HandlerSettings, 'limits'>;
   /**
    * The reader has not just posted the turn: it gets the whole answer, or what came after the event
    * that it has seen last.

@@ -13,7 +13,7 @@ import type { SessionCommand, SessionRequest } from './session-command.ts';
 import { SessionRecord, type Identity } from './session-record.ts';
 import { checkFirst, type SessionTurn } from './session-turn.ts';
 import { TurnQueue } from './turn-queue.ts';
-import { TurnRunner } from './turn-runner.ts';
+import { TurnRunner, type RunnerSettings } from './turn-runner.ts';
 
 /** Of a session that has begun, for as long as the object is awake. */
 interface Parts {
@@ -27,6 +27,9 @@ interface Parts {
  */
 const expiryRetryMs = 10 * 60_000;
 
+/** What a session's object needs of the handler's settings. */
+export type SessionSettings = RunnerSettings & Pick<HandlerSettings, 'memory' | 'models'>;
+
 type Command<K extends SessionCommand['type']> = Extract<SessionCommand, { type: K }>;
 
 /**
@@ -37,12 +40,12 @@ type Command<K extends SessionCommand['type']> = Extract<SessionCommand, { type:
 export class SessionHost {
   readonly #storage: DurableObjectStorage;
   readonly #env: object;
-  readonly #settings: HandlerSettings;
+  readonly #settings: SessionSettings;
   readonly #record: SessionRecord;
   #parts: Parts | undefined;
   #deleting: Promise<void> | undefined;
 
-  constructor(storage: DurableObjectStorage, env: object, settings: HandlerSettings) {
+  constructor(storage: DurableObjectStorage, env: object, settings: SessionSettings) {
     this.#storage = storage;
     this.#env = env;
     this.#settings = settings;

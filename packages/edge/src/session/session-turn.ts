@@ -25,8 +25,9 @@ export type SessionTurn =
 export async function beginTurn(
   agent: ReActAgent,
   turn: SessionTurn,
-  { systemMessages }: HandlerSettings,
+  { systemMessages }: Pick<HandlerSettings, 'systemMessages'>,
 ): Promise<AgentInput | undefined> {
+  // In any case: only a log that was read tells whether the session is new.
   const stored = await agent.memory.read();
   switch (turn.kind) {
     case 'messages': {
@@ -51,7 +52,7 @@ export async function beginTurn(
 export async function resumeTurn(
   agent: ReActAgent,
   turn: SessionTurn,
-  settings: HandlerSettings,
+  settings: Pick<HandlerSettings, 'systemMessages'>,
 ): Promise<{ readonly input: AgentInput | undefined } | undefined> {
   const { memory } = agent;
   const stored = await memory.read();

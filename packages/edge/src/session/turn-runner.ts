@@ -12,8 +12,13 @@ import { makeAgent } from '../turn/session-agent.ts';
 import { beginTurn, resumeTurn } from './session-turn.ts';
 import type { NewTurn, QueuedTurn, TurnQueue } from './turn-queue.ts';
 
+export type RunnerSettings = Pick<
+  HandlerSettings,
+  'agent' | 'jsonSchema' | 'limits' | 'sessions' | 'systemMessages'
+>;
+
 export interface TurnRunnerOptions {
-  readonly settings: HandlerSettings;
+  readonly settings: RunnerSettings;
   readonly setup: SessionSetup;
   readonly queue: TurnQueue;
   readonly memory: Memory;

@@ -17,7 +17,7 @@ export interface KeepTurnOptions extends SessionAgent {
   readonly memory: Memory;
   /** Gives what to call the agent with, or throws where the turn is refused. */
   readonly begin: () => Promise<AgentInput | undefined>;
-  readonly settings: HandlerSettings;
+  readonly settings: Pick<HandlerSettings, 'limits'>;
   readonly call?: CallOptions | undefined;
 }
 

@@ -2,7 +2,7 @@ import type { AgentSetup, HandlerSettings, SessionAgent } from '../handler-optio
 
 /** The agent that the factory makes, and what belongs to it. */
 export async function makeAgent(
-  { agent }: HandlerSettings,
+  { agent }: Pick<HandlerSettings, 'agent'>,
   setup: AgentSetup,
 ): Promise<SessionAgent> {
   const made = await agent(setup);

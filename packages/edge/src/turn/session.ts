@@ -29,7 +29,10 @@ interface Bindings {
 }
 
 /** Where the session is kept; `CONFIGURATION` where there is no such place. */
-export async function openMemory(settings: HandlerSettings, setup: MemorySetup): Promise<Memory> {
+export async function openMemory(
+  settings: Pick<HandlerSettings, 'memory'>,
+  setup: MemorySetup,
+): Promise<Memory> {
   if (settings.memory) return settings.memory(setup);
   const {
     CHAT_KV: kv,

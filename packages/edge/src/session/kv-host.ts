@@ -1,0 +1,85 @@
+import type { AgentStream, EventBatch, Memory } from '@isoloop/core';
+import { createUiMessageEncoder } from '@isoloop/core/ai-sdk';
+import type { UiChunk } from '@isoloop/core/ai-sdk';
+import type { Context } from 'hono';
+import { completionEncoder, wholeCompletion } from '../completions/completion-answer.ts';
+import type { EdgeEnv } from '../handler-options.ts';
+import {
+  awaitOpening,
+  eventStream,
+  eventStreamHeaders,
+  uiStreamHeaders,
+} from '../turn/event-stream.ts';
+import { keepTurn } from '../turn/keep-turn.ts';
+import { toPublicEvents } from '../turn/public-events.ts';
+import { makeAgent } from '../turn/session-agent.ts';
+import { echoHeader, echoOf, openMemory } from '../turn/session.ts';
+import { beginTurn } from './session-turn.ts';
+import { opens } from './turn-face.ts';
+import type { HostSettings, TurnHost, TurnRequest } from './turn-host.ts';
+
+/** The request that brings a turn runs it; its session is in KV, or where `memory` has it. */
+export function kvHost(c: Context<EdgeEnv>, settings: HostSettings, session: string): TurnHost {
+  const setup = { env: c.env, user: c.get('user'), session };
+  return {
+    async answer(request) {
+      const { turn, face, call, echo } = request;
+      const memory = await openMemory(settings, { ...setup, ...echo });
+      const made = await makeAgent(settings, { ...setup, memory, model: turn.model });
+      const { stream, leave } = await keepTurn(c, {
+        ...made,
+        memory,
+        begin: async () => {
+          call?.check(made.agent);
+          return beginTurn(made.agent, turn.turn, settings);
+        },
+        settings,
+        call: call?.options,
+      });
+      if (face.kind === 'completion' && !face.stream) {
+        const result = await stream.result;
+        const told = echoOf(memory);
+        const headers = told === undefined ? {} : { [echoHeader]: told };
+        return wholeCompletion(result, face.completion, headers);
+      }
+      const batches = stream.batches()[Symbol.asyncIterator]();
+      const body = eventStream({
+        batches: await awaitOpening(batches, (batch) => opens(face, batch)),
+        encode: encoderOf(request, memory),
+        // Nothing can be replayed, but who comes back with it does not ask twice.
+        place: (batch) => (face.kind === 'events' ? placeOf(stream, batch) : undefined),
+        keepAliveMs: settings.limits.keepAliveMs,
+        onCancel: leave,
+      });
+      return new Response(body, {
+        headers: face.kind === 'ui' ? uiStreamHeaders : eventStreamHeaders,
+      });
+    },
+    reconnect: async () =>
+      new Response(null, { status: 204, headers: { 'cache-control': 'no-store' } }),
+  };
+}
+
+function encoderOf(
+  { turn, face, call }: TurnRequest,
+  memory: Memory,
+): (batch: EventBatch) => readonly object[] {
+  if (face.kind === 'events') return (batch) => toPublicEvents(batch, memory);
+  if (face.kind === 'completion') {
+    return completionEncoder({ ...face.completion, ...(call && { isExternal: call.isExternal }) });
+  }
+  const encoder = createUiMessageEncoder({ events: face.events, messageId: turn.messageId });
+  return (batch) => encoder.encode(batch).map((chunk) => addEcho(chunk, echoOf(memory)));
+}
+
+function placeOf({ runId }: AgentStream, batch: EventBatch): string {
+  return `${runId}:${batch.at(-1)!.seq}`;
+}
+
+/** At the start what the turn goes on from, at its end, after it was written, the new state. */
+function addEcho(chunk: UiChunk, echo: string | undefined): UiChunk {
+  if (echo === undefined) return chunk;
+  if (chunk.type !== 'start' && chunk.type !== 'finish' && chunk.type !== 'message-metadata')
+    return chunk;
+  return { ...chunk, messageMetadata: { ...chunk.messageMetadata, echo } };
+}

@@ -1,0 +1,40 @@
+import { InMemoryMemory } from '@isoloop/core';
+import type { Context } from 'hono';
+import type { EdgeEnv } from '../handler-options.ts';
+import { settleBehind } from '../http/request-context.ts';
+import { makeAgent } from '../turn/session-agent.ts';
+import { askSession, type SessionRequest } from './session-command.ts';
+import type { HostSettings, TurnHost, TurnRequest } from './turn-host.ts';
+
+export interface ObjectHostOptions {
+  readonly object: DurableObjectStub;
+  readonly identity: Omit<SessionRequest, 'command'>;
+}
+
+/** The session's Durable Object: it queues the turn, and goes on without its clients. */
+export function objectHost(
+  c: Context<EdgeEnv>,
+  settings: Pick<HostSettings, 'agent'>,
+  { object, identity }: ObjectHostOptions,
+): TurnHost {
+  const ask = (command: SessionRequest['command']): Promise<Response> =>
+    askSession(object, { ...identity, command });
+  /** Here already: what is refused then leaves no session behind. */
+  const check = async ({ call, turn }: TurnRequest): Promise<void> => {
+    if (turn.call?.['tools'] == null) return;
+    const { user, session } = identity;
+    const setup = { env: c.env, user, session, model: turn.model, memory: new InMemoryMemory() };
+    const made = await makeAgent(settings, setup);
+    settleBehind(c, made);
+    call?.check(made.agent);
+  };
+  return {
+    async answer(request) {
+      await check(request);
+      const { turn, face } = request;
+      return ask({ type: 'turn', turn, face });
+    },
+    reconnect: (face, lastEventId) =>
+      ask({ type: 'stream', face, ...(lastEventId !== undefined && { lastEventId }) }),
+  };
+}
