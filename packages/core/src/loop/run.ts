@@ -75,7 +75,7 @@ export class Run {
   output: OutputRun | undefined;
   /** What a call that fails has to show all the same. */
   remains: Msg | undefined;
-  /** What extensions recalled: in each request, never in the log. */
+  /** What middleware recalled: in each request, never in the log. */
   readonly recalled: Msg[] = [];
   /** The conversation as the log has it, without the system prompt. */
   view: Msg[] = [];

@@ -108,7 +108,7 @@ export interface MetricsOptions {
 
 /**
  * Measures an agent's calls, model requests and tool calls. One may serve many agents. Put it first
- * among the extensions to measure a request with its retries and fallback models, by the name of
+ * in the list to measure a request with its retries and fallback models, by the name of
  * the model that answered; last to measure each attempt (those of another model where `wrapModel`
  * puts it around that one). Throws `CONFIGURATION` for an option of the wrong kind.
  */

@@ -11,8 +11,7 @@ export interface ReadyCall {
   readonly toolUse: ToolUse;
   readonly input: unknown;
   /**
-   * Whether somebody has yet to approve it; a text says why. Only where an extension `asksApproval`
-   * does such a call get to `wrapTool`.
+   * Whether somebody has yet to approve it; a text says why. Middleware with `decide` is asked then.
    */
   readonly needs?: boolean | string;
 }

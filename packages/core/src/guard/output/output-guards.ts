@@ -46,7 +46,7 @@ export interface OutputGuardOptions extends GuardOptions {
  * ends the call with reason `rejected` and `error.code` `GUARD_REJECTED`, nothing of it stays; a
  * rule that throws is a rejection. What was cut off has its cost estimated. Summaries of
  * `summarizeHistory` pass: only the model sees them, and what it then says is looked at. Goes
- * before extensions that retry or change models, so that it sees what they give.
+ * before middleware that retries or changes models, so that it sees what they give.
  */
 export function outputGuards(
   rules: readonly OutputRule[],

@@ -22,12 +22,12 @@ export interface PiiGuardOptions extends MaskPiiOptions, OutputGuardOptions {
 }
 
 /**
- * `maskPii` in all its places as one extension; places and strategy by default as in Spring AI
+ * `maskPii` in all its places as one middleware; places and strategy by default as in Spring AI
  * Alibaba's PII hook, kinds as in `maskPii`. By strategy `block` an input or reply with personal
  * data ends the call as `rejected`, and a tool's result is withheld: the model reads an error in
  * its place. Fails closed, as all guards: what can't be looked at is rejected or withheld.
- * Arguments of tool calls and a tool's progress pass. Goes before extensions that retry or change
- * models. Throws `CONFIGURATION` for an option of the wrong kind.
+ * Arguments of tool calls and a tool's progress pass. Goes before middleware that retries or
+ * changes models. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function piiGuard(options: PiiGuardOptions = {}): Middleware {
   checkFields(

@@ -59,7 +59,7 @@ export interface CacheLookup {
  * from the store costs no tokens: its usage is zero, and its message has `metadata.cached`. A
  * request waits for the store, but never fails by it.
  *
- * First among the extensions it spares all of them; behind `outputGuards()` what it keeps has not
+ * First in the list it spares all of them; behind `outputGuards()` what it keeps has not
  * been looked at yet, and is each time. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function responseCache(options: ResponseCacheOptions = {}): ModelMiddleware {

@@ -26,7 +26,7 @@ export interface LongTermMemoryMiddleware extends Middleware {
 }
 
 /**
- * Long-term memory for an agent's `extensions`: what outlives the conversation is recalled into it,
+ * Long-term memory for an agent's `use` list: what outlives the conversation is recalled into it,
  * and recorded from it.
  *
  * What is recalled stands between the system prompt and the history, in a message of its own in

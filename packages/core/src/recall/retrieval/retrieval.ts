@@ -17,7 +17,7 @@ import {
 } from './retrieval-options.ts';
 
 /**
- * Documents for an agent's answers, for its `extensions` (Arc Reactor: RAG): looked up before each
+ * Documents for an agent's answers, for its `use` list (Arc Reactor: RAG): looked up before each
  * call, by the model with a tool, or both.
  *
  * What is looked up before a call stands between the system prompt and the history, in a message of
