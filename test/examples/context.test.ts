@@ -6,7 +6,7 @@ import { ReActAgent } from '@isoloop/core';
 import { fitContext } from '@isoloop/core/context';
 // #endregion
 // #region context-chain
-import { clearToolResults, summarizeHistory } from '@isoloop/core/context';
+import { clearToolResults, summarization } from '@isoloop/core/context';
 // #endregion
 // #region history-views
 import { answersOnly, lastTurns, successfulTurns } from '@isoloop/core/context';
@@ -55,7 +55,7 @@ test('a chain', async () => {
   const store = new MemoryStore();
 
   // #region context-chain
-  const summaries = summarizeHistory({ model: small, store, timeoutMs: 10_000 }); // by default the agent's own model, and in memory
+  const summaries = summarization({ model: small, store, timeoutMs: 10_000 }); // by default the agent's own model, and in memory
   const agent = new ReActAgent({
     name: 'assistant',
     model,

@@ -18,7 +18,7 @@ import { todoList, todosOf } from '@isoloop/core/middleware';
 import { evictLargeResults } from '@isoloop/core/middleware';
 // #endregion
 // #region context-editing
-import { contextEditing, summarization } from '@isoloop/core/context';
+import { clearToolResults, summarization } from '@isoloop/core/context';
 // #endregion
 import { AgentError, MemoryStore, textOf, tool, toolResultsOf, type Tool } from '@isoloop/core';
 
@@ -177,11 +177,11 @@ test('editing and summarising', async () => {
 
   // #region context-editing
   const policies = [
-    contextEditing({
-      trigger: 100_000,
+    clearToolResults({
+      above: 100_000,
       keep: 3,
       clearAtLeast: 20_000,
-      excludeTools: ['write_todos'],
+      exclude: ['write_todos'],
     }), // old tool results
     summarization({ maxTokens: 150_000, keep: 20, model: small }), // old messages; the first one of the user stays
   ];

@@ -50,7 +50,7 @@ export interface SessionAgent {
   readonly settled?: () => Promise<void>;
   /**
    * Deletes what is kept of the session elsewhere: `LongTermMemory.deleteSession`,
-   * `summarizeHistory().forget`. Called when the session is deleted or expires, before its memory
+   * `summarization().forget`. Called when the session is deleted or expires, before its memory
    * is; where it rejects nothing else is deleted.
    */
   readonly forget?: (sessionId: string) => Promise<unknown>;

@@ -5,7 +5,7 @@ import {
   toolMessage,
   userMessage,
 } from '../message/create-message.ts';
-import { toolResultsOf } from '../message/message-text.ts';
+import { toolResultsOf, toolUsesOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import { requestFaults } from '../testing/history-faults.ts';
 import { clearToolResults, type ClearToolResultsOptions } from './clear-tool-results.ts';
@@ -157,4 +157,21 @@ test.each<[string, object]>([
   expect(() => clearToolResults(options)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION', message }),
   );
+});
+
+test('with `clearToolInputs` only a long request is cleared, the arguments of its calls as well', () => {
+  const messages = log(5).map((message) => ({
+    ...message,
+    content: message.content.map((block) =>
+      block.type === 'tool_use' ? { ...block, input: { query: 'tea' } } : block,
+    ),
+  }));
+  const inputs = (fitted: FittedContext): readonly string[] =>
+    fitted.messages.flatMap(toolUsesOf).map(({ input }) => JSON.stringify(input));
+  expect(clear(messages, { clearToolInputs: true }).messages).toBe(messages);
+  const fitted = clear(messages, { clearToolInputs: true, above: 100, keep: 2 });
+  expect(outputs(fitted)).toEqual(['[cleared]', '[cleared]', '[cleared]', 'whole', 'whole']);
+  expect(inputs(fitted).filter((input) => input === '{}')).toHaveLength(3);
+  const kept = clear(messages, { clearAtLeast: 0, above: 100, exclude: ['look'] });
+  expect(outputs(kept)).toEqual(Array.from({ length: 5 }, () => 'whole'));
 });

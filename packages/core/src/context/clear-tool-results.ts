@@ -3,6 +3,7 @@ import { checkFields } from '../error/check-fields.ts';
 import { arc } from '../tokens/arc-profile.ts';
 import type { TokenProfile } from '../tokens/token-profile.ts';
 import type { ContextPolicy } from '../loop/context-policy.ts';
+import { contextEditing } from './context-editing.ts';
 import { requestCounter } from './request-counter.ts';
 import { headOf } from './request-head.ts';
 import { resultClearer } from './result-clearer.ts';
@@ -19,7 +20,21 @@ export interface ClearToolResultsOptions {
   readonly placeholder?: string;
   /** Names of tools whose results are never cleared, and not counted by `keep`. */
   readonly exclude?: readonly string[];
-  /** Estimated tokens of a request; a shorter one is left alone. Default 0. */
+  /**
+   * Tokens that are freed at a time: the oldest results go in batches of so many, until the request
+   * is no longer than `above`; what would free less stays (Spring AI Alibaba: `clearAtLeast`).
+   * Default: by `every`.
+   */
+  readonly clearAtLeast?: number;
+  /**
+   * Whether the arguments of their calls are cleared as well, to `{}` (Spring AI Alibaba:
+   * `clearToolInputs`). Default false.
+   */
+  readonly clearToolInputs?: boolean;
+  /**
+   * Estimated tokens of a request; a shorter one is left alone. Default 0, with `clearAtLeast` or
+   * `clearToolInputs` 100,000.
+   */
   readonly above?: number;
   /** How `above` is counted. Default `arc`. */
   readonly profile?: TokenProfile;
@@ -34,6 +49,8 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
   const fields =
     'keep:count|? every:count|? placeholder:string|? exclude:array|? above:count|? profile:countText()|?';
   checkFields('CONFIGURATION', 'clearToolResults()', options, fields);
+  const { clearAtLeast, clearToolInputs } = options;
+  if (clearAtLeast !== undefined || clearToolInputs !== undefined) return editContext(options);
   const {
     keep = 3,
     every = Math.max(1, keep),
@@ -74,4 +91,18 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
     };
   };
   return { name: 'clearToolResults', fit };
+}
+
+/** As Spring AI Alibaba's context editing interceptor does it. */
+function editContext({
+  above,
+  exclude,
+  every: _every,
+  ...rest
+}: ClearToolResultsOptions): ContextPolicy {
+  return contextEditing({
+    ...rest,
+    ...(above !== undefined && { trigger: above }),
+    ...(exclude && { excludeTools: exclude }),
+  });
 }

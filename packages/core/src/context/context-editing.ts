@@ -32,18 +32,18 @@ export interface ContextEditingOptions {
 }
 
 /**
- * For an agent's `context`: clears old tool results of a request that has grown too long, with the
- * defaults of Spring AI Alibaba's context editing interceptor. The calls, and that they were
+ * Clears old tool results of a request that has grown too long, with the defaults of Spring AI
+ * Alibaba's context editing interceptor. The calls, and that they were
  * answered, stay, and the log keeps all. It makes no promise to come below `trigger`: put
- * `fitContext` or `summarizeHistory` behind it in a `chain`. Throws `CONFIGURATION` for an option
+ * `fitContext` or `summarization` behind it. Throws `CONFIGURATION` for an option
  * of another kind.
  */
 export function contextEditing(options: ContextEditingOptions = {}): ContextPolicy {
   const fields =
     'trigger:count|? keep:count|? clearAtLeast:count|? clearToolInputs:boolean|? placeholder:string|? excludeTools:array|? profile:countText()|?';
-  checkFields('CONFIGURATION', 'contextEditing()', options, fields);
-  checkNames('contextEditing(): each of excludeTools', options.excludeTools);
-  checkWhole('contextEditing()', { keep: options.keep });
+  checkFields('CONFIGURATION', 'clearToolResults()', options, fields);
+  checkNames('clearToolResults(): each of exclude', options.excludeTools);
+  checkWhole('clearToolResults()', { keep: options.keep });
   const { trigger = 100_000, keep = 3, clearAtLeast = 0, clearToolInputs = false } = options;
   const { placeholder = '[cleared]', excludeTools = [], profile = arc } = options;
   const countGiven = requestCounter(profile);
@@ -89,7 +89,7 @@ export function contextEditing(options: ContextEditingOptions = {}): ContextPoli
       after: countCleared({ ...request, messages: fitted }),
     };
   };
-  return { name: 'contextEditing', fit };
+  return { name: 'clearToolResults', fit };
 }
 
 /** The message whose calls these results are of; -1 where it is not there. */

@@ -74,7 +74,7 @@ test('the summary stays until there are too many again', async () => {
 });
 
 test('keep, heading and the first message can be others', async () => {
-  const { policy } = setUp(['Tea.'], { keep: 4, keepFirstUserMessage: false, heading: 'Before:' });
+  const { policy } = setUp(['Tea.'], { keep: 4, keepFirst: false, heading: 'Before:' });
   const fitted = await policy.fit(requestOf([...history(25), prompt]));
   expect(idsOf(fitted)).toBe('system summary-u23 a23 u24 a24 p');
   expect(textOf(fitted.messages[1]!)).toMatch(/^Before:\n<conversation_summary>/);
@@ -216,12 +216,19 @@ test('an agent goes on with it over a run with tools', async () => {
   for (const { messages } of model.requests) expect(textOf(messages[0]!)).toBe('Look');
 });
 
+test('without `maxTokens` the window is the model’s, and the newest messages stay that have room', async () => {
+  const model = new ScriptedModel(['Tea.'], { features: { contextWindow: 500 } });
+  const policy = summarization({ model, reserveOutput: 0, summaryTokens: 40 });
+  const fitted = await policy.fit({ ...requestOf([...history(25), prompt]), model });
+  expect(fitted.after).toBeLessThanOrEqual(500);
+  expect(idsOf(fitted)).toMatch(/^system summary-/);
+});
+
 test.each([
-  {},
   { maxTokens: 'x' },
   { maxTokens: 5_000, keep: -1 },
   { maxTokens: 5_000, keep: 1.5 },
-  { maxTokens: 5_000, keepFirstUserMessage: 1 },
+  { maxTokens: 5_000, keepFirst: 1 },
   { maxTokens: 5_000, heading: 1 },
 ])('%o is refused', (options) => {
   expect(() => summarization(options as never)).toThrow(

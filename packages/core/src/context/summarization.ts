@@ -5,48 +5,26 @@ import {
   type SummarizeHistoryOptions,
 } from './summarize-history.ts';
 
-export interface SummarizationOptions extends Omit<
-  SummarizeHistoryOptions,
-  'window' | 'reserveOutput' | 'keepFirst'
-> {
-  /** Estimated tokens of a request; one that is longer is summarised. */
-  readonly maxTokens: number;
+export interface SummarizationOptions extends SummarizeHistoryOptions {
   /**
-   * Newest messages that stay as they are, where they have room; a tool call and its results stay
-   * or go together. Default 20.
+   * Estimated tokens of a request; a longer one is summarized. It stands for `window` without a
+   * reserve, and other defaults hold: `keep` 20, `keepFirst` true (Spring AI Alibaba:
+   * `SummarizationHook`).
    */
-  readonly keep?: number;
-  /** Whether the user's message that the conversation begins with stays. Default true. */
-  readonly keepFirstUserMessage?: boolean;
+  readonly maxTokens?: number;
 }
 
 /**
- * For an agent's `context`: `summarizeHistory` with the options and defaults of Spring AI Alibaba's
- * summarisation hook. Once a request has more than `maxTokens` all but the first user message and
- * the newest `keep` messages becomes a summary, which stays until there are too many again. Where
- * there is no summary in time the oldest messages are left out, and `onError` is told. Throws
- * `CONFIGURATION` for an option of another kind.
+ * Puts a summary in the place of old messages of a request that has grown too long; the log keeps
+ * all. The summary stays until the request is too long again. If there is no summary in time, the
+ * oldest messages are left out, and `onError` is told. Throws `CONFIGURATION` for an option of
+ * another kind.
  */
-export function summarization(options: SummarizationOptions): HistorySummarizer {
-  checkFields(
-    'CONFIGURATION',
-    'summarization()',
-    options,
-    'maxTokens:count keepFirstUserMessage:boolean|?',
-  );
-  const {
-    maxTokens,
-    keep = 20,
-    keepFirstUserMessage = true,
-    heading = '## Summary of the conversation so far',
-    ...rest
-  } = options;
-  return summarizeHistory({
-    ...rest,
-    window: maxTokens,
-    reserveOutput: 0,
-    keep,
-    keepFirst: keepFirstUserMessage,
-    heading,
-  });
+export function summarization(options: SummarizationOptions = {}): HistorySummarizer {
+  checkFields('CONFIGURATION', 'summarization()', options, 'maxTokens:count|?');
+  const { maxTokens, ...rest } = options;
+  if (maxTokens === undefined) return summarizeHistory(rest);
+  const heading = '## Summary of the conversation so far';
+  const defaults = { keep: 20, keepFirst: true, heading };
+  return summarizeHistory({ ...defaults, ...rest, window: maxTokens, reserveOutput: 0 });
 }

@@ -457,7 +457,7 @@ test.each<[string, object]>([
   ['onError', { onError: 5 }],
   ['prompt', { prompt: 5 }],
 ])('%s of another kind is refused', (field, options) => {
-  const message = expect.stringContaining(`summarizeHistory(): ${field}`) as string;
+  const message = expect.stringContaining(`summarization(): ${field}`) as string;
   expect(() => summarizeHistory(options)).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION', message }),
   );

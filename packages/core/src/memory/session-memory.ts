@@ -177,7 +177,7 @@ export class SessionMemory implements Memory {
   }
 
   /**
-   * The session's summary in its log, for `summarizeHistory({ store })`: it holds until one of its
+   * The session's summary in its log, for `summarization({ store })`: it holds until one of its
    * messages is cut, and goes with the session. Takes no other session's.
    */
   readonly summaries: SummaryStore = {

@@ -45,7 +45,7 @@ export interface OutputGuardOptions extends GuardOptions {
  * that was given out has to change all the same, a `step-reset` takes it back. A rejected reply
  * ends the call with reason `rejected` and `error.code` `GUARD_REJECTED`, nothing of it stays; a
  * rule that throws is a rejection. What was cut off has its cost estimated. Summaries of
- * `summarizeHistory` pass: only the model sees them, and what it then says is looked at. Goes
+ * `summarization` pass: only the model sees them, and what it then says is looked at. Goes
  * before middleware that retries or changes models, so that it sees what they give.
  */
 export function outputGuards(
