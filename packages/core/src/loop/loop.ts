@@ -6,7 +6,7 @@ import type { ToolUse } from '../message/content-block.ts';
 import type { Msg } from '../message/msg.ts';
 import { abortables } from '../model/abortable.ts';
 import { longestTimeout } from '../model/deadline.ts';
-import { isSuspension } from '../tool/run-call.ts';
+import { isSuspension, type Suspension } from '../tool/run-call.ts';
 import { ToolList } from '../tool/tool-list.ts';
 import { interruptedResult } from '../tool/tool-result.ts';
 import { admitCall, suspend, type Admission } from './admission/admit-call.ts';
@@ -300,21 +300,33 @@ async function act(run: Run, decisions?: readonly Decision[]): Step {
 type ReadyAdmission = Extract<Admission, { type: 'ready' }>;
 
 function startCalls(run: Run, queue: ToolQueue, ready: readonly ReadyAdmission[]): void {
-  const { sessionId, runTool } = run.setup;
+  const { sessionId, status, memory, runTool } = run.setup;
   const { signal, toolContext: context } = run;
   const messages = run.request();
   for (const { call, decision } of ready) {
     const { id } = call.toolUse;
     queue.start(call.toolUse, async (sink) => {
       if (signal.aborted) return interruptedResult(call.toolUse, {});
-      const decided = await decideCall(run, call, decision);
-      if (decided.type === 'outcome') return decided.outcome;
+      let toRun = call;
+      if (call.needs && !decision) {
+        const decided = await decideCall(run, call);
+        if (decided.type === 'result') return decided.result;
+        if (decided.type === 'pending') return toSuspension(decided.pending);
+        toRun = decided.call;
+      }
+      const { toolUse } = toRun;
+      status.calls.get(id)!.started = true;
+      await memory.note?.([{ kind: 'call-started', toolUseId: id, toolUse }], { now: true });
       const idempotencyKey = `${sessionId}:${id}`;
       const interrupt: RunContext['interrupt'] = (request) => run.context.interrupt(request);
       const about = { ...run.about, messages, context, decision, idempotencyKey, signal };
-      return runTool(decided.call, { ...about, ...sink, interrupt });
+      return runTool(toRun, { ...about, ...sink, interrupt });
     });
   }
+}
+
+function toSuspension({ reason = 'Nobody has decided yet.' }: PendingCall): Suspension {
+  return { suspended: reason, kind: 'approval' };
 }
 
 /**
