@@ -56,7 +56,7 @@ interface Piece {
  * Shows of earlier turns the questions with their answers, and the steps between, that are worth
  * most, in the log's order (OxyGent: `_get_history` with `is_discard_react_memory=False`). A call
  * stays with its results. The current turn is whole and not counted. How many turns there are to
- * choose from is `lastTurns`' to say, in a `chain` before this. `CONFIGURATION` for an option of
+ * choose from is `lastTurns`' to say, before this in the list. `CONFIGURATION` for an option of
  * another kind, and where `order` gives no number.
  */
 export function weightedHistory(options: WeightedHistoryOptions = {}): ContextPolicy {

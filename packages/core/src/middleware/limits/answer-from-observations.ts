@@ -16,7 +16,7 @@ export interface AnswerFromObservationsOptions {
 /**
  * One more request, without tools, that is made anew: the question, and what each tool gave for it,
  * numbered (OxyGent: the fallback beyond `max_react_rounds`). All observations are in it, whatever
- * the agent's `context` leaves out, and so is what was recalled; the history before the question is
+ * the agent's context policies leave out, and so is what was recalled; the history before the question is
  * not. A call with an `output` is asked for its value with the conversation, as ever.
  */
 export function answerFromObservations(options: AnswerFromObservationsOptions = {}): OnLimit {
