@@ -110,17 +110,17 @@ test('a run that goes on after a suspension counts on', async () => {
 test('tool calls: those of a reply that goes beyond the limit are closed, none runs', async () => {
   const { agent, model } = setUp(
     [calls('add', 'look'), calls('add', 'add'), 'Done.'],
-    [toolCallLimit({ run: 3 })],
+    [toolCallLimit({ session: 3 })],
   );
   expect(await run(agent)).toMatchObject({
     reason: 'limit',
-    text: 'The limit of tool calls is reached: 2 of 3 used in this run, 2 more asked for.',
+    text: 'The limit of tool calls is reached: 2 of 3 used in this session, 2 more asked for.',
   });
   expect(ran).toEqual(['add', 'look']);
   expect(model.requests).toHaveLength(2);
   const closed = (await agent.messages()).flatMap(toolResultsOf).slice(2);
   const output =
-    'It did not run. The limit of tool calls is reached: 2 of 3 used in this run, 2 more asked for.';
+    'It did not run. The limit of tool calls is reached: 2 of 3 used in this session, 2 more asked for.';
   expect(closed).toMatchObject([
     { state: 'interrupted', output },
     { state: 'interrupted', output },
@@ -129,7 +129,7 @@ test('tool calls: those of a reply that goes beyond the limit are closed, none r
 });
 
 test('a call that is interrupted for another reason keeps the usual words', async () => {
-  const { agent } = setUp([calls('add'), 'Done.'], [toolCallLimit({ run: 3 })]);
+  const { agent } = setUp([calls('add'), 'Done.'], [toolCallLimit({ session: 3 })]);
   agent.addHook({ on: { 'post-reasoning': (_event, { jumpTo }) => jumpTo('end', 'Enough.') } });
   await run(agent);
   const [closed] = (await agent.messages()).flatMap(toolResultsOf);
@@ -137,7 +137,7 @@ test('a call that is interrupted for another reason keeps the usual words', asyn
 });
 
 test('just as many as may be run, side by side', async () => {
-  const { agent } = setUp([calls('add', 'add', 'add'), 'Done.'], [toolCallLimit({ run: 3 })]);
+  const { agent } = setUp([calls('add', 'add', 'add'), 'Done.'], [toolCallLimit({ session: 3 })]);
   expect(await run(agent)).toMatchObject({ reason: 'stop' });
   expect(ran).toHaveLength(3);
 });
@@ -145,7 +145,7 @@ test('just as many as may be run, side by side', async () => {
 test('calls of one tool, beside a limit for all', async () => {
   const limits = [
     toolCallLimit({ tool: 'add', session: 1, exit: 'error' }),
-    toolCallLimit({ run: 9 }),
+    toolCallLimit({ session: 9 }),
   ];
   const { agent } = setUp([calls('add', 'look', 'look'), calls('look'), calls('add')], limits);
   await expect(agent.call('go')).rejects.toMatchObject({
@@ -157,7 +157,7 @@ test('calls of one tool, beside a limit for all', async () => {
 });
 
 test('a call that waited for its approval counts once', async () => {
-  const { agent } = setUp([calls('ask'), calls('add'), 'Done.'], [toolCallLimit({ run: 2 })]);
+  const { agent } = setUp([calls('ask'), calls('add'), 'Done.'], [toolCallLimit({ session: 2 })]);
   await run(agent);
   expect(await run(agent, [{ toolUseId: 'call_1', type: 'approve' }])).toMatchObject({
     reason: 'stop',
@@ -165,7 +165,10 @@ test('a call that waited for its approval counts once', async () => {
 });
 
 test('the tool of structured() does not count', async () => {
-  const { agent } = setUp([calls('add'), calls('generate_response')], [toolCallLimit({ run: 1 })]);
+  const { agent } = setUp(
+    [calls('add'), calls('generate_response')],
+    [toolCallLimit({ session: 1 })],
+  );
   expect(await agent.call('go', { output: structured(input) })).toMatchObject({
     reason: 'stop',
     output: {},
@@ -190,4 +193,5 @@ test.for([
   expect(() => modelCallLimit(options as never)).toThrow(code);
   expect(() => toolCallLimit(options as never)).toThrow(code);
   expect(() => toolCallLimit({ run: 1, tool: 3 as never })).toThrow(code);
+  expect(() => toolCallLimit({ run: 1 })).toThrow('limits.toolCalls');
 });

@@ -1,3 +1,4 @@
+import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
 import { toolUsesOf } from '../../message/message-text.ts';
 import { outputToolName } from '../../output/output-tool.ts';
@@ -11,15 +12,19 @@ export interface ToolCallLimitOptions extends CallLimitOptions {
 }
 
 /**
- * Bounds the tool calls of a run, of a session, or of both (Spring AI Alibaba:
- * `ToolCallLimitHook`), kept with the session's state. A reply whose calls would be too many runs
- * none of them: they are closed as `interrupted`, with words that say so. (To have the model answer
- * from what it has instead, use `limits.toolCalls`.) A call counts once, when it is about to run;
- * what `structured()` asks for is no such call. Throws `CONFIGURATION` without a limit.
+ * Bounds the calls of one tool, in a run or in a session, or all tool calls of a session (Spring AI
+ * Alibaba: `ToolCallLimitHook`), kept with the session's state. A reply whose calls would be too
+ * many runs none of them: they are closed as `interrupted`, with words that say so. A call counts
+ * once, when it is about to run; what `structured()` asks for is no such call. Throws
+ * `CONFIGURATION` without a limit, and for a `run` of all tools: that is `limits.toolCalls`.
  */
 export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
   checkFields('CONFIGURATION', 'toolCallLimit()', options, 'tool:string|?');
-  const { tool } = options;
+  const { tool, run } = options;
+  if (tool === undefined && run !== undefined) {
+    const message = 'toolCallLimit(): for all tools of a run use `limits.toolCalls` of the agent.';
+    throw new AgentError('CONFIGURATION', message);
+  }
   const what = tool === undefined ? 'tool calls' : `calls of "${tool}"`;
   const limit = new CallLimit(
     'toolCallLimit()',
