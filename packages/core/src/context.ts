@@ -6,7 +6,7 @@ export { answersOnly, lastTurns, successfulTurns } from './context/history-views
 export type { TokenRatios, WindowOptions } from './context/request-meter.ts';
 export { summarization } from './context/summarization.ts';
 export type { SummarizationOptions } from './context/summarization.ts';
-export type { HistorySummarizer } from './context/summarize-history.ts';
+export type { HistorySummarizer, SummarizeHistoryOptions } from './context/summarize-history.ts';
 export { twoPhaseTrim } from './context/two-phase-trim.ts';
 export type { TrimOptions, Trimmed } from './context/two-phase-trim.ts';
 export { weightedHistory } from './context/weighted-history.ts';

@@ -9,8 +9,6 @@ import { streamReply, type Fetch } from './provider/http-transport.ts';
 
 export type { DashScopeEndpoint } from './provider/dashscope/dashscope-messages.ts';
 export type { ApiKey } from './provider/authorization.ts';
-export type { Fetch } from './provider/http-transport.ts';
-
 export interface DashScopeOptions {
   readonly model: string;
   /**

@@ -28,6 +28,7 @@ export type { AgentCall, Rejection } from './loop/middleware.ts';
 export type { Reply } from './loop/reply/read-reply.ts';
 export { humanInTheLoop } from './middleware/approval/human-in-the-loop.ts';
 export type {
+  ApprovalContext,
   ApprovalRule,
   HumanInTheLoopOptions,
 } from './middleware/approval/human-in-the-loop.ts';

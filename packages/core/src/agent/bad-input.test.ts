@@ -75,6 +75,29 @@ test('an agent is not made without options', () => {
   );
 });
 
+test.each<[part: object, message: string]>([
+  [{ hooks: [] }, 'Use `on: { event: handler }`'],
+  [{ priority: 1, on: {} }, 'Use `on: { event: { handle, priority } }`'],
+  [{ needsApproval: () => true }, 'Use `approve`'],
+  [{ wrapCall: () => {} }, 'Use `wrapRun`'],
+  [{ on: { 'pre-actng': () => {} } }, 'There is no event `pre-actng`'],
+  [{ on: { 'pre-acting': { handler: () => {} } } }, 'on: pre-acting: handle must be a function'],
+  [{ on: { 'pre-acting': 'x' } }, 'on: pre-acting must be an object'],
+  [{ defaults: { limits: { iterations: 'x' } } }, 'limits: iterations must be'],
+  [{ defaults: { limits: { iteration: 1 } } }, 'no option `iteration`'],
+  [{ defaults: { recovery: 'x' } }, 'no option `recovery`'],
+])('a part that would do nothing is refused: %j', (part, message) => {
+  for (const use of [[part], [[part]]]) {
+    expect(() => setUp([], wrong({ use }))).toThrow(failure('CONFIGURATION', message));
+  }
+});
+
+test('a hook is no whole middleware', () => {
+  expect(() => setUp().agent.addHook(wrong({ wrapRun: () => {} }))).toThrow(
+    failure('CONFIGURATION', 'Use `use: [middleware]`'),
+  );
+});
+
 test.each([null, { onEvent: 'x' }])('%j is no hook to add', (hook) => {
   expect(() => setUp().agent.addHook(wrong(hook))).toThrow(failure('CONFIGURATION', 'addHook()'));
 });

@@ -1,14 +1,14 @@
+import { AgentError } from '../error/agent-error.ts';
 import { checkFields, checkOptions } from '../error/check-fields.ts';
-import type { AgentHook, UseList } from '../loop/middleware.ts';
+import type { AgentHook, Middleware, UseList } from '../loop/middleware.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
 
 /** Throws `CONFIGURATION` for an option that is not of its kind. */
 export function checkAgent(options: AgentOptions): void {
   checkOptions('CONFIGURATION', 'ReActAgent', options, agentFields);
-  const { model, limits = {}, tools, use = [] } = options;
+  const { model, limits = {}, tools } = options;
   checkFields('CONFIGURATION', 'ReActAgent: the model', model, 'features:object');
   checkOptions('CONFIGURATION', 'ReActAgent: limits', limits, limitFields);
-  checkUse(use);
   if (!Array.isArray(tools)) return;
   for (const tool of tools) {
     checkFields('CONFIGURATION', 'A tool', tool, 'name:string input:validate()');
@@ -25,24 +25,73 @@ const agentFields =
 const limitFields =
   'iterations:count|? parallelTools:count|? toolCalls:count|? tokens:count|? timeoutMs:count|?';
 
-function checkUse(use: UseList): void {
-  for (const part of use) {
-    if (Array.isArray(part)) checkUse(part);
-    else checkFields('CONFIGURATION', 'A middleware', part, middlewareFields);
+/** Throws `CONFIGURATION` for a part that would do nothing, or not what it should. */
+export function checkUse(options: AgentOptions): void {
+  checkFields('CONFIGURATION', 'ReActAgent', options, 'use:array|?');
+  checkList(options.use ?? []);
+}
+
+function checkList(list: UseList): void {
+  for (const part of list) {
+    if (Array.isArray(part)) checkList(part as UseList);
+    else checkPart(part as Middleware);
   }
+}
+
+function checkPart(part: Middleware): void {
+  checkFields('CONFIGURATION', 'A middleware', part, `${hookFields} ${partFields}`);
+  for (const [name, instead] of Object.entries(formerParts)) {
+    if (name in part) throw noSuchPart(name, instead);
+  }
+  checkHandlers(part);
 }
 
 const hookFields = 'name:string|? on:object|? onEvent:function|? onError:fail|ignore|?';
 
-const middlewareFields =
-  `${hookFields} defaults:object|? tools:array|? guard:function|? recall:function|? ` +
-  'fit:function|? count:function|? approve:function|? decide:function|? ' +
-  'closeOpenCall:function|? mapEvent:function|? wrapRun:function|? wrapModel:function|? ' +
-  'wrapTool:function|? wrapAnswer:function|?';
+const partFields =
+  'defaults:object|? tools:array|? guard:function|? recall:function|? fit:function|? ' +
+  'count:function|? approve:function|? decide:function|? closeOpenCall:function|? ' +
+  'mapEvent:function|? wrapRun:function|? wrapModel:function|? wrapTool:function|? ' +
+  'wrapAnswer:function|?';
+
+/** What people try, and older programs have. */
+const formerParts: Readonly<Record<string, string>> = {
+  hooks: 'on: { event: handler }',
+  priority: 'on: { event: { handle, priority } }',
+  needsApproval: 'approve',
+  asksApproval: 'decide',
+  wrapCall: 'wrapRun',
+};
+
+function noSuchPart(name: string, instead: string): AgentError {
+  const message = `A middleware has no part \`${name}\`. Use \`${instead}\`.`;
+  return new AgentError('CONFIGURATION', message);
+}
+
+function checkHandlers({ on = {} }: AgentHook): void {
+  for (const [event, entry] of Object.entries(on)) {
+    if (!eventNames.split(' ').includes(event)) {
+      const message = `There is no event \`${event}\`. There are: ${eventNames.replaceAll(' ', ', ')}.`;
+      throw new AgentError('CONFIGURATION', message);
+    }
+    const handler = typeof entry === 'function' ? { handle: entry } : entry;
+    checkFields('CONFIGURATION', `on: ${event}`, handler, 'handle:function priority:number|?');
+  }
+}
+
+const eventNames =
+  'run-start pre-call post-call pre-reasoning post-reasoning reasoning-chunk tool-input-chunk ' +
+  'pre-acting acting-chunk post-acting pre-summary summary-chunk post-summary step-reset ' +
+  'context-fitted suspended error run-end';
 
 /** Throws `CONFIGURATION` for what is no hook: a middleware's other parts belong into `use`. */
 export function checkHook(hook: AgentHook): void {
-  checkOptions('CONFIGURATION', 'addHook()', hook, hookFields);
+  checkFields('CONFIGURATION', 'addHook()', hook, hookFields);
+  for (const field of partFields.split(' ')) {
+    const name = field.split(':')[0]!;
+    if (name in hook && name !== 'count') throw noSuchPart(name, 'use: [middleware]');
+  }
+  checkHandlers(hook);
 }
 
 /** Throws `INVALID_INPUT` for an option that is not of its kind. */

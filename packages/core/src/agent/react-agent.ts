@@ -8,7 +8,7 @@ import { ToolList } from '../tool/tool-list.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
 import { abortables } from '../model/abortable.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
-import { checkAgent, checkCall, checkHook } from './check-options.ts';
+import { checkAgent, checkCall, checkHook, checkUse } from './check-options.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import { AgentStream } from './agent-stream.ts';
@@ -54,9 +54,10 @@ export class ReActAgent {
 
   /** Throws `CONFIGURATION` for an option of another kind than it has to be. */
   constructor(given: AgentOptions) {
-    checkAgent(given);
+    checkUse(given);
     const use = partsOf(given.use ?? []);
     const options = withDefaults(given, defaultsOf(use));
+    checkAgent(options);
     const { name, tools = [], presetPriority = 'preset' } = options;
     const { generateId = () => crypto.randomUUID(), now = Date.now } = options;
     const set = Symbol.iterator in tools ? new ToolList(tools) : tools;
@@ -237,7 +238,7 @@ function wrapped<K extends keyof Wrappers>(
 ): Wrapped<K> {
   return use.reduceRight((next, part) => {
     const wrap = part[key] as ((next: Wrapped<K>) => Wrapped<K>) | undefined;
-    return wrap ? wrap.call(part, next) : next;
+    return wrap?.call(part, next) ?? next;
   }, inner);
 }
 

@@ -10,7 +10,7 @@ type Raw = (event: AgentEvent, control: object, context: unknown) => Awaitable<A
 export interface HookDispatcherOptions {
   /** The third argument of each handler. */
   readonly context?: unknown;
-  /** For hooks that do not say it themselves. Default `fail`. */
+  /** What an exception does in a hook without its own `onError`. Default `fail`. */
   readonly onError?: 'fail' | 'ignore' | undefined;
 }
 
@@ -25,15 +25,20 @@ export class HookDispatcher {
     this.#options = options;
   }
 
-  /** What the hooks made of a modifiable event: what one returns is what the next one gets. */
+  /**
+   * What the hooks made of a modifiable event: what one returns is what the next one gets. `isOver`:
+   * the hooks behind one that rejected the call are not asked.
+   */
   async modify<K extends EventType>(
     event: EventOf<K>,
     control?: ControlOf<K>,
+    isOver?: () => boolean,
   ): Promise<EventOf<K>> {
     const { type, seq }: AgentEvent = event;
     const controls = controlsAt(type, control);
     let current: EventOf<K> = event;
     for (const handle of this.handlers(type)) {
+      if (isOver?.()) break;
       const given = await handle(current, controls);
       if (!given) continue;
       current = given as EventOf<K>;
@@ -43,14 +48,20 @@ export class HookDispatcher {
   }
 
   /** Tells the hooks, also those after one that fails; what they return is ignored. */
-  async notify<K extends EventType>(event: EventOf<K>, control?: ControlOf<K>): Promise<void> {
+  async notify<K extends EventType>(
+    event: EventOf<K>,
+    control?: ControlOf<K>,
+    isOver?: () => boolean,
+  ): Promise<void> {
     const { type }: AgentEvent = event;
     const handlers = this.handlers(type);
     if (!handlers.length) return;
     const controls = controlsAt(type, control);
     let failure: unknown;
-    for (const handle of handlers)
+    for (const handle of handlers) {
+      if (isOver?.()) break;
       await handle(event, controls).catch((error: unknown) => (failure ??= error));
+    }
     if (failure) throw failure;
   }
 
@@ -99,7 +110,7 @@ function bind(
       return await handle.call(hook, freeze(event), control, context);
     } catch (error) {
       // A control that does not exist there is a mistake in the program: nothing ignores it.
-      const isMisuse = AgentError.is(error) && error.code === 'CONFIGURATION';
+      const isMisuse = AgentError.is(error) && error.details?.['control'] !== undefined;
       if (onFailure === 'ignore' && !isMisuse) return undefined;
       if (AgentError.is(error)) throw error;
       throw new AgentError('HOOK_ERROR', `Hook "${name}" failed at ${type}: ${messageOf(error)}`, {
@@ -116,7 +127,7 @@ function invalidEvent(type: EventType): AgentError {
 
 const controlNames = ['stop', 'gotoReasoning', 'jumpTo', 'reject'] as const;
 
-/** The event's controls, and for the other ones functions that say that they do not exist. */
+/** The event's controls. The other ones are functions that throw. */
 function controlsAt(type: EventType, control: Partial<HookControl> = {}): object {
   const missing = controlNames.filter((name) => !control[name]);
   const refusals = missing.map((name) => [
@@ -131,8 +142,8 @@ function controlsAt(type: EventType, control: Partial<HookControl> = {}): object
 }
 
 /**
- * All of it: a hook that writes to a message, a call's arguments or a result has to hear of it, or
- * log, caches and readers would differ.
+ * Freezes the whole value. A hook that writes to a message, a call's arguments or a result then
+ * fails. Without this, the log, caches and readers would differ.
  */
 export function freeze<T>(value: T): T {
   if (isRecord(value) && !Object.isFrozen(value) && !ArrayBuffer.isView(value))

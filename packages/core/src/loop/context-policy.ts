@@ -1,6 +1,7 @@
 import type { Msg } from '../message/msg.ts';
 import type { ChatModel, RunInfo, ToolSchema } from '../model/chat-model.ts';
 import type { Usage } from '../model/usage.ts';
+import type { RunContext } from './run-context.ts';
 
 /** What a request would be made of; all that is optional is there when an agent asks. */
 export interface ContextRequest {
@@ -53,7 +54,7 @@ export interface FittedContext {
 export interface ContextPolicy {
   readonly name?: string;
   /** See `Middleware`. */
-  fit(request: ContextRequest): FittedContext | Promise<FittedContext>;
+  fit(request: ContextRequest, context?: RunContext): FittedContext | Promise<FittedContext>;
   /** See `Middleware`. */
   count?(request: ContextRequest): number;
 }

@@ -3,6 +3,7 @@ import { addUsage, type Usage } from '../model/usage.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ContextPolicy, ContextRequest, FittedContext } from './context-policy.ts';
 import type { Run } from './run.ts';
+import type { RunContext } from './run-context.ts';
 
 /** The messages of the next request, made to fit the model's window by the agent's middleware. */
 export async function fitRequest(run: Run): Promise<readonly Msg[]> {
@@ -20,7 +21,11 @@ export async function fitRequest(run: Run): Promise<readonly Msg[]> {
     beside: run.output?.beside,
     signal: run.modelSignal(),
   };
-  const { messages, usage, removed, before, after } = await fitInTurn(setup.policies, request);
+  const { messages, usage, removed, before, after } = await fitInTurn(
+    setup.policies,
+    request,
+    run.context,
+  );
   run.addUsage(usage);
   if (removed || before !== after) await run.tell('context-fitted', { removed, before, after });
   return messages;
@@ -34,6 +39,7 @@ export async function fitRequest(run: Run): Promise<readonly Msg[]> {
 export async function fitInTurn(
   policies: readonly ContextPolicy[],
   request: ContextRequest,
+  context?: RunContext,
 ): Promise<FittedContext> {
   const counting = policies.findLast(({ count }) => count);
   let current = request;
@@ -43,7 +49,7 @@ export async function fitInTurn(
   let removed = 0;
   let usage: Usage | undefined;
   for (const policy of policies) {
-    last = await policy.fit(current);
+    last = await policy.fit(current, context);
     checkFields('CONFIGURATION', 'What a context policy gave', last, resultFields);
     first ??= last;
     if (policy === counting) counted = last;

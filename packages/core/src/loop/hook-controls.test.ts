@@ -133,22 +133,115 @@ test.for(['run-start', 'pre-call'] as const)(
   },
 );
 
-test('after `stop` at `pre-acting`, all calls of the round stay open', async () => {
-  const { agent, ran } = setUp([
-    {
-      on: {
-        'pre-acting'({ toolUse }, { stop }) {
-          if (toolUse.id === 'b1') stop();
-        },
+test('after `stop` at `pre-acting`, all calls of the round stay open, and hooks see them again', async () => {
+  const seen: string[] = [];
+  let isFirst = true;
+  const stopping: Middleware = {
+    on: {
+      'pre-acting'({ toolUse }, { stop }) {
+        seen.push(toolUse.id);
+        if (toolUse.id !== 'b1' || !isFirst) return;
+        isFirst = false;
+        stop();
       },
     },
-  ]);
+  };
+  const { agent, ran } = setUp([stopping]);
   expect((await agent.call('go')).reason).toBe('stopped-by-hook');
   expect(ran).toEqual([]);
   const messages = await agent.messages();
   expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant']);
-  expect((await agent.call()).reason).toBe('max-iterations');
+  await agent.call();
   expect(ran.slice(0, 2).toSorted()).toEqual(['a1', 'b1']);
+  expect(seen.slice(0, 3)).toEqual(['a1', 'b1', 'b1']);
+});
+
+test('after `stop` at `post-acting`, calls that wait for their turn do not start', async () => {
+  const ran: string[] = [];
+  const look = tool({
+    name: 'look',
+    description: '',
+    input: {},
+    execute: (_input, { toolUseId }) => {
+      ran.push(toolUseId);
+      return 'seen';
+    },
+  });
+  const toolCalls = ['a', 'b', 'c'].map((id) => ({ name: 'look', id }));
+  const agentWith = (calls: readonly { readonly name: string; readonly id: string }[]) =>
+    new ReActAgent({
+      name: 'a',
+      model: new ScriptedModel([{ toolCalls: calls }, 'done']),
+      tools: [look],
+      limits: { parallelTools: 1 },
+      use: [{ on: { 'post-acting': (_event, { stop }) => stop() } }],
+    });
+  expect((await agentWith(toolCalls).call('go')).reason).toBe('stopped-by-hook');
+  // The second one took the first one's place before the hook was asked.
+  expect(ran).toEqual(['a', 'b']);
+  const unknown = agentWith([{ name: 'unknown', id: 'x' }, ...toolCalls]);
+  expect((await unknown.call('go')).reason).toBe('stopped-by-hook');
+  expect(ran).toEqual(['a', 'b']);
+});
+
+test('a stop wins over a jump that was asked for before', async () => {
+  const { agent, ran } = setUp([
+    {
+      on: {
+        'post-acting': ({ toolUse }, { jumpTo, stop }) =>
+          toolUse.id === 'a1' ? jumpTo('model') : stop(),
+      },
+    },
+  ]);
+  expect((await agent.call('go')).reason).toBe('stopped-by-hook');
+  expect(ran).toHaveLength(2);
+});
+
+test('decisions outlive a stop at `pre-call`, and a jump to the tools carries them out', async () => {
+  for (const ask of ['stop', 'jump'] as const) {
+    const ran: string[] = [];
+    const pay = tool({
+      name: 'pay',
+      description: '',
+      input: {},
+      needsApproval: true,
+      execute: () => String(ran.push('pay')),
+    });
+    let isFirst = true;
+    const agent = new ReActAgent({
+      name: 'a',
+      model: new ScriptedModel([{ toolCalls: [{ name: 'pay' }] }, 'done']),
+      tools: [pay],
+      use: [
+        {
+          on: {
+            'pre-call'({ input }, { stop, jumpTo }) {
+              if (input.length || !isFirst) return;
+              isFirst = false;
+              if (ask === 'stop') stop();
+              else jumpTo('tools');
+            },
+          },
+        },
+      ],
+    });
+    const { pending } = await agent.call('go');
+    const approval = { toolUseId: pending[0]!.toolUseId, type: 'approve' } as const;
+    const result = await agent.call([approval]);
+    expect(result.reason).toBe(ask === 'stop' ? 'stopped-by-hook' : 'stop');
+    if (ask === 'stop') expect((await agent.call()).text).toBe('done');
+    expect(ran).toEqual(['pay']);
+  }
+});
+
+test('hooks behind one that rejects the call are not asked', async () => {
+  const asked: string[] = [];
+  const { agent } = setUp([
+    asking('pre-call', 'reject'),
+    { on: { 'pre-call': () => void asked.push('second') } },
+  ]);
+  await agent.call('go');
+  expect(asked).toEqual([]);
 });
 
 test('after `stop` at `pre-call`, the input is in the log', async () => {

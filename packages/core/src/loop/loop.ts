@@ -6,14 +6,13 @@ import type { ToolUse } from '../message/content-block.ts';
 import type { Msg } from '../message/msg.ts';
 import { abortables } from '../model/abortable.ts';
 import { longestTimeout } from '../model/deadline.ts';
-import { isSuspension, type Suspension } from '../tool/run-call.ts';
+import { isSuspension } from '../tool/run-call.ts';
 import { ToolList } from '../tool/tool-list.ts';
-import { interruptedResult } from '../tool/tool-result.ts';
-import { admitCall, suspend, type Admission } from './admission/admit-call.ts';
+import { admitCall, suspend } from './admission/admit-call.ts';
 import { decisionsIn, toCallInput, type CallInput } from './call-input.ts';
 import { checkDecisions } from './admission/check-decisions.ts';
 import { closeCalls, conclude } from './admission/close-calls.ts';
-import { decideCall } from './admission/decide-call.ts';
+import { startCalls, type ReadyAdmission } from './admission/start-calls.ts';
 import { finishWith, resultOf, type Finish } from './ending.ts';
 import { fitRequest } from './fit-request.ts';
 import type { Interruption } from '../event/interrupt-request.ts';
@@ -23,8 +22,7 @@ import type { FinishExtras, Move, Step } from './move.ts';
 import type { OutputAnswer } from './output-mode.ts';
 import { readReply } from './reply/read-reply.ts';
 import type { Run } from './run.ts';
-import type { RunContext } from './run-context.ts';
-import { toolQueue, type ToolQueue } from './admission/tool-queue.ts';
+import { toolQueue } from './admission/tool-queue.ts';
 
 type StopRequest = Exclude<Interruption, { mode: 'pause' }>;
 
@@ -44,8 +42,8 @@ export async function loop(run: Run, input: CallInput | undefined): Promise<Agen
       try {
         move = await (move ? take(run, move) : begin(run, input));
       } catch (thrown) {
-        // A guard that rejects the input or a reply, or a hook that rejects the input, ends the
-        // call with its message, which is not stored.
+        // A rejection by a guard or a hook is the answer of the call, and is not stored. While tools
+        // run it is a failure like any other.
         const isRejection =
           AgentError.is(thrown) &&
           (thrown.code === 'GUARD_REJECTED' || thrown.code === 'HOOK_REJECTED');
@@ -54,13 +52,16 @@ export async function loop(run: Run, input: CallInput | undefined): Promise<Agen
       }
     }
     return await finish(run, move);
+  } catch (error) {
+    await run.close('error').catch(() => {});
+    throw error;
   } finally {
     clearTimeout(timer);
   }
 }
 
 async function begin(run: Run, input: CallInput | undefined): Step {
-  if (run.refusal) throw run.refusal;
+  if (run.refusal && !run.failure && !run.signal.aborted) throw run.refusal;
   return input ? settle(run, input) : recover(run);
 }
 
@@ -101,11 +102,29 @@ async function settle(run: Run, input: CallInput): Step {
   await run.append(more);
   const prompt = run.view.findLast(isPrompt);
   run.promptId = prompt?.id;
-  const [first] = asked;
-  if (first && first.to !== 'model') return jump(run, first);
+  const first = firstOf(asked);
+  if (first?.to === 'stop') keepDecisions(run, decisions);
+  if (first && first.to !== 'model') {
+    const move = await jump(run, first);
+    return move.to === 'tools' ? { ...move, decisions } : move;
+  }
   await recall(run, more.length || !prompt ? more : [prompt]);
   if (first) return jump(run, first);
   return { to: open.length && !more.length ? 'tools' : 'model', decisions };
+}
+
+/** So that the next call carries them out, as it does after a crash. */
+function keepDecisions(run: Run, decisions: readonly Decision[]): void {
+  const { calls } = run.setup.status;
+  for (const decision of decisions) {
+    const { pending: _pending, ...state } = calls.get(decision.toolUseId) ?? {};
+    calls.set(decision.toolUseId, { ...state, decision });
+  }
+}
+
+/** A stop wins, else what was asked for first. */
+function firstOf(asked: readonly Jump[]): Jump | undefined {
+  return asked.find(({ to }) => to === 'stop') ?? asked[0];
 }
 
 /** Closes open calls for the new message that came in their place, if a middleware has words for it. */
@@ -129,7 +148,8 @@ async function guardInput(run: Run, input: readonly Msg[]): Promise<readonly Msg
   let given = input;
   for (const part of run.setup.use) {
     if (!part.guard) continue;
-    const verdict = await part.guard(given, run.context);
+    // An interrupt must not let an input through that no guard has judged.
+    const verdict = (await part.guard(given, run.guarding)) ?? given;
     if (run.signal.aborted) return undefined;
     if ('error' in verdict) throw AgentError.fromJSON(verdict.error);
     given = verdict;
@@ -166,15 +186,15 @@ async function preCall(run: Run, input: readonly Msg[], asked: Jump[]): Promise<
   const event = isNotification
     ? run.event('pre-call', { input })
     : await run.modify('pre-call', { input }, control);
-  if (isNotification) await run.hooks.notify(event, control);
+  if (isNotification) await run.hooks.notify(event, control, () => run.isRefusedAt('pre-call'));
   if (run.refusal) throw run.refusal;
   await run.push([event]);
   return event.input;
 }
 
 /**
- * Asks the model once; its reply is an answer, tool calls, or cut by an interrupt or abort. Without
- * `isAsked`, results that are for the caller are the answer.
+ * Asks the model once. Its reply is an answer, tool calls, or cut by an interrupt or abort. If no
+ * hook asked for the model (`isAsked`), results that are meant for the caller are the answer.
  */
 async function reason(run: Run, isAsked?: boolean): Step {
   const { onLimit = summarize(), limits } = run.setup.options;
@@ -182,7 +202,8 @@ async function reason(run: Run, isAsked?: boolean): Step {
   await run.append(run.injected.splice(0));
   // What came from outside may have calls without results, and results without calls.
   await closeCalls(run);
-  const direct = !isAsked && (await run.setup.directAnswer(run.context, run.steps));
+  const direct = !isAsked && (await run.setup.directAnswer(run.guarding, run.steps));
+  if (run.stopped) return jump(run, run.stopped);
   if (direct) return answer(run, 'return-direct', direct);
   const { iterations = 10, tokens = Infinity } = limits ?? {};
   const isLast = run.iteration >= iterations;
@@ -225,7 +246,10 @@ async function reason(run: Run, isAsked?: boolean): Step {
   return { to: toolUses.length ? 'tools' : 'model' };
 }
 
-/** Goes where a hook asked to go. `reply` is the model's last; `fresh` is not in the log yet. */
+/**
+ * Goes where a hook asked to go. `reply` is the model's last message. `fresh` is the same one if it
+ * is not in the log yet.
+ */
 async function jump(
   run: Run,
   { to, messages: given, reason: why = 'stopped-by-hook' }: Jump,
@@ -245,26 +269,28 @@ async function jump(
 }
 
 /**
- * Runs open calls, in parallel: results enter the log as they come, the view in the order they were
- * asked for. `decisions` are there when the calls were open before this run.
+ * Runs open calls, in parallel: results enter the log as they come. `closeCalls` puts the view in the
+ * order that they were asked for. `decisions` are there when the calls were open before this run.
  */
 async function act(run: Run, decisions?: readonly Decision[]): Step {
   const message = run.view.findLast(({ role }) => role === 'assistant');
   const asked: Jump[] = [];
   const pending: PendingCall[] = [];
+  const isStopped = (): boolean => asked.some(({ to }) => to === 'stop');
   try {
     const ready: ReadyAdmission[] = [];
-    const stop = (): void => void asked.push({ to: 'stop' });
     for (const toolUse of run.openCalls()) {
       const decision = decisions?.find(({ toolUseId }) => toolUseId === toolUse.id);
-      const admission = await admitCall(run, toolUse, { decision, stop });
-      if (asked[0]?.to === 'stop') return jump(run, asked[0], message);
+      const admission = await admitCall(run, toolUse, decision);
+      if (admission.type === 'stopped') asked.push({ to: 'stop' });
+      if (isStopped()) break;
       if (admission.type === 'ready') ready.push(admission);
-      else if (admission.type === 'pending') pending.push(admission.pending);
-      else await conclude(run, admission.toolUse, admission.result, asked);
+      if (admission.type === 'pending') pending.push(admission.pending);
+      if (admission.type === 'result')
+        await conclude(run, admission.toolUse, admission.result, asked);
     }
     const queue = toolQueue(run.setup.options.limits?.parallelTools);
-    startCalls(run, queue, ready);
+    startCalls(run, queue, { ready, isStopped });
     for await (const items of queue.drain()) {
       for (const item of items) {
         const { toolUse } = item;
@@ -273,6 +299,8 @@ async function act(run: Run, decisions?: readonly Decision[]): Step {
           await run.push(run.adopt(item.events));
         } else if (item.type === 'progress') {
           await run.tell('acting-chunk', { toolUseId: toolUse.id, chunk: item.chunk });
+        } else if (!item.outcome) {
+          // It has not started, and stays open.
         } else if (isSuspension(item.outcome)) {
           const { kind = 'suspended', suspended } = item.outcome;
           pending.push(suspend(run, toolUse, kind, suspended));
@@ -288,45 +316,14 @@ async function act(run: Run, decisions?: readonly Decision[]): Step {
     throw error;
   }
   run.pending = pending;
-  if (asked[0]) return jump(run, asked[0], message);
+  const first = firstOf(asked);
+  if (first) return jump(run, first, message);
   if (run.cut) return recover(run);
   if (run.output) {
     const settled = await run.output.settled(pending);
     if (settled) return finishWithValue(run, settled);
   }
   return pending.length ? finishWith(run, 'suspended', message) : { to: 'model' };
-}
-
-type ReadyAdmission = Extract<Admission, { type: 'ready' }>;
-
-function startCalls(run: Run, queue: ToolQueue, ready: readonly ReadyAdmission[]): void {
-  const { sessionId, status, memory, runTool } = run.setup;
-  const { signal, toolContext: context } = run;
-  const messages = run.request();
-  for (const { call, decision } of ready) {
-    const { id } = call.toolUse;
-    queue.start(call.toolUse, async (sink) => {
-      if (signal.aborted) return interruptedResult(call.toolUse, {});
-      let toRun = call;
-      if (call.needs && !decision) {
-        const decided = await decideCall(run, call);
-        if (decided.type === 'result') return decided.result;
-        if (decided.type === 'pending') return toSuspension(decided.pending);
-        toRun = decided.call;
-      }
-      const { toolUse } = toRun;
-      status.calls.get(id)!.started = true;
-      await memory.note?.([{ kind: 'call-started', toolUseId: id, toolUse }], { now: true });
-      const idempotencyKey = `${sessionId}:${id}`;
-      const interrupt: RunContext['interrupt'] = (request) => run.context.interrupt(request);
-      const about = { ...run.about, messages, context, decision, idempotencyKey, signal };
-      return runTool(toRun, { ...about, ...sink, interrupt });
-    });
-  }
-}
-
-function toSuspension({ reason = 'Nobody has decided yet.' }: PendingCall): Suspension {
-  return { suspended: reason, kind: 'approval' };
 }
 
 /**

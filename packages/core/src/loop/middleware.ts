@@ -16,14 +16,17 @@ import type { ContextRequest, FittedContext } from './context-policy.ts';
 import type { DirectAnswer } from './direct-answer.ts';
 import type { RunContext } from './run-context.ts';
 
-/** A guard's no. `message` is for the user: it holds nothing of the input or of an exception. */
+/**
+ * What a guard returns to refuse an input. The error's `message` is for the user: it holds nothing
+ * of the input or of an exception.
+ */
 export interface Rejection {
   readonly error: AgentErrorData;
 }
 
 /**
- * The whole of a call. Without `input`, the call was aborted, or has failed, before its turn.
- * Rejects if the run fails.
+ * Runs a whole call. Rejects if the run fails. `input` is missing if the call was aborted, or has
+ * failed, before its turn.
  */
 export type AgentCall = (input: CallInput | undefined, context: RunContext) => Promise<AgentResult>;
 
@@ -42,7 +45,8 @@ export interface Middleware extends AgentHook {
   readonly tools?: readonly Tool[];
   /**
    * Checks what a call is made with, before it is stored: returns the input as it may be, or its
-   * rejection, which ends the call with reason `rejected`. A guard that throws fails the call.
+   * rejection, which ends the call with reason `rejected`. A guard that throws fails the call. The
+   * context's signal is raised by an abort alone: an interrupt waits for the guards.
    * Decisions about tool calls are no input.
    */
   guard?(
@@ -61,7 +65,7 @@ export interface Middleware extends AgentHook {
    * with `HOOK_ERROR` if it does not, or gives what are no messages. Several run in list order,
    * each on what the one before has left.
    */
-  fit?(request: ContextRequest): FittedContext | Promise<FittedContext>;
+  fit?(request: ContextRequest, context?: RunContext): FittedContext | Promise<FittedContext>;
   /** Tokens of a request as `fit` counts them. The last of several is what events report by. */
   count?(request: ContextRequest): number;
   /**

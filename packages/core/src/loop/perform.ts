@@ -1,4 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
+import { checkFields } from '../error/check-fields.ts';
+import type { EventBatch } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { CallInput } from './call-input.ts';
 import { finishWith, resultOf } from './ending.ts';
@@ -19,22 +21,41 @@ export async function perform(run: Run, input: CallInput | undefined): Promise<A
         run.refusal ??= hookRejection(why);
       },
     });
-    const result = run.refusal
+    // What is refused, such as a call of a busy agent, is nobody's to wrap.
+    const isRefused = run.refusal ?? run.failure;
+    const result = isRefused
       ? await loop(run, undefined)
       : await run.setup.call(input, run.context);
+    checkResult(result);
+    // A wrapper may have answered in the place of `next`.
+    if (!run.closed) await run.close(result.reason);
     return await tellEnd(run, result);
   } catch (thrown) {
     const error = AgentError.from(thrown);
     const data = error.toJSON();
-    await run.close('error').catch(() => {});
+    if (!run.closed) await run.close('error').catch(() => {});
     // A hook that fails on these events must not hide the failure.
     const failed = run.event('error', { error: data });
     await run.hooks.notify(failed).catch(() => {});
-    await run.push([failed]);
+    await run.give(shownOr(run, [failed]));
     const ended = resultOf(run, finishWith(run, 'error', run.remains, { error: data }));
-    const result = await tellEnd(run, ended, () => {});
+    const result = await tellEnd(run, ended, { isFailure: true });
     if (run.options.throwOnError === false) return result;
     throw error;
+  }
+}
+
+function checkResult(result: AgentResult): void {
+  const fields = 'reason:string text:string message:object';
+  checkFields('CONFIGURATION', 'What a `wrapRun` resolves with', result, fields);
+}
+
+/** A middleware that fails on these events must not hide the failure they tell of. */
+function shownOr(run: Run, events: EventBatch): EventBatch {
+  try {
+    return run.shown(events);
+  } catch {
+    return events;
   }
 }
 
@@ -42,13 +63,14 @@ export async function perform(run: Run, input: CallInput | undefined): Promise<A
 async function tellEnd(
   run: Run,
   result: AgentResult,
-  onFailure = (error: unknown): void => {
-    throw error;
-  },
+  { isFailure = false }: { readonly isFailure?: boolean } = {},
 ): Promise<AgentResult> {
+  const onFailure = (error: unknown): void => {
+    if (!isFailure) throw error;
+  };
   const event = run.event('run-end', { result });
   await run.hooks.notify(event).catch(onFailure);
-  const shown = run.shown([event]);
+  const shown = isFailure ? shownOr(run, [event]) : run.shown([event]);
   await run.give(shown);
   const [last] = shown;
   return last?.type === 'run-end' ? last.result : result;

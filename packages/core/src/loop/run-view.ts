@@ -20,26 +20,29 @@ export class RunView implements RunContext {
   readonly userId: string | undefined;
   readonly agentPath: readonly string[];
   readonly #run: Run;
+  readonly #signal: AbortSignal | undefined;
 
   static runOf(context: RunContext): Run {
-    if (#run in context) return (context as RunView).#run;
+    if (#run in Object(context)) return (context as RunView).#run;
     throw new AgentError(
       'CONFIGURATION',
       'A wrapper has to pass on the context that it was given, not a copy.',
     );
   }
 
-  constructor(run: Run) {
+  /** `signal`: in place of the one that an interrupt raises, too. */
+  constructor(run: Run, signal?: AbortSignal) {
     const { runId, sessionId, userId, agentPath } = run.about;
     this.runId = runId;
     this.sessionId = sessionId;
     this.userId = userId;
     this.agentPath = agentPath;
     this.#run = run;
+    this.#signal = signal;
   }
 
   get signal(): AbortSignal {
-    return this.#run.stopSignal;
+    return this.#signal ?? this.#run.stopSignal;
   }
 
   get cut(): RunContext['cut'] {

@@ -1,4 +1,4 @@
-import { AgentError } from '../error/agent-error.ts';
+import { AgentError, messageOf } from '../error/agent-error.ts';
 import type { AgentEvent, AgentEventBase, EventBatch, EventOf } from '../event/agent-event.ts';
 import type { ControlOf } from '../event/hook.ts';
 import { HookDispatcher } from '../event/hook-dispatcher.ts';
@@ -19,6 +19,7 @@ import { isMessage } from './call-input.ts';
 import type { Interruption } from '../event/interrupt-request.ts';
 import type { Jump } from './jump.ts';
 import { loopSteps, type EventFields, type LoopSteps } from './loop-steps.ts';
+import type { Middleware } from './middleware.ts';
 import type { Outbox } from './outbox.ts';
 import type { OutputRun } from './output-mode.ts';
 import type { PendingCall } from '../event/pending-call.ts';
@@ -30,6 +31,15 @@ type EventType = AgentEvent['type'];
 
 const areMessages = (value: unknown): value is readonly Msg[] =>
   Array.isArray(value) && value.every(isMessage);
+
+function mapped(part: Middleware, event: AgentEvent, context: RunContext): AgentEvent {
+  try {
+    return part.mapEvent!(event, context);
+  } catch (cause) {
+    const message = `mapEvent of "${part.name ?? 'unnamed'}" failed: ${messageOf(cause)}`;
+    throw new AgentError('HOOK_ERROR', message, { cause });
+  }
+}
 
 /** What the fields of modifiable events have to be, so that no hook can break the log. */
 const isFit: Readonly<Record<string, (value: unknown) => boolean>> = {
@@ -56,6 +66,8 @@ export class Run {
   readonly toolContext: ReadonlyMap<object, unknown>;
   /** What middleware sees of the run. */
   readonly context: RunContext;
+  /** The same for guards: its signal is raised by an abort alone. */
+  readonly guarding: RunContext;
   readonly steps: LoopSteps;
   /** In each event; and for what stands around the model and the tools. */
   readonly about: RunInfo;
@@ -118,6 +130,7 @@ export class Run {
     this.generate = { ...setup.options.generate, ...generate };
     this.#outbox = outbox;
     this.context = new RunView(this);
+    this.guarding = new RunView(this, this.signal);
     this.steps = loopSteps(this);
     this.hooks = new HookDispatcher(hooks, {
       context: this.context,
@@ -213,7 +226,7 @@ export class Run {
     // Of a sub-agent's events its own agent has the say.
     return events.map((event) =>
       event.runId === this.id
-        ? mappers.reduceRight((shown, part) => part.mapEvent!(shown, this.context), event)
+        ? mappers.reduceRight((shown, part) => mapped(part, shown, this.context), event)
         : event,
     );
   }
@@ -251,7 +264,7 @@ export class Run {
     control?: ControlOf<K>,
   ): Promise<EventOf<K>> {
     const given = this.event(type, fields);
-    const event = await this.hooks.modify<K>(given, control);
+    const event = await this.hooks.modify<K>(given, control, () => this.isRefusedAt(type));
     // The run's own request is in order; to look through a long one again would cost more than all
     // else of a step.
     const isOwn =
@@ -290,6 +303,11 @@ export class Run {
     return event.message;
   }
 
+  /** A hook's no ends its event; the events after it are told as ever. */
+  isRefusedAt(type: EventType): boolean {
+    return this.refusal !== undefined && (type === 'run-start' || type === 'pre-call');
+  }
+
   /** A notification, told to the hooks and given to the reader. */
   async tell<K extends EventType>(
     type: K,
@@ -297,7 +315,7 @@ export class Run {
     control?: ControlOf<K>,
   ): Promise<void> {
     const event = this.event(type, fields);
-    await this.hooks.notify<K>(event, control);
+    await this.hooks.notify<K>(event, control, () => this.isRefusedAt(type));
     await this.push([event]);
   }
 

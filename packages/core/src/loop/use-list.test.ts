@@ -61,3 +61,9 @@ test('the agent’s options win over the later preset, which wins over the earli
     preCall: 'notification',
   });
 });
+
+test('two parts of one name in the same nested list both stay', () => {
+  const team = [part('guard', 'one'), part('guard', 'two')];
+  expect(marks(partsOf([team]))).toEqual(['one', 'two']);
+  expect(marks(partsOf([[[part('retry', 'inner')], part('retry', 'outer')]]))).toEqual(['outer']);
+});

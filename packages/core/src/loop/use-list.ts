@@ -3,25 +3,30 @@ import type { Middleware, UseList } from './middleware.ts';
 
 /**
  * The parts of a `use` list in their order. A later part of the same name takes the place of a
- * nested list's part, such as a preset's. Parts that are listed directly all stay.
+ * nested list's part, such as a preset's. Parts that are listed directly all stay, and so do parts
+ * of one and the same list.
  */
 export function partsOf(use: UseList): readonly Middleware[] {
-  const parts: { part: Middleware; isNested: boolean }[] = [];
-  const add = (list: UseList, isNested: boolean): void => {
+  const parts: { part: Middleware; list: UseList }[] = [];
+  const add = (list: UseList): void => {
     for (const item of list) {
       if (isList(item)) {
-        add(item, true);
+        add(item);
         continue;
       }
       const { name } = item;
       const replaced = parts.find(
-        (other) => other.isNested && name !== undefined && other.part.name === name,
+        (other) =>
+          other.list !== use &&
+          other.list !== list &&
+          name !== undefined &&
+          other.part.name === name,
       );
-      if (replaced) Object.assign(replaced, { part: item, isNested });
-      else parts.push({ part: item, isNested });
+      if (replaced) Object.assign(replaced, { part: item, list });
+      else parts.push({ part: item, list });
     }
   };
-  add(use, false);
+  add(use);
   return parts.map(({ part }) => part);
 }
 

@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
+import { MemoryStore } from '../memory/memory-store.ts';
+import { SessionMemory } from '../memory/session-memory.ts';
+import { textOf } from '../message/message-text.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
@@ -137,4 +140,94 @@ test('what exceptions in hooks do is the agent’s to say, unless the hook says 
   expect((await agentWith([failing], 'ignore').call('go')).text).toBe('done');
   const strict = agentWith([{ ...failing, onError: 'fail' }], 'ignore');
   await expect(strict.call('go')).rejects.toMatchObject({ code: 'HOOK_ERROR' });
+});
+
+test('a run is closed also if a wrapper answers in the place of the loop', async () => {
+  const answering: Middleware = {
+    wrapRun: (next) => async (input, context) => {
+      try {
+        return await next(input, context);
+      } catch {
+        return { ...(await spare.call('go')), text: 'from the spare' };
+      }
+    },
+  };
+  const spare = new ReActAgent({ name: 'spare', model: new ScriptedModel(['spare']) });
+  const store = new MemoryStore();
+  const memory = new SessionMemory(store, 's', { durability: 'turn' });
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([{ error: new AgentError('MODEL_AUTH', 'no key') }]),
+    memory,
+    use: [answering],
+  });
+  expect((await agent.call('go')).text).toBe('from the spare');
+  expect(agent.interrupt()).toBe(false);
+  expect(await new SessionMemory(store, 's').read()).toHaveLength(1);
+});
+
+test('a call that a busy agent refuses goes through no wrapper', async () => {
+  const wrapped: string[] = [];
+  const counting: Middleware = {
+    wrapRun: (next) => (input, context) => {
+      wrapped.push(context.runId);
+      return next(input, context);
+    },
+  };
+  const { agent } = setUp([{ hang: true }], [counting]);
+  const controller = new AbortController();
+  const running = agent.call('go', { signal: controller.signal });
+  expect(await agent.call('go', { throwOnError: false })).toMatchObject({
+    error: { code: 'AGENT_BUSY' },
+  });
+  controller.abort();
+  await running;
+  expect(wrapped).toHaveLength(1);
+});
+
+test('a `mapEvent` that throws fails the call, and does not hide another failure', async () => {
+  const failing: Middleware = {
+    name: 'mapper',
+    mapEvent(event) {
+      if (event.type === 'run-end' || event.type === 'error') throw new Error('down');
+      return event;
+    },
+  };
+  await expect(setUp(['done'], [failing]).agent.call('go')).rejects.toMatchObject({
+    code: 'HOOK_ERROR',
+    message: 'mapEvent of "mapper" failed: down',
+  });
+  const { agent, heard } = setUp([{ error: new AgentError('MODEL_AUTH', 'no key') }], [failing]);
+  await expect(agent.call('go')).rejects.toMatchObject({ code: 'MODEL_AUTH' });
+  expect(heard.at(-1)).toBe('run-end');
+});
+
+test('what is no result, and a context of nobody, are told so', async () => {
+  const wrong = (wrapRun: () => unknown): ReActAgent =>
+    setUp(['done'], [{ wrapRun: () => wrapRun as never }]).agent;
+  await expect(wrong(async () => undefined).call('go')).rejects.toMatchObject({
+    code: 'CONFIGURATION',
+  });
+  const without: Middleware = { wrapRun: (next) => (input) => next(input, undefined as never) };
+  await expect(setUp(['done'], [without]).agent.call('go')).rejects.toMatchObject({
+    code: 'CONFIGURATION',
+  });
+});
+
+test('an interrupt waits for the guards: nothing that they have not judged is stored', async () => {
+  let judge = (): void => {};
+  const judged = new Promise<void>((resolve) => (judge = resolve));
+  const masking: Middleware = {
+    async guard(input, { signal }) {
+      agent.interrupt();
+      judge();
+      expect(signal.aborted).toBe(false);
+      return input.map((message) => ({ ...message, content: [{ type: 'text', text: '[EMAIL]' }] }));
+    },
+  };
+  const { agent } = setUp(['never'], [masking]);
+  const result = await agent.call('jane@example.com');
+  await judged;
+  expect(result.reason).toBe('interrupted');
+  expect(textOf((await agent.messages())[0]!)).toBe('[EMAIL]');
 });

@@ -8,6 +8,7 @@ import type { ModelContext, RunInfo } from '../model/chat-model.ts';
 import type { StopReason } from '../event/agent-result.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
 import type { AgentCall, Middleware } from '../loop/middleware.ts';
+import type { RunContext } from '../loop/run-context.ts';
 import { replace, type StateKey } from './state-key.ts';
 
 // What a key takes and gives depends on the key alone.
@@ -39,6 +40,7 @@ export interface SessionState<K extends StateKeys> {
  * them while their run goes on, or an agent.
  */
 export type StateSource =
+  | Pick<RunContext, 'state'>
   | Pick<RunInfo, 'runId'>
   | Pick<ModelContext, 'run'>
   | { readonly status: AgentStatus };
@@ -139,12 +141,13 @@ function sessionStates<K extends StateKeys>(keys: K): StateMiddleware<K> {
   return {
     of(source) {
       if ('status' in source) return sessionState(keys, source.status.state);
+      if ('state' in source) return sessionState(keys, source.state);
       const about = 'runId' in source ? source : source.run;
       const found = about && running.get(about.runId);
       if (found) return found;
       throw new AgentError(
         'CONFIGURATION',
-        'There is no state here: stateKeys() is not in the agent’s `use` list, or the run is over.',
+        'There is no state here: stateKeys() is not in the agent’s `use` list, or the run does not go on now (at `run-start`, `error` and `run-end`, use the context).',
       );
     },
     wrapRun: (next) => async (input, context) => {

@@ -18,7 +18,7 @@ import { beginTurn } from './session-turn.ts';
 import { opens } from './turn-face.ts';
 import type { HostSettings, TurnHost, TurnRequest } from './turn-host.ts';
 
-/** The request that brings a turn runs it; its session is in KV, or where `memory` has it. */
+/** Runs a turn in the request that brings it. The session is in KV, or where `settings.memory` keeps it. */
 export function kvHost(c: Context<EdgeEnv>, settings: HostSettings, session: string): TurnHost {
   const setup = { env: c.env, user: c.get('user'), session };
   return {
@@ -46,7 +46,8 @@ export function kvHost(c: Context<EdgeEnv>, settings: HostSettings, session: str
       const body = eventStream({
         batches: await awaitOpening(batches, (batch) => opens(face, batch)),
         encode: encoderOf(request, memory),
-        // Nothing can be replayed, but who comes back with it does not ask twice.
+        // A client that lost its connection posts again with this place. The turn is then not asked
+        // for twice, although nothing can be replayed.
         place: (batch) => (face.kind === 'events' ? placeOf(stream, batch) : undefined),
         keepAliveMs: settings.limits.keepAliveMs,
         onCancel: leave,
@@ -76,7 +77,7 @@ function placeOf({ runId }: AgentStream, batch: EventBatch): string {
   return `${runId}:${batch.at(-1)!.seq}`;
 }
 
-/** At the start what the turn goes on from, at its end, after it was written, the new state. */
+/** The first chunk carries the state that the turn goes on from, the last one the new state. */
 function addEcho(chunk: UiChunk, echo: string | undefined): UiChunk {
   if (echo === undefined) return chunk;
   if (chunk.type !== 'start' && chunk.type !== 'finish' && chunk.type !== 'message-metadata')

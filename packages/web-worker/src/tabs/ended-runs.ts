@@ -3,7 +3,7 @@ import type { AgentResult } from '@isoloop/core';
 import type { EarlierRun, Journal } from './journal.ts';
 import { earlierResult } from './takeover-events.ts';
 
-/** How many runs the log knows by the request that they were. */
+/** How many ended runs are kept in the log. */
 const keptRuns = 8;
 
 /** The last runs of a session that have ended, also under earlier leaders. */
@@ -20,7 +20,7 @@ export class EndedRuns {
     this.#runs = runs;
   }
 
-  /** `answer`: the id of its answer; nothing if it failed. */
+  /** `work`: the request's id. `answer`: the id of the message; nothing if there is none. */
   add(work: string, answer?: string): void {
     const others = this.#runs.filter((run) => run.work !== work);
     const run = { work, ...(answer !== undefined && { answer }) };
@@ -31,7 +31,7 @@ export class EndedRuns {
     return this.#runs.some((run) => run.work === work);
   }
 
-  /** As the log has it. Rejects with `WORKER_TERMINATED` if the run failed. */
+  /** As the log has it. Rejects with `WORKER_TERMINATED` if the log has no answer. */
   async resultOf(work: string, journal: Journal | undefined): Promise<AgentResult> {
     const answer = this.#runs.find((run) => run.work === work)?.answer;
     if (answer === undefined || !journal) throw endUnknown();
@@ -42,6 +42,6 @@ export class EndedRuns {
 export function endUnknown(): AgentError {
   return new AgentError(
     'WORKER_TERMINATED',
-    'The run failed, and its tab was gone before it could say why.',
+    'The run has no answer in the log, and its tab was gone before it could say why.',
   );
 }

@@ -15,13 +15,9 @@ import type { Run } from '../run.ts';
 export type Admission =
   | { readonly type: 'ready'; readonly call: ReadyCall; readonly decision: Decision | undefined }
   | { readonly type: 'pending'; readonly pending: PendingCall }
-  | { readonly type: 'result'; readonly toolUse: ToolUse; readonly result: ToolResult };
-
-export interface AdmitOptions {
-  readonly decision: Decision | undefined;
-  /** A hook asks to end the call here. The tool call stays open. */
-  readonly stop: () => void;
-}
+  | { readonly type: 'result'; readonly toolUse: ToolUse; readonly result: ToolResult }
+  /** A hook asked to end the call here. The tool call stays open, as if nobody had looked at it. */
+  | { readonly type: 'stopped' };
 
 /** A call of the model without a result, and what is known of it. */
 interface OpenCall {
@@ -45,11 +41,7 @@ type Prepared =
  * call that was open before this run continues where it was: one that waits without a decision
  * keeps waiting, one that may have started follows its tool's `replay`.
  */
-export async function admitCall(
-  run: Run,
-  toolUse: ToolUse,
-  { decision: given, stop }: AdmitOptions,
-): Promise<Admission> {
+export async function admitCall(run: Run, toolUse: ToolUse, given?: Decision): Promise<Admission> {
   const open = openCall(run, toolUse, given);
   const { state, decision } = open;
   const settled = settledBefore(open);
@@ -69,7 +61,7 @@ export async function admitCall(
   state.started = false;
 
   if (!state.toolUse) {
-    const reviewed = await review(open, call, stop);
+    const reviewed = await review(open, call);
     if (reviewed.type !== 'call') return reviewed;
     call = reviewed.call;
     if (!call.ok) return over(toolUse, call.result);
@@ -162,13 +154,15 @@ function stopBeforeReplay(open: OpenCall, call: Prepared & { ok: true }): Admiss
 async function review(
   open: OpenCall,
   call: Prepared & { ok: true },
-  stop: () => void,
 ): Promise<Admission | { readonly type: 'call'; readonly call: Prepared }> {
   const { run, toolUse } = open;
   let refusal: { readonly reason: string } | undefined;
+  let isStopped = false;
   const reject = (reason: string): void => void (refusal = { reason });
+  const stop = (): void => void (isStopped = true);
   const event = await run.modify('pre-acting', { toolUse: call.toolUse }, { reject, stop });
   await run.push([event]);
+  if (isStopped) return { type: 'stopped' };
   if (refusal) return over(toolUse, deniedResult(toolUse, refusal.reason));
   if (event.toolUse === call.toolUse) return { type: 'call', call };
   // A call keeps its id: its result has to answer what the model asked.

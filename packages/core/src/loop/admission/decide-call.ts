@@ -25,7 +25,7 @@ export async function decideCall(run: Run, { toolUse, needs }: ReadyCall): Promi
   if (!verdict) return { type: 'pending', pending };
   const decision: Decision = { ...verdict, toolUseId: toolUse.id };
   await memory.note?.([{ kind: 'decision', decision }]);
-  return admitCall(run, toolUse, { decision, stop: () => {} });
+  return admitCall(run, toolUse, decision);
 }
 
 async function ask(run: Run, pending: PendingCall): Promise<Verdict | undefined> {

@@ -9,7 +9,8 @@ export type ToolQueueItem =
   | {
       readonly type: 'outcome';
       readonly toolUse: ToolUse;
-      readonly outcome: ToolResult | Suspension;
+      /** Nothing: the call has not started. */
+      readonly outcome: ToolResult | Suspension | undefined;
     }
   | { readonly type: 'failure'; readonly toolUse: ToolUse; readonly error: unknown };
 
@@ -28,7 +29,10 @@ const maxWaitingProgress = 64;
 /** Merges calls that run at the same time into one stream of what they emit and give back. */
 export interface ToolQueue {
   /** Begins the call at once, or when one of the running ends. */
-  start(toolUse: ToolUse, run: (sink: ToolSink) => Promise<ToolResult | Suspension>): void;
+  start(
+    toolUse: ToolUse,
+    run: (sink: ToolSink) => Promise<ToolResult | Suspension | undefined>,
+  ): void;
   /** What has come in since the last time, until all calls have ended. */
   drain(): AsyncGenerator<readonly ToolQueueItem[]>;
 }

@@ -68,6 +68,11 @@ export class CallLimit {
     if (resumes !== undefined) this.#resumed.set(runId, resumes);
   }
 
+  /** Of a run that was refused at its start. */
+  end({ runId }: EventOf<'run-end'>): void {
+    this.#resumed.delete(runId);
+  }
+
   wrapRun(next: AgentCall): AgentCall {
     return this.state.wrapRun((input, context) => {
       const { runId } = context;

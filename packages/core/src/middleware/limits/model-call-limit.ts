@@ -14,6 +14,7 @@ export function modelCallLimit(options: CallLimitOptions): Middleware {
     wrapRun: (next) => limit.wrapRun(next),
     on: {
       'run-start': (event) => limit.begin(event),
+      'run-end': (event) => limit.end(event),
       'pre-reasoning': (event, control) =>
         limit.take(event, control, `${event.runId}:${event.seq}`),
     },

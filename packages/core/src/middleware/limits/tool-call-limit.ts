@@ -43,14 +43,15 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
     // What other hooks make of a reply, or of a call, is what counts.
     on: {
       'run-start': (event) => limit.begin(event),
+      'run-end': (event) => limit.end(event),
       'post-reasoning': {
         priority: lastPriority,
         handle(event, control) {
           const calls = toolUsesOf(event.message);
           const count = calls.filter(counts).length;
           const words = limit.check(event, control, count, `${event.runId}:${event.seq}`);
-          const run = runs.get(event.runId);
-          if (run && words !== undefined) run.refused = { words, ids: calls.map(({ id }) => id) };
+          const kept = runs.get(event.runId);
+          if (kept && words !== undefined) kept.refused = { words, ids: calls.map(({ id }) => id) };
         },
       },
       'pre-acting': {

@@ -1,0 +1,49 @@
+import type { PendingCall } from '../../event/pending-call.ts';
+import type { Suspension } from '../../tool/run-call.ts';
+import { interruptedResult } from '../../tool/tool-result.ts';
+import type { Run } from '../run.ts';
+import type { RunContext } from '../run-context.ts';
+import type { Admission } from './admit-call.ts';
+import { decideCall } from './decide-call.ts';
+import type { ToolQueue } from './tool-queue.ts';
+
+export type ReadyAdmission = Extract<Admission, { type: 'ready' }>;
+
+export interface CallsToStart {
+  readonly ready: readonly ReadyAdmission[];
+  /** A hook has asked to end the call: what has not started yet stays open. */
+  readonly isStopped: () => boolean;
+}
+
+/** Starts calls that were admitted, as many at a time as the queue lets. */
+export function startCalls(run: Run, queue: ToolQueue, { ready, isStopped }: CallsToStart): void {
+  const { sessionId, status, memory, runTool } = run.setup;
+  const { signal, toolContext: context } = run;
+  const messages = run.request();
+  for (const { call, decision } of ready) {
+    const { id } = call.toolUse;
+    queue.start(call.toolUse, async (sink) => {
+      if (signal.aborted) return interruptedResult(call.toolUse, {});
+      if (isStopped()) return undefined;
+      let toRun = call;
+      if (call.needs && !decision) {
+        const decided = await decideCall(run, call);
+        if (decided.type === 'result') return decided.result;
+        if (decided.type === 'pending') return toSuspension(decided.pending);
+        if (decided.type === 'stopped') return undefined;
+        toRun = decided.call;
+      }
+      const { toolUse } = toRun;
+      status.calls.get(id)!.started = true;
+      await memory.note?.([{ kind: 'call-started', toolUseId: id, toolUse }], { now: true });
+      const idempotencyKey = `${sessionId}:${id}`;
+      const interrupt: RunContext['interrupt'] = (request) => run.context.interrupt(request);
+      const about = { ...run.about, messages, context, decision, idempotencyKey, signal };
+      return runTool(toRun, { ...about, ...sink, interrupt });
+    });
+  }
+}
+
+function toSuspension({ reason: suspended = 'Nobody has decided yet.' }: PendingCall): Suspension {
+  return { suspended, kind: 'approval' };
+}
