@@ -50,7 +50,7 @@ const typeExceptions: readonly TypeException[] = [
     reason: 'details of an error are JSON',
   },
   {
-    from: 'core/src/loop/run-setup.ts',
+    from: 'core/src/loop/run/run-setup.ts',
     to: 'core/src/agent/agent-options.ts',
     reason: 'a run has its agent’s options',
   },

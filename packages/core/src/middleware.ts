@@ -20,11 +20,11 @@ export type {
   JumpTarget,
 } from './event/hook.ts';
 export type { Verdict } from './loop/admission/verdict.ts';
-export type { AgentDefaults } from './loop/agent-defaults.ts';
+export type { AgentDefaults } from './loop/use/agent-defaults.ts';
 export type { DirectAnswer, ReturnDirect } from './loop/direct-answer.ts';
 export type { SummarizeOptions } from './loop/limit.ts';
 export type { EventFields, LoopSteps } from './loop/loop-steps.ts';
-export type { AgentCall, Rejection } from './loop/middleware.ts';
+export type { AgentCall, Rejection } from './loop/use/middleware.ts';
 export type { Reply } from './loop/reply/read-reply.ts';
 export { humanInTheLoop } from './middleware/approval/human-in-the-loop.ts';
 export type {

@@ -3,8 +3,8 @@ import type { ChatModel, GenerateOptions } from '../model/chat-model.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { ContextEntry } from '../tool/context-token.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
-import type { AgentDefaults } from '../loop/agent-defaults.ts';
-import type { UseList } from '../loop/middleware.ts';
+import type { AgentDefaults } from '../loop/use/agent-defaults.ts';
+import type { UseList } from '../loop/use/middleware.ts';
 import type { ReturnDirect } from '../loop/direct-answer.ts';
 import type { OutputMode } from '../loop/output-mode.ts';
 

@@ -1,6 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields, checkOptions } from '../error/check-fields.ts';
-import type { AgentHook, Middleware, UseList } from '../loop/middleware.ts';
+import type { AgentHook, Middleware, UseList } from '../loop/use/middleware.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
 
 /** Throws `CONFIGURATION` for an option that is not of its kind. */

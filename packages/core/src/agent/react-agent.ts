@@ -15,17 +15,17 @@ import { AgentStream } from './agent-stream.ts';
 import { keepDriver } from './last-driver.ts';
 import { toCallInput, type AgentInput, type CallInput } from '../loop/call-input.ts';
 import type { ContextPolicy } from '../loop/context-policy.ts';
-import { interruptRun, toMessages } from '../loop/interrupt-run.ts';
-import type { AgentHook, Middleware } from '../loop/middleware.ts';
-import { Outbox } from '../loop/outbox.ts';
-import { runOf } from '../loop/run-view.ts';
-import { defaultsOf, partsOf, withDefaults } from '../loop/use-list.ts';
+import { interruptRun, toMessages } from '../loop/run/interrupt-run.ts';
+import type { AgentHook, Middleware } from '../loop/use/middleware.ts';
+import { Outbox } from '../loop/run/outbox.ts';
+import { runOf } from '../loop/run/run-view.ts';
+import { defaultsOf, partsOf, withDefaults } from '../loop/use/use-list.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import { directAnswer } from '../loop/direct-answer.ts';
 import { loop } from '../loop/loop.ts';
 import { perform } from '../loop/perform.ts';
-import type { RunSetup } from '../loop/run-setup.ts';
-import { Run } from '../loop/run.ts';
+import type { RunSetup } from '../loop/run/run-setup.ts';
+import { Run } from '../loop/run/run.ts';
 import { RunDriver } from '../loop/driver/run-driver.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { Msg } from '../message/msg.ts';
 import type { ChatModel, RunInfo, ToolSchema } from '../model/chat-model.ts';
 import type { Usage } from '../model/usage.ts';
-import type { RunContext } from './run-context.ts';
+import type { RunContext } from './run/run-context.ts';
 
 /** What a request would be made of; all that is optional is there when an agent asks. */
 export interface ContextRequest {

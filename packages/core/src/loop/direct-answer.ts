@@ -5,8 +5,8 @@ import type { Msg } from '../message/msg.ts';
 import { parseJson } from '../message/parse-json.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { LoopSteps } from './loop-steps.ts';
-import type { RunContext } from './run-context.ts';
-import { runOf } from './run-view.ts';
+import type { RunContext } from './run/run-context.ts';
+import { runOf } from './run/run-view.ts';
 
 /**
  * Trust mode (OxyGent: `trust_mode`): whether tools' results are the answer. `true`: of every tool,

@@ -2,7 +2,7 @@ import type { AgentResult, StopReason } from '../event/agent-result.ts';
 import { textOf } from '../message/message-text.ts';
 import type { Msg } from '../message/msg.ts';
 import type { FinishExtras, Move } from './move.ts';
-import type { Run } from './run.ts';
+import type { Run } from './run/run.ts';
 
 /** The last move of a run. */
 export type Finish = Extract<Move, { to: 'finish' }>;

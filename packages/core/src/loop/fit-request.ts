@@ -2,8 +2,8 @@ import { checkFields } from '../error/check-fields.ts';
 import { addUsage, type Usage } from '../model/usage.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ContextPolicy, ContextRequest, FittedContext } from './context-policy.ts';
-import type { Run } from './run.ts';
-import type { RunContext } from './run-context.ts';
+import type { Run } from './run/run.ts';
+import type { RunContext } from './run/run-context.ts';
 
 /** The messages of the next request, made to fit the model's window by the agent's middleware. */
 export async function fitRequest(run: Run): Promise<readonly Msg[]> {

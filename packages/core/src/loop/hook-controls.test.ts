@@ -6,7 +6,7 @@ import type { ModelRequest } from '../model/chat-model.ts';
 import { ScriptedModel, type ScriptedStep } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
-import type { Middleware } from './middleware.ts';
+import type { Middleware } from './use/middleware.ts';
 
 type EventType = AgentEvent['type'];
 type ControlName = keyof HookControl;

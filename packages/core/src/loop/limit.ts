@@ -3,7 +3,7 @@ import { checkFields } from '../error/check-fields.ts';
 import type { Msg } from '../message/msg.ts';
 import type { LoopSteps } from './loop-steps.ts';
 import type { Reply } from './reply/read-reply.ts';
-import type { RunContext } from './run-context.ts';
+import type { RunContext } from './run/run-context.ts';
 
 /**
  * How a call ends that has used up its iterations: returns the closing reply. All tool calls have

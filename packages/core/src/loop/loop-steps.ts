@@ -6,7 +6,7 @@ import type { ModelRequest } from '../model/chat-model.ts';
 import { fitRequest } from './fit-request.ts';
 import type { Jump } from './jump.ts';
 import { readReply, type Reply } from './reply/read-reply.ts';
-import type { Run } from './run.ts';
+import type { Run } from './run/run.ts';
 
 type EventType = AgentEvent['type'];
 

@@ -21,7 +21,7 @@ import { summarize } from './limit.ts';
 import type { FinishExtras, Move, Step } from './move.ts';
 import type { OutputAnswer } from './output-mode.ts';
 import { readReply } from './reply/read-reply.ts';
-import type { Run } from './run.ts';
+import type { Run } from './run/run.ts';
 import { toolQueue } from './admission/tool-queue.ts';
 
 type StopRequest = Exclude<Interruption, { mode: 'pause' }>;

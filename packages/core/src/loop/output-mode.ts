@@ -4,7 +4,7 @@ import type { ModelRequest } from '../model/chat-model.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { OnLimit } from './limit.ts';
 import type { LoopSteps } from './loop-steps.ts';
-import type { RunContext } from './run-context.ts';
+import type { RunContext } from './run/run-context.ts';
 
 /** How a call gets a typed value out of the model; `structured()` makes one. */
 export interface OutputMode<T = unknown> {

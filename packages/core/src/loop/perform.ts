@@ -6,7 +6,7 @@ import type { CallInput } from './call-input.ts';
 import { finishWith, resultOf } from './ending.ts';
 import { hookRejection } from './jump.ts';
 import { loop } from './loop.ts';
-import type { Run } from './run.ts';
+import type { Run } from './run/run.ts';
 
 /**
  * One call with all that stands around the loop. `run-start` comes first, `error` and `run-end`

@@ -1,6 +1,6 @@
 import { checkFields } from '../error/check-fields.ts';
 import type { AgentResult } from '../event/agent-result.ts';
-import type { Middleware } from '../loop/middleware.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
 
 /** A text, or what makes one of a result's `error`. */
 export type FriendlyWords = string | ((error: NonNullable<AgentResult['error']>) => string);

@@ -22,7 +22,7 @@ import { tool, type Tool, type ToolOptions } from '../tool/tool.ts';
 import { concurrency } from './limits/concurrency-limit.ts';
 import { humanInTheLoop } from './approval/human-in-the-loop.ts';
 import { evictLargeResults } from './evict-large-results.ts';
-import type { Middleware } from '../loop/middleware.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
 import { metrics } from '../observe/metrics.ts';
 import { patchToolCalls } from './approval/patch-tool-calls.ts';
 import { ReActAgent } from '../agent/react-agent.ts';

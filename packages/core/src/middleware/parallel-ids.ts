@@ -1,7 +1,7 @@
 import type { AgentEvent } from '../event/agent-event.ts';
 import { toolUsesOf } from '../message/message-text.ts';
-import type { Middleware } from '../loop/middleware.ts';
-import type { RunContext } from '../loop/run-context.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
+import type { RunContext } from '../loop/run/run-context.ts';
 
 /**
  * Gives readers one `parallelId` on the events of all calls that the model asked for at once

@@ -3,8 +3,8 @@ import { checkFields } from '../error/check-fields.ts';
 import type { AgentEvent, EventOf } from '../event/agent-event.ts';
 import { HookDispatcher } from '../event/hook-dispatcher.ts';
 import type { ControlOf, HookControl, HookHandler } from '../event/hook.ts';
-import type { AgentHook, Middleware } from '../loop/middleware.ts';
-import type { RunContext } from '../loop/run-context.ts';
+import type { AgentHook, Middleware } from '../loop/use/middleware.ts';
+import type { RunContext } from '../loop/run/run-context.ts';
 
 type Handler<K extends AgentEvent['type']> = HookHandler<K, RunContext>;
 

@@ -4,8 +4,8 @@ import type { Msg } from '../message/msg.ts';
 import { inRequestOrder } from '../message/tool-pairs.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import { currentTurn } from '../context/current-turn.ts';
-import type { Middleware } from '../loop/middleware.ts';
-import type { RunContext } from '../loop/run-context.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
+import type { RunContext } from '../loop/run/run-context.ts';
 
 /**
  * Puts the steps of the call on its result as `reactMemory`: what stands between question and

@@ -9,9 +9,9 @@ import { outputText, toolResultsOf, toolUsesOf } from '../message/message-text.t
 import type { Msg } from '../message/msg.ts';
 import { parseJson } from '../message/parse-json.ts';
 import { tool } from '../tool/tool.ts';
-import { addToSystemPrompt } from '../loop/add-to-system-prompt.ts';
-import type { Middleware } from '../loop/middleware.ts';
-import { perRun } from '../loop/per-run.ts';
+import { addToSystemPrompt } from '../loop/use/add-to-system-prompt.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
+import { perRun } from '../loop/use/per-run.ts';
 
 export interface Todo {
   readonly content: string;

@@ -7,9 +7,9 @@ import { askText } from '../model/ask-text.ts';
 import type { ChatModel, GenerateOptions } from '../model/chat-model.ts';
 import { Deadline } from '../model/deadline.ts';
 import type { Tool, ToolContext } from '../tool/tool.ts';
-import type { Middleware } from '../loop/middleware.ts';
-import { perRun } from '../loop/per-run.ts';
-import type { RunContext } from '../loop/run-context.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
+import { perRun } from '../loop/use/per-run.ts';
+import type { RunContext } from '../loop/run/run-context.ts';
 
 export interface ToolEmulationOptions {
   /** Invents the results. */

@@ -4,7 +4,7 @@ import { backoff, type BackoffOptions } from './resilience/backoff.ts';
 import type { RunInfo } from '../model/chat-model.ts';
 import type { ReadyCall } from '../tool/prepare-call.ts';
 import { isSuspension, type RunCallOptions } from '../tool/run-call.ts';
-import type { Middleware } from '../loop/middleware.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
 
 export interface ToolRetryOptions extends BackoffOptions {
   /** The tools it holds for; default: all. */

@@ -1,7 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { tell } from '../error/tell.ts';
-import type { Middleware } from '../loop/middleware.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import { maskParameters } from './mask-parameters.ts';
 import type { JsonValue } from '../message/json.ts';

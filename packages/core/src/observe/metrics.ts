@@ -15,7 +15,7 @@ import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';
 import { isSuspension, type RunCall } from '../tool/run-call.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { StopReason } from '../event/agent-result.ts';
-import type { Middleware } from '../loop/middleware.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
 
 /** Whose run it was. */
 export interface RunLabels {

@@ -5,7 +5,7 @@ import type { ToolResult, ToolUse } from '../message/content-block.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../model/chat-model.ts';
 import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';
 import type { AgentResult } from '../event/agent-result.ts';
-import type { Middleware } from '../loop/middleware.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
 import {
   argumentsText,
   inputMessages,
@@ -17,7 +17,7 @@ import {
   usageAttributes,
 } from './gen-ai-attributes.ts';
 import { ReplyAssembler } from '../loop/reply/reply-assembler.ts';
-import type { RunContext } from '../loop/run-context.ts';
+import type { RunContext } from '../loop/run/run-context.ts';
 
 export interface OpenTelemetryOptions {
   /** What `@opentelemetry/api` exports: `import { context, trace } from '@opentelemetry/api'`. */

@@ -7,7 +7,7 @@ import { parseJson } from '../message/parse-json.ts';
 import type { Schema } from '../schema/schema.ts';
 import { outputToolName } from './output-tool.ts';
 import type { LoopSteps } from '../loop/loop-steps.ts';
-import type { RunContext } from '../loop/run-context.ts';
+import type { RunContext } from '../loop/run/run-context.ts';
 import type { TextFormat } from './text-format.ts';
 
 /** What `structured()` was told. */

@@ -6,7 +6,7 @@ import type { ModelRequest } from '../model/chat-model.ts';
 import type { Schema, Validation } from '../schema/schema.ts';
 import type { LoopSteps } from '../loop/loop-steps.ts';
 import type { OutputRun } from '../loop/output-mode.ts';
-import type { RunContext } from '../loop/run-context.ts';
+import type { RunContext } from '../loop/run/run-context.ts';
 import { OutputTries, type Found, type OutputSpec } from './structured-answer.ts';
 import { formatInstruction, jsonText, type Said, type TextFormat } from './text-format.ts';
 

@@ -7,7 +7,7 @@ import { outputToolName } from './output-tool.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { LoopSteps } from '../loop/loop-steps.ts';
 import type { OutputRun } from '../loop/output-mode.ts';
-import type { RunContext } from '../loop/run-context.ts';
+import type { RunContext } from '../loop/run/run-context.ts';
 import { isOutputCall, OutputTries, type Found, type OutputSpec } from './structured-answer.ts';
 import { asArguments } from './structured-schema.ts';
 

@@ -1,4 +1,4 @@
-import type { Middleware } from '../loop/middleware.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
 import { summarize } from '../loop/limit.ts';
 
 /**

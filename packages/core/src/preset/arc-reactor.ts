@@ -7,7 +7,7 @@ import { rateLimit } from '../guard/input/rate-limit.ts';
 import { retry } from '../middleware/resilience/retry.ts';
 import { arc } from '../tokens/arc-profile.ts';
 import { selectTools } from '../tool-selection/select-tools.ts';
-import type { Middleware } from '../loop/middleware.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
 import { concurrency } from '../middleware/limits/concurrency-limit.ts';
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';
 import { Semaphore } from '../middleware/limits/semaphore.ts';

@@ -11,7 +11,7 @@ import { maskPii } from '../guard/pii/mask-pii.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
 import { selectTools } from '../tool-selection/select-tools.ts';
 import { byWords } from '../tool-selection/by-words.ts';
-import type { Middleware } from '../loop/middleware.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
 import { parseToolCalls } from '../text-protocol/parse-tool-calls.ts';
 import type { CallOptions } from '../agent/agent-options.ts';
 import { loadState, saveState } from '../state/agent-state.ts';

@@ -7,7 +7,7 @@ import { retry } from '../middleware/resilience/retry.ts';
 import { parseOxygent } from '../text-protocol/parse-oxygent.ts';
 import { textToolCalls, type TextToolCallsOptions } from '../text-protocol/text-tool-calls.ts';
 import { trustedCalls } from '../text-protocol/trusted-calls.ts';
-import type { Middleware } from '../loop/middleware.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
 import { answerFromObservations } from '../middleware/limits/answer-from-observations.ts';
 import { concurrency } from '../middleware/limits/concurrency-limit.ts';
 import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts';

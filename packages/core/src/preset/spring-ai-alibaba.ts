@@ -2,7 +2,7 @@ import { checkFields } from '../error/check-fields.ts';
 import { positionHooks, type PositionHook } from '../middleware/position-hooks.ts';
 import type { TemplateVariables } from '../prompt/render-template.ts';
 import { userText } from '../message/message-text.ts';
-import type { Middleware } from '../loop/middleware.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
 import {
   promptVariables,
   type PromptCall,

@@ -6,8 +6,8 @@ import { renderTemplate, type TemplateOptions, type TemplateVariables } from './
 import { abortable } from '../model/abortable.ts';
 import type { RunInfo } from '../model/chat-model.ts';
 import type { ContextToken } from '../tool/context-token.ts';
-import type { Middleware } from '../loop/middleware.ts';
-import type { RunContext } from '../loop/run-context.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
+import type { RunContext } from '../loop/run/run-context.ts';
 
 /** A call whose prompt is to be rendered. */
 export interface PromptCall extends RunInfo {

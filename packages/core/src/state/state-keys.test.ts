@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { loadState, saveState } from './agent-state.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { modelCallLimit } from '../middleware/limits/model-call-limit.ts';
-import type { Middleware } from '../loop/middleware.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { ReActAgent } from '../agent/react-agent.ts';

@@ -7,8 +7,8 @@ import { parseJson } from '../message/parse-json.ts';
 import type { ModelContext, RunInfo } from '../model/chat-model.ts';
 import type { StopReason } from '../event/agent-result.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
-import type { AgentCall, Middleware } from '../loop/middleware.ts';
-import type { RunContext } from '../loop/run-context.ts';
+import type { AgentCall, Middleware } from '../loop/use/middleware.ts';
+import type { RunContext } from '../loop/run/run-context.ts';
 import { replace, type StateKey } from './state-key.ts';
 
 // What a key takes and gives depends on the key alone.

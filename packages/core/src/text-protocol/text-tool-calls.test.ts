@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { agentTool } from '../agent/agent-tool.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
-import type { Middleware } from '../loop/middleware.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 import { recentQuestions, retrieval } from '../recall/retrieval/retrieval.ts';

@@ -1,4 +1,4 @@
-import type { Middleware } from '../loop/middleware.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
 import { checkFields } from '../error/check-fields.ts';
 import type { EventOf } from '../event/agent-event.ts';
 import type { ControlOf } from '../event/hook.ts';

@@ -1,6 +1,6 @@
-import type { Middleware } from '../loop/middleware.ts';
-import { perRun } from '../loop/per-run.ts';
-import type { RunContext } from '../loop/run-context.ts';
+import type { Middleware } from '../loop/use/middleware.ts';
+import { perRun } from '../loop/use/per-run.ts';
+import type { RunContext } from '../loop/run/run-context.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import { textOf } from '../message/message-text.ts';

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import type { Rejection } from '../../loop/middleware.ts';
+import type { Rejection } from '../../loop/use/middleware.ts';
 import { ReActAgent } from '../../agent/react-agent.ts';
 import { toolMessage, userMessage } from '../../message/create-message.ts';
 import { textOf } from '../../message/message-text.ts';

@@ -1,5 +1,5 @@
-import type { Middleware, Rejection } from '../../loop/middleware.ts';
-import { perRun } from '../../loop/per-run.ts';
+import type { Middleware, Rejection } from '../../loop/use/middleware.ts';
+import { perRun } from '../../loop/use/per-run.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
 import { reportFailure } from '../../error/report-failure.ts';

@@ -1,4 +1,4 @@
-import type { Middleware } from '../../loop/middleware.ts';
+import type { Middleware } from '../../loop/use/middleware.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
 import { tell } from '../../error/tell.ts';

@@ -9,7 +9,7 @@ import {
 } from '../../tool/tool-result.ts';
 import type { CallState } from '../../event/call-state.ts';
 import type { Decision, PendingCall } from '../../event/pending-call.ts';
-import type { Run } from '../run.ts';
+import type { Run } from '../run/run.ts';
 
 /** What becomes of a call that the model asked for. `result`: it is over without having run. */
 export type Admission =

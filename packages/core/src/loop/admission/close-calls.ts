@@ -4,7 +4,7 @@ import type { Msg } from '../../message/msg.ts';
 import { inRequestOrder } from '../../message/tool-pairs.ts';
 import { interruptedResult, mayHaveStarted } from '../../tool/tool-result.ts';
 import { controlOf, type Jump } from '../jump.ts';
-import type { Run } from '../run.ts';
+import type { Run } from '../run/run.ts';
 
 /** Ends a tool call: its result goes through the `post-acting` hooks and into the log. */
 export async function conclude(

@@ -2,7 +2,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import type { ReadyCall } from '../../tool/prepare-call.ts';
 import { interruptedResult } from '../../tool/tool-result.ts';
-import type { Run } from '../run.ts';
+import type { Run } from '../run/run.ts';
 import { admitCall, reasonOf, suspend, type Admission } from './admit-call.ts';
 import type { Verdict } from './verdict.ts';
 

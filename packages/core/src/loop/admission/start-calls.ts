@@ -1,8 +1,8 @@
 import type { PendingCall } from '../../event/pending-call.ts';
 import type { Suspension } from '../../tool/run-call.ts';
 import { interruptedResult } from '../../tool/tool-result.ts';
-import type { Run } from '../run.ts';
-import type { RunContext } from '../run-context.ts';
+import type { Run } from '../run/run.ts';
+import type { RunContext } from '../run/run-context.ts';
 import type { Admission } from './admit-call.ts';
 import { decideCall } from './decide-call.ts';
 import type { ToolQueue } from './tool-queue.ts';

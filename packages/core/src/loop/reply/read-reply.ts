@@ -4,7 +4,7 @@ import type { Msg } from '../../message/msg.ts';
 import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 import { abortables } from '../../model/abortable.ts';
 import { ReplyAssembler, type ReplyPiece } from './reply-assembler.ts';
-import type { Run } from '../run.ts';
+import type { Run } from '../run/run.ts';
 
 /**
  * `cut`: an interrupt or an abort ended it; `message` is what was released till then, or nothing.

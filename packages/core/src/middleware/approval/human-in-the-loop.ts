@@ -7,8 +7,8 @@ import type { Msg } from '../../message/msg.ts';
 import { Deadline } from '../../model/deadline.ts';
 import type { ReadyCall } from '../../tool/prepare-call.ts';
 import type { Verdict } from '../../loop/admission/verdict.ts';
-import type { Middleware } from '../../loop/middleware.ts';
-import type { RunContext } from '../../loop/run-context.ts';
+import type { Middleware } from '../../loop/use/middleware.ts';
+import type { RunContext } from '../../loop/run/run-context.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
 
 export interface ApprovalRule {

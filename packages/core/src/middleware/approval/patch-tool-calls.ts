@@ -1,6 +1,6 @@
 import { checkFields } from '../../error/check-fields.ts';
 import type { ToolUse } from '../../message/content-block.ts';
-import type { Middleware } from '../../loop/middleware.ts';
+import type { Middleware } from '../../loop/use/middleware.ts';
 
 export interface PatchToolCallsOptions {
   /**

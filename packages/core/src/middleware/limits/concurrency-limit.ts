@@ -1,7 +1,7 @@
 import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
-import type { Middleware } from '../../loop/middleware.ts';
-import type { RunContext } from '../../loop/run-context.ts';
+import type { Middleware } from '../../loop/use/middleware.ts';
+import type { RunContext } from '../../loop/run/run-context.ts';
 import type { Release, Semaphore } from './semaphore.ts';
 
 /**

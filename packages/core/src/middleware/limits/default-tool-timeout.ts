@@ -1,4 +1,4 @@
-import type { Middleware } from '../../loop/middleware.ts';
+import type { Middleware } from '../../loop/use/middleware.ts';
 
 /** A time-out for tools that set none. */
 export function defaultToolTimeout(timeoutMs: number): Middleware {

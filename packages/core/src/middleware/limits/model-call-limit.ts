@@ -1,5 +1,5 @@
 import { CallLimit, type CallLimitOptions } from './call-limit.ts';
-import type { Middleware } from '../../loop/middleware.ts';
+import type { Middleware } from '../../loop/use/middleware.ts';
 
 /**
  * Bounds the model requests of a run, of a session, or of both (Spring AI Alibaba:

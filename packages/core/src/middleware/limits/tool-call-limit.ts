@@ -3,8 +3,8 @@ import { checkFields } from '../../error/check-fields.ts';
 import { toolUsesOf } from '../../message/message-text.ts';
 import { outputToolName } from '../../output/output-tool.ts';
 import { CallLimit, lastPriority, type CallLimitOptions } from './call-limit.ts';
-import type { Middleware } from '../../loop/middleware.ts';
-import { perRun } from '../../loop/per-run.ts';
+import type { Middleware } from '../../loop/use/middleware.ts';
+import { perRun } from '../../loop/use/per-run.ts';
 
 export interface ToolCallLimitOptions extends CallLimitOptions {
   /** The one tool whose calls count; default: those of all tools. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Middleware } from '../../loop/middleware.ts';
+import type { Middleware } from '../../loop/use/middleware.ts';
 import { ReActAgent } from '../../agent/react-agent.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { maskPii } from '../../guard/pii/mask-pii.ts';

@@ -7,8 +7,8 @@ import type { Msg } from '../../message/msg.ts';
 import { Deadline } from '../../model/deadline.ts';
 import type { EventOf } from '../../event/agent-event.ts';
 import type { AgentResult, StopReason } from '../../event/agent-result.ts';
-import type { Middleware } from '../../loop/middleware.ts';
-import type { RunContext } from '../../loop/run-context.ts';
+import type { Middleware } from '../../loop/use/middleware.ts';
+import type { RunContext } from '../../loop/run/run-context.ts';
 import {
   checkLongTermOptions,
   type LongTermMemoryOptions,

@@ -7,8 +7,8 @@ import type { Msg } from '../../message/msg.ts';
 import { longestTimeout } from '../../model/deadline.ts';
 import type { ContextToken } from '../../tool/context-token.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
-import type { Middleware } from '../../loop/middleware.ts';
-import type { RunContext } from '../../loop/run-context.ts';
+import type { Middleware } from '../../loop/use/middleware.ts';
+import type { RunContext } from '../../loop/run/run-context.ts';
 import { findDocuments } from './find-documents.ts';
 import {
   checkRetrievalOptions,

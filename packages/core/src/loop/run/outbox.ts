@@ -1,5 +1,5 @@
-import type { EventBatch } from '../event/agent-event.ts';
-import type { AgentResult } from '../event/agent-result.ts';
+import type { EventBatch } from '../../event/agent-event.ts';
+import type { AgentResult } from '../../event/agent-result.ts';
 
 /**
  * What a run has to say, on its way to whoever moves the run on. The run begins when the first batch

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { AgentError } from '../error/agent-error.ts';
-import type { AgentEvent } from '../event/agent-event.ts';
-import { MemoryStore } from '../memory/memory-store.ts';
-import { SessionMemory } from '../memory/session-memory.ts';
-import { textOf } from '../message/message-text.ts';
-import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { tool } from '../tool/tool.ts';
-import { ReActAgent } from '../agent/react-agent.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import type { AgentEvent } from '../../event/agent-event.ts';
+import { MemoryStore } from '../../memory/memory-store.ts';
+import { SessionMemory } from '../../memory/session-memory.ts';
+import { textOf } from '../../message/message-text.ts';
+import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { tool } from '../../tool/tool.ts';
+import { ReActAgent } from '../../agent/react-agent.ts';
 import type { Middleware } from './middleware.ts';
 
 function setUp(replies: readonly ScriptedReply[], use: readonly Middleware[]) {

@@ -1,6 +1,6 @@
-import type { GenerateOptions } from '../model/chat-model.ts';
-import type { ReturnDirect } from './direct-answer.ts';
-import type { OnLimit } from './limit.ts';
+import type { GenerateOptions } from '../../model/chat-model.ts';
+import type { ReturnDirect } from '../direct-answer.ts';
+import type { OnLimit } from '../limit.ts';
 
 export interface AgentLimits {
   /**

@@ -1,20 +1,20 @@
-import type { AgentErrorData } from '../error/agent-error.ts';
-import type { AgentEvent } from '../event/agent-event.ts';
-import type { AgentResult } from '../event/agent-result.ts';
-import type { Awaitable, Hook } from '../event/hook.ts';
-import type { PendingCall } from '../event/pending-call.ts';
-import type { ToolUse } from '../message/content-block.ts';
-import type { Msg } from '../message/msg.ts';
-import type { ChatModel } from '../model/chat-model.ts';
-import type { ReadyCall } from '../tool/prepare-call.ts';
-import type { RunCall } from '../tool/run-call.ts';
-import type { Tool } from '../tool/tool.ts';
-import type { Verdict } from './admission/verdict.ts';
+import type { AgentErrorData } from '../../error/agent-error.ts';
+import type { AgentEvent } from '../../event/agent-event.ts';
+import type { AgentResult } from '../../event/agent-result.ts';
+import type { Awaitable, Hook } from '../../event/hook.ts';
+import type { PendingCall } from '../../event/pending-call.ts';
+import type { ToolUse } from '../../message/content-block.ts';
+import type { Msg } from '../../message/msg.ts';
+import type { ChatModel } from '../../model/chat-model.ts';
+import type { ReadyCall } from '../../tool/prepare-call.ts';
+import type { RunCall } from '../../tool/run-call.ts';
+import type { Tool } from '../../tool/tool.ts';
+import type { Verdict } from '../admission/verdict.ts';
 import type { AgentDefaults } from './agent-defaults.ts';
-import type { CallInput } from './call-input.ts';
-import type { ContextRequest, FittedContext } from './context-policy.ts';
-import type { DirectAnswer } from './direct-answer.ts';
-import type { RunContext } from './run-context.ts';
+import type { CallInput } from '../call-input.ts';
+import type { ContextRequest, FittedContext } from '../context-policy.ts';
+import type { DirectAnswer } from '../direct-answer.ts';
+import type { RunContext } from '../run/run-context.ts';
 
 /**
  * What a guard returns to refuse an input. The error's `message` is for the user: it holds nothing

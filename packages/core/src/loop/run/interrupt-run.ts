@@ -1,9 +1,9 @@
-import { AgentError } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
-import type { MessageContext } from '../message/create-message.ts';
-import type { Msg } from '../message/msg.ts';
-import { toCallInput } from './call-input.ts';
-import type { InterruptRequest } from '../event/interrupt-request.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import type { MessageContext } from '../../message/create-message.ts';
+import type { Msg } from '../../message/msg.ts';
+import { toCallInput } from '../call-input.ts';
+import type { InterruptRequest } from '../../event/interrupt-request.ts';
 import type { Run } from './run.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { RunContext } from './run-context.ts';
+import type { RunContext } from '../run/run-context.ts';
 
 /** Puts a text behind the system prompt; where there is none it is the whole of it. */
 export function addToSystemPrompt(context: RunContext, text: string): void {

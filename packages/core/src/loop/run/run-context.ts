@@ -1,13 +1,13 @@
-import type { AgentError } from '../error/agent-error.ts';
-import type { ToolUse } from '../message/content-block.ts';
-import type { JsonValue } from '../message/json.ts';
-import type { Msg } from '../message/msg.ts';
-import type { ChatModel, GenerateOptions, RunInfo, ToolSchema } from '../model/chat-model.ts';
-import type { Usage } from '../model/usage.ts';
-import type { Tool } from '../tool/tool.ts';
-import type { ToolSet } from '../tool/tool-set.ts';
-import type { CallState } from '../event/call-state.ts';
-import type { InterruptRequest } from '../event/interrupt-request.ts';
+import type { AgentError } from '../../error/agent-error.ts';
+import type { ToolUse } from '../../message/content-block.ts';
+import type { JsonValue } from '../../message/json.ts';
+import type { Msg } from '../../message/msg.ts';
+import type { ChatModel, GenerateOptions, RunInfo, ToolSchema } from '../../model/chat-model.ts';
+import type { Usage } from '../../model/usage.ts';
+import type { Tool } from '../../tool/tool.ts';
+import type { ToolSet } from '../../tool/tool-set.ts';
+import type { CallState } from '../../event/call-state.ts';
+import type { InterruptRequest } from '../../event/interrupt-request.ts';
 
 /** What middleware sees of a run. */
 export interface RunContext extends RunInfo {

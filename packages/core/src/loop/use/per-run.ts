@@ -1,6 +1,6 @@
-import type { CallInput } from './call-input.ts';
+import type { CallInput } from '../call-input.ts';
 import type { AgentCall } from './middleware.ts';
-import type { RunContext } from './run-context.ts';
+import type { RunContext } from '../run/run-context.ts';
 
 export interface PerRun<T> {
   /** Of a run that goes on. */

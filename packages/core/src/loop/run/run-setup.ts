@@ -1,13 +1,13 @@
-import type { AgentOptions, CallOptions } from '../agent/agent-options.ts';
-import type { AgentStatus } from '../event/agent-status.ts';
-import type { Memory } from '../memory/memory.ts';
-import type { Msg } from '../message/msg.ts';
-import type { ChatModel } from '../model/chat-model.ts';
-import type { RunCall } from '../tool/run-call.ts';
-import type { ToolSet } from '../tool/tool-set.ts';
-import type { ContextPolicy } from './context-policy.ts';
-import type { DirectAnswer } from './direct-answer.ts';
-import type { AgentCall, AgentHook, Middleware } from './middleware.ts';
+import type { AgentOptions, CallOptions } from '../../agent/agent-options.ts';
+import type { AgentStatus } from '../../event/agent-status.ts';
+import type { Memory } from '../../memory/memory.ts';
+import type { Msg } from '../../message/msg.ts';
+import type { ChatModel } from '../../model/chat-model.ts';
+import type { RunCall } from '../../tool/run-call.ts';
+import type { ToolSet } from '../../tool/tool-set.ts';
+import type { ContextPolicy } from '../context-policy.ts';
+import type { DirectAnswer } from '../direct-answer.ts';
+import type { AgentCall, AgentHook, Middleware } from '../use/middleware.ts';
 import type { Outbox } from './outbox.ts';
 
 export type { CallOptions };

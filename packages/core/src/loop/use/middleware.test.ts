@@ -1,17 +1,17 @@
-import { patchToolCalls } from '../middleware/approval/patch-tool-calls.ts';
+import { patchToolCalls } from '../../middleware/approval/patch-tool-calls.ts';
 import { expect, test } from 'vitest';
-import { AgentError } from '../error/agent-error.ts';
-import type { AgentEvent } from '../event/agent-event.ts';
-import { userMessage } from '../message/create-message.ts';
-import { textOf } from '../message/message-text.ts';
-import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
-import { historyFaults } from '../testing/history-faults.ts';
-import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { contextToken, provide } from '../tool/context-token.ts';
-import { tool } from '../tool/tool.ts';
-import type { AgentOptions } from '../agent/agent-options.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import type { AgentEvent } from '../../event/agent-event.ts';
+import { userMessage } from '../../message/create-message.ts';
+import { textOf } from '../../message/message-text.ts';
+import type { ChatModel, ModelDelta } from '../../model/chat-model.ts';
+import { historyFaults } from '../../testing/history-faults.ts';
+import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { contextToken, provide } from '../../tool/context-token.ts';
+import { tool } from '../../tool/tool.ts';
+import type { AgentOptions } from '../../agent/agent-options.ts';
 import type { Middleware, Rejection } from './middleware.ts';
-import { ReActAgent } from '../agent/react-agent.ts';
+import { ReActAgent } from '../../agent/react-agent.ts';
 
 function setUp(
   replies: readonly ScriptedReply[],
