@@ -1,12 +1,15 @@
-export { clearToolResults } from './context/clear-tool-results.ts';
-export type { ClearToolResultsOptions } from './context/clear-tool-results.ts';
+export { clearToolResults } from './context/clearing/clear-tool-results.ts';
+export type { ClearToolResultsOptions } from './context/clearing/clear-tool-results.ts';
 export { fitContext } from './context/fit-context.ts';
 export type { FitContextOptions } from './context/fit-context.ts';
 export { answersOnly, lastTurns, successfulTurns } from './context/history-views.ts';
-export type { TokenRatios, WindowOptions } from './context/request-meter.ts';
-export { summarization } from './context/summarization.ts';
-export type { SummarizationOptions } from './context/summarization.ts';
-export type { HistorySummarizer, SummarizeHistoryOptions } from './context/summarize-history.ts';
+export type { TokenRatios, WindowOptions } from './context/meter/request-meter.ts';
+export { summarization } from './context/summary/summarization.ts';
+export type { SummarizationOptions } from './context/summary/summarization.ts';
+export type {
+  HistorySummarizer,
+  SummarizeHistoryOptions,
+} from './context/summary/summarize-history.ts';
 export { twoPhaseTrim } from './context/two-phase-trim.ts';
 export type { TrimOptions, Trimmed } from './context/two-phase-trim.ts';
 export { weightedHistory } from './context/weighted-history.ts';

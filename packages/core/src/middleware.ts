@@ -34,11 +34,11 @@ export type {
 } from './middleware/approval/human-in-the-loop.ts';
 export { patchToolCalls } from './middleware/approval/patch-tool-calls.ts';
 export type { PatchToolCallsOptions } from './middleware/approval/patch-tool-calls.ts';
-export { evictLargeResults } from './middleware/evict-large-results.ts';
+export { evictLargeResults } from './middleware/results/evict-large-results.ts';
 export type {
   EvictLargeResultsOptions,
   LargeResultEviction,
-} from './middleware/evict-large-results.ts';
+} from './middleware/results/evict-large-results.ts';
 export { friendlyErrors } from './middleware/friendly-errors.ts';
 export type { FriendlyWords } from './middleware/friendly-errors.ts';
 export { answerFromObservations } from './middleware/limits/answer-from-observations.ts';
@@ -72,8 +72,8 @@ export { memoryResponses, storedResponses } from './middleware/resilience/respon
 export type { CachedReply, ResponseStore } from './middleware/resilience/response-store.ts';
 export { retry } from './middleware/resilience/retry.ts';
 export type { RetryOptions } from './middleware/resilience/retry.ts';
-export { todoList, todosOf } from './middleware/todo-list.ts';
-export type { Todo, TodoListOptions } from './middleware/todo-list.ts';
+export { todoList, todosOf } from './middleware/results/todo-list.ts';
+export type { Todo, TodoListOptions } from './middleware/results/todo-list.ts';
 export { toolEmulation } from './middleware/tool-emulation.ts';
 export type { ToolEmulationOptions } from './middleware/tool-emulation.ts';
 export { toolError } from './middleware/tool-error.ts';

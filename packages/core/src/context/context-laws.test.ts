@@ -9,12 +9,12 @@ import { randomOf } from '../testing/random-of.ts';
 import { randomRequest, type RandomRequest } from '../testing/random-request.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { inTurn } from '../../test-support/in-turn.ts';
-import { clearToolResults } from './clear-tool-results.ts';
+import { clearToolResults } from './clearing/clear-tool-results.ts';
 import type { ContextPolicy, FittedContext } from '../loop/context-policy.ts';
 import { isResult } from './find-cut.ts';
 import { fitContext } from './fit-context.ts';
 import { answersOnly, lastTurns, successfulTurns } from './history-views.ts';
-import { summarizeHistory } from './summarize-history.ts';
+import { summarizeHistory } from './summary/summarize-history.ts';
 import { turnsOf } from './turns.ts';
 import { weightedHistory } from './weighted-history.ts';
 

@@ -11,11 +11,11 @@ import { arc } from '../tokens/arc-profile.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import type { TokenProfile } from '../tokens/token-profile.ts';
 import { inTurn } from '../../test-support/in-turn.ts';
-import { clearToolResults } from './clear-tool-results.ts';
+import { clearToolResults } from './clearing/clear-tool-results.ts';
 import type { FittedContext } from '../loop/context-policy.ts';
 import { fitContext, type FitContextOptions } from './fit-context.ts';
 import { successfulTurns } from './history-views.ts';
-import type { TokenRatios } from './request-meter.ts';
+import type { TokenRatios } from './meter/request-meter.ts';
 
 const tokens = (count: number): string => 'x'.repeat(count * 4);
 const system = systemMessage(tokens(100), { id: 'system' });

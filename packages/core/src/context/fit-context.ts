@@ -1,7 +1,7 @@
 import { checkFields } from '../error/check-fields.ts';
 import type { ContextPolicy, ContextRequest, FittedContext } from '../loop/context-policy.ts';
 import { findCut } from './find-cut.ts';
-import { RequestMeter, type WindowOptions } from './request-meter.ts';
+import { RequestMeter, type WindowOptions } from './meter/request-meter.ts';
 
 export interface FitContextOptions extends WindowOptions {
   /**

@@ -2,8 +2,8 @@ import type { ContentBlock } from '../message/content-block.ts';
 import type { Msg } from '../message/msg.ts';
 import { arc } from '../tokens/arc-profile.ts';
 import type { ContextPolicy } from '../loop/context-policy.ts';
-import { requestCounter } from './request-counter.ts';
-import { headOf } from './request-head.ts';
+import { requestCounter } from './meter/request-counter.ts';
+import { headOf } from './meter/request-head.ts';
 import { turnsOf } from './turns.ts';
 
 export type Turn = readonly Msg[];

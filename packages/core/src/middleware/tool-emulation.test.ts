@@ -6,7 +6,7 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { tool, type Tool } from '../tool/tool.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 import { structured } from '../output/structured.ts';
-import { todoList } from './todo-list.ts';
+import { todoList } from './results/todo-list.ts';
 import { toolEmulation, type ToolEmulationOptions } from './tool-emulation.ts';
 
 function setUp(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { summarizeHistory } from '../context/summarize-history.ts';
+import { summarizeHistory } from '../context/summary/summarize-history.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
 import { outputLength } from '../guard/output/output-length.ts';

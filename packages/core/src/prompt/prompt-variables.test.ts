@@ -13,7 +13,7 @@ import { ReActAgent } from '../agent/react-agent.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { replace } from '../state/state-key.ts';
 import { stateKeys } from '../state/state-keys.ts';
-import { todoList } from '../middleware/todo-list.ts';
+import { todoList } from '../middleware/results/todo-list.ts';
 
 const perCall = contextToken<TemplateVariables>('prompt variables');
 

@@ -1,7 +1,7 @@
 import { agentTool } from '../agent/agent-tool.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
-import { summarizeHistory } from '../context/summarize-history.ts';
+import { summarizeHistory } from '../context/summary/summarize-history.ts';
 import { textToolCalls } from '../text-protocol/text-tool-calls.ts';
 import type { Msg } from '../message/msg.ts';
 import type { Tool } from '../tool/tool.ts';

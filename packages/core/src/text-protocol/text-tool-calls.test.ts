@@ -8,7 +8,7 @@ import { ReActAgent } from '../agent/react-agent.ts';
 import { recentQuestions, retrieval } from '../recall/retrieval/retrieval.ts';
 import { structured } from '../output/structured.ts';
 import { answersOnly, lastTurns, successfulTurns } from '../context/history-views.ts';
-import { summarizeHistory } from '../context/summarize-history.ts';
+import { summarizeHistory } from '../context/summary/summarize-history.ts';
 import { outputGuards } from '../guard/output/output-guards.ts';
 import { multiAgent } from '../provider/multi-agent.ts';
 import type { AgentEvent } from '../event/agent-event.ts';

@@ -12,7 +12,7 @@ import { loadState, saveState } from '../state/agent-state.ts';
 import { agentTool } from '../agent/agent-tool.ts';
 import { ReActAgent } from '../agent/react-agent.ts';
 import { structured } from '../output/structured.ts';
-import { todoList } from '../middleware/todo-list.ts';
+import { todoList } from '../middleware/results/todo-list.ts';
 import { toolSourcing, type ToolSourcingOptions } from './tool-sourcing.ts';
 
 const input = { type: 'object' } as const;

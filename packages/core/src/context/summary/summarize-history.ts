@@ -1,18 +1,18 @@
-import { AgentError } from '../error/agent-error.ts';
-import { reportFailure } from '../error/report-failure.ts';
-import { checkFields } from '../error/check-fields.ts';
-import { checkWhole } from '../error/check-values.ts';
-import type { Msg } from '../message/msg.ts';
-import type { ChatModel, GenerateOptions, RunInfo } from '../model/chat-model.ts';
-import { Deadline } from '../model/deadline.ts';
-import { addUsage, noUsage, type Usage } from '../model/usage.ts';
-import { arc } from '../tokens/arc-profile.ts';
-import type { TokenProfile } from '../tokens/token-profile.ts';
-import type { ContextPolicy, ContextRequest, FittedContext } from '../loop/context-policy.ts';
-import { findCut, groupOf } from './find-cut.ts';
-import { trimRequest } from './fit-context.ts';
-import { RequestMeter, type Measured, type WindowOptions } from './request-meter.ts';
-import { headOf } from './request-head.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { reportFailure } from '../../error/report-failure.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import { checkWhole } from '../../error/check-values.ts';
+import type { Msg } from '../../message/msg.ts';
+import type { ChatModel, GenerateOptions, RunInfo } from '../../model/chat-model.ts';
+import { Deadline } from '../../model/deadline.ts';
+import { addUsage, noUsage, type Usage } from '../../model/usage.ts';
+import { arc } from '../../tokens/arc-profile.ts';
+import type { TokenProfile } from '../../tokens/token-profile.ts';
+import type { ContextPolicy, ContextRequest, FittedContext } from '../../loop/context-policy.ts';
+import { findCut, groupOf } from '../find-cut.ts';
+import { trimRequest } from '../fit-context.ts';
+import { RequestMeter, type Measured, type WindowOptions } from '../meter/request-meter.ts';
+import { headOf } from '../meter/request-head.ts';
 import { requestSummary, summaryInstruction } from './summary-request.ts';
 import {
   covers,
@@ -21,7 +21,7 @@ import {
   type SessionSummary,
   type Summary,
 } from './summary-state.ts';
-import type { SummaryStore } from '../memory/summary-store.ts';
+import type { SummaryStore } from '../../memory/summary-store.ts';
 import { transcript } from './transcript.ts';
 
 export interface SummarizeHistoryOptions extends WindowOptions {

@@ -1,16 +1,16 @@
 import { expect, test, vi } from 'vitest';
-import type { AgentError } from '../error/agent-error.ts';
-import type { ContentBlock } from '../message/content-block.ts';
-import { toolResultsOf } from '../message/message-text.ts';
-import { MemoryStore } from '../memory/memory-store.ts';
-import type { KeyValueStore } from '../memory/key-value-store.ts';
-import { historyFaults } from '../testing/history-faults.ts';
-import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { estimateTokens } from '../tokens/estimate-tokens.ts';
-import { tool, type ToolOutput } from '../tool/tool.ts';
-import type { AgentOptions } from '../agent/agent-options.ts';
+import type { AgentError } from '../../error/agent-error.ts';
+import type { ContentBlock } from '../../message/content-block.ts';
+import { toolResultsOf } from '../../message/message-text.ts';
+import { MemoryStore } from '../../memory/memory-store.ts';
+import type { KeyValueStore } from '../../memory/key-value-store.ts';
+import { historyFaults } from '../../testing/history-faults.ts';
+import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { estimateTokens } from '../../tokens/estimate-tokens.ts';
+import { tool, type ToolOutput } from '../../tool/tool.ts';
+import type { AgentOptions } from '../../agent/agent-options.ts';
 import { evictLargeResults, type EvictLargeResultsOptions } from './evict-large-results.ts';
-import { ReActAgent } from '../agent/react-agent.ts';
+import { ReActAgent } from '../../agent/react-agent.ts';
 
 const numbered = (count: number): string =>
   Array.from({ length: count }, (_, index) => `line ${index + 1} of the report`).join('\n');

@@ -1,7 +1,7 @@
-import { isRecord } from '../message/is-record.ts';
-import { parseJson } from '../message/parse-json.ts';
-import type { KeyValueStore } from '../memory/key-value-store.ts';
-import { joinValue, splitValue } from '../memory/log/split-value.ts';
+import { isRecord } from '../../message/is-record.ts';
+import { parseJson } from '../../message/parse-json.ts';
+import type { KeyValueStore } from '../../memory/key-value-store.ts';
+import { joinValue, splitValue } from '../../memory/log/split-value.ts';
 
 /**
  * More sessions than this at once are no agent's own, but a server's: of the others the store's

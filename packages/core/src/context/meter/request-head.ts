@@ -1,4 +1,4 @@
-import type { ContextRequest } from '../loop/context-policy.ts';
+import type { ContextRequest } from '../../loop/context-policy.ts';
 
 /**
  * How many messages stand before the history. System messages at its beginning are no history

@@ -1,7 +1,7 @@
-import { AgentError } from '../error/agent-error.ts';
-import type { JsonObject } from '../message/json.ts';
-import type { TokenProfile } from '../tokens/token-profile.ts';
-import { tool, type Tool } from '../tool/tool.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import type { JsonObject } from '../../message/json.ts';
+import type { TokenProfile } from '../../tokens/token-profile.ts';
+import { tool, type Tool } from '../../tool/tool.ts';
 import type { LargeResultStore } from './large-result-store.ts';
 import { findLines, fitting, linesOf } from './result-lines.ts';
 

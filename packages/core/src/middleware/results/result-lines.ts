@@ -1,5 +1,5 @@
-import { estimateTokens } from '../tokens/estimate-tokens.ts';
-import type { TokenProfile } from '../tokens/token-profile.ts';
+import { estimateTokens } from '../../tokens/estimate-tokens.ts';
+import type { TokenProfile } from '../../tokens/token-profile.ts';
 
 /** A text as lines of a bounded length. */
 export interface ResultLine {

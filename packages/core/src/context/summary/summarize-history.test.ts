@@ -1,21 +1,21 @@
 import { expect, test, vi } from 'vitest';
-import { ReActAgent } from '../agent/react-agent.ts';
-import { AgentError } from '../error/agent-error.ts';
-import { InMemoryMemory } from '../memory/in-memory-memory.ts';
-import { MemoryStore } from '../memory/memory-store.ts';
+import { ReActAgent } from '../../agent/react-agent.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
+import { MemoryStore } from '../../memory/memory-store.ts';
 import {
   assistantMessage,
   systemMessage,
   toolMessage,
   userMessage,
-} from '../message/create-message.ts';
-import { textOf } from '../message/message-text.ts';
-import type { Msg } from '../message/msg.ts';
-import { requestFaults } from '../testing/history-faults.ts';
-import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { tool } from '../tool/tool.ts';
-import type { ContextRequest, FittedContext } from '../loop/context-policy.ts';
-import { fitContext } from './fit-context.ts';
+} from '../../message/create-message.ts';
+import { textOf } from '../../message/message-text.ts';
+import type { Msg } from '../../message/msg.ts';
+import { requestFaults } from '../../testing/history-faults.ts';
+import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { tool } from '../../tool/tool.ts';
+import type { ContextRequest, FittedContext } from '../../loop/context-policy.ts';
+import { fitContext } from '../fit-context.ts';
 import { summarizeHistory, type SummarizeHistoryOptions } from './summarize-history.ts';
 
 const ten = (label: string): string => label.padEnd(40, '.');

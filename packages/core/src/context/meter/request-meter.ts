@@ -1,10 +1,10 @@
-import { AgentError } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
-import type { Msg } from '../message/msg.ts';
-import { arc } from '../tokens/arc-profile.ts';
-import { countMessage } from '../tokens/count-message.ts';
-import type { TokenProfile } from '../tokens/token-profile.ts';
-import type { ContextRequest } from '../loop/context-policy.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import type { Msg } from '../../message/msg.ts';
+import { arc } from '../../tokens/arc-profile.ts';
+import { countMessage } from '../../tokens/count-message.ts';
+import type { TokenProfile } from '../../tokens/token-profile.ts';
+import type { ContextRequest } from '../../loop/context-policy.ts';
 import { MessageSums } from './message-sums.ts';
 import { countAround, requestCounter } from './request-counter.ts';
 import { headOf } from './request-head.ts';

@@ -1,5 +1,5 @@
-import type { ContentBlock } from '../message/content-block.ts';
-import type { Msg } from '../message/msg.ts';
+import type { ContentBlock } from '../../message/content-block.ts';
+import type { Msg } from '../../message/msg.ts';
 
 export interface ResultClearer {
   /** Whether it has a result that may be cleared. */

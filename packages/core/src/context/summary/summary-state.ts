@@ -1,8 +1,8 @@
-import { AgentError } from '../error/agent-error.ts';
-import { isRecord } from '../message/is-record.ts';
-import type { Msg } from '../message/msg.ts';
-import { parseJson } from '../message/parse-json.ts';
-import type { SummaryStore } from '../memory/summary-store.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { isRecord } from '../../message/is-record.ts';
+import type { Msg } from '../../message/msg.ts';
+import { parseJson } from '../../message/parse-json.ts';
+import type { SummaryStore } from '../../memory/summary-store.ts';
 import { enclose } from './summary-request.ts';
 
 /**

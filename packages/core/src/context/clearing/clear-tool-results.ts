@@ -1,11 +1,11 @@
-import { AgentError } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
-import { arc } from '../tokens/arc-profile.ts';
-import type { TokenProfile } from '../tokens/token-profile.ts';
-import type { ContextPolicy } from '../loop/context-policy.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import { arc } from '../../tokens/arc-profile.ts';
+import type { TokenProfile } from '../../tokens/token-profile.ts';
+import type { ContextPolicy } from '../../loop/context-policy.ts';
 import { contextEditing } from './context-editing.ts';
-import { requestCounter } from './request-counter.ts';
-import { headOf } from './request-head.ts';
+import { requestCounter } from '../meter/request-counter.ts';
+import { headOf } from '../meter/request-head.ts';
 import { resultClearer } from './result-clearer.ts';
 
 export interface ClearToolResultsOptions {

@@ -1,6 +1,6 @@
-import type { Msg } from '../message/msg.ts';
-import { countMessage } from '../tokens/count-message.ts';
-import type { TokenProfile } from '../tokens/token-profile.ts';
+import type { Msg } from '../../message/msg.ts';
+import { countMessage } from '../../tokens/count-message.ts';
+import type { TokenProfile } from '../../tokens/token-profile.ts';
 
 /**
  * Tokens of a list of messages as prefix sums. What a list begins with as the one before it did is

@@ -1,17 +1,17 @@
-import { AgentError } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
-import type { ToolResult } from '../message/content-block.ts';
-import { createMessage } from '../message/create-message.ts';
-import { fence } from '../message/fence.ts';
-import { isRecord } from '../message/is-record.ts';
-import type { JsonObject } from '../message/json.ts';
-import { outputText, toolResultsOf, toolUsesOf } from '../message/message-text.ts';
-import type { Msg } from '../message/msg.ts';
-import { parseJson } from '../message/parse-json.ts';
-import { tool } from '../tool/tool.ts';
-import { addToSystemPrompt } from '../loop/use/add-to-system-prompt.ts';
-import type { Middleware } from '../loop/use/middleware.ts';
-import { perRun } from '../loop/use/per-run.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import type { ToolResult } from '../../message/content-block.ts';
+import { createMessage } from '../../message/create-message.ts';
+import { fence } from '../../message/fence.ts';
+import { isRecord } from '../../message/is-record.ts';
+import type { JsonObject } from '../../message/json.ts';
+import { outputText, toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
+import type { Msg } from '../../message/msg.ts';
+import { parseJson } from '../../message/parse-json.ts';
+import { tool } from '../../tool/tool.ts';
+import { addToSystemPrompt } from '../../loop/use/add-to-system-prompt.ts';
+import type { Middleware } from '../../loop/use/middleware.ts';
+import { perRun } from '../../loop/use/per-run.ts';
 
 export interface Todo {
   readonly content: string;

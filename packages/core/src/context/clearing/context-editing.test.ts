@@ -4,12 +4,12 @@ import {
   systemMessage,
   toolMessage,
   userMessage,
-} from '../message/create-message.ts';
-import { toolResultsOf, toolUsesOf } from '../message/message-text.ts';
-import type { Msg } from '../message/msg.ts';
-import { requestFaults } from '../testing/history-faults.ts';
+} from '../../message/create-message.ts';
+import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
+import type { Msg } from '../../message/msg.ts';
+import { requestFaults } from '../../testing/history-faults.ts';
 import { contextEditing, type ContextEditingOptions } from './context-editing.ts';
-import type { FittedContext } from '../loop/context-policy.ts';
+import type { FittedContext } from '../../loop/context-policy.ts';
 
 /** 100 tokens. */
 const long = 'r'.repeat(400);

@@ -1,6 +1,6 @@
-import { askText } from '../model/ask-text.ts';
-import type { ChatModel, GenerateOptions, RunInfo } from '../model/chat-model.ts';
-import type { Usage } from '../model/usage.ts';
+import { askText } from '../../model/ask-text.ts';
+import type { ChatModel, GenerateOptions, RunInfo } from '../../model/chat-model.ts';
+import type { Usage } from '../../model/usage.ts';
 
 export interface SummaryRequest {
   readonly model: ChatModel;

@@ -1,7 +1,7 @@
-import type { ContentBlock } from '../message/content-block.ts';
-import { mediaPlaceholder } from '../message/media.ts';
-import type { Msg } from '../message/msg.ts';
-import type { TokenProfile } from '../tokens/token-profile.ts';
+import type { ContentBlock } from '../../message/content-block.ts';
+import { mediaPlaceholder } from '../../message/media.ts';
+import type { Msg } from '../../message/msg.ts';
+import type { TokenProfile } from '../../tokens/token-profile.ts';
 
 /**
  * A conversation as text, in parts of at most so many estimated tokens. A message that is longer

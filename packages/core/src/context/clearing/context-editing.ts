@@ -1,13 +1,13 @@
-import { checkFields } from '../error/check-fields.ts';
-import { checkNames, checkWhole } from '../error/check-values.ts';
-import type { Msg } from '../message/msg.ts';
-import { toolResultsOf, toolUsesOf } from '../message/message-text.ts';
-import { arc } from '../tokens/arc-profile.ts';
-import { countMessage } from '../tokens/count-message.ts';
-import type { TokenProfile } from '../tokens/token-profile.ts';
-import type { ContextPolicy } from '../loop/context-policy.ts';
-import { requestCounter } from './request-counter.ts';
-import { headOf } from './request-head.ts';
+import { checkFields } from '../../error/check-fields.ts';
+import { checkNames, checkWhole } from '../../error/check-values.ts';
+import type { Msg } from '../../message/msg.ts';
+import { toolResultsOf, toolUsesOf } from '../../message/message-text.ts';
+import { arc } from '../../tokens/arc-profile.ts';
+import { countMessage } from '../../tokens/count-message.ts';
+import type { TokenProfile } from '../../tokens/token-profile.ts';
+import type { ContextPolicy } from '../../loop/context-policy.ts';
+import { requestCounter } from '../meter/request-counter.ts';
+import { headOf } from '../meter/request-head.ts';
 import { mapContent, resultClearer } from './result-clearer.ts';
 
 export interface ContextEditingOptions {
