@@ -10,35 +10,36 @@ import type { OutputMode } from '../loop/output-mode.ts';
 
 export interface AgentOptions extends Partial<AgentDefaults> {
   readonly name: string;
-  /** Goes first in every request; blank: none. */
+  /** First message of every request. A blank prompt sends none. */
   readonly systemPrompt?: string;
   readonly model: ChatModel;
-  /** An array, or a `Toolkit`, which is forked. */
+  /** An array, or a `Toolkit`, which the agent forks. */
   readonly tools?: readonly Tool[] | ToolSet;
-  /** What tools get for their tokens, where the call provides nothing else. */
+  /** Values that tools look up by token, unless the call provides its own. */
   readonly toolContext?: Iterable<ContextEntry>;
-  /** Default: an `InMemoryMemory` of its own. */
+  /** Default: a new `InMemoryMemory`. */
   readonly memory?: Memory;
   /**
-   * What is not the loop: middleware such as `retry()`, presets, hooks. The first is the outermost
-   * wrapper and the first guard. A list in the list, such as a preset, stands for its parts; a later
-   * part of the same name replaces such a part.
+   * Everything around the loop: middleware such as `retry()`, presets, hooks. The first entry is
+   * the outermost wrapper and the first guard. A nested list, such as a preset, stands for its
+   * parts. A later part of the same name replaces a part of a nested list.
    */
   readonly use?: UseList;
   /**
-   * What a call does that comes while another runs: fail with `AGENT_BUSY` and change nothing
-   * (default), wait for its turn, or give its messages to the running call and resolve with that
-   * one's result (decisions, what comes as that one ends, and all calls where a middleware guards
-   * the input, wait).
+   * How the agent treats a call while another one runs. `reject` (default): the call fails with
+   * `AGENT_BUSY` and changes nothing. `queue`: it waits for its turn. `inject`: the running call
+   * takes its messages in, and both resolve with the same result. With `inject` a call still waits
+   * if it brings decisions, if the running call is about to end, or if a middleware guards the
+   * input.
    */
   readonly whenBusy?: 'reject' | 'queue' | 'inject';
-  /** Who the agent works for: in every event, and for guards. */
+  /** The user the agent works for. Events carry it, and guards read it. */
   readonly userId?: string;
-  /** Default: a new one. Names the conversation in events. */
+  /** Names the conversation in events. Default: a new id. */
   readonly sessionId?: string;
-  /** Where ids come from; default `crypto.randomUUID`. */
+  /** Source of ids; default `crypto.randomUUID`. */
   readonly generateId?: () => string;
-  /** Milliseconds since 1970; default `Date.now`. */
+  /** Clock, in milliseconds since 1970; default `Date.now`. */
   readonly now?: () => number;
 }
 
@@ -46,23 +47,21 @@ export interface CallOptions<T = unknown> extends GenerateOptions {
   /** Stops model, tools and waits at once; the call resolves with reason `aborted`. */
   readonly signal?: AbortSignal;
   /**
-   * The run goes on without a reader; a slow or absent reader does not hold it up. Default false.
+   * Whether the run continues without a reader. A slow or absent reader does not delay it. Default
+   * false.
    */
   readonly detached?: boolean;
   /**
-   * Default true: a failure rejects. False: it resolves as a result with reason `error`, a busy
-   * agent and a bad input too (Arc Reactor). Options of a wrong kind reject all the same.
+   * Whether a failure rejects; default true. With false the call resolves with reason `error`, also
+   * for a busy agent and invalid input (Arc Reactor). Options of a wrong kind always reject.
    */
   readonly throwOnError?: boolean;
-  /**
-   * Names of the tools this call may use; default: all that are active. A name that no tool has
-   * allows nothing, and is no error.
-   */
+  /** Names of the tools this call may use; default: all active tools. Unknown names are ignored. */
   readonly allowTools?: readonly string[];
-  /** Whether tools' results are the answer of this call; wins over the agent's. */
+  /** Whether tool results are the answer of this call. Overrides the agent's setting. */
   readonly returnDirect?: ReturnDirect;
-  /** What tools get for their tokens; wins over the agent's. */
+  /** Values that tools look up by token. Overrides the agent's. */
   readonly toolContext?: Iterable<ContextEntry>;
-  /** Has the call end with a typed value, such as `structured(schema)`. */
+  /** Makes the call end with a typed value, such as `structured(schema)`. */
   readonly output?: OutputMode<T>;
 }

@@ -3,13 +3,14 @@ import type { AgentResult } from '../event/agent-result.ts';
 import type { RunDriver } from '../loop/driver/run-driver.ts';
 
 /**
- * A call as it happens: an async iterable of single events, served from the current batch. The run
- * starts at the first read or the first use of `result`, a detached one at once.
+ * A call as it happens: an async iterable of single events. The run starts at the first read or the
+ * first use of `result`. A detached run starts at once.
  *
- * With one reader the reader sets the pace: while it does not ask, the model's answer is not read.
- * Leaving its loop cancels the run. A detached run, and one whose `result` was asked for before it
- * was read, goes on by itself: any number of readers, each gets everything from the start, with
- * adjacent deltas joined where it was slow, and leaving does nothing to a detached run.
+ * A single reader sets the pace: while it does not ask, the model's answer is not read. If it
+ * leaves its loop, the run is canceled. A run goes on by itself if it is detached, or if `result`
+ * was used before the first read. Such a run takes any number of readers. Each gets everything from
+ * the start, with adjacent deltas joined for a slow reader. A reader that leaves does not stop a
+ * detached run.
  */
 export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
   readonly runId: string;
@@ -17,7 +18,8 @@ export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
   readonly #afterSeq: number;
 
   /**
-   * `afterSeq`: what a reader of a run that goes on by itself has seen already. Default: nothing.
+   * `afterSeq`: number of the last event the reader has seen, for a run that goes on by itself.
+   * Default: none.
    */
   constructor(driver: RunDriver<T>, afterSeq = 0) {
     this.runId = driver.runId;
@@ -40,7 +42,7 @@ export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
         for (;;) {
           const event = events.next();
           if (!event.done) return event;
-          // Reads that overlap share a batch.
+          // Overlapping reads share a batch.
           const waited = (reading ??= batches.next());
           const read = await waited;
           if (read.done) return read;
@@ -54,15 +56,15 @@ export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
   }
 
   /**
-   * The arrays themselves: one a network read or tick. Never empty. Rejects with `INVALID_INPUT`
-   * where the run has its one reader.
+   * Returns the events in batches, one per network read or tick; none is empty. Rejects with
+   * `INVALID_INPUT` if the run has its one reader already.
    */
   batches(): AsyncGenerator<EventBatch, undefined> {
     return this.#driver.read(this.#afterSeq);
   }
 
   /**
-   * The batches as a stream, made when asked for; nothing is read ahead. Cancelling it is
+   * Returns a new stream of the batches, which reads nothing ahead. Canceling the stream calls
    * `cancel()`.
    */
   readable(): ReadableStream<EventBatch> {
@@ -81,8 +83,8 @@ export class AgentStream<T = unknown> implements AsyncIterable<AgentEvent> {
   }
 
   /**
-   * Aborts the run and waits until its log is in order; of a detached run, or one that ended, it
-   * does nothing.
+   * Aborts the run and waits until its log is in order. Does nothing for a detached run, or one
+   * that has ended.
    */
   cancel(): Promise<void> {
     return this.#driver.cancel();

@@ -12,35 +12,35 @@ import type { AgentResult } from '../event/agent-result.ts';
 import type { PendingCall } from '../event/pending-call.ts';
 import type { ReActAgent } from './react-agent.ts';
 
-/** What `agentTool` needs of an agent. */
+/** The part of an agent that `agentTool` uses. */
 export type ChildAgent = Pick<ReActAgent, 'name' | 'sessionId' | 'messages' | 'stream'>;
 
 export interface ChildSession {
   /**
-   * `<the parent's session>:<the call that opened it>`: for the child's `sessionId` and the key of
-   * its log.
+   * `<the parent's session>:<the call that opened it>`. Serves as the child's `sessionId` and as
+   * the key of its log.
    */
   readonly sessionId: string;
 }
 
-/** Makes the child of a session that was opened, or whose log is to be read again. */
+/** Creates the child for a new session, or for one whose log has to be read again. */
 export type ChildFactory = (session: ChildSession) => ChildAgent | Promise<ChildAgent>;
 
 export interface AgentToolOptions {
   /**
-   * The tool is named `call_<name>`, cut to 64 characters. Default: the agent's name; a factory
+   * The tool's name is `call_<name>`, cut to 64 characters. Default: the agent's name. A factory
    * needs one.
    */
   readonly name?: string;
-  /** What the agent is good for; the model chooses by it. */
+  /** The agent's purpose; the model chooses the tool by it. */
   readonly description: string;
-  /** Milliseconds one call may take; default 5 minutes. */
+  /** Time limit of one call, in milliseconds; default 5 minutes. */
   readonly timeoutMs?: number;
-  /** The toolkit's groups the tool belongs to. */
+  /** The toolkit groups of the tool. */
   readonly group?: string | readonly string[];
   /**
-   * As for any tool. `safe` where the children's logs are stored: the child then goes on from its
-   * own. Default `never`.
+   * Whether a call that may have started runs again after a crash; default `never`. Set `safe` if
+   * the children's logs are stored: the child then continues from its own log.
    */
   readonly replay?: ReplayPolicy;
 }
@@ -53,19 +53,19 @@ interface ChildInput {
 interface Child {
   readonly id: string;
   readonly agent: ChildAgent;
-  /** Calls of one child wait for each other. */
+  /** Settles when the child's calls so far have ended; the next one waits for it. */
   turn: Promise<unknown>;
 }
 
 /**
- * An agent as a tool (AgentScope: `SubAgentTool`). The model gives a `message` and, to go on with a
- * child it talked to before, its `session_id`, which every answer begins with. A factory makes one
- * child a session; an agent that is given itself is one session.
+ * Makes a tool of an agent (AgentScope: `SubAgentTool`). The model gives a `message`. To continue
+ * with an earlier child, it adds the `session_id` that begins every answer. A factory creates one
+ * child per session; an agent given directly is one session.
  *
- * The child's events go to the readers of the parent's run, the parent's signal stops it, its
- * failure is an error result. Where it suspends, the parent does: approving or rejecting the
- * parent's call does so for all that the child waits for, and a result is given to the one call it
- * waits for. Throws `CONFIGURATION` without a usable name.
+ * The child's events go to the readers of the parent's run. The parent's signal stops the child,
+ * and a child's failure is an error result. If the child suspends, so does the parent. An approval
+ * or rejection of the parent's call then applies to all calls that the child waits for. A result
+ * goes to the one call that it waits for. Throws `CONFIGURATION` without a usable name.
  */
 export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOptions): Tool {
   checkFields('CONFIGURATION', 'agentTool()', options, 'name:string|? description:string');
@@ -107,7 +107,7 @@ export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOp
   return {
     ...declared,
     takesDecisions: true,
-    // Children of its own; what a copy of it has, it keeps.
+    // A fork opens its own children. The original keeps those it has.
     fork() {
       const own = agentTool(agent, options);
       return {
@@ -137,8 +137,8 @@ async function openChild(
     if (id !== agent.sessionId) throw unknown;
     return keep({ id, agent, turn: Promise.resolve() });
   }
-  // A child that another host made: its log tells. Only the parent's own calls of this tool name
-  // sessions.
+  // Another host may have created the child: look in the log. Only the parent's own calls of this
+  // tool name sessions.
   if (
     asked !== undefined &&
     !messages.some((message) =>
@@ -163,7 +163,7 @@ async function openChild(
   }
 }
 
-/** One turn of the child: a new one, or what is left of the turn that this call had begun. */
+/** Runs one turn of the child: a new one, or the rest of a turn that this call began earlier. */
 async function ask({ id, agent }: Child, message: string, context: ToolContext): Promise<string> {
   const { signal, idempotencyKey } = context;
   signal.throwIfAborted();
@@ -185,7 +185,7 @@ async function ask({ id, agent }: Child, message: string, context: ToolContext):
   return answerOf(id, result.text || `(no text; it ended with: ${result.reason})`);
 }
 
-/** What was decided about the parent's call, for the calls that the child waits for. */
+/** Applies the decision about the parent's call to the calls that the child waits for. */
 function decide(log: readonly Msg[], { decision, suspend }: ToolContext): AgentInput | undefined {
   const open = openCalls(log);
   if (!decision || !open.length) return undefined;

@@ -4,17 +4,17 @@ import { lastDriver } from './last-driver.ts';
 import type { ReActAgent } from './react-agent.ts';
 
 export interface AttachOptions {
-  /** The run to read. Default: that of the agent's last stream. */
+  /** The run to read. Default: the run of the agent's last stream. */
   readonly runId?: string;
-  /** What the reader has seen already. Default: nothing. */
+  /** Number of the last event the reader has seen. Default: none. */
   readonly afterSeq?: number;
 }
 
 /**
- * Another reader of an agent's last stream, from the event after `afterSeq` on, also when the run
- * has ended; `null` where the last stream is not `runId`, or has a reader that paces it (only a
- * detached run, or one whose `result` was asked for first, takes several). A stream that waits for
- * its turn is not the last yet.
+ * Adds a reader to an agent's last stream, from the event after `afterSeq` on. This works after the
+ * run has ended, too. Returns `null` if the last stream is not `runId`, or if a reader paces it.
+ * Only a detached run, or one whose `result` was used first, takes several readers. A stream that
+ * waits for its turn is not yet the last one.
  */
 export function attach(agent: ReActAgent, options: AttachOptions = {}): AgentStream | null {
   checkFields('INVALID_INPUT', 'attach(): the agent', agent, 'stream:function');

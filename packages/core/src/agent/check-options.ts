@@ -3,7 +3,7 @@ import { checkFields, checkOptions } from '../error/check-fields.ts';
 import type { AgentHook, Middleware, UseList } from '../loop/use/middleware.ts';
 import type { AgentOptions, CallOptions } from './agent-options.ts';
 
-/** Throws `CONFIGURATION` for an option that is not of its kind. */
+/** Throws `CONFIGURATION` for an option of the wrong kind. */
 export function checkAgent(options: AgentOptions): void {
   checkOptions('CONFIGURATION', 'ReActAgent', options, agentFields);
   const { model, limits = {}, tools } = options;
@@ -25,7 +25,7 @@ const agentFields =
 const limitFields =
   'iterations:count|? parallelTools:count|? toolCalls:count|? tokens:count|? timeoutMs:count|?';
 
-/** Throws `CONFIGURATION` for a part that would do nothing, or not what it should. */
+/** Throws `CONFIGURATION` for a part that would do nothing or something else than intended. */
 export function checkUse(options: AgentOptions): void {
   checkFields('CONFIGURATION', 'ReActAgent', options, 'use:array|?');
   checkList(options.use ?? []);
@@ -54,7 +54,7 @@ const partFields =
   'mapEvent:function|? wrapRun:function|? wrapModel:function|? wrapTool:function|? ' +
   'wrapAnswer:function|?';
 
-/** What people try, and older programs have. */
+/** Names from older versions and common guesses, each with the part to use. */
 const formerParts: Readonly<Record<string, string>> = {
   hooks: 'on: { event: handler }',
   priority: 'on: { event: { handle, priority } }',
@@ -84,7 +84,9 @@ const eventNames =
   'pre-acting acting-chunk post-acting pre-summary summary-chunk post-summary step-reset ' +
   'context-fitted suspended error run-end';
 
-/** Throws `CONFIGURATION` for what is no hook: a middleware's other parts belong into `use`. */
+/**
+ * Throws `CONFIGURATION` unless the value is a hook. Other parts of a middleware belong in `use`.
+ */
 export function checkHook(hook: AgentHook): void {
   checkFields('CONFIGURATION', 'addHook()', hook, hookFields);
   for (const field of partFields.split(' ')) {
@@ -94,7 +96,7 @@ export function checkHook(hook: AgentHook): void {
   checkHandlers(hook);
 }
 
-/** Throws `INVALID_INPUT` for an option that is not of its kind. */
+/** Throws `INVALID_INPUT` for an option of the wrong kind. */
 export function checkCall(options: CallOptions): void {
   checkOptions('INVALID_INPUT', 'The call', options, callFields);
 }

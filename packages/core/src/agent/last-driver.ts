@@ -1,6 +1,6 @@
 import type { RunDriver } from '../loop/driver/run-driver.ts';
 
-/** What moves the last stream of each agent on. */
+/** The driver of each agent's last stream. */
 const drivers: WeakMap<object, RunDriver> = new WeakMap();
 
 export function keepDriver(agent: object, driver: RunDriver): void {

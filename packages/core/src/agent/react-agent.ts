@@ -37,11 +37,11 @@ export class ReActAgent {
   readonly sessionId: string;
   readonly memory: Memory;
   /**
-   * The agent's own: a fork of the toolkit it was given. Groups can be switched here; presets where
-   * it is a `Toolkit`.
+   * The agent's fork of the toolkit it was given. Use it to switch groups and, with a `Toolkit`, to
+   * set presets.
    */
   readonly tools: ToolSet;
-  /** For `saveState` and `loadState`. */
+  /** State that `saveState` and `loadState` use. */
   readonly status: AgentStatus = { calls: new Map(), state: {}, runs: 0, interrupted: false };
   readonly #setup: RunSetup;
   #hooks: readonly AgentHook[];
@@ -49,10 +49,10 @@ export class ReActAgent {
   #result: (() => Promise<AgentResult>) | undefined;
   /** Settles when all calls so far have ended. */
   #tail: Promise<unknown> | undefined;
-  /** Calls that run or wait for their turn. */
+  /** Number of calls that run or wait for their turn. */
   #inLine = 0;
 
-  /** Throws `CONFIGURATION` for an option of another kind than it has to be. */
+  /** Throws `CONFIGURATION` for an option of the wrong kind. */
   constructor(given: AgentOptions) {
     checkUse(given);
     const use = partsOf(given.use ?? []);
@@ -88,10 +88,10 @@ export class ReActAgent {
   }
 
   /**
-   * Runs to the end. Rejects with an `AgentError`; `AGENT_BUSY` while another call runs,
-   * `INVALID_INPUT` for what is no input. With `throwOnError: false` these are results too; options
-   * of a wrong kind always reject. An interrupt and an abort resolve, with their reason. Without
-   * input it goes on from the log: with tool calls that have no result, or after a pause.
+   * Runs to the end. Rejects with an `AgentError`: `AGENT_BUSY` while another call runs,
+   * `INVALID_INPUT` for invalid input. With `throwOnError: false` these are results too, but
+   * options of a wrong kind always reject. An interrupt or abort resolves with its reason. Without
+   * input the call continues from the log, such as after a pause or with open tool calls.
    */
   async call<T = unknown>(
     input?: AgentInput,
@@ -103,9 +103,9 @@ export class ReActAgent {
   }
 
   /**
-   * The same call as events. It starts at the first read, or at once with `detached: true`. What is
-   * no input throws at once unless `throwOnError` is false, options of a wrong kind always do:
-   * `INVALID_INPUT`.
+   * Returns the same call as events. It starts at the first read, or at once with `detached: true`.
+   * Throws `INVALID_INPUT` for options of a wrong kind. Throws it for invalid input, too, unless
+   * `throwOnError` is false.
    */
   stream<T = unknown>(input?: AgentInput, options: CallOptions<T> = {}): AgentStream<T> {
     const { busy } = this;
@@ -115,10 +115,10 @@ export class ReActAgent {
   }
 
   /**
-   * Asks the running call to stop at its next interrupt point (before reasoning, between model
-   * deltas, after tools) and to answer with a recovery message, or with `message`; or to pause
-   * there; or to take messages in. Tools run to their end. False, and nothing done, when no call
-   * runs. Throws `INVALID_INPUT` for what is no such request.
+   * Asks the running call to stop at its next interrupt point: before reasoning, between model
+   * deltas or after tools. It then answers with a recovery message, or with `message`. The request
+   * may also ask it to pause, or to take messages in. Running tools finish. Returns false if no
+   * call runs. Throws `INVALID_INPUT` for an invalid request.
    */
   interrupt(request: string | Msg | InterruptRequest = {}): boolean {
     return interruptRun(this.#running, request, this.#setup);
@@ -139,7 +139,7 @@ export class ReActAgent {
     return this.memory.read();
   }
 
-  /** From the next call on; gives back what takes the hook off again. */
+  /** Adds a hook from the next call on. Returns a function that removes it. */
   addHook(hook: AgentHook): () => void {
     checkHook(hook);
     this.#hooks = [...this.#hooks, hook];
@@ -172,7 +172,7 @@ export class ReActAgent {
     return driver as RunDriver<T>;
   }
 
-  /** Runs the loop when it is this call's turn. */
+  /** Runs the loop when the call's turn comes. */
   async #inTurn(
     run: Run,
     input: CallInput,
@@ -213,8 +213,8 @@ export class ReActAgent {
       this.#result = result;
       const ended = await perform(run, input);
       this.status.interrupted = ended.reason === 'interrupted';
-      // Of a call that a guard refused, or that was aborted before it began, nothing has changed:
-      // it has seen no log.
+      // A call that a guard refused, or that was aborted before it began, has seen no log and
+      // changed nothing.
       if (run.view[0] && !/suspended|error/.test(ended.reason) && !run.openCalls().length)
         this.status.suspendedRun = undefined;
       return ended;
@@ -230,7 +230,7 @@ export class ReActAgent {
 type Wrappers = Pick<Middleware, 'wrapModel' | 'wrapAnswer' | 'wrapTool' | 'wrapRun'>;
 type Wrapped<K extends keyof Wrappers> = ReturnType<NonNullable<Wrappers[K]>>;
 
-/** `inner` with the middleware around it, the first outermost. */
+/** Wraps `inner` in the middleware; the first one is the outermost. */
 function wrapped<K extends keyof Wrappers>(
   use: readonly Middleware[],
   key: K,
@@ -246,7 +246,10 @@ function isPolicy(part: Middleware): part is Middleware & ContextPolicy {
   return part.fit !== undefined;
 }
 
-/** Counts and the wire form are cached on the message: for the same text it is the same one. */
+/**
+ * Reuses the message while the text stays the same: token counts and the wire form are cached on
+ * it.
+ */
 function systemMessages(now: () => number): RunSetup['toSystemMessage'] {
   let last: { readonly text: string; readonly message: Msg } | undefined;
   return (text) => {

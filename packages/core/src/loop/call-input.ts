@@ -7,24 +7,27 @@ import type { Msg } from '../message/msg.ts';
 import type { Decision } from '../event/pending-call.ts';
 
 /**
- * What a call may be given: text, one message, several, decisions about pending tool calls, or
- * nothing: go on from the log.
+ * Input of a call: text, one message, several, or decisions about pending tool calls. Without input
+ * the call continues from the log.
  */
 export type AgentInput = string | Msg | readonly (Msg | PlainMessage)[] | readonly Decision[];
 
-/** A message as other libraries write it; it gets an id and a time. */
+/** A message as other libraries write it. The agent adds an id and a time. */
 export interface PlainMessage {
   readonly role: 'user' | 'assistant';
   readonly content: string;
 }
 
-/** The input of a call as messages. `decisions` is what stands in an array of them. */
+/** The input of a call as messages. `decisions` holds the decisions of an input array. */
 export interface CallInput {
   readonly messages: readonly Msg[];
   readonly decisions: readonly Decision[];
 }
 
-/** Throws `INVALID_INPUT` for a blank text and for what is neither message nor decision. */
+/**
+ * Converts the input. Throws `INVALID_INPUT` for a blank text, or for an item that is neither a
+ * message nor a decision.
+ */
 export function toCallInput(input: AgentInput = [], context: MessageContext): CallInput {
   if (typeof input === 'string' && !input.trim())
     throw new AgentError('INVALID_INPUT', 'The input is empty.');
@@ -44,8 +47,8 @@ export function toCallInput(input: AgentInput = [], context: MessageContext): Ca
 }
 
 /**
- * Tool results among the messages decide about calls as well (AgentScope: resume with tool
- * results).
+ * Returns the decisions. Tool results among the messages count as decisions, too (AgentScope:
+ * resume with tool results).
  */
 export function decisionsIn({ messages, decisions }: CallInput): readonly Decision[] {
   const results = messages.flatMap(toolResultsOf);

@@ -3,54 +3,55 @@ import type { ChatModel, RunInfo, ToolSchema } from '../model/chat-model.ts';
 import type { Usage } from '../model/usage.ts';
 import type { RunContext } from './run/run-context.ts';
 
-/** What a request would be made of; all that is optional is there when an agent asks. */
+/**
+ * The parts of the next request. An agent sets all optional fields; other callers may leave them
+ * out.
+ */
 export interface ContextRequest {
-  /** System prompt first (where there is one), then what was recalled, then the conversation. */
+  /** The system prompt if there is one, then recalled messages, then the conversation. */
   readonly messages: readonly Msg[];
   /**
-   * The id of the message this call was made with; a policy never drops it. Absent when a call goes
-   * on without input.
+   * Id of the message that began this call; a policy never drops it. Absent if the call has no
+   * input.
    */
   readonly promptId?: string | undefined;
   readonly tools: readonly ToolSchema[];
   /**
-   * How many of the first messages are not the conversation's: a policy never drops them. Default:
-   * the leading system messages.
+   * Number of leading messages outside the conversation; a policy never drops them. Default: the
+   * leading system messages.
    */
   readonly head?: number;
   /**
-   * What is sent beside these messages: the instruction of an output mode. It is counted, and is
-   * not the policy's to send.
+   * The instruction of an output mode. The loop sends it beside these messages, so policies count
+   * it but do not send it.
    */
   readonly beside?: Msg | undefined;
-  /** The model that is asked next. */
+  /** The model of the next request. */
   readonly model?: ChatModel;
   readonly sessionId?: string;
-  /** Whose request it is; for requests of the policy's own. */
+  /** The run of the request, for a policy's own requests. */
   readonly run?: RunInfo;
   /** Raised when the call is aborted or interrupted. */
   readonly signal?: AbortSignal;
 }
 
 export interface FittedContext {
-  /** The very same array where nothing went. */
+  /** The fitted messages: the same array if nothing was removed. */
   readonly messages: readonly Msg[];
-  /** Messages that went. */
+  /** Number of removed messages. */
   readonly removed: number;
   /** Estimated tokens of the request, system prompt and tools included, before and after. */
   readonly before: number;
   readonly after: number;
-  /**
-   * As in the request, where a policy has put a message of its own there. Default: the request's.
-   */
+  /** The new `head`, if the policy added leading messages. Default: the request's. */
   readonly head?: number;
-  /** What the policy has spent on requests of its own; the call's usage counts it. */
+  /** Usage of the policy's own requests. It counts toward the call's usage. */
   readonly usage?: Usage;
-  /** No policy after this one runs. */
+  /** Whether to skip the remaining policies. */
   readonly done?: boolean;
 }
 
-/** A middleware's parts that make a request fit, such as `fitContext()`. */
+/** The parts of a middleware that fit requests into the model's window, such as `fitContext()`. */
 export interface ContextPolicy {
   readonly name?: string;
   /** See `Middleware`. */

@@ -9,22 +9,22 @@ import type { RunContext } from './run/run-context.ts';
 import { runOf } from './run/run-view.ts';
 
 /**
- * Trust mode (OxyGent: `trust_mode`): whether tools' results are the answer. `true`: of every tool,
- * `false`: of none; a function decides about a result by it and the reply that asked for it, and
- * leaves it to the tool where it gives nothing.
+ * Whether tool results are the answer (OxyGent: `trust_mode`). `true`: of every tool; `false`: of
+ * none. A function decides by the result and the reply that requested it. If it returns
+ * `undefined`, the tool's own setting counts.
  */
 export type ReturnDirect = boolean | ((result: ToolResult, reply: Msg) => boolean | undefined);
 
-/** The answer that needs no model, where there is one; asked before each request. */
+/** Returns an answer that needs no model, if there is one. The loop asks before each request. */
 export type DirectAnswer = (
   context: RunContext,
   steps: LoopSteps,
 ) => Msg | undefined | Promise<Msg | undefined>;
 
 /**
- * The answer, where a round of calls has just ended, all of them well and none for the model: what
- * the tool gave, or of several calls a JSON array in the order they were asked for. A value asked
- * for with `output` is the model's to give.
+ * Returns the tools' output as the answer. This needs a round of calls that just ended, all
+ * successful and none meant for the model. Several outputs become a JSON array in the order of the
+ * calls. With `output`, the model gives the value instead.
  */
 export function directAnswer(context: RunContext): Msg | undefined {
   const run = runOf(context);
@@ -44,7 +44,7 @@ export function directAnswer(context: RunContext): Msg | undefined {
 }
 
 /**
- * Objects and arrays as they are, anything else as a text (Spring AI Alibaba:
+ * Keeps objects and arrays; anything else becomes a text (Spring AI Alibaba:
  * `ReturnDirectModelHook`).
  */
 function toJson({ output }: ToolResult): string {

@@ -7,7 +7,7 @@ import type { Run } from './run/run.ts';
 /** The last move of a run. */
 export type Finish = Extract<Move, { to: 'finish' }>;
 
-/** Ends the call. `message`: default an empty one, which is not stored. */
+/** Ends the call. `message` defaults to an empty one, which is not stored. */
 export function finishWith(
   run: Run,
   reason: StopReason,

@@ -5,7 +5,7 @@ import type { ContextPolicy, ContextRequest, FittedContext } from './context-pol
 import type { Run } from './run/run.ts';
 import type { RunContext } from './run/run-context.ts';
 
-/** The messages of the next request, made to fit the model's window by the agent's middleware. */
+/** Returns the messages of the next request, after the agent's policies fitted them. */
 export async function fitRequest(run: Run): Promise<readonly Msg[]> {
   const { promptId, setup } = run;
   const all = run.request();
@@ -32,9 +32,9 @@ export async function fitRequest(run: Run): Promise<readonly Msg[]> {
 }
 
 /**
- * Policies one after the other, each over what the one before has left. The last that counts for
- * itself says how many tokens there were `before` and `after`; without one, the first and the last
- * policy say it.
+ * Runs the policies in order, each on the result of the one before. The last policy with a `count`
+ * of its own supplies `before` and `after`. Without one, `before` comes from the first policy and
+ * `after` from the last.
  */
 export async function fitInTurn(
   policies: readonly ContextPolicy[],
@@ -63,7 +63,7 @@ export async function fitInTurn(
   const before = counting?.count?.(request) ?? first?.before ?? 0;
   let after = before;
   if (counting && messages !== request.messages) {
-    // Two lists in turn would have the counter begin anew with each.
+    // Counting two lists in turn would make the counter start again with each.
     after = counted?.messages === messages ? counted.after : counting.count!(current);
   } else if (!counting) {
     after = last?.after ?? 0;

@@ -3,7 +3,7 @@ import type { StopReason } from '../event/agent-result.ts';
 import type { HookControl, JumpTarget } from '../event/hook.ts';
 import type { AgentInput } from './call-input.ts';
 
-/** Where a hook asked the loop to go. */
+/** A hook's request to leave the usual order of steps. */
 export interface Jump {
   readonly to: JumpTarget | 'stop';
   readonly messages?: AgentInput | undefined;
@@ -12,8 +12,8 @@ export interface Jump {
 }
 
 /**
- * The controls of the hooks at one event, or at the events of one round of calls. They collect
- * jumps; the first one counts.
+ * Returns the controls for the hooks of one event, or of one round of calls. They collect jumps in
+ * `asked`.
  */
 export function controlOf(asked: Jump[]): Pick<HookControl, 'stop' | 'jumpTo' | 'gotoReasoning'> {
   return {
@@ -23,7 +23,7 @@ export function controlOf(asked: Jump[]): Pick<HookControl, 'stop' | 'jumpTo' | 
   };
 }
 
-/** Ends the call with this reason as its answer. */
+/** Creates the error that ends the call with this reason as its answer. */
 export function hookRejection(why: string): AgentError {
   return new AgentError('HOOK_REJECTED', why);
 }

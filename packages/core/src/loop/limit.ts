@@ -6,24 +6,24 @@ import type { Reply } from './reply/read-reply.ts';
 import type { RunContext } from './run/run-context.ts';
 
 /**
- * How a call ends that has used up its iterations: returns the closing reply. All tool calls have
- * results by then.
+ * Returns the closing reply of a call whose iterations are used up. All tool calls have results by
+ * then.
  */
 export type OnLimit = (context: RunContext, steps: LoopSteps) => Promise<Reply>;
 
 export interface SummarizeOptions {
   /**
-   * What the model is asked, as a user message that is not stored; default: to answer from what it
-   * has found.
+   * The prompt, sent as a user message and not stored. Default: asks for an answer from the
+   * findings so far.
    */
   readonly prompt?: string;
-  /** What it is asked with in place of the conversation and the prompt; not stored either. */
+  /** The messages to send in place of the conversation and the prompt. They are not stored. */
   readonly messages?: (context: RunContext, steps: LoopSteps) => readonly Msg[];
 }
 
 /**
- * One more request without tools that asks for an answer from what is known (AgentScope:
- * `summarizing`).
+ * Sends one more request, without tools, that asks for an answer from the findings so far
+ * (AgentScope: `summarizing`).
  */
 export function summarize(options: SummarizeOptions = {}): OnLimit {
   checkFields('CONFIGURATION', 'summarize()', options, 'prompt:string|? messages:function|?');
@@ -37,8 +37,8 @@ export function summarize(options: SummarizeOptions = {}): OnLimit {
     }
     const reply = await steps.ask(asked);
     if (reply.type === 'cut') return reply;
-    // Some models call tools that they were not offered; a closing message with open calls would
-    // make the history invalid.
+    // Some models call tools that were not offered. A closing message with open calls would make
+    // the history invalid.
     const content = reply.message.content.filter((block) => block.type !== 'tool_use');
     if (!content.length) throw new AgentError('MODEL_BAD_RESPONSE', 'The model gave no answer.');
     const message = await steps.revise('post-summary', { ...reply.message, content });

@@ -10,40 +10,41 @@ import type { Run } from './run/run.ts';
 
 type EventType = AgentEvent['type'];
 
-/** The fields of an event that its sender gives. */
+/** The fields of an event that its sender sets. */
 export type EventFields<K extends EventType> = Omit<
   EventOf<K>,
   'type' | 'runId' | 'sessionId' | 'seq' | 'iteration' | 'agentPath' | 'at'
 >;
 
-/** What an output mode, `onLimit` and a direct answer can have the loop do. */
+/** The steps of the loop that an output mode, `onLimit` or a direct answer may use. */
 export interface LoopSteps {
-  /** The messages of the next request, made to fit. */
+  /** Returns the messages of the next request, fitted to the model's window. */
   fit(): Promise<readonly Msg[]>;
   /**
-   * One request beyond the iterations, without tools, with `pre-summary` before it. What it is made
-   * of beside the log is not stored. `adapt` has the last word on the request.
+   * Sends one request beyond the iterations, without tools, after `pre-summary`. Its extra messages
+   * are not stored. `adapt` changes the request last.
    */
   ask(messages: readonly Msg[], adapt?: (request: ModelRequest) => ModelRequest): Promise<Reply>;
-  /** Puts messages into the log and the next requests. */
+  /** Appends messages to the log, and so to the next requests. */
   append(messages: readonly Msg[]): Promise<void>;
-  /** Puts messages into the next requests alone. */
+  /** Adds messages to the next requests only. */
   show(messages: readonly Msg[]): void;
-  /** Takes messages out of the log and puts others at its end. */
+  /** Removes messages from the log and appends others. */
   rewrite(gone: readonly string[], messages: readonly Msg[]): Promise<void>;
-  /** Tells the hooks and the reader. */
+  /** Sends an event to the hooks and the reader. */
   notify<K extends EventType>(type: K, fields: EventFields<K>): Promise<void>;
   /**
-   * Lets the hooks have a message. What they make of it is announced before it is given out (law 2).
+   * Passes a message through the hooks. If they change it, the reader gets a `step-reset` first
+   * (law 2).
    */
   revise(type: 'post-reasoning' | 'post-summary', message: Msg): Promise<Msg>;
-  /** A new message with the run's clock and ids. */
+  /** Creates a message with the run's clock and ids. */
   message(
     role: Role,
     content: string | readonly ContentBlock[],
     options?: { readonly id?: string; readonly metadata?: JsonObject },
   ): Msg;
-  /** What the result of a call has as its message if it fails from now on. */
+  /** Sets the message of the result if the call fails from now on. */
   leave(message: Msg): void;
 }
 
@@ -55,7 +56,7 @@ export function loopSteps(run: Run): LoopSteps {
     show: (messages) => run.show(messages),
     async rewrite(gone, messages) {
       const { memory } = run.setup;
-      // Begun together, so that a store that can writes both at once.
+      // Started together, so that a store can write both at once.
       await Promise.all([memory.delete(gone), messages.length && memory.append(messages)]);
       run.view = [...run.view.filter(({ id }) => !gone.includes(id)), ...messages];
     },

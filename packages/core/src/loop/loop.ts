@@ -42,8 +42,8 @@ export async function loop(run: Run, input: CallInput | undefined): Promise<Agen
       try {
         move = await (move ? take(run, move) : begin(run, input));
       } catch (thrown) {
-        // A rejection by a guard or a hook is the answer of the call, and is not stored. While tools
-        // run it is a failure like any other.
+        // A rejection by a guard or a hook is the answer of the call and is not stored. While tools
+        // run, it is a failure like any other.
         const isRejection =
           AgentError.is(thrown) &&
           (thrown.code === 'GUARD_REJECTED' || thrown.code === 'HOOK_REJECTED');
@@ -70,8 +70,8 @@ function take(run: Run, move: Exclude<Move, Finish>): Step {
 }
 
 /**
- * Takes the input in and brings the log into a state the model can be asked about: every tool call
- * has its result, or is about to.
+ * Takes the input in. Afterwards the model can be asked: every tool call in the log has its result,
+ * or runs next.
  */
 async function settle(run: Run, input: CallInput): Step {
   const { memory, status, tools } = run.setup;
@@ -113,7 +113,7 @@ async function settle(run: Run, input: CallInput): Step {
   return { to: open.length && !more.length ? 'tools' : 'model', decisions };
 }
 
-/** So that the next call carries them out, as it does after a crash. */
+/** Keeps decisions in the state, so that the next call carries them out, as after a crash. */
 function keepDecisions(run: Run, decisions: readonly Decision[]): void {
   const { calls } = run.setup.status;
   for (const decision of decisions) {
@@ -122,12 +122,15 @@ function keepDecisions(run: Run, decisions: readonly Decision[]): void {
   }
 }
 
-/** A stop wins, else what was asked for first. */
+/** Returns a stop if there is one, else the first request. */
 function firstOf(asked: readonly Jump[]): Jump | undefined {
   return asked.find(({ to }) => to === 'stop') ?? asked[0];
 }
 
-/** Closes open calls for the new message that came in their place, if a middleware has words for it. */
+/**
+ * Closes open calls, because a new message came instead of their results. Needs a middleware with
+ * `closeOpenCall`.
+ */
 async function makeWay(run: Run, open: readonly ToolUse[]): Promise<void> {
   const closer = run.setup.use.find(({ closeOpenCall }) => closeOpenCall);
   if (!closer) throw pendingCallsError(open.map(({ id }) => id));
@@ -143,12 +146,12 @@ function isPrompt({ role, metadata }: Msg): boolean {
   return role === 'user' && !metadata?.['correction'];
 }
 
-/** The input as the guards leave it; nothing if the call was aborted meanwhile. */
+/** Passes the input through the guards. Returns nothing if the call was aborted meanwhile. */
 async function guardInput(run: Run, input: readonly Msg[]): Promise<readonly Msg[] | undefined> {
   let given = input;
   for (const part of run.setup.use) {
     if (!part.guard) continue;
-    // An interrupt must not let an input through that no guard has judged.
+    // Even after an interrupt, every guard must judge the input.
     const verdict = (await part.guard(given, run.guarding)) ?? given;
     if (run.signal.aborted) return undefined;
     if ('error' in verdict) throw AgentError.fromJSON(verdict.error);
@@ -157,7 +160,7 @@ async function guardInput(run: Run, input: readonly Msg[]): Promise<readonly Msg
   return given;
 }
 
-/** Collects the messages that stand in this call's requests and are never stored. */
+/** Collects the recalled messages. They are part of this call's requests and are never stored. */
 async function recall(run: Run, asked: readonly Msg[]): Promise<void> {
   for (const part of run.setup.use) {
     if (run.cut) return;
@@ -193,14 +196,15 @@ async function preCall(run: Run, input: readonly Msg[], asked: Jump[]): Promise<
 }
 
 /**
- * Asks the model once. Its reply is an answer, tool calls, or cut by an interrupt or abort. If no
- * hook asked for the model (`isAsked`), results that are meant for the caller are the answer.
+ * Asks the model once. The reply is an answer or tool calls; an interrupt or abort may cut it. If
+ * the last results are meant for the caller, they are the answer, unless a hook asked for the model
+ * (`isAsked`).
  */
 async function reason(run: Run, isAsked?: boolean): Step {
   const { onLimit = summarize(), limits } = run.setup.options;
   if (run.cut) return recover(run);
   await run.append(run.injected.splice(0));
-  // What came from outside may have calls without results, and results without calls.
+  // Messages from outside may contain calls without results, and results without calls.
   await closeCalls(run);
   const direct = !isAsked && (await run.setup.directAnswer(run.guarding, run.steps));
   if (run.stopped) return jump(run, run.stopped);
@@ -247,8 +251,8 @@ async function reason(run: Run, isAsked?: boolean): Step {
 }
 
 /**
- * Goes where a hook asked to go. `reply` is the model's last message. `fresh` is the same one if it
- * is not in the log yet.
+ * Carries out a hook's jump. `reply` is the model's last message; `fresh` is the same message if
+ * the log lacks it.
  */
 async function jump(
   run: Run,
@@ -260,7 +264,7 @@ async function jump(
   run.pending = [];
   const messages = [...toCallInput(given, run.setup).messages];
   const last = to === 'end' ? messages.pop() : undefined;
-  // An empty reply is not stored.
+  // Do not store an empty reply.
   await run.append([...fresh, ...messages].filter(({ content }) => content.length));
   if (to !== 'end') return { to, ask: true };
   await closeCalls(run);
@@ -269,8 +273,8 @@ async function jump(
 }
 
 /**
- * Runs open calls, in parallel: results enter the log as they come. `closeCalls` puts the view in the
- * order that they were asked for. `decisions` are there when the calls were open before this run.
+ * Runs open calls in parallel. Results enter the log as they arrive; `closeCalls` sorts the view by
+ * the order of the calls. `decisions` exist if the calls were open before this run.
  */
 async function act(run: Run, decisions?: readonly Decision[]): Step {
   const message = run.view.findLast(({ role }) => role === 'assistant');
@@ -300,7 +304,7 @@ async function act(run: Run, decisions?: readonly Decision[]): Step {
         } else if (item.type === 'progress') {
           await run.tell('acting-chunk', { toolUseId: toolUse.id, chunk: item.chunk });
         } else if (!item.outcome) {
-          // It has not started, and stays open.
+          // The call has not started and stays open.
         } else if (isSuspension(item.outcome)) {
           const { kind = 'suspended', suspended } = item.outcome;
           pending.push(suspend(run, toolUse, kind, suspended));
@@ -310,8 +314,8 @@ async function act(run: Run, decisions?: readonly Decision[]): Step {
       }
     }
   } catch (error) {
-    // A failure on the way (a hook that threw, a full store, a tool's fatal error) must not leave
-    // the sibling calls running.
+    // After a failure, such as a hook that threw, a full store or a fatal tool error, sibling calls
+    // must not keep running.
     run.abort();
     throw error;
   }
@@ -327,9 +331,9 @@ async function act(run: Run, decisions?: readonly Decision[]): Step {
 }
 
 /**
- * Ends a call that was interrupted, paused or aborted: what was released of the reply is kept,
- * marked `metadata.partial`. An interrupt answers with a recovery message of its own, or with the
- * message it was given (AgentScope: `handleInterrupt`).
+ * Ends a call that was interrupted, paused or aborted. Keeps the released part of the reply, marked
+ * `metadata.partial`. An interrupt answers with its own message or the recovery message
+ * (AgentScope: `handleInterrupt`).
  */
 async function recover(run: Run, partial?: Msg): Step {
   if (partial) await run.append([partial]);
@@ -356,12 +360,13 @@ async function answer(run: Run, why: StopReason, given: string | Msg, extras?: F
 
 async function finish(run: Run, move: Finish): Promise<AgentResult> {
   let { message } = move;
-  // Nothing can change how it ended any more.
+  // From here on no interrupt or injected message can change the ending.
   run.closed = true;
   if (move.reason === 'suspended') await run.tell('suspended', { pending: run.pending });
   if (!/aborted|interrupted|rejected/.test(move.reason))
     message = await run.revise('post-call', message);
-  // A step may have stored the message. A call that was aborted before its answer has an empty one.
+  // A step may have stored the message already. A call aborted before its answer has an empty
+  // message.
   const isStored = run.view.some(({ id }) => id === message.id);
   if (message.content.length && move.reason !== 'rejected' && !isStored) {
     await run.append([message]);

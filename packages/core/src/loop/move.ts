@@ -8,9 +8,12 @@ export interface FinishExtras {
   readonly error?: AgentErrorData;
 }
 
-/** Where the loop goes next. */
+/** The next step of the loop. */
 export type Move =
-  /** `ask`: no results are an answer now. `decisions`: about calls that were open before. */
+  /**
+   * `ask`: ask the model even if the last results could be the answer. `decisions`: for calls that
+   * were open before.
+   */
   | {
       readonly to: 'model' | 'tools';
       readonly ask?: boolean;
@@ -18,5 +21,5 @@ export type Move =
     }
   | ({ readonly to: 'finish'; readonly reason: StopReason; readonly message: Msg } & FinishExtras);
 
-/** A state of the loop: resolves with the next move. */
+/** A step of the loop; resolves with the next move. */
 export type Step = Promise<Move>;

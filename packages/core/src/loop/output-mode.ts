@@ -6,36 +6,36 @@ import type { OnLimit } from './limit.ts';
 import type { LoopSteps } from './loop-steps.ts';
 import type { RunContext } from './run/run-context.ts';
 
-/** How a call gets a typed value out of the model; `structured()` makes one. */
+/** A way to get a typed value from the model, such as `structured()`. */
 export interface OutputMode<T = unknown> {
-  /** Called once a run, so that a mode can be kept and used for many calls. */
+  /** Starts the mode for one run. The mode itself may serve many calls. */
   begin(context: RunContext, steps: LoopSteps): OutputRun;
-  /** Carries the value's type; never there. */
+  /** Carries the value's type only; never set. */
   readonly of?: () => T;
 }
 
-/** The value, and the message that the call is answered with. */
+/** The value, and the message that answers the call. */
 export interface OutputAnswer {
   readonly message: Msg;
   readonly output: unknown;
 }
 
-/** The mode at work in one run. */
+/** An output mode in one run. */
 export interface OutputRun {
-  /** Offered beside the agent's own. */
+  /** Tools to offer beside the agent's own. */
   readonly tools?: readonly Tool[];
-  /** What `request` puts into the requests, where it is text that has to be counted. */
+  /** Text that `request` adds to each request, so that policies can count it. */
   readonly beside?: Msg;
-  /** The last word on a request of the loop, after the hooks; must not change what it is given. */
+  /** Changes a request of the loop last, after the hooks. Must return a new object. */
   request(request: ModelRequest): ModelRequest;
   /**
-   * What to do with a reply that calls no tool, which is not in the log yet. Nothing: it is the
+   * Judges a reply without tool calls, which is not in the log yet. `undefined`: the reply is the
    * answer.
    */
   judge(reply: Msg): Promise<OutputAnswer | 'again' | undefined>;
   /**
-   * The answer, if the calls that just ended settled the matter. `pending`: those that somebody has
-   * to decide about first.
+   * Returns the answer if the calls that just ended provide it. `pending`: calls that wait for a
+   * decision.
    */
   settled(pending: readonly PendingCall[]): Promise<OutputAnswer | undefined>;
   /** Asks for the value when the iterations are used up. Default: the agent's `onLimit`. */

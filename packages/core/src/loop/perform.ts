@@ -9,8 +9,8 @@ import { loop } from './loop.ts';
 import type { Run } from './run/run.ts';
 
 /**
- * One call with all that stands around the loop. `run-start` comes first, `error` and `run-end`
- * last. `input` is missing if the call was aborted or failed in the queue. Then nothing is stored.
+ * Performs one call with everything around the loop. `run-start` comes first, `error` and `run-end`
+ * last. `input` is missing if the call was aborted or failed in the queue; then nothing is stored.
  */
 export async function perform(run: Run, input: CallInput | undefined): Promise<AgentResult> {
   try {
@@ -21,13 +21,13 @@ export async function perform(run: Run, input: CallInput | undefined): Promise<A
         run.refusal ??= hookRejection(why);
       },
     });
-    // What is refused, such as a call of a busy agent, is nobody's to wrap.
+    // Wrappers never see a refused call, such as one of a busy agent.
     const isRefused = run.refusal ?? run.failure;
     const result = isRefused
       ? await loop(run, undefined)
       : await run.setup.call(input, run.context);
     checkResult(result);
-    // A wrapper may have answered in the place of `next`.
+    // A wrapper may have answered without `next`.
     if (!run.closed) await run.close(result.reason);
     return await tellEnd(run, result);
   } catch (thrown) {
@@ -50,7 +50,10 @@ function checkResult(result: AgentResult): void {
   checkFields('CONFIGURATION', 'What a `wrapRun` resolves with', result, fields);
 }
 
-/** A middleware that fails on these events must not hide the failure they tell of. */
+/**
+ * Maps the events. If a middleware fails, returns them unchanged: it must not hide the failure that
+ * they report.
+ */
 function shownOr(run: Run, events: EventBatch): EventBatch {
   try {
     return run.shown(events);
@@ -59,7 +62,7 @@ function shownOr(run: Run, events: EventBatch): EventBatch {
   }
 }
 
-/** Tells how the call ended; gives the result as readers see it. */
+/** Sends `run-end`. Returns the result as readers see it. */
 async function tellEnd(
   run: Run,
   result: AgentResult,

@@ -3,24 +3,26 @@ import type { AgentResult } from '@isoloop/core';
 import type { EarlierRun, Journal } from './journal.ts';
 import { earlierResult } from './takeover-events.ts';
 
-/** How many ended runs are kept in the log. */
+/** Number of ended runs that the log keeps. */
 const keptRuns = 8;
 
-/** The last runs of a session that have ended, also under earlier leaders. */
+/** The session's last ended runs, including runs under earlier leaders. */
 export class EndedRuns {
   #runs: readonly EarlierRun[] = [];
 
-  /** The last one first. */
+  /** The ended runs, newest first. */
   get runs(): readonly EarlierRun[] {
     return this.#runs;
   }
 
-  /** What an earlier leader has noted. */
+  /** Adds the runs that an earlier leader recorded. */
   take(runs: readonly EarlierRun[]): void {
     this.#runs = runs;
   }
 
-  /** `work`: the request's id. `answer`: the id of the message; nothing if there is none. */
+  /**
+   * Adds a run. `work`: the request's id. `answer`: the answer's message id, if there is an answer.
+   */
   add(work: string, answer?: string): void {
     const others = this.#runs.filter((run) => run.work !== work);
     const run = { work, ...(answer !== undefined && { answer }) };
@@ -31,7 +33,7 @@ export class EndedRuns {
     return this.#runs.some((run) => run.work === work);
   }
 
-  /** As the log has it. Rejects with `WORKER_TERMINATED` if the log has no answer. */
+  /** Returns the result from the log. Rejects with `WORKER_TERMINATED` if the log has no answer. */
   async resultOf(work: string, journal: Journal | undefined): Promise<AgentResult> {
     const answer = this.#runs.find((run) => run.work === work)?.answer;
     if (answer === undefined || !journal) throw endUnknown();

@@ -2,34 +2,34 @@ import { AgentError } from '@isoloop/core';
 import type { Memory, SessionMemory } from '@isoloop/core';
 import type { SessionView } from '@isoloop/core/adapter';
 
-/** A memory from whose log another tab can go on: `SessionMemory`, or what stands before one. */
+/** A memory whose log lets another tab continue a run: `SessionMemory`, or a wrapper of one. */
 export type Journal = Memory & Pick<SessionMemory, 'claim' | 'release' | 'view' | 'note' | 'flush'>;
 
-/** What the log says of the last run that a tab was asked for. */
+/** The log's record of the last run that a tab requested. */
 export interface NotedRun {
   readonly work: string;
   readonly run: string;
-  /** How often it was gone on with after its tab was gone. */
+  /** Number of times another tab has continued the run. */
   readonly attempts: number;
-  /** The name of the output that it ends with. */
+  /** Name of the run's output. */
   readonly output?: string | undefined;
-  /** The runs before it, the last one first. */
+  /** The runs before it, newest first. */
   readonly earlier?: readonly EarlierRun[];
 }
 
 /**
- * A run that has ended. A tab that was frozen at its end asks for it again when it wakes, maybe from
- * a later leader.
+ * A run that has ended. If a tab was frozen at that moment, it requests the run again when it
+ * wakes, possibly from a later leader.
  */
 export interface EarlierRun {
   readonly work: string;
-  /** The id of its answer; nothing if it failed. */
+  /** Id of the answer's message; absent if the run failed. */
   readonly answer?: string;
 }
 
 /**
- * The memory as a journal that this worker leads from now on; nothing where it is none, or in a
- * store in which nobody can lead.
+ * Claims the memory's log for this worker. Returns nothing if the memory is no journal, or if its
+ * store knows no leader.
  */
 export async function claimedJournal(memory: Memory, now: boolean): Promise<Journal | undefined> {
   const { claim, release, view, note } = memory as Partial<Journal>;
@@ -44,7 +44,7 @@ export async function claimedJournal(memory: Memory, now: boolean): Promise<Jour
   }
 }
 
-/** Written with what the run writes next; `now`: at once. */
+/** Records a run in the log with the run's next write. With `now`, writes at once. */
 export function noteRun(
   journal: Journal,
   { output, earlier = [], ...rest }: NotedRun,

@@ -16,37 +16,40 @@ import { WaitGroup } from './wait-group.ts';
 import type { TabAnswer, TabQuestion, TabWork } from '../wire/tab-protocol.ts';
 import { RunQueue } from './run-queue.ts';
 
-/** A piece of work that a tab asks for. */
+/** A tab's request for a run. */
 export interface Job {
   readonly id: string;
-  /** The tab. */
+  /** Id of the tab. */
   readonly owner: string;
   readonly work: TabWork;
-  /** Another leader had it before, and may have begun it. */
+  /** An earlier leader received it, and may have started it. */
   readonly again?: boolean | undefined;
-  /** Raised by the tab that asked. The end of a term aborts its runs, but not this request. */
+  /** Signal of the requesting tab. The end of a term aborts its runs, but not this signal. */
   readonly signal: AbortSignal;
 }
 
 export interface LeaderTermOptions extends Omit<AgentSessionOptions, 'onBuilt' | 'alone'> {
-  /** Tabs work together: runs are noted in the log, and an earlier leader is shut out of it. */
+  /**
+   * Whether tabs share the session. If so, the leader records runs in the log and shuts earlier
+   * leaders out of it.
+   */
   readonly shared: boolean;
-  /** Somebody led before, whose run may have been cut off. */
+  /** Whether an earlier leader may have left an interrupted run. */
   readonly takesOver: boolean;
   readonly attempts: number;
   readonly readers: RunReaders;
-  /** The worker's, by name. */
+  /** The worker's outputs, by name. */
   readonly outputs: Outputs;
-  /** Tells the readers of all tabs. */
+  /** Sends events to the readers of all tabs. */
   readonly tell: (events: EventBatch, work: string, turn?: ShownTurn) => void;
 }
 
-/** The last run of the leader before: its result, or its continuation. */
+/** The earlier leader's last run: its result, or its continuation. */
 interface PreviousRun {
   readonly work: string;
   readonly result: Promise<AgentResult>;
   readonly controller: AbortController;
-  /** The tab that asked for it, once it has asked again. */
+  /** The tab that requested it, once it has repeated its request. */
   owner?: string;
 }
 
@@ -60,36 +63,35 @@ interface Course {
   readonly onShown?: () => void;
 }
 
-/** Whose runs wait for a run that was cut off: all tabs'. */
+/** Owner of a continued run in the queue: the runs of all tabs wait for it. */
 const nobody = '';
 
 /**
- * One worker's time as the leader of a session: it has the agent, and all tabs' calls run here, one
- * tab's at a time.
+ * One worker's term as leader of a session. It has the agent. All tabs' calls run here, one tab at
+ * a time.
  */
 export class LeaderTerm {
   readonly id: string = crypto.randomUUID();
   /**
-   * Resolves when it is known what becomes of the run that was cut off; rejects where the agent
-   * can't be built for it.
+   * Resolves when the interrupted run's fate is known. Rejects if the agent cannot be built for it.
    */
   readonly ready: Promise<void>;
   readonly #options: LeaderTermOptions;
   readonly #session: AgentSession;
   readonly #queue = new RunQueue();
-  /** Work that has not begun. */
+  /** Requests that have not started. */
   readonly #starting: WaitGroup = new WaitGroup();
-  /** Work whose readers have not been told of anything. */
+  /** Requests whose readers have received nothing yet. */
   readonly #unseen: WaitGroup = new WaitGroup();
   #previousRun: PreviousRun | undefined;
-  /** How the run ended that was cut off, as long as nobody has been told. */
+  /** End of the interrupted run, until its readers know it. */
   #untold: AgentResult | undefined;
   #journal: Journal | undefined;
   readonly #ended = new EndedRuns();
-  /** The request of a run that is cut off in the log, while nothing has run since. */
+  /** Request id of the interrupted run in the log, until another run starts. */
   #cutOff: string | undefined;
   #over = false;
-  /** Runs that have had their turn and not ended. */
+  /** Number of runs that have started and not ended. */
   #running = 0;
 
   constructor(options: LeaderTermOptions) {
@@ -103,12 +105,12 @@ export class LeaderTerm {
     this.ready.catch(() => {});
   }
 
-  /** Nothing that happens here counts any more. */
+  /** Whether the term has ended. Later events do not count. */
   get over(): boolean {
     return this.#over;
   }
 
-  /** Whether another tab's call runs, or a run that was cut off. */
+  /** Whether another tab's call or a continued run is active. */
   isBusyFor(other: string): boolean {
     const owner =
       this.#queue.owner === nobody ? (this.#previousRun?.owner ?? nobody) : this.#queue.owner;
@@ -116,11 +118,11 @@ export class LeaderTerm {
   }
 
   /**
-   * Runs a piece of work, or gives what became of it where an earlier leader had begun it; nothing
-   * where there was nothing to resume.
+   * Runs a request. If an earlier leader started it, returns that run's result. Returns nothing if
+   * there was nothing to resume.
    */
   async perform(job: Job): Promise<AgentResult | undefined> {
-    // Then the log has been read. Without an agent, the call is told why below.
+    // Building the agent reads the log. If it fails, the call reports the reason below.
     if (job.again) await this.#session.agent().catch(() => {});
     if (this.#cutOff === job.id) await this.#takeOver();
     if (this.#previousRun?.work === job.id) {
@@ -131,8 +133,8 @@ export class LeaderTerm {
     }
     if (this.#ended.has(job.id)) return this.#ended.resultOf(job.id, this.#journal);
     if (job.work.type === 'resume') {
-      // Several may ask at once, as after a reload; who comes second is told of the first one's run
-      // before the answer. One that waited here as well may have begun meanwhile.
+      // After a reload several readers may ask at once. The second must hear of the first one's run
+      // before its answer. Another waiting request may have started meanwhile.
       do await this.#unseen.settled();
       while (this.#unseen.size);
       if (this.#queue.owner !== undefined) return undefined;
@@ -166,28 +168,28 @@ export class LeaderTerm {
     }
   }
 
-  /** After all that was asked for before has begun. */
+  /** Answers a question after all earlier requests have started. */
   async answer(question: TabQuestion): Promise<TabAnswer> {
     if (this.#starting.size) {
       await this.#starting.settled();
-      // As if each had come in a message of its own.
+      // Gives each request a turn of the event loop, as separate messages would have.
       await nextMacrotask();
     }
     return answerQuestion(this.#session, question);
   }
 
-  /** Aborts a run that an earlier leader had begun. */
+  /** Aborts a run that an earlier leader started. */
   abort(work: string): void {
     if (this.#previousRun?.work === work) this.#previousRun.controller.abort();
   }
 
-  /** Ends it with the log in order: what runs is aborted. */
+  /** Ends the term, aborts its runs and leaves the log in order. */
   async close(): Promise<void> {
     await this.#session.close();
     this.#over = true;
   }
 
-  /** Ends it as it is, for another one to go on: nothing more is written. */
+  /** Ends the term at once and writes nothing more, so that another tab can continue. */
   async stepDown(): Promise<void> {
     this.#over = true;
     await this.#journal?.release();
@@ -195,8 +197,7 @@ export class LeaderTerm {
   }
 
   /**
-   * Leaves the run that was cut off in the log, for a call without input; who waits for it is told
-   * why.
+   * Leaves the interrupted run in the log, for a call without input. Its readers get the reason.
    */
   leaveOpen(
     reason: AgentError,
@@ -213,8 +214,8 @@ export class LeaderTerm {
   }
 
   /**
-   * To be called once all tabs know who leads: of a run that was cut off and is not gone on with
-   * its readers are told the end.
+   * Ends the readers' stream of an interrupted run that nobody continues. Call it after all tabs
+   * know the leader.
    */
   tellEnd(): void {
     const { readers, tell } = this.#options;
@@ -231,7 +232,7 @@ export class LeaderTerm {
     throw new AgentError('ABORTED', 'Another tab leads the session.');
   }
 
-  /** What became of the runs before this term, for who asks for them again. */
+  /** Reads how earlier runs ended, for tabs that request them again. */
   async #lookBack(): Promise<void> {
     if (this.#options.takesOver || !this.#journal) return;
     const view = await this.#journal.view();
@@ -256,7 +257,7 @@ export class LeaderTerm {
     }
   }
 
-  /** Looks for a run that was cut off, and goes on with it. */
+  /** Looks for an interrupted run and continues it. */
   async #takeOver(): Promise<void> {
     const { readers, attempts, outputs, tell } = this.#options;
     const { mirror } = readers;
@@ -265,7 +266,7 @@ export class LeaderTerm {
     this.#cutOff = undefined;
     if (!journal) return readers.forget();
     const left = await takeoverOf(journal);
-    // A run of which nothing is in the log is asked for again, by the tab that asked.
+    // If nothing of a run is in the log, its tab requests it again.
     if (mirror.work !== left.work) readers.forget();
     const work = left.work ?? crypto.randomUUID();
     this.#ended.take(left.earlier);
@@ -319,7 +320,7 @@ export class LeaderTerm {
     this.#previousRun = { work, result, controller };
   }
 
-  /** Moves a run on at its reader's pace, and tells all tabs of it. */
+  /** Drives a run at its reader's pace and sends its events to all tabs. */
   async #forward(stream: AgentStream, course: Course): Promise<AgentResult> {
     const { id: work, turn, attempts, output, controller, onStart, onShown } = course;
     const { readers, tell } = this.#options;
@@ -342,7 +343,7 @@ export class LeaderTerm {
         onStart?.();
         const { done, value } = await reading;
         if (done) break;
-        // A leader that was shut out of the log is none: its readers get the next one's run.
+        // This leader was shut out of the log. Its readers get the next leader's run.
         if (
           value.some((event) => event.type === 'error' && event.error.code === 'SESSION_CONFLICT')
         )

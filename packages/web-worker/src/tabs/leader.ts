@@ -5,37 +5,38 @@ import { LeaderTerm, type LeaderTermOptions } from './leader-term.ts';
 import type { TabAnswer, TabAsked, TabMessage, TabOutcome, TabPost } from '../wire/tab-protocol.ts';
 
 export interface LeaderOptions extends Omit<LeaderTermOptions, 'tell'> {
-  /** To the other tabs. */
+  /** Sends a message to the other tabs. */
   readonly post: (message: TabPost) => void;
-  /** Whether other tabs were heard of. */
+  /** Whether another tab has sent a message. */
   readonly hasPeers: () => boolean;
   /**
-   * Another writer has taken the log over; of a session without tabs its callers are told instead.
+   * Called when another writer has claimed the log. Without tabs, the callers get the error
+   * instead.
    */
   readonly onConflict: () => void;
 }
 
-/** A piece of work or a question, and who asks. */
+/** A request or question of a tab. */
 export interface Request {
   readonly id: string;
-  /** The tab. */
+  /** Id of the tab. */
   readonly owner: string;
   readonly asked: TabAsked;
-  /** Another leader had it before. */
+  /** An earlier leader received it. */
   readonly again?: boolean | undefined;
   readonly signal: AbortSignal;
 }
 
 /**
- * Connects a leader's term with the session's tabs: passes on their requests, and posts the events
+ * Connects a leader's term with the session's tabs. Passes on their requests, and posts the events
  * of its runs.
  */
 export class Leader {
   readonly term: LeaderTerm;
   readonly #options: LeaderOptions;
-  /** The work of other tabs. */
+  /** Requests of other tabs, by id. */
   readonly #foreign: Map<string, AbortController> = new Map();
-  /** What became of their last work: who heard from another leader meanwhile asks again. */
+  /** Outcomes of their last requests. A tab that followed another leader meanwhile asks again. */
   readonly #done: Map<string, TabOutcome> = new Map();
 
   constructor(options: LeaderOptions) {
@@ -53,12 +54,12 @@ export class Leader {
     this.term = term;
   }
 
-  /** Whether another tab waits for something that it asked for. */
+  /** Whether another tab has a pending request. */
   get hasForeign(): boolean {
     return this.#foreign.size > 0;
   }
 
-  /** Tells one tab, or all, that it leads. */
+  /** Tells one tab, or all tabs, that this worker leads. */
   announce(to?: string): void {
     const { post, readers } = this.#options;
     if (!this.term.over)
@@ -70,7 +71,10 @@ export class Leader {
       });
   }
 
-  /** Posts no outcome after the term is over: the next leader has the request, too. */
+  /**
+   * Serves a request. Posts no outcome after the term ends, because the next leader has the request
+   * too.
+   */
   async serve({ asked, ...job }: Request, settle: (outcome: TabOutcome) => void): Promise<void> {
     const { term } = this;
     await term.ready.catch(() => {});
@@ -114,7 +118,7 @@ export class Leader {
     });
   }
 
-  /** Aborts another tab's work, or a run that an earlier leader had begun. */
+  /** Aborts another tab's request, or a run that an earlier leader started. */
   abort(work: string): void {
     this.#foreign.get(work)?.abort();
     this.term.abort(work);

@@ -1,17 +1,17 @@
 export interface LeadershipOptions {
-  /** Of the lock. */
+  /** Name of the lock. */
   readonly name: string;
-  /** The lock is this worker's. `stolen`: it was taken from somebody. */
+  /** Called when this worker gets the lock. `stolen`: it took the lock from another worker. */
   readonly onLead: (stolen: boolean) => void;
-  /** Somebody else has the lock. */
+  /** Called when another worker has the lock. */
   readonly onFollow: () => void;
-  /** The lock was taken away. */
+  /** Called when another worker has taken the lock away. */
   readonly onLost: () => void;
 }
 
 /**
- * A worker's claim on a session's Web Lock. Where there are no locks, or they are refused (an
- * opaque origin), it leads at once.
+ * A worker's claim on a session's Web Lock. If locks are missing or refused (an opaque origin), the
+ * worker leads at once.
  */
 export class Leadership {
   readonly #options: LeadershipOptions;
@@ -22,7 +22,7 @@ export class Leadership {
     this.#options = options;
   }
 
-  /** Gets in line for the lock. */
+  /** Queues for the lock. */
   async run(): Promise<void> {
     if (this.#waiting || this.#release) return;
     const waiting = (this.#waiting = new AbortController());
@@ -32,14 +32,14 @@ export class Leadership {
     await this.#request({ signal: waiting.signal }, waiting, false);
   }
 
-  /** Takes the lock from who has it. */
+  /** Takes the lock from its holder. */
   async steal(): Promise<void> {
     this.stop();
     const waiting = (this.#waiting = new AbortController());
     await this.#request({ steal: true }, waiting, true);
   }
 
-  /** Gives the lock up, or the place in line. */
+  /** Gives up the lock or the place in its queue. */
   stop(): void {
     this.#waiting?.abort();
     this.#waiting = undefined;
@@ -47,7 +47,7 @@ export class Leadership {
     this.#release = undefined;
   }
 
-  /** False: somebody else has it. */
+  /** Requests the lock. Returns false if another worker has it. */
   async #request(
     options: LockOptions,
     waiting: AbortController,

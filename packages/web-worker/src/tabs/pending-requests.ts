@@ -4,27 +4,27 @@ import { fromOutcome } from '../wire/outcome.ts';
 import type { RunReader, RunReaders } from './run-readers.ts';
 import type { TabAnswer, TabAsked, TabOutcome } from '../wire/tab-protocol.ts';
 
-/** A request of a page. Each new leader gets it again, until one settles it. */
+/** A request of a page. Each new leader receives it, until one settles it. */
 export interface PendingRequest {
   readonly id: string;
   readonly asked: TabAsked;
   readonly controller: AbortController;
   readonly settle: (outcome: TabOutcome) => void;
   readonly settled: Promise<TabOutcome>;
-  /** The term of the leader that it was given to. */
+  /** Term of the leader that received it last. */
   givenTo: string | undefined;
 }
 
 export interface PendingRequestOptions {
   readonly asked: TabAsked;
   readonly controller: AbortController;
-  /** Of the run that is asked for. */
+  /** Reader of the requested run. */
   readonly reader?: RunReader;
-  /** The reader is. */
+  /** Raised when the reader has gone. */
   readonly gone?: AbortSignal;
 }
 
-/** The requests of a worker's pages in one session that no leader has settled. */
+/** The unsettled requests of a worker's pages in one session. */
 export class PendingRequests {
   readonly #requests: Map<string, PendingRequest> = new Map();
   readonly #readers: RunReaders;
@@ -41,7 +41,7 @@ export class PendingRequests {
     return this.#requests.values();
   }
 
-  /** One more, which `give` takes to the leader. */
+  /** Adds a request and hands it to `give`, which passes it to the leader. */
   async add(
     { asked, controller, reader, gone }: PendingRequestOptions,
     give: (wait: PendingRequest) => void,
@@ -76,19 +76,17 @@ export class PendingRequests {
     for (const { controller } of this) controller.abort();
   }
 
-  /**
-   * A run whose readers have all left gives way to what is asked next, instead of holding it up.
-   */
+  /** Aborts runs without readers, so that they do not delay the next request. */
   abortLeft(): void {
     for (const { id, controller } of this) if (this.#readers.isLeft(id)) controller.abort();
   }
 
-  /** Resolves when it is known of each of them what became of it. */
+  /** Resolves when all requests are settled. */
   async settled(): Promise<void> {
     await Promise.all([...this].map(({ settled }) => settled));
   }
 
-  /** No leader will say anything any more. */
+  /** Ends all requests: no leader will answer them. */
   close(): void {
     const error = new AgentError('ABORTED', 'The session was closed.').toJSON();
     for (const { settle } of this) settle({ ok: false, error });

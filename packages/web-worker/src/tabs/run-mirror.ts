@@ -4,19 +4,19 @@ import { packEvents, unpackEvents } from '../wire/delta-runs.ts';
 import type { RunSoFar } from '../wire/tab-protocol.ts';
 
 /**
- * The run that is under way, for who comes late and for who has to go on with it: also a run of
- * another tab.
+ * A copy of the active run, of this or another tab. Late readers read it, and a new leader
+ * continues from it.
  */
 export class RunMirror {
   #events: AgentEvent[] = [];
   #run: { readonly work: string; readonly turn: ShownTurn } | undefined;
 
-  /** The work that is under way; nothing where none is. */
+  /** Id of the active request; `undefined` if there is none. */
   get work(): string | undefined {
     return this.#run?.work;
   }
 
-  /** How a chat's message begins that shows it. */
+  /** Start of the chat message that shows the run. */
   get turn(): ShownTurn {
     return this.#run?.turn ?? {};
   }
@@ -30,14 +30,14 @@ export class RunMirror {
   }
 
   /**
-   * Takes in what belongs to the run that is under way, and begins the next one; gives back what it
-   * took.
+   * Adds the events that belong to the active run, or starts the next run. Returns the added
+   * events.
    */
   add(batch: EventBatch, work: string, turn: ShownTurn = {}): EventBatch {
     return batch.filter((event) => this.#take(event, work, turn));
   }
 
-  /** Takes over what another tab has of the run; gives back what was new. */
+  /** Adds another tab's events of the run. Returns the new ones. */
   catchUp({ work, turn, items }: RunSoFar): EventBatch {
     const events = unpackEvents<AgentEvent>(items);
     const known = this.work === work ? this.#events : [];
@@ -49,7 +49,7 @@ export class RunMirror {
     return events.slice(same);
   }
 
-  /** The run that was under way is none any more. */
+  /** Forgets the active run. */
   forget(): void {
     this.#events = [];
     this.#run = undefined;

@@ -1,8 +1,8 @@
 import { AgentError } from '@isoloop/core';
 
 /**
- * Lets one tab run at a time. Further runs of that tab pass: the agent's `whenBusy` decides about
- * them.
+ * Lets one tab run at a time. Further runs of the same tab pass: the agent's `whenBusy` decides
+ * about them.
  */
 export class RunQueue {
   #owner: string | undefined;
@@ -10,12 +10,12 @@ export class RunQueue {
   #free: Promise<void> = Promise.resolve();
   #release: () => void = () => {};
 
-  /** The tab whose runs are under way. */
+  /** Id of the tab whose runs are active. */
   get owner(): string | undefined {
     return this.#owner;
   }
 
-  /** Rejects with `ABORTED` when the signal is raised while it waits. */
+  /** Waits for the owner's turn. Rejects with `ABORTED` if the signal is raised meanwhile. */
   async enter(owner: string, signal: AbortSignal): Promise<void> {
     while (this.#owner !== undefined && this.#owner !== owner)
       await Promise.race([this.#free, aborted(signal)]);

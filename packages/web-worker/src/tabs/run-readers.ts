@@ -4,14 +4,14 @@ import type { ShownTurn } from '../wire/shown-turn.ts';
 import { RunMirror } from './run-mirror.ts';
 import type { RunSoFar } from '../wire/tab-protocol.ts';
 
-/** Who reads a run: the end of a port. */
+/** A reader of a run: the end of a port. */
 export interface RunReader {
-  /** Told once, before the events. */
+  /** Called once, before the events. */
   begin(turn: ShownTurn): void;
   add(events: EventBatch): void;
-  /** Resolves when it may be given another batch; rejects where the last could not be sent. */
+  /** Resolves when the reader can take another batch. Rejects if the last one could not be sent. */
   ready(): Promise<void>;
-  /** Set by who gives it events; called when something could not be sent. */
+  /** Called when a batch could not be sent. The sender of the events sets it. */
   onFailure: (() => void) | undefined;
 }
 
@@ -23,22 +23,22 @@ interface Joined {
 }
 
 /**
- * The readers in this worker of the session's runs, whichever tab asked for them, and what they are
- * shown of the run under way.
+ * This worker's readers of the session's runs, whichever tab requested them. Also decides what they
+ * see of the active run.
  */
 export class RunReaders {
   readonly mirror: RunMirror = new RunMirror();
   readonly #watchers: Set<(events: EventBatch) => void> = new Set();
-  /** Who asked for a run, by the work's id. */
+  /** Readers that requested a run, by request id. */
   readonly #owners: Map<string, { reader: RunReader | undefined; begun: boolean }> = new Map();
-  /** Who came while the run was under way. */
+  /** Readers that joined during the run. */
   readonly #joined: Set<Joined> = new Set();
-  /** The work that somebody else reads at a pace nobody knows. */
+  /** Request that another tab reads at an unknown pace. */
   #unpaced: string | undefined;
-  /** What waits for a reader to come or go. */
+  /** Callbacks to run when a reader comes or goes. */
   readonly #waiting: Set<() => void> = new Set();
 
-  /** Whether somebody here has seen the begin of a run and not its end. */
+  /** Whether a reader here has seen the start of a run, but not its end. */
   get isWaiting(): boolean {
     return this.mirror.soFar !== undefined || [...this.#owners.values()].some(({ begun }) => begun);
   }
@@ -47,27 +47,30 @@ export class RunReaders {
     return this.#joined.size > 0;
   }
 
-  /** Tells of all runs, from the start of the one that is under way; gives back what ends it. */
+  /**
+   * Passes the events of all runs to a listener, from the start of the active run. Returns a
+   * function that stops it.
+   */
   watch(listener: (events: EventBatch) => void): () => void {
     if (this.mirror.events.length) listener([...this.mirror.events]);
     this.#watchers.add(listener);
     return () => void this.#watchers.delete(listener);
   }
 
-  /** The reader of a piece of work, as long as that is asked for. */
+  /** Sets the reader of a request. Returns a function that removes it. */
   own(work: string, reader: RunReader): () => void {
     this.#owners.set(work, { reader, begun: false });
     return () => void this.#owners.delete(work);
   }
 
-  /** Who asked for it reads it no more: it waits for another reader. */
+  /** Removes the requesting reader. The run then waits for another reader. */
   leave(work: string): void {
     const owner = this.#owners.get(work);
     if (owner) owner.reader = undefined;
     this.#changed();
   }
 
-  /** Whether its reader has left, and no other one has come. */
+  /** Whether the requesting reader has left and no other one has come. */
   isLeft(work: string): boolean {
     const owner = this.#owners.get(work);
     const isRead = this.#unpaced === work || (this.mirror.work === work && this.#joined.size > 0);
@@ -75,7 +78,8 @@ export class RunReaders {
   }
 
   /**
-   * Reads the run under way from its start, till its end or the reader's own, which gives nothing.
+   * Adds a reader that gets the active run from its start. Resolves with the run's result, or with
+   * nothing if the reader leaves.
    */
   async join(reader: RunReader, gone: AbortSignal): Promise<AgentResult | undefined> {
     let joined: Joined | undefined;
@@ -101,32 +105,32 @@ export class RunReaders {
     const isMirrored = this.mirror.work === undefined || this.mirror.work === work;
     const shown = this.mirror.add(batch, work, turn);
     this.#show(shown, work, turn ?? this.mirror.turn);
-    // What was refused while another one runs is its owner's alone.
+    // A call that was refused during another run concerns its own reader only.
     if (!isMirrored || !shown.length) this.#give(batch, work, {});
   }
 
-  /** What another tab has of the run under way; nothing: there is none. */
+  /** Adds another tab's events of the active run. `undefined`: no run is active. */
   catchUp(run: RunSoFar | undefined): void {
     if (run?.work !== this.mirror.work) this.forget();
     if (run) this.#show(this.mirror.catchUp(run), run.work, run.turn);
   }
 
-  /** Nobody goes on with the run that was under way. */
+  /** Forgets the active run, which nobody continues. Its readers get an error. */
   forget(): void {
     this.mirror.forget();
     for (const { reject } of this.#joined)
       reject(new AgentError('WORKER_TERMINATED', 'The run and its tab are gone.'));
   }
 
-  /** Somebody reads it elsewhere, too. */
+  /** Notes that another tab reads the run too. */
   unpace(work: string): void {
     this.#unpaced = work;
     this.#changed();
   }
 
   /**
-   * Resolves when the run may go on: as soon as one of its readers can take more. Who asked for it
-   * holds it up, nobody else; rejects where that one can't be sent to.
+   * Resolves when the run may continue: as soon as one of its readers can take more. Only the
+   * requesting reader delays the run. Rejects if that reader cannot be reached.
    */
   async paced(work: string, signal: AbortSignal): Promise<void> {
     const owner = this.#owners.get(work);
@@ -156,7 +160,7 @@ export class RunReaders {
     }
   }
 
-  /** Of a run that could not be sent to who asked for it. */
+  /** Sets the callback for a run whose requesting reader cannot be reached. */
   onFailure(work: string, fail: () => void): void {
     const owner = this.#owners.get(work);
     if (owner?.reader) owner.reader.onFailure = fail;
@@ -180,7 +184,10 @@ export class RunReaders {
     }
   }
 
-  /** A run that is gone on with begins once for who reads it from its start. */
+  /**
+   * Passes events to the requesting reader. A continued run has one `run-start` for a reader from
+   * its start.
+   */
   #give(events: EventBatch, work: string, turn: ShownTurn): void {
     const owner = this.#owners.get(work);
     const own = owner?.begun

@@ -2,14 +2,14 @@ import { nextMacrotask } from '../wire/macrotask.ts';
 
 export interface StallWatchOptions {
   readonly afterMs: number;
-  /** Whether anything waits for a sign of life. */
+  /** Whether a request waits for the leader. */
   readonly isNeeded: () => boolean;
-  /** Asks for one. */
+  /** Asks the leader to answer. */
   readonly ask: () => void;
   readonly onStalled: () => void;
 }
 
-/** Tells of a leader that gives no sign of life while something is asked of it. */
+/** Reports a leader that does not answer while a request waits for it. */
 export class StallWatch {
   readonly #options: StallWatchOptions;
   #silence = 0;
@@ -19,17 +19,17 @@ export class StallWatch {
     this.#options = options;
   }
 
-  /** There was a sign of life. */
+  /** Records an answer of the leader. */
   heard(): void {
     this.#silence = 0;
   }
 
-  /** To be called when something begins to wait. */
+  /** Starts the timer if needed. Call it when a request begins to wait. */
   check(): void {
     const { afterMs, isNeeded, ask } = this.#options;
     if (this.#timer !== undefined || !isNeeded()) return;
-    // In halves: after a sleep of the machine one tick is late, and the answer may still be on its
-    // way.
+    // Two halves: after the machine sleeps, one timer fires late, and the answer may still be on
+    // its way.
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       if (!isNeeded()) return this.heard();
@@ -42,7 +42,7 @@ export class StallWatch {
 
   async #decide(): Promise<void> {
     const { onStalled } = this.#options;
-    // If this worker is what was slow, the sign of life has arrived and only waits to be read.
+    // If this worker was the slow one, the answer has arrived and waits to be read.
     await nextMacrotask();
     if (this.#silence < 2) return this.check();
     this.heard();

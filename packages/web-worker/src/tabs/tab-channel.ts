@@ -1,7 +1,7 @@
 import { boundaryError } from '../page/connection.ts';
 import type { TabMessage, TabPost } from '../wire/tab-protocol.ts';
 
-/** The channel on which the workers of one session hear each other. */
+/** The channel between the workers of one session. */
 export class TabChannel {
   readonly #channel: BroadcastChannel;
   readonly #from: string;
@@ -26,7 +26,7 @@ export class TabChannel {
           ...message,
           outcome: { ok: false, error: boundaryError(error).toJSON() },
         });
-      // What a tool gave cannot be cloned: the other tabs get what of it is JSON.
+      // A tool's output cannot be cloned. The other tabs get its JSON form.
       this.#channel.postMessage(JSON.parse(JSON.stringify(whole)));
     }
   }

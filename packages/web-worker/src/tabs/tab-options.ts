@@ -1,20 +1,20 @@
 import { AgentError } from '@isoloop/core';
 
-/** How the tabs of one session work together. */
+/** Options for tabs that share a session. */
 export interface TabsOptions {
   /**
-   * Names the lock and the channel; set it where two apps of one origin have sessions of the same
+   * Name of the lock and the channel. Set it if two apps of one origin have sessions of the same
    * name. Default `isoloop`.
    */
   readonly scope?: string;
   /**
-   * How often a run whose tab is gone is gone on with by itself; each costs a model request at
-   * least. 0: never. Default 3.
+   * Number of times another tab continues a run after its tab is gone. Each attempt costs at least
+   * one model request. 0: never. Default 3.
    */
   readonly attempts?: number;
   /**
-   * Milliseconds without a sign of life after which the lead is taken from a tab, while something
-   * is asked of it. Default 10,000.
+   * Longest wait for the leader's answer, in milliseconds. Then another tab takes over. Default
+   * 10,000.
    */
   readonly stalledAfterMs?: number;
 }
@@ -22,8 +22,8 @@ export interface TabsOptions {
 export type Tabs = Required<TabsOptions>;
 
 /**
- * Nothing where each tab is to be alone, or the browser has no Web Locks or no BroadcastChannel, or
- * refuses the latter. Throws `CONFIGURATION`.
+ * Returns nothing if tabs do not share a session, or if the browser lacks or refuses Web Locks or
+ * BroadcastChannel. Throws `CONFIGURATION`.
  */
 export function toTabs(options: TabsOptions | false = {}): Tabs | undefined {
   if (options === false) return undefined;
@@ -47,7 +47,7 @@ export function toTabs(options: TabsOptions | false = {}): Tabs | undefined {
   return navigator.locks && hasChannels() ? { scope, attempts, stalledAfterMs } : undefined;
 }
 
-/** False also where they are refused, as in Firefox for a site that may store nothing. */
+/** Whether channels work. Firefox refuses them for a site that may not store data. */
 function hasChannels(): boolean {
   try {
     new BroadcastChannel('isoloop').close();
@@ -57,5 +57,5 @@ function hasChannels(): boolean {
   }
 }
 
-/** Milliseconds; a longer one fires at once. */
+/** Longest timer, in milliseconds; a longer one fires at once. */
 const longestTimer = 2 ** 31 - 1;

@@ -21,29 +21,29 @@ export interface TabSessionOptions extends Omit<
   AgentSessionOptions,
   'onBuilt' | 'alone' | 'pages'
 > {
-  /** Nothing: this worker is alone. */
+  /** Tab options; `undefined` if this worker shares the session with no other tab. */
   readonly tabs: Tabs | undefined;
-  /** The worker's, by name. */
+  /** The worker's outputs, by name. */
   readonly outputs: Outputs;
-  /** What tells the session from the worker's others. */
+  /** Key that distinguishes the session from the worker's other ones. */
   readonly key: string;
 }
 
 type Role =
-  /** Nobody has said that it leads: the lock is not to be had yet, or all pages sleep. */
+  /** No leader is known: the lock is not available yet, or all pages sleep. */
   | { readonly type: 'waiting' }
   | { readonly type: 'following'; readonly term: string }
   | { readonly type: 'leading'; readonly leader: Leader }
-  /** The session was left. */
+  /** The tab has left the session. */
   | { readonly type: 'closed' };
 
 /**
- * A session as one tab's worker sees it: its agent is here, or in another tab's worker that leads
- * the session; then calls go there and its events come here. A leader that is gone is followed by
- * another tab, which goes on with its run from the log.
+ * A session as one tab's worker sees it. Its agent is here, or in the worker of the leading tab. In
+ * the second case calls go to the leader and its events come here. When the leader is gone, another
+ * tab takes over and continues its run from the log.
  */
 export class TabSession {
-  /** The parts of this worker's pages; the agent has them while it is here. */
+  /** Tools, models and hooks of this worker's pages. The agent has them while it is here. */
   readonly pages: SessionPages = new SessionPages();
   readonly #options: TabSessionOptions;
   readonly #id: string = crypto.randomUUID();
@@ -53,15 +53,15 @@ export class TabSession {
   readonly #leadership: Leadership | undefined;
   readonly #stallWatch: StallWatch | undefined;
   #role: Role = { type: 'waiting' };
-  /** Other tabs were heard of. */
+  /** Whether another tab has sent a message. */
   #hasPeers = false;
-  /** There was another leader: what it leaves behind is to be gone on with. */
+  /** Whether there was another leader, whose run may need to be continued. */
   #hasFollowed = false;
-  /** It had no key when it was its turn to lead, and another tab may have one. */
+  /** Whether this tab passed on the lead because it had no key. Another tab may have one. */
   #hasPassed = false;
-  /** The run that who had joined it has stopped: who leads meanwhile may not have heard of it. */
+  /** Run that a joined reader has stopped. A new leader may not know it yet. */
   #stopped: string | undefined;
-  /** A term that another leader announced while this tab follows one. */
+  /** Term that another leader announced while this tab follows one. */
   #doubted: string | undefined;
   #isAwake = true;
   #isClosing = false;
@@ -97,7 +97,7 @@ export class TabSession {
     else this.#getInLine();
   }
 
-  /** A run. */
+  /** Requests a run. */
   async run(
     work: Exclude<TabWork, { readonly type: 'resume' }>,
     controller: AbortController,
@@ -112,8 +112,8 @@ export class TabSession {
   }
 
   /**
-   * The run that is under way, whichever tab asked for it, from its start; else what was cut off;
-   * else nothing. `gone`: the reader is.
+   * Resumes the active run from its start, whichever tab requested it. Otherwise resumes an
+   * interrupted run, if there is one. `gone`: raised when the reader has gone.
    */
   async resume(
     controller: AbortController,
@@ -144,8 +144,8 @@ export class TabSession {
   }
 
   /**
-   * Tells of all runs, whichever tab asked for them, from the start of the one that is under way;
-   * gives back what ends it.
+   * Passes the events of all runs to a listener, whichever tab requested them. Begins at the start
+   * of the active run. Returns a function that stops it.
    */
   watch(listener: (events: EventBatch) => void): () => void {
     const stop = this.#readers.watch(listener);
@@ -153,7 +153,7 @@ export class TabSession {
     return stop;
   }
 
-  /** The page may be frozen at any moment: another tab is to lead. */
+  /** Gives up the lead, because the page may freeze at any moment. */
   sleep(): void {
     this.#isAwake = false;
     if (this.#role.type === 'leading') void this.#stepDown();
@@ -166,15 +166,15 @@ export class TabSession {
   }
 
   /**
-   * Leaves the session: resolves when the log is in order. `gone`: without a word, its runs are to
-   * be gone on with.
+   * Leaves the session. Resolves when the log is in order. `gone`: leaves its runs for another tab
+   * to continue.
    */
   async close({ gone = false }: { readonly gone?: boolean } = {}): Promise<void> {
     const role = this.#role;
     this.#isClosing = true;
     if (!gone) this.#pending.abortAll();
     if (role.type === 'leading') {
-      // At once, before a tool of this page is gone with it.
+      // Step down at once, before this page's tools are gone.
       const { term } = role.leader;
       const isForeign = this.#hasPeers && term.isBusyFor(this.#id);
       if (!gone && !isForeign) await this.#pending.settled();
@@ -199,7 +199,7 @@ export class TabSession {
     });
   }
 
-  /** Nothing where no run is under way. */
+  /** Joins the active run. Returns nothing if there is none. */
   #join(
     signal: AbortSignal,
     reader: RunReader,
@@ -220,7 +220,10 @@ export class TabSession {
       .finally(() => signal.removeEventListener('abort', abort));
   }
 
-  /** A run that is held up by who asked for it is not, as long as somebody reads it here. */
+  /**
+   * Tells the leader that this tab reads the run, so that a slow requesting reader does not delay
+   * it.
+   */
   #tellOfReaders(): void {
     const { work } = this.#readers.mirror;
     if (this.#role.type === 'following' && work !== undefined)
@@ -234,13 +237,13 @@ export class TabSession {
     if (role.type === 'leading') role.leader.abort(work);
   }
 
-  /** To a new leader. */
+  /** Passes all pending requests to a new leader. */
   #giveAll(): void {
     for (const wait of this.#pending) this.#give(wait);
     if (this.#stopped !== undefined) this.#abort(this.#stopped);
   }
 
-  /** Gives it to the leader, once to each. */
+  /** Passes a request to the leader, once per leader. */
   #give(wait: PendingRequest): void {
     const role = this.#role;
     const { id, asked, controller } = wait;
@@ -295,7 +298,7 @@ export class TabSession {
     });
   }
 
-  /** Ends its term. While its page is awake, it queues for the lock again. */
+  /** Ends this tab's term. While its page is awake, it queues for the lock again. */
   async #stepDown(): Promise<void> {
     const role = this.#role;
     if (role.type !== 'leading' || this.#isClosing || !this.#leadership) return;
@@ -305,7 +308,7 @@ export class TabSession {
     this.#getInLine();
   }
 
-  /** For the lock, as a tab does that may lead. */
+  /** Queues for the lock, if this tab may lead. */
   #getInLine(): void {
     if (this.#isAwake && this.#isHearing) void this.#leadership?.run();
   }
@@ -319,7 +322,7 @@ export class TabSession {
     this.#hasPeers = true;
     if (this.#isHearing) this.#hearLeader(message);
     else if (this.#role.type !== 'leading' || this.#isClosing) return;
-    // The leader before was only slow: it has ended the run, which is not to be made again.
+    // The earlier leader was only slow. It has ended the run, which must not run again.
     else if (message.type === 'done') this.#settle(message);
     else if (message.type === 'abort') this.#abort(message.id);
     else {
@@ -344,10 +347,7 @@ export class TabSession {
     if (to === this.#id) this.#pending.settle(id, outcome);
   }
 
-  /**
-   * Somebody else leads, too, such as one that has slept and does not know yet; who leads indeed
-   * answers.
-   */
+  /** Asks who leads: two tabs claim it, one of which may have slept. The real leader answers. */
   #doubt({ type, reign }: Extract<TabMessage, { readonly reign: string }>): void {
     if ((type !== 'pong' && type !== 'events') || reign === this.#doubted) return;
     this.#doubted = reign;

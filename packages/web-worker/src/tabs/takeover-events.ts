@@ -11,12 +11,12 @@ import type {
 import type { SessionView } from '@isoloop/core/adapter';
 
 /**
- * The gap between the sequence numbers of two leaders: an earlier leader that wakes up may have
- * used some.
+ * Gap between the sequence numbers of two leaders. An earlier leader that wakes up may have used
+ * some.
  */
 export const takeoverGap = 1000;
 
-/** The result of an ended run, as far as the log has it. */
+/** Returns the result of an ended run, as far as the log has it. */
 export function resultOf(
   { messages, calls, ended = 'stop' }: Pick<SessionView, 'messages' | 'calls' | 'ended'>,
   sessionVersion = 0,
@@ -39,7 +39,7 @@ export function resultOf(
   };
 }
 
-/** The result of a run before the last one, as far as the log has it. */
+/** Returns the result of a run before the last one, as far as the log has it. */
 export function earlierResult(
   { messages }: SessionView,
   answer: string,
@@ -52,15 +52,15 @@ export function earlierResult(
   return resultOf(view, sessionVersion);
 }
 
-/** The result of a run in the log that nobody continues. */
+/** Returns the result of a run in the log that nobody continues. */
 export function leftOpen(error: AgentError): AgentResult {
   return { ...bare(assistantMessage([]), 'suspended'), error: error.toJSON() };
 }
 
 /**
- * The events that bring readers in line with the log before a new leader continues a run. They void
- * an answer that is not in the log, complete one of which readers may have seen half, and add the
- * results that readers have not seen.
+ * Returns the events that bring readers in line with the log before a new leader continues a run.
+ * They retract an answer that is not in the log. They complete an answer of which readers may have
+ * seen half. They add the results that readers have not seen.
  */
 export function takeoverEvents(seen: EventBatch, messages: readonly Msg[]): EventBatch {
   const last = seen.at(-1);
@@ -105,7 +105,9 @@ export function takeoverEvents(seen: EventBatch, messages: readonly Msg[]): Even
   return numbered(last, missing);
 }
 
-/** The end of a run that is not gone on with, or had ended before its readers were told. */
+/**
+ * Returns the last events of a run that nobody continues, or that ended before its readers knew.
+ */
 export function ending(seen: EventBatch, result: AgentResult): EventBatch {
   const last = seen.at(-1);
   if (!last) return [];

@@ -2,16 +2,16 @@ import type { AgentResult, Msg } from '@isoloop/core';
 import { notedRun, type EarlierRun, type Journal } from './journal.ts';
 import { resultOf } from './takeover-events.ts';
 
-/** The last run of an earlier leader, as the log has it. */
+/** An earlier leader's last run, as the log has it. */
 export type Takeover = {
-  /** The work that its last run was; nothing where no tab asked for it. */
+  /** Request id of the last run; absent if no tab requested it. */
   readonly work: string | undefined;
   readonly messages: readonly Msg[];
-  /** The runs before it, the last one first. */
+  /** The runs before it, newest first. */
   readonly earlier: readonly EarlierRun[];
 } & (
   | { readonly type: 'ended'; readonly result: AgentResult }
-  /** `attempts`: how often the run was gone on with. */
+  /** `attempts`: number of times a tab has continued the run. */
   | {
       readonly type: 'cut-off';
       readonly run: string;
@@ -20,7 +20,7 @@ export type Takeover = {
     }
 );
 
-/** Reads the last run from the log. Writes the end of a run that had its answer already. */
+/** Reads the last run from the log. If the run has its answer already, writes its end. */
 export async function takeoverOf(journal: Journal): Promise<Takeover> {
   const view = await journal.view();
   const noted = notedRun(view);

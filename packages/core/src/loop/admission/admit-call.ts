@@ -11,35 +11,35 @@ import type { CallState } from '../../event/call-state.ts';
 import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import type { Run } from '../run/run.ts';
 
-/** What becomes of a call that the model asked for. `result`: it is over without having run. */
+/** The outcome of the admission of a tool call. `result`: the call ended without running. */
 export type Admission =
   | { readonly type: 'ready'; readonly call: ReadyCall; readonly decision: Decision | undefined }
   | { readonly type: 'pending'; readonly pending: PendingCall }
   | { readonly type: 'result'; readonly toolUse: ToolUse; readonly result: ToolResult }
-  /** A hook asked to end the call here. The tool call stays open, as if nobody had looked at it. */
+  /** A hook asked to end the agent's call. The tool call stays open and unchanged. */
   | { readonly type: 'stopped' };
 
-/** A call of the model without a result, and what is known of it. */
+/** A tool call without a result, and its known state. */
 interface OpenCall {
   readonly run: Run;
   readonly toolUse: ToolUse;
   readonly state: CallState;
-  /** Without a state the call is another host's. It may have started there. */
+  /** Whether the call has a state. If not, it came from another host and may have started there. */
   readonly isKnown: boolean;
   readonly decision: Decision | undefined;
-  /** Whether a middleware asks for approvals while the run waits. */
+  /** Whether a middleware asks for approvals during the run. */
   readonly asks: boolean;
 }
 
-/** `needs`: whether somebody has to approve the call, or why. */
+/** `needs`: whether the call needs approval, or the reason for it. */
 type Prepared =
   | (ReadyCall & { readonly ok: true; readonly needs: boolean | string })
   | { readonly ok: false; readonly result: ToolResult };
 
 /**
- * One call on its way to execution: exists, is active, fits its schema → `pre-acting` → approval. A
- * call that was open before this run continues where it was: one that waits without a decision
- * keeps waiting, one that may have started follows its tool's `replay`.
+ * Admits one call: it exists, is active, fits its schema → `pre-acting` → approval. A call that was
+ * open before this run continues where it was. If it waits without a decision, it keeps waiting. If
+ * it may have started, its tool's `replay` decides.
  */
 export async function admitCall(run: Run, toolUse: ToolUse, given?: Decision): Promise<Admission> {
   const open = openCall(run, toolUse, given);
@@ -89,7 +89,10 @@ function openCall(run: Run, toolUse: ToolUse, given: Decision | undefined): Open
   };
 }
 
-/** A call that a decision or an abort ends, or that still waits for its decision. */
+/**
+ * Returns the outcome of a call that a decision or abort ends, or that still waits for its
+ * decision.
+ */
 function settledBefore(open: OpenCall): Admission | undefined {
   const { run, toolUse, state, isKnown, decision, asks } = open;
   const asked = run.tools.find(toolUse.name);
@@ -109,7 +112,7 @@ function settledBefore(open: OpenCall): Admission | undefined {
   return undefined;
 }
 
-/** Finds the tool, validates the input, and asks whether somebody has to approve. */
+/** Finds the tool, validates the input, and asks whether the call needs approval. */
 async function prepare({ run, toolUse, state }: OpenCall, edited: ToolUse): Promise<Prepared> {
   try {
     const ready = await prepareCall(run.tools, edited);
@@ -117,7 +120,7 @@ async function prepare({ run, toolUse, state }: OpenCall, edited: ToolUse): Prom
     const needs = await needsApproval(run, ready);
     return { ...ready, needs: !state.approved && needs };
   } catch (error) {
-    // A schema or a predicate that throws: the call did not run, and the others go on.
+    // If a schema or predicate throws, this call does not run, but the other calls do.
     return { ok: false, result: errorResult(toolUse, messageOf(error)) };
   }
 }
@@ -139,12 +142,15 @@ function overLimit({ toolCalls }: Run, toolUse: ToolUse): Admission {
   return over(toolUse, errorResult(toolUse, message));
 }
 
-/** A call that may have started in an earlier run runs again only as its tool's `replay` says. */
+/**
+ * Keeps a call that may have started in an earlier run from running again, unless its tool's
+ * `replay` allows it.
+ */
 function stopBeforeReplay(open: OpenCall, call: Prepared & { ok: true }): Admission | undefined {
   const { toolUse, state, isKnown, decision } = open;
   const { execute, replay } = call.tool;
   if (decision || !execute || !state.started) return undefined;
-  // Another host's call that needs approval cannot have started: nobody had approved it.
+  // Another host's call that needs approval cannot have started: it had none.
   if (!isKnown && call.needs) return undefined;
   if (replay === 'safe') return undefined;
   return replay === 'ask' ? wait(open, 'replay') : over(toolUse, interruptedResult(toolUse));
@@ -165,7 +171,7 @@ async function review(
   if (isStopped) return { type: 'stopped' };
   if (refusal) return over(toolUse, deniedResult(toolUse, refusal.reason));
   if (event.toolUse === call.toolUse) return { type: 'call', call };
-  // A call keeps its id: its result has to answer what the model asked.
+  // The call keeps its id, because the result must answer the model's request.
   return { type: 'call', call: await prepare(open, { ...event.toolUse, id: toolUse.id }) };
 }
 
@@ -182,7 +188,7 @@ function wait(
   return { type: 'pending', pending };
 }
 
-/** Notes what the call waits for. */
+/** Records what the call waits for. */
 export function suspend(
   run: Run,
   { id: toolUseId, name, input }: ToolUse,
@@ -194,7 +200,7 @@ export function suspend(
   return pending;
 }
 
-/** What somebody who has to approve a call is told. */
+/** Returns the reason to show to the approver. */
 export function reasonOf(needs: true | string): string | undefined {
   return needs === true ? undefined : needs;
 }

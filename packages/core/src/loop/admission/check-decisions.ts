@@ -3,7 +3,10 @@ import type { Decision } from '../../event/pending-call.ts';
 import type { ToolUse } from '../../message/content-block.ts';
 import type { Msg } from '../../message/msg.ts';
 
-/** Throws `INVALID_DECISION` unless each decision is about an open call, once, and comes alone. */
+/**
+ * Throws `INVALID_DECISION` unless each decision is for a different open call. Only tool results
+ * may come with decisions.
+ */
 export function checkDecisions(
   decisions: readonly Decision[],
   open: readonly ToolUse[],

@@ -6,7 +6,7 @@ import { interruptedResult, mayHaveStarted } from '../../tool/tool-result.ts';
 import { controlOf, type Jump } from '../jump.ts';
 import type { Run } from '../run/run.ts';
 
-/** Ends a tool call: its result goes through the `post-acting` hooks and into the log. */
+/** Ends a tool call: runs the `post-acting` hooks on its result and appends it to the log. */
 export async function conclude(
   run: Run,
   toolUse: ToolUse,
@@ -18,12 +18,12 @@ export async function conclude(
   await run.push([event]);
 }
 
-/** The words of an open call's result. */
+/** Returns the text of an open call's result. */
 type Words = (toolUse: ToolUse, about: { readonly started: boolean }) => string;
 
 /**
- * Law 3: gives each open tool call an `interrupted` result and puts all results where the model
- * wants them.
+ * Gives each open tool call an `interrupted` result and puts all results in the order that models
+ * require (law 3).
  */
 export async function closeCalls(run: Run, words?: Words): Promise<void> {
   const { calls } = run.setup.status;

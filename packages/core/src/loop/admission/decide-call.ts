@@ -7,13 +7,13 @@ import { admitCall, reasonOf, suspend, type Admission } from './admit-call.ts';
 import type { Verdict } from './verdict.ts';
 
 /**
- * What becomes of a call that needs an approval: the middleware is asked while the run waits.
- * Without an answer the call stays pending.
+ * Asks the middleware about a call that needs approval, while the run waits. Without an answer the
+ * call stays pending.
  */
 export async function decideCall(run: Run, { toolUse, needs }: ReadyCall): Promise<Admission> {
   const { memory } = run.setup;
   const pending = suspend(run, toolUse, 'approval', reasonOf(needs || true));
-  // It has not started: a process that ends while somebody thinks about it leaves a call that waits.
+  // Store the call as waiting: if the process ends during the decision, the call has not started.
   await memory.note?.([{ kind: 'suspended', calls: [{ pending, toolUse }] }], { now: true });
   let verdict: Verdict | undefined;
   try {

@@ -11,11 +11,11 @@ export type ReadyAdmission = Extract<Admission, { type: 'ready' }>;
 
 export interface CallsToStart {
   readonly ready: readonly ReadyAdmission[];
-  /** A hook has asked to end the call: what has not started yet stays open. */
+  /** Whether a hook asked to end the agent's call. Calls that have not started then stay open. */
   readonly isStopped: () => boolean;
 }
 
-/** Starts calls that were admitted, as many at a time as the queue lets. */
+/** Starts the admitted calls, as many at a time as the queue allows. */
 export function startCalls(run: Run, queue: ToolQueue, { ready, isStopped }: CallsToStart): void {
   const { sessionId, status, memory, runTool } = run.setup;
   const { signal, toolContext: context } = run;

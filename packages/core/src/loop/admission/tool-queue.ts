@@ -9,35 +9,35 @@ export type ToolQueueItem =
   | {
       readonly type: 'outcome';
       readonly toolUse: ToolUse;
-      /** Nothing: the call has not started. */
+      /** `undefined` if the call has not started. */
       readonly outcome: ToolResult | Suspension | undefined;
     }
   | { readonly type: 'failure'; readonly toolUse: ToolUse; readonly error: unknown };
 
-/** Where a call puts what it has before its end; what comes after it is dropped. */
+/** Receives a call's output before its end. Output after the end is dropped. */
 export interface ToolSink {
   emit(chunk: JsonValue): void;
   forward(events: readonly AgentEvent[]): void;
 }
 
 /**
- * Progress a call may have waiting; a tool that emits faster than it is read loses its oldest,
- * never its result.
+ * Unread progress items per call. A tool that emits faster loses its oldest items, never its
+ * result.
  */
 const maxWaitingProgress = 64;
 
-/** Merges calls that run at the same time into one stream of what they emit and give back. */
+/** Merges the output and results of concurrent calls into one stream. */
 export interface ToolQueue {
-  /** Begins the call at once, or when one of the running ends. */
+  /** Starts the call at once, or when a running call ends. */
   start(
     toolUse: ToolUse,
     run: (sink: ToolSink) => Promise<ToolResult | Suspension | undefined>,
   ): void;
-  /** What has come in since the last time, until all calls have ended. */
+  /** Yields the new items, until all calls have ended. */
   drain(): AsyncGenerator<readonly ToolQueueItem[]>;
 }
 
-/** `concurrency`: calls that run at the same time. */
+/** Creates a queue. `concurrency`: calls that run at the same time; default: no limit. */
 export function toolQueue(concurrency: number = Infinity): ToolQueue {
   const waiting: (() => void)[] = [];
   let items: ToolQueueItem[] = [];

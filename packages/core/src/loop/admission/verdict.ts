@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../message/json.ts';
 
-/** What somebody said of a call that waits for an approval. */
+/** An approver's answer about a call that waits for it. */
 export type Verdict =
   | { readonly type: 'approve' }
   | { readonly type: 'edit'; readonly input: JsonValue }

@@ -11,8 +11,8 @@ export interface RunDriverOptions<T = unknown> {
 }
 
 /**
- * Moves one run on: at its only reader's pace, or by itself, and then it keeps what was said for
- * any number of readers.
+ * Drives one run. A single reader may set the pace. Otherwise the run drives itself and keeps its
+ * events for any number of readers.
  */
 export class RunDriver<T = unknown> {
   readonly runId: string;
@@ -20,11 +20,11 @@ export class RunDriver<T = unknown> {
   readonly result: Promise<AgentResult<T>>;
   readonly #options: RunDriverOptions<T>;
   #settle!: readonly [resolve: (result: AgentResult<T>) => void, reject: (error: unknown) => void];
-  /** The batch that a run without a pace waits for. */
+  /** The batch that a self-driven run waits for. */
   #next: Promise<EventBatch | undefined> | undefined;
-  /** Everything so far, where no reader sets the pace. */
+  /** All events so far, if the run drives itself. */
   #log: RunLog | undefined;
-  /** What came after a cancel, for a reader that goes on. */
+  /** Batches after a cancel, for a reader that continues. */
   readonly #rest: EventBatch[] = [];
   #state: 'new' | 'paced' | 'driven' | 'ended' = 'new';
 
@@ -32,25 +32,25 @@ export class RunDriver<T = unknown> {
     this.runId = options.runId;
     this.#options = options;
     this.result = new Promise((...settle) => (this.#settle = settle));
-    // Whoever reads the events sees the failure there; nobody asking for `result` must not make it
-    // an unhandled rejection.
+    // Readers see the failure in their stream. Without this, an unused `result` would be an
+    // unhandled rejection.
     this.result.catch(() => {});
     if (options.detached) this.start();
   }
 
-  /** Whether it has a reader that sets the pace, or none yet. */
+  /** Whether a reader sets the pace, or there is no reader yet. */
   get paced(): boolean {
     return !this.#log;
   }
 
-  /** Runs to the end without waiting for a reader, if it has not begun. */
+  /** Starts the run without a reader, if it has not started. */
   start(): void {
     if (this.#state !== 'new') return;
     this.#log = [];
     this.#drive();
   }
 
-  /** The run's next batch; reads that overlap queue up. */
+  /** Returns the run's next batch. Overlapping reads queue up. */
   async pull(): Promise<EventBatch | undefined> {
     try {
       const { done, value } = await this.#options.events.next();
@@ -64,8 +64,8 @@ export class RunDriver<T = unknown> {
   }
 
   /**
-   * For a reader: the pace is its own where it is the first, else all after `seq`. Rejects with
-   * `INVALID_INPUT` where another one sets it.
+   * Yields batches to a reader. The first reader sets the pace; readers of a self-driven run get
+   * all events after `seq`. Rejects with `INVALID_INPUT` if another reader sets the pace.
    */
   async *read(seq: number): AsyncGenerator<EventBatch, undefined> {
     for (let seen = seq; this.#log;) {
@@ -91,8 +91,8 @@ export class RunDriver<T = unknown> {
   }
 
   /**
-   * Aborts the run and waits until its log is in order; of a detached run, or one that ended, it
-   * does nothing.
+   * Aborts the run and waits until its log is in order. Does nothing for a detached run, or one
+   * that has ended.
    */
   async cancel(): Promise<void> {
     if (this.#options.detached || this.#state === 'ended') return;
@@ -104,7 +104,8 @@ export class RunDriver<T = unknown> {
   async #drive(): Promise<void> {
     this.#state = 'driven';
     try {
-      // Waits first, so that a batch is in the log when a reader that waits for it goes on.
+      // The driver waits for the batch before any reader does, so it is in the log when readers
+      // continue.
       for (;;) {
         this.#next = this.pull();
         const batch = await this.#next;
@@ -113,7 +114,7 @@ export class RunDriver<T = unknown> {
         else this.#rest.push(batch);
       }
     } catch {
-      // Told by `result`.
+      // `result` rejects with it.
     }
   }
 }

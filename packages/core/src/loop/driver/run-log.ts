@@ -1,8 +1,8 @@
 import type { AgentEvent } from '../../event/agent-event.ts';
 
 /**
- * What a run has said, for readers that come late or again: adjacent deltas of a block are one
- * entry, so it grows with the text.
+ * A run's events for late readers. Adjacent deltas of a block share one entry, so the log grows
+ * with the text only.
  */
 export type RunLog = LogEntry[];
 
@@ -12,11 +12,13 @@ interface LogEntry {
     readonly toolUseId?: string;
     readonly blockId?: string;
   };
-  /** Where each joined delta ends; their numbers are the ones up to the event's. */
+  /** End of each joined delta in the text. Their sequence numbers run up to the event's. */
   readonly ends: number[];
 }
 
-/** Cutting a long joined text for each reader would cost its whole length each time. */
+/**
+ * Longest joined text, in characters: each late reader slices it, which takes time by its length.
+ */
 const maxJoined = 1024;
 
 export function addToLog(log: RunLog, event: LogEntry['event']): void {
@@ -31,7 +33,7 @@ export function addToLog(log: RunLog, event: LogEntry['event']): void {
   }
 }
 
-/** What came after the event with this number. */
+/** Returns the events after this sequence number. */
 export function logSince(log: RunLog, seq: number): readonly AgentEvent[] {
   const first = log.findLastIndex(({ event }) => event.seq <= seq) + 1;
   return log.slice(first).map(({ event, ends }) => {

@@ -7,16 +7,16 @@ import { ReplyAssembler, type ReplyPiece } from './reply-assembler.ts';
 import type { Run } from '../run/run.ts';
 
 /**
- * `cut`: an interrupt or an abort ended it; `message` is what was released till then, or nothing.
- * `output`: what `OnLimit` made of it.
+ * A reply. `cut`: an interrupt or abort ended it; `message` holds the released part, if there is
+ * one. `output`: the value that `OnLimit` made of it.
  */
 export type Reply =
   | { readonly type: 'whole'; readonly message: Msg; readonly output?: unknown }
   | { readonly type: 'cut'; readonly message?: Msg };
 
 /**
- * One request to the model: pushes a batch a network read, resolves with the reply. Rejects with the
- * model's `AgentError`.
+ * Sends one request to the model. Pushes one batch of events per network read and resolves with the
+ * reply. Rejects with the model's `AgentError`.
  */
 export async function readReply(
   run: Run,
@@ -57,8 +57,7 @@ export async function readReply(
     if (run.cut) return cutReply(run, assembler, messageId);
     throw AgentError.from(error);
   } finally {
-    // Ends the network read when the loop leaves early; a model that hangs in its own clean-up is
-    // not waited for.
+    // Ends the network read if the loop leaves early, without waiting: a model's cleanup may hang.
     iterator?.return?.()?.catch(() => {});
     run.addUsage(assembler.usage);
   }
@@ -84,7 +83,7 @@ function cutReply(run: Run, assembler: ReplyAssembler, id: string): Reply {
   };
 }
 
-/** A summary has text alone. */
+/** Converts a delta for a summary, which has text only. */
 function toSummaryChunk(
   piece: ReplyPiece,
 ): ReplyPiece | Omit<EventOf<'summary-chunk'>, keyof AgentEventBase> | undefined {

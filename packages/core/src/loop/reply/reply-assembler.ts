@@ -5,10 +5,7 @@ import { parseJson } from '../../message/parse-json.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';
 import type { Usage } from '../../model/usage.ts';
 
-/**
- * A text or thinking block that is being written; it has one of the two fields, the one of its
- * type's name.
- */
+/** An unfinished text or thinking block. It has only the field named after its type. */
 interface OpenBlock {
   readonly type: 'text' | 'thinking';
   text: string;
@@ -31,7 +28,7 @@ interface OpenCall {
   providerMetadata?: JsonObject;
 }
 
-/** What a delta adds, for the reader: an event that has not happened yet. */
+/** A delta's addition as the reader will see it: an event without its common fields. */
 export type ReplyPiece =
   | { readonly type: 'step-reset'; readonly reason: string }
   | {
@@ -49,13 +46,13 @@ export type ReplyPiece =
 
 export interface ReplyAssemblerOptions {
   readonly messageId: string;
-  /** Whether an id is new to the session; one that is not gets replaced. */
+  /** Claims an id. Returns false if the session has it already; the id is then replaced. */
   claimToolUseId(id: string): boolean;
   generateId(): string;
 }
 
 /**
- * Builds a reply's blocks from its deltas: text and thinking as they came, then media, then tool
+ * Builds a reply's blocks from its deltas: text and thinking in their order, then media, then tool
  * calls (AgentScope's order).
  */
 export class ReplyAssembler {
@@ -72,7 +69,7 @@ export class ReplyAssembler {
     this.#options = options;
   }
 
-  /** `undefined` where there is nothing to show. */
+  /** Adds a delta. Returns `undefined` if there is nothing to show. */
   add(delta: ModelDelta): ReplyPiece | undefined {
     if (delta.type === 'tool-input') return this.#addToolInput(delta);
     if (delta.type === 'reset') {
@@ -93,8 +90,8 @@ export class ReplyAssembler {
   }
 
   /**
-   * The blocks so far. `partial`: the reply was cut, so its tool calls may be incomplete and are
-   * left out.
+   * Returns the blocks so far. `partial`: the reply was cut, so tool calls may be incomplete and
+   * are left out.
    */
   content(options: { readonly partial: boolean }): readonly ContentBlock[] {
     const texts = this.#texts
@@ -140,7 +137,7 @@ export class ReplyAssembler {
     call.raw += delta.delta;
     addMetadata(call, delta.providerMetadata);
     if (delta.id && delta.id !== id) addMetadata(call, { id: delta.id });
-    // A name that came late releases the arguments that waited for it; a name alone announces the
+    // A late name releases the arguments that waited for it. A name without arguments announces the
     // call.
     return call.name && (!name || delta.delta)
       ? {
@@ -161,7 +158,7 @@ function addMetadata(
 }
 
 function toolUseBlock({ raw, ...call }: OpenCall): ContentBlock {
-  // Nothing at all is a call without arguments.
+  // An empty text means a call without arguments.
   const input = raw.trim() ? parseJson(raw) : {};
   return {
     type: 'tool_use',

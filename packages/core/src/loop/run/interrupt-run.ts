@@ -7,8 +7,8 @@ import type { InterruptRequest } from '../../event/interrupt-request.ts';
 import type { Run } from './run.ts';
 
 /**
- * Asks a run to stop, to pause or to take messages in. False, and nothing done, without a run or
- * when it is about to end. Throws `INVALID_INPUT` for what is no such request.
+ * Asks a run to stop, to pause or to take messages in. Returns false without a run, or if the run
+ * is about to end. Throws `INVALID_INPUT` for an invalid request.
  */
 export function interruptRun(
   run: Run | undefined,
@@ -26,7 +26,7 @@ export function interruptRun(
   return true;
 }
 
-/** Throws `INVALID_INPUT` for what is no message. */
+/** Converts the input. Throws `INVALID_INPUT` unless it consists of messages. */
 export function toMessages(
   input: string | Msg | readonly Msg[] | undefined,
   context: MessageContext,
@@ -37,7 +37,7 @@ export function toMessages(
   return messages;
 }
 
-/** Throws `INVALID_INPUT` for what is no request. */
+/** Checks the request. Throws `INVALID_INPUT` for an invalid one. */
 function toInterruptRequest(given: string | Msg | InterruptRequest): InterruptRequest {
   const request = (
     typeof given === 'string' || 'role' in Object(given) ? { message: given } : given

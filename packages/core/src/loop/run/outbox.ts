@@ -2,8 +2,8 @@ import type { EventBatch } from '../../event/agent-event.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 
 /**
- * What a run has to say, on its way to whoever moves the run on. The run begins when the first batch
- * is asked for, and goes on when its last one was taken and the next one is asked for.
+ * Hands a run's batches to its driver. The run starts when the driver asks for the first batch. It
+ * continues when the driver asks for the next one.
  */
 export class Outbox implements AsyncIterator<EventBatch, AgentResult, void> {
   readonly #run: () => Promise<AgentResult>;
@@ -26,7 +26,10 @@ export class Outbox implements AsyncIterator<EventBatch, AgentResult, void> {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** The next batch, at the end the result. Rejects if the run fails. Reads that overlap queue up. */
+  /**
+   * Returns the next batch, and the result at the end. Rejects if the run fails. Overlapping reads
+   * queue up.
+   */
   async next(): Promise<IteratorResult<EventBatch, AgentResult>> {
     this.#result ??= this.#begin();
     const value = await this.#read();

@@ -9,60 +9,63 @@ import type { ToolSet } from '../../tool/tool-set.ts';
 import type { CallState } from '../../event/call-state.ts';
 import type { InterruptRequest } from '../../event/interrupt-request.ts';
 
-/** What middleware sees of a run. */
+/** A run as middleware sees it. */
 export interface RunContext extends RunInfo {
   /** Raised when the call is aborted, interrupted or paused. */
   readonly signal: AbortSignal;
-  /** Why the run ends before its answer, if it does. */
+  /** Reason why the run ends before its answer, if it does. */
   readonly cut: 'aborted' | 'interrupted' | 'paused' | undefined;
   /** Milliseconds since 1970, by the agent's clock. */
   now(): number;
   /** Rounds of reasoning so far. */
   readonly iteration: number;
-  /** What the run has spent so far. */
+  /** Tokens the run has used so far. */
   readonly usage: Usage;
-  /** The model that the loop asks, middleware included. */
+  /** The model that the loop asks, with its middleware. */
   readonly model: ChatModel;
-  /** For the run's requests: the call's settings over the agent's. */
+  /** Settings of the run's requests. The call's settings override the agent's. */
   readonly generate: GenerateOptions;
   /** The tools of this run. */
   readonly tools: ToolSet;
-  /** The tools among them that middleware or a structured answer brings. */
+  /** Those of the tools that middleware or a structured answer added. */
   readonly addedTools: readonly Tool[];
-  /** What the model may call now. Empty if it takes no tools, or their limit is reached. */
+  /**
+   * Schemas of the tools the model may call now. Empty if it takes no tools or their limit is
+   * reached.
+   */
   readonly toolSchemas: readonly ToolSchema[];
-  /** The system prompt of the next request; empty: none. */
+  /** System prompt of the next request; empty if there is none. */
   readonly systemPrompt: string;
   /** The agent's own system prompt, before middleware changed it. */
   readonly agentPrompt: string;
-  /** What the call and the agent provide for tokens. */
+  /** Values that the call and the agent provide for tools, by token. */
   readonly toolContext: ReadonlyMap<object, unknown>;
-  /** The conversation so far as the log has it, without the system prompt. */
+  /** The conversation in the log so far, without the system prompt. */
   readonly messages: readonly Msg[];
-  /** What was recalled for this call: it stands in each request and is never stored. */
+  /** Recalled messages of this call. They are part of each request and are never stored. */
   readonly recalled: readonly Msg[];
-  /** The next request before it is made to fit: system prompt, recalled messages, conversation. */
+  /** The next request before fitting: system prompt, recalled messages, conversation. */
   readonly request: readonly Msg[];
-  /** The id of the message that the call was made with. */
+  /** Id of the message that began the call. */
   readonly promptId: string | undefined;
   /** Tool calls without a result. */
   readonly openCalls: readonly ToolUse[];
-  /** What is known of the open calls, by id. */
+  /** Known state of the open calls, by id. */
   readonly callStates: ReadonlyMap<string, Readonly<CallState>>;
-  /** The session's state. It is stored with what the run writes next. */
+  /** The session's state. The run's next write stores it. */
   readonly state: Record<string, JsonValue>;
-  /** Reads the session's state from its log, if that has not happened yet. */
+  /** Reads the session's state from its log, unless it was read before. */
   loadState(): Promise<void>;
   /** Stores the session's state now. */
   storeState(): Promise<void>;
-  /** The tools from the next request on. */
+  /** Sets the tools from the next request on. */
   setTools(tools: ToolSet): void;
-  /** The system prompt from the next request on; blank: none. */
+  /** Sets the system prompt from the next request on. A blank text removes it. */
   setSystemPrompt(text: string): void;
-  /** Counts what a request of the middleware's own has cost. */
+  /** Adds the usage of the middleware's own request to the call's. */
   addUsage(usage: Usage | undefined): void;
-  /** Stops everything at once, as an abort does, and has the call fail with this error. */
+  /** Stops everything at once, as an abort does. The call fails with this error. */
   fail(error: AgentError): void;
-  /** As `agent.interrupt()`, for this run. False, and nothing done, when it is about to end. */
+  /** Interrupts this run, as `agent.interrupt()` does. Returns false if the run is about to end. */
   interrupt(request?: string | Msg | InterruptRequest): boolean;
 }

@@ -12,24 +12,27 @@ import type { Outbox } from './outbox.ts';
 
 export type { CallOptions };
 
-/** What an agent's runs share. */
+/** The parts that all runs of an agent share. */
 export interface RunSetup {
-  /** The defaults of the middleware are in them. */
+  /** The agent's options, completed with the defaults of its middleware. */
   readonly options: AgentOptions;
   readonly sessionId: string;
   readonly memory: Memory;
   readonly tools: ToolSet;
-  /** Without nested lists, and without what was replaced. */
+  /** The middleware, flat and without replaced parts. */
   readonly use: readonly Middleware[];
-  /** Those of them that make requests fit. */
+  /** The middleware that fits requests. */
   readonly policies: readonly ContextPolicy[];
   readonly model: ChatModel;
   readonly directAnswer: DirectAnswer;
   readonly runTool: RunCall;
-  /** The loop and all that stands around it. */
+  /** The loop inside its wrappers. */
   readonly call: AgentCall;
   readonly systemMessage: Msg | undefined;
-  /** A system prompt as a message; the same one while the text is the same. Blank: nothing. */
+  /**
+   * Converts a system prompt to a message. Returns the same message for the same text, and nothing
+   * for a blank one.
+   */
   readonly toSystemMessage: (text: string) => Msg | undefined;
   readonly generateId: () => string;
   readonly now: () => number;

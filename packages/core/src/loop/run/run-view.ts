@@ -13,7 +13,7 @@ import { interruptRun } from './interrupt-run.ts';
 import type { Run } from './run.ts';
 import type { RunContext } from './run-context.ts';
 
-/** A run as middleware sees it. */
+/** The context that a run gives to its middleware. */
 export class RunView implements RunContext {
   readonly runId: string;
   readonly sessionId: string;
@@ -30,7 +30,7 @@ export class RunView implements RunContext {
     );
   }
 
-  /** `signal`: in place of the one that an interrupt raises, too. */
+  /** `signal`: replaces the stop signal, which an interrupt raises too. */
   constructor(run: Run, signal?: AbortSignal) {
     const { runId, sessionId, userId, agentPath } = run.about;
     this.runId = runId;
@@ -154,7 +154,7 @@ export class RunView implements RunContext {
   }
 }
 
-/** The run behind its context. Throws `CONFIGURATION` for a context that is not the loop's own. */
+/** Returns the run of a context. Throws `CONFIGURATION` unless the loop made the context. */
 export function runOf(context: RunContext): Run {
   return RunView.runOf(context);
 }

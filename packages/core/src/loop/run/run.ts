@@ -41,10 +41,10 @@ function mapped(part: Middleware, event: AgentEvent, context: RunContext): Agent
   }
 }
 
-/** What the fields of modifiable events have to be, so that no hook can break the log. */
+/** Checks for the fields of modifiable events: no hook may break the log. */
 const isFit: Readonly<Record<string, (value: unknown) => boolean>> = {
   message: isMessage,
-  // Law 3: each call with its result right after it.
+  // Law 3: each call is followed by its result.
   messages: (value) =>
     areMessages(value) && !openCalls(value).length && inRequestOrder(value) === value,
   input: areMessages,
@@ -54,7 +54,7 @@ const isFit: Readonly<Record<string, (value: unknown) => boolean>> = {
   options: isRecord,
 };
 
-/** One call's state: what its steps read and move on. */
+/** The state of one call, which its steps read and change. */
 export class Run {
   readonly id: string;
   readonly setup: RunSetup;
@@ -62,14 +62,14 @@ export class Run {
   readonly generate: GenerateOptions;
   readonly hooks: HookDispatcher;
   readonly startedAt: number;
-  /** What is provided for tokens. */
+  /** Values for tools, by token. */
   readonly toolContext: ReadonlyMap<object, unknown>;
-  /** What middleware sees of the run. */
+  /** The run as middleware sees it. */
   readonly context: RunContext;
-  /** The same for guards: its signal is raised by an abort alone. */
+  /** The run as guards see it: only an abort raises the signal. */
   readonly guarding: RunContext;
   readonly steps: LoopSteps;
-  /** In each event; and for what stands around the model and the tools. */
+  /** Identifies the run in events, and for wrappers of the model and the tools. */
   readonly about: RunInfo;
   readonly #abort: AbortController = new AbortController();
   readonly #toolUseIds: Set<string> = new Set();
@@ -82,32 +82,32 @@ export class Run {
   iteration = 0;
   usage: Usage = noUsage;
   readonly toolsUsed: Set<string> = new Set();
-  /** The agent's tools, and what this run adds to them. */
+  /** The agent's tools, and the tools that this run adds. */
   tools: ToolSet;
   output: OutputRun | undefined;
-  /** What a call that fails has to show all the same. */
+  /** Message of the result if the call fails. */
   remains: Msg | undefined;
-  /** What middleware recalled: in each request, never in the log. */
+  /** Messages that middleware recalled. They are part of each request and never in the log. */
   readonly recalled: Msg[] = [];
-  /** The conversation as the log has it, without the system prompt. */
+  /** The conversation in the log, without the system prompt. */
   view: Msg[] = [];
-  /** The message this call was made with. */
+  /** Id of the message that began this call. */
   promptId: string | undefined;
-  /** Tool calls that the run leaves to somebody. */
+  /** Tool calls that wait for somebody after the run. */
   pending: readonly PendingCall[] = [];
-  /** Messages that came in while the run was busy, not in the log yet. */
+  /** Messages that arrived during the run and are not in the log yet. */
   injected: Msg[] = [];
-  /** Tool calls that ran, or are somebody's. */
+  /** Number of tool calls that ran or wait for somebody. */
   toolCalls = 0;
   /** A hook's request to end the call at `pre-summary`. */
   stopped: Jump | undefined;
-  /** A hook's no at `run-start`. */
+  /** A hook's rejection at `run-start` or `pre-call`. */
   refusal: AgentError | undefined;
-  /** Why the run has to fail once its tool calls are closed. */
+  /** The error to throw once the tool calls are closed. */
   failure: AgentError | undefined;
-  /** Past the point where an interrupt or an injected message could reach it. */
+  /** Whether it is too late for interrupts and injected messages. */
   closed = false;
-  /** Set by an interrupt; the loop looks at it at its interrupt points. */
+  /** The interrupt request. The loop checks it at its interrupt points. */
   interruption: Interruption | undefined;
 
   constructor(setup: RunSetup, options: CallOptions, { hooks, outbox }: RunParts) {
@@ -145,27 +145,29 @@ export class Run {
     ]);
   }
 
-  /** Listens to the caller's signal; not before, as a stream may never be read. */
+  /**
+   * Starts to listen to the caller's signal. Not done earlier, because a stream may never be read.
+   */
   begin(): void {
     const { signal } = this.options;
     if (signal?.aborted) this.#onAbort();
     signal?.addEventListener('abort', this.#onAbort);
   }
 
-  /** Lets go of the caller's signal, which may outlive many runs. */
+  /** Stops listening to the caller's signal, which may outlive many runs. */
   end(): void {
     this.options.signal?.removeEventListener('abort', this.#onAbort);
   }
 
   readonly #onAbort = (): void => this.abort(this.options.signal?.reason);
 
-  /** What keeps the loop from going on, if anything does. */
+  /** Reason why the loop has to stop, if there is one. */
   get cut(): 'aborted' | 'paused' | 'interrupted' | undefined {
     if (this.signal.aborted) return 'aborted';
     return this.interruption && (this.interruption.mode === 'pause' ? 'paused' : 'interrupted');
   }
 
-  /** Raised by the caller's signal or `cancel()`. */
+  /** Signal that the caller's signal and `cancel()` raise. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
@@ -176,7 +178,7 @@ export class Run {
     this.#stopAbort?.abort(reason);
   }
 
-  /** Stops everything at once, as an abort does, and has the call fail. */
+  /** Stops everything at once, as an abort does, and makes the call fail. */
   fail(error: AgentError): void {
     if (!this.signal.aborted) this.failure = error;
     this.abort(error);
@@ -188,7 +190,7 @@ export class Run {
     this.#stopAbort?.abort();
   }
 
-  /** Raised by an abort, an interrupt and a pause. */
+  /** Signal that an abort, an interrupt or a pause raises. */
   get stopSignal(): AbortSignal {
     if (!this.#stopAbort) {
       this.#stopAbort = new AbortController();
@@ -198,32 +200,32 @@ export class Run {
   }
 
   /**
-   * For one model request: raised by an abort and by an interrupt from now on; what came before
-   * shows in `cut`.
+   * Returns the signal of one model request. An abort or interrupt raises it from now on; see `cut`
+   * for an earlier one.
    */
   modelSignal(): AbortSignal {
     this.#modelAbort = new AbortController();
     return this.#modelAbort.signal;
   }
 
-  /** Gives events to the reader. Resolves when the next ones are asked for. */
+  /** Maps events and sends them to the reader. Resolves when the reader asks for more. */
   push(events: EventBatch): Promise<void> {
     return this.give(this.shown(events));
   }
 
-  /** The same, as the events are. */
+  /** Sends events to the reader without mapping. */
   give(events: EventBatch): Promise<void> {
     return this.#outbox.push(events);
   }
 
-  /** The events as the middleware has readers see them. */
+  /** Returns the events as `mapEvent` changes them for readers. */
   shown(events: EventBatch): EventBatch {
     const mappers = this.setup.use.filter(({ mapEvent }) => mapEvent);
     const type = events[0]?.type;
-    // A batch of deltas has nothing to map, and there are thousands of them.
+    // Deltas are not mapped: there are thousands of them.
     const isDeltas = type?.endsWith('-chunk') && type !== 'acting-chunk';
     if (!mappers.length || isDeltas) return events;
-    // Of a sub-agent's events its own agent has the say.
+    // A sub-agent has mapped its own events already.
     return events.map((event) =>
       event.runId === this.id
         ? mappers.reduceRight((shown, part) => mapped(part, shown, this.context), event)
@@ -236,8 +238,8 @@ export class Run {
   }
 
   /**
-   * Makes an event of its fields, in place: a copy per delta would cost more than all the rest of a
-   * delta's way.
+   * Turns fields into an event, in place. A copy per delta would cost more than all other work on
+   * it.
    */
   stamp<F extends object>(fields: F, at: number): F & AgentEventBase {
     const event = fields as F & Writable<AgentEventBase>;
@@ -252,12 +254,12 @@ export class Run {
     return event;
   }
 
-  /** Another run's events at their place in this one. */
+  /** Gives another run's events their sequence numbers in this run. */
   adopt(events: readonly AgentEvent[]): EventBatch {
     return events.map((event) => ({ ...event, seq: ++this.#seq }));
   }
 
-  /** A modifiable event: the hooks' version of it. */
+  /** Passes a modifiable event through the hooks and returns their version. */
   async modify<K extends EventType>(
     type: K,
     fields: EventFields<K>,
@@ -265,8 +267,8 @@ export class Run {
   ): Promise<EventOf<K>> {
     const given = this.event(type, fields);
     const event = await this.hooks.modify<K>(given, control, () => this.isRefusedAt(type));
-    // The run's own request is in order; to look through a long one again would cost more than all
-    // else of a step.
+    // The run's own request is valid. Checking a long one again would cost more than the rest of
+    // the step.
     const isOwn =
       type === 'pre-reasoning' &&
       event === given &&
@@ -282,8 +284,8 @@ export class Run {
   }
 
   /**
-   * Lets the hooks have a message; what they make of it is announced before it is given out (law
-   * 2).
+   * Passes a message through the hooks. If they change it, the reader gets a `step-reset` first
+   * (law 2).
    */
   async revise(
     type: 'post-reasoning' | 'post-summary' | 'post-call',
@@ -303,12 +305,15 @@ export class Run {
     return event.message;
   }
 
-  /** A hook's no ends its event; the events after it are told as ever. */
+  /**
+   * Whether a hook rejected the call at this event. Later hooks of that event then don't run; later
+   * events reach all hooks.
+   */
   isRefusedAt(type: EventType): boolean {
     return this.refusal !== undefined && (type === 'run-start' || type === 'pre-call');
   }
 
-  /** A notification, told to the hooks and given to the reader. */
+  /** Sends a notification to the hooks, then to the reader. */
   async tell<K extends EventType>(
     type: K,
     fields: EventFields<K>,
@@ -332,20 +337,20 @@ export class Run {
     return this.toolCalls < (this.setup.options.limits?.toolCalls ?? Infinity);
   }
 
-  /** What the model may call now. */
+  /** Returns the schemas of the tools the model may call now. */
   schemas(): readonly ToolSchema[] {
     return this.setup.model.features.tools && this.toolCallsLeft ? this.tools.schemas() : [];
   }
 
-  /** What the model is asked with, before it is made to fit (AgentScope: message assembly). */
+  /** Returns the next request before fitting (AgentScope: message assembly). */
   request(): readonly Msg[] {
     const { systemMessage } = this;
     return [...(systemMessage ? [systemMessage] : []), ...this.recalled, ...this.view];
   }
 
   /**
-   * Puts messages into the log, then into the view. What a user said is marked with the run: only
-   * so can turns be told apart later.
+   * Appends messages to the log, then to the view. Marks user messages with the run's id: turns
+   * could not be told apart otherwise.
    */
   async append(given: readonly Msg[]): Promise<void> {
     if (!given.length) return;
@@ -364,8 +369,8 @@ export class Run {
   }
 
   /**
-   * Takes nothing in any more; what came and was not answered is kept, and all of it is in the
-   * store.
+   * Closes the run to new messages. Stores injected messages that were not answered, and flushes
+   * the memory.
    */
   async close(reason: string): Promise<void> {
     this.closed = true;
@@ -374,7 +379,7 @@ export class Run {
     await memory.flush?.({ runId: this.id, reason, calls: status.calls });
   }
 
-  /** Puts messages into the view that the log has already. */
+  /** Adds messages to the view that are in the log already. */
   show(messages: readonly Msg[]): void {
     for (const message of messages) {
       this.view.push(message);
@@ -382,12 +387,12 @@ export class Run {
     }
   }
 
-  /** The calls without a result. */
+  /** Returns the calls without a result. */
   openCalls(): ReturnType<typeof openCalls> {
     return openCalls(this.view);
   }
 
-  /** Whether a tool call's id is new to the session; takes it if so. */
+  /** Claims a tool call's id. Returns false if it is empty or the session has it already. */
   claimToolUseId(id: string): boolean {
     if (!id || this.#toolUseIds.has(id)) return false;
     this.#toolUseIds.add(id);

@@ -1,6 +1,6 @@
 import type { RunContext } from '../run/run-context.ts';
 
-/** Puts a text behind the system prompt; where there is none it is the whole of it. */
+/** Appends a text to the system prompt, or sets it if there is none. */
 export function addToSystemPrompt(context: RunContext, text: string): void {
   if (!text.trim()) return;
   const { systemPrompt } = context;

@@ -8,57 +8,57 @@ export interface AgentLimits {
    * gives the answer.
    */
   readonly iterations?: number;
-  /** Tool calls that run at the same time; default: no cap. */
+  /** Tool calls that run at the same time; default: no limit. */
   readonly parallelTools?: number;
   /**
-   * Tool calls of one call; default: no limit. When they are used up the model gets no tools and
-   * answers, and the call ends with reason `limit`; a call beyond it, in the same reply too, has an
-   * error result (Arc Reactor: `maxToolCalls`). A call that waits for somebody counts in the call
-   * that asked for it, not in the one that resumes it.
+   * Tool calls of one call; default: no limit (Arc Reactor: `maxToolCalls`). At the limit the model
+   * gets no tools and answers, and the call ends with reason `limit`. A tool call beyond the limit
+   * gets an error result. A tool call that waits for somebody counts in the call that requested it,
+   * not in the call that resumes it.
    */
   readonly toolCalls?: number;
   /**
-   * Tokens of one call, in and out, as the provider reports them; looked at before each request. At
-   * the limit `onLimit` answers.
+   * Input and output tokens of one call, as the provider reports them. The loop checks the limit
+   * before each request. At the limit `onLimit` answers.
    */
   readonly tokens?: number;
   /**
-   * Milliseconds from the call's turn to its end; then it fails with `CALL_TIMEOUT`. Default, and
-   * 0: no limit.
+   * Time from the call's turn to its end, in milliseconds. A longer call fails with `CALL_TIMEOUT`.
+   * The default and 0 set no limit.
    */
   readonly timeoutMs?: number;
 }
 
-/** Options of an agent that a middleware, such as a preset, may set for it. */
+/** Agent options that a middleware, such as a preset, may set. */
 export interface AgentDefaults {
-  /** Each limit for itself: the agent's wins over the preset's. */
+  /** Limits of a call. The agent's values override a preset's, field by field. */
   readonly limits: AgentLimits;
   /**
-   * For every request of this agent, each setting for itself; a call's own settings win, then the
-   * agent's.
+   * Settings of every request. A call's values override the agent's, and the agent's override a
+   * preset's, field by field.
    */
   readonly generate: GenerateOptions;
-  /** What gives the answer at a limit. Default `summarize()`. */
+  /** Gives the answer at a limit. Default `summarize()`. */
   readonly onLimit: OnLimit;
-  /** What an exception in a hook does that does not say it itself. Default `fail`. */
+  /** Effect of an exception in a hook without its own `onError`. Default `fail`. */
   readonly onHookError: 'fail' | 'ignore';
   /**
-   * Whether tools' results are the answer, for calls that do not say it themselves; default: as
-   * each tool says.
+   * Whether tool results are the answer. Overrides each tool's own `returnDirect`; a call's option
+   * overrides both.
    */
   readonly returnDirect: ReturnDirect;
   /**
-   * Whether `pre-call` hooks may change the input (default), or are only told (AgentScope's
-   * document).
+   * Whether `pre-call` hooks may change the input (default) or only observe it (AgentScope's
+   * documentation).
    */
   readonly preCall: 'modifiable' | 'notification';
   /**
-   * Who wins where a preset and the model both set a parameter of a tool. Default `preset`; `model`
-   * is AgentScope's document.
+   * Which value counts if a preset and the model both set a tool's parameter. Default `preset`;
+   * AgentScope's documentation says `model`.
    */
   readonly presetPriority: 'preset' | 'model';
   /**
-   * What an interrupted call answers that was given no message; default `You interrupted me. What
+   * Answer of a call that was interrupted without a message. Default `You interrupted me. What
    * now?`.
    */
   readonly recoveryMessage: string;

@@ -17,16 +17,16 @@ import type { DirectAnswer } from '../direct-answer.ts';
 import type { RunContext } from '../run/run-context.ts';
 
 /**
- * What a guard returns to refuse an input. The error's `message` is for the user: it holds nothing
- * of the input or of an exception.
+ * A guard's rejection of an input. Users read the error's `message`, so it must not quote the input
+ * or an exception.
  */
 export interface Rejection {
   readonly error: AgentErrorData;
 }
 
 /**
- * Runs a whole call. Rejects if the run fails. `input` is missing if the call was aborted, or has
- * failed, before its turn.
+ * Runs a whole call. Rejects if the run fails. `input` is missing if the call was aborted or failed
+ * before its turn.
  */
 export type AgentCall = (input: CallInput | undefined, context: RunContext) => Promise<AgentResult>;
 
@@ -34,48 +34,51 @@ export type AgentCall = (input: CallInput | undefined, context: RunContext) => P
 export type AgentHook = Hook<RunContext>;
 
 /**
- * What a feature adds to an agent, for its `use` list. Every part is optional. The list gives the
- * order: the first is the outermost wrapper and the first guard.
+ * The parts that a feature adds to an agent through `use`. Every part is optional. The first
+ * middleware in the list is the outermost wrapper and the first guard.
  */
 export interface Middleware extends AgentHook {
-  /** For errors and traces. In a preset, a later part of the same name replaces this one. */
+  /** Name for errors and traces. A later part of the same name replaces this one in a preset. */
   readonly name?: string;
   /** Values for options that the agent does not set. */
   readonly defaults?: Partial<AgentDefaults>;
   readonly tools?: readonly Tool[];
   /**
-   * Checks what a call is made with, before it is stored: returns the input as it may be, or its
-   * rejection, which ends the call with reason `rejected`. A guard that throws fails the call. The
-   * context's signal is raised by an abort alone: an interrupt waits for the guards.
-   * Decisions about tool calls are no input.
+   * Checks the input before it is stored. Returns the input, changed or not, or a rejection that
+   * ends the call with reason `rejected`. A guard that throws fails the call. Only an abort raises
+   * the context's signal: an interrupt waits for the guards. Decisions about tool calls do not
+   * count as input.
    */
   guard?(
     input: readonly Msg[],
     context: RunContext,
   ): readonly Msg[] | Rejection | Promise<readonly Msg[] | Rejection>;
   /**
-   * Once a call, before its first request: messages that stand between the system prompt and the
-   * history in each of its requests and are never stored. `input` is what the call was made with. A
-   * rejection fails the call.
+   * Returns messages to place between the system prompt and the history in all requests of this
+   * call. They are never stored. Called once per call, before the first request, with the call's
+   * input. A rejection fails the call.
    */
   recall?(input: readonly Msg[], context: RunContext): Awaitable<readonly Msg[]>;
   /**
-   * Makes each request fit the model's window, or shows less of the history. Changes nothing but
-   * this request: the log keeps all. Keeps a tool call and its results together; the call fails
-   * with `HOOK_ERROR` if it does not, or gives what are no messages. Several run in list order,
-   * each on what the one before has left.
+   * Fits each request into the model's window, or shows less of the history. Affects this request
+   * only: the log keeps everything. Must keep each tool call with its results and return valid
+   * messages, or the call fails with `HOOK_ERROR`. Several run in list order, each on the result of
+   * the one before.
    */
   fit?(request: ContextRequest, context?: RunContext): FittedContext | Promise<FittedContext>;
-  /** Tokens of a request as `fit` counts them. The last of several is what events report by. */
+  /**
+   * Returns the tokens of a request as `fit` counts them. Events report the count of the last
+   * middleware that has one.
+   */
   count?(request: ContextRequest): number;
   /**
-   * Whether somebody has to approve a call, besides its tool's own `needsApproval`; a text is the
-   * pending call's `reason`. If it throws, the call does not run.
+   * Returns whether a call needs approval, in addition to its tool's `needsApproval`. A text is the
+   * reason of the pending call. If it throws, the call does not run.
    */
   approve?(call: ReadyCall, context: RunContext): Awaitable<boolean | string>;
   /**
-   * Answers an open approval while the run waits. `signal` is raised when the answer is not wanted
-   * any more. `undefined`: the next middleware is asked; without an answer, the call suspends.
+   * Answers an open approval during the run. `signal` is raised when the answer is no longer
+   * needed. For `undefined` the next middleware is asked. If none answers, the call suspends.
    */
   decide?(
     pending: PendingCall,
@@ -83,36 +86,36 @@ export interface Middleware extends AgentHook {
     signal: AbortSignal,
   ): Awaitable<Verdict | undefined>;
   /**
-   * What the result of an open tool call says if a call brings a new message in its place. Without
-   * this part such a call fails with `PENDING_TOOL_CALLS`. `started`: the tool may have had effects.
+   * Returns the text of an open tool call's result when a new message comes instead. Without this
+   * part, such a call fails with `PENDING_TOOL_CALLS`. `started`: the tool may have had effects.
    */
   closeOpenCall?(toolUse: ToolUse, about: { readonly started: boolean }): string;
   /**
-   * What readers get in place of an event of this run, and the caller in place of `run-end`'s
-   * result. Hooks and the log get the event as it was. Text and argument deltas do not come here.
+   * Returns the event that readers get instead. A changed `run-end` also changes the result of the
+   * call. Hooks and the log get the original event. Not called for text and argument deltas.
    */
   mapEvent?(event: AgentEvent, context: RunContext): AgentEvent;
   /**
-   * What runs a call in place of `next`; called once an agent. `next` rejects if the run fails, and
-   * is called at most once a run. `run-start` comes before, `error` and `run-end` come after the
-   * outermost of these, with its result.
+   * Wraps the run of a call; called once per agent. `next` rejects if the run fails. Call it at
+   * most once per run. `run-start` comes before the outermost wrapper, `error` and `run-end` come
+   * after it and carry its result.
    */
   wrapRun?(next: AgentCall): AgentCall;
   /**
-   * The model that the agent asks in place of `next`; called once an agent. A reply that fails with
-   * `GUARD_REJECTED` ends the call with reason `rejected` and that error's words; what of it was
-   * given out before should be taken back by a `reset`.
+   * Wraps the model; called once per agent. A reply that fails with `GUARD_REJECTED` ends the call
+   * with reason `rejected` and the error's message. Send a `reset` first, to retract the released
+   * text.
    */
   wrapModel?(next: ChatModel): ChatModel;
-  /** What runs a prepared tool call in place of `next`; called once an agent. */
+  /** Wraps the run of a prepared tool call; called once per agent. */
   wrapTool?(next: RunCall): RunCall;
   /**
-   * What makes the answer of tools' results, before each request to the model, in place of `next`;
-   * called once an agent. Nothing: the model is asked. One that fails with `GUARD_REJECTED` ends
-   * the call with reason `rejected`.
+   * Wraps the direct answer from tool results, which precedes each request; called once per agent.
+   * `undefined`: ask the model. A failure with `GUARD_REJECTED` ends the call with reason
+   * `rejected`.
    */
   wrapAnswer?(next: DirectAnswer): DirectAnswer;
 }
 
-/** Middleware, and lists of it such as presets. */
+/** Middleware and nested lists of middleware, such as presets. */
 export type UseList = readonly (Middleware | UseList)[];

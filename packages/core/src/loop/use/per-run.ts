@@ -3,13 +3,13 @@ import type { AgentCall } from './middleware.ts';
 import type { RunContext } from '../run/run-context.ts';
 
 export interface PerRun<T> {
-  /** Of a run that goes on. */
+  /** Returns the value of a running run. */
   get(runId: string): T | undefined;
-  /** For the middleware that keeps it. */
+  /** Wrapper that creates and removes the value. Put it into the middleware. */
   readonly wrapRun: (next: AgentCall) => AgentCall;
 }
 
-/** What a middleware keeps for each run while it goes on; several agents may share the middleware. */
+/** Keeps a value for each run until the run ends. Several agents may share the middleware. */
 export function perRun<T>(
   begin: (context: RunContext, input: CallInput | undefined) => T,
 ): PerRun<T> {

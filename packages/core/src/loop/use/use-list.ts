@@ -2,9 +2,9 @@ import type { AgentDefaults } from './agent-defaults.ts';
 import type { Middleware, UseList } from './middleware.ts';
 
 /**
- * The parts of a `use` list in their order. A later part of the same name takes the place of a
- * nested list's part, such as a preset's. Parts that are listed directly all stay, and so do parts
- * of one and the same list.
+ * Returns the parts of a `use` list in order. A later part of the same name replaces a part of a
+ * nested list, such as a preset. Parts that stand directly in `use` all stay, and so do parts of
+ * the same list.
  */
 export function partsOf(use: UseList): readonly Middleware[] {
   const parts: { part: Middleware; list: UseList }[] = [];
@@ -30,7 +30,10 @@ export function partsOf(use: UseList): readonly Middleware[] {
   return parts.map(({ part }) => part);
 }
 
-/** What the parts set for the agent. The later one wins, `limits` and `generate` by field. */
+/**
+ * Returns the defaults that the parts set for the agent. Later parts override earlier ones,
+ * `limits` and `generate` field by field.
+ */
 export function defaultsOf(parts: readonly Middleware[]): Partial<AgentDefaults> {
   return parts.reduce<Partial<AgentDefaults>>(
     (merged, { defaults = {} }) => withDefaults(defaults, merged),
@@ -38,7 +41,7 @@ export function defaultsOf(parts: readonly Middleware[]): Partial<AgentDefaults>
   );
 }
 
-/** Options over defaults. An option that is `undefined` is not set. */
+/** Merges options over defaults. An `undefined` option counts as not set. */
 export function withDefaults<O extends Partial<AgentDefaults>>(
   options: O,
   defaults: Partial<AgentDefaults>,
