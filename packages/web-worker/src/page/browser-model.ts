@@ -1,7 +1,7 @@
 import { AgentError, messageOf, outputText } from '@isoloop/core';
 import type { ChatModel, ContentBlock, ModelDelta, ModelRequest, Msg } from '@isoloop/core';
 
-/** What is used of the browser's Prompt API. */
+/** The part of the browser's Prompt API that `browserModel` uses. */
 export interface LanguageModelApi {
   availability(
     options?: LanguageModelOptions,
@@ -40,20 +40,22 @@ export interface LanguageModelSession {
 }
 
 export interface BrowserModelOptions {
-  /** Languages the model is to read and write, as BCP 47 tags; default: the browser's. */
+  /** Languages the model reads and writes, as BCP 47 tags; default: the browser's. */
   readonly languages?: readonly string[];
-  /** Told of the download of the model, which may take minutes: the share that is there, 0 to 1. */
+  /**
+   * Called during the model's download, which may take minutes, with the loaded share from 0 to 1.
+   */
   readonly onDownload?: (loaded: number) => void;
-  /** Default: the browser's own, `LanguageModel`. */
+  /** The Prompt API; default: the browser's own, `LanguageModel`. */
   readonly api?: LanguageModelApi;
 }
 
 /**
- * The browser's built-in model (Prompt API: `LanguageModel`; Chrome from 148 on), which pages have
- * and workers have not: give it to the agent with `pageModel(browserModel())`. It has no tool
- * calls: the agent needs `textToolCalls()`. A response schema is kept to. Media are told as a
- * placeholder. Fails with `MODEL_REQUEST` where there is no such model, and `MODEL_CONTEXT_LENGTH`
- * for what it can't hold.
+ * Returns the browser's built-in model (Prompt API: `LanguageModel`; Chrome from 148 on). Only
+ * pages have it, workers don't: give it to the agent with `pageModel(browserModel())`. It has no
+ * tool calls: the agent needs `textToolCalls()`. It follows a response schema. A placeholder
+ * replaces media in the messages. Fails with `MODEL_REQUEST` if the browser has no such model.
+ * Fails with `MODEL_CONTEXT_LENGTH` if the input is too long for it.
  */
 export function browserModel({ languages, onDownload, api }: BrowserModelOptions = {}): ChatModel {
   const expected = languages && [{ type: 'text' as const, languages }];
@@ -111,7 +113,10 @@ async function* toDeltas(stream: ReadableStream<string>): AsyncGenerator<readonl
   }
 }
 
-/** A system prompt only goes first; a prompt has to end with the user. */
+/**
+ * Converts the messages to prompts. The API takes a system prompt only first, and a user's prompt
+ * last.
+ */
 function toPrompts(messages: ModelRequest['messages']): readonly LanguageModelPrompt[] {
   const system = messages.filter(({ role }) => role === 'system').map(toText);
   const said = messages.flatMap((message): LanguageModelPrompt[] => {

@@ -4,13 +4,13 @@ import type { RemoteRun } from './remote-run.ts';
 
 export interface WorkerChatTransportOptions {
   /**
-   * Adds the agent's events, without prompts, as transient `data-isoloop-event` parts: `useChat({
-   * onData })`. Default false.
+   * Adds the agent's events, without prompts, as transient `data-isoloop-event` parts. Read them
+   * with `useChat({ onData })`. Default false.
    */
   readonly events?: boolean;
 }
 
-/** The part of AI SDK's `UIMessage` that is read here; the worker checks it. */
+/** The fields of AI SDK's `UIMessage` that the page reads; the worker checks them. */
 interface SentMessage {
   readonly id: string;
   readonly role: string;
@@ -18,12 +18,12 @@ interface SentMessage {
 }
 
 /**
- * AI SDK 7's `ChatTransport` over an agent in a worker. Only the last message crosses: the history
- * is the worker's. Sending a message the session already has replaces it and forgets what came
- * after; regenerating answers it anew; an assistant's message answers the calls that wait for
- * approval or a result. Failures error the stream with their `AgentError`, so `useChat`'s `error`
- * has its code. Reconnecting gives the turn that runs, from its start, or goes on with one that the
- * log has as cut off, as by a reload.
+ * AI SDK 7's `ChatTransport` for an agent in a worker. It sends only the last message: the worker
+ * has the history. Sending a message that the session already has replaces it and deletes later
+ * messages. Regenerating answers it again. An assistant's message answers the calls that wait for
+ * approval or a result. A failed stream errors with its `AgentError`, so `useChat`'s `error` has
+ * its code. Reconnecting replays the current turn from its start. If a turn was interrupted, for
+ * example by a reload, reconnecting continues it from the log.
  */
 export interface WorkerChatTransport {
   readonly resumeStreamIsReplay: true;

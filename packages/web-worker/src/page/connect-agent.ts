@@ -5,36 +5,39 @@ import { createRemoteAgent, type RemoteAgent } from './remote-agent.ts';
 import { linkWorker } from './worker-link.ts';
 
 export interface ConnectOptions {
-  /** Which of the agents, where the worker exposes several by name. */
+  /** Name of the agent, if the worker exposes several. */
   readonly agent?: string | undefined;
-  /** Names the conversation. */
+  /** Id of the conversation. */
   readonly sessionId: string;
-  /** For the worker's factory, as `options`: anything that can be cloned; default `null`. */
+  /** Passed to the worker's factory as `options`: any cloneable value; default `null`. */
   readonly options?: unknown;
   /**
-   * Milliseconds the worker has to load, and to answer whether it is alive while something waits
-   * for it; default 10,000.
+   * Time limit in milliseconds for the worker to load; default 10,000. It is also the limit for a
+   * sign of life while calls are pending.
    */
   readonly timeoutMs?: number;
   /**
-   * What this page does for the agent: `pageTools()`, `pageHooks()`, `pageApprovals()`,
+   * The parts this page offers to the agent: `pageTools()`, `pageHooks()`, `pageApprovals()`,
    * `pageModel()`.
    */
   readonly page?: readonly PagePart[];
 }
 
-/** Typed by what the worker exposes: `agent` by its names, `options` by what its factory takes. */
+/**
+ * `ConnectOptions` typed by the worker's agents: `agent` by their names, `options` by the factory's
+ * parameter.
+ */
 export type ConnectOptionsFor<E extends ExposedAgent> = Omit<ConnectOptions, 'agent' | 'options'> &
   OptionsOf<E>;
 
 /**
  * Connects to the agent that a worker exposes for a session. Several connections to one session
- * share its agent; the `options` of the first one count. Tabs of one session share an agent, too. A
- * worker that can't be reached shows in the calls, as `WORKER_FAILED`. Throws `CONFIGURATION` for
- * what is no worker, and where the `sessionId` is missing.
+ * share its agent; the `options` of the first one count. Tabs of one session share an agent, too.
+ * If the worker can't be reached, calls reject with `WORKER_FAILED`. Throws `CONFIGURATION` if
+ * `worker` is not a worker or the `sessionId` is missing.
  *
- * With the type of what the worker exposes, `connectAgent<typeof assistant>`, the agent's name, its
- * options and the outputs of calls are checked.
+ * With the type of the exposed agents, `connectAgent<typeof assistant>`, TypeScript checks the
+ * agent's name, its options and the outputs of calls.
  */
 export function connectAgent<E extends ExposedAgent = ExposedAgent>(
   worker: Worker | SharedWorker,

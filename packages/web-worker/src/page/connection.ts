@@ -1,14 +1,13 @@
 import { AgentError } from '@isoloop/core';
 
 /**
- * The connection to a worker. Cutting it rejects all pending calls at once, which Comlink alone
- * never does.
+ * A connection to a worker. Cutting it rejects all pending calls at once; Comlink alone never does.
  */
 export class Connection {
   #error: AgentError | undefined;
   readonly #listeners: Set<(error: AgentError) => void> = new Set();
 
-  /** Why it was cut; nothing while it lasts. */
+  /** The reason the connection was cut; `undefined` while it lasts. */
   get error(): AgentError | undefined {
     return this.#error;
   }
@@ -25,7 +24,10 @@ export class Connection {
     this.#listeners.clear();
   }
 
-  /** Calls back when it is cut, or at once if it was. Returns a function that removes the listener. */
+  /**
+   * Calls `listener` when the connection is cut, or at once if it was. Returns a function that
+   * removes the listener.
+   */
   onCut(listener: (error: AgentError) => void): () => void {
     if (this.#error) listener(this.#error);
     else this.#listeners.add(listener);

@@ -2,11 +2,11 @@ import type { Awaitable, Msg, PendingCall } from '@isoloop/core';
 import type { Verdict } from '@isoloop/core/middleware';
 import { pagePart, type PagePart } from './page-part.ts';
 
-/** What a page that decides is told besides the call. */
+/** Context that `decide` gets besides the call. */
 export interface ApprovalContext {
   readonly sessionId: string;
   readonly messages: readonly Msg[];
-  /** Raised when the answer is not wanted any more: the call was aborted, or its time is up. */
+  /** Aborts when the answer is no longer wanted: the call was aborted, or its time is up. */
   readonly signal: AbortSignal;
 }
 
@@ -17,9 +17,9 @@ export interface ApprovalQuestion {
 }
 
 /**
- * Has the page decide about tool calls while the run waits, for `connectAgent`'s `page`; the agent
- * asks with `humanInTheLoop({ decide: page.decide })`. Nothing given back: the call suspends, as it
- * does when the page leaves.
+ * Lets the page decide about tool calls while the run waits; for `connectAgent`'s `page`. The agent
+ * asks with `humanInTheLoop({ decide: page.decide })`. If `decide` returns nothing or the page
+ * leaves, the call suspends.
  */
 export function pageApprovals(
   decide: (call: PendingCall, context: ApprovalContext) => Awaitable<Verdict | undefined>,

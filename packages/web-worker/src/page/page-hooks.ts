@@ -6,13 +6,13 @@ import type { HookOffer } from '../wire/protocol.ts';
 
 export interface PageHooksOptions {
   /**
-   * Milliseconds a handler may take where the agent waits for it; default 30,000. Then the hook
-   * fails, see its `onError`.
+   * Time limit in milliseconds for a handler the agent waits for; default 30,000. After that the
+   * hook fails, and its `onError` applies.
    */
   readonly timeoutMs?: number;
 }
 
-/** Worker to page: an event for the hook at that place of the offer. */
+/** Worker to page: an event for the hook at this index of the offer. */
 export interface HookQuestion {
   readonly index: number;
   readonly event: AgentEvent;
@@ -21,17 +21,17 @@ export interface HookQuestion {
 type ControlName = keyof HookControl;
 type Handler = Required<Hook<undefined>>['onEvent'];
 
-/** Page to worker: what the hook made of the event, and what it asked of the loop. */
+/** Page to worker: the event the hook returned, and the controls it called. */
 export interface HookAnswer {
   readonly event?: AgentEvent;
   readonly asked: readonly { readonly name: ControlName; readonly args: readonly unknown[] }[];
 }
 
 /**
- * Hooks that run on the page, for `connectAgent`'s `page`: they join the agent's own by priority,
- * and are gone with the page. The modifiable events (`pre-` and `post-`) wait for the page and take
- * what it gives back; chunks are told without waiting, and a failure over one shows at the hook's
- * next event. Listen only to what you need (`on`): each event is cloned.
+ * Offers hooks that run on the page, for `connectAgent`'s `page`. They join the agent's own hooks
+ * by priority, and leave with the page. Modifiable events (`pre-` and `post-`) wait for the page
+ * and take the event it returns. Chunks don't wait: an error at a chunk appears at the hook's next
+ * event. Listen only to the events you need (`on`): each one is cloned.
  */
 export function pageHooks(
   hooks: readonly Hook<undefined>[],
@@ -94,8 +94,8 @@ function toOffer({ name = 'unnamed', onError, on = {}, onEvent }: Hook<undefined
 }
 
 /**
- * As the worker's own hooks get it: one that writes to an event has to hear that this changes
- * nothing.
+ * Freezes the event deeply, as for the worker's own hooks. A hook that writes to an event then gets
+ * an error instead of no effect.
  */
 function freeze<T>(value: T): T {
   if (

@@ -3,7 +3,7 @@ import type { ChatModel, ModelDelta, ModelRequest } from '@isoloop/core';
 import type { RunInfo } from '@isoloop/core/middleware';
 import { pagePart, type PagePart } from './page-part.ts';
 
-/** Worker to page: begin a reply, read its next batch, or leave it. */
+/** Worker to page: open a reply, read its next batch, or close it. */
 export type ModelQuestion =
   | {
       readonly type: 'open';
@@ -13,7 +13,7 @@ export type ModelQuestion =
     }
   | { readonly type: 'next' | 'close'; readonly reply: number };
 
-/** Page to worker: the batch; nothing at the end. */
+/** Page to worker: the batch; `undefined` at the end. */
 export type ModelAnswer = readonly ModelDelta[] | undefined;
 
 interface Reply {
@@ -22,8 +22,8 @@ interface Reply {
 }
 
 /**
- * A model that lives on the page, such as `browserModel()`, for `connectAgent`'s `page`; the agent
- * has it with `model: page.model`. A batch is read when the agent asks for it.
+ * Offers a model on the page, such as `browserModel()`, for `connectAgent`'s `page`. The agent uses
+ * it with `model: page.model`. The page reads a batch only when the agent asks for it.
  */
 export function pageModel(model: ChatModel): PagePart {
   const { provider, modelId, features } = model;

@@ -3,26 +3,28 @@ import { boundaryError } from './connection.ts';
 import type { PageAnswer, PageOffer, PageQuestion } from '../wire/protocol.ts';
 
 /**
- * Something a page does for the agent in its worker; made by `pageTools()`, `pageHooks()`,
+ * A part that a page offers to the agent in its worker. Made by `pageTools()`, `pageHooks()`,
  * `pageApprovals()` and `pageModel()`.
  */
 export interface PagePart {
-  /** What the worker is told of it. */
+  /** The part's description for the worker. */
   readonly offer: PageOffer;
-  /** The worker's end of a port on which its questions are answered until the signal is raised. */
+  /**
+   * Returns the worker's end of a port. The page answers questions on it until the signal aborts.
+   */
   serve(signal: AbortSignal): MessagePort;
 }
 
 export interface AnswerContext {
-  /** Raised when the answer is not wanted any more. */
+  /** Aborts when the answer is no longer wanted. */
   readonly signal: AbortSignal;
-  /** Tells of progress. Throws for what can't be cloned. */
+  /** Reports progress. Throws if it can't be cloned. */
   tell(progress: unknown): void;
 }
 
 /**
- * A part that answers each question of the worker; what `answer` throws crosses as the `AgentError`
- * it is.
+ * Creates a part that answers each question of the worker. An error of `answer` crosses as an
+ * `AgentError`.
  */
 export function pagePart<Q>(
   offer: PageOffer,
@@ -54,7 +56,7 @@ export function pagePart<Q>(
           try {
             post({ id, outcome: { ok: false, error: error.toJSON() } });
           } catch {
-            // Its details can't be cloned.
+            // The error's details can't be cloned.
             post({
               id,
               outcome: { ok: false, error: new AgentError(error.code, error.message).toJSON() },

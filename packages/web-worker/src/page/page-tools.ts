@@ -5,11 +5,11 @@ import { pagePart, type PagePart } from './page-part.ts';
 import type { ToolOffer } from '../wire/protocol.ts';
 
 export interface PageToolsOptions {
-  /** What the tools get for their tokens, with `provide()`; nothing of it leaves the page. */
+  /** Values the tools get for their tokens, made with `provide()`. They never leave the page. */
   readonly context?: Iterable<ContextEntry>;
 }
 
-/** What of a tool's context crosses to the page. */
+/** The fields of a tool's context that cross to the page. */
 export type SentContext = Pick<
   ToolContext,
   | 'sessionId'
@@ -22,14 +22,14 @@ export type SentContext = Pick<
   | 'decision'
 >;
 
-/** Worker to page: what is asked of a tool. */
+/** Worker to page: a question to a tool. */
 export type ToolQuestion = { readonly name: string; readonly input: unknown } & (
   | { readonly type: 'check' }
   | { readonly type: 'approval'; readonly call: ToolUse }
   | { readonly type: 'run'; readonly context: SentContext }
 );
 
-/** Page to worker: what came of a run. */
+/** Page to worker: the outcome of a tool run. */
 export type ToolAnswer = { readonly output: unknown } | { readonly suspended: string };
 
 /** Page to worker, while a tool runs. */
@@ -39,11 +39,11 @@ export type ToolProgress =
   | { readonly interrupt: Parameters<ToolContext['interrupt']>[0] };
 
 /**
- * Tools that run on the page, for `connectAgent`'s `page`; the agent has them with `tools:
- * page.tools`. They cross as JSON Schema; their input is validated on the page. What a tool throws
- * is the model's to see, as it is in a worker's tool, and so is a result that can't be cloned. One
- * that never returns ends at its `timeoutMs`; a call whose page leaves is suspended. Throws
- * `CONFIGURATION` for two tools of one name and for what is no tool.
+ * Offers tools that run on the page, for `connectAgent`'s `page`. The agent uses them with `tools:
+ * page.tools`. They cross as JSON Schema; the page validates their input. The model sees what a
+ * tool throws, as it does for tools in the worker. It also sees the error of a result that can't be
+ * cloned. A tool that never returns ends at its `timeoutMs`. If the page leaves during a call, the
+ * call suspends. Throws `CONFIGURATION` if two tools share a name or an item is not a tool.
  */
 export function pageTools(
   tools: readonly Tool[],
@@ -132,7 +132,10 @@ function needsApproval(
   return typeof needs === 'function' ? needs(input, call) : needs === true;
 }
 
-/** What the schema made of the input, which may be nothing that could have crossed. */
+/**
+ * Returns the input as the schema transformed it. This happens on the page because the result may
+ * not be cloneable.
+ */
 async function checked({ name, input: schema }: Tool, input: unknown): Promise<unknown> {
   const validation = await schema.validate(input);
   if (validation.ok) return validation.value;
@@ -142,7 +145,7 @@ async function checked({ name, input: schema }: Tool, input: unknown): Promise<u
   );
 }
 
-/** As a clone would be; told here, where the tool's name is known. */
+/** Clones the output here, where the error can name the tool. */
 function cloned(name: string, output: unknown): unknown {
   try {
     return structuredClone(output);

@@ -24,15 +24,15 @@ import { remoteRun, type RemoteRun } from './remote-run.ts';
 import type { WorkerLink } from './worker-link.ts';
 
 /**
- * A run in the worker, with the face and the laws of core's `AgentStream`: it starts at the first
- * read, or with `result`.
+ * A run in the worker, with the interface and rules of core's `AgentStream`. It starts at the first
+ * read, or when `result` is read.
  */
 export interface RemoteStream<T = unknown> extends AsyncIterable<AgentEvent> {
-  /** The batches as they came: one message of the worker each. Never empty. */
+  /** Yields the batches as they arrive, one per message of the worker. A batch is never empty. */
   batches(): AsyncIterable<EventBatch>;
   readable(): ReadableStream<EventBatch>;
   /**
-   * Aborts the run and waits until its log is in order; does nothing to a detached run, or one that
+   * Aborts the run and waits until its log is in order. Does nothing if the run is detached or has
    * ended.
    */
   cancel(): Promise<void>;
@@ -40,14 +40,14 @@ export interface RemoteStream<T = unknown> extends AsyncIterable<AgentEvent> {
   readonly result: Promise<AgentResult<T>>;
 }
 
-/** What of a call's options can cross to a worker. */
+/** The options of a call that can cross to a worker. */
 export interface RemoteCallOptions<N extends string = string> extends Omit<
   CallOptions,
   'context' | 'output'
 > {
   /**
-   * Has the call end with a typed value: the name of one of the outputs that the worker's
-   * `exposeAgent` was given.
+   * Ends the call with a typed value: the name of one of the `outputs` given to the worker's
+   * `exposeAgent`.
    */
   readonly output?: N;
 }
@@ -56,14 +56,14 @@ export interface RemoteCallOptions<N extends string = string> extends Omit<
 type Name<T> = keyof T & string;
 
 /**
- * The page's side of an agent in a worker. Whatever waits for the worker rejects at once with
- * `WORKER_FAILED` or `WORKER_TERMINATED` when the worker is gone or the connection closed; other
- * errors arrive as the `AgentError` they were. `T` has the values of the worker's outputs, by name.
+ * The page's side of an agent in a worker. When the worker is gone or the connection closed,
+ * pending calls reject at once with `WORKER_FAILED` or `WORKER_TERMINATED`. Other errors arrive as
+ * the `AgentError` they were. `T` maps the names of the worker's outputs to their values.
  */
 export interface RemoteAgent<T = Readonly<Record<string, unknown>>> {
   readonly sessionId: string;
   /**
-   * As `ReActAgent.call`. The signal crosses as a message; the call then resolves with reason
+   * Works as `ReActAgent.call`. The signal crosses as a message; the call then resolves with reason
    * `aborted`.
    */
   call<N extends Name<T> = never>(
@@ -75,39 +75,44 @@ export interface RemoteAgent<T = Readonly<Record<string, unknown>>> {
     options?: RemoteCallOptions<N>,
   ): RemoteStream<T[N]>;
   /**
-   * All runs of the session, whichever tab asked for them, from the start of the one that is under
-   * way: events of one run after the other, until the loop is left, `cancel()` or the end of the
-   * connection. Their reader does not pace them.
+   * Streams all runs of the session, whichever tab started them, one after the other. It begins at
+   * the start of the current run. It ends when you leave the loop or call `cancel()`, or when the
+   * connection ends. A slow watcher does not slow down the runs.
    */
   watch(): Omit<RemoteStream, 'result'>;
-  /** Goes on from the log: with tool calls that have no result, or after a pause. */
+  /** Continues from the log: with tool calls that have no result, or after a pause. */
   resume<N extends Name<T> = never>(options?: RemoteCallOptions<N>): Promise<AgentResult<T[N]>>;
-  /** Decides about pending tool calls, and goes on. */
+  /** Decides about pending tool calls and continues the run. */
   decide<N extends Name<T> = never>(
     decisions: Decision | readonly Decision[],
     options?: RemoteCallOptions<N>,
   ): Promise<AgentResult<T[N]>>;
-  /** The tool calls that wait for somebody, also after a reload. */
+  /** Returns the tool calls that wait for an answer, also after a reload. */
   pending(): Promise<readonly PendingCall[]>;
-  /** As `ReActAgent.interrupt`; resolves when the agent was told. */
+  /** Works as `ReActAgent.interrupt`. Resolves when the agent has received the request. */
   interrupt(request?: string | Msg | InterruptRequest): Promise<boolean>;
   /**
-   * Aborts what runs for this connection, as a signal of its calls would: they resolve with reason
+   * Aborts all runs of this connection, as their signals would. Their calls resolve with reason
    * `aborted`.
    */
   abort(): void;
   messages(): Promise<readonly Msg[]>;
-  /** The conversation for `useChat({ messages })`. */
+  /** Returns the conversation for `useChat({ messages })`. */
   uiMessages(): Promise<readonly UiMessage[]>;
-  /** Forgets the conversation. Rejects with `AGENT_BUSY` while a call runs. */
+  /** Deletes the conversation. Rejects with `AGENT_BUSY` while a call runs. */
   clear(): Promise<void>;
-  /** For AI SDK: `useChat({ transport: agent.chatTransport() })`, with no server. */
+  /**
+   * Returns a transport for AI SDK: `useChat({ transport: agent.chatTransport() })`, with no
+   * server.
+   */
   chatTransport(options?: WorkerChatTransportOptions): WorkerChatTransport;
-  /** Ends the connection and aborts its calls. The worker goes on: it is the page's. */
+  /**
+   * Closes the connection and aborts its calls. The worker keeps running: it belongs to the page.
+   */
   close(): void;
   /**
-   * Ends the worker itself, and with it all connections to it; of a SharedWorker only the
-   * connection.
+   * Terminates the worker and all connections to it. A SharedWorker keeps running: only the
+   * connection ends.
    */
   terminate(): void;
 }
@@ -132,7 +137,7 @@ export function createRemoteAgent({
     if (!connection.error) remote.abort(id, unread).catch(() => {});
   };
 
-  /** A run that comes on a port of its own. */
+  /** Starts a run that arrives on its own port. */
   const begin = <T>(
     signal: AbortSignal | undefined,
     request: (about: Pick<RunRequest, 'id' | 'aborted'>, runPort: MessagePort) => Promise<void>,
@@ -200,7 +205,9 @@ export function createRemoteAgent({
   };
 }
 
-/** The rest of them the agent checks. */
+/**
+ * Checks that the options are an object and the signal an AbortSignal. The agent checks the rest.
+ */
 function checked(options: RemoteCallOptions = {}): RemoteCallOptions {
   if (Object(options) !== options || (options.signal && !options.signal.addEventListener))
     throw new AgentError('INVALID_INPUT', 'The options of a call, or their signal, are none.');

@@ -9,12 +9,13 @@ export interface RemoteRunOptions {
   readonly connection: Connection;
   readonly signal: AbortSignal | undefined;
   /**
-   * Asks the worker for the run, which comes on the port; rejects only where the request can't be
+   * Asks the worker for the run, which comes on the port. Rejects only if the request can't be
    * sent.
    */
   readonly open: (aborted: boolean, port: MessagePort) => Promise<void>;
   /**
-   * Tells the worker to abort the run; it may not know of it yet. `unread`: nothing of it has come.
+   * Tells the worker to abort the run, which it may not know yet. `unread`: nothing of the run has
+   * arrived.
    */
   readonly abort: (unread: boolean) => void;
 }
@@ -25,10 +26,7 @@ export interface RemoteRun<T> {
   readonly abort: () => void;
 }
 
-/**
- * A run in the worker. What is not read is not asked for: the worker goes on only as far as its
- * credits.
- */
+/** Reads a run in the worker. The worker runs ahead of the reader only as far as its credits. */
 export function remoteRun<T>({ connection, signal, open, abort }: RemoteRunOptions): RemoteRun<T> {
   let over = false;
   let unread = true;
@@ -71,11 +69,14 @@ export function remoteRun<T>({ connection, signal, open, abort }: RemoteRunOptio
 interface Inbox<T> {
   fail(error: AgentError): void;
   next(): Promise<RunMessage<T>>;
-  /** Grants half of the credits at a time, so that the worker seldom waits for the next. */
+  /**
+   * Counts the batches read and grants their credits once they are half of the initial ones. So the
+   * worker seldom waits for credits.
+   */
   grant(reads: number): void;
 }
 
-/** A run's port: messages wait here until they are read. */
+/** Creates the inbox of a run's port. Messages wait in it until they are read. */
 function createInbox<T>(port: MessagePort): Inbox<T> {
   const messages: RunMessage<T>[] = [];
   let failure: AgentError | undefined;

@@ -3,7 +3,7 @@ import type { ConnectOptions } from './connect-agent.ts';
 import { boundaryError, Connection, unreadable } from './connection.ts';
 import { protocol, type HelloMessage, type PageMessage } from '../wire/protocol.ts';
 
-/** A connection to the worker: its port, and its life, which ends with the worker's. */
+/** A connection to the worker and its port. The connection ends when the worker does. */
 export interface WorkerLink {
   readonly port: MessagePort;
   readonly connection: Connection;
@@ -16,10 +16,10 @@ type Told = PageMessage extends infer M
   : never;
 
 /**
- * Connects as soon as the worker says hello; what is posted to the port till then waits in it. The
- * connection is cut with `WORKER_FAILED` when the script can't be loaded, throws while it is, or
- * doesn't answer in time, then or later while something waits for it, and with `WORKER_TERMINATED`
- * when the worker is gone.
+ * Connects when the worker says hello; messages posted to the port before that wait in it. Cuts the
+ * connection with `WORKER_FAILED` if the script can't be loaded or throws while it loads. The same
+ * happens if the worker does not answer in time, at the start or later while calls are pending.
+ * Cuts it with `WORKER_TERMINATED` when the worker is gone.
  */
 export function linkWorker(
   worker: Worker | SharedWorker,
@@ -39,8 +39,9 @@ export function linkWorker(
   const post = (message: Told, ports: MessagePort[] = []): void =>
     endpoint.postMessage({ protocol, ...message }, ports);
   const ping = (): void => post({ type: 'ping' });
-  // In quarters, five of them: the first may end right after the silence began, and after a sleep
-  // of the machine one is late, with the answer to the last ping still on its way.
+  // Counts silent quarters of `timeoutMs`: four while the worker loads, five later. The first of
+  // the five may end right after the silence began. After the machine slept, one tick is late and
+  // the answer to the last ping still on its way.
   const timer = setInterval(() => {
     if (connected && !connection.waited) silent = -1;
     else if (++silent > 3)
@@ -73,15 +74,15 @@ export function linkWorker(
     else connect();
     if (data.lock) watchLock(data.lock, connection, signal);
   };
-  // Of an error after the start nothing is known to have failed: a worker outlives it, and its end
-  // shows in the lock.
+  // An error after the start need not stop anything: the worker survives it. The lock shows when
+  // the worker ends.
   const onError = (event: ErrorEvent): void => {
     if (!connected) fail(loadError(event), event.error);
   };
   const onUnreadable = (): void => connection.cut(unreadable());
-  // A frozen page freezes its worker: another tab has to lead then.
+  // A frozen page freezes its worker, so another tab has to lead.
   const onPage = ({ type }: Event): void => post({ type } as Told);
-  // What is told to the document passes the window first.
+  // Events of the document pass the window first, in the capture phase.
   const listen = (target: EventTarget, type: string, listener: (event: never) => void): void =>
     target.addEventListener(type, listener as EventListener, { signal, capture: true });
   listen(endpoint, 'message', onHello);
@@ -94,8 +95,8 @@ export function linkWorker(
 }
 
 /**
- * A script that can't be loaded, or a module that can't be parsed, gives a plain event, without a
- * message.
+ * Describes why the worker script failed. If it can't be loaded, or a module can't be parsed, the
+ * event is plain and has no message.
  */
 function loadError({ message, filename, lineno }: ErrorEvent): string {
   if (!message) return 'The worker script could not be loaded. See the console.';
@@ -103,8 +104,7 @@ function loadError({ message, filename, lineno }: ErrorEvent): string {
 }
 
 /**
- * Holds a lock as long as the connection lasts: nothing else tells a SharedWorker that a page is
- * gone.
+ * Holds a lock while the connection lasts. Nothing else tells a SharedWorker that a page is gone.
  */
 function holdLock(connect: (lock?: string) => void, signal: AbortSignal): void {
   const lock = `isoloop:page:${crypto.randomUUID()}`;
@@ -113,15 +113,18 @@ function holdLock(connect: (lock?: string) => void, signal: AbortSignal): void {
     connect(lock);
     return new Promise((resolve) => signal.addEventListener('abort', resolve as () => void));
   };
-  // Refused, as in an opaque origin.
+  // Locks may be refused, for example in an opaque origin.
   navigator.locks.request(lock, hold).catch(() => connect());
 }
 
-/** Waits for the worker's lock. No event reports a terminated worker, but its locks are released. */
+/**
+ * Cuts the connection when the worker's lock is free. No event reports a terminated worker, but the
+ * browser releases its locks.
+ */
 function watchLock(lock: string, connection: Connection, signal: AbortSignal): void {
   const gone = (): void =>
     connection.cut(new AgentError('WORKER_TERMINATED', 'The worker is gone.'));
   navigator.locks?.request(lock, { mode: 'shared', signal }, gone).catch(() => {
-    // Given up with the connection.
+    // The connection ended, which aborts the wait.
   });
 }

@@ -3,17 +3,20 @@ import type { JsonValue, Memory, ReActAgent, SessionMemory } from '@isoloop/core
 import { IndexedDbMemory } from '../store/indexed-db-memory.ts';
 import type { PageSide, SessionPages } from './session-pages.ts';
 
-/** What the page said, for the factory. */
+/** Arguments of the factory that builds an agent. */
 export interface AgentSetup<O = JsonValue> {
   readonly sessionId: string;
   /**
-   * The session's own memory in IndexedDB, made when it is first asked for; of an agent with a
-   * name: under `<name>/<session id>`.
+   * The session's own memory in IndexedDB, created at its first use. A named agent stores it under
+   * `<name>/<session id>`.
    */
   readonly memory: SessionMemory;
-  /** `connectAgent`'s, `null` where it gave none; whatever page code sent: check it. */
+  /**
+   * The `options` of `connectAgent`; `null` if it gave none. Page code may send anything, so check
+   * them.
+   */
   readonly options: O;
-  /** What the connected pages do for the agent; their hooks it has without more. */
+  /** The parts of the connected pages. The agent gets their hooks automatically. */
   readonly page: PageSide;
 }
 
@@ -30,11 +33,14 @@ export interface AgentSessionOptions {
   readonly sessionId: string;
   readonly options: unknown;
   readonly pages: SessionPages;
-  /** What has to end before the agent is built. */
+  /** Settles before the agent is built. */
   readonly after: Promise<void> | undefined;
-  /** Other tabs know nothing of this one: what runs is shown to them by a lock. */
+  /**
+   * Whether this tab does not coordinate with others. A lock then shows them that a run is under
+   * way.
+   */
   readonly alone: boolean;
-  /** Called with the agent before anything is asked of it. */
+  /** Called with the new agent before its first use. */
   readonly onBuilt: (agent: ReActAgent) => Promise<void>;
 }
 
@@ -51,8 +57,8 @@ export class AgentSession {
   }
 
   /**
-   * The agent, once nothing that was aborted or edits the log is still under way: so a call right
-   * after a stop is not refused.
+   * Returns the agent after aborted runs and edits of the log have ended. So a call right after a
+   * stop is not refused.
    */
   async agent(): Promise<ReActAgent> {
     const agent = await (this.#agent ??= this.#build());
@@ -69,7 +75,10 @@ export class AgentSession {
     return this.#track(controller, run);
   }
 
-  /** A run that changes the log first. Refused, with the log unchanged, while another one runs. */
+  /**
+   * Edits the log, then runs the job. Refuses while another run is under way, and leaves the log
+   * unchanged.
+   */
   async editAndRun<E, T>(
     controller: AbortController,
     edit: (agent: ReActAgent) => Promise<E>,
@@ -84,8 +93,8 @@ export class AgentSession {
   }
 
   /**
-   * A run that nobody else may have under way, in no tab that is alone; `undefined` where somebody
-   * has, or there is nothing to do.
+   * Runs the job only if no other run of the session is under way. Tabs that are `alone` check that
+   * with a lock. Resolves with `undefined` if there is another run or nothing to do.
    */
   async runAlone<T>(
     controller: AbortController,
@@ -109,7 +118,7 @@ export class AgentSession {
     await this.#editing;
   }
 
-  /** Aborts what runs, and resolves when the log is in order. */
+  /** Aborts all runs, and resolves when the log is in order. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const controller of this.#runs.keys()) controller.abort();
@@ -122,8 +131,8 @@ export class AgentSession {
   }
 
   /**
-   * Shows other tabs that the session has a run, as long as it lasts; its log looks the same where
-   * it was cut off.
+   * Shows other tabs, with a lock, that the session has a run. The log of a live run looks like
+   * that of an interrupted one.
    */
   #hold(run: Promise<unknown>): void {
     if (!this.#options.alone) return;
@@ -134,7 +143,7 @@ export class AgentSession {
     navigator.locks
       ?.request(this.#lock, { mode: 'shared' }, () => ended)
       .catch(() => {
-        // Refused, as in an opaque origin.
+        // Locks may be refused, for example in an opaque origin.
       });
   }
 

@@ -5,16 +5,17 @@ import type { ShownTurn } from '../wire/shown-turn.ts';
 import { pendingCalls, uiMessages, viewOf } from './pending-calls.ts';
 import type { ChatRequest } from '../wire/protocol.ts';
 
-/** What to call the agent with, and what shows it. */
+/** The agent's input for a turn, and how to show the answer. */
 export interface ChatTurn extends ShownTurn {
-  /** `undefined`: go on from the log. */
+  /** Input of the call; `undefined`: continue from the log. */
   readonly input: AgentInput | undefined;
 }
 
 /**
- * A turn of AI SDK's chat. A user's message that the log has already was edited, or is to be
- * answered anew: what followed it is forgotten. An assistant's message answers what its tool calls
- * waited for, and is gone on with.
+ * Applies a message of AI SDK's chat to the log and returns the turn to run. If the log already has
+ * a user's message, the user edited it or wants a new answer. This function then deletes the
+ * messages after it. An assistant's message answers its pending tool calls, and the run continues
+ * that message.
  */
 export async function takeChatMessage(
   agent: ReActAgent,
@@ -38,14 +39,20 @@ export async function takeChatMessage(
   return { input: again ? undefined : sent };
 }
 
-/** What a run left behind that was cut off, as by a reload; `undefined`: nothing. */
+/**
+ * Returns the turn that an interrupted run left behind, for example after a reload; `undefined` if
+ * there is none.
+ */
 export async function cutOffTurn(agent: ReActAgent): Promise<ShownTurn | undefined> {
   const view = await viewOf(agent.memory);
   if (!view || view.openRun === undefined || view.ended !== undefined) return undefined;
   return shownSoFar(agent);
 }
 
-/** The turn that goes on with what the log has; its reader may know nothing of it. */
+/**
+ * Returns the turn that continues the log's last answer, for a reader that may not have that
+ * answer.
+ */
 export async function shownSoFar(agent: ReActAgent): Promise<ShownTurn> {
   const last = (await uiMessages(agent)).at(-1);
   if (last?.role !== 'assistant') return {};
@@ -67,7 +74,10 @@ interface AnswerPart {
   readonly errorText?: unknown;
 }
 
-/** What a client says of an assistant's message counts only where a call waits for it. */
+/**
+ * Returns whether the message is an assistant's with valid parts. Its answers count only for calls
+ * that wait for them.
+ */
 function isAnswer(message: unknown): message is AnswerMessage {
   const { id, role, parts } = Object(message) as Partial<AnswerMessage>;
   return (
@@ -92,7 +102,7 @@ function toDecision(
       { toolUseId, name, type: 'reject', ...(typeof reason === 'string' && reason && { reason }) },
     ];
   }
-  // The tool has not run: only somebody who was asked for its result may give one.
+  // The tool has not run, so only a call that asks for a result may get one.
   if (call.kind === 'approval' || call.kind === 'replay') return [];
   if (state === 'output-available')
     return [

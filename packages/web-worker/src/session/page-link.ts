@@ -3,10 +3,13 @@ import { fromOutcome } from '../wire/outcome.ts';
 import type { PageAnswer, PageQuestion } from '../wire/protocol.ts';
 
 export interface AskOptions {
-  /** Raised: the page is told, and the question rejects with its reason. */
+  /**
+   * Signal of the question. When it aborts, the page is told and the question rejects with its
+   * reason.
+   */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: unknown) => void;
-  /** Milliseconds the page has; default: no limit. */
+  /** Time limit in milliseconds for the page's answer; default: no limit. */
   readonly timeoutMs?: number;
 }
 
@@ -17,7 +20,7 @@ interface Asked {
 }
 
 /**
- * The worker's end of a part of a page. What waits for a page that leaves rejects at once, see
+ * The worker's end of a page's part. If the page leaves, pending questions reject at once; see
  * `isPageGone`.
  */
 export class PageLink {
@@ -31,7 +34,7 @@ export class PageLink {
     this.#port = port;
     this.#onGone = onGone;
     port.addEventListener('message', ({ data }: MessageEvent<PageAnswer>) => this.#answered(data));
-    // Where browsers tell of it: also of a page that was closed without a word.
+    // Some browsers fire `close`, also for a page that vanished without notice.
     port.addEventListener('close', () => this.close());
     port.start();
   }
@@ -92,7 +95,7 @@ function pageGone(): AgentError {
   return error;
 }
 
-/** Whether a question was rejected because its page left before the answer. */
+/** Returns whether a question was rejected because its page left before the answer. */
 export function isPageGone(error: unknown): boolean {
   return error instanceof AgentError && goneErrors.has(error);
 }

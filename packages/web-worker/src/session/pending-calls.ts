@@ -2,14 +2,17 @@ import type { Memory, PendingCall, ReActAgent } from '@isoloop/core';
 import type { SessionView } from '@isoloop/core/adapter';
 import { toUiMessages, type UiMessage } from '@isoloop/core/ai-sdk';
 
-/** What a log in a store tells; nothing of a memory that has none. */
+/** Returns the view of a stored log; `undefined` for a memory without one. */
 export async function viewOf(
   memory: Memory & { view?(): Promise<SessionView> },
 ): Promise<SessionView | undefined> {
   return memory.view?.();
 }
 
-/** The tool calls that wait for somebody: the log knows of them where the agent has not run yet. */
+/**
+ * Returns the tool calls that wait for an answer. If no run is under way, it reads them from the
+ * log, which has them even before the agent's first run.
+ */
 export async function pendingCalls({
   memory,
   status,
@@ -20,7 +23,7 @@ export async function pendingCalls({
   return [...calls.values()].flatMap(({ pending }) => pending ?? []);
 }
 
-/** The conversation as `useChat` shows it, with the approvals it waits for. */
+/** Returns the conversation as `useChat` shows it, with its pending approvals. */
 export async function uiMessages(agent: ReActAgent): Promise<UiMessage[]> {
   const [messages, pending] = await Promise.all([agent.messages(), pendingCalls(agent)]);
   return toUiMessages(messages, { pending });

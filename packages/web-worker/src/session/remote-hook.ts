@@ -7,8 +7,8 @@ import type { HookOffer, PageOffer } from '../wire/protocol.ts';
 type HooksOffer = Extract<PageOffer, { readonly kind: 'hooks' }>;
 
 /**
- * A page's hooks as the agent's. What a page that leaves had to say is nothing: its hooks are gone
- * with it.
+ * Wraps a page's hooks as hooks of the agent. If the page leaves, its answers are ignored: its
+ * hooks leave with it.
  */
 export function remoteHooks({ hooks, timeoutMs }: HooksOffer, link: PageLink): readonly Hook[] {
   return hooks.map((hook, index) =>

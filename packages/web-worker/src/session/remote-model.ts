@@ -8,7 +8,7 @@ type ModelOffer = Extract<PageOffer, { readonly kind: 'model' }>;
 
 export type ModelPages = () => readonly { readonly link: PageLink; readonly offer: ModelOffer }[];
 
-/** The model of the first of the pages that has one. Throws `CONFIGURATION` where none has. */
+/** Returns the model of the first page that offers one. Throws `CONFIGURATION` if no page does. */
 export function remoteModel(pages: ModelPages): ChatModel {
   const [first] = pages();
   if (!first)
@@ -43,7 +43,7 @@ export function remoteModel(pages: ModelPages): ChatModel {
       } catch (error) {
         throw isPageGone(error) ? unreachable(error) : error;
       } finally {
-        // Without the signal, which may be why.
+        // Passes no signal: its abort may be the reason for closing.
         if (open) page.link.ask({ type: 'close', reply } satisfies ModelQuestion).catch(() => {});
       }
     },

@@ -3,16 +3,16 @@ import { isPageGone, type PageLink } from './page-link.ts';
 import type { ToolAnswer, ToolProgress, ToolQuestion } from '../page/page-tools.ts';
 import type { ToolOffer } from '../wire/protocol.ts';
 
-/** The pages that offer tools now, the first come first. */
+/** The pages that offer tools now, the earliest first. */
 export type ToolPages = () => readonly {
   readonly link: PageLink;
   readonly offer: { readonly tools: readonly ToolOffer[] };
 }[];
 
 /**
- * The tools that the connected pages offer, as the agent's: they come and go with their pages. Of
- * several pages with a tool of one name the first runs it. One whose pages are all gone is not
- * offered to the model any more, but still known: a call of it suspends.
+ * The tools of the connected pages as a tool set of the agent. They come and go with their pages.
+ * If several pages have a tool of the same name, the first page runs it. If all pages of a tool are
+ * gone, the model is no longer offered it. The tool stays known, and a call of it suspends.
  */
 export class RemoteTools implements ToolSet {
   readonly #pages: ToolPages;
@@ -23,7 +23,7 @@ export class RemoteTools implements ToolSet {
     this.#pages = pages;
   }
 
-  /** To be called when a page came or went. */
+  /** Updates the tools. Call it when a page came or went. */
   update(): void {
     const offers = new Map<string, ToolOffer>();
     for (const { offer } of this.#pages())
@@ -41,7 +41,7 @@ export class RemoteTools implements ToolSet {
     return this.#schemas;
   }
 
-  /** The pages are the session's: there is nothing to copy. */
+  /** Returns this set itself: the pages belong to the session, so there is nothing to copy. */
   fork(): ToolSet {
     return this;
   }
@@ -78,7 +78,7 @@ export class RemoteTools implements ToolSet {
           return ok ? { ok, value } : { ok: false, issues };
         },
       },
-      // Without the page nobody knows whether it may run.
+      // Without its page nothing can say whether the call may run, so it needs approval.
       ...(needsApproval && {
         needsApproval: (input, call) => ask<boolean>({ type: 'approval', name, input, call }, true),
       }),

@@ -7,27 +7,27 @@ import { remoteHooks } from './remote-hook.ts';
 import { remoteModel } from './remote-model.ts';
 import { RemoteTools } from './remote-tools.ts';
 
-/** What the connected pages do for a session's agent. */
+/** The tools, decisions and model of the connected pages, for a session's agent. */
 export interface PageSide {
   /** The tools of `pageTools()`: `tools: page.tools`, or `joinTools(mine, page.tools)`. */
   readonly tools: ToolSet;
   /**
-   * Asks `pageApprovals()`: `humanInTheLoop({ decide: page.decide })`. Without a page that decides
-   * the call suspends.
+   * Asks `pageApprovals()`: `humanInTheLoop({ decide: page.decide })`. If no page decides, the call
+   * suspends.
    */
   readonly decide: Required<HumanInTheLoopOptions>['decide'];
-  /** That of `pageModel()`. Throws `CONFIGURATION` where no page has one. */
+  /** The model of `pageModel()`. Throws `CONFIGURATION` if no page has one. */
   readonly model: ChatModel;
 }
 
 interface Part {
   readonly offer: PageOffer;
   readonly link: PageLink;
-  /** Takes its hooks off the agent that has them now. */
+  /** Functions that remove the part's hooks from the present agent. */
   off: readonly (() => void)[];
 }
 
-/** The parts of the pages that are connected to one session. */
+/** The parts of all pages connected to one session. */
 export class SessionPages {
   readonly #parts: Set<Part> = new Set();
   readonly #tools: RemoteTools = new RemoteTools(() => this.#of('tools'));
@@ -45,13 +45,13 @@ export class SessionPages {
     };
   }
 
-  /** The agent that gets the pages' hooks from now on. */
+  /** Sets the agent that gets the pages' hooks from now on. */
   attach(agent: ReActAgent): void {
     this.#agent = agent;
     for (const part of this.#parts) this.#hook(part);
   }
 
-  /** A page's parts; gives back what takes them away. */
+  /** Adds a page's parts. Returns a function that removes them. */
   enter(offers: readonly PageOffer[], ports: readonly MessagePort[]): () => void {
     const parts = offers.map((offer, index): Part => {
       const part: Part = {
@@ -88,7 +88,7 @@ export class SessionPages {
     return [...this.#parts].filter(({ offer }) => offer.kind === kind) as never;
   }
 
-  /** The first page that is there and answers. */
+  /** Asks the connected pages in order; the first one that answers decides. */
   async #decide(
     ...[call, { sessionId, messages, signal }]: Parameters<PageSide['decide']>
   ): Promise<Verdict | undefined> {

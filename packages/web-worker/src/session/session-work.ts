@@ -7,10 +7,10 @@ import type { Outputs } from '../wire/exposed-agent.ts';
 import { pendingCalls, uiMessages } from './pending-calls.ts';
 import type { TabAnswer, TabQuestion, TabWork } from '../wire/tab-protocol.ts';
 
-/** Moves a run on. */
+/** Forwards a run's events to its readers and returns its result. */
 type Forward = (stream: AgentStream, turn: ShownTurn) => Promise<AgentResult>;
 
-/** Runs what was asked for; gives nothing where there was nothing to resume. */
+/** Runs the requested work. Resolves with `undefined` if there was nothing to resume. */
 export function doWork(
   session: AgentSession,
   work: TabWork,
@@ -59,7 +59,10 @@ export async function answerQuestion(
   }
 }
 
-/** Whether the run goes on with an answer that the log has: nothing was asked, or only decided. */
+/**
+ * Returns whether the run continues an answer in the log: the input is absent or has only
+ * decisions.
+ */
 function isOfLog(input: AgentInput | undefined): boolean {
   return (
     input === undefined ||

@@ -5,10 +5,11 @@ import { IndexedDbStore } from './indexed-db-store.ts';
 
 export interface IndexedDbSessionsOptions {
   /**
-   * Default: one of its own on the database `isoloop`, which is `IndexedDbMemory`'s default, too.
+   * Store of the sessions; default: a new `IndexedDbStore` on the database `isoloop`.
+   * `IndexedDbMemory` has the same default.
    */
   readonly store?: IndexedDbStore;
-  /** Long-term memories in other stores, whose records of a session are to be deleted with it. */
+  /** Long-term memories in other stores. Deleting a session deletes its records there too. */
   readonly longTerm?: readonly { deleteSession?(sessionId: string): Promise<void> }[];
 }
 
@@ -21,16 +22,16 @@ export interface SessionExport {
 }
 
 export interface ImportOptions {
-  /** Default: the exported session's. */
+  /** Id of the imported session; default: the exported session's id. */
   readonly sessionId?: string;
-  /** Deletes a session that has this id; default: then it is refused. */
+  /** Whether to delete an existing session with this id; default: the import is refused. */
   readonly replace?: boolean;
 }
 
 export interface StorageState {
-  /** Whether the browser keeps the site's data when it needs room. */
+  /** Whether the browser keeps the site's data when storage runs low. */
   readonly persisted: boolean;
-  /** Bytes used and available to the site, where the browser tells. */
+  /** Bytes the site uses and may use; `undefined` if the browser does not report them. */
   readonly usage: number | undefined;
   readonly quota: number | undefined;
 }
@@ -39,9 +40,9 @@ const format = 'isoloop-session';
 const version = 1;
 
 /**
- * The conversations kept in IndexedDB, for a list of them; for a page as for a worker. An agent
- * that has one of them open sees a change at its next call. Rejects as the store does:
- * `STORAGE_QUOTA` where the browser has no room, `STORAGE_FAILED`.
+ * Lists and manages the conversations in IndexedDB, in a page or a worker. An agent with an open
+ * session sees a change at its next call. Methods reject as the store does: with `STORAGE_QUOTA` if
+ * the browser has no room, else with `STORAGE_FAILED`.
  */
 export class IndexedDbSessions {
   readonly #store: IndexedDbStore;
@@ -52,19 +53,18 @@ export class IndexedDbSessions {
     this.#longTerm = longTerm;
   }
 
-  /** Those whose ids begin so (default: all), in the order of their ids. */
+  /** Lists the sessions whose ids start with `startsWith` (default: all), ordered by id. */
   list(options: { readonly startsWith?: string } = {}): Promise<readonly SessionInfo[]> {
     return listSessions(this.#store, options);
   }
 
-  /** Gives a session a title. Rejects with `INVALID_INPUT` where there is none of that id. */
+  /** Gives a session a title. Rejects with `INVALID_INPUT` if no session has that id. */
   async rename(sessionId: string, title: string): Promise<void> {
     await (await this.#existing(sessionId)).rename(title);
   }
 
   /**
-   * Deletes a session, its summary with it, and its long-term records. Does nothing where there is
-   * none.
+   * Deletes a session with its summary and its long-term records. Does nothing if there is none.
    */
   async delete(sessionId: string): Promise<void> {
     await this.#memory(sessionId).clear();
@@ -76,7 +76,7 @@ export class IndexedDbSessions {
     for (const memory of this.#longTerm) await memory.deleteSession?.(sessionId);
   }
 
-  /** Rejects with `INVALID_INPUT` where there is none of that id. */
+  /** Returns a whole session as JSON. Rejects with `INVALID_INPUT` if no session has that id. */
   async export(sessionId: string): Promise<SessionExport> {
     return {
       format,
@@ -87,9 +87,9 @@ export class IndexedDbSessions {
   }
 
   /**
-   * The id of the session that was made of what `export` gave. Rejects, and changes nothing, with
-   * `INVALID_STATE` for what is none or of a newer version, and with `INVALID_INPUT` where the id
-   * is taken.
+   * Creates a session from the result of `export` and returns its id. Rejects with `INVALID_STATE`
+   * if the data is not an exported session or has another version. Rejects with `INVALID_INPUT` if
+   * the id is taken. In both cases nothing changes.
    */
   async import(
     exported: unknown,
@@ -120,8 +120,9 @@ export class IndexedDbSessions {
   }
 
   /**
-   * Asks the browser to keep the site's data when it needs room; whether it will. Some ask the
-   * user; most decide by how much the site is used. In a worker, which can't ask: what it is.
+   * Asks the browser to keep the site's data when storage runs low, and returns whether it will.
+   * Some browsers ask the user; most decide by how much the site is used. A worker can't ask: there
+   * it returns the present state.
    */
   async persist(): Promise<boolean> {
     const { storage } = navigator;
@@ -154,7 +155,7 @@ export class IndexedDbSessions {
   }
 }
 
-/** Before anything is deleted. */
+/** Returns the records if they are valid. Runs before an import deletes anything. */
 async function checkRecords(records: unknown): Promise<readonly LogRecord[]> {
   const given = records as readonly LogRecord[];
   await new SessionMemory(new MemoryStore(), 'check').adopt(given);

@@ -5,22 +5,23 @@ import { get, getMany, promisifyRequest } from 'idb-keyval';
 import type { UseStore } from 'idb-keyval';
 
 export interface IndexedDbStoreOptions {
-  /** Name of the database; it holds nothing else. Default `isoloop`. */
+  /** Name of the database, which holds nothing else; default `isoloop`. */
   readonly database?: string;
 }
 
 /**
- * Times an operation is tried, each on a new connection, when the browser has killed the old one.
+ * Maximum attempts per operation. Each attempt opens a new connection if the browser killed the old
+ * one.
  */
 const maxAttempts = 3;
 
 /**
- * Values in the browser's own database, shared by all tabs and workers of an origin. Where all of
- * it was deleted meanwhile (evicted for room, or cleared by the user) the next operation rejects,
- * once, with `STORAGE_FAILED` and `details.evicted`; those after it begin anew.
+ * Stores values in IndexedDB, shared by all tabs and workers of an origin. The browser may evict
+ * the whole database for room, or the user may clear it. The next operation then rejects once with
+ * `STORAGE_FAILED` and `details.evicted`. Later operations start with an empty database.
  */
 export class IndexedDbStore implements KeyValueStore {
-  /** Chromium refuses values of 127 MiB; a text may take two bytes a character there. */
+  /** Chromium refuses values of 127 MiB. A string may take two bytes per character there. */
   readonly features: StoreFeatures = {
     atomic: true,
     compareAndSet: true,
@@ -28,7 +29,7 @@ export class IndexedDbStore implements KeyValueStore {
   };
   readonly #database: string;
   #use: UseStore | undefined;
-  /** Whether the database was there before. */
+  /** Whether this store has opened the database before. */
   #known = false;
   #evicted = false;
 
@@ -78,7 +79,7 @@ export class IndexedDbStore implements KeyValueStore {
         const equal = current === expected;
         if (equal) store.put(value, key);
         await done;
-        // An attempt before this one may have got through before its connection died.
+        // An earlier attempt may have succeeded before its connection died.
         return equal || (attempt > 1 && current === value);
       }),
     );
@@ -93,14 +94,14 @@ export class IndexedDbStore implements KeyValueStore {
     );
   }
 
-  /** A connection of its own, opened at its first use, and again when the browser closed it. */
+  /** Returns a connection that opens at its first use and reopens after the browser closed it. */
   #connect(): UseStore {
     let opening: Promise<IDBDatabase> | undefined;
     const opened = async (): Promise<IDBDatabase> => {
       const db = await open(this.#database, () => (this.#evicted = this.#known));
       this.#known = true;
       db.addEventListener('close', () => (opening = undefined));
-      // Without this a tab that deletes the database waits for all others to close.
+      // Otherwise a tab that deletes the database waits until all other tabs close.
       db.addEventListener('versionchange', () => db.close());
       return db;
     };
@@ -135,7 +136,7 @@ export class IndexedDbStore implements KeyValueStore {
   }
 }
 
-/** Thrown where the database turned out to be a new one. */
+/** Thrown if the database is a new one although the store had opened it before. */
 const evicted: unique symbol = Symbol('evicted');
 
 function open(database: string, onCreated: () => void): Promise<IDBDatabase> {
@@ -148,8 +149,8 @@ function open(database: string, onCreated: () => void): Promise<IDBDatabase> {
 }
 
 /**
- * The reason stands on the transaction only once it is aborted: at the error of a request it is
- * still `null`.
+ * Resolves when the transaction commits, and rejects with its error when it aborts. At a request's
+ * `error` event `transaction.error` is still `null`, so this waits for `abort`.
  */
 function committed(transaction: IDBTransaction): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -159,10 +160,10 @@ function committed(transaction: IDBTransaction): Promise<void> {
 }
 
 /**
- * A browser kills connections of background tabs without a word. WebKit: "Connection to Indexed
- * Database server lost", Chromium: "Internal error opening backing store", both an `UnknownError`;
- * a closing connection gives `InvalidStateError`, a transaction it cut off `AbortError` or no error
- * at all.
+ * Returns whether the browser killed the connection. Browsers do that to background tabs without
+ * notice. WebKit reports "Connection to Indexed Database server lost", Chromium "Internal error
+ * opening backing store", both as an `UnknownError`. A closing connection gives
+ * `InvalidStateError`. A transaction it interrupted gives `AbortError` or no error at all.
  */
 function isConnectionLost(error: unknown): boolean {
   return (

@@ -4,8 +4,8 @@ import type { Outputs } from './exposed-agent.ts';
 import type { SentOptions } from './protocol.ts';
 
 /**
- * A call's options as the agent takes them. Throws `INVALID_INPUT` for an output that the worker
- * has not.
+ * Returns a call's options in the form the agent takes. Throws `INVALID_INPUT` if the worker has no
+ * output of the given name.
  */
 export function callOptions(
   { output, ...given }: SentOptions,

@@ -3,8 +3,8 @@ import type { AgentEvent, EventBatch } from '@isoloop/core';
 type DeltaEvent = Extract<AgentEvent, { readonly delta: string }>;
 
 /**
- * Deltas that follow each other, as they cross: the first event, and of the others only what is
- * new. Cloning them whole takes longer than the agent needs to make them.
+ * Consecutive deltas on the wire: the first event whole, and only the new text of the others.
+ * Cloning every event whole takes longer than the agent needs to make them.
  */
 interface DeltaRun {
   readonly first: DeltaEvent;
@@ -31,7 +31,7 @@ export function packEvents(events: EventBatch): readonly WireEvent[] {
   return packed;
 }
 
-/** The events again; what else is sent, such as a chat's chunks, is given back as it is. */
+/** Returns the original events. Other items, such as a chat's chunks, stay as they are. */
 export function unpackEvents<T = AgentEvent>(packed: readonly (WireEvent | T)[]): T[] {
   const events: unknown[] = [];
   for (const item of packed) {
@@ -44,8 +44,8 @@ export function unpackEvents<T = AgentEvent>(packed: readonly (WireEvent | T)[])
 }
 
 /**
- * Whether all but `seq` and `delta` is the same; a run and its session and agents are, within one
- * port.
+ * Returns whether the event differs from the run's first one only in `seq` and `delta`. Run,
+ * session and agents need no check: they are the same within one port.
  */
 function continues({ first, deltas }: DeltaRun, event: DeltaEvent): boolean {
   return (

@@ -1,6 +1,6 @@
 /**
- * Calls `task` in a macrotask of its own, after all microtasks. A timer would do, but is held back
- * by 4 ms after the fifth.
+ * Returns a function that calls each `task` in its own macrotask, after all microtasks. Timers
+ * would work too, but after the fifth they are delayed by 4 ms.
  */
 export function createMacrotasks(): (task: () => void) => void {
   const { port1, port2 } = new MessageChannel();
@@ -13,7 +13,7 @@ export function createMacrotasks(): (task: () => void) => void {
   };
 }
 
-/** Resolves when all that is ready now has been done. */
+/** Resolves in a new macrotask, after all work that is ready now. */
 export function nextMacrotask(): Promise<void> {
   const { port1, port2 } = new MessageChannel();
   return new Promise((resolve) => {

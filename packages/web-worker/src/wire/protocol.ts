@@ -14,19 +14,20 @@ import type {
 import type { UiMessage } from '@isoloop/core/ai-sdk';
 
 /**
- * Marks our messages among an app's own on the same worker; the number is the version of all that
- * follows.
+ * Marks our messages among an app's own on the same worker. The number is the version of the whole
+ * protocol below.
  */
 export const protocol = 'isoloop/1';
 
 /**
- * Page to worker, on the worker's global scope. `ping` asks for a `hello`. `connect` carries a
- * port, on which `SessionApi` answers over Comlink, and one more for each of its `offers`, in their
- * order; its `lock` is a Web Lock that the page of a SharedWorker holds as long as it lives.
+ * Page to worker, on the worker's global scope. `ping` asks for a `hello`. `connect` carries a port
+ * on which `SessionApi` answers over Comlink. It also carries one port for each of its `offers`, in
+ * their order. Its `lock` is a Web Lock that a page of a SharedWorker holds while the connection
+ * lasts.
  */
 export type PageMessage =
   | { readonly protocol: typeof protocol; readonly type: 'ping' }
-  /** What the page is told of its life. */
+  /** The page's lifecycle events. */
   | {
       readonly protocol: typeof protocol;
       readonly type: 'pagehide' | 'freeze' | 'pageshow' | 'resume';
@@ -34,7 +35,7 @@ export type PageMessage =
   | {
       readonly protocol: typeof protocol;
       readonly type: 'connect';
-      /** Which of the worker's agents, where it has several. */
+      /** Name of the agent, if the worker has several. */
       readonly agent: string | undefined;
       readonly sessionId: string;
       readonly options: unknown;
@@ -44,13 +45,11 @@ export type PageMessage =
 
 export type ConnectMessage = Extract<PageMessage, { readonly type: 'connect' }>;
 
-/**
- * A tool that runs on the page, as the worker needs to know it; its input is checked there, too.
- */
+/** A tool that runs on the page, as the worker knows it. The page also validates its input. */
 export interface ToolOffer {
   readonly schema: ToolSchema;
   readonly timeoutMs?: number;
-  /** `true`: the page is asked, call by call. */
+  /** `true`: the worker asks the page for each call. */
   readonly needsApproval?: boolean;
   readonly replay?: ReplayPolicy;
   readonly returnDirect?: boolean;
@@ -59,14 +58,14 @@ export interface ToolOffer {
 
 export interface HookOffer {
   readonly name: string;
-  /** Of its handlers, where they say one. */
+  /** Priorities of its handlers, for those that set one. */
   readonly priorities: { readonly [K in AgentEvent['type']]?: number };
   readonly onError?: 'fail' | 'ignore';
-  /** The events it listens to; `undefined`: all. */
+  /** Event types the hook listens to; `undefined`: all. */
   readonly events: readonly AgentEvent['type'][] | undefined;
 }
 
-/** What a page does for the agent, each on a port of its own. */
+/** The parts a page offers to the agent. Each has its own port. */
 export type PageOffer =
   | { readonly kind: 'tools'; readonly tools: readonly ToolOffer[] }
   | { readonly kind: 'hooks'; readonly hooks: readonly HookOffer[]; readonly timeoutMs: number }
@@ -78,7 +77,7 @@ export type PageOffer =
       readonly features: ModelFeatures;
     };
 
-/** Worker to page, on an offer's port; `id` is unique on it. */
+/** Worker to page, on an offer's port; `id` is unique on that port. */
 export type PageQuestion<Q> =
   | { readonly type: 'ask'; readonly id: number; readonly question: Q }
   | { readonly type: 'abort'; readonly id: number };
@@ -89,26 +88,29 @@ export type PageAnswer =
   | { readonly id: number; readonly outcome: Outcome<unknown> };
 
 /**
- * Worker to page, when the agent is exposed and after each `ping`: connections are taken from now
- * on. A worker whose modules await at top level loses what was posted to it earlier, hence no
- * `connect` before this.
+ * Worker to page, when the agent is exposed and after each `ping`: the worker now accepts
+ * connections. A worker whose modules await at top level loses messages posted before that. So the
+ * page sends no `connect` before this message.
  */
 export interface HelloMessage {
   readonly protocol: typeof protocol;
   readonly type: 'hello';
   /**
-   * A Web Lock the worker holds as long as it lives: who gets it knows that the worker is gone.
-   * Absent where there are no locks.
+   * A Web Lock the worker holds as long as it lives. A page that gets the lock knows that the
+   * worker is gone. Absent if there are no locks.
    */
   readonly lock?: string;
 }
 
-/** Errors cross as data: Comlink keeps only the name, message and stack of a thrown one. */
+/**
+ * A result or an error. Errors cross as data: Comlink keeps only the name, message and stack of a
+ * thrown error.
+ */
 export type Outcome<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly error: AgentErrorData };
 
-/** What of a call's options crosses; an output by its name. */
+/** The options of a call that cross to the worker. An output crosses as its name. */
 export interface SentOptions extends Omit<
   CallOptions,
   'signal' | 'detached' | 'context' | 'output'
@@ -116,7 +118,10 @@ export interface SentOptions extends Omit<
   readonly output?: string;
 }
 
-/** A signal cannot be cloned: its state crosses with the request, its event as `abort(id)`. */
+/**
+ * A call or stream. A signal cannot be cloned: its state crosses with the request, its event as
+ * `abort(id)`.
+ */
 export interface RunRequest {
   /** Unique within the connection. */
   readonly id: number;
@@ -125,11 +130,11 @@ export interface RunRequest {
   readonly options: SentOptions;
 }
 
-/** A turn of AI SDK's chat; of its messages only the last is sent, the history is the worker's. */
+/** A turn of AI SDK's chat. The page sends only the last message: the worker has the history. */
 export interface ChatRequest {
   readonly id: number;
   readonly aborted: boolean;
-  /** `resume-stream`: what runs, from its start, or what was cut off. */
+  /** `resume-stream`: the current run from its start, or else the interrupted run. */
   readonly trigger: 'submit-message' | 'regenerate-message' | 'resume-stream';
   readonly message: unknown;
   /** Adds the agent's events to the answer as transient `data-isoloop-event` parts. */
@@ -137,22 +142,22 @@ export interface ChatRequest {
 }
 
 /**
- * What the worker does for one connection. A run's batches and its end come on the port that was
- * given with it; of a call the end alone.
+ * The worker's API for one connection. The page gives each run a port. The worker sends the run's
+ * batches and its end on that port; for a call it sends only the end.
  */
 export interface SessionApi {
   call(request: RunRequest, port: MessagePort): void;
   stream(request: RunRequest, port: MessagePort): void;
   chat(request: ChatRequest, port: MessagePort): void;
   /**
-   * All runs of the session, whichever tab asked for them, from the start of the one that is under
-   * way. Ends when it is aborted.
+   * Sends the events of all runs of the session, whichever tab started them. It begins at the start
+   * of the current run and ends when the page aborts it.
    */
   watch(request: Pick<RunRequest, 'id' | 'aborted'>, port: MessagePort): void;
   /**
-   * Goes the same way as the calls, so that it can't overtake them; an unknown id is ignored.
-   * Without one: all of the connection. `unread`: nothing of the run has come, so that who wanted
-   * to read a resumed one leaves it to others.
+   * Aborts a run, or all runs of the connection if `id` is absent; ignores an unknown id. It takes
+   * the same way as the calls, so it can't overtake them. `unread`: the page has received nothing
+   * of the run. A resumed run then continues for its other readers.
    */
   abort(id?: number, unread?: boolean): void;
   interrupt(request?: string | Msg | InterruptRequest): Promise<Outcome<boolean>>;
@@ -163,18 +168,18 @@ export interface SessionApi {
 }
 
 /**
- * Worker to page, on a run's port; items are `WireEvent`s of a stream, `UiChunk`s of a chat. One
- * `batch` a macrotask; `reads` says how many batches of the run it joins, which is what it costs in
- * credits. `end` is the last message.
+ * Worker to page, on a run's port. Items are `WireEvent`s of a stream or `UiChunk`s of a chat. The
+ * worker sends one `batch` per macrotask. `reads` is the number of the run's batches it joins,
+ * which is its cost in credits. `end` is the last message.
  */
 export type RunMessage<T> =
   | { readonly type: 'batch'; readonly items: readonly T[]; readonly reads: number }
   | { readonly type: 'end'; readonly outcome: Outcome<AgentResult> };
 
-/** Page to worker, on a run's port: that many more batches of the run may be read. */
+/** Page to worker, on a run's port: the worker may read that many more batches of the run. */
 export interface CreditMessage {
   readonly credits: number;
 }
 
-/** The credits each run begins with: so far the worker may be ahead of the page. */
+/** Credits at the start of each run: how many batches the worker may be ahead of the page. */
 export const initialCredits = 128;

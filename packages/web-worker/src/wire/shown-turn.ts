@@ -1,9 +1,9 @@
 import type { UiChunk } from '@isoloop/core/ai-sdk';
 
-/** How the message begins that shows a run. */
+/** The beginning of the chat message that shows a run. */
 export interface ShownTurn {
-  /** The id of the message that the answer goes on with; absent: a new one. */
+  /** Id of the message that the answer continues; absent: a new message. */
   readonly messageId?: string;
-  /** What that message has already, for a reader that rebuilds it. */
+  /** Earlier content of that message, for a reader that rebuilds it. */
   readonly before?: readonly UiChunk[];
 }

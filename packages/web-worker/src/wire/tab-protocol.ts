@@ -4,7 +4,7 @@ import type { ShownTurn } from './shown-turn.ts';
 import type { WireEvent } from './delta-runs.ts';
 import type { ChatRequest, Outcome, RunRequest } from './protocol.ts';
 
-/** A run that somebody asks for, as it can be sent to the tab that leads the session. */
+/** A requested run, in the form that tabs send to the session's leader. */
 export type TabWork =
   | {
       readonly type: 'run';
@@ -12,7 +12,7 @@ export type TabWork =
       readonly options: RunRequest['options'];
     }
   | { readonly type: 'chat'; readonly trigger: ChatRequest['trigger']; readonly message: unknown }
-  /** What was cut off. Gives nothing where nothing was, or something runs. */
+  /** Resumes the interrupted run. Gives nothing if there is none, or if a run is under way. */
   | { readonly type: 'resume' };
 
 export type TabQuestion =
@@ -26,29 +26,29 @@ export type TabAnswer =
   | readonly UiMessage[]
   | void;
 
-/** What a tab asks of the leader. */
+/** A tab's request to the leader. */
 export type TabAsked =
   | { readonly type: 'work'; readonly work: TabWork }
   | { readonly type: 'ask'; readonly question: TabQuestion };
 
-/** What came of it. */
+/** The outcome of a `TabAsked`. */
 export type TabOutcome = Outcome<AgentResult | TabAnswer>;
 
-/** The run that is under way, as far as it has come. */
+/** The current run up to now. */
 export interface RunSoFar {
-  /** The id of the work it is. */
+  /** Id of the work that started the run. */
   readonly work: string;
   readonly turn: ShownTurn;
   readonly items: readonly WireEvent[];
 }
 
 /**
- * Between the workers of one session, over its BroadcastChannel. `reign` is the id of a leader's
- * term. Tabs with older code know it by this name.
+ * Message between the workers of one session, over its BroadcastChannel. `reign` is the id of a
+ * leader's term. Tabs with older code know it by this name.
  */
 export type TabMessage = { readonly from: string } & (
   | { readonly type: 'join' | 'ping' }
-  /** `to`: the tab that joined. Without it, all tabs: a term begins. */
+  /** `to` is the tab that joined. Without it the message goes to all tabs: a term begins. */
   | {
       readonly type: 'lead';
       readonly reign: string;
@@ -62,10 +62,10 @@ export type TabMessage = { readonly from: string } & (
       readonly id: string;
       readonly work: TabWork;
       readonly aborted: boolean;
-      /** Another leader had it before. */
+      /** `true`: the tab sent this work to another leader before. */
       readonly again?: boolean;
     }
-  /** `read`: somebody reads that work's run whom its own reader is not to hold up. */
+  /** `read`: another tab reads the run of this work, so its own reader must not slow it down. */
   | { readonly type: 'abort' | 'read'; readonly reign: string; readonly id: string }
   | {
       readonly type: 'ask';
@@ -77,7 +77,7 @@ export type TabMessage = { readonly from: string } & (
       readonly type: 'events';
       readonly reign: string;
       readonly work: string;
-      /** With the first events of a run. */
+      /** Sent with the first events of a run. */
       readonly turn?: ShownTurn | undefined;
       readonly items: readonly WireEvent[];
     }

@@ -5,13 +5,13 @@ import type { ShownTurn } from '../wire/shown-turn.ts';
 export interface ChatEncoderOptions {
   /** Adds the agent's events as data parts. */
   readonly events: boolean;
-  /** The reader builds the whole message, also what stood in it before the run. */
+  /** Whether the reader rebuilds the whole message, with its content from before the run. */
   readonly replays: boolean;
 }
 
 /**
- * A turn's events as one reader of it gets them. Without the `error` chunk: the failure itself ends
- * the stream, with its code.
+ * Encodes a turn's events for one of its readers. It drops the `error` chunk: the failure itself
+ * ends the stream, with its code.
  */
 export class ChatEncoder {
   readonly #options: ChatEncoderOptions;

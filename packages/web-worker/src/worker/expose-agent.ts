@@ -10,20 +10,21 @@ import { toTabs, type TabsOptions } from '../tabs/tab-options.ts';
 
 export interface ExposeOptions<T extends Outputs = Outputs> {
   /**
-   * The typed values that calls may end with, such as `{ invoice: structured(schema) }`: a page
-   * asks for one by its name, `agent.call(text, { output: 'invoice' })`. What a schema makes of a
-   * value has to be cloneable.
+   * Typed values that calls may end with, such as `{ invoice: structured(schema) }`. A page asks
+   * for one by its name: `agent.call(text, { output: 'invoice' })`. The schema's output value must
+   * be cloneable.
    */
   readonly outputs?: T;
   /**
-   * How the tabs of a session work together, where the browser has Web Locks and BroadcastChannel;
-   * `false`: each tab is alone.
+   * How the tabs of a session work together, if the browser has Web Locks and BroadcastChannel.
+   * `false`: each tab works alone.
    */
   readonly tabs?: TabsOptions | false;
 }
 
 /**
- * A page, as a worker hears and answers it: a dedicated worker's own scope, a SharedWorker's port.
+ * The worker's way to hear and answer a page: a dedicated worker's own scope, or a SharedWorker's
+ * port.
  */
 interface PagePort {
   addEventListener(type: 'message', listener: (event: MessageEvent<unknown>) => void): void;
@@ -32,16 +33,16 @@ interface PagePort {
 }
 
 /**
- * Serves agents to the page that started this worker, or to all pages that share it, if it is a
- * SharedWorker; call it once, in the worker's script. The factory is asked for an agent at the
- * first call of a session, and again when a session is connected to anew after its last connection
- * was closed. What it throws rejects the calls that needed the agent, with `WORKER_FAILED` where it
- * isn't an `AgentError`; the next call asks it again. Several agents: their factories by name, of
- * which a page names one (`connectAgent(worker, { agent })`). Throws `CONFIGURATION` when called
- * again, and for what is no factory.
+ * Serves agents to the page that started this worker, or to all pages that share a SharedWorker.
+ * Call it once, in the worker's script. The first call of a session asks the factory for an agent.
+ * After a session's last connection closed, a new connection gets a new agent. If the factory
+ * throws, the calls that needed the agent reject: with its `AgentError`, or else with
+ * `WORKER_FAILED`. The next call asks the factory again. For several agents, give their factories
+ * by name; a page names one with `connectAgent(worker, { agent })`. Throws `CONFIGURATION` if
+ * called twice or if a factory is not a function.
  *
- * What it gives back is for the pages' types: `export type Assistant = typeof assistant`. The
- * factory's options are typed by its parameter: `({ options }: AgentSetup<MyOptions>) => …`.
+ * The return value is for the pages' types: `export type Assistant = typeof assistant`. The
+ * factory's parameter types its options: `({ options }: AgentSetup<MyOptions>) => …`.
  */
 export function exposeAgent<O = JsonValue, T extends Outputs = {}>(
   factory: AgentFactory<O>,
@@ -88,7 +89,7 @@ export function exposeAgent(
       if (!port) return;
       const { api, lose } = serveSession({ sessions, connect: data, pagePorts, later });
       expose(api, port);
-      // Nothing else tells that a page of a SharedWorker is gone.
+      // Nothing else tells a SharedWorker that a page is gone.
       if (data.lock !== undefined) navigator.locks?.request(data.lock, lose).catch(() => {});
     });
     page.start?.();
@@ -110,8 +111,8 @@ function isPageMessage(data: unknown): data is PageMessage {
 }
 
 /**
- * Holds a lock as long as the worker lives. Nothing where there are no locks, or they are refused
- * (an opaque origin).
+ * Holds a lock as long as the worker lives. Resolves with `{}` if there are no locks or they are
+ * refused (an opaque origin).
  */
 function holdLock(): Promise<{ readonly lock?: string }> {
   const { locks } = navigator;

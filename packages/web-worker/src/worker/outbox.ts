@@ -9,14 +9,14 @@ import {
 
 export interface OutboxOptions<T> {
   readonly port: MessagePort;
-  /** What the page is sent of events, in their order. */
+  /** Converts events to the items the page receives, in their order. */
   readonly encode: (events: EventBatch) => readonly T[];
-  /** Calls back in a macrotask of its own. */
+  /** Calls `task` in its own macrotask. */
   readonly later: (task: () => void) => void;
 }
 
 /**
- * The worker's end of a run's port: joins what is ready within a macrotask into one message, and
+ * The worker's end of a run's port. It joins the batches of one macrotask into one message, and
  * stops when the credits are spent.
  */
 export class Outbox<T> {
@@ -30,7 +30,9 @@ export class Outbox<T> {
   #closed = false;
   #failure: { readonly error: unknown } | undefined;
   #wake: (() => void) | undefined;
-  /** Called when something could not be sent: a run that is silent meanwhile would not notice. */
+  /**
+   * Called when a message could not be sent. A run without new events would not notice otherwise.
+   */
   onFailure: (() => void) | undefined;
 
   constructor({ port, encode, later }: OutboxOptions<T>) {
@@ -44,14 +46,14 @@ export class Outbox<T> {
     port.start();
   }
 
-  /** Resolves when the page may be sent another batch; rejects where the last could not be sent. */
+  /** Resolves when the page may get another batch. Rejects if the last one could not be sent. */
   async ready(): Promise<void> {
     while (this.#credits <= 0 && !this.#closed && !this.#failure)
       await new Promise<void>((resolve) => (this.#wake = resolve));
     if (this.#failure) throw this.#failure.error;
   }
 
-  /** Takes one batch of the run, which costs a credit. */
+  /** Adds one batch of the run, which costs a credit. */
   add(batch: EventBatch): void {
     this.#credits -= 1;
     this.#reads += 1;
@@ -62,8 +64,8 @@ export class Outbox<T> {
   }
 
   /**
-   * The last message; an error instead of a result that could not be sent, or that comes after a
-   * batch that could not.
+   * Sends the last message. Sends an error instead if the result, or a batch before it, could not
+   * be sent.
    */
   end(outcome: Outcome<AgentResult>): void {
     this.#flush();
@@ -76,7 +78,7 @@ export class Outbox<T> {
       }));
   }
 
-  /** The page is gone: nothing is sent any more, and nothing waits for it. */
+  /** Closes the port when the page is gone: nothing more is sent, and nothing waits for it. */
   close(): void {
     this.#closed = true;
     this.#wake?.();

@@ -17,7 +17,7 @@ type Later = (task: () => void) => void;
 export interface ServeSessionOptions {
   readonly sessions: Sessions;
   readonly connect: ConnectMessage;
-  /** One for each of its offers. */
+  /** One port for each of the connection's offers. */
   readonly pagePorts: readonly MessagePort[];
   readonly later: Later;
 }
@@ -25,8 +25,8 @@ export interface ServeSessionOptions {
 export interface Served {
   readonly api: SessionApi;
   /**
-   * The page is gone without a word: its runs are left to the session's other pages, or to its next
-   * one.
+   * Ends the connection of a page that vanished without notice. Its runs go to the session's other
+   * pages, or to its next one.
    */
   readonly lose: () => void;
 }
@@ -37,8 +37,8 @@ interface Encoding<T> {
 }
 
 /**
- * What Comlink exposes to one connection; when the page releases it, its runs are aborted and the
- * session is left.
+ * Creates the API that Comlink exposes to one connection. When the page releases it, its runs are
+ * aborted and the connection leaves the session.
  */
 export function serveSession({ sessions, connect, pagePorts, later }: ServeSessionOptions): Served {
   const session = sessions.enter(connect);
@@ -46,10 +46,10 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
   const controllers = new Map<number, AbortController>();
   const outboxes = new Set<{ close(): void }>();
   const gone = new AbortController();
-  /** Runs that are aborted before anything of them has come. */
+  /** Signals of runs that the page aborted before it received anything of them. */
   const unread = new WeakSet<AbortSignal>();
 
-  /** A run of this connection: `abort(id)` reaches it as long as `job` lasts. */
+  /** Runs a job of this connection. `abort(id)` reaches it as long as it lasts. */
   const run = async <T>(
     { id, aborted }: Pick<RunRequest, 'id' | 'aborted'>,
     job: (controller: AbortController) => Promise<T>,
@@ -64,7 +64,7 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
     }
   };
 
-  /** A run whose events go out on a port of its own, encoded. */
+  /** Runs a job and sends its encoded events on its own port. */
   const send = async <T>(
     port: MessagePort,
     { encode, begin = () => {} }: Encoding<T>,
@@ -118,8 +118,9 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
       void send(port, encoding, (reader) =>
         run(request, (controller) => {
           if (!replays) return session.run({ type: 'chat', trigger, message }, controller, reader);
-          // A connection that is closed leaves what others read, too. React mounts twice in its
-          // strict mode: the first view resumes the turn and leaves at once.
+          // A closed connection leaves a resumed run, which others may read. So does an abort
+          // before anything arrived. React's strict mode mounts twice: the first view resumes the
+          // turn and leaves at once.
           const [own, left] = [new AbortController(), new AbortController()];
           const { signal } = controller;
           const leave = (): void => left.abort();
@@ -156,7 +157,9 @@ export function serveSession({ sessions, connect, pagePorts, later }: ServeSessi
   return { api, lose: () => leaveAll(true) };
 }
 
-/** Until it is aborted; what is watched does not wait for its watchers. */
+/**
+ * Forwards the session's runs to a reader until the signal aborts. Runs don't wait for watchers.
+ */
 function watch(session: TabSession, reader: RunReader, signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     const stop = session.watch((events) => reader.add(events));

@@ -8,17 +8,17 @@ import { TabSession } from '../tabs/tab-session.ts';
 export interface SessionsOptions {
   readonly factory: AgentFactory | AgentFactories;
   readonly outputs: Outputs;
-  /** Nothing: the worker is alone. */
+  /** How tabs work together; `undefined`: the worker is alone. */
   readonly tabs: Tabs | undefined;
 }
 
-/** The sessions of a worker: one agent each, as long as somebody is connected. */
+/** The sessions of a worker. Each has one agent, as long as a page is connected. */
 export class Sessions {
   readonly #options: SessionsOptions;
   readonly #open: Map<string, { readonly session: TabSession; connections: number }> = new Map();
   /**
-   * Sessions that were left and whose last run has not ended: their successor must not read the log
-   * before.
+   * Ends of sessions without connections whose last run has not ended. A new session with the same
+   * key must not read the log before that.
    */
   readonly #ending: Map<string, Promise<void>> = new Map();
 
@@ -26,7 +26,10 @@ export class Sessions {
     this.#options = options;
   }
 
-  /** The page may be frozen at any moment, or is back. */
+  /**
+   * Puts the sessions to sleep when the page may be frozen at any moment; wakes them when it is
+   * back.
+   */
   setAwake(awake: boolean): void {
     for (const { session } of this.#open.values()) {
       if (awake) session.wake();
@@ -47,7 +50,10 @@ export class Sessions {
     return entry.session;
   }
 
-  /** `gone`: the page is, without a word. */
+  /**
+   * Removes a connection; the last one closes its session. `gone`: the page vanished without
+   * notice.
+   */
   leave({ agent, sessionId }: ConnectMessage, gone: boolean): void {
     const key = keyOf(agent, sessionId);
     const entry = this.#open.get(key);
@@ -59,7 +65,10 @@ export class Sessions {
     this.#ending.set(key, ending);
   }
 
-  /** One that is not there shows in the calls. */
+  /**
+   * Returns the factory of an agent. For an unknown name it throws when called, so the calls
+   * reject.
+   */
   #factoryOf(agent: string | undefined): AgentFactory {
     const { factory: factories } = this.#options;
     if (typeof factories === 'function') return factories;
