@@ -1,13 +1,14 @@
 import { AgentError, messageOf } from '../error/agent-error.ts';
 
 /**
- * What went wrong between us and an MCP server, by its code. `where` names the server.
+ * Converts an error of an MCP server or its connection to an `AgentError`. `where` names the
+ * server.
  *
- * - `MCP_AUTH`: it refused the credentials (401, 403).
- * - `MCP_UNREACHABLE`: no connection, or it broke before the answer; or the server failed (5xx,
- *   429).
+ * - `MCP_AUTH`: the server refused the credentials (401, 403).
+ * - `MCP_UNREACHABLE`: there is no connection, it broke before the answer, or the server failed
+ *   (5xx, 408, 429).
  * - `MCP_TIMEOUT`: no answer in time.
- * - `MCP_BAD_RESPONSE`: it is no MCP server over Streamable HTTP, or says no to the request.
+ * - `MCP_BAD_RESPONSE`: it is not an MCP server over Streamable HTTP, or it rejects the request.
  */
 export function toMcpError(error: unknown, where: string): AgentError {
   if (AgentError.is(error)) return error;
@@ -23,7 +24,7 @@ export function toMcpError(error: unknown, where: string): AgentError {
     details: { server: where, ...(typeof status === 'number' && { status }) },
   };
   const retryable = { ...options, retryable: true };
-  // What the server itself says with a code of its choice is no more than its words.
+  // Servers choose the codes of their own errors freely, so only the text is used.
   const isSaid =
     name === 'McpError' &&
     !/: (?:Connection closed|Request timed out|the connection ended before the answer)$/.test(
@@ -50,7 +51,8 @@ export function toMcpError(error: unknown, where: string): AgentError {
       `The MCP server "${where}" did not answer in time.`,
       retryable,
     );
-  // The SDK's own code for a connection that ended; what is no JSON-RPC error came from `fetch`.
+  // The SDK's own code for a connection that ended. An error without a JSON-RPC code came from
+  // `fetch`.
   if (status === -32_000 || (typeof status !== 'number' && !isMisread(error))) {
     return new AgentError(
       'MCP_UNREACHABLE',
@@ -66,16 +68,16 @@ export function toMcpError(error: unknown, where: string): AgentError {
 }
 
 /**
- * Whether the server says that it does not know the session: the request did not run. Some say 400
- * where the specification has 404.
+ * Whether the server reports an unknown session, so that the request did not run. Some servers use
+ * 400 instead of the specification's 404.
  */
 export function isSessionUnknown(error: unknown): boolean {
   const { name, code } = Object(error) as { readonly name?: unknown; readonly code?: unknown };
-  // A protocol error may have any code, and comes from a call that ran.
+  // A protocol error may have any code, and its call did run.
   return name !== 'McpError' && (code === 404 || code === 400);
 }
 
-/** An answer that is no JSON, or no message of a protocol that we know. */
+/** Whether the answer is not JSON, not a valid message, or of an unknown protocol version. */
 function isMisread(error: unknown): boolean {
   return (
     error instanceof SyntaxError ||

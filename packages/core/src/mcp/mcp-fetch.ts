@@ -6,11 +6,11 @@ type RequestId = string | number;
 export interface McpFetch {
   readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>;
   /**
-   * Requests whose stream ended and may be taken up again: those that had no answer in it wait for
-   * one.
+   * Ids of requests whose stream ended and can be resumed. Those without an answer so far still
+   * wait for one.
    */
   readonly ended: Set<RequestId>;
-  /** From now on no answer's stream is taken up again. */
+  /** Stops resuming the streams of answers. */
   giveUp(): void;
 }
 
@@ -21,14 +21,18 @@ interface JsonRpcMessage {
 }
 
 /**
- * What the SDK's transport fetches by, so that no request is left waiting and no connection open
- * for nothing: an answer's stream that ends early fails the request, one that is cancelled is
- * closed, a server without a stream of notifications is left alone whatever it says to the question
- * for one. `onGone` is told when the server has forgotten the session.
+ * Creates the `fetch` of the SDK's transport. It leaves no request waiting and no connection open
+ * needlessly:
+ *
+ * - If an answer's stream ends early, the request fails.
+ * - The stream of a canceled request is closed.
+ * - A server without a notification stream is not asked again, whatever status it returns for it.
+ *
+ * `onGone` is called when the server has forgotten the session.
  */
 export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch {
   const { fetch: fetchGiven, headers: given = {} } = options;
-  /** By the request's id: what ends it before its answer is there. */
+  /** Functions that end a request before its answer arrives, by request id. */
   const open = new Map<RequestId, () => void>();
   const ended = new Set<RequestId>();
   let hadStream = false;
@@ -38,7 +42,7 @@ export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch
     const headers = new Headers(init.headers);
     const own = typeof given === 'function' ? ask(given) : given;
     toHeaders(await own).forEach((value, name) => headers.set(name, value));
-    // Not as a method: browsers and workerd want their fetch called on its own.
+    // Called as a plain function: browsers and workerd reject `fetch` called as a method.
     return (fetchGiven ?? fetch)(url, { ...init, headers });
   };
 
@@ -53,7 +57,7 @@ export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch
       return response;
     }
     await response.body?.cancel();
-    // How the protocol says that there is none.
+    // The protocol's status for a server without this stream.
     return new Response(null, { status: 405 });
   };
 
@@ -77,7 +81,7 @@ export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch
         !response.body ||
         !/^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')
       ) {
-        // Read here, so that it can be ended until it is there.
+        // Reads the whole body here, so that a cancellation can still end it.
         const whole =
           response.body && response.status === 200
             ? new Response(await response.arrayBuffer(), response)
@@ -110,7 +114,7 @@ export function mcpFetch(options: McpToolsOptions, onGone: () => void): McpFetch
   };
 }
 
-/** As a JSON-RPC error, with the SDK's own code for it. */
+/** The JSON-RPC error of a lost answer, with the SDK's own code for a closed connection. */
 export const lostAnswer = {
   code: -32_000,
   message: 'the connection ended before the answer',
@@ -129,9 +133,9 @@ async function ask(headers: () => McpHeaders | Promise<McpHeaders>): Promise<Mcp
 }
 
 /**
- * The stream of one answer. Where it ends, or breaks, and cannot be taken up again (no event of it
- * had an id), an error answer is put at its end: without one the SDK would wait on. `end` closes
- * it, with an answer that nobody waits for, so that it is not taken up again.
+ * Wraps the stream of one answer. If it ends or breaks and can't be resumed (no event had an id),
+ * adds an error answer at its end. Without one the SDK would wait forever. `end` closes the stream
+ * with an empty answer that nobody waits for, so that the SDK does not resume it.
  */
 function answerStream(
   source: ReadableStream<Uint8Array>,

@@ -6,13 +6,13 @@ import type { McpSdk } from './mcp-sdk.ts';
 
 export interface McpToolList {
   readonly tools: readonly ServerTool[];
-  /** What was listed and is no tool. */
+  /** Listed items that are not valid tools, as JSON. */
   readonly refused: readonly string[];
 }
 
 const mostTools = 10_000;
 
-/** All pages of the list; none where the server has no tools at all. */
+/** Reads all pages of the tool list; empty if the server has no tools. */
 export async function listTools(
   sdk: McpSdk,
   client: Client,
@@ -26,7 +26,7 @@ export async function listTools(
   if (client.getServerCapabilities()?.tools) {
     do {
       const params = cursor === undefined ? {} : { cursor };
-      // Not by the schema of the list: one tool that is none must not cost the others.
+      // Does not use the SDK's list schema: one invalid tool would reject the whole list.
       const page = await client.request({ method: 'tools/list', params }, sdk.ResultSchema, {
         timeout,
       });
@@ -45,7 +45,7 @@ export async function listTools(
   return { tools, refused };
 }
 
-/** What is used of a tool; `null` is what some servers say for nothing. */
+/** Picks the used fields of a tool. Some servers send `null` for missing ones. */
 function partsOf(item: unknown): Readonly<Record<string, unknown>> {
   const { name, title, description, inputSchema, annotations } = Object(item) as Record<
     string,

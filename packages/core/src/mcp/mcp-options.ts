@@ -7,72 +7,69 @@ import type { ReplayPolicy, Tool } from '../tool/tool.ts';
 export interface McpToolsOptions {
   /** The server's Streamable HTTP endpoint: `http:` or `https:`. */
   readonly url: string | URL;
-  /**
-   * What the server is called in errors, on its tools and in `allowedServers`. Default: the URL's
-   * host.
-   */
+  /** The server's name in errors, on its tools and in `allowedServers`. Default: the URL's host. */
   readonly name?: string;
   /**
-   * The names of servers that may be asked at all; default: any (Arc Reactor: allow-list of server
-   * names).
+   * Names of the servers that may be used; default: any (Arc Reactor: allow-list of server names).
    */
   readonly allowedServers?: readonly string[];
   /**
-   * For each request; a function is asked each time, so that a token can be renewed. Never put into
-   * an error.
+   * Headers of each request. A function is called for each request, so that it can renew a token.
+   * Errors never contain the headers' values.
    */
   readonly headers?: McpHeaders | (() => McpHeaders | Promise<McpHeaders>);
-  /** Default: the platform's. */
+  /** The `fetch` function; default: the platform's. */
   readonly fetch?: typeof fetch;
   /**
-   * The server's own names of the tools to offer; default: all. A name it does not have is no
-   * error: its list may change.
+   * The tools to offer, by the server's own names; default: all. Unknown names are no error,
+   * because the server's list may change.
    */
   readonly include?: readonly string[];
-  /** The server's own names of the tools to leave out. */
+  /** The tools to leave out, by the server's own names. */
   readonly exclude?: readonly string[];
   /**
-   * Stands before each tool's name, so that two servers can have tools of one name: letters,
-   * digits, `_` and `-`, at most 32.
+   * Prefix of each tool's name, so that two servers can have tools of the same name. Letters,
+   * digits, `_` and `-`; at most 32.
    */
   readonly prefix?: string;
   /**
-   * Characters of text that a result may have; what is longer is cut and marked. Default 50 000
-   * (Arc Reactor).
+   * Maximum characters of text in a result; longer text is cut and marked. Default 50,000 (Arc
+   * Reactor).
    */
   readonly maxOutputChars?: number;
-  /** Milliseconds to connect and list the tools; default 30 000 (Arc Reactor). */
+  /** Milliseconds to connect and list the tools; default 30,000 (Arc Reactor). */
   readonly connectTimeoutMs?: number;
   /**
-   * Milliseconds one call of a tool may take; default 5 minutes, as for any tool. Then the server
-   * is told to cancel it.
+   * Milliseconds for one call of a tool; default 5 minutes, as for any tool. After that, the server
+   * is asked to cancel the call.
    */
   readonly timeoutMs?: number;
-  /** What to do when the server has gone. */
+  /** How to reconnect when the server is gone. */
   readonly reconnect?: McpReconnectOptions;
   /**
-   * True: a server that cannot be connected to is told to `onError` and fails nothing; its tools
-   * come when it can. Default false.
+   * Whether `mcpTools()` resolves even if it can't connect. `onError` then receives the error, and
+   * the tools appear once the server is reachable. Default false.
    */
   readonly optional?: boolean;
   /**
-   * Checks arguments before they are sent: `jsonSchema` of `@isoloop/core/json-schema`. Default:
-   * the server checks them.
+   * Creates the schema that checks arguments before they are sent: `jsonSchema` of
+   * `@isoloop/core/json-schema`. Default: the server checks them.
    */
   readonly schema?: (schema: JsonObject) => StandardSchema;
-  /** For every tool of the server, as in `tool()`. */
+  /** Whether calls need approval, for every tool of the server; as in `tool()`. */
   readonly needsApproval?: Tool['needsApproval'];
-  /** For every tool of the server, as in `tool()`. */
+  /** Replay policy of every tool of the server; as in `tool()`. */
   readonly replay?: ReplayPolicy;
-  /** The toolkit's groups that the tools belong to, where `list()` is put into a `Toolkit`. */
+  /** The groups of the tools in a `Toolkit` that `list()` is put into. */
   readonly group?: string | readonly string[];
-  /** Who we are to the server. */
+  /** The name and version that this client sends to the server. */
   readonly clientInfo?: { readonly name: string; readonly version: string };
-  /** Told when the tools are others than before. */
+  /** Receives the new tools after each change. */
   readonly onToolsChanged?: (tools: readonly Tool[]) => void;
   /**
-   * Told of failures in the background, which nobody waits for: of reconnecting, of listing anew,
-   * of what is listed and is no tool. Default: a warning on the console.
+   * Receives failures in the background, which no caller sees. They come from reconnecting, from
+   * listing again, and from listed items that are not valid tools. Default: a warning on the
+   * console.
    */
   readonly onError?: (error: AgentError) => void;
 }
@@ -80,22 +77,17 @@ export interface McpToolsOptions {
 export type McpHeaders = Readonly<Record<string, string>>;
 
 export interface McpReconnectOptions {
-  /** Tries in the background; 0: none, only a call connects anew. Default 5 (Arc Reactor). */
+  /** Attempts in the background; default 5 (Arc Reactor). With 0, only the next call reconnects. */
   readonly attempts?: number;
-  /** Milliseconds before the first try; doubled before each further one. Default 5 000. */
+  /** Milliseconds before the first attempt; doubled before each further one. Default 5,000. */
   readonly firstDelayMs?: number;
-  /** The longest of these waits. Default 60 000. */
+  /** Maximum milliseconds before an attempt. Default 60,000. */
   readonly maxDelayMs?: number;
-  /**
-   * Waits; default `setTimeout`. The signal is raised when there is nothing to wait for any more.
-   */
+  /** Waits; default `setTimeout`. The signal aborts when there is no reason to wait anymore. */
   readonly sleep?: (ms: number, signal: AbortSignal) => PromiseLike<unknown>;
 }
 
-/**
- * Throws `CONFIGURATION` for an option that is not of its kind, and for a server that is not
- * allowed.
- */
+/** Throws `CONFIGURATION` for an option of the wrong kind, and for a server that is not allowed. */
 export function checkMcpOptions(options: McpToolsOptions): void {
   const kinds =
     'url:string|object name:string|? allowedServers:array|? headers:object|function|? fetch:function|? include:array|? exclude:array|? prefix:string|? ' +
@@ -154,7 +146,10 @@ export function serverName({ name, url }: McpToolsOptions): string {
   return name ?? new URL(url).host;
 }
 
-/** Throws `CONFIGURATION` for what cannot be sent; the values are not told. */
+/**
+ * Converts headers. Throws `CONFIGURATION` for headers that HTTP can't send; the message does not
+ * contain their values.
+ */
 export function toHeaders(given: McpHeaders): Headers {
   checkFields('CONFIGURATION', 'mcpTools(): headers', given, '');
   try {

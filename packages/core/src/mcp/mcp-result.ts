@@ -6,9 +6,9 @@ import type { ToolOutput } from '../tool/tool.ts';
 type McpContent = CallToolResult['content'][number];
 
 /**
- * What an MCP tool gave, as a tool's output: text as text, media and binary resources as blocks of
- * their kind, links as text. Text beyond `maxChars` is cut, with a mark. Throws, in the tool's own
- * words, where the tool says that it failed.
+ * Converts the result of an MCP tool to a tool output. Text stays text, media and binary resources
+ * become blocks of their kind, and links become text. Text beyond `maxChars` is cut and marked.
+ * Throws with the tool's own text if the tool reports a failure.
  */
 export function toToolOutput(
   { content, structuredContent, isError }: CallToolResult,
@@ -61,7 +61,10 @@ function mediaBlock(
   return { type, source: { type: 'base64', mediaType, data }, ...(name && { name }) };
 }
 
-/** Only text is counted: what a medium costs is not in its characters. */
+/**
+ * Cuts the text of blocks. Counts only text, because the cost of media does not depend on
+ * characters.
+ */
 function cut(blocks: readonly ContentBlock[], maxChars: number): readonly ContentBlock[] {
   const total = blocks.reduce(
     (sum, block) => sum + (block.type === 'text' ? block.text.length : 0),
@@ -71,7 +74,7 @@ function cut(blocks: readonly ContentBlock[], maxChars: number): readonly Conten
   let left = maxChars;
   const kept = blocks.flatMap((block) => {
     if (block.type !== 'text') return block;
-    // Half of a surrogate pair is no text.
+    // Half a surrogate pair is not valid text.
     const text = block.text.slice(0, left).replace(/[\uD800-\uDBFF]$/, '');
     left = Math.max(0, left - block.text.length);
     return text ? { ...block, text } : [];

@@ -17,7 +17,9 @@ export interface McpSdk {
   readonly ToolSchema: typeof ToolSchema;
 }
 
-/** The parts of the SDK that a client needs. Throws `CONFIGURATION` where it is not installed. */
+/**
+ * Loads the parts of the SDK that a client needs. Throws `CONFIGURATION` if it is not installed.
+ */
 export async function loadMcpSdk(): Promise<McpSdk> {
   try {
     const [{ Client }, { StreamableHTTPClientTransport }, types] = await Promise.all([

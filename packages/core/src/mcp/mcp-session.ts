@@ -10,22 +10,23 @@ import { lostAnswer, mcpFetch } from './mcp-fetch.ts';
 import { serverName, type McpToolsOptions } from './mcp-options.ts';
 import { loadMcpSdk } from './mcp-sdk.ts';
 
-/** One connection: from the handshake to its end. */
+/** One connection, from the handshake to its end. */
 export interface McpSession {
-  /** As the server listed them at the handshake. */
+  /** The tools that the server listed at the handshake. */
   readonly listed: McpToolList;
   readonly instructions: string | undefined;
   list(): Promise<McpToolList>;
-  /** Rejects with what the SDK rejects with. */
+  /** Calls a tool. Rejects with the SDK's own errors. */
   call(name: string, input: JsonObject, options: McpCallOptions): Promise<CallToolResult>;
   /**
-   * Ends the session, without telling the server, once what runs has its answer: whether a call
-   * came too late for the session, and may be made again in another, only its own answer says.
+   * Ends the session without telling the server, after the running requests have their answers.
+   * Only its own answer tells whether a call was too late for the session and may be repeated in
+   * another.
    */
   drop(): Promise<void>;
   /**
-   * Tells the server that the session is over, where that takes no longer than `connectTimeoutMs`,
-   * and ends what is open.
+   * Tells the server that the session is over, for `connectTimeoutMs` at most. Then closes
+   * everything open.
    */
   close(): Promise<void>;
 }
@@ -36,12 +37,12 @@ export interface McpCallOptions {
 }
 
 export interface McpSessionListener {
-  /** The server has forgotten the session, or cannot be reached any more. */
+  /** Called when the server has forgotten the session or can't be reached anymore. */
   onGone(): void;
   onListChanged(): void;
 }
 
-/** Connects and lists the tools. Rejects with an `AgentError`, with nothing left open. */
+/** Connects and lists the tools. Rejects with an `AgentError` and leaves nothing open then. */
 export async function openMcpSession(
   options: McpToolsOptions,
   signal: AbortSignal,
@@ -58,7 +59,7 @@ export async function openMcpSession(
   const http = mcpFetch(options, () => listener.onGone());
   const transport = new sdk.StreamableHTTPClientTransport(new URL(options.url), {
     fetch: http.fetch,
-    // For a stream that broke; whoever cannot be reached by then is gone.
+    // For a broken stream: after these retries the server counts as gone.
     reconnectionOptions: {
       initialReconnectionDelay: Math.min(1_000, reconnect.firstDelayMs ?? 1_000),
       reconnectionDelayGrowFactor: 2,
@@ -82,7 +83,7 @@ export async function openMcpSession(
   const noted = <T>(request: Promise<T>): Promise<T> => {
     const end = (): void => {
       running.delete(request);
-      // All have their answers.
+      // All requests have their answers.
       if (!running.size) http.ended.clear();
     };
     running.add(request);
@@ -93,7 +94,7 @@ export async function openMcpSession(
     listTools(sdk, client, { timeout: connectTimeoutMs, server: name });
   try {
     const listed = await deadline.wait(async () => {
-      // The SDK's own types do not hold under exactOptionalPropertyTypes.
+      // The SDK's types do not compile under exactOptionalPropertyTypes.
       await client.connect(transport as Parameters<Client['connect']>[0], {
         timeout: longestTimeout,
       });
@@ -136,7 +137,10 @@ export async function openMcpSession(
   }
 }
 
-/** The SDK's default compiles schemas with `eval`. What a tool gives is for the model to judge. */
+/**
+ * Accepts any value. The SDK's default validator compiles schemas with `eval`; the model judges a
+ * tool's result.
+ */
 const unchecked: NonNullable<ClientOptions['jsonSchemaValidator']> = {
   getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
 };

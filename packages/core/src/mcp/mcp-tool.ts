@@ -14,8 +14,8 @@ export interface McpToolOptions extends McpToolsOptions {
 }
 
 /**
- * The tools to offer, each with a name that models' providers take: other characters become `_`,
- * what is taken gets a number.
+ * Returns the tools to offer, each with a name that model providers accept. Replaces other
+ * characters with `_`; adds a number to a name that is already taken.
  */
 export function nameTools(
   listed: readonly ServerTool[],
@@ -51,8 +51,8 @@ export function toTool(name: string, serverTool: ServerTool, options: McpToolOpt
 }
 
 /**
- * A schema that `schema` refuses must not cost the server's other tools: the server checks that one
- * alone.
+ * Creates the input schema of a tool. If `schema` refuses one, only the server checks that tool's
+ * arguments; the other tools are not affected.
  */
 function inputOf(
   { name, inputSchema }: ServerTool,

@@ -18,11 +18,13 @@ import type { ToolSet } from '../tool/tool-set.ts';
  * Connects to an MCP server over Streamable HTTP and lists its tools. Needs the package
  * `@modelcontextprotocol/sdk`; runs without `eval`.
  *
- * A failure of a call is an error result that the model sees. A server that has forgotten the
- * session is connected to anew and the call made again, which did not run; one that cannot be
- * reached is tried in the background as `reconnect` says, and again by the next call. Rejects with
- * `CONFIGURATION` for an option of the wrong kind, a server that is not allowed and a missing
- * package, else with the `MCP_…` codes of `AgentErrorCode` (not for an `optional` server).
+ * A failed call becomes an error result that the model sees. If the server has forgotten the
+ * session, the call did not run; the client reconnects and repeats it. If the server can't be
+ * reached, the client retries in the background as `reconnect` says, and again at the next call.
+ *
+ * Rejects with `CONFIGURATION` for an option of the wrong kind, a server that is not allowed, or a
+ * missing package. Other failures have the `MCP_…` codes of `AgentErrorCode`; an `optional` server
+ * does not reject with those.
  */
 export async function mcpTools(options: McpToolsOptions): Promise<McpTools> {
   checkMcpOptions(options);
@@ -32,20 +34,20 @@ export async function mcpTools(options: McpToolsOptions): Promise<McpTools> {
 }
 
 /**
- * The tools of an MCP server: an agent's `tools`, by themselves or with others by `joinTools`, or
- * (`list()`) those of a `Toolkit`. The connection is shared by all agents that use it, and closed
- * by `close()` alone.
+ * The tools of an MCP server. Use them as an agent's `tools`, alone or combined with others by
+ * `joinTools`. Or put `list()` into a `Toolkit`. All agents that use them share one connection;
+ * only `close()` ends it.
  */
 export class McpTools implements ToolSet {
-  /** What the server is called. */
+  /** The server's name. */
   readonly name: string;
   readonly #options: McpToolsOptions;
   readonly #closing: AbortController = new AbortController();
   #session: McpSession | undefined;
   #opening: Promise<McpSession> | undefined;
-  /** Raised when there is nothing left to reconnect to. */
+  /** Aborts when there is no need to reconnect anymore. */
   #retrying: AbortController | undefined;
-  /** From then on changes are told. */
+  /** Whether the first connection attempt is over; only then `onToolsChanged` is called. */
   #isOpened = false;
   #listed = '';
   #tools: ReadonlyMap<string, Tool> = new Map();
@@ -54,13 +56,13 @@ export class McpTools implements ToolSet {
   #listAgain = false;
   #instructions: string | undefined;
 
-  /** Made by `mcpTools`. */
+  /** Called by `mcpTools`. */
   constructor(options: McpToolsOptions) {
     this.name = serverName(options);
     this.#options = options;
   }
 
-  /** The first connection. */
+  /** Makes the first connection. */
   async open(): Promise<void> {
     try {
       if (!this.#session) await this.#connect();
@@ -73,12 +75,12 @@ export class McpTools implements ToolSet {
     }
   }
 
-  /** Whether there is a session with the server, as far as we know. */
+  /** Whether a session with the server is open, as far as this client knows. */
   get connected(): boolean {
     return this.#session !== undefined;
   }
 
-  /** What the server says about the use of its tools, for the system prompt. */
+  /** The server's instructions for its tools, for the system prompt. */
   get instructions(): string | undefined {
     return this.#instructions;
   }
@@ -94,22 +96,22 @@ export class McpTools implements ToolSet {
     return this.#schemas;
   }
 
-  /** The same: there is one connection. */
+  /** Returns the same object, because there is one connection. */
   fork(): McpTools {
     return this;
   }
 
   /**
-   * The tools as they are now, in the server's order: a `Toolkit` of them does not follow the
-   * server's changes.
+   * Returns the present tools, in the server's order. A `Toolkit` of them does not follow later
+   * changes.
    */
   list(): readonly Tool[] {
     return [...this.#tools.values()];
   }
 
   /**
-   * Lists the tools anew; connects first where there is no connection. For servers that do not tell
-   * of changes.
+   * Lists the tools again; connects first if there is no connection. For servers that do not report
+   * changes.
    */
   async refresh(): Promise<void> {
     const session = this.#session;
@@ -124,8 +126,8 @@ export class McpTools implements ToolSet {
   }
 
   /**
-   * Ends the session at the server and all that is open: calls that run fail, the tools are gone.
-   * Never rejects.
+   * Ends the session at the server and closes everything open. Running calls fail, and the tools
+   * are gone. Never rejects.
    */
   async close(): Promise<void> {
     const session = this.#session;
@@ -139,7 +141,7 @@ export class McpTools implements ToolSet {
     await session?.close();
   }
 
-  /** One connection at a time, however many wait for it. */
+  /** Connects; concurrent callers share one attempt. */
   #connect(): Promise<McpSession> {
     this.#opening ??= this.#openSession().finally(() => (this.#opening = undefined));
     return this.#opening;
@@ -152,7 +154,7 @@ export class McpTools implements ToolSet {
     const session = await openMcpSession(this.#options, signal, {
       onGone: () => {
         own.isGone = true;
-        // One that was left before may still say so.
+        // A session that was already replaced may still report this.
         if (own.session) this.#lose(own.session);
       },
       onListChanged: () => {
@@ -173,7 +175,7 @@ export class McpTools implements ToolSet {
     this.#retrying?.abort();
     this.#retrying = undefined;
     this.#take(session.listed);
-    // It changed while it was listed.
+    // The list changed while it was read.
     if (own.isStale) void this.#listTools();
     return session;
   }
@@ -185,7 +187,10 @@ export class McpTools implements ToolSet {
     void this.#reconnect();
   }
 
-  /** Arc Reactor: 5 attempts, after 5 s and twice as long each time, at most 60 s. */
+  /**
+   * Tries to reconnect: 5 times, first after 5 s, then after twice as long each time, at most 60 s
+   * (Arc Reactor).
+   */
   async #reconnect(): Promise<void> {
     const {
       attempts = 5,
@@ -214,7 +219,10 @@ export class McpTools implements ToolSet {
     }
   }
 
-  /** After the server said that its list changed; once more where it said so meanwhile. */
+  /**
+   * Lists the tools after the server reported a change. Lists again if another report arrived
+   * meanwhile.
+   */
   async #listTools(): Promise<void> {
     this.#listAgain = true;
     if (this.#listing) return;

@@ -8,30 +8,31 @@ import { toBase64 } from '../message/to-base64.ts';
 import { imageSize } from '../tokens/image-size.ts';
 
 export interface AttachmentOptions {
-  /** The file's name. Default: the last part of an address, where that has an extension. */
+  /** The file's name. Default: the last part of a URL, if that has an extension. */
   readonly name?: string;
   /**
-   * Default: what a `data:` URL says, else by the name's extension, else
+   * The media type. Default: the type in a `data:` URL, else by the name's extension, else
    * `application/octet-stream`.
    */
   readonly mediaType?: string;
   /**
-   * Of an inline PNG, JPEG, GIF or WebP; of other images the size is not known. Default 10 million
-   * (OxyGent).
+   * Maximum pixels of an inline PNG, JPEG, GIF or WebP; default 10 million (OxyGent). Other images
+   * have no limit, because their size is unknown.
    */
   readonly maxImagePixels?: number;
-  /** Of an inline video. Default 12 MiB (OxyGent). */
+  /** Maximum bytes of an inline video; default 12 MiB (OxyGent). */
   readonly maxVideoBytes?: number;
-  /** Of any other inline file but images and sound. Default 2 MiB (OxyGent). */
+  /** Maximum bytes of any other inline file except images and audio; default 2 MiB (OxyGent). */
   readonly maxFileBytes?: number;
 }
 
 /**
- * A block for a message, of the kind that its media type says: image, audio, video, or file, which
- * is all else: PDF, tables, documents, code (OxyGent: attachments by extension). An address stays
- * one, and the model's server fetches it; bytes and `data:` URLs go inline and are checked:
- * `PAYLOAD_TOO_LARGE`, with `limit` and `size` in `details`. `Infinity` is no limit. Throws
- * `INVALID_INPUT` for what no server can fetch.
+ * Creates a message block of the kind that the media type says: image, audio, video, or file
+ * (OxyGent: attachments by extension). Everything else is a file: PDF, tables, documents, code. A
+ * URL stays a URL, and the model's server fetches it. Bytes and `data:` URLs go inline.
+ *
+ * Throws `PAYLOAD_TOO_LARGE` for inline data above its limit, with `limit` and `size` in `details`;
+ * `Infinity` means no limit. Throws `INVALID_INPUT` for a URL that no server can fetch.
  */
 export function attachment(
   given: string | URL | Uint8Array | ArrayBuffer,
@@ -60,7 +61,7 @@ const unknownType = 'application/octet-stream';
 function addressBlock(address: string, options: AttachmentOptions): MediaBlock {
   if (address.startsWith('data:')) return dataBlock(address, options);
   const scheme = /^([a-z][a-z\d+.-]+):\/\//i.exec(address)?.[1]?.toLowerCase();
-  // What only this program could read.
+  // Only this program could read such an address.
   if (!scheme || scheme === 'file' || !URL.canParse(address)) {
     throw new AgentError(
       'INVALID_INPUT',
@@ -80,7 +81,7 @@ function dataBlock(url: string, { name, mediaType: said }: AttachmentOptions): M
   const inline = inlineSource({ type: 'url', url });
   if (inline.type === 'url' || !inline.data)
     throw new AgentError('INVALID_INPUT', 'attachment(): a data: URL must have data, in base64.');
-  // One that names no type means text, by its standard; a file's name knows better.
+  // A `data:` URL without a type means text, by its standard; a file's name is more precise.
   const own = /^data:[;,]/.test(url) ? typeOf(name) : undefined;
   return blockOf({ ...inline, mediaType: said ?? own ?? inline.mediaType }, name);
 }
@@ -96,7 +97,7 @@ function bytesBlock(
 function bytesOf(given: unknown): Uint8Array | undefined {
   if (ArrayBuffer.isView(given))
     return new Uint8Array(given.buffer, given.byteOffset, given.byteLength);
-  // Not `instanceof`: the buffer may be of another realm.
+  // Not `instanceof`: the buffer may come from another realm.
   return Object.prototype.toString.call(given) === '[object ArrayBuffer]'
     ? new Uint8Array(given as ArrayBuffer)
     : undefined;

@@ -9,35 +9,36 @@ import type { ContextToken } from '../tool/context-token.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
 import type { RunContext } from '../loop/run/run-context.ts';
 
-/** A call whose prompt is to be rendered. */
+/** A call whose prompt needs rendering. */
 export interface PromptCall extends RunInfo {
   /**
-   * What it is made with, as guards and `pre-call` hooks leave it; of one that goes on: what the
-   * user said last.
+   * The call's input, after guards and `pre-call` hooks. For a resumed call: the user's last
+   * message.
    */
   readonly input: readonly Msg[];
 }
 
 export interface PromptVariablesOptions extends TemplateOptions {
   /**
-   * For every call; a function is asked once a call, and gets the session's values by
+   * Variables of every call. A function runs once per call; it reads the session's values with
    * `state.of(call)`.
    */
   readonly variables?: TemplateVariables | ((call: PromptCall) => Awaitable<TemplateVariables>);
   /**
-   * Has what a call, or the agent, provides for it in `toolContext`; wins over `variables`. Optional
-   * for a call.
+   * The token of variables that the call, or the agent, provides in `toolContext`; optional for a
+   * call. They override `variables`.
    */
   readonly token?: ContextToken<TemplateVariables>;
 }
 
 /**
- * Renders the agent's system prompt, once a call, before anything is made of it: `${name}` becomes
- * its value (OxyGent: `_build_instruction`), or `{name}` with `form: '{}'` (Spring AI Alibaba).
- * What was put in, or behind it by other middleware, is not rendered; the input of a call never is.
- * Give an agent one of it: a second would look into what the first put in. A call for which
- * rendering fails ends with that error, and nothing of it is stored. Throws `CONFIGURATION` for an
- * option of the wrong kind.
+ * Renders the agent's system prompt once per call, before it is used. `${name}` becomes its value
+ * (OxyGent: `_build_instruction`), or `{name}` with `form: '{}'` (Spring AI Alibaba). Inserted
+ * values, text that other middleware appends, and a call's input are not rendered.
+ *
+ * Use it once per agent: a second one would render the values that the first inserted. If rendering
+ * fails, the call ends with that error and stores nothing. Throws `CONFIGURATION` for an option of
+ * the wrong kind.
  */
 export function promptVariables(options: PromptVariablesOptions): Middleware {
   const where = 'promptVariables()';
@@ -61,7 +62,7 @@ export function promptVariables(options: PromptVariablesOptions): Middleware {
         ? await abortable(Promise.resolve(variables(call)), context.signal)
         : variables;
     checkFields('INVALID_INPUT', where, { given, own }, 'given:object own:object|?');
-    // What other middleware has put behind it, such as the tools of a text protocol, is no
+    // Text that other middleware added after it, such as the tools of a text protocol, is not a
     // template.
     const base = whole.startsWith(agentPrompt) ? agentPrompt : whole;
     const prompt = renderTemplate(base, { ...given, ...(own as TemplateVariables) }, options);
@@ -73,7 +74,7 @@ export function promptVariables(options: PromptVariablesOptions): Middleware {
     name: 'promptVariables',
     on: {
       'pre-call': {
-        // After all that may change the input, or keep it in the session's state.
+        // After all hooks that may change the input or store it in the session's state.
         priority: Number.MAX_SAFE_INTEGER,
         async handle({ input }, _control, context) {
           try {

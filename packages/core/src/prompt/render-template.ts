@@ -2,23 +2,26 @@ import { AgentError } from '../error/agent-error.ts';
 import { checkFields } from '../error/check-fields.ts';
 import type { JsonValue } from '../message/json.ts';
 
-/** Text goes in as it is, anything else as its JSON; `undefined` is no value. */
+/**
+ * Values by variable name. Strings are inserted as they are, other values as JSON; `undefined`
+ * means no value.
+ */
 export type TemplateVariables = Readonly<Record<string, JsonValue | undefined>>;
 
 export interface TemplateOptions {
-  /** How a variable is written: `${name}` (default; OxyGent), or `{name}` (Spring AI Alibaba). */
+  /** Syntax of a variable: `${name}` (default; OxyGent), or `{name}` (Spring AI Alibaba). */
   readonly form?: '${}' | '{}';
   /**
-   * A variable without a value: stays as it is written (default), or fails with `INVALID_INPUT`,
-   * all such names in `details.missing`.
+   * What happens to a variable without a value. `keep` (default) leaves it as written. `fail`
+   * throws `INVALID_INPUT`, with all such names in `details.missing`.
    */
   readonly missing?: 'keep' | 'fail';
 }
 
 /**
- * Puts values in the place of a text's variables, in one pass: what was put in is not looked at
- * again. A name has letters of any script, digits and `_`; all other braces, as those of JSON, are
- * text. Throws `INVALID_INPUT` for a text that is none.
+ * Replaces a text's variables with their values in one pass, so inserted values are not rendered
+ * again. A name has letters of any script, digits and `_`; all other braces, such as those of JSON,
+ * are text. Throws `INVALID_INPUT` if `text` is not a string.
  */
 export function renderTemplate(
   text: string,

@@ -8,29 +8,29 @@ import { readSchema } from '../output/output-schema.ts';
 import { formatInstruction } from '../output/text-format.ts';
 
 export interface SystemPromptOptions {
-  /** The prompt itself. It goes first, as it is. */
+  /** The prompt itself. It comes first, unchanged. */
   readonly base: string;
-  /** What was found for the request. Empty: no such section. */
+  /** Documents or text found for the request. If empty, there is no such section. */
   readonly context?: string | readonly RetrievedDocument[];
   /**
-   * Further text from outside, each in a section of its name: letters, digits, `_` and `-`. Blank
-   * ones are left out.
+   * Further text from outside, each in a section of its own. Section names have letters, digits,
+   * `_` and `-`. Blank sections are left out.
    */
   readonly sections?: Readonly<Record<string, string>>;
   /**
-   * Has the model answer in this format alone. Not beside `jsonMode()` or `yamlMode()`, which say
-   * so themselves.
+   * Makes the model answer in this format only. Don't combine it with `jsonMode()` or `yamlMode()`,
+   * which give this instruction themselves.
    */
   readonly format?: 'json' | 'yaml';
-  /** What the answer has to fit. Needs a `format`. */
+  /** The schema of the answer. Needs a `format`. */
   readonly schema?: SchemaLike;
 }
 
 /**
- * A system prompt of its parts, with a blank line between them: the base, the sections, what was
- * retrieved, the format of the answer (Arc Reactor's order and parts). Nothing is a template: what
- * comes from outside is not rendered, stands between the tags of its section, and cannot close them
- * or open another's. Throws `CONFIGURATION`.
+ * Builds a system prompt from its parts, with a blank line between them (Arc Reactor's order and
+ * parts). The parts are the base, the sections, the retrieved text, and the answer format. Nothing
+ * is a template: text from outside is not rendered. It goes between the tags of its section, and
+ * can't close them or open another section's. Throws `CONFIGURATION`.
  */
 export function systemPrompt(options: SystemPromptOptions): string {
   checkFields(

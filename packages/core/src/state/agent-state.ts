@@ -14,29 +14,29 @@ import type { ReActAgent } from '../agent/react-agent.ts';
 const version = 1;
 
 /**
- * A whole agent as plain JSON (AgentScope: memory, toolkit, interrupt flag), and what it knows of
+ * A whole agent as plain JSON (AgentScope: memory, toolkit, interrupt flag), including the state of
  * its open tool calls.
  */
 export interface AgentState {
   readonly version: typeof version;
   readonly messages: readonly Msg[];
-  /** `null` where the agent's tools have no groups. */
+  /** Names of the active groups; `null` if the agent's tools have no groups. */
   readonly activeGroups: readonly string[] | null;
   readonly interrupted: boolean;
   readonly calls: Readonly<Record<string, CallState>>;
   readonly suspendedRun: string | null;
-  /** What `stateKeys()` and limits keep; absent in what was saved before there was any. */
+  /** Values of `stateKeys()` and limits; absent in older saved states. */
   readonly state?: JsonObject;
 }
 
-/** A copy of an idle agent's state. Rejects with `AGENT_BUSY` while a call runs. */
+/** Returns a copy of an idle agent's state. Rejects with `AGENT_BUSY` while a call runs. */
 export async function saveState(agent: ReActAgent): Promise<AgentState> {
   checkIdle(agent);
   const before = agent.status.runs;
-  // Of a session that this agent has not gone on with yet, the log alone knows.
+  // If this agent has not continued the session yet, only the log has the session's state.
   await agent.memory.restore?.(agent.status, agent.tools);
   const messages = await agent.messages();
-  // A call that came while the store was read may have changed one of the two.
+  // A call during the reads may have changed the messages or the status.
   if (agent.status.runs !== before) throw busy(agent);
   const { calls, interrupted, suspendedRun = null, state } = agent.status;
   return structuredClone({
@@ -51,10 +51,10 @@ export async function saveState(agent: ReActAgent): Promise<AgentState> {
 }
 
 /**
- * Gives an agent a saved state in place of its own: conversation, active groups, interrupt flag,
- * open tool calls. Rejects with `INVALID_STATE` for an unknown version or a damaged state (its
- * `cause` names message and field, or the group), `AGENT_BUSY` while a call runs, and the store's
- * error; the agent is as it was then.
+ * Replaces an agent's state with a saved one: conversation, active groups, interrupt flag, open
+ * tool calls. Rejects with `INVALID_STATE` for an unknown version or a damaged state; its `cause`
+ * names the message and field, or the group. Rejects with `AGENT_BUSY` while a call runs, and with
+ * the store's error. A failure leaves the agent unchanged.
  */
 export async function loadState(agent: ReActAgent, state: unknown): Promise<void> {
   checkIdle(agent);
@@ -87,7 +87,7 @@ export async function loadState(agent: ReActAgent, state: unknown): Promise<void
     );
   } catch (error) {
     if (groupsBefore) tools.setActiveGroups?.(groupsBefore);
-    // The store's first error is the one to tell.
+    // The caller needs the store's first error, not one of the rollback.
     await restore(agent, messagesBefore, notesBefore).catch(() => {});
     throw error;
   }
@@ -118,7 +118,7 @@ async function replaceMessages(
   await memory.flush?.();
 }
 
-/** What a log has to tell beside the messages, so that another process goes on from there. */
+/** Returns the log's notes besides the messages, so that another process can continue from them. */
 function notesOf(
   { tools }: ReActAgent,
   { calls, interrupted, suspendedRun, state }: Omit<AgentStatus, 'runs'>,
@@ -186,7 +186,7 @@ function parseState(value: unknown): AgentState {
   return state as unknown as AgentState;
 }
 
-/** So that neither side can change the other's afterwards. */
+/** Copies the value, so that neither side can change the other's afterwards. */
 function clone(value: unknown): unknown {
   try {
     return structuredClone(value);

@@ -1,24 +1,29 @@
 import { isRecord } from '../message/is-record.ts';
 import type { JsonValue } from '../message/json.ts';
 
-/** One value of a session and how updates change it. A strategy of your own is such an object. */
+/**
+ * One value of a session, and how updates change it. A custom strategy is an object of this type.
+ */
 export interface StateKey<Value, Update> {
-  /** What is read before anything was written. */
+  /** The value before the first write. */
   readonly initial: Value;
-  /** Whether a saved value can be this key's. */
+  /** Whether a saved value is valid for this key. */
   is(value: JsonValue): boolean;
-  /** The value after an update; must not change what it is given. */
+  /** Returns the value after an update; must not change its arguments. */
   reduce(value: Value, update: Update): Value;
 }
 
-/** The last update stands (Spring AI Alibaba: `REPLACE`). */
+/** Creates a key whose last update wins (Spring AI Alibaba: `REPLACE`). */
 export function replace<T>(initial: T): StateKey<T, T>;
 export function replace<T>(): StateKey<T | undefined, T>;
 export function replace<T>(initial?: T): StateKey<T | undefined, T> {
   return { initial, is: () => true, reduce: (_value, update) => update };
 }
 
-/** A list that grows by an update, or by all of several (Spring AI Alibaba: `APPEND`). */
+/**
+ * Creates a key for a list; an update adds one item or an array of items (Spring AI Alibaba:
+ * `APPEND`).
+ */
 export function append<T>(initial: readonly T[] = []): StateKey<readonly T[], T | readonly T[]> {
   return {
     initial,
@@ -27,7 +32,7 @@ export function append<T>(initial: readonly T[] = []): StateKey<readonly T[], T 
   };
 }
 
-/** An object whose fields updates set, one by one (Spring AI Alibaba: `MERGE`). */
+/** Creates a key for an object; an update sets some of its fields (Spring AI Alibaba: `MERGE`). */
 export function merge<T extends object>(initial: T): StateKey<T, Partial<T>>;
 export function merge<T extends object>(): StateKey<Partial<T>, Partial<T>>;
 export function merge<T extends object>(

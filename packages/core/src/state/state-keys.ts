@@ -11,7 +11,7 @@ import type { AgentCall, Middleware } from '../loop/use/middleware.ts';
 import type { RunContext } from '../loop/run/run-context.ts';
 import { replace, type StateKey } from './state-key.ts';
 
-// What a key takes and gives depends on the key alone.
+// The types of updates and values depend on the key alone.
 type AnyKey = StateKey<unknown, never>;
 export type StateKeys = Readonly<Record<string, AnyKey>>;
 type ValueOf<K> = K extends StateKey<infer V, never> ? V : never;
@@ -20,24 +20,24 @@ type UpdateOf<K> = K extends { reduce(value: never, update: infer U): unknown } 
 /** The state of one session. */
 export interface SessionState<K extends StateKeys> {
   /**
-   * What is kept, frozen; the key's initial value where nothing was written. Throws `INVALID_INPUT`
-   * for a name that is no key, as `write` does.
+   * Returns a key's value, frozen; the key's initial value before the first write. Throws
+   * `INVALID_INPUT` for an unknown key, as `write` does.
    */
   read<N extends keyof K>(name: N): ValueOf<K[N]>;
-  /** All of it, read so. */
+  /** Returns the values of all keys, frozen. */
   all(): { readonly [N in keyof K]: ValueOf<K[N]> };
   /**
-   * Takes updates in, each by its key's strategy, all or none. Throws `INVALID_INPUT` for what has
-   * no JSON form.
+   * Applies updates by their keys' strategies, all or none. Throws `INVALID_INPUT` for a value
+   * without a JSON form.
    */
   write(updates: { readonly [N in keyof K]?: UpdateOf<K[N]> }): void;
-  /** Puts a value in place of what is kept, whatever the strategy; default: the initial one. */
+  /** Replaces a value without using the strategy; default: back to the initial value. */
   reset<N extends keyof K>(name: N, value?: ValueOf<K[N]>): void;
 }
 
 /**
- * Where a state is asked for: a tool's context, a hook's event, what a wrapper is given, all of
- * them while their run goes on, or an agent.
+ * An object that gives access to the state: a tool's context, a hook's event, a wrapper's context,
+ * or an agent. A `RunContext` and an agent always work; the others work only while their run lasts.
  */
 export type StateSource =
   | Pick<RunContext, 'state'>
@@ -46,11 +46,11 @@ export type StateSource =
   | { readonly status: AgentStatus };
 
 export interface StateKeysOptions<K extends StateKeys> {
-  /** The key that takes the text a call is made with, as guards and `pre-call` hooks leave it. */
+  /** The key that stores the text of a call's input, after guards and `pre-call` hooks. */
   readonly inputKey?: keyof K & string;
   /**
-   * The key that takes the answer of a call: its `output` where it has one, else its text (Spring
-   * AI Alibaba: `outputKey`).
+   * The key that stores a call's answer: its `output` if it has one, else its text (Spring AI
+   * Alibaba: `outputKey`).
    */
   readonly outputKey?: keyof K & string;
 }
@@ -58,8 +58,8 @@ export interface StateKeysOptions<K extends StateKeys> {
 export interface StateMiddleware<K extends StateKeys> extends Middleware {
   readonly wrapRun: (next: AgentCall) => AgentCall;
   /**
-   * The session's state. Throws `CONFIGURATION` where it is not in the agent's `use` list, or the
-   * run has ended.
+   * Returns the session's state. Throws `CONFIGURATION` if this middleware is not in the agent's
+   * `use` list, or the run has ended.
    */
   of(source: StateSource): SessionState<K>;
 }
@@ -74,12 +74,13 @@ const answered: readonly StopReason[] = [
 ];
 
 /**
- * Values of a session beside its messages that hooks, middleware and tools read and write (Spring
- * AI Alibaba: `KeyStrategy`): JSON under names, each with a strategy for updates, so that tools
- * that run at the same time do not undo each other's. They are the agent's (`agent.status`), are
- * saved and loaded with its state, and are in the log of a `SessionMemory`. A call on an agent
- * whose saved value does not fit its key fails with `INVALID_STATE`. Throws `CONFIGURATION` for a
- * key that is none.
+ * Adds values to a session that hooks, middleware and tools read and write (Spring AI Alibaba:
+ * `KeyStrategy`). Each key holds JSON and has a strategy for updates, so that concurrent tools do
+ * not undo each other's updates.
+ *
+ * The values belong to the agent (`agent.status`). They are saved and loaded with its state, and
+ * stored in the log of a `SessionMemory`. A call fails with `INVALID_STATE` if a saved value does
+ * not fit its key. Throws `CONFIGURATION` for an invalid key.
  */
 export function stateKeys<const K extends StateKeys>(
   keys: K,
@@ -103,7 +104,7 @@ export function stateKeys<const K extends StateKeys>(
     name: 'stateKeys',
     on: {
       'pre-call': {
-        // After all that may change the input.
+        // After all hooks that may change the input.
         priority: Number.MAX_SAFE_INTEGER,
         handle(event) {
           if (inputKey !== undefined && event.input.some(({ role }) => role === 'user'))
@@ -116,7 +117,7 @@ export function stateKeys<const K extends StateKeys>(
         const result = await next(input, context);
         if (outputKey !== undefined && answered.includes(result.reason)) {
           put(context, outputKey, result.output ?? result.text);
-          // The answer stands; the next write tells of a store that fails.
+          // The answer is valid even if the store fails; the next write reports a store that fails.
           await context.storeState().catch(() => {});
         }
         return result;
@@ -124,7 +125,7 @@ export function stateKeys<const K extends StateKeys>(
   };
 }
 
-/** A count that is kept with a session under a name that no key of a program can have. */
+/** Keeps a value with a session, under a name that no key of a program can have. */
 export function ownState<T>(
   name: string,
   initial: T,
@@ -151,7 +152,7 @@ function sessionStates<K extends StateKeys>(keys: K): StateMiddleware<K> {
       );
     },
     wrapRun: (next) => async (input, context) => {
-      // Where the store fails, the call is told by what it does next.
+      // If the store fails, the call's next operation reports it.
       if (input) await context.loadState().catch(() => {});
       const values = context.state;
       for (const [name, key] of Object.entries(keys)) {
@@ -213,13 +214,13 @@ function keyOf(
   throw new AgentError(code, `There is no state key "${String(name)}".`);
 }
 
-/** A copy, so that nobody can change it afterwards. */
+/** Returns a copy as JSON, so that nobody can change it afterwards. */
 function toJson(name: PropertyKey, value: unknown): JsonValue {
   let copy: JsonValue | undefined;
   try {
     copy = parseJson(JSON.stringify(value) ?? '');
   } catch {
-    // A cycle, a bigint: as where there is nothing.
+    // A cycle or a bigint counts as no value.
   }
   if (copy === undefined)
     throw new AgentError(

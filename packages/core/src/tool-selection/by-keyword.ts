@@ -4,18 +4,21 @@ import type { ToolSelector } from './select-tools.ts';
 
 export interface ToolCategory {
   /**
-   * Any of these within the question means this category: parts of words too, in whatever case and
-   * width.
+   * The keywords of the category. It matches if the question contains any of them, also within a
+   * word, in any case and width.
    */
   readonly keywords: readonly string[];
-  /** The names of its tools; with `*` at the end all that begin so. A tool may be in several. */
+  /**
+   * The names of its tools; a `*` at the end matches every name with that start. A tool may be in
+   * several categories.
+   */
   readonly tools: readonly string[];
 }
 
 /**
- * For `selectTools`: the tools of the categories that the question names, and those of no category.
- * Where it names none, all of them (Arc Reactor: keyword selector). Throws `CONFIGURATION` for a
- * category without lists of texts.
+ * Creates a selector for `selectTools`. It chooses the tools of the categories that the question
+ * names, and the tools without a category. If the question names none, it chooses all tools (Arc
+ * Reactor: keyword selector). Throws `CONFIGURATION` for a category without lists of strings.
  */
 export function byKeyword(categories: readonly ToolCategory[]): ToolSelector {
   checkFields('CONFIGURATION', 'byKeyword()', { categories }, 'categories:array');
@@ -46,7 +49,9 @@ export function byKeyword(categories: readonly ToolCategory[]): ToolSelector {
   };
 }
 
-/** One form for what reads the same: upper case, full width, Hangul typed as its letters. */
+/**
+ * Normalizes text that reads the same: upper case, full width, and Hangul typed as single letters.
+ */
 function fold(text: string): string {
   return text.normalize('NFKC').toLowerCase().trim();
 }

@@ -10,29 +10,29 @@ import { Deadline } from '../model/deadline.ts';
 import type { ToolSelector } from './select-tools.ts';
 
 export interface ByModelOptions {
-  /** Asked which tools fit; a small one will do. */
+  /** The model that chooses the tools; a small one is enough. */
   readonly model: ChatModel;
   /**
-   * Tools at most, `alwaysInclude` not counted; so many or fewer are all taken, and the model is
-   * not asked. Default 10.
+   * Maximum number of tools to choose, not counting `alwaysInclude`. If there are this many or
+   * fewer, all are taken and the model is not asked. Default 10.
    */
   readonly maxTools?: number;
-  /** Names of tools that are always taken, and not chosen among. */
+  /** Names of tools that are always taken; the model does not choose among them. */
   readonly alwaysInclude?: readonly string[];
-  /** What the model is told to do; the form of its answer comes after it. */
+  /** The instruction for the model; the answer format is added after it. */
   readonly prompt?: string;
-  /** For its requests: `temperature`, … */
+  /** Options of its requests: `temperature`, … */
   readonly generate?: GenerateOptions;
-  /** Milliseconds a choice may take; default 30,000. */
+  /** Maximum milliseconds for one choice; default 30,000. */
   readonly timeoutMs?: number;
 }
 
 /**
- * For `selectTools`: the tools that a model names for the question (Spring AI Alibaba: tool
- * selection interceptor). Its usage counts as the call's. The selector rejects where the model
- * fails, is silent, gives no JSON, or names no tool that there is: `selectTools` then takes all of
- * them and tells its `onError`. An empty list is an answer. Throws `CONFIGURATION` for an option of
- * the wrong kind.
+ * Creates a selector for `selectTools`. It chooses the tools that a model names for the question
+ * (Spring AI Alibaba: tool selection interceptor). The model's usage counts toward the call. The
+ * selector rejects if the model fails, times out, returns no JSON, or names only unknown tools.
+ * `selectTools` then takes all tools and reports to its `onError`. An empty list is a valid answer.
+ * Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function byModel(options: ByModelOptions): ToolSelector {
   const fields =
@@ -78,7 +78,7 @@ export function byModel(options: ByModelOptions): ToolSelector {
   };
 }
 
-/** The names of tools in a reply, also where it has words or a fence around its JSON. */
+/** Returns the known tool names in a reply, even if it has text or a code fence around its JSON. */
 function namesIn(reply: string, tools: readonly ToolSchema[]): readonly string[] {
   const value =
     parseJson(reply) ?? parseJson(reply.slice(reply.indexOf('{'), reply.lastIndexOf('}') + 1));

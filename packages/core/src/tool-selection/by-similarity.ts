@@ -4,10 +4,10 @@ import { checkWhole } from '../error/check-values.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
 import type { ToolSelector } from './select-tools.ts';
 
-/** A text as a point in space, as an embedding model gives it. */
+/** The vector of a text, as an embedding model returns it. */
 export type Embedding = ArrayLike<number>;
 
-/** The vectors of texts, in their order; all of one length. */
+/** Returns the vectors of texts, in the same order, all of the same length. */
 export type Embed = (
   texts: readonly string[],
   context: { readonly signal: AbortSignal },
@@ -15,25 +15,26 @@ export type Embed = (
 
 export interface BySimilarityOptions {
   readonly embed: Embed;
-  /** The least cosine, from -1 to 1; default 0.3 (Arc Reactor). */
+  /** The lowest cosine of a tool to choose, from -1 to 1; default 0.3 (Arc Reactor). */
   readonly threshold?: number;
   /**
-   * Tools at most; so many or fewer are all taken, and nothing is embedded. Default 10 (Arc
-   * Reactor).
+   * Maximum number of tools to choose. If there are this many or fewer, all are taken and nothing
+   * is embedded. Default 10 (Arc Reactor).
    */
   readonly limit?: number;
-  /** Whether to choose among `limit` tools or fewer as well (OxyGent). Default false. */
+  /** Whether to choose even if there are `limit` tools or fewer (OxyGent). Default false. */
   readonly evenWhenFew?: boolean;
 }
 
-/** Vectors of tools that are kept. */
+/** Maximum number of tool vectors to keep. */
 const mostKept = 2_000;
 
 /**
- * For `selectTools`: the tools whose name and description mean most nearly what the question does;
- * all of them where none is near enough (Arc Reactor: semantic selector). A tool is embedded once,
- * by its name and description, whichever agent asks. Throws `CONFIGURATION` for an option of the
- * wrong kind; its selector rejects where `embed` does, or gives something else than vectors.
+ * Creates a selector for `selectTools`. It chooses the tools whose name and description are closest
+ * in meaning to the question (Arc Reactor: semantic selector). If none is close enough, it chooses
+ * all. It embeds each tool once, by name and description, for all agents. Throws `CONFIGURATION`
+ * for an option of the wrong kind. The selector rejects if `embed` rejects or does not return
+ * vectors.
  */
 export function bySimilarity(options: BySimilarityOptions): ToolSelector {
   checkFields(
@@ -54,13 +55,15 @@ export function bySimilarity(options: BySimilarityOptions): ToolSelector {
   };
 }
 
-/** Throws `CONFIGURATION` that names `where` for what is no cosine. */
+/** Throws `CONFIGURATION`, with `where` in the message, for a threshold that is not a cosine. */
 export function checkThreshold(where: string, threshold: number): void {
   if (threshold >= -1 && threshold <= 1) return;
   throw new AgentError('CONFIGURATION', `${where}: threshold must be a number from -1 to 1.`);
 }
 
-/** Names of the tools near enough, the nearest first. */
+/**
+ * Creates a selector that returns the names of the tools at or above the threshold, nearest first.
+ */
 export function similarTools(embed: Embed, threshold: number): ToolSelector {
   const known = new Map<string, Embedding>();
   return async (question, tools, context) => {
@@ -100,7 +103,7 @@ function checkVectors(given: readonly Embedding[], count: number): readonly Embe
   );
 }
 
-/** Without a copy: rubbish may say any length. */
+/** Makes no copy of the vector, because an invalid one may claim any length. */
 function isOfNumbers(vector: Embedding): boolean {
   for (let index = 0; index < vector.length; index += 1)
     if (!Number.isFinite(vector[index])) return false;
@@ -108,7 +111,7 @@ function isOfNumbers(vector: Embedding): boolean {
 }
 
 /**
- * 0 where one of them has no direction, or where their lengths differ: the model of `embed` has
+ * Returns 0 if a vector has no direction. Also if the lengths differ: the model behind `embed` has
  * changed.
  */
 function cosine(a: Embedding, b: Embedding): number {

@@ -4,16 +4,19 @@ import type { ToolSelector } from './select-tools.ts';
 import { toolSearch } from './tool-search.ts';
 
 export interface ByWordsOptions {
-  /** Tools at most; so many or fewer are all taken. Default 10. */
+  /**
+   * Maximum number of tools to choose. If there are this many or fewer, all are taken. Default 10.
+   */
   readonly limit?: number;
-  /** Whether to choose among `limit` tools or fewer as well (OxyGent). Default false. */
+  /** Whether to choose even if there are `limit` tools or fewer (OxyGent). Default false. */
   readonly evenWhenFew?: boolean;
 }
 
 /**
- * For `selectTools`: the tools that have words of the question in their name, description or
- * parameters, the best first; all of them where none has any. For any language; words that mean the
- * same are not known, see `bySimilarity`. Throws `CONFIGURATION` for an option of the wrong kind.
+ * Creates a selector for `selectTools`. It chooses the tools with words of the question in their
+ * name, description or parameters, best first. If no tool has any, it chooses all. It works in any
+ * language but does not know synonyms; for those, see `bySimilarity`. Throws `CONFIGURATION` for an
+ * option of the wrong kind.
  */
 export function byWords(options: ByWordsOptions = {}): ToolSelector {
   checkFields('CONFIGURATION', 'byWords()', options, 'limit:count|? evenWhenFew:boolean|?');

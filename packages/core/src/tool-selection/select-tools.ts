@@ -13,49 +13,45 @@ import { ToolSelection } from './tool-selection.ts';
 
 export interface SelectToolsOptions {
   /**
-   * Which of the tools that are not local fit the question: `byWords`, `byKeyword`, `bySimilarity`,
-   * `byModel` or a function. Default: all of them.
+   * Chooses among the tools that are not local: `byWords`, `byKeyword`, `bySimilarity`, `byModel`
+   * or a function. Default: all of them.
    */
   readonly by?: ToolSelector;
   /**
-   * Tools in one request, the local ones among them; default 20 (Arc Reactor). A structured
-   * answer's own tool is not counted.
+   * Maximum number of tools in one request, including the local ones; default 20 (Arc Reactor). The
+   * tool of a structured answer is not counted.
    */
   readonly maxTools?: number;
   /**
-   * The names of the tools that are not chosen among: they come first, always. Default: those that
-   * are of no server (`mcpTools`).
+   * Names of the local tools. They come first and always skip the selection. Default: the tools
+   * that belong to no server (`mcpTools`).
    */
   readonly local?: readonly string[];
   /**
-   * Told of a selector that failed; all tools go then, up to `maxTools`. Default: a warning on the
-   * console.
+   * Receives the failure of a selector; the request then has all tools, up to `maxTools`. Default:
+   * a warning on the console.
    */
   readonly onError?: (error: AgentError) => void;
 }
 
-/** The names of the tools that fit a question, the best first. Names of no tool are passed over. */
+/** Returns the names of the tools that fit a question, best first. Unknown names are ignored. */
 export type ToolSelector = (
   question: string,
   tools: readonly ToolSchema[],
   context: {
     readonly signal: AbortSignal;
-    /** The run it is chosen for; there when an agent asks. */
+    /** The run that needs the tools; present if an agent asks. */
     readonly run?: RunInfo;
-    /**
-     * Told what a request to a model has cost: the call's usage counts it. There when an agent
-     * asks.
-     */
+    /** Adds the usage of a model request to the call's usage. Present if an agent asks. */
     readonly onUsage?: (usage: Usage) => void;
   },
 ) => readonly string[] | Promise<readonly string[]>;
 
 /**
- * For an agent's `use` list: each request shows the model only the tools that fit the last
- * message of the user (Arc Reactor: `ToolSelector`). Local tools come first and are exempt; of all
- * together as many go as `maxTools` says. A call of a tool that was not shown is an error result.
- * Open calls of an earlier run still go through. Throws `CONFIGURATION` for an option of the wrong
- * kind.
+ * Shows the model only the tools that fit the user's last message (Arc Reactor: `ToolSelector`).
+ * For an agent's `use` list. Local tools come first and skip the selection; `maxTools` limits all
+ * tools together. A call of a hidden tool returns an error result. Open calls of an earlier run
+ * still run. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function selectTools(options: SelectToolsOptions = {}): Middleware {
   checkFields(
@@ -81,9 +77,9 @@ export function selectTools(options: SelectToolsOptions = {}): Middleware {
     wrapRun: runs.wrapRun,
     on: {
       'pre-call': {
-        // After those that change the input: what it is decides.
+        // After the hooks that change the input, because the final input decides.
         priority: 10_000,
-        // The first request is made to fit the model's window with the tools it will have.
+        // The first request is fitted to the model's window with the tools chosen here.
         async handle({ runId, input }) {
           const selecting = runs.get(runId);
           if (!selecting) return;
@@ -93,7 +89,7 @@ export function selectTools(options: SelectToolsOptions = {}): Middleware {
         },
       },
       'pre-reasoning': {
-        // Before those that change the tools: theirs is the last word.
+        // Before the hooks that change the tools, so that their change wins.
         priority: -10_000,
         async handle(event) {
           const selecting = runs.get(event.runId);
@@ -119,8 +115,8 @@ function lastOf(messages: readonly Msg[]): Msg | undefined {
 }
 
 /**
- * What a user said last: what the model is told in the user's place, as of a value that does not
- * fit, has no mark of a run, or that of a correction.
+ * Returns the user's last message. Skips messages that the agent writes in the user's role, such as
+ * one about a value that does not fit. Those have no `runId` in their metadata, or a `correction`.
  */
 function askedIn(view: readonly Msg[]): Msg | undefined {
   return (
@@ -131,7 +127,7 @@ function askedIn(view: readonly Msg[]): Msg | undefined {
 }
 
 /**
- * Chooses anew where the question or the tools are others than before. An abort leaves it as it is:
+ * Chooses again if the question or the tools have changed. Keeps the choice after an abort, because
  * no request follows.
  */
 async function select(

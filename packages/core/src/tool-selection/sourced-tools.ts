@@ -3,27 +3,27 @@ import type { Tool } from '../tool/tool.ts';
 import type { ForkOptions, ToolSet } from '../tool/tool-set.ts';
 
 export interface SourcedToolsOptions {
-  /** Finds the others. */
+  /** The tool that finds the other tools. */
   readonly search: Tool;
-  /** Whether a tool is offered without having been found. */
+  /** Whether a tool is offered without a search. */
   readonly isFixed: (schema: ToolSchema) => boolean;
-  /** Found tools that are offered at the same time. */
+  /** Maximum number of found tools to offer at the same time. */
   readonly maxTools: number;
 }
 
-/** A set whose tools have to be found before they can be called. */
+/** A tool set whose tools can be called only after a search found them. */
 export class SourcedTools implements ToolSet {
   readonly #set: ToolSet;
   readonly #options: SourcedToolsOptions;
   /**
-   * By name, when each was found last; in the order they were found first, so that requests begin
-   * with the same text.
+   * The number of the last find of each tool, by name. The order is that of the first find, so that
+   * requests begin with the same text.
    */
   readonly #found: Map<string, number> = new Map();
   #finds = 0;
   #seen: readonly ToolSchema[] | undefined;
   #schemas: readonly ToolSchema[] = [];
-  /** Names of tools that can be called without having been found. */
+  /** Names of tools that can be called although no search found them. */
   open: readonly string[] = [];
   readonly context: ToolSet['context'];
   readonly activeGroups: ToolSet['activeGroups'];
@@ -37,12 +37,14 @@ export class SourcedTools implements ToolSet {
     this.setActiveGroups = set.setActiveGroups?.bind(set);
   }
 
-  /** What there is to search. */
+  /** The tools to search. */
   get hidden(): readonly ToolSchema[] {
     return this.#set.schemas().filter((schema) => !this.#options.isFixed(schema));
   }
 
-  /** Offers these from the next request on; of too many those go that were found longest ago. */
+  /**
+   * Offers tools from the next request on. If there are too many, drops those found longest ago.
+   */
   add(names: readonly string[]): void {
     for (const name of names) this.#found.set(name, (this.#finds += 1));
     for (const [name] of [...this.#found]

@@ -4,13 +4,13 @@ import { shortQuery } from '../recall/search/short-query.ts';
 import { stopWords } from '../recall/search/stop-words.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
 
-/** How much more a word in a tool's name counts than one in its descriptions. */
+/** Weight of a word in a tool's name, compared to one in its descriptions. */
 const nameWeight = 3;
 
 /**
- * Finds tools by words in their names, descriptions and parameters, in any language: the names of
- * those that have any, the best first (BM25 with no regard to length). A long query is looked for
- * by its start and its end.
+ * Creates a search for tools by words in their names, descriptions and parameters, in any language.
+ * It returns the names of the matching tools, best first (BM25 without length normalization). It
+ * searches a long query by its start and its end only.
  */
 export function toolSearch(): (query: string, tools: readonly ToolSchema[]) => readonly string[] {
   const terms = searchTerms({ stopWords: stopWords() });
@@ -64,12 +64,12 @@ function countTerms(
   return counts;
 }
 
-/** The same word again tells less each time. */
+/** Returns a count's weight: each repetition of a word counts less. */
 function saturated(count = 0): number {
   return count / (count + 1.2);
 }
 
-/** The words of `sendMail` and `send_mail`. */
+/** Separates the words of `sendMail` and `send_mail`. */
 function apart(text: string): string {
   return text.replace(/(?<=[\p{Ll}\d])(?=\p{Lu})/gu, ' ').replaceAll('_', ' ');
 }

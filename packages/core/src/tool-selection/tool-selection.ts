@@ -2,16 +2,19 @@ import type { ToolSchema } from '../model/chat-model.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { ForkOptions, ToolSet } from '../tool/tool-set.ts';
 
-/** A set of which the tools of the next request can be chosen; until then all of them are. */
+/**
+ * A tool set that offers only chosen tools to the next request. Before the first choice it offers
+ * all of them.
+ */
 export class ToolSelection implements ToolSet {
   readonly #set: ToolSet;
-  /** The names chosen, in the order the model is to see them. */
+  /** The chosen names, in the order that the model sees them. */
   #order: readonly string[] | undefined;
   #seen: readonly ToolSchema[] = [];
   #schemas: readonly ToolSchema[] = [];
-  /** What the choice was made for. */
+  /** The question and the tools of the last choice. */
   key: string | undefined;
-  /** Names of tools that can be called without having been chosen. */
+  /** Names of tools that can be called although they were not chosen. */
   open: readonly string[] = [];
   readonly context: ToolSet['context'];
   readonly activeGroups: ToolSet['activeGroups'];
@@ -24,7 +27,7 @@ export class ToolSelection implements ToolSet {
     this.setActiveGroups = set.setActiveGroups?.bind(set);
   }
 
-  /** What there is to choose among. */
+  /** All tools to choose from. */
   get all(): readonly ToolSchema[] {
     return this.#set.schemas();
   }
@@ -34,7 +37,10 @@ export class ToolSelection implements ToolSet {
     return typeof tool === 'object' ? tool.server : undefined;
   }
 
-  /** `order`: the tools in the order of the request; `names`: those of them that are chosen. */
+  /**
+   * Sets the chosen tools. `order` has all tools in the order of the request; `names` are the
+   * chosen ones.
+   */
   choose(key: string, order: readonly ToolSchema[], names: readonly string[]): void {
     this.key = key;
     const chosen = order.flatMap(({ name }) => (names.includes(name) ? name : []));

@@ -17,48 +17,52 @@ import type { RunContext } from '../loop/run/run-context.ts';
 import { toolSearch } from './tool-search.ts';
 
 export interface ToolSourcingOptions {
-  /** Names of tools that are offered from the start, and not searched. */
+  /** Names of tools that are offered from the start and not searched. */
   readonly alwaysInclude?: readonly string[];
   /**
-   * Whether agents as tools (`agentTool`) are offered from the start as well (OxyGent). Default
-   * true.
+   * Whether to offer agents as tools (`agentTool`) from the start as well (OxyGent). Default true.
    */
   readonly subAgents?: boolean;
-  /** Tools one search finds. Default 5. */
+  /** Maximum number of tools that one search finds. Default 5. */
   readonly limit?: number;
   /**
-   * Found tools that are offered at the same time; of more those go that were found longest ago.
-   * Default 20.
+   * Maximum number of found tools to offer at the same time; above it, those found longest ago are
+   * dropped. Default 20.
    */
   readonly maxTools?: number;
   /**
-   * Searches by meaning. Default: by words of names, descriptions and parameters, in any language.
+   * Embeds texts, for a search by meaning. Default: a search by words of names, descriptions and
+   * parameters, in any language.
    */
   readonly embed?: Embed;
-  /** The least cosine for `embed`, from -1 to 1. Default 0.3. */
+  /** The lowest cosine for `embed`, from -1 to 1. Default 0.3. */
   readonly threshold?: number;
-  /** A search of your own, in place of both. */
+  /** A custom search, instead of the search by words or by meaning. */
   readonly search?: ToolSelector;
   /**
-   * Whether to have `limit` tools or fewer searched as well (OxyGent). False: they are all offered,
-   * without a search. Default true.
+   * Whether to require a search even for `limit` tools or fewer (OxyGent). If false, they are all
+   * offered without a search. Default true.
    */
   readonly evenWhenFew?: boolean;
   /**
-   * Goes behind the system prompt; empty: nothing does. Default: that tools have to be searched
-   * for.
+   * Text after the system prompt; an empty string adds nothing. Default: tells the model to search
+   * for tools.
    */
   readonly prompt?: string;
 }
 
 /**
- * For an agent's `use` list: the model sees no tools but `retrieve_tools`, by which it searches
- * for them; what it found can be called from its next step on, in later calls of the session too,
- * and after a resume: the log has what was found (OxyGent: sourcing). Tools that middleware brings,
- * and the one of a structured answer, are offered from the start. A call of a tool that was not
- * found is an error result that says to search; so is a search that fails. Open calls of an earlier
- * run still go through. A call's `allowTools` bounds what is found. Throws `CONFIGURATION` for an
- * option of the wrong kind; the call does where a tool of the agent's is named `retrieve_tools`.
+ * Hides an agent's tools until the model searches for them with `retrieve_tools` (OxyGent:
+ * sourcing). For an agent's `use` list.
+ *
+ * The model can call found tools from its next step on. They stay available in later calls of the
+ * session and after a resume, because the log has the search results. Tools of middleware and the
+ * tool of a structured answer are offered from the start. A call of a tool that was not found
+ * returns an error result that says to search. A failed search returns an error result too. Open
+ * calls of an earlier run still run. A call's `allowTools` limits what a search finds.
+ *
+ * Throws `CONFIGURATION` for an option of the wrong kind. A call fails with `CONFIGURATION` if the
+ * agent has a tool named `retrieve_tools`.
  */
 export function toolSourcing(options: ToolSourcingOptions = {}): Middleware {
   const fields =
@@ -171,14 +175,16 @@ function searchTool(
   });
 }
 
-/** The whole of it is with the tool, from the next step on. */
+/**
+ * Shortens a description in a search result. The tool itself has all of it from the next step on.
+ */
 function shortened(description: string): string {
   return description.length > 500
     ? `${description.slice(0, 500).replace(/[\ud800-\udbff]$/, '')}…`
     : description;
 }
 
-/** The names that a search in the log has found. */
+/** Returns the names that searches in the log have found. */
 function foundIn(message: Msg): readonly string[] {
   return toolResultsOf(message).flatMap(({ name, state, output }) => {
     const value =

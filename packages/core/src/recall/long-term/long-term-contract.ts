@@ -1,50 +1,50 @@
 import type { Msg } from '../../message/msg.ts';
 
-/** One thing that is remembered. */
+/** One remembered fact or turn. */
 export interface LongTermRecord {
-  /** For `delete`. */
+  /** The id that `delete` takes. */
   readonly id: string;
-  /** What the model is shown. */
+  /** The text that the model sees. */
   readonly text: string;
-  /** Where it comes from. */
+  /** The session that the record comes from. */
   readonly sessionId: string;
-  /** ISO 8601, UTC. */
+  /** The time of recording: ISO 8601, UTC. */
   readonly createdAt: string;
-  /** How well it fits the query: higher is better, comparable within one answer only. */
+  /** How well the record matches the query: higher is better. Comparable within one answer only. */
   readonly score?: number;
 }
 
 export interface LongTermRetrieveOptions {
-  /** Records at most; default 5. */
+  /** Maximum number of records to return; default 5. */
   readonly limit?: number;
-  /** Only what comes from this session. */
+  /** Returns only records of this session. */
   readonly sessionId?: string;
-  /** Nothing that comes from this session. */
+  /** Returns no records of this session. */
   readonly exceptSessionId?: string;
   readonly signal?: AbortSignal;
 }
 
 export interface LongTermRecordOptions {
-  /** Where the messages come from: what `deleteSession` finds them by. */
+  /** The session that the messages come from; `deleteSession` finds them by it. */
   readonly sessionId: string;
   readonly signal?: AbortSignal;
 }
 
 /**
- * What outlives a conversation: facts and turns, found again by what a new question is about
+ * Memory that outlives a conversation: facts and turns, found again by the topic of a new question
  * (AgentScope: `LongTermMemory`).
  */
 export interface LongTermMemory {
-  /** What fits the query, the best first; an empty array where nothing does. */
+  /** Returns the records that match the query, best first; an empty array if none does. */
   retrieve(query: string, options?: LongTermRetrieveOptions): Promise<readonly LongTermRecord[]>;
   /**
-   * Keeps what is worth it of messages that belong together: one turn, or what the model wants to
-   * be remembered.
+   * Keeps the memorable part of messages that belong together. They are one turn, or facts that the
+   * model wants remembered.
    */
   record(messages: readonly Msg[], options: LongTermRecordOptions): Promise<void>;
-  /** Unknown ids are ignored. */
+  /** Deletes records; ignores unknown ids. */
   delete(ids: readonly string[]): Promise<void>;
-  /** All that comes from one session. To be called where a session is deleted. */
+  /** Deletes all records of one session. Call it when you delete a session. */
   deleteSession(sessionId: string): Promise<void>;
   clear(): Promise<void>;
 }

@@ -19,22 +19,23 @@ import { longTermTools } from './long-term-tools.ts';
 
 export interface LongTermMemoryMiddleware extends Middleware {
   /**
-   * Resolves when nothing is being recorded any more; before a shutdown, and before a session is
-   * deleted. Never rejects.
+   * Resolves when no recording is running. Await it before a shutdown and before you delete a
+   * session. Never rejects.
    */
   settled(): Promise<void>;
 }
 
 /**
- * Long-term memory for an agent's `use` list: what outlives the conversation is recalled into it,
- * and recorded from it.
+ * Adds long-term memory to an agent; for its `use` list. Recalls records from earlier conversations
+ * and records new ones.
  *
- * What is recalled stands between the system prompt and the history, in a message of its own in
- * each request of the call; it is never in `Memory`. Where nothing is found there is no message.
- * Recorded is what is new in the call once it is in the log: a call that was interrupted, aborted,
- * rejected, that failed or waits for a decision records nothing. Recording never delays the reply.
+ * Recalled records go into a message of their own, between the system prompt and the history. Each
+ * request of the call has this message; `Memory` never has it. If nothing is found, there is no
+ * message. A turn is recorded once it is in the log. A call that was interrupted, aborted or
+ * rejected, that failed, or that waits for a decision records nothing. Recording never delays the
+ * reply.
  *
- * Throws `CONFIGURATION` for an unknown mode, role or scope, and for a limit that is no number
+ * Throws `CONFIGURATION` for an unknown mode, role or scope, and for a limit that is not a number
  * above 0.
  */
 export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMiddleware {
@@ -132,7 +133,7 @@ export function longTermMemory(options: LongTermMemoryOptions): LongTermMemoryMi
   };
 }
 
-/** A call that ends so has an answer of the agent's. */
+/** The reasons for which a call ends with an answer of the agent. */
 const answered: readonly StopReason[] = [
   'stop',
   'max-iterations',

@@ -6,11 +6,12 @@ import type { Msg } from '../../message/msg.ts';
 
 export type LongTermPhase = 'recall' | 'record';
 
-/** One call of an agent, as it went into its log. */
+/** One call of an agent, as stored in its log. */
 export interface LongTermTurn {
   readonly sessionId: string;
   /**
-   * What the call was made with; of one that went on from its log, the message that it answered.
+   * The messages of the call. For a call that resumed from its log: the user message that it
+   * answered.
    */
   readonly input: readonly Msg[];
   readonly answer: Msg;
@@ -19,43 +20,42 @@ export interface LongTermTurn {
 export interface LongTermMemoryOptions extends MessageContext {
   readonly memory: LongTermMemory;
   /**
-   * `auto`: recalls before each call, records after it. `tools`: the model does both itself, with
-   * `retrieve_from_memory` and `record_to_memory`. Default `both` (AgentScope:
+   * `auto`: recalls before each call and records after it. `tools`: the model does both itself,
+   * with `retrieve_from_memory` and `record_to_memory`. Default `both` (AgentScope:
    * `LongTermMemoryMode`).
    */
   readonly mode?: 'auto' | 'tools' | 'both';
-  /** Records recalled at a time; default 5. */
+  /** Maximum number of records in one recall; default 5. */
   readonly limit?: number;
-  /** Estimated tokens that one recall may take of the model's window; default 2,000. */
+  /** Maximum estimated tokens of one recall in the model's window; default 2,000. */
   readonly maxTokens?: number;
   /**
-   * What is recalled: from all sessions in the memory (default), from the call's own alone, or from
-   * all others.
+   * The sessions to recall from: all in the memory (default), only the call's own, or all others.
    */
   readonly scope?: 'all' | 'session' | 'other-sessions';
   /**
-   * The role of the message that carries what was recalled. Default `user`: several servers and
-   * chat templates refuse a second system message, and what users once said should not speak with
-   * the system prompt's authority.
+   * The role of the message that carries the recalled records. Default `user`: several servers and
+   * chat templates refuse a second system message. Earlier user text should also not have the
+   * system prompt's authority.
    */
   readonly role?: 'user' | 'system';
-  /** Milliseconds before a call goes on without what should have been recalled; default 10,000. */
+  /** Milliseconds to wait for a recall before the call continues without it; default 10,000. */
   readonly timeoutMs?: number;
   /**
-   * What of a turn is recorded; nothing: an empty array. Default: the input and the answer, nothing
-   * between.
+   * Chooses the messages of a turn to record; an empty array records nothing. Default: the input
+   * and the answer, without the messages between them.
    */
   readonly select?: (turn: LongTermTurn) => readonly Msg[];
   /**
-   * Given each recording that goes on behind a reply: for hosts that stop when the reply is out
-   * (Cloudflare Workers, Vercel).
+   * Receives the promise of each recording that continues after the reply. For hosts that stop when
+   * the reply is sent (Cloudflare Workers, Vercel).
    */
   readonly waitUntil?: (recording: Promise<void>) => void;
-  /** Told what failed; the call goes on. Default: `console.warn`. */
+  /** Receives failures; the call continues. Default: `console.warn`. */
   readonly onError?: (error: AgentError, phase: LongTermPhase) => void;
 }
 
-/** Throws `CONFIGURATION` for what is none of an option's values. */
+/** Throws `CONFIGURATION` for an invalid option. */
 export function checkLongTermOptions(options: LongTermMemoryOptions): void {
   checkFields(
     'CONFIGURATION',

@@ -16,8 +16,8 @@ export interface LongTermToolsOptions {
 }
 
 /**
- * The two tools of a model that keeps its memory itself (AgentScope: `LongTermMemoryTools`). What
- * fails is an error result.
+ * Returns the two tools of a model that keeps its memory itself (AgentScope:
+ * `LongTermMemoryTools`). A failure becomes an error result.
  */
 export function longTermTools({
   memory,
@@ -36,7 +36,7 @@ export function longTermTools({
       return await work();
     } catch (error) {
       if (!signal.aborted) report(error, phase);
-      // A plain error: no code of the memory's is to end the agent's call.
+      // A plain error, because an error code of the memory must not end the agent's call.
       throw new Error(`The long-term memory failed: ${messageOf(error)}`, { cause: error });
     }
   };
@@ -85,8 +85,8 @@ function listOf(name: string, description: string): JsonObject {
 }
 
 /**
- * The texts of a list; models also send one text instead of a list of one. Throws `INVALID_INPUT`,
- * which the model sees.
+ * Returns the texts of a list. Accepts one text as well, because models also send one instead of a
+ * list. Throws `INVALID_INPUT`, which the model sees.
  */
 function textsOf(input: unknown, name: string): readonly string[] {
   const value = isRecord(input) ? input[name] : undefined;

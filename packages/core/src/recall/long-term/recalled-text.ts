@@ -2,9 +2,9 @@ import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 import type { LongTermRecord } from './long-term-contract.ts';
 
 /**
- * Records as text for the model, one after the other with their day, of `maxTokens` at most: what
- * does not fit is left out, a first one that is longer than that by itself is cut short. Empty
- * where there is nothing to say.
+ * Returns records as text for the model, one list item each, with the day. The text has at most
+ * `maxTokens`. Skips records that do not fit; shortens the first one if it alone is too long. Empty
+ * if no record has text.
  */
 export function recalledText(records: readonly LongTermRecord[], maxTokens: number): string {
   const entries: string[] = [];
@@ -21,6 +21,6 @@ export function recalledText(records: readonly LongTermRecord[], maxTokens: numb
 }
 
 function cut(text: string, share: number): string {
-  // A surrogate pair is not cut in two: servers refuse half of one.
+  // Servers refuse half a surrogate pair.
   return `${text.slice(0, Math.floor(text.length * share)).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }

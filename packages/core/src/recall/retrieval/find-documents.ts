@@ -12,13 +12,16 @@ import { Deadline } from '../../model/deadline.ts';
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 import type { RetrievalCall, RetrievalOptions } from './retrieval-options.ts';
 
-/** More items than any retriever was asked for are rubbish; these many are looked at. */
+/**
+ * Maximum number of items to read of one answer. No retriever is asked for so many, so longer
+ * answers are invalid.
+ */
 const maxItems = 10_000;
 
 /**
- * One search, from the question to the text for the model: empty where nothing was found. `ask`
- * gives the query. Rejects as the retriever does, with `STORAGE_FAILED` for one that takes too long
- * or gives no array.
+ * Runs one search, from the question to the text for the model; empty if nothing was found. `ask`
+ * returns the query. Rejects as the retriever does. Rejects with `STORAGE_FAILED` if the retriever
+ * takes too long or does not return an array.
  */
 export async function findDocuments(
   options: RetrievalOptions,
@@ -32,12 +35,12 @@ export async function findDocuments(
   );
   try {
     const { signal } = deadline;
-    // What comes up after it has ended is told no more.
+    // Failures after the end of the search are not reported.
     await deadline.wait(() =>
       search(options, { ...call, signal }, ask, (error) => signal.aborted || report(error), found),
     );
   } catch (error) {
-    // What was found stands without a better order.
+    // Documents already found are used even if the reranker fails.
     if (call.signal.aborted || !found.documents.length) throw error;
     report(error);
   } finally {
@@ -50,7 +53,7 @@ export async function findDocuments(
   return text.trim() && contextSection(text);
 }
 
-/** What a search has come to so far, and whom it waits for. */
+/** The documents found so far, and the part that the search waits for. */
 interface Found {
   documents: readonly RetrievedDocument[];
   who: 'retriever' | 'reranker';
@@ -102,22 +105,25 @@ async function search(
   found.who = 'reranker';
   try {
     const better = firstOf(read(await rerank(best, { query, topK, signal })), wanted, dedupe);
-    // One that comes too late has been done without.
+    // A reranked order that arrives after the deadline is ignored.
     if (!signal.aborted) found.documents = better;
   } catch (error) {
     report(error);
   }
 }
 
-/** Filters are what keeps tenants apart: rubbish must not mean all documents. */
+/**
+ * Rejects filters of the wrong kind: filters separate tenants, so invalid ones must not mean all
+ * documents.
+ */
 function checkFilters(filters: unknown): void {
   if (!isRecord(filters) || Array.isArray(filters))
     throw new AgentError('CONFIGURATION', 'retrieval(): filters must be an object');
 }
 
 /**
- * What can be used of a retriever's answer, cut to `maxLength` characters each. Throws where it is
- * no array.
+ * Returns the usable documents of an answer, each cut to `maxLength` characters. Throws if the
+ * answer is not an array.
  */
 function readDocuments(
   items: unknown,
@@ -155,7 +161,9 @@ function faultOf(item: unknown): string | undefined {
   return isText(id) && isText(source) ? undefined : 'an id or a source that is no text';
 }
 
-/** Databases give `null` for what is not there. */
+/**
+ * Copies a document without its empty fields, because databases return `null` for missing values.
+ */
 function toDocument(
   { id, content, source, score, metadata }: RetrievedDocument,
   maxLength: number,
@@ -169,13 +177,13 @@ function toDocument(
   };
 }
 
-/** The best first; where one has no score, as the retriever had them. */
+/** Sorts by score, best first. Keeps the retriever's order if any document has no score. */
 function byScore(documents: readonly RetrievedDocument[]): readonly RetrievedDocument[] {
   const scored = documents.every(({ score }) => score !== undefined);
   return scored ? documents.toSorted((a, b) => b.score! - a.score!) : documents;
 }
 
-/** The first `count` that are not the same. */
+/** Returns the first `count` documents without duplicates. */
 function firstOf(
   documents: readonly RetrievedDocument[],
   count: number,

@@ -3,16 +3,16 @@ import { checkFields } from '../../error/check-fields.ts';
 import type { RetrievedDocument } from './retriever.ts';
 import { searchTerms } from '../search/search-terms.ts';
 
-/** Puts documents into a better order, or leaves some out. */
+/** Sorts documents into a better order, or drops some. */
 export type Rerank = (
   documents: readonly RetrievedDocument[],
   about: { readonly query: string; readonly topK: number; readonly signal: AbortSignal },
 ) => readonly RetrievedDocument[] | Promise<readonly RetrievedDocument[]>;
 
 /**
- * Mixes each document's score with the share of the query's words that it has, in any language.
- * `weight`: the words' part, from 0 to 1 (Arc Reactor: 0.3). A document without a score counts by
- * its place.
+ * Creates a reranker that mixes each document's score with the share of the query's words in it, in
+ * any language. `weight` is the part of the words, from 0 to 1; default 0.3 (Arc Reactor). A
+ * document without a score is ranked by its position.
  */
 export function keywordRerank(options: { readonly weight?: number } = {}): Rerank {
   checkFields('CONFIGURATION', 'keywordRerank()', options, '');
@@ -35,10 +35,10 @@ export function keywordRerank(options: { readonly weight?: number } = {}): Reran
 }
 
 /**
- * Maximal marginal relevance: chooses `topK` documents one by one, each by its score less its
- * likeness to those chosen before, so that several that say the same do not crowd out the others.
- * `lambda` is the score's part, from 0 to 1 (Arc Reactor: 0.5); likeness is the Jaccard index of
- * their words, in any language.
+ * Creates a reranker by maximal marginal relevance. It chooses `topK` documents one by one: each by
+ * its score minus its similarity to those already chosen. Documents that say the same therefore do
+ * not crowd out others. `lambda` is the part of the score, from 0 to 1; default 0.5 (Arc Reactor).
+ * Similarity is the Jaccard index of the words, in any language.
  */
 export function mmrRerank(options: { readonly lambda?: number } = {}): Rerank {
   checkFields('CONFIGURATION', 'mmrRerank()', options, '');
@@ -74,7 +74,7 @@ function relevanceOf({ score }: RetrievedDocument, index: number, count: number)
   return score ?? 1 - index / count;
 }
 
-/** The same in every runtime: without the dictionary that some have. */
+/** Returns a text's terms without a segmenter, so that every runtime gives the same result. */
 function termsOf(text: string): ReadonlySet<string> {
   return new Set(searchTerms({ segment: null, stopWords: new Set() }).ofQuery(text));
 }

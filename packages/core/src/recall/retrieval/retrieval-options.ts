@@ -9,15 +9,15 @@ import type { Rerank } from './rerank.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 import type { ContextToken } from '../../tool/context-token.ts';
 
-/** The call that documents are looked up for. */
+/** The call that needs documents. */
 export interface RetrievalCall {
   readonly sessionId: string;
   readonly signal: AbortSignal;
   /** The conversation, the newest message last. */
   readonly messages: readonly Msg[];
   /**
-   * What was provided for a token by the call, else the agent. Throws `CONFIGURATION` where nothing
-   * was.
+   * Returns the value that the call, else the agent, provides for a token. Throws `CONFIGURATION`
+   * if neither does.
    */
   get<T>(token: ContextToken<T>): T;
 }
@@ -25,63 +25,64 @@ export interface RetrievalCall {
 export interface RetrievalOptions extends MessageContext {
   readonly retriever: Retriever;
   /**
-   * `auto` (default): before each call. `tool`: the model searches with `search_documents`. `both`.
+   * `auto` (default): searches before each call. `tool`: the model searches with
+   * `search_documents`. `both`: both.
    */
   readonly mode?: 'auto' | 'tool' | 'both';
-  /** Documents at a time; default 10 (Arc Reactor). */
+  /** Maximum number of documents of one search; default 10 (Arc Reactor). */
   readonly topK?: number;
-  /** Documents that the retriever is asked for, for `rerank` to choose from; default `topK`. */
+  /** Documents to request from the retriever, for `rerank` to choose from; default `topK`. */
   readonly candidates?: number;
   /**
-   * The score from which on a document is used; default the retriever's own, else 0.7 (Arc
-   * Reactor). One without a score always is.
+   * The lowest score of a document to use. Default: the retriever's own threshold, else 0.7 (Arc
+   * Reactor). Documents without a score are always used.
    */
   readonly threshold?: number;
   /**
-   * Estimated tokens that the documents' text may take, the best first; default 4,000 (Arc
+   * Maximum estimated tokens of the documents' text, best documents first; default 4,000 (Arc
    * Reactor).
    */
   readonly maxTokens?: number;
-  /** How tokens are estimated; default `arc`. */
+  /** The profile for estimating tokens; default `arc`. */
   readonly profile?: TokenProfile;
   /**
-   * Handed to the retriever. A function that throws, or gives what is no object, keeps the search
-   * from being made.
+   * Filters for the retriever. If a function throws, or its result is neither an object nor
+   * `undefined`, no search runs.
    */
   readonly filters?: JsonObject | ((call: RetrievalCall) => Awaitable<JsonObject | undefined>);
   /**
-   * What is searched for before a call; blank: nothing. Default: the text of the input's last user
-   * message.
+   * Returns the query of the search before a call; blank: no search. Default: the text of the
+   * input's last user message.
    */
   readonly query?: (input: readonly Msg[], call: RetrievalCall) => Awaitable<string | undefined>;
   /**
-   * Of several with one id, one content, or what the function gives for them, the best is used.
-   * Default true.
+   * Whether to drop duplicates: documents with the same id, the same content, or the same result of
+   * the function. The best one stays. Default true.
    */
   readonly dedupe?: boolean | ((document: RetrievedDocument) => unknown);
   /**
-   * A better order, such as `mmrRerank()`. Where it fails, or takes too long, the documents keep
-   * theirs.
+   * Reranks the documents, for example `mmrRerank()`. If it fails or takes too long, they keep
+   * their order.
    */
   readonly rerank?: Rerank;
   /**
-   * The documents as text, in the place of `documentsText`. It is fenced and held within
-   * `maxTokens` all the same.
+   * Formats the documents as text, instead of `documentsText`. The result is still fenced and
+   * limited to `maxTokens`.
    */
   readonly format?: (documents: readonly RetrievedDocument[]) => string;
   /**
    * The role of the message that carries the documents; default `user`, as in `longTermMemory()`.
    */
   readonly role?: 'user' | 'system';
-  /** What the model is told of the tool; two of them in one agent need two names. */
+  /** The name and description of the tool. Two such tools in one agent need different names. */
   readonly tool?: { readonly name?: string; readonly description?: string };
-  /** Milliseconds for all of a search; default 10,000. */
+  /** Milliseconds for one whole search; default 10,000. */
   readonly timeoutMs?: number;
-  /** Told what failed and what was left out; the call goes on. Default: `console.warn`. */
+  /** Receives failures and invalid documents; the call continues. Default: `console.warn`. */
   readonly onError?: (error: AgentError) => void;
 }
 
-/** Throws `CONFIGURATION` for what is none of an option's values. */
+/** Throws `CONFIGURATION` for an invalid option. */
 export function checkRetrievalOptions(options: RetrievalOptions): void {
   const where = 'retrieval()';
   const kinds =

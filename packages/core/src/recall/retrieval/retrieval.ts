@@ -17,13 +17,13 @@ import {
 } from './retrieval-options.ts';
 
 /**
- * Documents for an agent's answers, for its `use` list (Arc Reactor: RAG): looked up before each
- * call, by the model with a tool, or both.
+ * Finds documents for an agent's answers; for its `use` list (Arc Reactor: RAG). Searches before
+ * each call, lets the model search with a tool, or both.
  *
- * What is looked up before a call stands between the system prompt and the history, in a message of
- * its own in each request of the call; it is never in `Memory`. A search that fails, takes too long
- * or brings rubbish is told to `onError` and is an error result of the tool; the call goes on.
- * Throws `CONFIGURATION`.
+ * Documents found before a call go into a message of their own, between the system prompt and the
+ * history. Each request of the call has this message; `Memory` never has it. If a search fails or
+ * takes too long, `onError` receives the error and the call continues. The tool then returns an
+ * error result. Invalid documents are left out and reported to `onError`. Throws `CONFIGURATION`.
  */
 export function retrieval(options: RetrievalOptions): Middleware {
   checkRetrievalOptions(options);
@@ -67,8 +67,8 @@ export function retrieval(options: RetrievalOptions): Middleware {
 }
 
 /**
- * A query of the last `turns` user messages, the newest last: for questions such as "And in
- * winter?". For `retrieval()`'s `query`.
+ * Returns a query function for `retrieval()`: the last `turns` user messages, newest last. For
+ * questions such as "And in winter?".
  */
 export function recentQuestions(turns = 2): NonNullable<RetrievalOptions['query']> {
   if (!(Number.isInteger(turns) && turns > 0))
@@ -107,7 +107,7 @@ function searchTool(options: RetrievalOptions): Tool {
       required: ['query'],
       additionalProperties: false,
     },
-    // The search has a limit of its own.
+    // The search has its own time limit.
     timeoutMs: longestTimeout,
     replay: 'safe',
     async execute(input, { sessionId, signal, messages, get }) {
@@ -124,8 +124,8 @@ function searchTool(options: RetrievalOptions): Tool {
         return text || 'Nothing was found.';
       } catch (error) {
         if (!signal.aborted) report(error, options);
-        // A plain error: no code of the retriever's is to end the agent's call, and nothing of it
-        // is for the model.
+        // A plain error: an error code of the retriever must not end the agent's call. The model
+        // must not see the retriever's message.
         throw new Error('The documents could not be searched.', { cause: error });
       }
     },

@@ -1,38 +1,41 @@
 import type { JsonObject } from '../../message/json.ts';
 
-/** A piece of text that fits a query. */
+/** A piece of text that matches a query. */
 export interface RetrievedDocument {
-  /** The same for the same piece: of two with one id the better one is used. */
+  /** The id of the piece. If two documents have one id, the better one is used. */
   readonly id?: string;
-  /** What the model is shown. */
+  /** The text that the model sees. */
   readonly content: string;
-  /** Where it comes from, as the model is to name it: a title, a path, a URL. */
+  /** The source as the model should cite it: a title, a path, a URL. */
   readonly source?: string;
-  /** How well it fits: higher is better. For `retrieval()`'s threshold from 0 to 1. */
+  /**
+   * How well the document matches: higher is better. From 0 to 1 for the threshold of
+   * `retrieval()`.
+   */
   readonly score?: number;
   readonly metadata?: JsonObject;
 }
 
 export interface RetrieveOptions {
-  /** Documents at most. */
+  /** Maximum number of documents to return. */
   readonly topK: number;
-  /** Raised when nobody waits any more. */
+  /** Aborts when nobody waits for the search anymore. */
   readonly signal: AbortSignal;
-  /** What the documents have to be, in the retriever's own terms: a tenant, a language. */
+  /** Conditions for the documents, in the retriever's own terms: a tenant, a language. */
   readonly filters?: JsonObject | undefined;
   readonly sessionId?: string;
 }
 
 /**
- * What finds text for a query: a vector store, a search engine, `keywordRetriever()` (Arc Reactor:
+ * Finds text for a query: a vector store, a search engine, `keywordRetriever()` (Arc Reactor:
  * `DocumentRetriever`).
  */
 export interface Retriever {
-  /** What fits, the best first. An empty array where nothing does. */
+  /** Returns the matching documents, best first; an empty array if none matches. */
   retrieve(query: string, options: RetrieveOptions): Promise<readonly RetrievedDocument[]>;
   /**
-   * From which score on a document is worth it, where its scores are no similarity; `retrieval()`
-   * takes it instead of its own 0.7.
+   * The lowest useful score, if the retriever's scores are not similarities. `retrieval()` uses it
+   * instead of its own 0.7.
    */
   readonly threshold?: number;
 }

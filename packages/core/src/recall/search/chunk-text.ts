@@ -3,11 +3,11 @@ import { checkFields } from '../../error/check-fields.ts';
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 
 export interface ChunkOptions {
-  /** Estimated tokens of a chunk at most; default 400. */
+  /** Maximum estimated tokens of a chunk; default 400. */
   readonly maxTokens?: number;
   /**
-   * Estimated tokens at the end of a chunk that the next one begins with, in whole sentences;
-   * default 50. Less than half of `maxTokens`.
+   * Estimated tokens, in whole sentences, that the end of a chunk shares with the start of the next
+   * one; default 50. Less than half of `maxTokens`.
    */
   readonly overlap?: number;
 }
@@ -15,21 +15,21 @@ export interface ChunkOptions {
 interface Piece {
   readonly text: string;
   readonly tokens: number;
-  /** A paragraph ends behind it. */
+  /** Whether a paragraph ends after the piece. */
   readonly ends: boolean;
 }
 
 /**
- * Where a sentence or a line ends, with what closes it and the blanks behind it. A full stop of a
- * script with spaces ends one before a blank only. A run of them is tried once, from its start: no
- * text costs more than its length.
+ * Matches the end of a sentence or a line, with closing quotes or brackets and the whitespace after
+ * it. In scripts with spaces, a full stop ends a sentence only before whitespace. The lookbehind
+ * tries a run of full stops once, from its start, so matching takes linear time.
  */
 const border = /(?:(?<![.!?…])[.!?…]+["'”’)\]]*(?=\s|$)|[。！？｡．]+[」』）”’"')\]】》]*|\n)\s*/gu;
 
 /**
- * A text in pieces for an index, each a part of it as it stands: cut between paragraphs where it
- * can be, else between sentences (Chinese, Japanese and Korean ones as well), and within a sentence
- * only where that is longer than a chunk. Throws `CONFIGURATION`.
+ * Splits a text into chunks for an index; each chunk is an unchanged part of the text. Splits
+ * between paragraphs if possible, else between sentences, including Chinese, Japanese and Korean
+ * ones. Splits within a sentence only if it is longer than a chunk. Throws `CONFIGURATION`.
  */
 export function chunkText(text: string, options: ChunkOptions = {}): readonly string[] {
   checkFields('CONFIGURATION', 'chunkText()', options, '');
@@ -57,8 +57,8 @@ export function chunkText(text: string, options: ChunkOptions = {}): readonly st
 }
 
 /**
- * Where a chunk from `start` ends: at the last paragraph's end that leaves it at least half full,
- * else where it is full.
+ * Returns the end of the chunk that begins at `start`: the last paragraph end that leaves the chunk
+ * at least half full. If there is none, the chunk ends where it is full.
  */
 function endOf(pieces: readonly Piece[], start: number, maxTokens: number): number {
   let tokens = 0;
@@ -72,8 +72,8 @@ function endOf(pieces: readonly Piece[], start: number, maxTokens: number): numb
 }
 
 /**
- * Where the next chunk begins, for the end of the last one to be in it. Always further than the
- * last one began.
+ * Returns the start of the next chunk, so that it overlaps the end of the last one. Always after
+ * the start of the last one.
  */
 function backFrom(pieces: readonly Piece[], start: number, end: number, overlap: number): number {
   let from = end;
@@ -96,7 +96,7 @@ function piecesOf(text: string, maxTokens: number): readonly Piece[] {
     const ends = /\n[^\S\n]*\n/.test(part.slice(part.trimEnd().length));
     return cutLong(part, maxTokens).map((piece, index, all) => ({
       text: piece,
-      // What is rounded down in each is not to add up.
+      // Plus one, because the rounding errors of the pieces would add up.
       tokens: estimateTokens(piece) + 1,
       ends: ends && index === all.length - 1,
     }));
@@ -115,8 +115,8 @@ function sentencesOf(text: string): readonly string[] {
 }
 
 /**
- * A sentence longer than a chunk, in parts of about half a chunk, so that none of them is too long:
- * between words where there are any.
+ * Splits a sentence that is longer than a chunk into parts of about half a chunk, so that each part
+ * fits. Splits between words if there are any.
  */
 function cutLong(part: string, maxTokens: number): readonly string[] {
   const tokens = estimateTokens(part);
@@ -135,8 +135,8 @@ function cutLong(part: string, maxTokens: number): readonly string[] {
 }
 
 /**
- * Not within a surrogate pair, nor between a letter and its marks, of which no language puts more
- * than a few.
+ * Moves a split position out of a surrogate pair, or from between a letter and its marks. Limits
+ * the marks, because no language uses more than a few.
  */
 function endOfCharacter(text: string, at: number): number {
   const follow = /^(?:[\uDC00-\uDFFF]|\p{M}|\u200d.?)(?:\p{M}|\u200d.?){0,15}/su.exec(

@@ -6,14 +6,14 @@ import type { SearchTerms } from './search-terms.ts';
 import { shortQuery } from './short-query.ts';
 import { termIndex, type IndexedText } from './term-index.ts';
 
-/** A text of any length that is to be found. */
+/** A searchable text of any length. */
 export interface SearchDocument {
-  /** A document that is added with the id of another takes its place. */
+  /** The document's id. Adding another document with the same id replaces it. */
   readonly id: string;
   readonly content: string;
-  /** As the model is to name it. */
+  /** The source as the model should cite it. */
   readonly source?: string;
-  /** What filters look at. */
+  /** The fields that filters compare. */
   readonly metadata?: JsonObject;
 }
 
@@ -22,7 +22,7 @@ interface Chunk {
   readonly found: RetrievedDocument;
 }
 
-/** Documents in chunks, found by their words. */
+/** Documents in chunks, searchable by their words. */
 export class DocumentIndex {
   readonly #terms: SearchTerms;
   readonly #chunking: ChunkOptions | undefined;
@@ -70,8 +70,8 @@ export class DocumentIndex {
   }
 
   /**
-   * The best first. A score is from 0 to 1: the best one's is the share of the query's words that
-   * it has, the others' in proportion to it, by BM25.
+   * Returns the matching chunks, best first. Scores are from 0 to 1: the best one is the share of
+   * the query's words that the chunk has. The others are in proportion to it, by BM25.
    */
   find(query: string, topK: number, filters: JsonObject = {}): readonly RetrievedDocument[] {
     const results = this.#search.search(query, {
@@ -89,7 +89,8 @@ export class DocumentIndex {
 }
 
 /**
- * Every filter's value is the document's, or one of several: on either side an array is a choice.
+ * Whether the document has the value of every filter. An array on either side means any of its
+ * values.
  */
 function passes({ metadata = {} }: SearchDocument, filters: JsonObject): boolean {
   return Object.entries(filters).every(([key, wanted]) => {

@@ -9,8 +9,8 @@ import { joinValue, splitValue } from '../../memory/log/split-value.ts';
 const formatVersion = 1;
 
 /**
- * A document's place in the store: `docs:<namespace>:<id>:<revision>`, with `~<n>` behind it where
- * it takes n values.
+ * A document's key in the store: `docs:<namespace>:<id>:<revision>`. `~<n>` follows it if the
+ * document takes n values.
  */
 interface Place {
   readonly key: string;
@@ -27,20 +27,23 @@ export interface DocumentStoreOptions {
 }
 
 /**
- * Keeps an index in step with a store that others write to as well. A document that is changed has
- * a new key: keys tell what is new.
+ * Keeps an index in sync with a store that others write to as well. A changed document gets a new
+ * key, so the keys show what is new.
  */
 export class DocumentStore {
   readonly #options: DocumentStoreOptions;
   readonly #prefix: string;
-  /** What the index holds. */
+  /** Places of the documents in the index, by id. */
   readonly #held = new Map<string, Place>();
-  /** Deleted here, and damaged: a listing that lags must not bring them back. */
+  /**
+   * Keys deleted by this instance, and keys of damaged documents: a listing that lags must not
+   * bring them back.
+   */
   readonly #ignored = new Set<string>();
 
   /**
-   * Throws `INVALID_INPUT` for a namespace that is empty or has more than 200 characters,
-   * percent-encoded.
+   * Throws `INVALID_INPUT` for a namespace that is empty or, percent-encoded, longer than 200
+   * characters.
    */
   constructor(options: DocumentStoreOptions) {
     this.#options = options;
@@ -57,7 +60,7 @@ export class DocumentStore {
       const text = JSON.stringify({ v: formatVersion, ...document });
       const values = splitValue(text, store.features.maxValueBytes);
       const place = this.#place(document.id, now(), values.length);
-      // The first value last: a document whose first value is there is there whole.
+      // Writes the first value last: if it is there, the document is complete.
       await store.setMany(
         keysOf(place)
           .map((key, part) => [key, values[part]!] as const)
@@ -87,7 +90,7 @@ export class DocumentStore {
     this.#held.clear();
   }
 
-  /** Takes in what is new in the store, and leaves out what is gone. */
+  /** Adds the store's new documents to the index and removes deleted ones. */
   async refresh(index: DocumentIndex): Promise<void> {
     const { store } = this.#options;
     const newest = new Map<string, Place>();
@@ -103,8 +106,8 @@ export class DocumentStore {
       const held = this.#held.get(id);
       return !held || (held.key !== key && revision > held.revision);
     });
-    // Not listed: deleted elsewhere, or so new that the listing does not have it yet. Its value
-    // tells.
+    // An unlisted key was deleted elsewhere, or it is too new for the listing. Reading its value
+    // shows which.
     const unlisted = [...this.#held.values()].filter(({ id }) => !newest.has(id));
     const values = await store.getMany([
       ...changed.flatMap(keysOf),
@@ -121,7 +124,8 @@ export class DocumentStore {
 
   #take(place: Place, values: ReadonlyMap<string, string>, index: DocumentIndex): void {
     const found = keysOf(place).flatMap((key) => values.get(key) ?? []);
-    // Deleted meanwhile, or listed before it can be read: the next refresh sees.
+    // The document was deleted meanwhile, or listed before it is readable. The next refresh tries
+    // again.
     if (found.length < place.values) return;
     const document = parseDocument(place.id, found);
     if (document) {
@@ -152,7 +156,10 @@ export class DocumentStore {
     return `${this.#prefix}${encode(id, 'document id', maxEncoded - this.#prefix.length)}:`;
   }
 
-  /** A revision made later sorts later; of two made at once one wins everywhere. */
+  /**
+   * Creates a key with a new revision. A later revision sorts later; of two made at the same time,
+   * the same one wins everywhere.
+   */
   #place(id: string, at: number, values: number): Place {
     const held = this.#held.get(id)?.revision ?? '';
     const time = Math.max(Math.trunc(at), parseInt(held.slice(0, 9) || '0', 36) + 1);
@@ -165,7 +172,7 @@ export class DocumentStore {
     };
   }
 
-  /** `undefined` for a key that is no document's first. */
+  /** Reads a document's first key; `undefined` for any other key. */
   #read(key: string): Place | undefined {
     const [, encoded, revision, values] =
       /^([^:]+):([0-9a-z]{9}-\w+)(?:~(\d+))?$/.exec(key.slice(this.#prefix.length)) ?? [];

@@ -24,44 +24,50 @@ import { stopWords } from './stop-words.ts';
 export interface KeywordMemoryOptions {
   readonly store: KeyValueStore;
   /**
-   * Whose memory it is, such as a user's id; nothing is found across namespaces. Default `default`.
+   * The owner of the memory, such as a user's id. A search finds nothing of other namespaces.
+   * Default `default`.
    */
   readonly namespace?: string;
-  /** Above this the oldest are deleted, at the next retrieval. Default 2,000. */
+  /**
+   * Maximum number of records to keep; the next retrieval deletes the oldest ones above it. Default
+   * 2,000.
+   */
   readonly maxRecords?: number;
   /**
-   * Words that are not searched for. Default: the commonest of English, Chinese, Japanese and
+   * Words that the search ignores. Default: the most common ones of English, Chinese, Japanese and
    * Korean.
    */
   readonly stopWords?: Iterable<string>;
   /**
-   * Told of a record that is damaged, once, and then the search goes on without it; and of old
-   * records that could not be deleted. Default: `console.warn`.
+   * Receives each damaged record once; the search continues without it. Also receives failures to
+   * delete old records. Default: `console.warn`.
    */
   readonly onError?: (error: AgentError) => void;
   /**
-   * Names a record; letters, digits and dashes, never the same twice in a millisecond. Default:
-   * random.
+   * Returns an id for a record: letters, digits and dashes, never the same twice in a millisecond.
+   * Default: random.
    */
   readonly generateId?: () => string;
-  /** Milliseconds since 1970. Default: `Date.now`. */
+  /** Returns the current time in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
 }
 
 /**
- * Long-term memory over a store, found by keywords, in any language. Each call of `record` keeps
- * the messages' text as one record under a key of its own: nothing else is read or written. The
- * index is built in memory at the first retrieval, which reads all records; each later one lists
- * the keys and reads only what is new, so instances over one store see each other's records as soon
- * as the store's listing has them (at once; on Cloudflare KV within a minute). An instance finds
- * its own at once.
+ * Creates a long-term memory over a store. It finds records by keywords, in any language. Each call
+ * of `record` stores the messages' text as one record under its own key. It reads and writes
+ * nothing else.
  *
- * Deletes remove the values themselves. On a store whose listing lags, what another instance wrote
- * within that time is missed.
+ * The first retrieval reads all records and builds the index in memory. Each later one lists the
+ * keys and reads only new records. Instances over one store therefore see each other's records once
+ * the store lists them (at once; on Cloudflare KV within a minute). An instance finds its own
+ * records at once.
+ *
+ * Deletes remove the values themselves. If the store's listing lags, a delete misses records that
+ * another instance wrote within that time.
  *
  * Rejects with `STORAGE_QUOTA` or `STORAGE_FAILED` as the store does. Throws `INVALID_INPUT` for a
- * namespace that is empty or longer than 200 characters, percent-encoded, `CONFIGURATION` for a
- * `maxRecords` that is no whole number above 0.
+ * namespace that is empty or, percent-encoded, longer than 200 characters. Throws `CONFIGURATION`
+ * for a `maxRecords` that is not a whole number above 0 or `Infinity`.
  */
 export function keywordMemory(options: KeywordMemoryOptions): LongTermMemory {
   return new KeywordMemory(options);
@@ -73,7 +79,7 @@ class KeywordMemory implements LongTermMemory {
   readonly #keys: RecordKeys;
   readonly #maxRecords: number;
   readonly #index: RecordIndex;
-  /** Deleted here: a listing that lags must not bring them back. */
+  /** Keys deleted by this instance: a listing that lags must not bring them back. */
   readonly #deleted = new Set<string>();
   readonly #damaged = new Set<string>();
   #writes: Promise<unknown> = Promise.resolve();
@@ -111,7 +117,7 @@ class KeywordMemory implements LongTermMemory {
   ): Promise<readonly LongTermRecord[]> {
     const { limit = 5, sessionId, exceptSessionId, signal } = options;
     try {
-      // Those who ask while the store is being read share the answer.
+      // Concurrent retrievals share one read of the store.
       const fresh = (this.#refreshing ??= this.#refresh().finally(
         () => (this.#refreshing = undefined),
       ));
@@ -156,7 +162,7 @@ class KeywordMemory implements LongTermMemory {
       const entries = this.#keys
         .values(key)
         .map((each, part): readonly [string, string] => [each, values[part] ?? '']);
-      // The first value last: a record whose first value is there is there whole.
+      // Writes the first value last: if it is there, the record is complete.
       await this.#store.setMany(entries.toReversed());
       this.#index.add(key, record);
     });
@@ -179,7 +185,7 @@ class KeywordMemory implements LongTermMemory {
     return this.#write(() => this.#dropAll(this.#keys.prefix));
   }
 
-  /** Takes in what is new in the store, and leaves out what is gone. */
+  /** Adds the store's new records to the index and removes deleted ones. */
   async #refresh(): Promise<void> {
     const known = this.#index.records;
     const listed = (await this.#store.keys(this.#keys.prefix)).filter(
@@ -195,8 +201,8 @@ class KeywordMemory implements LongTermMemory {
     const added = kept.filter(
       (key) => !known.has(key) && !this.#damaged.has(key) && !tooOld.has(key),
     );
-    // Not listed: deleted elsewhere, or so new that the listing does not have it yet. Its value
-    // tells.
+    // An unlisted key was deleted elsewhere, or it is too new for the listing. Reading its value
+    // shows which.
     const unlisted = [...known.keys()].filter((key) => !all.has(key));
     const values = await this.#store.getMany([
       ...added.flatMap((key) => this.#keys.values(key)),
@@ -214,7 +220,8 @@ class KeywordMemory implements LongTermMemory {
   #take(key: string, values: ReadonlyMap<string, string>): void {
     const keys = this.#keys.values(key);
     const found = keys.flatMap((each) => values.get(each) ?? []);
-    // Deleted meanwhile, or listed before it can be read: the next retrieval sees.
+    // The record was deleted meanwhile, or listed before it is readable. The next retrieval tries
+    // again.
     if (found.length < keys.length || this.#deleted.has(key)) return;
     try {
       this.#index.add(key, parseRecord(key, found));
@@ -253,8 +260,8 @@ class KeywordMemory implements LongTermMemory {
   }
 
   /**
-   * One at a time, in the order they were called: what is deleted is not written by a record that
-   * came before.
+   * Runs writes one at a time, in call order. A `record` called before a delete can't restore what
+   * the delete removes.
    */
   #write(operation: () => Promise<void>): Promise<void> {
     const result = this.#writes.then(operation).catch((error: unknown) => {

@@ -11,56 +11,57 @@ import { stopWords } from './stop-words.ts';
 
 export interface StoredDocuments {
   readonly store: KeyValueStore;
-  /** Whose documents they are; nothing is found across namespaces. Default `default`. */
+  /** The owner of the documents. A search finds nothing of other namespaces. Default `default`. */
   readonly namespace?: string;
 }
 
 export interface KeywordRetrieverOptions {
-  /** How long documents are cut for the index; default: about 400 tokens with an overlap of 50. */
+  /** How to split long documents for the index; default: chunks of about 400 tokens, overlap 50. */
   readonly chunks?: ChunkOptions;
   /**
-   * Words that are not searched for. Default: the commonest of English, Chinese, Japanese and
+   * Words that the search ignores. Default: the most common ones of English, Chinese, Japanese and
    * Korean.
    */
   readonly stopWords?: Iterable<string>;
   /**
-   * Told of a document in the store that is damaged, once; the search goes on without it. Default:
+   * Receives each damaged document in the store once; the search continues without it. Default:
    * `console.warn`.
    */
   readonly onError?: (error: AgentError) => void;
-  /** Milliseconds since 1970. Default: `Date.now`. */
+  /** Returns the current time in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
 }
 
 export interface KeywordRetriever extends Retriever {
   /**
-   * `topK` is 10 by default. Filters are equal to fields of the documents' metadata; an array on
-   * either side is a choice.
+   * Finds documents. `topK` is 10 by default. A filter must equal the document's metadata field of
+   * the same name. An array on either side means any of its values.
    */
   retrieve(
     query: string,
     options?: Partial<RetrieveOptions>,
   ): Promise<readonly RetrievedDocument[]>;
   /**
-   * One whose id is there already takes the other's place. Rejects with `INVALID_INPUT` for what is
-   * no document.
+   * Adds documents; replaces those with the same id. Rejects with `INVALID_INPUT` for a value that
+   * is not a document.
    */
   add(documents: readonly SearchDocument[]): Promise<void>;
-  /** Unknown ids are ignored. */
+  /** Removes documents; ignores unknown ids. */
   remove(ids: readonly string[]): Promise<void>;
-  /** Removes all, also from the store. */
+  /** Removes all documents, also from the store. */
   clear(): Promise<void>;
 }
 
 /**
- * Finds documents by their keywords, in any language: an array of them, or those in a store, where
- * `add` has put them. Long ones are cut into chunks, each found for itself, with `id#n` as its id.
- * It finds words, with prefixes and one typing error, not meanings.
+ * Creates a retriever that finds documents by their keywords, in any language. It searches an array
+ * of documents, or a store that `add` has filled. It splits long documents into chunks and finds
+ * each chunk separately, with the id `id#n`. It finds words, with prefixes and one typing error,
+ * not meanings.
  *
- * A score is from 0 to 1: the best one's is the share of the query's words that it has, the others'
- * in proportion to it. As words are no similarity, `retrieval()` uses what has 0.05 or more. With a
- * store the index is built at the first search, and each later one lists the keys and reads only
- * what is new. Rejects as the store does.
+ * Scores are from 0 to 1. The best score is the share of the query's words that the best chunk has;
+ * the others are in proportion to it. Word scores are not similarities, so `retrieval()` uses
+ * documents from 0.05 on. With a store, the first search builds the index. Each later one lists the
+ * keys and reads only new documents. Rejects as the store does.
  */
 export function keywordRetriever(
   source: readonly SearchDocument[] | StoredDocuments,
@@ -83,7 +84,10 @@ export function keywordRetriever(
   if (Array.isArray(source)) for (const document of checked(source)) index.set(document);
 
   let turn: Promise<unknown> = Promise.resolve();
-  /** One after the other, so that a refresh never reads what is half written or half deleted. */
+  /**
+   * Runs store operations one at a time, so that a refresh never reads half-written or half-deleted
+   * documents.
+   */
   const inTurn = (work: () => Promise<void> | undefined): Promise<void> => {
     const result = turn.then(work).catch((error: unknown) => {
       throw AgentError.from(error, 'STORAGE_FAILED');
@@ -101,7 +105,7 @@ export function keywordRetriever(
       if (!(Number.isInteger(topK) && topK > 0))
         throw new AgentError('INVALID_INPUT', 'topK must be a whole number above 0');
       if (stored) {
-        // Those who ask while the store is being read share the answer.
+        // Concurrent searches share one read of the store.
         const fresh = (refreshing ??= inTurn(() => stored.refresh(index)).finally(
           () => (refreshing = undefined),
         ));
@@ -143,7 +147,7 @@ function openStore(
   return new DocumentStore({ store, namespace, now, onError });
 }
 
-/** Throws `INVALID_INPUT` for the first that is no document. */
+/** Throws `INVALID_INPUT` for the first value that is not a document. */
 function checked(documents: readonly SearchDocument[]): readonly SearchDocument[] {
   if (!Array.isArray(documents))
     throw new AgentError('INVALID_INPUT', 'documents must be an array');

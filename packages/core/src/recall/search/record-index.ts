@@ -9,7 +9,7 @@ export interface Found {
   readonly score: number;
 }
 
-/** Records by their keys, found by their words. */
+/** Records by key, searchable by their words. */
 export class RecordIndex {
   readonly records: Map<string, StoredRecord> = new Map();
   readonly #search: MiniSearch<IndexedText>;
@@ -18,7 +18,7 @@ export class RecordIndex {
     this.#search = termIndex(terms);
   }
 
-  /** A key that is there already stays as it is. */
+  /** Adds a record; does nothing if the key is already there. */
   add(key: string, record: StoredRecord): void {
     if (this.records.has(key)) return;
     this.records.set(key, record);
@@ -32,7 +32,7 @@ export class RecordIndex {
     this.#search.remove({ id: key, text: textOf(record) });
   }
 
-  /** The best first, of equally good ones the newest. */
+  /** Returns the matching records, best first; among equal scores, the newest first. */
   find(query: string, isWanted: (record: StoredRecord) => boolean): readonly Found[] {
     return this.#search
       .search(query)
@@ -47,7 +47,10 @@ export class RecordIndex {
   }
 }
 
-/** The speakers are not searched: a question that has "user" in it would find everything. */
+/**
+ * Returns a record's text without the speakers: otherwise a question with the word "user" would
+ * match every record.
+ */
 function textOf({ parts }: StoredRecord): string {
   return parts.map(({ text }) => text).join('\n');
 }

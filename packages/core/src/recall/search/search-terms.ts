@@ -1,23 +1,23 @@
-/** Splits a text that is written without spaces into its words. */
+/** Splits a text without spaces into its words. */
 export type Segment = (text: string) => readonly string[];
 
 export interface SearchTerms {
-  /** Everything a text can be found by; a term comes as often as it is in the text. */
+  /** Returns the terms that find a text; a term occurs as often as in the text. */
   ofText(text: string): string[];
-  /** What to look for, each term once. */
+  /** Returns the terms to search for, each one once. */
   ofQuery(text: string): string[];
 }
 
 export interface SearchTermsOptions {
-  /** Default: `Intl.Segmenter` where the runtime has it. `null`: none. */
+  /** Default: `Intl.Segmenter` if the runtime has it. `null`: no segmenter. */
   readonly segment?: Segment | null;
-  /** Not looked for. */
+  /** Words that a query ignores. */
   readonly stopWords: ReadonlySet<string>;
 }
 
 /**
- * Either a run of a script that does not space its words (Korean is among them: its particles cling
- * to the word), or a word.
+ * Matches either a run of a script without spaces between words, or a word. Korean counts as one
+ * without spaces, because its particles are attached to the words.
  */
 const run =
   /((?:(?=[\p{L}\p{M}\p{Nl}])[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}])+)|(?:(?![\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}])[\p{L}\p{M}\p{N}])+/gu;
@@ -26,10 +26,9 @@ const hangul = /^\p{sc=Hang}+$/u;
 const hiraganaPiece = /^\p{sc=Hira}{1,2}$/u;
 
 /**
- * Terms for a full-text index over any language. Width, case and Latin accents do not count. A text
- * without spaces is found by its words where the runtime can tell them, and by every two
- * neighbouring characters, so that neither a missing dictionary nor a different one makes it
- * unfindable.
+ * Creates the terms of a full-text index over any language. Ignores width, case and Latin accents.
+ * Finds a text without spaces by its words, if the runtime can segment it, and by each pair of
+ * neighboring characters. A missing or different dictionary therefore never hides a text.
  */
 export function searchTerms({
   segment = segmenter() ?? null,
@@ -38,7 +37,7 @@ export function searchTerms({
   return {
     ofText: (text) =>
       termsOf(text, (chars, whole) => {
-        // Telling words is what takes the time. A pair is there as it is, Korean has its spaces.
+        // Segmenting is the slow part. A pair is already a bigram, and Korean has spaces.
         const words = chars.length > 2 && !hangul.test(whole) ? segment?.(whole) : undefined;
         return [...chars, ...bigrams(chars), ...(words ?? []).filter((word) => lengthOf(word) > 1)];
       }),
@@ -48,8 +47,7 @@ export function searchTerms({
         const words = segment?.(whole).filter((word) => lengthOf(word) > 1 || han.test(word));
         return [...bigrams(chars), ...(words ?? chars.filter((char) => han.test(char)))];
       }).filter((term) => !stopWords.has(term));
-      // Pieces in hiragana are mostly grammar: they count only where there is nothing else to look
-      // for.
+      // Short hiragana pieces are mostly grammar, so they count only if the query has nothing else.
       const telling = terms.filter((term) => !hiraganaPiece.test(term));
       return [...new Set(telling.length > 0 ? telling : terms)];
     },
@@ -68,12 +66,15 @@ function termsOf(
   return terms;
 }
 
-/** Upper case first: `ß` has none but `SS`. */
+/** Normalizes width and case. Upper case first, because it turns `ß` into `SS`. */
 function fold(text: string): string {
   return text.normalize('NFKC').toUpperCase().toLowerCase();
 }
 
-/** Without accents (Latin only: elsewhere marks are letters) and a plural's or a verb's `s`. */
+/**
+ * Removes accents (Latin only: in other scripts marks are letters) and the `s` of a plural or a
+ * verb.
+ */
 function stem(word: string): string {
   const plain = word.replace(/\p{sc=Latin}+\p{M}*/gu, (letters) =>
     letters.normalize('NFD').replace(/\p{M}/gu, ''),

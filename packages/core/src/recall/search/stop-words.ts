@@ -8,8 +8,8 @@ what when where which who why will with would you your
 `;
 
 /**
- * Words, and pieces of words where words are not spaced, that say nothing about what a question is
- * about.
+ * Returns words that say nothing about the topic of a question. For languages without spaces, it
+ * has pieces of words.
  */
 export function stopWords(): ReadonlySet<string> {
   return new Set(words.trim().split(/\s+/));

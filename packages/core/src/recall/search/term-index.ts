@@ -8,15 +8,15 @@ export interface IndexedText {
 }
 
 /**
- * A full-text index over any language's texts: by words, with prefixes and one typing error where
- * words are spaced.
+ * Creates a full-text index over texts in any language. Finds words; in scripts with spaces also by
+ * prefix and with one typing error.
  */
 export function termIndex(terms: SearchTerms): MiniSearch<IndexedText> {
   return new MiniSearch<IndexedText>({
     fields: ['text'],
     tokenize: terms.ofText,
     processTerm: (term) => term,
-    // It would work on behind a timer, which a Worker may not have between two requests.
+    // Auto-vacuum runs on a timer, which a Worker may not have between two requests.
     autoVacuum: false,
     searchOptions: {
       tokenize: (query) => terms.ofQuery(shortQuery(query)),
@@ -28,8 +28,8 @@ export function termIndex(terms: SearchTerms): MiniSearch<IndexedText> {
 }
 
 /**
- * A word of a script with spaces; a number has to fit as it is. What is longer is none: its
- * look-alikes would cost its square.
+ * Whether a term is a word in a script with spaces. A number is not: it must match exactly. Skips
+ * words over 40 characters: fuzzy matching is quadratic in word length.
  */
 function isWord(term: string): boolean {
   return term.length <= 40 && /^[\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}]+$/u.test(term);
