@@ -12,55 +12,59 @@ export type { ApiKey } from './provider/authorization.ts';
 export interface DashScopeOptions {
   readonly model: string;
   /**
-   * Sent as `Authorization: Bearer …`; a function is asked before each request. None: no such
-   * header.
+   * Key sent as `Authorization: Bearer …`; a function is called before each request. Without a key,
+   * the header is not sent.
    */
   readonly apiKey?: ApiKey;
   /**
-   * Default `https://dashscope.aliyuncs.com/api/v1`; Singapore is
+   * Default `https://dashscope.aliyuncs.com/api/v1`. Singapore is
    * `https://dashscope-intl.aliyuncs.com/api/v1`.
    */
   readonly baseURL?: string;
-  /** Added to each request; win over the library's own. */
+  /** Headers added to each request. They override the library's own. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Default: the global `fetch` at the time of the request. */
   readonly fetch?: Fetch;
   /**
-   * Default: tools; images and video where the model's name says that it sees, audio where it says
-   * that it hears; no known window.
+   * Features of the model. Default: tools and no known window. Also images and video if the name
+   * shows that the model sees, and audio if it shows that it hears.
    */
   readonly features?: Partial<ModelFeatures>;
   /**
-   * The service: `text` takes text alone, `multimodal` is for models that see or hear, also when a
-   * request is text alone. Default: `multimodal` where the model's name says so or the request has
+   * Service to call: `text` takes only text; `multimodal` is for models that see or hear, even if a
+   * request has only text. Default: `multimodal` if the model's name shows it or the request has
    * media the model takes, else `text`.
    */
   readonly endpoint?: DashScopeEndpoint;
   /**
-   * Whether the model thinks before it answers. Default: the model's own; `true` with a
-   * `thinkingBudget`.
+   * Whether the model thinks before it answers. Default: `true` with a `thinkingBudget`, else the
+   * model's own default.
    */
   readonly enableThinking?: boolean;
-  /** The most tokens of thinking. */
+  /** Most tokens of thinking. */
   readonly thinkingBudget?: number;
   /**
-   * Longest silence of the server in milliseconds, before the reply and within it. Default 5
-   * minutes; `Infinity`: no limit.
+   * Longest silence of the server, in milliseconds, before and during the reply. Default 5 minutes;
+   * `Infinity` means no limit.
    */
   readonly timeoutMs?: number;
 }
 
-/** Models that only the multimodal service has (AgentScope: `DashScopeHttpClient`), by name. */
+/**
+ * Name patterns of models that only the multimodal service has (AgentScope: `DashScopeHttpClient`).
+ */
 const seeing = /-vl|^qvq|-omni|^qwen3\.[5-9]|^kimi-k2\.[5-9]/i;
 const hearing = /-audio|-omni|-asr/i;
 
 /**
- * A model behind DashScope's own protocol: thinking, incremental output, multimodal messages.
- * `providerOptions` of a request are merged into `parameters`. Thinking is not sent back; the tool
- * choice `required`, and while the model thinks a certain tool too, is sent as `auto`. Its stream
- * rejects with the `MODEL_…` codes of `AgentErrorCode`, or `ABORTED`; with `INVALID_INPUT` where a
- * provider option contradicts the protocol; with `CONFIGURATION` where the key cannot be sent.
- * Throws `CONFIGURATION` on options that contradict themselves.
+ * Creates a model that uses DashScope's own protocol: thinking, incremental output, multimodal
+ * messages. `providerOptions` of a request are merged into `parameters`. Thinking is not sent back.
+ * The tool choice `required` is sent as `auto`. While the model thinks, the choice of one tool is
+ * sent as `auto` too.
+ *
+ * Its stream rejects with the `MODEL_…` codes of `AgentErrorCode`, or `ABORTED`. It rejects with
+ * `INVALID_INPUT` if a provider option contradicts the protocol, with `CONFIGURATION` if the key
+ * cannot be sent. Throws `CONFIGURATION` on options that contradict each other.
  */
 export function dashscope(options: DashScopeOptions): ChatModel {
   if (typeof options === 'string') {

@@ -10,13 +10,13 @@ export type { Fetch } from './provider/http-transport.ts';
 export interface OpenAiOptions {
   readonly model: string;
   /**
-   * Sent as `Authorization: Bearer …`; a function is asked before each request. None: no such
-   * header.
+   * Key sent as `Authorization: Bearer …`; a function is called before each request. Without a key,
+   * the header is not sent.
    */
   readonly apiKey?: ApiKey;
-  /** Any server that speaks chat completions. Default `https://api.openai.com/v1`. */
+  /** Address of any server that speaks chat completions. Default `https://api.openai.com/v1`. */
   readonly baseURL?: string;
-  /** Added to each request; win over the library's own. */
+  /** Headers added to each request. They override the library's own. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Default: the global `fetch` at the time of the request. */
   readonly fetch?: Fetch;
@@ -24,20 +24,25 @@ export interface OpenAiOptions {
   readonly features?: Partial<ModelFeatures>;
   /** Default: `max_completion_tokens` at OpenAI and Azure, `max_tokens` elsewhere. */
   readonly maxTokensField?: OpenAiFormat['maxTokensField'];
-  /** Sends thinking back as `reasoning_content`, as DeepSeek asks for. Default false. */
+  /**
+   * Whether to send thinking back as `reasoning_content`, which DeepSeek requires. Default false.
+   */
   readonly sendThinking?: boolean;
-  /** Asks for token counts; false for servers that refuse `stream_options`. Default true. */
+  /**
+   * Whether to ask for token counts; set false if the server refuses `stream_options`. Default
+   * true.
+   */
   readonly includeUsage?: boolean;
   /**
-   * Longest silence of the server in milliseconds, before the reply and within it. Default 5
-   * minutes; `Infinity`: no limit.
+   * Longest silence of the server, in milliseconds, before and during the reply. Default 5 minutes;
+   * `Infinity` means no limit.
    */
   readonly timeoutMs?: number;
 }
 
 /**
- * A model behind a chat-completions endpoint. Its stream rejects with the `MODEL_…` codes of
- * `AgentErrorCode`, or `ABORTED`; with `CONFIGURATION` where the key cannot be sent.
+ * Creates a model for a chat-completions endpoint. Its stream rejects with the `MODEL_…` codes of
+ * `AgentErrorCode`, or `ABORTED`. It rejects with `CONFIGURATION` if the key cannot be sent.
  */
 export function openai(options: OpenAiOptions): ChatModel {
   if (typeof options === 'string') {

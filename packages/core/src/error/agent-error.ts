@@ -1,61 +1,60 @@
 import type { JsonObject } from '../message/json.ts';
 
 /**
- * What went wrong, stable across versions and runtimes.
+ * Error code, stable across versions and runtimes.
  *
- * - `AGENT_BUSY`: a call came while another one runs on the same agent; or its state was to be
- *   saved or loaded then.
- * - `PENDING_TOOL_CALLS`: new input while tool calls have no result; `ids` in `details`.
- * - `INVALID_DECISION`: a decision about a tool call that is not open, two about one, or one beside
- *   other input.
- * - `INVALID_STATE`: a saved state that is damaged or of an unknown version.
+ * - `AGENT_BUSY`: the agent was called, saved or loaded while another call was running on it.
+ * - `PENDING_TOOL_CALLS`: new input came while tool calls have no result; `ids` in `details`.
+ * - `INVALID_DECISION`: a decision about a tool call that is not open, two decisions about one
+ *   call, or a decision together with other input.
+ * - `INVALID_STATE`: a saved state is damaged or has an unknown version.
  * - `INVALID_INPUT`: an argument, option or request body is malformed.
  * - `INVALID_MESSAGE`: a stored or foreign message does not have the shape of `Msg`.
  * - `MODEL_AUTH`: the model's server refused the key (401, 403).
- * - `MODEL_RATE_LIMITED`: 429 from the model's server; `retryAfterMs` in `details` where it said
- *   so.
+ * - `MODEL_RATE_LIMITED`: the model's server answered 429; `retryAfterMs` in `details` if the
+ *   server sent a wait.
  * - `MODEL_REQUEST`: the server refused the request for another reason (4xx).
  * - `MODEL_CONTEXT_LENGTH`: the request is longer than the model's window.
  * - `MODEL_SERVER`: the server failed (5xx), or sent an error in mid-stream.
- * - `MODEL_UNREACHABLE`: no connection, or it broke before the answer's end.
- * - `MODEL_BAD_RESPONSE`: what came back is not the protocol: no event stream, no JSON, cut off.
+ * - `MODEL_UNREACHABLE`: there was no connection, or it broke before the end of the answer.
+ * - `MODEL_BAD_RESPONSE`: the response does not follow the protocol: no event stream, no JSON, or
+ *   cut off.
  * - `OUTPUT_INVALID`: the model gave no value that fits the call's `output`; `issues` and its raw
  *   `text` in `details`.
  * - `MODEL_TIMEOUT`, `TOOL_TIMEOUT`: no answer within the limit. `CALL_TIMEOUT`: the whole call
  *   took longer than `limits.timeoutMs`.
- * - `CIRCUIT_OPEN`: the model failed too often and is not asked for a while; `retryAfterMs` in
- *   `details`.
- * - `LIMIT_EXCEEDED`: more model or tool calls than `modelCallLimit()` or `toolCallLimit()` lets
- *   pass.
- * - `OVERLOADED`: more calls wait for a `Semaphore` than may.
- * - `GUARD_REJECTED`: a guard let the input or the answer not pass; `category` and `stage` in
+ * - `CIRCUIT_OPEN`: the model failed too often, so it gets no requests for a while; `retryAfterMs`
+ *   in `details`.
+ * - `LIMIT_EXCEEDED`: more model or tool calls than `modelCallLimit()` or `toolCallLimit()` allows.
+ * - `OVERLOADED`: too many calls or requests are waiting, for example for a `Semaphore`.
+ * - `GUARD_REJECTED`: a guard rejected the input or the answer; `category` and `stage` in
  *   `details`.
  * - `TOOL_ERROR`: a tool failed in a way that ends the call.
- * - `MCP_AUTH`: an MCP server refused the credentials (401, 403), or they could not be had.
- * - `MCP_UNREACHABLE`: no connection to an MCP server, or it broke before the answer; or the server
- *   failed (5xx, 429).
+ * - `MCP_AUTH`: an MCP server refused the credentials (401, 403), or the program could not get
+ *   them.
+ * - `MCP_UNREACHABLE`: there was no connection to an MCP server, or it broke before the answer.
+ *   Also: the server failed (5xx, 429).
  * - `MCP_TIMEOUT`: an MCP server did not answer in time.
- * - `MCP_BAD_RESPONSE`: what answers is no MCP server over Streamable HTTP, or says no to the
+ * - `MCP_BAD_RESPONSE`: the other side is not an MCP server over Streamable HTTP, or it refused the
  *   request.
  * - `HOOK_REJECTED`: a hook refused the call at `run-start` or `pre-call`.
- * - `HOOK_ERROR`: a hook threw and had not declared `onError: 'ignore'`; or a hook or context
- *   policy left what is no valid request.
- * - `ABORTED`: the caller's signal was raised.
+ * - `HOOK_ERROR`: a hook without `onError: 'ignore'` threw. Also: a hook or context policy returned
+ *   an invalid event or request.
+ * - `ABORTED`: the caller's signal was aborted.
  * - `STORAGE_QUOTA`: the store is full. `STORAGE_FAILED`: any other failure of the store.
  * - `SESSION_STALE`: the store still shows an older state of the session than its client has seen;
  *   `retryAfterMs` in `details`.
- * - `SESSION_CONFLICT`: two clients went on from the same state of a session, and both branches can
- *   be read; or another writer has taken the session over, and what this one still writes is
- *   refused.
- * - `CREDENTIALS_REQUIRED`: there is no key to go on with; for factories to throw.
- * - `WORKER_TERMINATED`: the worker is gone. `WORKER_FAILED`: its script could not be loaded or
- *   crashed.
- * - `UNAUTHORIZED`, `NOT_FOUND`, `PAYLOAD_TOO_LARGE`: the edge endpoint's refusals; the last one
- *   also an attachment that is too large.
- * - `NEEDS_DURABLE_OBJECT`: the edge endpoint can do this only where sessions are Durable Objects.
- * - `CONFIGURATION`: the library is put together wrongly: an option of the wrong kind, two tools of
- *   one name, no value for a token, a key that cannot be sent.
- * - `INTERNAL`: anything else; a defect, or an error of a part we do not know.
+ * - `SESSION_CONFLICT`: two clients continued from the same state of a session; both branches stay
+ *   readable. Also: another writer took over the session, so writes of this one are refused.
+ * - `CREDENTIALS_REQUIRED`: a key is missing. Factories throw this code; the library does not.
+ * - `WORKER_TERMINATED`: the worker is gone. `WORKER_FAILED`: its script crashed or could not be
+ *   loaded.
+ * - `UNAUTHORIZED`, `NOT_FOUND`, `PAYLOAD_TOO_LARGE`: the edge endpoint refused the request.
+ *   `PAYLOAD_TOO_LARGE` also stands for an attachment that is too large.
+ * - `NEEDS_DURABLE_OBJECT`: the edge endpoint supports this only if sessions are Durable Objects.
+ * - `CONFIGURATION`: the program uses the library wrongly. Examples: an option of the wrong kind,
+ *   two tools with one name, no value for a token, a key that cannot be sent.
+ * - `INTERNAL`: any other error: a defect, or an error from a part the library does not know.
  */
 export type AgentErrorCode =
   | 'AGENT_BUSY'
@@ -102,7 +101,7 @@ export type AgentErrorCode =
   | 'INTERNAL';
 
 /**
- * An error as plain JSON: what crosses a worker boundary or a wire. Never holds a stack or a cause.
+ * Error as plain JSON, to cross a worker boundary or a network. It never holds a stack or a cause.
  */
 export interface AgentErrorData {
   readonly name: 'AgentError';
@@ -121,8 +120,8 @@ export interface AgentErrorOptions {
 }
 
 /**
- * The one error class. Tell it by `AgentError.is`, which holds across realms and copies of the
- * library, and by `code`.
+ * The library's only error class. Recognize it by `AgentError.is`, which works across realms and
+ * copies of the library, and by `code`.
  */
 export class AgentError extends Error {
   override readonly name = 'AgentError' as const;
@@ -143,17 +142,17 @@ export class AgentError extends Error {
   }
 
   /**
-   * Any thrown value as an `AgentError`; one that is none becomes `code`, with the value as its
-   * cause.
+   * Returns any thrown value as an `AgentError`. Any other value becomes an error with `code` and
+   * the value as its cause.
    */
   static from(value: unknown, code: AgentErrorCode = 'INTERNAL'): AgentError {
-    // What went through JSON is an error's data, and no error any more.
+    // After a trip through JSON, the value is an error's data and no longer an `AgentError`.
     if (AgentError.is(value))
       return (value as Partial<AgentError>).toJSON ? value : AgentError.fromJSON(value);
     return new AgentError(code, messageOf(value), { cause: value });
   }
 
-  /** The error that `toJSON` gave, on the other side of a boundary. */
+  /** Restores the error from the result of `toJSON`, on the other side of a boundary. */
   static fromJSON(data: AgentErrorData): AgentError {
     return new AgentError(data.code, data.message, data);
   }
@@ -164,7 +163,7 @@ export class AgentError extends Error {
   }
 }
 
-/** The message of anything that can be thrown. */
+/** Returns the message of any thrown value. */
 export function messageOf(value: unknown): string {
   return value instanceof Error ? value.message || value.name : String(value);
 }

@@ -37,7 +37,7 @@ const alternatives: Readonly<Record<string, string>> = {
   abortSignal: 'signal',
   inputSchema: 'input',
   parameters: 'input',
-  // A preset that was spread into the options.
+  // A preset was spread into the options.
   0: 'use: […]',
   hooks: 'use: […]',
   extensions: 'use: […]',
@@ -45,7 +45,10 @@ const alternatives: Readonly<Record<string, string>> = {
   context: 'use: […]',
 };
 
-/** As `checkFields`; throws for an option that is not listed, too, and names the one to use. */
+/**
+ * Checks like `checkFields`. It also throws for an option that is not listed, and names the one to
+ * use.
+ */
 export function checkOptions(
   code: AgentErrorCode,
   where: string,
@@ -73,7 +76,10 @@ function isKind(given: unknown, kind: string): boolean {
   return given === kind || (typeof given === kind && given !== null);
 }
 
-/** Objects that users make by a function or class of ours, by the method that tells them. */
+/**
+ * Objects that users create with one of our functions or classes, by the method that identifies
+ * them.
+ */
 const madeBy: Readonly<Record<string, string>> = {
   'stream()': "a model such as openai({ model: 'gpt-5' })",
   'begin()': 'structured(schema)',

@@ -1,14 +1,14 @@
 import { AgentError } from './agent-error.ts';
 import { checkFields } from './check-fields.ts';
 
-/** Throws `CONFIGURATION` that names `where` for what is no name. */
+/** Throws `CONFIGURATION` for a name that is not a string; the error mentions `where`. */
 export function checkNames(where: string, names: readonly unknown[] = []): void {
   for (const name of names) checkFields('CONFIGURATION', where, { name }, 'name:string');
 }
 
 /**
- * Throws `CONFIGURATION` for the first of these that is no whole number; one that is missing or
- * `Infinity` passes.
+ * Throws `CONFIGURATION` for the first number that is not whole. A missing number and `Infinity`
+ * pass.
  */
 export function checkWhole(
   where: string,

@@ -1,18 +1,18 @@
 import { AgentError, messageOf, type AgentErrorCode } from './agent-error.ts';
 
 export interface ErrorClass {
-  /** `ABORTED` is a cancellation; `INTERNAL` is what nothing is known of. */
+  /** `ABORTED` means a cancellation, `INTERNAL` an unknown failure. */
   readonly code: AgentErrorCode;
   /** Whether the same request may succeed a little later. */
   readonly transient: boolean;
-  /** What the server asked to wait. */
+  /** Wait that the server asked for, in milliseconds. */
   readonly retryAfterMs?: number;
 }
 
 /**
- * What anything that was thrown stands for. An `AgentError` says it itself; else an HTTP status,
- * the name or code of a platform's error, anywhere in the first ten of the chain of causes, and at
- * last the words of their messages (Arc Reactor: transient errors).
+ * Classifies any thrown value. It checks the first ten errors of the cause chain. An `AgentError`
+ * gives its own code. Otherwise an HTTP status counts, then the name or code of a platform's error.
+ * If none of these is found, the words of the messages decide (Arc Reactor: transient errors).
  */
 export function classifyError(error: unknown): ErrorClass {
   const chain = causesOf(error);
@@ -25,10 +25,10 @@ export function classifyError(error: unknown): ErrorClass {
 
 const longestChain = 10;
 
-/** A message is searched this far: a server may quote a whole request. */
+/** Most characters of a message to search: a server may quote a whole request. */
 const longestMessage = 2_000;
 
-/** The platforms' names and codes: DOMException, Node's system errors, undici. */
+/** Names and codes of the platforms: DOMException, Node's system errors, undici. */
 const names: readonly (readonly [pattern: RegExp, code: AgentErrorCode, transient: boolean])[] = [
   [/^(AbortError|UND_ERR_ABORTED)$/, 'ABORTED', false],
   [/^(TimeoutError|ETIMEDOUT|UND_ERR_\w*TIMEOUT)$/, 'MODEL_TIMEOUT', true],
@@ -56,8 +56,8 @@ const messages: typeof names = [
     'MODEL_SERVER',
     true,
   ],
-  // What `fetch` says in undici, Chromium, WebKit, Firefox and workerd, and Node's codes where only
-  // their words are left.
+  // Messages of `fetch` in undici, Chromium, WebKit, Firefox and workerd. Node's error codes are
+  // here for errors that carry them only in their text.
   [
     /connection (refused|reset|error|closed)|socket hang up|\b(ECONN(RESET|REFUSED|ABORTED)|EPIPE|EAI_AGAIN|ENOTFOUND)\b|^(TypeError: )?(fetch failed|failed to fetch$|load failed|terminated$|(the )?network ?(error|connection))/im,
     'MODEL_UNREACHABLE',
@@ -77,8 +77,8 @@ function causesOf(error: unknown): readonly unknown[] {
 }
 
 /**
- * What a link tells without its words; nothing where it tells nothing: an `INTERNAL` only wraps
- * something.
+ * Classifies one error of the chain without reading its message. Returns `undefined` if that is not
+ * possible. An `INTERNAL` only wraps another error, so it is skipped.
  */
 function byType(link: unknown): ErrorClass | undefined {
   if (AgentError.is(link)) {

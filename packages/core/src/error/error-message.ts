@@ -2,8 +2,8 @@ import type { AgentError, AgentErrorCode } from './agent-error.ts';
 import { languages } from './error-words.ts';
 
 /**
- * Why a guard said no: a `GUARD_REJECTED` has it as `details.category`. The last two are about
- * answers (Arc Reactor: `GuardModels`).
+ * Reason for a guard's rejection: `details.category` of a `GUARD_REJECTED` error. The last two
+ * values are about answers (Arc Reactor: `GuardModels`).
  */
 export type GuardCategory =
   | 'RATE_LIMITED'
@@ -15,28 +15,28 @@ export type GuardCategory =
   | 'OUTPUT_REJECTED'
   | 'OUTPUT_TOO_SHORT';
 
-/** What there is a message for: a code, or a guard's category. */
+/** Key of a message: an error code or a guard's category. */
 export type ErrorMessageKey = AgentErrorCode | `GUARD_REJECTED:${GuardCategory}`;
 export type ErrorMessages = Readonly<Record<ErrorMessageKey, string>>;
 export type ErrorLanguage = 'en' | 'zh' | 'ja' | 'ko';
 
 export interface ErrorMessageOptions {
   /**
-   * A language tag; what stands before its first `-` counts. `en`, `zh`, `ja`, `ko`; others are
-   * English. Default `en`.
+   * Language tag; only the part before its first `-` or `_` counts. Supported: `en`, `zh`, `ja`,
+   * `ko`. Any other language gets English. Default `en`.
    */
   readonly locale?: string;
-  /** In place of ours. */
+  /** Texts that replace the library's own. */
   readonly messages?: Partial<ErrorMessages>;
 }
 
-/** Words for a user; `errorMessage` is one. */
+/** Function that returns the text for a user; `errorMessage` is one. */
 export type ErrorMessageResolver = (error: unknown, options?: ErrorMessageOptions) => string;
 
 /**
- * What to tell a user about anything that can be thrown, an error's data or a result's `error`:
- * fixed words by its code, never text of the error itself. Anything that is no `AgentError` is
- * `INTERNAL` (Arc Reactor: `ErrorMessageResolver`).
+ * Returns the text to show a user for any thrown value, an error's data or a result's `error`. The
+ * text is fixed for each code and guard category and never quotes the error. Any value that is not
+ * an `AgentError` counts as `INTERNAL` (Arc Reactor: `ErrorMessageResolver`).
  */
 export function errorMessage(error: unknown, options: ErrorMessageOptions = {}): string {
   const { locale = 'en', messages = {} } = options;
@@ -52,7 +52,10 @@ export function errorMessage(error: unknown, options: ErrorMessageOptions = {}):
   return messages.INTERNAL ?? ours.INTERNAL;
 }
 
-/** The most telling first. What was thrown may be anything, fields that throw included. */
+/**
+ * Returns the keys to look up, the most specific first. Reading a field of a thrown value may
+ * itself throw.
+ */
 function keysOf(error: unknown): readonly ErrorMessageKey[] {
   try {
     const { code, details } = Object(error) as Partial<AgentError>;

@@ -222,7 +222,7 @@ const korean: ErrorMessages = {
   'GUARD_REJECTED:OUTPUT_TOO_SHORT': '답변이 너무 짧습니다. 다시 시도해 주세요.',
 };
 
-/** A code without words in one of the languages does not compile. */
+/** Texts by language. A language that lacks the text for a code does not compile. */
 export const languages: Readonly<Record<ErrorLanguage, ErrorMessages>> = {
   en: english,
   zh: chinese,

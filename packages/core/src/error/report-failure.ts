@@ -1,7 +1,7 @@
 /**
- * Tells of a failure that nobody waits for: to the listener, else to the console, after `what`. A
- * listener that throws is the listener's trouble: what it threw goes to the console, and what it
- * was told of goes on.
+ * Reports a failure that no caller waits for. It goes to the listener, or without one to the
+ * console, prefixed with `what`. If the listener throws, its error goes to the console and the
+ * reported operation continues.
  */
 export function reportFailure<T extends readonly unknown[]>(
   what: string,

@@ -1,9 +1,6 @@
 import { reportFailure } from './report-failure.ts';
 
-/**
- * Calls a listener, if there is one. One that throws is the listener's trouble: it goes to the
- * console.
- */
+/** Calls a listener, if there is one. If the listener throws, its error goes to the console. */
 export function tell<T extends readonly unknown[]>(
   listener: ((...told: T) => void) | undefined,
   ...told: T

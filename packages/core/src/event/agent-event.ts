@@ -6,16 +6,16 @@ import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { GenerateOptions, ToolSchema } from '../model/chat-model.ts';
 
-/** What every event carries. */
+/** Fields of every event. */
 export interface AgentEventBase {
-  /** One call of one agent. */
+  /** Id of one call of one agent. */
   readonly runId: string;
   readonly sessionId: string;
-  /** Where the agent has one. */
+  /** The agent's user, if it has one. */
   readonly userId?: string;
-  /** Increases within a run; gaps mean events that only hooks saw. */
+  /** Number that increases within a run. A gap means an event that only hooks saw. */
   readonly seq: number;
-  /** 1 for the first request to the model, 0 before it. */
+  /** Number of the current model request: 1 for the first, 0 before it. */
   readonly iteration: number;
   /** Names of the agents from the outermost to this one. */
   readonly agentPath: readonly string[];
@@ -24,10 +24,10 @@ export interface AgentEventBase {
 }
 
 /**
- * The events of a run. Reference events (AgentScope): the pre-/post- pairs, the chunks and `error`;
- * ours: the others. Per iteration `pre-reasoning`, chunks, `post-reasoning`; per tool call
- * `pre-acting`, chunks, `post-acting`. A chunk carries only what is new. `parallelId` is there with
- * `parallelIds()`, for readers.
+ * Event of a run. The pre-/post- pairs, the chunks and `error` are from AgentScope; the others are
+ * ours. An iteration has `pre-reasoning`, chunks and `post-reasoning`; a tool call has
+ * `pre-acting`, chunks and `post-acting`. A chunk carries only new content. `parallelIds()` adds
+ * `parallelId` for readers.
  */
 export type AgentEvent = AgentEventBase &
   (
@@ -83,5 +83,5 @@ export type AgentEvent = AgentEventBase &
 
 export type EventOf<K extends AgentEvent['type']> = Extract<AgentEvent, { readonly type: K }>;
 
-/** What one turn of the loop produced: one array per network read or tick. Never empty. */
+/** Events of one turn of the loop: one array for each network read or tick. Never empty. */
 export type EventBatch = readonly AgentEvent[];

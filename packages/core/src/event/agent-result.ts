@@ -4,9 +4,9 @@ import type { Usage } from '../model/usage.ts';
 import type { PendingCall } from './pending-call.ts';
 
 /**
- * Why a call ended. `max-iterations`: the loop's limit, answered by a summary. `limit`: another
- * limit. `return-direct`: tools' results are the answer. `rejected`: a guard's no. `aborted`: an
- * `AbortSignal`.
+ * Reason why a call ended. `max-iterations`: the loop reached its limit and answered with a
+ * summary. `limit`: another limit. `return-direct`: tool results are the answer. `rejected`: a
+ * guard or hook rejected the call. `aborted`: an `AbortSignal` was aborted.
  */
 export type StopReason =
   | 'stop'
@@ -22,32 +22,32 @@ export type StopReason =
 
 export interface AgentResult<T = unknown> {
   readonly text: string;
-  /** The message the call ended with; `text` is its text. */
+  /** Last message of the call; `text` is its text. */
   readonly message: Msg;
   readonly reason: StopReason;
-  /** Summed over all model requests of the call. */
+  /** Tokens, summed over all model requests of the call. */
   readonly usage: Usage;
-  /** Tools that exist and were called, each once, in order of first call. */
+  /** Names of the existing tools that were called, each once, in order of first call. */
   readonly toolsUsed: readonly string[];
   readonly durationMs: number;
   /**
-   * Model requests the loop made, and those that a hook called off; the closing summary is not
-   * counted.
+   * Number of model requests of the loop, including those that a hook canceled. The closing summary
+   * does not count.
    */
   readonly iterations: number;
-  /** What a suspended call waits for; empty where it was only paused. */
+  /** Tool calls that a suspended call waits for; empty if it was only paused. */
   readonly pending: readonly PendingCall[];
-  /** What `CallOptions.output` asked for; absent where the call ended before there was a value. */
+  /** Value for `CallOptions.output`; absent if the call ended without a value. */
   readonly output?: T;
-  /** Of a call with `throwOnError: false` that failed, and of a rejected one. */
+  /** Error of a rejected call, or of a failed one with `throwOnError: false`. */
   readonly error?: {
     readonly code: string;
     readonly message: string;
     readonly retryable: boolean;
     readonly details?: JsonObject | undefined;
   };
-  /** The call's messages between question and answer, where the agent has `reactMemory()`. */
+  /** Messages of the call between question and answer, if the agent has `reactMemory()`. */
   readonly reactMemory?: readonly Msg[];
-  /** Grows with every record of the session; 0 where the memory has no log. */
+  /** Number that grows with every record of the session; 0 if the memory has no log. */
   readonly sessionVersion: number;
 }

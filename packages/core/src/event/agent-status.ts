@@ -1,16 +1,16 @@
 import type { JsonValue } from '../message/json.ts';
 import type { CallState } from './call-state.ts';
 
-/** What an agent keeps from call to call beside its memory and its tools. */
+/** State that an agent keeps between calls, apart from its memory and its tools. */
 export interface AgentStatus {
   /** The open tool calls, by id. */
   readonly calls: Map<string, CallState>;
-  /** What is kept under names for hooks, tools and middleware; plain JSON. */
+  /** Named values of hooks, tools and middleware; plain JSON. */
   readonly state: Record<string, JsonValue>;
-  /** How many calls have had their turn. */
+  /** Number of calls that have started; waiting calls do not count. */
   runs: number;
   /** Whether the last call was interrupted. */
   interrupted: boolean;
-  /** The run that the next call goes on with. */
+  /** Id of the run that the next call continues. */
   suspendedRun?: string | undefined;
 }

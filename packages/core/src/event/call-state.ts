@@ -2,17 +2,17 @@ import type { ToolUse } from '../message/content-block.ts';
 import type { Decision, PendingCall } from './pending-call.ts';
 
 /**
- * What the agent knows of an open tool call beside the log, from the model's request to the result;
- * plain JSON.
+ * State of an open tool call, kept beside the log from the model's request to the result; plain
+ * JSON.
  */
 export interface CallState {
-  /** The call as its `pre-acting` hooks or a decision left it; there once the hooks have run. */
+  /** The call as its `pre-acting` hooks or a decision changed it. Set once the hooks have run. */
   toolUse?: ToolUse;
   approved?: boolean;
-  /** It may have had effects. */
+  /** Whether the call may have had effects. */
   started?: boolean;
-  /** What somebody said of it, where that is yet to be carried out. */
+  /** Decision about the call that the agent has not carried out yet. */
   decision?: Decision;
-  /** What it waits for. */
+  /** The decision or result that the call waits for. */
   pending?: PendingCall;
 }

@@ -8,13 +8,13 @@ type Bound = (event: AgentEvent, control: object) => Promise<AgentEvent | void>;
 type Raw = (event: AgentEvent, control: object, context: unknown) => Awaitable<AgentEvent | void>;
 
 export interface HookDispatcherOptions {
-  /** The third argument of each handler. */
+  /** Third argument of each handler. */
   readonly context?: unknown;
-  /** What an exception does in a hook without its own `onError`. Default `fail`. */
+  /** Effect of an exception in a hook without its own `onError`. Default `fail`. */
   readonly onError?: 'fail' | 'ignore' | undefined;
 }
 
-/** Hands events to hooks, one after the other, in the order of their handlers' priority. */
+/** Passes events to hooks, one after the other, in the order of their handlers' priority. */
 export class HookDispatcher {
   readonly #hooks: readonly Hook<never>[];
   readonly #options: HookDispatcherOptions;
@@ -26,8 +26,9 @@ export class HookDispatcher {
   }
 
   /**
-   * What the hooks made of a modifiable event: what one returns is what the next one gets. `isOver`:
-   * the hooks behind one that rejected the call are not asked.
+   * Passes a modifiable event through the hooks and returns the result. Each hook gets the event
+   * that the previous one returned. Once `isOver` returns true (a hook rejected the call), the
+   * remaining hooks are not called.
    */
   async modify<K extends EventType>(
     event: EventOf<K>,
@@ -47,7 +48,7 @@ export class HookDispatcher {
     return current;
   }
 
-  /** Tells the hooks, also those after one that fails; what they return is ignored. */
+  /** Notifies all hooks, even after one fails, and ignores their return values. */
   async notify<K extends EventType>(
     event: EventOf<K>,
     control?: ControlOf<K>,
@@ -65,7 +66,10 @@ export class HookDispatcher {
     if (failure) throw failure;
   }
 
-  /** Who listens to an event; looked up once a run, as some come by the thousand. */
+  /**
+   * Returns the handlers of an event. It caches them for the run, because some events come by the
+   * thousand.
+   */
   handlers(type: EventType): readonly Bound[] {
     let bound = this.#bound.get(type);
     if (!bound) {
@@ -109,7 +113,8 @@ function bind(
     try {
       return await handle.call(hook, freeze(event), control, context);
     } catch (error) {
-      // A control that does not exist there is a mistake in the program: nothing ignores it.
+      // Calling a control that the event does not have is a bug in the program, so it is never
+      // ignored.
       const isMisuse = AgentError.is(error) && error.details?.['control'] !== undefined;
       if (onFailure === 'ignore' && !isMisuse) return undefined;
       if (AgentError.is(error)) throw error;
@@ -127,7 +132,7 @@ function invalidEvent(type: EventType): AgentError {
 
 const controlNames = ['stop', 'gotoReasoning', 'jumpTo', 'reject'] as const;
 
-/** The event's controls. The other ones are functions that throw. */
+/** Returns the event's controls. All other controls are functions that throw. */
 function controlsAt(type: EventType, control: Partial<HookControl> = {}): object {
   const missing = controlNames.filter((name) => !control[name]);
   const refusals = missing.map((name) => [

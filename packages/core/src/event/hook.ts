@@ -8,37 +8,39 @@ type EventType = AgentEvent['type'];
 
 export type JumpTarget = 'model' | 'tools' | 'end';
 
-/** How a call ends that a hook ends. */
+/** Reason of a call that a hook ends. */
 export type JumpReason = Extract<
   StopReason,
   'stop' | 'limit' | 'return-direct' | 'stopped-by-hook'
 >;
 
 /**
- * What a handler can ask of the loop, besides giving another event back. Of several jumps that are
- * asked for at one event, the first counts. Each event has some of these: see `ControlOf`.
+ * Actions that a handler can request from the loop, besides returning another event. If handlers
+ * request several jumps at one event, the first one counts. Each event has some of these controls:
+ * see `ControlOf`.
  */
 export interface HookControl {
   /** Ends the call here with reason `stopped-by-hook`. Open tool calls stay open. No tool starts. */
   stop(): void;
-  /** As `jumpTo('model', messages)`. */
+  /** Same as `jumpTo('model', messages)`. */
   gotoReasoning(messages: readonly Msg[]): void;
   /**
-   * Adds these messages and goes on at another place (Spring AI Alibaba: `jump_to`). From
+   * Adds these messages and continues at another place (Spring AI Alibaba: `jump_to`). From
    * `pre-call`, it goes there before the first request. From `post-acting`, it goes there once all
    * calls of the round have ended.
    *
-   * `model`: reason again, which counts as an iteration. Calls that have no result by then are
-   * interrupted. `tools`: run the calls that have no result, those of an assistant message given
-   * here too. Results among the messages enter the log as they are, without `post-acting`: no
-   * guard, limit or eviction sees them. `end`: close open calls and end the call with the last of
-   * the messages (a text is the assistant's), or as it stands. `reason` default `stopped-by-hook`.
+   * `model` asks the model again, which counts as an iteration. Calls without a result by then are
+   * interrupted. `tools` runs the calls without a result, including those of an assistant message
+   * given here. Results among the messages enter the log unchanged, without `post-acting`: no
+   * guard, limit or eviction sees them. `end` closes open calls and ends the call. The last of the
+   * messages becomes the answer (a string is the assistant's); without messages, the call ends as
+   * it stands. `reason` default `stopped-by-hook`.
    */
   jumpTo(to: JumpTarget, messages?: string | Msg | readonly Msg[], reason?: JumpReason): void;
   /**
-   * At `pre-acting`: refuses just this call; the model sees the reason. At `run-start` and
-   * `pre-call`: ends the call with reason `rejected` and code `HOOK_REJECTED`, and nothing of it is
-   * stored; `reason` is its answer.
+   * At `pre-acting`: refuses only this tool call; the model sees the reason. At `run-start` and
+   * `pre-call`: ends the call with reason `rejected` and code `HOOK_REJECTED`. `reason` becomes its
+   * answer, and nothing of the call is stored.
    */
   reject(reason: string): void;
 }
@@ -54,7 +56,7 @@ export interface EventControls {
   'pre-summary': Pick<HookControl, 'stop'>;
 }
 
-/** What handlers of an event can ask for. A call of another control fails with `CONFIGURATION`. */
+/** Controls that handlers of an event can use. Any other control fails with `CONFIGURATION`. */
 export type ControlOf<K extends EventType> = K extends keyof EventControls
   ? EventControls[K]
   : Readonly<Record<never, never>>;
@@ -65,7 +67,10 @@ export type HookArgs<K extends EventType, Context> = [
   context: Context,
 ];
 
-/** What it returns replaces a modifiable event, for the next handler and the loop. */
+/**
+ * Handler of an event. For a modifiable event, the returned event replaces it for the next handler
+ * and the loop.
+ */
 export type HookHandler<K extends EventType, Context> = (
   ...args: HookArgs<K, Context>
 ) => Awaitable<EventOf<K> | void>;
@@ -77,8 +82,9 @@ export type HookEntry<K extends EventType, Context> =
 
 /**
  * Handlers by event. The pre- and post- events are modifiable (`pre-call` unless the agent's
- * `preCall` says otherwise): the returned event (or the same one, when nothing is returned) goes to
- * the next handler. All others are notifications: frozen, and what is returned is ignored.
+ * `preCall` is `notification`). The next handler gets the returned event, or the same one if
+ * nothing is returned. All other events are notifications: they are frozen, and return values are
+ * ignored.
  */
 export type Hooks<Context> = {
   readonly [K in EventType]?: HookEntry<K, Context>;
@@ -86,14 +92,17 @@ export type Hooks<Context> = {
 
 /** The parts of a middleware that listen to events. */
 export interface Hook<Context = unknown> {
-  /** For errors and traces. */
+  /** Name for errors and traces. */
   readonly name?: string;
   readonly on?: Hooks<Context>;
-  /** What an exception in a handler does: fail the call or nothing. Default: `onHookError`. */
+  /**
+   * Effect of an exception in a handler: `fail` ends the call, `ignore` does nothing. Default:
+   * `onHookError`.
+   */
   readonly onError?: 'fail' | 'ignore';
   /**
-   * One handler for all events; runs after this hook's `on` handler of the same priority. Which
-   * controls there are depends on the event: see `ControlOf`.
+   * Handles all events. It runs after this hook's `on` handler of the same priority. The event
+   * determines the available controls: see `ControlOf`.
    */
   onEvent?(
     event: AgentEvent,

@@ -1,9 +1,9 @@
 import type { Msg } from '../message/msg.ts';
 
 /**
- * What `interrupt()` asks of the running call: `stop` (default) ends it with a recovery message or
- * with `message`; `pause` ends it as `suspended`, to go on with the next call; `inject` lets it go
- * on with these messages, once open tool calls have their results.
+ * Request of `interrupt()` to the running call. `stop` (default) ends it with a recovery message or
+ * with `message`. `pause` ends it as `suspended`; the next call continues it. `inject` adds these
+ * messages once open tool calls have their results, and the call continues.
  */
 export type InterruptRequest =
   | { readonly mode?: 'stop'; readonly message?: string | Msg }

@@ -1,23 +1,23 @@
 import type { ContentBlock } from '../message/content-block.ts';
 import type { JsonValue } from '../message/json.ts';
 
-/** A tool call that waits for somebody. */
+/** Tool call that waits for a person or another program. */
 export interface PendingCall {
   readonly toolUseId: string;
   readonly name: string;
   readonly input: JsonValue;
   /**
-   * `approval`: may it run? `external`: its result is wanted. `suspended`: the tool asked to wait.
-   * `replay`: may it run again?
+   * `approval`: may the tool run? `external`: the result has to come from outside. `suspended`: the
+   * tool asked to wait. `replay`: may the tool run again?
    */
   readonly kind: 'approval' | 'external' | 'suspended' | 'replay';
   readonly reason?: string;
 }
 
-/** What somebody decided about a pending call; given as the input of the agent's next call. */
+/** Decision about a pending call. Give it as input of the agent's next call. */
 export type Decision = {
   readonly toolUseId: string;
-  /** The tool that was decided about: refused where the call is of another. */
+  /** Name of the tool. The decision is refused if the call is for another tool. */
   readonly name?: string;
 } & (
   | { readonly type: 'approve' }

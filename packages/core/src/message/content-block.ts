@@ -1,12 +1,12 @@
 import type { JsonObject, JsonValue } from './json.ts';
 
-/** Where a medium's bytes are: behind a URL, or inline as base64. */
+/** Location of a medium's bytes: a URL, or inline base64. */
 export type MediaSource =
   | { readonly type: 'url'; readonly url: string; readonly mediaType?: string }
   | { readonly type: 'base64'; readonly mediaType: string; readonly data: string };
 
 interface BlockBase {
-  /** What a provider wants back untouched: signatures, reasoning items, its own ids. */
+  /** Data that a provider wants back unchanged: signatures, reasoning items, its own ids. */
   readonly providerMetadata?: JsonObject;
 }
 
@@ -31,9 +31,9 @@ export interface ToolUse extends BlockBase {
   readonly type: 'tool_use';
   readonly id: string;
   readonly name: string;
-  /** The parsed arguments; `null` where `raw` is no JSON. */
+  /** Parsed arguments; `null` if `raw` is not JSON. */
   readonly input: JsonValue;
-  /** The model's own argument text, kept where it differs from `JSON.stringify(input)`. */
+  /** Argument text of the model, kept only if it differs from `JSON.stringify(input)`. */
   readonly raw?: string;
 }
 

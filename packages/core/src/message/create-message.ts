@@ -2,11 +2,11 @@ import type { ContentBlock, ToolResult } from './content-block.ts';
 import type { JsonObject } from './json.ts';
 import type { Msg, Role } from './msg.ts';
 
-/** Where ids and times come from; a test gives its own. */
+/** Sources of ids and times; a test provides its own. */
 export interface MessageContext {
-  /** A new unique id. Default: `crypto.randomUUID`. */
+  /** Function that returns a new unique id. Default: `crypto.randomUUID`. */
   readonly generateId?: () => string;
-  /** Milliseconds since 1970. Default: `Date.now`. */
+  /** Function that returns milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
 }
 
@@ -56,7 +56,7 @@ export function systemMessage(content: string, options?: MessageOptions): Msg {
   return createMessage('system', content, options);
 }
 
-/** One message a result, as AgentScope stores them. */
+/** Creates one message for each result, as AgentScope stores them. */
 export function toolMessage(result: ToolResult, options?: MessageOptions): Msg {
   return createMessage('tool', [result], options);
 }

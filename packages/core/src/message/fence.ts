@@ -1,18 +1,18 @@
-/** The tags that this library puts around text that is not its own. */
+/** Tags that this library puts around foreign text. */
 const tags: readonly string[] = ['retrieved_context', 'response_format', 'long_term_memory'];
 
 /**
- * Text that comes from outside between `<name>` and `</name>`. It stays as it is, but for the `<`
- * of what could end the block or pose as another one (a tag of this library's, of `name` or of
- * `others`), which becomes `&lt;`, and for what `cleanText` takes out.
+ * Wraps foreign text in `<name>` and `</name>`. `cleanText` cleans it first. In a tag that could
+ * end the block or imitate another one, `<` becomes `&lt;`. Such tags are those of this library,
+ * `name` and `others`. All other text stays unchanged.
  */
 export function fence(name: string, text: string, others: readonly string[] = []): string {
   return `<${name}>\n${withoutTags(cleanText(text), [name, ...others])}\n</${name}>`;
 }
 
 function withoutTags(text: string, names: readonly string[]): string {
-  // One class for what may stand before the name, so that it is read once; look-alikes of "<" and
-  // unseen characters count.
+  // Look-alikes of "<" and invisible characters count too. All characters before the name share one
+  // class, so the regular expression reads them once.
   return text.replace(
     new RegExp(`[<＜﹤](?=[\\s/／\\p{Cf}]*(?:${[...tags, ...names].join('|')})(?![\\w-]))`, 'giu'),
     '&lt;',
@@ -20,8 +20,8 @@ function withoutTags(text: string, names: readonly string[]): string {
 }
 
 /**
- * Text that every server takes: no half surrogate pairs, no control characters but tab and line
- * break.
+ * Returns text that every server accepts: no unpaired surrogates, no control characters except tab
+ * and line feed.
  */
 export function cleanText(text: string): string {
   return text

@@ -2,8 +2,8 @@ import type { ContentBlock } from './content-block.ts';
 import { isRecord } from './is-record.ts';
 
 /**
- * Whether a value has what a block of its type can't be sent without; `parseMessages` asks for the
- * rest.
+ * Returns whether a value has the fields that a block of its type cannot be sent without.
+ * `parseMessages` checks the rest.
  */
 export function isBlock(value: unknown): value is ContentBlock {
   if (!isRecord(value)) return false;
@@ -18,7 +18,7 @@ export function isBlock(value: unknown): value is ContentBlock {
   );
 }
 
-/** Whether a value can be a tool result's output. */
+/** Returns whether a value can be a tool result's output. */
 export function isOutput(value: unknown): value is string | readonly ContentBlock[] {
   return typeof value === 'string' || (Array.isArray(value) && value.every(isBlock));
 }

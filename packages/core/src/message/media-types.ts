@@ -1,4 +1,4 @@
-/** Media types by the extensions of their files, as names and addresses end. */
+/** File extensions of each media type, for names and URLs. */
 const extensionsOf: Readonly<Record<string, string>> = {
   'image/png': 'png apng',
   'image/jpeg': 'jpg jpeg jfif',
@@ -51,7 +51,7 @@ const extensionsOf: Readonly<Record<string, string>> = {
     'txt text log ini toml sql sh bash ps1 py ipynb ts tsx jsx vue java kt kts scala groovy c h cc cpp hpp cs go rs rb php lua r swift dart',
 };
 
-/** The media type of a name's extension; `undefined` for none that is known. */
+/** Returns the media type for a name's extension, or `undefined` if it is unknown. */
 export function mediaTypeOf(name: string): string | undefined {
   const extension = /\.(\w+)$/.exec(name)?.[1]?.toLowerCase();
   return Object.keys(extensionsOf).find(

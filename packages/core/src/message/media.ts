@@ -1,6 +1,6 @@
 import type { MediaBlock, MediaSource } from './content-block.ts';
 
-/** A `data:` URL in base64 is inline data too. */
+/** Returns inline data if the source is a base64 `data:` URL; otherwise the source itself. */
 export function inlineSource(source: MediaSource): MediaSource {
   if (source.type === 'base64') return source;
   const head = /^data:([^;,]*)[^,]*;base64,/.exec(source.url.slice(0, 256));
@@ -10,8 +10,9 @@ export function inlineSource(source: MediaSource): MediaSource {
 }
 
 /**
- * What stands for a medium where only text can go: `[image: cat.png]`, `[audio: https://…]`,
- * `[file: report.pdf https://…]`; inline data without a name shows its media type.
+ * Returns the text for a medium where only text is allowed: `[image: cat.png]`,
+ * `[audio: https://…]`, `[file: report.pdf https://…]`. Inline data without a name shows its media
+ * type.
  */
 export function mediaPlaceholder({ type, source, name }: MediaBlock): string {
   const known = inlineSource(source);

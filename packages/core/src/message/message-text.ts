@@ -1,13 +1,13 @@
 import type { ContentBlock, ToolResult, ToolUse } from './content-block.ts';
 import type { Msg } from './msg.ts';
 
-/** The text blocks of a message, joined by a line break (AgentScope: `getTextContent`). */
+/** Returns the text blocks of a message, joined by a line break (AgentScope: `getTextContent`). */
 export function textOf(message: Msg | readonly ContentBlock[]): string {
   const blocks = 'role' in message ? message.content : message;
   return blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
 }
 
-/** What the user says in them. */
+/** Returns the text of all user messages. */
 export function userText(messages: readonly Msg[]): string {
   return messages
     .filter(({ role }) => role === 'user')
@@ -23,7 +23,7 @@ export function toolResultsOf(message: Msg): readonly ToolResult[] {
   return message.content.filter((block) => block.type === 'tool_result');
 }
 
-/** A tool result's output as text; media become a placeholder that names their kind. */
+/** Returns a tool result's output as text; media become a placeholder that names their kind. */
 export function outputText(output: ToolResult['output']): string {
   if (typeof output === 'string') return output;
   return output.map((block) => (block.type === 'text' ? block.text : `[${block.type}]`)).join('\n');

@@ -3,15 +3,15 @@ import type { JsonObject } from './json.ts';
 
 export type Role = 'system' | 'user' | 'assistant' | 'tool';
 
-/** One message of a conversation: plain JSON, never mutated after it was made. */
+/** One message of a conversation: plain JSON, never changed after its creation. */
 export interface Msg {
   /** Unique within its session. */
   readonly id: string;
   readonly role: Role;
-  /** Who speaks, where several speakers share a role. */
+  /** Name of the speaker, if several speakers share a role. */
   readonly name?: string;
   readonly content: readonly ContentBlock[];
   readonly metadata?: JsonObject;
-  /** ISO 8601, UTC. */
+  /** Time of creation: ISO 8601, UTC. */
   readonly createdAt: string;
 }

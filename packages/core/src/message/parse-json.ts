@@ -1,6 +1,6 @@
 import type { JsonValue } from './json.ts';
 
-/** `undefined` where the text is no JSON. */
+/** Parses a text as JSON. Returns `undefined` if it is not JSON. */
 export function parseJson(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text) as JsonValue;

@@ -1,4 +1,4 @@
-/** In parts, as a call takes only so many arguments. */
+/** Encodes bytes in parts, because a function call accepts a limited number of arguments. */
 export function toBase64(bytes: Uint8Array): string {
   let text = '';
   for (let start = 0; start < bytes.length; start += 0x2000)

@@ -1,7 +1,7 @@
 import type { ToolUse } from './content-block.ts';
 import type { Msg } from './msg.ts';
 
-/** The tool calls that have no result anywhere in the conversation. */
+/** Returns the tool calls without a result anywhere in the conversation. */
 export function openCalls(messages: readonly Msg[]): readonly ToolUse[] {
   const open = new Map<string, ToolUse>();
   for (const { content } of messages) {
@@ -14,9 +14,9 @@ export function openCalls(messages: readonly Msg[]): readonly ToolUse[] {
 }
 
 /**
- * The log has tool results as they came in; a model wants them right after the message that asked,
- * in the order it asked. A result that belongs to no call, or is a second one, is left out. Gives
- * the same array where nothing has to move.
+ * Moves tool results right behind the message with their calls, in the order of the calls. The log
+ * holds results in order of arrival, but a model needs this order. It drops results without a call
+ * and repeated results. Returns the same array if nothing changes.
  */
 export function inRequestOrder(messages: readonly Msg[]): readonly Msg[] {
   const results = new Map<string, Msg>();

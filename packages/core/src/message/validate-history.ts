@@ -3,11 +3,13 @@ import type { Msg } from './msg.ts';
 import { invalidMessage, parseMessages } from './validate-message.ts';
 
 /**
- * A whole conversation from outside, to begin or go on with: what `parseMessages` asks for, and
- * that no two messages and no two tool calls have the same id; a result could not be told from
- * another's. Gives the very same array back, else throws `INVALID_MESSAGE`, with index, id and
- * field. A call without a result is open, which is no fault; a result without a call, as a trimmed
- * history has it, goes to no model.
+ * Checks a whole conversation from outside that an agent starts with or continues. It makes the
+ * checks of `parseMessages`. Also, no two messages and no two tool calls may share an id; otherwise
+ * results could be confused. Returns the same array, or throws `INVALID_MESSAGE` with index, id and
+ * field.
+ *
+ * A call without a result is open and allowed. A result without a call, as in a trimmed history, is
+ * not sent to a model.
  */
 export function parseHistory(value: unknown): readonly Msg[] {
   const messages = parseMessages(value);

@@ -3,18 +3,21 @@ import type { Msg } from './msg.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Deeper values are refused: no message needs them, and a cycle would never end. */
+/**
+ * Largest nesting depth; deeper values are refused. No message needs more, and a cycle would never
+ * end.
+ */
 const maxDepth = 100;
 
 /**
- * Messages from outside: a store, another page, a request. Gives the very same array back when each
- * is a `Msg`, else throws `INVALID_MESSAGE`, with the message's index, its id and the first field
- * that is wrong, in the text and in `details`.
+ * Checks messages from outside: a store, another page, a request. Returns the same array if each
+ * item is a `Msg`. Otherwise throws `INVALID_MESSAGE`. Its text and `details` hold the message's
+ * index, its id and the first wrong field.
  *
- * A tool call has to be in an assistant's message, a tool's result in a tool's message, and a
- * tool's message has to have one: what is elsewhere would be lost on its way to a model. Fields
- * that are not known, blocks that a role does not need and an empty content pass. Each message is
- * looked at by itself; `parseHistory` looks at a whole conversation.
+ * A tool call must be in an assistant message, and a tool result in a tool message. A tool message
+ * must have a result. Misplaced blocks would be lost on the way to a model. Unknown fields, blocks
+ * that a role does not need and empty content are allowed. Each message is checked alone;
+ * `parseHistory` checks a whole conversation.
  */
 export function parseMessages(value: unknown): readonly Msg[] {
   if (!Array.isArray(value))
@@ -26,13 +29,13 @@ export function parseMessages(value: unknown): readonly Msg[] {
   return value;
 }
 
-/** What is wrong, and where: a path such as `content[0].text`; empty for the message itself. */
+/** Problem and its place: a path such as `content[0].text`, empty for the message itself. */
 export interface Issue {
   readonly field: string;
   readonly expected: string;
 }
 
-/** The error that names message and field. */
+/** Returns the error that names message and field. */
 export function invalidMessage(
   index: number,
   message: unknown,
@@ -157,7 +160,7 @@ function string(fields: Fields, key: string, path: string): Issue | undefined {
   return check(typeof fields[key] === 'string', path + key, 'a string');
 }
 
-/** A string that something is found by. */
+/** Checks a string that serves as a key, so it must not be empty. */
 function name(fields: Fields, key: string, path: string): Issue | undefined {
   const value = fields[key];
   return check(typeof value === 'string' && value !== '', path + key, 'a string that is not empty');
@@ -195,7 +198,7 @@ function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A property that is `undefined` passes: JSON leaves it out. */
+/** Allows a property that is `undefined`, because JSON leaves it out. */
 function isJson(value: unknown, depth: number): boolean {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return true;
   if (typeof value === 'number') return Number.isFinite(value);
@@ -207,7 +210,7 @@ function isJson(value: unknown, depth: number): boolean {
   );
 }
 
-/** No `Date`, `Map` or other instance; holds for objects of another realm as well. */
+/** Rejects `Date`, `Map` and other instances; it also works for objects of another realm. */
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;

@@ -1,2 +1,2 @@
-/** For what builds a value that nobody may change afterwards. */
+/** Type for code that builds a value which is read-only afterwards. */
 export type Writable<T> = { -readonly [K in keyof T]: T[K] };

@@ -9,18 +9,18 @@ export interface TextRequest {
   readonly user: string;
   readonly generate?: GenerateOptions | undefined;
   readonly signal: AbortSignal;
-  /** The run it is asked for. */
+  /** Run that the request belongs to. */
   readonly run?: RunInfo | undefined;
   readonly replyIs: NonNullable<ModelRequest['replyIs']>;
-  /** What is asked for, for the error of a reply without it. */
+  /** Name of the requested text, for the error if a reply has none. */
   readonly what: string;
-  /** Told what the request has cost, also where it fails in the end. */
+  /** Gets the token usage of the request, even if it fails later. */
   onUsage?(usage: Usage): void;
 }
 
 /**
- * Asks a model beside the conversation. Rejects as the model does, and with `MODEL_BAD_RESPONSE`
- * for a reply without text.
+ * Asks a model outside the conversation. Rejects as the model does, or with `MODEL_BAD_RESPONSE` if
+ * the reply has no text.
  */
 export async function askText({
   model,

@@ -3,19 +3,19 @@ import type { MediaBlock } from '../message/content-block.ts';
 import type { Msg } from '../message/msg.ts';
 import type { Usage } from './usage.ts';
 
-/** What a model can take; the rest is sent to it as a text placeholder. */
+/** Kinds of input that a model supports. Any other input goes to it as a text placeholder. */
 export interface ModelFeatures {
-  /** Native tool calls. */
+  /** Whether it supports native tool calls. */
   readonly tools: boolean;
-  /** The kinds of media it reads. */
+  /** Kinds of media it reads. */
   readonly media: readonly MediaBlock['type'][];
-  /** Tokens it can hold, where known. */
+  /** Size of the context window, in tokens, if known. */
   readonly contextWindow?: number;
-  /** Whether `outputGuards` look at what it says. */
+  /** Whether `outputGuards` check its replies. */
   readonly guarded?: boolean;
 }
 
-/** A tool as the model sees it: `parameters` is JSON Schema. */
+/** Tool as the model sees it; `parameters` is JSON Schema. */
 export interface ToolSchema {
   readonly name: string;
   readonly description: string;
@@ -25,14 +25,14 @@ export interface ToolSchema {
 
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string };
 
-/** What of a request is the caller's to set; `undefined` leaves the provider's default. */
+/** Options of a request that the caller may set; `undefined` keeps the provider's default. */
 export interface GenerateOptions {
   readonly toolChoice?: ToolChoice;
   readonly maxTokens?: number;
   readonly temperature?: number;
-  /** JSON Schema the reply has to satisfy. */
+  /** JSON Schema that the reply has to match. */
   readonly responseSchema?: JsonObject;
-  /** Merged into the wire body as it is. */
+  /** Fields merged into the request body unchanged. */
   readonly providerOptions?: JsonObject;
 }
 
@@ -40,8 +40,8 @@ export interface ModelRequest extends GenerateOptions {
   readonly messages: readonly Msg[];
   readonly tools: readonly ToolSchema[];
   /**
-   * What the reply is where it is no text for a reader: `value`, JSON or YAML that is read by a
-   * program; `note`, a summary for the model alone. For wrappers of models; no provider is sent it.
+   * Kind of a reply that is not text for a reader. `value`: JSON or YAML for a program. `note`: a
+   * summary for the model only. It is for wrappers of models; providers do not get it.
    */
   readonly replyIs?: 'value' | 'note';
 }
@@ -52,10 +52,10 @@ interface DeltaBase {
 }
 
 /**
- * What is new in a reply. `id` names the block a text belongs to, unique within the reply; `index`
- * the tool call its input belongs to, and a new index begins a new call. `finish` is the last delta
- * of a complete reply; `reason` is the provider's word. `reset` takes back all deltas before it:
- * the reply begins anew (a retry, another model).
+ * New part of a reply. `id` names the block of a text and is unique within the reply. `index` names
+ * the tool call of an input; a new index begins a new call. `finish` is the last delta of a
+ * complete reply; its `reason` is the provider's term. `reset` discards all deltas before it: the
+ * reply starts again (a retry, another model).
  */
 export type ModelDelta = DeltaBase &
   (
@@ -77,28 +77,31 @@ export type ModelDelta = DeltaBase &
       }
   );
 
-/** Whose run a request or a tool call is of. */
+/** Run that a request or a tool call belongs to. */
 export interface RunInfo {
   readonly runId: string;
   readonly sessionId: string;
   readonly userId?: string | undefined;
-  /** As the run's own events have it. */
+  /** Names of the agents, as in the run's own events. */
   readonly agentPath: readonly string[];
 }
 
-/** What comes with a request. Middleware hands all of it on. */
+/** Context of a request. Middleware passes all of it on. */
 export interface ModelContext {
   readonly signal: AbortSignal;
-  /** Absent where no run asks. */
+  /** Run of the request; absent if the request does not come from a run. */
   readonly run?: RunInfo | undefined;
-  /** Told by `fallback()` which model it asks, before each attempt: the last one is who answers. */
+  /**
+   * Callback of `fallback()`, called before each attempt with the model it asks. The last model is
+   * the one that answers.
+   */
   readonly onModel?: ((model: Pick<ChatModel, 'provider' | 'modelId'>) => void) | undefined;
 }
 
 /**
- * A language model. `stream` gives one array a network read (never an empty promise chain per
- * delta), rejects with an `AgentError`, and ends its network read when `signal` is raised or the
- * iterator is returned.
+ * Language model. `stream` yields one array for each network read, not one promise for each delta.
+ * It rejects with an `AgentError`. It ends its network read when `signal` is aborted or the
+ * iterator returns.
  */
 export interface ChatModel {
   readonly provider: string;

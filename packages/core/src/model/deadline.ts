@@ -1,25 +1,24 @@
 import { AgentError } from '../error/agent-error.ts';
 import { abortables } from './abortable.ts';
 
-/** `setTimeout` takes no longer wait. */
+/** Longest wait that `setTimeout` accepts, in milliseconds. */
 export const longestTimeout: number = 2 ** 31 - 1;
 
 /**
- * Ends the waits of one request or tool call: when the caller's signal is raised, or when one of
- * them takes too long. Only time spent in `wait` counts, so a slow reader of a reply costs the
- * server nothing.
+ * Ends the waits of one request or tool call: when the caller's signal is aborted, or when one wait
+ * takes too long. Only time spent in `wait` counts, so a slow reader of a reply causes no timeout.
  */
 export class Deadline {
   readonly #timeoutMs: number;
   readonly #toError: (timeoutMs: number) => AgentError;
   readonly #controller = new AbortController();
-  /** For `fetch`; its reason is an `AgentError`. */
+  /** Signal for `fetch`; its reason is an `AgentError`. */
   readonly signal: AbortSignal = this.#controller.signal;
   readonly #within = abortables(this.signal);
-  /** Lets go of the caller's signal. */
+  /** Removes the listener on the caller's signal. */
   readonly end: () => void;
 
-  /** `toError`: what a wait that took so many milliseconds fails with. */
+  /** `toError` creates the error of a wait that took that many milliseconds. */
   constructor(
     caller: AbortSignal,
     timeoutMs: number,
@@ -33,7 +32,9 @@ export class Deadline {
     this.end = () => caller.removeEventListener('abort', onAbort);
   }
 
-  /** The work's outcome, or a rejection with the signal's reason; one wait at a time. */
+  /**
+   * Returns the result of the work, or rejects with the signal's reason. Only one wait at a time.
+   */
   async wait<T>(work: () => Promise<T>, timeoutMs: number = this.#timeoutMs): Promise<T> {
     this.signal.throwIfAborted();
     const onTimeout = (): void => this.#controller.abort(this.#toError(timeoutMs));

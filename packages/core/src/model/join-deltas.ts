@@ -1,9 +1,6 @@
 import type { ModelDelta } from './chat-model.ts';
 
-/**
- * The same reply in fewer deltas: those that go on with the block of the one before are joined to
- * it.
- */
+/** Joins each delta that continues the block of the delta before it. The reply stays the same. */
 export function joinDeltas(deltas: readonly ModelDelta[]): readonly ModelDelta[] {
   const joined: ModelDelta[] = [];
   for (const delta of deltas) {

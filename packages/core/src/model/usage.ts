@@ -1,10 +1,10 @@
-/** Tokens as the provider counted them. */
+/** Token counts from the provider. */
 export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** Part of `outputTokens`, where the provider says so. */
+  /** Part of `outputTokens`, if the provider reports it. */
   readonly reasoningTokens?: number;
-  /** Part of `inputTokens` that came from the provider's cache, where it says so. */
+  /** Part of `inputTokens` that came from the provider's cache, if the provider reports it. */
   readonly cachedInputTokens?: number;
 }
 

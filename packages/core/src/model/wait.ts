@@ -1,8 +1,7 @@
 import { longestTimeout } from './deadline.ts';
 
 /**
- * Resolves after so many milliseconds, or as soon as the signal is raised; leaves no timer behind
- * then.
+ * Resolves after `ms` milliseconds, or as soon as the signal is aborted. Then it clears its timer.
  */
 export function wait(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

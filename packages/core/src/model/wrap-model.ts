@@ -1,18 +1,16 @@
 import { checkFields } from '../error/check-fields.ts';
 import type { ChatModel } from './chat-model.ts';
 
-/**
- * What stands around a model: a middleware of an agent, or a wrapper of one model by `wrapModel`.
- */
+/** Wrapper of a model: a middleware of an agent, or an argument of `wrapModel`. */
 export interface ModelMiddleware {
   readonly name?: string;
-  /** The model to be asked in place of `model`. */
+  /** Returns the model to use in place of `model`. */
   wrapModel(model: ChatModel): ChatModel;
 }
 
 /**
- * The model with middleware around it, the first outermost, as in `use`. Throws
- * `CONFIGURATION` for what is neither.
+ * Wraps a model in middleware; the first one is the outermost, as in `use`. Throws `CONFIGURATION`
+ * for an argument that is not a model or not middleware.
  */
 export function wrapModel(model: ChatModel, ...middleware: readonly ModelMiddleware[]): ChatModel {
   checkFields('CONFIGURATION', 'wrapModel(): the model', model, 'stream:function features:object');
@@ -22,7 +20,7 @@ export function wrapModel(model: ChatModel, ...middleware: readonly ModelMiddlew
   }, model);
 }
 
-/** The same model to look at, which streams otherwise. */
+/** Returns a model with the same metadata and another `stream`. */
 export function withStream(
   { provider, modelId, features }: ChatModel,
   stream: ChatModel['stream'],

@@ -1,11 +1,11 @@
 import { AgentError } from '../error/agent-error.ts';
 
-/** A provider's key; a function is asked before each request. */
+/** Key of a provider; a function is called before each request. */
 export type ApiKey = string | (() => string | Promise<string>);
 
 /**
- * The header that brings the key; none without one. Rejects with `CONFIGURATION` where it cannot be
- * sent, `MODEL_AUTH` where it cannot be had.
+ * Returns the header with the key, or no header without a key. Rejects with `CONFIGURATION` if the
+ * key cannot be sent, and `MODEL_AUTH` if the function fails to provide it.
  */
 export async function authorization(apiKey: ApiKey | undefined): Promise<Record<string, string>> {
   try {

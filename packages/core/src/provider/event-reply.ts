@@ -5,26 +5,26 @@ import { badResponse, errorOfChunk } from './provider-error.ts';
 import { SseParser, type ServerSentEvent } from './sse-parser.ts';
 
 /**
- * A reply that comes as server-sent events with a JSON chunk each, or as one JSON text from a
- * server that does not stream.
+ * Reply as server-sent events with one JSON chunk each, or as one JSON text from a server that does
+ * not stream.
  */
 export class EventReply {
   readonly #parser = new SseParser();
   readonly #text = new TextDecoder();
   readonly #decoder: ReplyDecoder;
-  /** What came before the first event; all of a reply without one. */
+  /** Text before the first event; the whole reply if it has no event. */
   #head = '';
   #streams = false;
-  /** The reply is whole: `[DONE]` came. What follows is ignored. */
+  /** Whether the reply is complete because `[DONE]` came. Later events are ignored. */
   done = false;
-  /** What is wrong with the reply; the deltas before it are good. */
+  /** Error of the reply; the deltas before it are valid. */
   error: AgentError | undefined;
 
   constructor(decoder: ReplyDecoder) {
     this.#decoder = decoder;
   }
 
-  /** The reply's reason is known; at most its usage is still to come. */
+  /** Whether the reply's finish reason is known; at most its usage is still missing. */
   get finished(): boolean {
     return this.#decoder.finished;
   }
@@ -37,8 +37,8 @@ export class EventReply {
   }
 
   /**
-   * The input has ended. Some servers send no finish reason, others no `[DONE]`; one of the two has
-   * to be there.
+   * Handles the end of the input. Some servers send no finish reason, others no `[DONE]`; a reply
+   * needs one of the two.
    */
   end(): readonly ModelDelta[] {
     const deltas: ModelDelta[] = [];
@@ -50,7 +50,7 @@ export class EventReply {
       : badResponse('The reply breaks off', rest?.data ?? 'no finish reason, no [DONE]', true);
     this.#take(rest ?? { event: '', data: whole ? this.#head : '' }, deltas, problem);
     if (this.done) return deltas;
-    // An event that is cut may come after the reply's end; in a whole reply nothing does.
+    // A cut event may follow the reply's end, but a reply in one piece has nothing after it.
     if (whole && this.error) return [];
     if (this.finished || (whole && deltas.length)) this.#finish(deltas);
     else this.error ??= problem;

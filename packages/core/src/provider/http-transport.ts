@@ -10,22 +10,24 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 export interface HttpRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON. */
+  /** JSON text. */
   readonly body: string;
   /** Default: the global `fetch` at the time of the request. */
   readonly fetch?: Fetch | undefined;
   readonly signal: AbortSignal;
-  /** Longest wait for the response, and for each read of it. */
+  /** Longest wait for the response and for each read of it, in milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** After `[DONE]` a connection gets this long to end, so that it can be used again. */
+/**
+ * Time, in milliseconds, that a connection gets to end after `[DONE]`, so that it can be reused.
+ */
 const closingMs = 500;
 
 /**
- * Sends a request and yields the reply's deltas, one array a network read; the network is read only
- * as far as the caller asks. Rejects with an `AgentError`: its message has the server's words,
- * never a value of the request's headers.
+ * Sends a request and yields the reply's deltas, one array for each network read. It reads the
+ * network only as far as the caller asks. Rejects with an `AgentError`: its message may quote the
+ * server's text, but never a value of the request's headers.
  */
 export async function* streamReply(
   request: HttpRequest,
@@ -65,8 +67,8 @@ export async function* streamReply(
 }
 
 /**
- * The next bytes; nothing at the end. A connection that breaks after the reply's end has ended,
- * too.
+ * Returns the next bytes, or `undefined` at the end. A connection that breaks after the reply's end
+ * counts as ended.
  */
 async function read(
   reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
@@ -84,8 +86,8 @@ async function read(
 }
 
 /**
- * What is no `AgentError` comes from `fetch` or the body: Node says `fetch failed` and keeps the
- * reason as the cause.
+ * Converts a rejection to an `AgentError`. Other errors come from `fetch` or the body: Node says
+ * `fetch failed` and keeps the reason as the cause.
  */
 function readable(error: unknown, request: HttpRequest): AgentError {
   const reason = (error as Error | undefined)?.cause ?? error;
@@ -103,7 +105,9 @@ function readable(error: unknown, request: HttpRequest): AgentError {
   return failure;
 }
 
-/** Servers and runtimes quote what they were sent, a wrong key for one. */
+/**
+ * Removes header values from a text: servers and runtimes quote what was sent, such as a wrong key.
+ */
 function withoutSecrets(text: string, { headers }: HttpRequest): string {
   const secrets = Object.values(headers).map((value) => value.replace(/^Bearer /, ''));
   return secrets.reduce(

@@ -3,16 +3,16 @@ import type { Msg } from '../message/msg.ts';
 import type { ChatModel } from '../model/chat-model.ts';
 
 export interface MultiAgentOptions {
-  /** What stands before a history, to tell the model what it is. */
+  /** Text before a history that tells the model what it is. */
   readonly header?: string;
   /**
-   * Which histories of a request have the header. Default: each; with `dashscope()` the first
-   * (AgentScope has it so).
+   * Histories of a request that have the header. Default: each; with `dashscope()` the first (as in
+   * AgentScope).
    */
   readonly headerOn?: 'each' | 'first';
   /**
-   * Whether lines begin with their speaker's name. Default: where there are several messages; with
-   * `dashscope()` always (AgentScope has it so).
+   * When lines begin with their speaker's name. Default: if there are several messages; with
+   * `dashscope()` always (as in AgentScope).
    */
   readonly names?: 'several' | 'always';
 }
@@ -26,10 +26,11 @@ interface Merged {
 }
 
 /**
- * A model for conversations of several agents: what they and the user said between tool calls goes
- * to it as one user message with a `<history>` of `Name: text` lines, media in their place. System
- * messages, tool calls with their results, and messages with `metadata: { bypassHistory: true }` go
- * as they are. The log keeps all messages (AgentScope: the `MultiAgentFormatter`s).
+ * Wraps a model for conversations of several agents. Speech of the agents and the user between tool
+ * calls becomes one user message. It has a `<history>` of `Name: text` lines, with media in their
+ * place. System messages, tool calls with their results, and messages with
+ * `metadata: { bypassHistory: true }` stay unchanged. The log keeps all messages (AgentScope: the
+ * `MultiAgentFormatter`s).
  */
 export function multiAgent(model: ChatModel, options: MultiAgentOptions = {}): ChatModel {
   const isDashScope = model.provider === 'dashscope';
@@ -39,7 +40,7 @@ export function multiAgent(model: ChatModel, options: MultiAgentOptions = {}): C
     names: isDashScope ? 'always' : 'several',
     ...options,
   };
-  // A merged message is the same object in the next request, so that its wire form is made once.
+  // A later request reuses the merged message, so that its wire form is made once.
   const known = new WeakMap<Msg, Merged>();
   return {
     provider: model.provider,
@@ -137,7 +138,7 @@ function toHistory(
   return [...blocks, { type: 'text', text: [...lines, '</history>'].join('\n') }];
 }
 
-/** What is said must not end the history. */
+/** Escapes history tags, so that a speaker cannot end the history. */
 function withoutTags(text: string): string {
   return text.replace(/<(?=\/?history>)/gi, '&lt;');
 }

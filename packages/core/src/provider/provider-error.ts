@@ -5,10 +5,10 @@ import { parseJson } from '../message/parse-json.ts';
 const contextLength =
   /context.?(length|window|size)|(prompt|input) (is )?(too l|length)|(input|many) token|reduce the length/i;
 
-/** The error behind an HTTP status that is no success. */
+/** Returns the error for an HTTP status that is not a success. */
 export function errorOfResponse(status: number, headers: Headers, text: string): AgentError {
   const wait = headers.get('retry-after') || 'none';
-  // Milliseconds; or seconds, or a date.
+  // `retry-after-ms` is in milliseconds, `retry-after` in seconds or a date.
   const retryAfterMs = [
     Number(headers.get('retry-after-ms') || NaN),
     Number(wait) * 1000,
@@ -19,8 +19,8 @@ export function errorOfResponse(status: number, headers: Headers, text: string):
 }
 
 /**
- * The error that a chunk reports, if it does: `{ error: … }`, `{ object: 'error' }`, `{ code:
- * 'text' }` or whatever an `error` event carries.
+ * Returns the error that a chunk reports, if any: `{ error: … }`, `{ object: 'error' }`,
+ * `{ code: 'text' }`, or the data of an `error` event.
  */
 export function errorOfChunk(chunk: unknown, isErrorEvent = false): AgentError | undefined {
   const { error, object, code } = toObject(chunk);
@@ -28,7 +28,10 @@ export function errorOfChunk(chunk: unknown, isErrorEvent = false): AgentError |
   return providerError('The model server reported an error', chunk, JSON.stringify(chunk));
 }
 
-/** A reply that is not the protocol; `retryable` where it only broke off. */
+/**
+ * Returns the error for a reply that breaks the protocol. Set `retryable` if the reply was only cut
+ * off.
+ */
 export function badResponse(problem: string, text: string, retryable = false): AgentError {
   return new AgentError('MODEL_BAD_RESPONSE', `${problem}: ${quote(text) || '(nothing)'}`, {
     retryable,
@@ -41,8 +44,8 @@ interface HttpDetails {
 }
 
 /**
- * Bodies are `{ error: { message, code, type } }`, `{ error: 'text' }`, `{ message }`, `{ detail
- * }`, or an array of one (Gemini).
+ * Builds the error from a body: `{ error: { message, code, type } }`, `{ error: 'text' }`,
+ * `{ message }`, `{ detail }`, or an array of one (Gemini).
  */
 function providerError(
   title: string,
@@ -69,7 +72,10 @@ function providerError(
   });
 }
 
-/** `httpStatus` is missing within a reply: there a failure is the server's, whatever it says. */
+/**
+ * Returns the code of an error. Errors within a reply have no `httpStatus`. Unrecognized ones count
+ * as the server's failure, whatever status the chunk gives.
+ */
 function classify(status: number, words: string, httpStatus: number | undefined): AgentErrorCode {
   if (status === 401 || status === 403) return 'MODEL_AUTH';
   if (status === 429 || /^rate_?limit/i.test(words)) return 'MODEL_RATE_LIMITED';
@@ -90,7 +96,7 @@ function isErrorStatus(value: unknown): value is number {
   return typeof value === 'number' && value >= 400;
 }
 
-/** One line, cut. */
+/** Returns the text on one line, cut to `length` characters. */
 export function quote(text: string, length = 200): string {
   const line = text.trim().replace(/\s+/g, ' ');
   return line.length > length ? `${line.slice(0, length)}…` : line;

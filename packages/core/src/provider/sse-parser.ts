@@ -1,31 +1,33 @@
 export interface ServerSentEvent {
-  /** The `event` field; empty where there was none. */
+  /** The `event` field; empty if there was none. */
   readonly event: string;
   readonly data: string;
 }
 
 /**
- * An incremental parser of `text/event-stream` (WHATWG HTML, section 9.2.6). Its work is linear in
- * the input, however small the pieces: an unfinished line is looked at again only when its end has
- * come.
+ * Incremental parser of `text/event-stream` (WHATWG HTML, section 9.2.6). Its work is linear in the
+ * input, even for small pieces: it reads an unfinished line again only after its end has arrived.
  */
 export class SseParser {
   readonly #decoder = new TextDecoder();
-  /** The line that has no end yet. */
+  /** Line without an end so far. */
   #partial = '';
-  /** The last piece ended in CR: a line feed at the start of the next belongs to it. */
+  /**
+   * Whether the last piece ended in CR. A line feed at the start of the next piece then belongs to
+   * that line break.
+   */
   #afterReturn = false;
   #event = '';
   #data: string | undefined;
 
-  /** The events that these bytes complete. */
+  /** Returns the events that these bytes complete. */
   push(bytes: Uint8Array): readonly ServerSentEvent[] {
     return this.#take(this.#decoder.decode(bytes, { stream: true }));
   }
 
   /**
-   * What the input broke off in, as far as it goes. The specification drops it; some servers leave
-   * out the last blank line.
+   * Returns the unfinished last event, as far as it arrived. The specification drops such an event,
+   * but some servers omit the last blank line.
    */
   end(): ServerSentEvent | undefined {
     return this.#take(`${this.#decoder.decode()}\n\n\n`)[0];
@@ -37,7 +39,7 @@ export class SseParser {
     this.#afterReturn = text.endsWith('\r');
     if (!/[\r\n]/.test(text)) return [];
     const events: ServerSentEvent[] = [];
-    // A fixed separator is found several times as fast, and hardly a server sends anything else.
+    // A fixed separator is several times faster, and almost no server sends anything else.
     const lines = this.#partial.split(text.includes('\r') ? /\r\n|\n|\r/ : '\n');
     this.#partial = lines.pop()!;
     for (const line of lines) {

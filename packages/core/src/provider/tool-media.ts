@@ -5,25 +5,26 @@ import type { Msg } from '../message/msg.ts';
 import type { ModelFeatures } from '../model/chat-model.ts';
 import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';
 
-/** What became of a group of results, as long as it is the same. */
+/** A group of results and its view, which stays valid as long as the group is the same. */
 interface Shown {
   readonly group: readonly Msg[];
   readonly view: readonly Msg[];
 }
 
 /**
- * Shows a model the media in tool results (OxyGent: observations with attachments), where its
- * protocol has them as text alone: chat completions, and AI SDK as we use it. Each medium that the
- * model takes becomes a placeholder in its result, and stands in a user message behind the results
- * of its round, which says whose it is. What the model does not take stays a placeholder. For a
- * request only; the log keeps the results. `dashscope()` and `textToolCalls()` need none of it.
+ * Shows a model the media in tool results if its protocol allows only text there (OxyGent:
+ * observations with attachments). That is so for chat completions and for AI SDK as we use it. Each
+ * medium that the model accepts becomes a placeholder in its result. A user message after the
+ * results of the round holds the medium and names its result. Other media stay placeholders. Only
+ * the request changes; the log keeps the results. `dashscope()` and `textToolCalls()` do not need
+ * it.
  */
 export function toolMedia(): ModelMiddleware {
   return {
     name: 'toolMedia',
     wrapModel(model) {
       const { media } = model.features;
-      // The same objects in the next request, so that their wire form is made once.
+      // Later requests reuse the same objects, so that their wire form is made once.
       const known = new WeakMap<Msg, Shown>();
       const show = (group: readonly Msg[]): readonly Msg[] => {
         const found = known.get(group[0]!);
@@ -46,7 +47,7 @@ export function toolMedia(): ModelMiddleware {
   };
 }
 
-/** Messages with results that stand together, each other message by itself. */
+/** Groups consecutive messages with results. Every other message is a group of its own. */
 function groupsOf(messages: readonly Msg[]): readonly (readonly Msg[])[] {
   const groups: Msg[][] = [];
   for (const message of messages) {

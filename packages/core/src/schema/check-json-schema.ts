@@ -32,9 +32,9 @@ const numbers = [...counts, 'minimum', 'maximum', 'multipleOf'];
 const maps: Readonly<Record<string, boolean>> = { ...schemaMapKeyword, dependencies: true };
 
 /**
- * Throws `CONFIGURATION`, with the place, for what the validator would pass over in silence or trip
- * over at the first value: a wrong type, pattern, limit or `$ref`. `lookup`: what the validator
- * finds by a `$ref`.
+ * Throws `CONFIGURATION`, with the place, for a wrong type, pattern, limit or `$ref`. The validator
+ * would ignore it or fail at the first value. `lookup` holds the schemas that the validator finds
+ * by `$ref`.
  */
 export function checkJsonSchema(root: JsonSchemaNode, lookup: Lookup): void {
   visit(root, '#');
@@ -78,7 +78,7 @@ export function checkJsonSchema(root: JsonSchemaNode, lookup: Lookup): void {
     if (!isRecord(value) || Array.isArray(value))
       throw wrong(`"${place.slice(place.lastIndexOf('/') + 1)}" must be an object.`);
     for (const [name, inner] of Object.entries(value)) {
-      // Draft 7's `dependencies` may be lists of names.
+      // In draft 7, `dependencies` may be lists of names.
       if (!place.endsWith('/dependencies') || !Array.isArray(inner))
         visit(inner, `${place}/${name}`);
     }

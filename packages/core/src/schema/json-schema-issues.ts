@@ -7,16 +7,16 @@ export interface JsonSchemaIssue {
   readonly path: readonly string[];
 }
 
-/** Say no more than what follows them. */
+/** Keywords whose errors only repeat the inner errors after them. */
 const wrappers =
   /^(?:\$ref|\$recursiveRef|allOf|if|properties|patternProperties|additionalProperties|unevaluatedProperties|prefixItems|items|additionalItems|unevaluatedItems|dependentSchemas)$/;
 
-/** How many forms of a union are spelled out. */
+/** Largest number of forms of a union that a message lists. */
 const mostForms = 8;
 
 /**
- * What is wrong, with the place in the value; written for a model to read. `errors`: as the
- * validator lists them, outer before inner.
+ * Converts validator errors to issues with their place in the value, written for a model. `errors`
+ * has the validator's order: outer before inner.
  */
 export function toIssues(
   errors: readonly OutputUnit[],
@@ -47,8 +47,8 @@ export function toIssues(
 }
 
 /**
- * The errors that belong to the union before them. The one of a schema `false` does not say where
- * that stands.
+ * Returns the errors that belong to the union before them. An error of a `false` schema does not
+ * give its location.
  */
 function errorsWithin(errors: readonly OutputUnit[], index: number): readonly OutputUnit[] {
   const { keywordLocation } = errors[index]!;
@@ -115,7 +115,7 @@ function messageOf(error: OutputUnit, root: JsonSchemaNode, lookup: Lookup): str
     .replace(/\.$/, '');
 }
 
-/** What stands at a place of the schema; the way there may lead through `$ref`s. */
+/** Returns the value at a place of the schema, following any `$ref` on the way. */
 function valueAt(keywordLocation: string, root: JsonSchemaNode, lookup: Lookup): unknown {
   let node: unknown = root;
   for (const key of pathOf(keywordLocation)) {
@@ -125,7 +125,7 @@ function valueAt(keywordLocation: string, root: JsonSchemaNode, lookup: Lookup):
   return node;
 }
 
-/** The keys of `#/a/b~1c`. */
+/** Returns the keys of `#/a/b~1c`. */
 function pathOf(location: string): readonly string[] {
   return location
     .split('/')

@@ -12,7 +12,7 @@ import { toIssues } from './json-schema-issues.ts';
 import type { StandardSchema } from './to-schema.ts';
 
 export interface JsonSchemaOptions {
-  /** How the schema is read where it has no `$schema`. Default `2020-12`. */
+  /** Draft to use if the schema has no `$schema`. Default `2020-12`. */
   readonly draft?: JsonSchemaDraft;
 }
 
@@ -23,14 +23,15 @@ type Compiled = StandardSchema<unknown, unknown>;
 const compiled: WeakMap<object, Map<SchemaDraft, Compiled>> = new WeakMap();
 
 /**
- * Plain JSON Schema as a schema that checks: for `tool({ input })` and `structured()`. Drafts 4, 7,
- * 2019-09 and 2020-12, with `$ref` to what stands in the schema itself; known formats are checked.
- * Nothing is filled in: what fits is given back as it is. `T` is what the caller says the schema
- * describes. Works without `eval`, by `@cfworker/json-schema`.
+ * Turns plain JSON Schema into a schema that checks values, for `tool({ input })` and
+ * `structured()`. It supports drafts 4, 7, 2019-09 and 2020-12, and `$ref` within the schema. It
+ * checks known formats. It fills in no defaults: a valid value is returned unchanged. `T` is the
+ * type that the caller says the schema describes. Works without `eval`, by `@cfworker/json-schema`.
  *
- * A schema is compiled once: the same object gives the same result, and changes to it come too
- * late. Throws `CONFIGURATION`, with the place, for what would not hold or hold silently: an
- * unknown type, draft or `$ref`, a pattern that is no regular expression.
+ * A schema is compiled once: the same object gives the same result, and later changes to it have no
+ * effect. Throws `CONFIGURATION`, with the place, for mistakes the validator would reject or
+ * ignore. Examples: an unknown type, draft or `$ref`, or a pattern that is not a regular
+ * expression.
  */
 export function jsonSchema<T = unknown>(
   schema: JsonObject,
@@ -46,7 +47,7 @@ export function jsonSchema<T = unknown>(
 }
 
 function compile(schema: JsonObject, draft: SchemaDraft): Compiled {
-  // The library writes into the schema, and the caller's may be frozen or change later.
+  // The library writes into the schema, and the caller's object may be frozen or change later.
   const root = copyOf(schema);
   const lookup = prepare(root);
   checkJsonSchema(root, lookup);
@@ -59,7 +60,7 @@ function compile(schema: JsonObject, draft: SchemaDraft): Compiled {
           const { valid, errors } = validate(value, root, draft, lookup, false);
           return valid ? { value } : { issues: toIssues(errors, root, lookup) };
         } catch (error) {
-          // Too deep for the stack, or no JSON.
+          // The value is nested too deeply for the stack, or it is not JSON.
           return { issues: [{ message: `could not be checked: ${messageOf(error)}` }] };
         }
       },

@@ -2,12 +2,12 @@ import type { JsonObject } from '../message/json.ts';
 
 export type Validation<T> =
   | { readonly ok: true; readonly value: T }
-  /** `issues`: one line each, with the path where known; written for the model to read. */
+  /** `issues`: one line each, with the path if it is known; the model reads them. */
   | { readonly ok: false; readonly issues: readonly string[] };
 
 /**
- * What the toolkit needs of a schema library: the JSON Schema for the model, and a check of what
- * comes back.
+ * Interface of a schema library for the toolkit: the JSON Schema for the model, and a check of its
+ * arguments.
  */
 export interface Schema<T> {
   readonly jsonSchema: JsonObject;

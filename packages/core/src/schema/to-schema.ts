@@ -14,8 +14,8 @@ type StandardResult<T> =
   | { readonly issues: readonly Issue[] };
 
 /**
- * Standard Schema v1 with Standard JSON Schema v1 (standardschema.dev), as Zod 4.2 and later
- * implement both.
+ * Standard Schema v1 with Standard JSON Schema v1 (standardschema.dev). Zod implements both from
+ * version 4.2 on.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
@@ -29,20 +29,23 @@ export interface StandardSchema<Input = unknown, Output = Input> {
   };
 }
 
-/** What a tool's `input` may be. */
+/** Schema that a tool's `input` accepts. */
 export type SchemaLike = StandardSchema | JsonObject;
 
-/** What `execute` is given for a schema: its output type; `unknown` for plain JSON Schema. */
+/**
+ * Type of the input that `execute` gets: the schema's output type, or `unknown` for plain JSON
+ * Schema.
+ */
 export type InferOutput<S extends SchemaLike> =
   S extends StandardSchema<infer _Input, infer _Output>
     ? NonNullable<S['~standard']['types']>['output']
     : unknown;
 
 /**
- * One interface over Standard Schema and plain JSON Schema. Plain JSON Schema goes to the model as
- * it is and is not checked; the tool gets a copy of the arguments, by way of JSON, which they are:
- * `structuredClone` takes several times as long. The JSON Schema of a Standard Schema is derived
- * when it is asked for. Throws `CONFIGURATION` for a library that gives none.
+ * Converts a Standard Schema or plain JSON Schema to one interface. Plain JSON Schema goes to the
+ * model unchanged and is not checked. The tool gets a copy of the arguments, made by way of JSON:
+ * `structuredClone` takes several times as long. The JSON Schema of a Standard Schema is derived on
+ * access. Throws `CONFIGURATION` for a library that provides none.
  */
 export function toSchema(source: SchemaLike): Schema<unknown> {
   if (!('~standard' in source))
@@ -55,7 +58,7 @@ export function toSchema(source: SchemaLike): Schema<unknown> {
     throw new AgentError('CONFIGURATION', `The schema library "${vendor}" gives no JSON Schema.`);
   return {
     get jsonSchema() {
-      // Providers refuse or ignore the keyword; what is left is the schema itself.
+      // Providers refuse or ignore `$schema`; the rest is the schema itself.
       const { $schema: _dialect, ...schema } = jsonSchema.input({ target: 'draft-2020-12' });
       return schema as JsonObject;
     },

@@ -1,6 +1,6 @@
 import type { ToolSet } from './tool-set.ts';
 
-/** A set of which only the named tools can be called. */
+/** Restricts a set to the named tools. */
 export function allowTools(set: ToolSet, names: readonly string[]): ToolSet {
   return {
     context: set.context,

@@ -1,22 +1,22 @@
 /**
- * Names a value that tools get from their surroundings: a database, the user. Two tokens are the
- * same only if they are one object.
+ * Token for a value that tools get from outside, such as a database or the user. Two tokens are
+ * equal only if they are the same object.
  */
 export interface ContextToken<T> {
   readonly name: string;
-  /** Keeps tokens of different types apart; never there. */
+  /** Type marker that keeps tokens of different types apart; never set. */
   readonly of?: (value: T) => T;
 }
 
 /** A token and its value, for the `context` of an agent or a call. */
 export type ContextEntry = readonly [token: object, value: unknown];
 
-/** A new token (AgentScope: `ToolExecutionContext`, by token instead of by class). */
+/** Creates a token (AgentScope: `ToolExecutionContext`, by token instead of by class). */
 export function contextToken<T>(name: string): ContextToken<T> {
   return { name };
 }
 
-/** Gives a token its value. */
+/** Pairs a token with its value. */
 export function provide<T>(token: ContextToken<T>, value: T): ContextEntry {
   return [token, value];
 }

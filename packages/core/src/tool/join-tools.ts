@@ -6,10 +6,10 @@ import type { Tool } from './tool.ts';
 import type { ForkOptions, ToolSet } from './tool-set.ts';
 
 /**
- * Several sources of tools as one, in their order: arrays, a `Toolkit`, the tools of MCP servers.
- * Where two have a tool of one name the first is meant: what a server adds later must not take the
- * place of one's own tool. Throws `CONFIGURATION` where two have one name from the start, and for a
- * second source with groups.
+ * Joins several sources of tools in their order: arrays, a `Toolkit`, the tools of MCP servers. If
+ * two sources have a tool of the same name, the first one wins, so a server cannot replace your own
+ * tool later. Throws `CONFIGURATION` if two tools share a name from the start, or if a second
+ * source has groups.
  */
 export function joinTools(...sources: readonly (readonly Tool[] | ToolSet)[]): ToolSet {
   for (const source of sources)
@@ -57,7 +57,7 @@ class JoinedTools implements ToolSet {
     ) {
       this.#seen = parts;
       const byName = new Map<string, ToolSchema>();
-      // A tool that is switched off still has its name.
+      // A tool that is switched off still reserves its name.
       for (const [index, part] of parts.entries()) {
         for (const schema of part) {
           const isTaken = this.#sets.slice(0, index).some((set) => set.find(schema.name));

@@ -17,10 +17,10 @@ interface MetaInput {
 }
 
 /**
- * Lets the model switch the groups of the `Toolkit` it is added to, of each fork its own
- * (AgentScope: `reset_equipped_tools`). The groups it names are switched on; with `exactly: true`
- * all others are switched off as well. The answer lists the active groups; the model sees their
- * tools from its next request on. Throws `CONFIGURATION` where it is given to anything but a
+ * Returns a tool that lets the model switch groups of its `Toolkit`; each fork switches its own
+ * (AgentScope: `reset_equipped_tools`). It activates the groups that the model names;
+ * `exactly: true` deactivates all others. The answer lists the active groups. The model sees their
+ * tools from its next request on. Throws `CONFIGURATION` if it is added to anything but a
  * `Toolkit`.
  */
 export function metaTool({ name = 'switch_tool_groups' }: MetaToolOptions = {}): Tool {
@@ -29,12 +29,12 @@ export function metaTool({ name = 'switch_tool_groups' }: MetaToolOptions = {}):
 
 function metaToolOf(name: string, toolkit: Toolkit | undefined): Tool {
   const groups = (): readonly ToolGroup[] => toolkit?.groups() ?? [];
-  // Throws for what is no name.
+  // Throws if the name is invalid.
   tool({ name, description: '', input: {} });
   return {
     name,
     replay: 'safe',
-    // Made anew each time it is asked for: groups come and go.
+    // Built on each access because groups can change.
     get schema() {
       return { name, description: describe(groups()), parameters: parametersFor(groups()) };
     },
@@ -62,7 +62,9 @@ function toToolkit(set: ToolSet): Toolkit {
   );
 }
 
-/** Says nothing of what is active, so that it stays the same when groups are switched. */
+/**
+ * Does not mention which groups are active, so the text stays the same when groups are switched.
+ */
 function describe(groups: readonly ToolGroup[]): string {
   return `Switches groups of tools on. Groups:\n${groups.map(toLine).join('\n') || 'none'}`;
 }
@@ -81,7 +83,7 @@ function parametersFor(groups: readonly ToolGroup[]): JsonObject {
   return {
     type: 'object',
     properties: {
-      // JSON Schema wants no empty enum.
+      // JSON Schema does not allow an empty enum.
       groups: {
         type: 'array',
         items: { type: 'string', ...(names.length && { enum: names }) },

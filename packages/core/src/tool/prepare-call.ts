@@ -4,19 +4,20 @@ import { errorResult } from './tool-result.ts';
 import type { Tool } from './tool.ts';
 import type { ToolSet } from './tool-set.ts';
 
-/** A call whose tool is there and whose arguments passed the schema. */
+/** Call whose tool exists and whose arguments passed the schema. */
 export interface ReadyCall {
   readonly ok: true;
   readonly tool: Tool;
   readonly toolUse: ToolUse;
   readonly input: unknown;
   /**
-   * Whether somebody has yet to approve it; a text says why. Middleware with `decide` is asked then.
+   * Whether the call still needs approval; a string gives the reason. If so, middleware with
+   * `decide` is asked.
    */
   readonly needs?: boolean | string;
 }
 
-/** Whether a call can run. If not, what to tell the model. */
+/** Checks whether a call can run. If not, returns the result to show the model. */
 export async function prepareCall(
   tools: ToolSet,
   toolUse: ToolUse,

@@ -4,7 +4,9 @@ import type { JsonObject } from '../message/json.ts';
 import type { Schema } from '../schema/schema.ts';
 import type { ForkOptions } from './tool-set.ts';
 
-/** The schema without the preset parameters, which are put in before it validates. */
+/**
+ * Returns the schema without the preset parameters. `validate` adds them to the arguments first.
+ */
 export function presetInput(
   name: string,
   whole: Schema<unknown>,

@@ -12,19 +12,25 @@ import type { ReadyCall } from './prepare-call.ts';
 import type { ToolContext } from './tool.ts';
 import { errorResult, interruptedResult, outputResult } from './tool-result.ts';
 
-/** The tool asked to wait; `approval`: who was asked to approve it left it open. */
+/**
+ * Result of a tool that asked to wait. `approval`: the call stays open because the approver did not
+ * decide.
+ */
 export interface Suspension {
   readonly kind?: 'approval';
   readonly suspended: string;
 }
 
-/** What a call runs with, and whose it is. */
+/** Context of a tool call and the run it belongs to. */
 export interface RunCallOptions extends RunInfo {
   readonly messages: readonly Msg[];
   readonly idempotencyKey: string;
   readonly context: ReadonlyMap<object, unknown>;
   readonly decision: Decision | undefined;
-  /** Raised: the result is `interrupted` at once, also when the tool does not listen. */
+  /**
+   * Signal of the call. Once it is aborted, the result is `interrupted`, even if the tool ignores
+   * it.
+   */
   readonly signal: AbortSignal;
   emit(progress: JsonValue): void;
   forward(events: readonly AgentEvent[]): void;
@@ -32,15 +38,15 @@ export interface RunCallOptions extends RunInfo {
   interrupt(request?: string | Msg | InterruptRequest): boolean;
 }
 
-/** Runs a prepared call. */
+/** Function that runs a prepared call. */
 export type RunCall = (
   call: ReadyCall,
   options: RunCallOptions,
 ) => Promise<ToolResult | Suspension>;
 
 /**
- * Runs one prepared call to its result. Rejects only when the tool throws an `AgentError` with
- * `TOOL_ERROR`: a failure that ends the agent's call.
+ * Runs one prepared call and returns its result. Rejects only if the tool throws an `AgentError`
+ * with `TOOL_ERROR`: a failure that ends the agent's call.
  */
 export async function runCall(
   call: ReadyCall,

@@ -3,18 +3,18 @@ import type { ToolSchema } from '../model/chat-model.ts';
 import type { Tool } from './tool.ts';
 import type { ForkOptions, ToolSet } from './tool-set.ts';
 
-/** Tools in a plain order, before those of another set where there is one. */
+/** Tools in a fixed order, followed by those of another set if there is one. */
 export class ToolList implements ToolSet {
   readonly #tools: Map<string, Tool> = new Map();
   readonly #below: ToolSet | undefined;
-  /** Nothing that a set gives, until it is asked. */
+  /** Last schemas of the other set. It starts with a value that no set returns. */
   #seen: unknown = 0;
   #schemas!: readonly ToolSchema[];
   readonly context: ToolSet['context'];
   readonly activeGroups: ToolSet['activeGroups'];
   readonly setActiveGroups: ToolSet['setActiveGroups'];
 
-  /** Throws `CONFIGURATION` where two tools have one name, and for a tool with a group. */
+  /** Throws `CONFIGURATION` if two tools share a name, or if a tool has a group. */
   constructor(tools: Iterable<Tool> = [], below?: ToolSet, options: ForkOptions = {}) {
     this.#below = below;
     this.activeGroups = below?.activeGroups?.bind(below);

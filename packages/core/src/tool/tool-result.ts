@@ -17,7 +17,7 @@ export function toolResult(
   return { type: 'tool_result', toolUseId: toolUse.id, name: toolUse.name, output, state };
 }
 
-/** An error as the model sees it; the prefix is AgentScope's and Arc Reactor's. */
+/** Returns an error as the model sees it; the prefix is AgentScope's and Arc Reactor's. */
 export function errorResult(toolUse: ToolUse, message: string): ToolResult {
   return toolResult(toolUse, `Error: ${message}`, 'error');
 }
@@ -26,7 +26,10 @@ export function deniedResult(toolUse: ToolUse, reason = 'no reason given'): Tool
   return toolResult(toolUse, `Tool call rejected: ${reason}`, 'denied');
 }
 
-/** Of a call without a `state` nobody knows how far it came. */
+/**
+ * Returns the result of an interrupted call. Without a `state`, it is unknown how far the call
+ * came.
+ */
 export function interruptedResult(toolUse: ToolUse, state?: CallState): ToolResult {
   return toolResult(
     toolUse,
@@ -36,15 +39,15 @@ export function interruptedResult(toolUse: ToolUse, state?: CallState): ToolResu
 }
 
 /**
- * Without a state the call was another host's. What waits for anything but an approval has begun,
- * or was begun elsewhere.
+ * Returns whether a call may have started. Without a state, another host ran the call. A pending
+ * call has started here or elsewhere, unless it waits for approval.
  */
 export function mayHaveStarted(state: CallState | undefined): boolean {
   return !state || !!state.started || (state.pending?.kind ?? 'approval') !== 'approval';
 }
 
 /**
- * What a tool returned, as the model gets it. Throws where it has no JSON form (a cycle, a bigint).
+ * Returns a tool's output as the model gets it. Throws if it has no JSON form (a cycle, a bigint).
  */
 export function outputResult(toolUse: ToolUse, output: ToolOutput): ToolResult {
   if (isToolContent(output)) return toolResult(toolUse, output.content, 'success');

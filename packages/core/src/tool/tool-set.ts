@@ -4,33 +4,33 @@ import type { Tool } from './tool.ts';
 
 export interface ForkOptions {
   /**
-   * Who wins where a preset and the model both set a parameter. Default `preset` (law 9); `model`
-   * is the AgentScope document's order.
+   * Which value wins if a preset and the model both set a parameter. Default `preset` (law 9);
+   * `model` is the order of the AgentScope document.
    */
   readonly presetPriority?: 'preset' | 'model';
 }
 
-/** The tools of one agent, as the loop needs them; `Toolkit` is the one with groups. */
+/** Tools of one agent, as the loop needs them; `Toolkit` is the implementation with groups. */
 export interface ToolSet {
   /**
-   * The tool of that name. A text: it is there but can't be called now, and why. Nothing: there is
-   * no such tool.
+   * Returns the tool of that name. A string means that the tool exists but cannot be called now,
+   * and says why. `undefined` means that no such tool exists.
    */
   find(name: string): Tool | string | undefined;
   /**
-   * What the model may call now; the same array while nothing changes, so that what is derived from
-   * it can be cached.
+   * Returns the tools that the model may call now. It returns the same array until something
+   * changes, so callers can cache what they derive from it.
    */
   schemas(): readonly ToolSchema[];
-  /** A copy that shares no state. */
+  /** Returns a copy that shares no state. */
   fork(options?: ForkOptions): ToolSet;
-  /** What its tools get for their tokens, where the agent and the call provide nothing else. */
+  /** Values for the tools' tokens, used if the agent and the call provide no others. */
   readonly context?: Iterable<ContextEntry> | undefined;
-  /** Names of the groups that are switched on; absent where there are no groups. */
+  /** Returns the names of the active groups; absent if there are no groups. */
   activeGroups?: (() => readonly string[]) | undefined;
   /**
-   * Switches on these groups and no other. Throws `INVALID_INPUT` for a name that is no group, and
-   * changes nothing then.
+   * Activates exactly these groups. For an unknown group, throws `INVALID_INPUT` and changes
+   * nothing.
    */
   setActiveGroups?: ((names: readonly string[]) => void) | undefined;
 }

@@ -14,101 +14,108 @@ import { presetInput } from './preset.ts';
 import type { ForkOptions, ToolSet } from './tool-set.ts';
 
 export interface ToolContext {
-  /** Raised when the call is aborted or its time is up; hand it on to `fetch`. */
+  /** Signal that is aborted when the call is aborted or times out; pass it on to `fetch`. */
   readonly signal: AbortSignal;
-  /** The agent's. */
+  /** Session of the agent. */
   readonly sessionId: string;
   readonly userId?: string | undefined;
-  /** Of the call of the agent. */
+  /** Id of the agent's run. */
   readonly runId: string;
   readonly toolUseId: string;
-  /** The conversation as the model saw it. */
+  /** Conversation as the model saw it. */
   readonly messages: readonly Msg[];
-  /** The same for every attempt at the same call. */
+  /** Key that is the same for every attempt at the same call. */
   readonly idempotencyKey: string;
   /**
-   * Progress for hooks and readers, copied; the model never sees it (AgentScope: `ToolEmitter`).
-   * Throws for what can't be cloned.
+   * Sends progress to hooks and readers as a copy; the model never sees it (AgentScope:
+   * `ToolEmitter`). Throws if the value cannot be cloned.
    */
   emit(progress: JsonValue): void;
-  /** The names of the agents from the outermost to the one whose call this is. */
+  /** Names of the agents from the outermost one to the one that made this call. */
   readonly agentPath: readonly string[];
-  /** Puts another agent's events among this run's, for its readers; hooks don't see them. */
+  /** Adds another agent's events to this run's stream for its readers; hooks do not see them. */
   forward(events: readonly AgentEvent[]): void;
   /**
-   * What was provided for a token by the call, else the agent, else the toolkit. Throws
-   * `CONFIGURATION` where nothing was.
+   * Returns the value provided for a token by the call, else the agent, else the toolkit. Throws
+   * `CONFIGURATION` if none of them provides one.
    */
   get<T>(token: ContextToken<T>): T;
   /**
-   * Ends the call of this tool without a result: the run finishes the other calls and ends as
-   * `suspended`, until somebody decides (AgentScope: `ToolSuspendException`). Never returns.
+   * Ends this tool call without a result. The run finishes the other calls and ends as `suspended`
+   * until somebody decides (AgentScope: `ToolSuspendException`). Never returns.
    */
   suspend(reason: string): never;
   /**
-   * Asks the agent's call to stop, to pause or to take messages in, as `agent.interrupt()` does,
-   * once its tools have ended. False, and nothing done, when it is about to end.
+   * Asks the agent's call to stop, to pause or to add messages, like `agent.interrupt()`. The
+   * request takes effect once the call's tools have ended. Returns false and does nothing if the
+   * call is about to end.
    */
   interrupt(request?: string | Msg | InterruptRequest): boolean;
   /**
-   * What was decided about this call, where it runs again after `suspend` and the tool
-   * `takesDecisions`.
+   * Decision about this call, if it runs again after `suspend` and the tool has `takesDecisions`.
    */
   readonly decision?: Decision | undefined;
 }
 
 /**
- * Text goes to the model as it is; anything else as its JSON text (`undefined` as an empty text).
+ * Output of a tool. A string goes to the model unchanged, any other value as its JSON text
+ * (`undefined` as an empty string).
  */
 export type ToolOutput = JsonValue | undefined | object;
 
 export interface ToolOptions<S extends SchemaLike> {
-  /** Letters, digits, `_` and `-`, at most 64: what every provider takes. */
+  /** Tool name: at most 64 letters, digits, `_` and `-`, which every provider accepts. */
   readonly name: string;
   readonly description: string;
   /**
-   * Zod, any Standard Schema with JSON Schema, or plain JSON Schema (an object schema: goes to the
-   * model, is checked only by `jsonSchema()`).
+   * Zod, any Standard Schema with JSON Schema, or plain JSON Schema. Plain JSON Schema must be an
+   * object schema. It goes to the model, but only `jsonSchema()` checks arguments against it.
    */
   readonly input: S;
-  /** Milliseconds one call may take; default 5 minutes (AgentScope: tool execution defaults). */
+  /**
+   * Longest time of one call, in milliseconds; default 5 minutes (AgentScope: tool execution
+   * defaults).
+   */
   readonly timeoutMs?: number;
-  /** Asks the provider to keep to the schema, where it can. */
+  /** Whether to ask the provider to enforce the schema, if it can. */
   readonly strict?: boolean;
   /**
    * Parameters that the model neither sees nor sets, with their values (AgentScope: preset
-   * parameters): names of the schema's own properties. They are put in before the arguments are
+   * parameters). Their names are properties of the schema. They are added before the arguments are
    * validated.
    */
   readonly preset?: JsonObject;
-  /** The toolkit's groups this tool belongs to; in none: always active. Needs a `Toolkit`. */
+  /**
+   * Groups of the toolkit that this tool belongs to. A tool without a group is always active. Needs
+   * a `Toolkit`.
+   */
   readonly group?: string | readonly string[];
   /**
-   * Whether somebody has to approve a call before it runs; the call suspends until then. Default
-   * false.
+   * Whether somebody has to approve a call before it runs; the call is suspended until then.
+   * Default false.
    */
   readonly needsApproval?:
     | boolean
     | ((input: InferOutput<S>, call: ToolUse) => boolean | Promise<boolean>);
   /**
-   * What becomes of a call that had started and whose result was lost: run again (`safe`), ask
-   * somebody, or (default `never`) tell the model that it was interrupted.
+   * Handling of a call that had started but lost its result. `safe` runs it again, `ask` asks
+   * somebody, `never` (default) tells the model that it was interrupted.
    */
   readonly replay?: ReplayPolicy;
   /**
-   * Its result is the answer (Spring AI Alibaba: `returnDirect`): where all calls of a round say so
-   * and end well, the run ends with reason `return-direct` instead of asking the model. Default
-   * false.
+   * Whether the tool's result is the answer (Spring AI Alibaba: `returnDirect`). If all calls of a
+   * round have this option and succeed, the run does not ask the model again. It ends with reason
+   * `return-direct`. Default false.
    */
   readonly returnDirect?: boolean;
   /**
-   * The server that the tool is of, where it is none of your own: `selectTools` chooses among such
-   * tools. `mcpTools` says it.
+   * Server that the tool comes from; absent for your own tools. `mcpTools` sets it. `selectTools`
+   * chooses among tools with a server.
    */
   readonly server?: string;
   /**
-   * Without it the tool is external: each call suspends, and its result is given with the next call
-   * of the agent.
+   * Function that runs the tool. Without it the tool is external: each call is suspended, and the
+   * agent's next call gives its result.
    */
   readonly execute?: (
     input: InferOutput<S>,
@@ -118,13 +125,13 @@ export interface ToolOptions<S extends SchemaLike> {
 
 export type ReplayPolicy = 'safe' | 'ask' | 'never';
 
-/** A tool as a toolkit holds it; made by `tool()`. */
+/** Tool as a toolkit holds it; made by `tool()`. */
 export interface Tool {
   readonly name: string;
-  /** Absent: 5 minutes. */
+  /** Longest time of one call, in milliseconds; default 5 minutes. */
   readonly timeoutMs?: number;
   readonly input: Schema<unknown>;
-  /** What the model is told. */
+  /** Schema that the model sees. */
   readonly schema: ToolSchema;
   readonly groups?: readonly string[];
   readonly preset?: JsonObject;
@@ -133,36 +140,35 @@ export interface Tool {
     | ((input: unknown, call: ToolUse) => boolean | Promise<boolean>);
   readonly replay?: ReplayPolicy;
   readonly returnDirect?: boolean;
-  /** The server it is of; absent: it is the program's own. */
+  /** Server that the tool comes from; absent for the program's own tools. */
   readonly server?: string;
   /**
-   * A decision about a suspended call runs the tool again and is in its context, also a `result` or
-   * `reject`, instead of ending the call.
+   * Whether every decision about a suspended call runs the tool again, with the decision in its
+   * context. Then a `result` or `reject` does not end the call either.
    */
   readonly takesDecisions?: boolean;
   /**
-   * The tool as `set` is to hold it: with another preset, or with state of its own. A set asks for
-   * it for each tool it is given, so that no two sets share a tool's state. Absent: the tool has
-   * none.
+   * Returns the tool for `set`, with another preset or with its own state. A set calls it for each
+   * tool it gets, so that no two sets share a tool's state. Absent if the tool has no state.
    */
   fork?(changes: ToolChanges, set: ToolSet): Tool;
   readonly execute?: (input: unknown, context: ToolContext) => ToolOutput | Promise<ToolOutput>;
 }
 
 export interface ToolChanges extends ForkOptions {
-  /** Instead of the one the tool has. */
+  /** Preset that replaces the tool's own. */
   readonly preset?: JsonObject;
 }
 
-/** Media and text that a tool returns as they are, instead of as JSON. */
+/** Media and text that a tool returns unchanged instead of as JSON. */
 export interface ToolContent {
   readonly content: readonly ContentBlock[];
 }
 
 /**
- * Declares a tool. `execute` gets input that passed the schema. What it throws becomes an error
- * result that the model sees. Throws `CONFIGURATION` for a name that providers would refuse, and
- * for a preset that is no parameter of the tool. The second parameter is for forks.
+ * Declares a tool. `execute` gets input that passed the schema. If it throws, the model sees an
+ * error result. Throws `CONFIGURATION` for a name that providers would refuse, or a preset that is
+ * not a parameter of the tool. The second parameter is for forks.
  */
 export function tool<const S extends SchemaLike>(
   options: ToolOptions<S>,
@@ -176,7 +182,8 @@ const toolFields =
   'name:string description:string input:object|function timeoutMs:count|? strict:boolean|? ' +
   'preset:object|? group:string|array|? needsApproval:boolean|function|? replay:safe|ask|never|? ' +
   'returnDirect:boolean|? server:string|? execute:function|? ' +
-  // The fields of a tool, so that a copy may be declared again: tool({ ...other, description }).
+  // A tool's own fields are allowed too, so that a copy can be declared again:
+  // `tool({ ...other, description })`.
   'groups:array|? schema:object|? fork:function|? takesDecisions:boolean|?';
 
 function makeTool<const S extends SchemaLike>(
@@ -209,7 +216,7 @@ function makeTool<const S extends SchemaLike>(
         );
       }
     },
-    // A copy with other fields, as `{ ...tool, returnDirect: true }`, keeps them.
+    // A copy with other fields, such as `{ ...tool, returnDirect: true }`, keeps them in its forks.
     fork(changes) {
       const priority = changes.presetPriority ?? presetPriority;
       if (priority === presetPriority && !changes.preset) return this;

@@ -8,7 +8,7 @@ import type { ForkOptions, ToolSet } from './tool-set.ts';
 
 export interface ToolGroup {
   readonly name: string;
-  /** For the model, where it may switch groups (`metaTool`). */
+  /** Description for the model, if it may switch groups (`metaTool`). */
   readonly description: string;
   readonly active: boolean;
 }
@@ -21,21 +21,21 @@ export interface ToolGroupOptions {
 }
 
 export interface ToolkitOptions extends ForkOptions {
-  /** Created before the tools are added. */
+  /** Groups to create before the tools are added. */
   readonly groups?: readonly ToolGroupOptions[];
   /** Whether `remove` may take a tool away. Default true (AgentScope: `allowToolDeletion`). */
   readonly allowDeletion?: boolean;
   /**
-   * What the tools get for their tokens, where the agent and the call provide nothing else
-   * (AgentScope: `defaultContext`).
+   * Values for the tools' tokens, used if the agent and the call provide no others (AgentScope:
+   * `defaultContext`).
    */
   readonly context?: Iterable<ContextEntry>;
 }
 
 /**
- * Tools with groups that can be switched on and off, and presets that can be changed. A tool in no
- * group is always active, one in several while any of them is. An agent forks the toolkit it is
- * given: change the agent's own at `agent.tools`.
+ * Tools with groups that can be switched on and off, and presets that can be changed. A tool
+ * without a group is always active. A tool with groups is active while any of them is. An agent
+ * forks its toolkit, so make later changes at `agent.tools`.
  */
 export class Toolkit implements ToolSet {
   readonly context: readonly ContextEntry[];
@@ -45,8 +45,8 @@ export class Toolkit implements ToolSet {
   #schemas: readonly ToolSchema[] | undefined;
 
   /**
-   * Throws `CONFIGURATION` for an option of another kind than it has to be, and as `createGroup`
-   * and `add` do.
+   * Throws `CONFIGURATION` for an option of the wrong kind, and in the same cases as `createGroup`
+   * and `add`.
    */
   constructor(tools: Iterable<Tool> = [], options: ToolkitOptions = {}) {
     const fields =
@@ -60,8 +60,8 @@ export class Toolkit implements ToolSet {
   }
 
   /**
-   * The model sees it from its next request on. Throws `CONFIGURATION` where the name is taken or a
-   * group of the tool's is not there.
+   * Adds a tool. The model sees it from its next request on. Throws `CONFIGURATION` if the name is
+   * taken or one of the tool's groups does not exist.
    */
   add(tool: Tool): void {
     checkFields('CONFIGURATION', 'A tool', tool, 'name:string input:validate()');
@@ -74,8 +74,8 @@ export class Toolkit implements ToolSet {
   }
 
   /**
-   * Throws `INVALID_INPUT` where there is no such tool, `CONFIGURATION` where the toolkit was made
-   * with `allowDeletion: false`.
+   * Removes a tool. Throws `INVALID_INPUT` if there is no such tool, and `CONFIGURATION` if the
+   * toolkit was created with `allowDeletion: false`.
    */
   remove(name: string): void {
     const { allowDeletion = true } = this.#options;
@@ -95,14 +95,14 @@ export class Toolkit implements ToolSet {
     return `Tool not available: ${name}. None of its groups is active: ${tool.groups!.join(', ')}.`;
   }
 
-  /** The active ones, in the order they were added. */
+  /** Returns the active tools in the order they were added. */
   schemas(): readonly ToolSchema[] {
     return (this.#schemas ??= [...this.#tools.values()]
       .filter((tool) => this.#isActive(tool))
       .map((tool) => tool.schema));
   }
 
-  /** Throws `CONFIGURATION` for a blank name or one that is taken. */
+  /** Creates a group. Throws `CONFIGURATION` if the name is blank or taken. */
   createGroup(options: ToolGroupOptions): void {
     checkFields(
       'CONFIGURATION',
@@ -117,7 +117,7 @@ export class Toolkit implements ToolSet {
     this.#setGroups([{ name, description, active }]);
   }
 
-  /** All of them, in the order they were created. */
+  /** Returns all groups in the order they were created. */
   groups(): readonly ToolGroup[] {
     return [...this.#groups.values()];
   }
@@ -127,8 +127,8 @@ export class Toolkit implements ToolSet {
   }
 
   /**
-   * Switches these groups on or off. Throws `INVALID_INPUT` for a name that is no group, and
-   * changes nothing then.
+   * Activates or deactivates these groups. For an unknown group, throws `INVALID_INPUT` and changes
+   * nothing.
    */
   updateGroups(names: readonly string[], active: boolean): void {
     checkFields('INVALID_INPUT', 'updateGroups()', { active }, 'active:boolean');
@@ -146,9 +146,9 @@ export class Toolkit implements ToolSet {
   }
 
   /**
-   * Changes or adds preset parameters; those not named stay (AgentScope:
-   * `updateToolPresetParameters`). Holds from the model's next request and the next call on. Throws
-   * `INVALID_INPUT` where there is no such tool, `CONFIGURATION` for a name that is no parameter.
+   * Changes or adds preset parameters; others stay (AgentScope: `updateToolPresetParameters`). It
+   * applies from the model's next request and the next tool call on. Throws `INVALID_INPUT` if
+   * there is no such tool, and `CONFIGURATION` for a name that is not a parameter.
    */
   updatePreset(toolName: string, values: JsonObject): void {
     checkFields('INVALID_INPUT', 'updatePreset()', values, '');

@@ -16,7 +16,7 @@ import type {
   ToolSchema,
 } from '../../model/chat-model.ts';
 
-/** What decides how a block goes over. */
+/** Facts that decide how a block is converted. */
 export interface AiSdkTarget {
   readonly version: AiSdkLanguageModel['specificationVersion'];
   readonly media: ModelFeatures['media'];
@@ -29,8 +29,8 @@ type Message =
   | { readonly role: 'user' | 'assistant' | 'tool'; readonly content: readonly Part[] };
 
 /**
- * `LanguageModelV4CallOptions` or its V3 sibling, but for the signal. Undefined fields mean what
- * absent ones do.
+ * Returns `LanguageModelV4CallOptions` or its V3 counterpart, without the signal. An undefined
+ * field means the same as an absent one.
  */
 export function toAiSdkCall(request: ModelRequest, target: AiSdkTarget): Part {
   const { messages, tools, toolChoice, maxTokens, temperature, responseSchema, providerOptions } =
@@ -58,7 +58,9 @@ function toMessages({ role, content }: Msg, target: AiSdkTarget): readonly Messa
   return messages.filter((message) => message.content.length > 0);
 }
 
-/** Some providers want all results of a round in one message. */
+/**
+ * Joins consecutive tool messages: some providers require all results of a round in one message.
+ */
 function joinToolMessages(messages: readonly Message[]): readonly Message[] {
   const joined: Message[] = [];
   for (const message of messages) {
@@ -70,7 +72,7 @@ function joinToolMessages(messages: readonly Message[]): readonly Message[] {
   return joined;
 }
 
-/** A tool result has no part: it goes in a message of its own. */
+/** Returns the parts of a block. A tool result has none: it goes in a message of its own. */
 function toParts(block: ContentBlock, target: AiSdkTarget): readonly Part[] {
   const providerOptions = toProviderOptions(block.providerMetadata);
   switch (block.type) {
@@ -97,7 +99,10 @@ function toParts(block: ContentBlock, target: AiSdkTarget): readonly Part[] {
   }
 }
 
-/** Nothing where the model does not take the medium, or would have to fetch it and cannot. */
+/**
+ * Returns `undefined` if the model does not accept the medium, or if the provider cannot fetch its
+ * URL.
+ */
 function toFile(
   block: MediaBlock,
   { media, version, supportedUrls }: AiSdkTarget,
@@ -134,7 +139,10 @@ function isFetched(url: string, mediaType: string, supported: SupportedUrls): bo
   );
 }
 
-/** Text only: several providers would turn media in a result into base64 text. */
+/**
+ * Converts a tool result to text only: several providers would turn media in a result into base64
+ * text.
+ */
 function toResult({ toolUseId, name, output, state, providerMetadata }: ToolResult): Part {
   const value = outputText(output);
   return {
@@ -149,7 +157,10 @@ function toResult({ toolUseId, name, output, state, providerMetadata }: ToolResu
   };
 }
 
-/** AI SDK keeps a provider's fields under its name; anything else is not for it. */
+/**
+ * Keeps fields with an object as value: AI SDK stores a provider's fields under its name. Other
+ * fields are not for it.
+ */
 function toProviderOptions(metadata: JsonObject | undefined): Part | undefined {
   const entries = Object.entries(metadata ?? {}).filter(
     ([, value]) => typeof value === 'object' && value !== null,

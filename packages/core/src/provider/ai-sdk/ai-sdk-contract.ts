@@ -1,7 +1,7 @@
 /**
- * The part of AI SDK's language-model contract (`@ai-sdk/provider` 3 and 4: `LanguageModelV3`,
- * `LanguageModelV4`) that we use, structurally, so that neither the package nor its version has to
- * be there.
+ * Part of AI SDK's language-model contract that we use (`@ai-sdk/provider` 3 and 4:
+ * `LanguageModelV3`, `LanguageModelV4`). It is declared structurally, so the package does not have
+ * to be installed.
  */
 export interface AiSdkLanguageModel {
   readonly specificationVersion: 'v3' | 'v4';
@@ -13,7 +13,7 @@ export interface AiSdkLanguageModel {
   ): PromiseLike<{ readonly stream: ReadableStream<{ readonly type: string }> }>;
 }
 
-/** Media types or `image/*` or `*`, with the addresses the provider fetches itself. */
+/** Media types, `image/*` or `*`, with patterns of the URLs that the provider fetches itself. */
 export type SupportedUrls = Readonly<Record<string, readonly RegExp[]>>;
 
 type Metadata = Readonly<Record<string, unknown>>;
@@ -22,7 +22,7 @@ interface PartBase {
   readonly providerMetadata?: Metadata | undefined;
 }
 
-/** The stream parts that carry something for us; others pass by. */
+/** Stream parts that the decoder uses; it ignores others. */
 export type AiSdkPart = PartBase &
   (
     | {
@@ -59,7 +59,7 @@ export type AiSdkPart = PartBase &
     | { readonly type: 'error'; readonly error: unknown }
   );
 
-/** V3 sends the bytes themselves, V4 tags them. */
+/** Data of a file: V3 sends the bytes directly, V4 tags them. */
 export type AiSdkFileData =
   | string
   | Uint8Array

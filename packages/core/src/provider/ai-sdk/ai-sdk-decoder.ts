@@ -11,10 +11,7 @@ interface OpenCall {
   hasInput: boolean;
 }
 
-/**
- * Turns one reply's stream parts into deltas. Calls that the provider runs itself are its own
- * affair and left out.
- */
+/** Turns one reply's stream parts into deltas. Leaves out calls that the provider runs itself. */
 export class AiSdkDecoder {
   readonly #calls = new Map<string, OpenCall>();
   readonly #metadata: { id?: string; model?: string } = {};
@@ -24,7 +21,7 @@ export class AiSdkDecoder {
     return this.#finished;
   }
 
-  /** Throws what an `error` part reports. */
+  /** Adds the deltas of a part. Throws the error of an `error` part. */
   decode(part: AiSdkPart, deltas: ModelDelta[]): void {
     const extra = part.providerMetadata
       ? { providerMetadata: part.providerMetadata as JsonObject }
@@ -102,7 +99,7 @@ export class AiSdkDecoder {
   }
 
   #finish({ unified, raw }: AiSdkFinishReason, usage: AiSdkUsage, deltas: ModelDelta[]): void {
-    // OpenRouter's word for a failure, which not every provider package knows.
+    // OpenRouter's term for a failure, which not every provider package knows.
     if (unified === 'error' || raw === 'error')
       throw new AgentError('MODEL_SERVER', 'The model failed within its reply', {
         retryable: true,

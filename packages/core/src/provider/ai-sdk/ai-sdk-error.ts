@@ -2,8 +2,8 @@ import { AgentError, messageOf, type AgentErrorCode } from '../../error/agent-er
 import { errorOfChunk, errorOfResponse, quote } from '../provider-error.ts';
 
 /**
- * AI SDK's `APICallError`, which is told by its name: its class is not ours to import, and there
- * may be several.
+ * AI SDK's `APICallError`. It is recognized by its name: we cannot import its class, and several
+ * copies may exist.
  */
 interface ApiCallError {
   readonly message: string;
@@ -22,7 +22,7 @@ const codes: Readonly<Record<string, AgentErrorCode>> = {
   AI_UnsupportedFunctionalityError: 'MODEL_REQUEST',
 };
 
-/** Any error of an AI SDK model, thrown or in its stream. */
+/** Converts any error of an AI SDK model, thrown or in its stream. */
 export function toAgentError(error: unknown): AgentError {
   if (AgentError.is(error)) return error;
   if (!(error instanceof Error))
@@ -48,7 +48,8 @@ function ofApiCall(
     });
   if (statusCode >= 400)
     return errorOfResponse(statusCode, new Headers(responseHeaders), responseBody || message);
-  // A success that could not be read: the connection broke, or what came is no reply.
+  // A success status whose body could not be read: the connection broke, or the body is not a
+  // reply.
   return error.cause instanceof Error
     ? toAgentError(error.cause)
     : new AgentError('MODEL_BAD_RESPONSE', quote(message), { cause: error });

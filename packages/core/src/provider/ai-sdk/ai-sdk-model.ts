@@ -7,16 +7,18 @@ import type { ChatModel, ModelDelta, ModelFeatures, ModelRequest } from '../../m
 import { Deadline } from '../../model/deadline.ts';
 
 export interface FromAiSdkOptions {
-  /** Default: tools, images and files, no known window. */
+  /** Features of the model. Default: tools, images and files, no known window. */
   readonly features?: Partial<ModelFeatures>;
-  /** Longest silence of the model in milliseconds. Default 5 minutes; `Infinity`: no limit. */
+  /**
+   * Longest silence of the model, in milliseconds. Default 5 minutes; `Infinity` means no limit.
+   */
   readonly timeoutMs?: number;
 }
 
 /**
- * Any AI SDK provider's model (`LanguageModelV4` or `V3`), without `ai` itself. `providerOptions`
- * of a request go to the provider under its name, as AI SDK has them: `{ openai: { … } }`;
- * `providerMetadata` of a reply goes back with it.
+ * Adapts a model of any AI SDK provider (`LanguageModelV4` or `V3`), without `ai` itself.
+ * `providerOptions` of a request go to the provider under its name, as in AI SDK:
+ * `{ openai: { … } }`. `providerMetadata` of a reply is sent back with it.
  */
 export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions = {}): ChatModel {
   const { specificationVersion: version } = model;
@@ -90,7 +92,10 @@ async function* decodeAll(
     });
 }
 
-/** What is wrong, rather than throwing it: the deltas before it still have to be handed out. */
+/**
+ * Returns the error instead of throwing it, because the caller must yield the deltas before it
+ * first.
+ */
 function decodePart(decoder: AiSdkDecoder, part: AiSdkPart, deltas: ModelDelta[]): unknown {
   try {
     decoder.decode(part, deltas);
@@ -101,8 +106,8 @@ function decodePart(decoder: AiSdkDecoder, part: AiSdkPart, deltas: ModelDelta[]
 }
 
 /**
- * Parts of one network read follow each other within a few microtasks, through the provider's chain
- * of streams.
+ * Parts of one network read arrive within a few microtasks, through the provider's chain of
+ * streams.
  */
 const microtasksBetweenParts = 32;
 

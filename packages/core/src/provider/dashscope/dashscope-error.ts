@@ -1,6 +1,6 @@
 import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
 
-/** What DashScope's error codes mean, by how they begin; any other is a request it refuses. */
+/** DashScope's error codes by their first characters; any other code means a refused request. */
 const meanings: readonly (readonly [pattern: RegExp, code: AgentErrorCode, retryable: boolean])[] =
   [
     [/^(throttling|limit_requests)/i, 'MODEL_RATE_LIMITED', true],
@@ -14,9 +14,8 @@ const meanings: readonly (readonly [pattern: RegExp, code: AgentErrorCode, retry
   ];
 
 /**
- * An error that came within a reply, told by its code: the HTTP status it stands for is in a
- * comment of the stream, which no parser of server-sent events gives out. Any other error stays
- * what it is.
+ * Converts an error within a reply by its provider code. Its HTTP status is only in a comment of
+ * the stream, which no parser of server-sent events exposes. Any other error stays unchanged.
  */
 export function dashScopeError(error: unknown): unknown {
   if (

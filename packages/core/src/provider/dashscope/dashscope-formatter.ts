@@ -16,25 +16,25 @@ import type { WireObject } from '../openai/openai-messages.ts';
 export interface DashScopeFormat {
   readonly model: string;
   readonly features: ModelFeatures;
-  /** The service to use; none: what the request's media need. */
+  /** Service to use; `undefined` means that the request's media decide. */
   readonly endpoint: DashScopeEndpoint | undefined;
   readonly enableThinking: boolean | undefined;
-  /** Tokens of thinking. */
+  /** Most tokens of thinking. */
   readonly thinkingBudget: number | undefined;
 }
 
 export interface DashScopeFormatter extends Formatter {
-  /** The service that takes the request. */
+  /** Returns the service that accepts the request. */
   endpointOf(request: ModelRequest): DashScopeEndpoint;
 }
 
-/** What the decoder of the reply relies on. */
+/** Parameters that the decoder of the reply relies on. */
 const fixed: JsonObject = { result_format: 'message', incremental_output: true };
 
 /**
- * DashScope's own protocol: `{ model, input: { messages }, parameters }`. `providerOptions` are
- * merged into `parameters`. As with chat completions, a message's and a tool's wire form is kept as
- * JSON text for as long as the object lives.
+ * Creates a formatter for DashScope's own protocol: `{ model, input: { messages }, parameters }`.
+ * `providerOptions` are merged into `parameters`. As with chat completions, the JSON text of a
+ * message or tool is cached for the lifetime of the object.
  */
 export function dashScopeFormatter(format: DashScopeFormat): DashScopeFormatter {
   const { model, endpoint, features } = format;
@@ -91,8 +91,8 @@ function toParameters(
 }
 
 /**
- * The service knows no `required`, and a model that thinks cannot be made to call a certain tool:
- * both become `auto`.
+ * Converts `required` to `auto`, because the service does not know it. While the model thinks, the
+ * choice of one tool becomes `auto` too, because the service cannot force it.
  */
 function toChoice(choice: ToolChoice | undefined, thinks: boolean): unknown {
   return choice === 'required' || (thinks && typeof choice === 'object')
@@ -100,7 +100,7 @@ function toChoice(choice: ToolChoice | undefined, thinks: boolean): unknown {
     : toWireChoice(choice);
 }
 
-/** The service knows no strict mode. */
+/** Converts a tool, without `strict`: the service has no strict mode. */
 function toWireTool({ name, description, parameters }: ToolSchema): WireObject {
   return { type: 'function', function: { name, description, parameters } };
 }

@@ -10,17 +10,20 @@ import {
   type WireObject,
 } from '../openai/openai-messages.ts';
 
-/** DashScope's two services: text alone, or messages made of parts. */
+/**
+ * One of DashScope's two services: `text` for text only, `multimodal` for messages made of parts.
+ */
 export type DashScopeEndpoint = 'text' | 'multimodal';
 
 /**
- * The kinds of parts the multimodal service knows; it takes each by URL, a `data:` URL included.
+ * Kinds of media parts that the multimodal service supports. It accepts each by URL, including a
+ * `data:` URL.
  */
 const partKinds: readonly MediaBlock['type'][] = ['image', 'audio', 'video'];
 
 /**
- * One message as the service has it; more where it holds tool results, which are messages of their
- * own there. Thinking is not sent back, and `name` goes with tool results only (AgentScope:
+ * Converts one message to the service's format. Each tool result becomes a separate message.
+ * Thinking is not sent back, and only tool results have a `name` (AgentScope:
  * `DashScopeMessageConverter`).
  */
 export function toDashScopeMessages(
@@ -49,7 +52,7 @@ export function toDashScopeMessages(
   return [...results, { role: role === 'tool' ? 'user' : role, content: toContent(rest) }];
 }
 
-/** Whether a message has a medium that needs the multimodal service. */
+/** Returns whether a message has a medium that needs the multimodal service. */
 export function hasPart({ content }: Msg, media: ModelFeatures['media']): boolean {
   return content.some((block) =>
     block.type === 'tool_result'
@@ -71,7 +74,7 @@ function toParts(
         : { text: mediaPlaceholder(block) },
     ];
   });
-  // Some of the service's models refuse a message without a part.
+  // Some models of the service refuse a message without a part.
   return parts.length > 0 ? parts : [{ text: '' }];
 }
 

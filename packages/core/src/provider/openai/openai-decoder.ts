@@ -8,13 +8,13 @@ import type { WireChunk, WireDelta, WireUsage } from './openai-wire.ts';
 type Kind = 'text' | 'thinking';
 
 /**
- * Takes the chunks of every chat-completions server we have seen; their quirks are named where they
- * are met.
+ * Decoder for the chunks of every chat-completions server we have seen. Comments at the code name
+ * their quirks.
  */
 export class OpenAiDecoder implements ReplyDecoder {
   readonly #calls: OpenCall[] = [];
   #blocks = 0;
-  /** The kind of block that is being written, and its id. */
+  /** Kind and id of the current block. */
   #kind: Kind | undefined;
   #id = '';
   #choice: number | null | undefined;
@@ -65,7 +65,7 @@ export class OpenAiDecoder implements ReplyDecoder {
       deltas.push({ type: kind, id: this.#id, delta: content });
       return;
     }
-    // `in` throws where a part is no object.
+    // `in` throws if a part is not an object.
     for (const part of content) {
       if ('thinking' in part) this.#push('thinking', part.thinking, deltas);
       if ('text' in part) this.#push(kind, part.text, deltas);
@@ -73,7 +73,10 @@ export class OpenAiDecoder implements ReplyDecoder {
   }
 }
 
-/** xAI and Gemini leave reasoning out of `completion_tokens`; their total has it. */
+/**
+ * Converts token counts. xAI and Gemini leave reasoning out of `completion_tokens`, but their total
+ * includes it.
+ */
 function toUsage(usage: WireUsage): Usage {
   const inputTokens = usage.prompt_tokens ?? 0;
   const reasoningTokens = usage.completion_tokens_details?.reasoning_tokens;

@@ -10,22 +10,22 @@ export interface OpenAiFormat {
   readonly model: string;
   readonly features: ModelFeatures;
   /**
-   * The body's field for `maxTokens`: OpenAI's reasoning models refuse `max_tokens`, most other
-   * servers know nothing else.
+   * Field of the body for `maxTokens`. OpenAI's reasoning models refuse `max_tokens`; most other
+   * servers support only that.
    */
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens';
   /**
-   * Send thinking back as `reasoning_content`, which DeepSeek asks for between tool calls and
-   * OpenAI does not know.
+   * Whether to send thinking back as `reasoning_content`. DeepSeek requires it between tool calls;
+   * OpenAI does not know it.
    */
   readonly sendThinking?: boolean | undefined;
-  /** Ask for token counts by `stream_options.include_usage`. Default true. */
+  /** Whether to ask for token counts by `stream_options.include_usage`. Default true. */
   readonly includeUsage?: boolean | undefined;
 }
 
 /**
- * Chat completions. A message's and a tool's wire form is kept as JSON text for as long as the
- * object lives: a long history is joined, not serialised again, at each step.
+ * Creates a formatter for chat completions. The JSON text of a message or tool is cached for the
+ * lifetime of the object. Each step then joins a long history instead of serializing it again.
  */
 export function openAiFormatter(format: OpenAiFormat): Formatter {
   // The elements of an array, without its brackets.
@@ -55,8 +55,7 @@ export function openAiFormatter(format: OpenAiFormat): Formatter {
         response_format: responseSchema && toWireResponseFormat(responseSchema),
         ...providerOptions,
       });
-      // Strings are added to, not joined: a join would copy a long history once more than sending
-      // it does.
+      // Strings are appended instead of joined: a join would copy a long history once more.
       let body = options.slice(0, -1);
       if (!('messages' in providerOptions))
         body += `,"messages":[${list(messages.map(messageText))}]`;
@@ -68,7 +67,7 @@ export function openAiFormatter(format: OpenAiFormat): Formatter {
   };
 }
 
-/** What has no wire form is left out. */
+/** Joins texts with commas; an empty text (a message without a wire form) is left out. */
 export function list(texts: readonly string[]): string {
   return texts.reduce((all, text) => (all && text ? `${all},${text}` : all + text), '');
 }
@@ -90,7 +89,10 @@ export function toWireResponseFormat(schema: JsonObject): WireObject {
   };
 }
 
-/** Whether OpenAI takes the schema as strict: every object closed, every property required. */
+/**
+ * Returns whether OpenAI accepts the schema as strict: every object closed, every property
+ * required.
+ */
 function isStrict(schema: JsonValue): boolean {
   if (!isRecord(schema)) return true;
   const {

@@ -12,12 +12,12 @@ import type { OpenAiFormat } from './openai-formatter.ts';
 
 type MessageFormat = Pick<OpenAiFormat, 'features' | 'sendThinking'>;
 
-/** JSON to be; an undefined field is left out. */
+/** Object to send as JSON; an undefined field is left out. */
 export type WireObject = Readonly<Record<string, unknown>>;
 
 /**
- * One message as the wire has it; more where it holds tool results, which are messages of their own
- * there. An assistant's `name` is left out: its role says who speaks, and several servers refuse
+ * Converts one message to the wire format. Each tool result becomes a separate message. An
+ * assistant's `name` is left out: its role already names the speaker, and several servers refuse
  * the field.
  */
 export function toWireMessages(
@@ -32,7 +32,7 @@ export function toWireMessages(
     ...results,
     {
       role: role === 'tool' ? 'user' : role,
-      // What OpenAI accepts as a speaker's name.
+      // OpenAI accepts only such names for a speaker.
       name: /^[\w-]{1,64}$/.test(name ?? '') ? name : undefined,
       content: role === 'system' ? plainText(rest) : toWireContent(rest, format),
     },
@@ -74,7 +74,9 @@ function toWireResult({ toolUseId, output }: ToolResult): WireObject {
   };
 }
 
-/** Text alone goes as a string, which every server takes; parts only where there are media. */
+/**
+ * Returns text alone as a string, which every server accepts, and parts only if there are media.
+ */
 function toWireContent(
   content: readonly ContentBlock[],
   format: MessageFormat,
@@ -92,7 +94,7 @@ function toWireMedia(block: MediaBlock, { features }: MessageFormat): WireObject
   if (features.media.includes(type)) {
     if (type === 'image' || type === 'video')
       return { type: `${type}_url`, [`${type}_url`]: { url: toUrl(source) } };
-    // The wire takes sound and files inline only.
+    // The protocol accepts audio and files only inline.
     if (source.type === 'base64' && type === 'file')
       return { type: 'file', file: { filename: name, file_data: toUrl(source) } };
     // `audio/x-wav` is `wav`, `audio/mpeg` is `mp3`.

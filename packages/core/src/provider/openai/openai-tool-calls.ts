@@ -4,8 +4,8 @@ import type { WireToolCall } from './openai-wire.ts';
 
 export interface OpenCall {
   /**
-   * The provider's, which may start at 1, be missing, or be the same for all. Ours is the place in
-   * the order calls begin.
+   * Index from the provider, which may start at 1, be missing, or be the same for all calls. Our
+   * own index is the call's position in starting order.
    */
   readonly wireIndex: number | null | undefined;
   id?: string;
@@ -25,7 +25,7 @@ export function decodeToolCall(
   let index = calls.findLastIndex((open) => goesOn(open, fragment));
   if (index < 0) index = calls.push({ wireIndex: fragment.index, input: '' }) - 1;
   const call = calls[index]!;
-  // `trim` throws where they are no text, which no log would take back.
+  // `trim` throws if the value is not a string, which no log would accept.
   const news = {
     ...(!call.id && id && { id: id.trim() }),
     ...(!call.name && called?.name && { name: called.name.trim() }),
@@ -42,8 +42,9 @@ export function decodeToolCall(
 }
 
 /**
- * Cerebras gives two calls one index and tells them apart by id; others repeat id and name in every
- * fragment of one call. Qwen sends `id: ''` and GLM `name: ''` in later fragments.
+ * Returns whether a fragment continues a call. Cerebras gives two calls the same index but
+ * different ids. Other servers repeat id and name in every fragment of one call. Qwen sends
+ * `id: ''` and GLM `name: ''` in later fragments.
  */
 function goesOn(call: OpenCall, { id, index, function: called }: WireToolCall): boolean {
   if (index != null && index !== call.wireIndex) return false;
@@ -54,7 +55,7 @@ function goesOn(call: OpenCall, { id, index, function: called }: WireToolCall): 
   );
 }
 
-/** Some local servers send arguments as an object. */
+/** Returns arguments as text; some local servers send them as an object. */
 function toText(value: unknown): string {
   if (typeof value === 'string') return value;
   return value == null ? '' : JSON.stringify(value);

@@ -1,16 +1,15 @@
 import type { JsonObject } from '../../message/json.ts';
 
 /**
- * Chat-completions chunks as providers really send them: every field may be missing or null,
- * whatever the specification says. A reply that is not streamed has `message` where a chunk has
- * `delta`.
+ * Chat-completions chunk as providers really send it. Any field may be missing or null, regardless
+ * of the specification. A reply that is not streamed has `message` where a chunk has `delta`.
  */
 export interface WireChunk {
   readonly id?: string | null;
   readonly model?: string | null;
   readonly choices?: readonly (WireChoice | null)[] | null;
   readonly usage?: WireUsage | null;
-  /** Groq, before it sent `usage`. */
+  /** Sent by Groq, before it sent `usage`. */
   readonly x_groq?: { readonly usage?: WireUsage | null } | null;
 }
 
@@ -19,21 +18,21 @@ export interface WireChoice {
   readonly delta?: WireDelta | null;
   readonly message?: WireDelta | null;
   readonly finish_reason?: string | null;
-  /** Moonshot. */
+  /** Sent by Moonshot. */
   readonly usage?: WireUsage | null;
 }
 
 export interface WireDelta {
   readonly content?: string | readonly WireContent[] | null;
   readonly refusal?: string | null;
-  /** DeepSeek, Qwen, xAI, vLLM. */
+  /** Sent by DeepSeek, Qwen, xAI and vLLM. */
   readonly reasoning_content?: string | null;
-  /** OpenRouter, Groq. */
+  /** Sent by OpenRouter and Groq. */
   readonly reasoning?: string | null;
   readonly tool_calls?: readonly (WireToolCall | null)[] | null;
 }
 
-/** Mistral's reasoning models send content in parts. */
+/** Part of the content; Mistral's reasoning models send content in parts. */
 export interface WireContent {
   readonly type?: string;
   readonly text?: string | null;
@@ -44,7 +43,7 @@ export interface WireToolCall {
   readonly index?: number | null;
   readonly id?: string | null;
   readonly function?: { readonly name?: string | null; readonly arguments?: unknown } | null;
-  /** Gemini: thought signatures, to be sent back. */
+  /** Thought signatures of Gemini, which have to be sent back. */
   readonly extra_content?: JsonObject | null;
 }
 
@@ -54,6 +53,6 @@ export interface WireUsage {
   readonly total_tokens?: number | null;
   readonly prompt_tokens_details?: { readonly cached_tokens?: number | null } | null;
   readonly completion_tokens_details?: { readonly reasoning_tokens?: number | null } | null;
-  /** DeepSeek. */
+  /** Sent by DeepSeek. */
   readonly prompt_cache_hit_tokens?: number | null;
 }
