@@ -2,14 +2,15 @@ import { checkFields } from '../error/check-fields.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
 
-/** A text, or what makes one of a result's `error`. */
+/** A text, or a function that returns one for a result's `error`. */
 export type FriendlyWords = string | ((error: NonNullable<AgentResult['error']>) => string);
 
 /**
- * Gives a call that failed words for its user as the result's `text` (OxyGent:
- * `friendly_error_text`); for `throwOnError: false`, and in `run-end`. Reason and `error` stay,
- * nothing is stored, and a call that throws throws as ever. `words` may be `errorMessage`. What the
- * model had said already is not replaced. Throws `CONFIGURATION` for what are no words.
+ * Sets a text for the user as the result's `text` if a call failed (OxyGent:
+ * `friendly_error_text`). It applies to `throwOnError: false` and to `run-end`. Reason and `error`
+ * stay, nothing is stored, and a call that throws still throws. `words` may be `errorMessage`. Text
+ * that the model has already written is not replaced. Throws `CONFIGURATION` if `words` is neither
+ * a string nor a function.
  */
 export function friendlyErrors(words: FriendlyWords = ownWords): Middleware {
   checkFields('CONFIGURATION', 'friendlyErrors()', { words }, 'words:string|function');
@@ -28,7 +29,7 @@ export function friendlyErrors(words: FriendlyWords = ownWords): Middleware {
 
 const ownWords = 'Something went wrong on my side. Please try again.';
 
-/** Words that fail must not hide the failure they are for. */
+/** Returns the text for an error. If `words` throws, the default text must not hide the failure. */
 function wordsFor(
   words: Exclude<FriendlyWords, string>,
   error: Parameters<typeof words>[0],

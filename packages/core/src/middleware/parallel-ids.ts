@@ -4,9 +4,9 @@ import type { Middleware } from '../loop/use/middleware.ts';
 import type { RunContext } from '../loop/run/run-context.ts';
 
 /**
- * Gives readers one `parallelId` on the events of all calls that the model asked for at once
- * (OxyGent: `parallel_id`): the id of the message that asks for them, so that it is the same when a
- * call goes on, and can be found in the log. Hooks don't see it.
+ * Adds one `parallelId` to the events of all calls that the model requested at once (OxyGent:
+ * `parallel_id`). It is the id of the requesting message, so it stays the same after a resume and
+ * can be found in the log. Readers see it, hooks do not.
  */
 export function parallelIds(): Middleware {
   return { name: 'parallelIds', mapEvent: withId };

@@ -8,20 +8,20 @@ import type { RunContext } from '../loop/run/run-context.ts';
 
 type Handler<K extends AgentEvent['type']> = HookHandler<K, RunContext>;
 
-/** Handlers at the four positions; what one returns replaces the event, as with any hook. */
+/** Handlers at the four positions. As with any hook, a returned event replaces the event. */
 export interface PositionHook {
-  /** Unique among those it is given with. */
+  /** Name, unique in the list of hooks. */
   readonly name: string;
-  /** Default 0; lower runs first before, and last after. */
+  /** Order of the hook; default 0. Lower runs first before agent and model, and last after them. */
   readonly priority?: number;
   readonly onError?: AgentHook['onError'];
-  /** Once a call. A jump takes effect before the first request to the model. */
+  /** Runs once per call. A jump takes effect before the first request to the model. */
   readonly beforeAgent?: Handler<'pre-call'>;
   readonly beforeModel?: Handler<'pre-reasoning'>;
   readonly afterModel?: Handler<'post-reasoning'>;
   /**
-   * Once a call, also where it ended by a jump; not where it was interrupted, aborted or rejected.
-   * It cannot jump.
+   * Runs once per call, also if a jump ended it, but not if it was interrupted, aborted or
+   * rejected. It cannot jump.
    */
   readonly afterAgent?: Handler<'post-call'>;
 }
@@ -29,11 +29,11 @@ export interface PositionHook {
 type Position = 'beforeAgent' | 'beforeModel' | 'afterModel' | 'afterAgent';
 
 /**
- * Hooks around the agent and around each request to the model, as an onion: before in their order,
- * after in the reverse one (Spring AI Alibaba). Where one asks the loop to go elsewhere (`jumpTo`,
- * `stop`, `gotoReasoning`), those after it at that position don't run; `jumpTo('model')` before the
- * model only skips them. `priority` is where they stand as a whole among the agent's other hooks.
- * Throws `CONFIGURATION` for two of one name.
+ * Runs hooks around the agent and around each request to the model. Hooks before run in order,
+ * hooks after in reverse order (Spring AI Alibaba). If one redirects the loop (`jumpTo`, `stop`,
+ * `gotoReasoning`), the later hooks at that position do not run. `jumpTo('model')` before the model
+ * only skips them. `priority` places the whole group among the agent's other hooks; default 100.
+ * Throws `CONFIGURATION` for two hooks of the same name.
  */
 export function positionHooks(
   hooks: readonly PositionHook[],

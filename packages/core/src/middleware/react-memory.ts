@@ -8,10 +8,10 @@ import type { Middleware } from '../loop/use/middleware.ts';
 import type { RunContext } from '../loop/run/run-context.ts';
 
 /**
- * Puts the steps of the call on its result as `reactMemory`: what stands between question and
- * answer, as the log has it, results in the order of their calls (OxyGent: `extra.react_memory`). A
- * call that goes on has the steps before it as well. Readers have it in `run-end`, too; hooks
- * don't.
+ * Adds the steps of the call to its result as `reactMemory` (OxyGent: `extra.react_memory`). These
+ * are the messages between question and answer, as in the log, with results in the order of their
+ * calls. A resumed call includes the steps before it. Readers also get them in `run-end`; hooks do
+ * not.
  */
 export function reactMemory(): Middleware {
   return {
@@ -25,7 +25,7 @@ export function reactMemory(): Middleware {
 }
 
 function stepsOf({ message }: AgentResult, { promptId, messages }: RunContext): readonly Msg[] {
-  // It ended before it was asked.
+  // The call ended before its input was stored.
   if (promptId === undefined) return [];
   const turn = currentTurn(messages, promptId);
   const steps = turn.slice(stepsStart(turn));

@@ -12,33 +12,33 @@ import { perRun } from '../loop/use/per-run.ts';
 import type { RunContext } from '../loop/run/run-context.ts';
 
 export interface ToolEmulationOptions {
-  /** Invents the results. */
+  /** The model that invents the results. */
   readonly model: ChatModel;
   /**
-   * The tools it stands in for; default: all but those that middleware brings and the one of a
+   * Names of the tools it replaces. Default: all except the tools of middleware and the tool of a
    * structured answer.
    */
   readonly tools?: readonly string[];
-  /** What the model is told to do; the tool and its arguments come after it. */
+  /** Instruction for the model; the tool and its arguments follow it. */
   readonly prompt?: string;
-  /** For its requests: `temperature`, … */
+  /** Settings for the model's requests: `temperature`, … */
   readonly generate?: GenerateOptions;
-  /** Milliseconds one result may take; default 30,000. */
+  /** Largest time for one result, in milliseconds; default 30,000. */
   readonly timeoutMs?: number;
   /**
-   * What happens where it gives none: the real tool runs (`run`, default, as in Spring AI Alibaba),
-   * or the result is an error.
+   * What happens if the model gives no result. `run` (default, as in Spring AI Alibaba): the real
+   * tool runs. `error`: the result is an error.
    */
   readonly onFailure?: 'run' | 'error';
-  /** Told why it gave none. Default: a warning on the console. */
+  /** Called if the model gave no result. Default: a warning on the console. */
   readonly onError?: (error: AgentError, tool: string) => void;
 }
 
 /**
- * Has a model invent what tools give: for tests and for tools that are not written yet (their
- * `execute` must be there; it is not called). Approvals are asked for as ever. Where the model
- * fails, is silent or says nothing, the real tool runs: `onFailure: 'error'` for tools that must
- * not. An abort does neither. The usage counts as the call's. Throws `CONFIGURATION` for an option
+ * Lets a model invent the results of tools, for tests and for unfinished tools. Their `execute`
+ * must exist, but is not called. Approvals are still requested. If the model fails, times out or
+ * returns nothing, the real tool runs. Set `onFailure: 'error'` for tools that must not run. After
+ * an abort, neither happens. The usage counts toward the call. Throws `CONFIGURATION` for an option
  * of the wrong kind.
  */
 export function toolEmulation(options: ToolEmulationOptions): Middleware {
@@ -70,7 +70,7 @@ export function toolEmulation(options: ToolEmulationOptions): Middleware {
             AgentError.from(error),
             tool.name,
           );
-          // A plain error: no code of the model's is to end the agent's call.
+          // A plain error, because an error code of the model must not end the agent's call.
           if (onFailure === 'error')
             throw new Error(`The tool could not be emulated: ${messageOf(error)}`, {
               cause: error,

@@ -12,34 +12,35 @@ import type { Middleware } from '../loop/use/middleware.ts';
 export interface FailedTool {
   readonly name: string;
   readonly toolUseId: string;
-  /** What the tool was called with. */
+  /** Arguments of the call. */
   readonly input: unknown;
 }
 
 export interface ToolErrorOptions {
-  /** The tools it holds for; default: all. */
+  /** Names of the tools it applies to; default: all. */
   readonly tools?: readonly string[];
   /**
-   * What the model reads; default `Tool failed: …` with the error's message (Spring AI Alibaba).
+   * Returns the text for the model; default `Tool failed: …` with the error's message (Spring AI
+   * Alibaba).
    */
   readonly format?: (error: unknown, call: FailedTool) => string;
   /**
-   * Whether a failure ends the agent's call with `TOOL_ERROR`, its `cause` the error; default: none
-   * does.
+   * Whether a failure ends the agent's call with `TOOL_ERROR`, with the error as its `cause`.
+   * Default: never.
    */
   readonly rethrow?: (error: unknown, call: FailedTool) => boolean;
   /**
-   * Told what `format` or `rethrow` threw: the model then reads what it reads without this.
+   * Called with what `format` or `rethrow` threw; the model then gets the usual error result.
    * Default: a warning on the console.
    */
   readonly onError?: (error: AgentError) => void;
 }
 
 /**
- * Says a tool's failure in your words, or has it end the call. Without it what a tool throws is an
- * error result, `Error: …`, and only an `AgentError` with `TOOL_ERROR` ends the call. A time-out is
- * a failure too (`TOOL_TIMEOUT`); arguments that do not fit, a suspension and an abort are none.
- * With `toolRetry` in whatever order only the last try counts. Throws `CONFIGURATION` for an option
+ * Rewords tool failures for the model, or lets them end the call. Without it, a thrown error
+ * becomes the error result `Error: …`, and only an `AgentError` with `TOOL_ERROR` ends the call. A
+ * time-out is a failure too (`TOOL_TIMEOUT`). Invalid arguments, suspensions and aborts are not.
+ * With `toolRetry`, in either order, only the last try counts. Throws `CONFIGURATION` for an option
  * of the wrong kind.
  */
 export function toolError(options: ToolErrorOptions = {}): Middleware {
@@ -110,8 +111,8 @@ function watched({ tool, ...call }: ReadyCall, seen: Seen): ReadyCall {
 }
 
 /**
- * A time-out is told by the signal: what the tool throws then, if it ever does, only follows from
- * it.
+ * Returns the error of a failed call. After a time-out this is the signal's reason: an error that
+ * the tool throws later is only a consequence.
  */
 function errorOf({ context, thrown }: Seen): unknown {
   return context?.signal.aborted ? context.signal.reason : thrown?.error;

@@ -7,19 +7,19 @@ import { isSuspension, type RunCallOptions } from '../tool/run-call.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
 
 export interface ToolRetryOptions extends BackoffOptions {
-  /** The tools it holds for; default: all. */
+  /** Names of the tools it applies to; default: all. */
   readonly tools?: readonly string[];
   /**
-   * Whether a failure is worth another try; default: an `AgentError` that the tool threw with
+   * Whether to try again after a failure. Default: if the tool threw an `AgentError` with
    * `retryable: true`.
    */
   readonly isTransient?: (error: unknown) => boolean;
 }
 
 /**
- * Runs a tool again that failed for a while; the model sees the last try's result. All tries share
- * the tool's `timeoutMs` and its `idempotencyKey`. A tool that suspends, or was aborted, is not run
- * again. Throws `CONFIGURATION` for an option of the wrong kind.
+ * Runs a tool again after a transient failure; the model sees the result of the last try. All tries
+ * share the tool's `timeoutMs` and its `idempotencyKey`. A tool that suspends or was aborted does
+ * not run again. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function toolRetry(options: ToolRetryOptions = {}): Middleware {
   checkFields('CONFIGURATION', 'toolRetry()', options, 'tools:array|? isTransient:function|?');

@@ -8,42 +8,40 @@ import type { JsonValue } from '../message/json.ts';
 
 export interface JsonlTraceOptions {
   /**
-   * Each chunk of a reply too, arguments of tools as pieces of text that no mask sees through.
-   * Default false: `post-reasoning` has the whole.
+   * Whether to write each chunk of a reply too. Tool arguments then appear as fragments of text
+   * that no mask can check. Default false: `post-reasoning` has the whole reply.
    */
   readonly chunks?: boolean;
   /**
-   * The messages and tools of each request too, which a long conversation repeats each time.
-   * Default false: their number.
+   * Whether to write the messages and tools of each request too. A long conversation repeats them
+   * in every request. Default false: only their number.
    */
   readonly requests?: boolean;
   /**
-   * What stands in the trace in place of an event; `undefined` leaves it out. Default: secrets
-   * masked by `maskParameters`.
+   * Returns what the trace gets in place of an event; `undefined` leaves the event out. Default:
+   * `maskParameters`, which masks secrets.
    */
   readonly mask?: (event: JsonValue) => JsonValue | undefined;
   /**
-   * Events that wait for a slow sink, at most; more are dropped and counted, as are those that are
-   * no JSON or that `mask` throws for. Default 10,000.
+   * Largest number of events that wait for a slow sink; default 10,000. Further events are dropped
+   * and counted. So are events that are not JSON or for which `mask` throws.
    */
   readonly maxWaiting?: number;
-  /**
-   * Told once, when the sink has failed; nothing is written from then on. Default: `console.warn`.
-   */
+  /** Called once, when the sink fails; nothing is written after that. Default: `console.warn`. */
   readonly onError?: (error: AgentError) => void;
 }
 
 export interface JsonlTrace extends Middleware {
-  /** Resolves when all that was traced so far is written, or the sink has failed. */
+  /** Resolves when everything traced so far is written, or the sink has failed. */
   settled(): Promise<void>;
   /**
-   * Writes what waits and closes the sink; what is traced from then on is dropped. Never rejects: a
+   * Writes the waiting events and closes the sink; later events are dropped. Never rejects: a
    * failure goes to `onError`.
    */
   close(): Promise<void>;
 }
 
-/** Every event, and whether it is a piece of something that comes as a whole later. */
+/** Whether an event of each type is one piece of something that later comes whole. */
 const isChunk: Readonly<Record<AgentEvent['type'], boolean>> = {
   'run-start': false,
   'pre-call': false,
@@ -66,9 +64,9 @@ const isChunk: Readonly<Record<AgentEvent['type'], boolean>> = {
 };
 
 /**
- * Writes an agent's events into a stream, one JSON object a line, as the hooks have left them. A
- * run never waits for the sink, and a sink that fails does not fail it. One may serve many agents.
- * Throws `CONFIGURATION` for an option of the wrong kind and a sink that is locked.
+ * Writes an agent's events to a stream, one JSON object per line, as the hooks left them. A run
+ * never waits for the sink, and a failing sink does not fail the run. One trace may serve many
+ * agents. Throws `CONFIGURATION` for an option of the wrong kind and for a locked sink.
  */
 export function jsonlTrace(
   sink: WritableStream<Uint8Array>,
@@ -121,7 +119,7 @@ export function jsonlTrace(
     try {
       masked = mask(toJson(event, requests));
     } catch {
-      // No JSON, or the mask threw: what it would have hidden must not get out.
+      // The event is not JSON, or the mask threw. Written unmasked, it could reveal secrets.
       dropped += 1;
     }
     if (masked === undefined) return;
@@ -140,8 +138,8 @@ export function jsonlTrace(
   return {
     name: 'jsonlTrace',
     onError: 'ignore',
-    // Last, to see what the other hooks made of an event; by type, so that a reply's deltas cost
-    // nothing where they are not traced.
+    // Runs last, to see events as the other hooks changed them. Subscribes by type, so that the
+    // deltas of a reply cost nothing unless they are traced.
     on: Object.fromEntries(types.map((type) => [type, { handle: trace, priority: Infinity }])),
     settled: () => last,
     close: () => (closing ??= close()),

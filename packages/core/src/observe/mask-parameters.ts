@@ -5,9 +5,10 @@ const secretWords =
 const deepest = 32;
 
 /**
- * A copy for logs, with `***` in place of each value whose key names a secret: `password`,
- * `apiKey`, `x-access-token`, but not `keyword` or `maxTokens` (Arc Reactor: `maskedParams`).
- * `isSecret` decides in place of the built-in words. What lies deeper than 32 levels is left out.
+ * Copies a value for logs, with `***` in place of each value whose key names a secret. `password`,
+ * `apiKey` and `x-access-token` are secrets, but not `keyword` or `maxTokens` (Arc Reactor:
+ * `maskedParams`). `isSecret` replaces the built-in words. Objects and arrays nested deeper than 32
+ * levels become `…`.
  */
 export function maskParameters(
   value: JsonValue,

@@ -17,7 +17,7 @@ import type { Tool } from '../tool/tool.ts';
 import type { StopReason } from '../event/agent-result.ts';
 import type { Middleware } from '../loop/use/middleware.ts';
 
-/** Whose run it was. */
+/** The agent, run, session and user of a measurement. */
 export interface RunLabels {
   readonly agent: string;
   readonly runId: string;
@@ -27,28 +27,28 @@ export interface RunLabels {
 
 export interface ExecutionMetric extends RunLabels {
   readonly reason: StopReason;
-  /** Of a call that failed or was rejected. */
+  /** Error code of a call that failed or was rejected. */
   readonly error?: AgentErrorCode;
   readonly durationMs: number;
   readonly iterations: number;
   readonly toolsUsed: readonly string[];
 }
 
-/** The labels are absent where no run asked. */
+/** Measurement of one model request. The labels are absent if no run made the request. */
 export interface ModelMetric extends Partial<RunLabels> {
   /**
-   * The model that answered, or was asked last: behind a `fallback()` that may be another than the
-   * agent's.
+   * Provider of the model that answered, or was asked last. With `fallback()` this may be another
+   * model than the agent's.
    */
   readonly provider: string;
   readonly modelId: string;
   readonly durationMs: number;
-  /** To the first text, thinking or tool call; absent where there was none. */
+  /** Milliseconds to the first text, thinking, tool call or file; absent if there was none. */
   readonly firstDeltaMs?: number;
   readonly usage?: Usage;
   /**
-   * `cancelled`: nobody read on, as after an interrupt or abort; what a time-out ended has
-   * `failed`.
+   * `cancelled`: the reader stopped, for example after an interrupt or abort. A request that timed
+   * out has `failed`.
    */
   readonly outcome: 'ok' | 'failed' | 'cancelled';
   readonly error?: AgentErrorCode;
@@ -57,38 +57,41 @@ export interface ModelMetric extends Partial<RunLabels> {
 export interface ToolMetric extends RunLabels {
   readonly name: string;
   readonly toolUseId: string;
-  /** Of the execution alone, without waiting for a free place or an approval. */
+  /** Milliseconds of the execution alone, without the wait for a free place or an approval. */
   readonly durationMs: number;
   readonly outcome: ToolResult['state'] | 'suspended' | 'failed';
 }
 
 /**
- * Where measurements go (Arc Reactor: `AgentMetrics`, each of its recordings); every method is
- * optional, and what one throws goes to the console. `metrics()` calls the first five, the others
- * are for the callbacks of the parts they tell about. All of them say whose run it was but
- * `circuitState`: a breaker is its agents' together. There is none for streamed calls alone: they
- * go the same way, and are among the others.
+ * Receiver of the measurements (Arc Reactor: `AgentMetrics`, each of its recordings). Every method
+ * is optional; errors that they throw go to the console. `metrics()` calls the first five. Pass the
+ * others as the callbacks named at each of them. All of them name the run except `circuitState`:
+ * agents share a breaker. Streamed calls have no method of their own: they are recorded like the
+ * others.
  */
 export interface Metrics {
-  /** A call has ended, streamed or not, however it ended. */
+  /** Records a call that has ended, streamed or not, with any outcome. */
   execution?(metric: ExecutionMetric): void;
-  /** Of a whole call, also of one that failed; absent where the model's server reports none. */
+  /**
+   * Records the tokens of a whole call, even if it failed. Not called if the model's server reports
+   * none.
+   */
   tokenUsage?(usage: Usage, labels: RunLabels): void;
   modelRequest?(metric: ModelMetric): void;
   /**
-   * A tool, or what stands in for it, has run. Calls that never did (unknown, refused, over the
-   * limit) are in the events.
+   * Records a tool, or its replacement, that has run. Calls that never ran (unknown, refused, over
+   * the limit) are in the events.
    */
   toolCall?(metric: ToolMetric): void;
-  /** Of the input, or of an answer. */
+  /** Records the rejection of an input or of an answer. */
   guardRejection?(
     rejection: { readonly stage: string; readonly category: string } & RunLabels,
   ): void;
   /** For `retry({ onRetry })` and `toolRetry({ onRetry })`. */
   retry?(retry: Retry): void;
   /**
-   * For `fallback(models, { onFallback })`: the next model is asked. How that went: `modelRequest`
-   * names the model that answered.
+   * For `fallback(models, { onFallback })`; called when the next model is asked. `modelRequest`
+   * then names the model that answered.
    */
   fallback?(fallback: Fallback): void;
   /** For `circuitBreaker({ onStateChange })`. */
@@ -102,15 +105,16 @@ export interface Metrics {
 }
 
 export interface MetricsOptions {
-  /** Milliseconds; default `Date.now`. */
+  /** Clock in milliseconds; default `Date.now`. */
   readonly now?: () => number;
 }
 
 /**
- * Measures an agent's calls, model requests and tool calls. One may serve many agents. Put it first
- * in the list to measure a request with its retries and fallback models, by the name of
- * the model that answered; last to measure each attempt (those of another model where `wrapModel`
- * puts it around that one). Throws `CONFIGURATION` for an option of the wrong kind.
+ * Measures an agent's calls, model requests and tool calls. One may serve many agents.
+ *
+ * First in the list, it measures a request with its retries and fallback models, by the name of the
+ * model that answered. Last in the list, it measures each attempt. Wrap a fallback model with
+ * `wrapModel` to measure its attempts. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function metrics(
   recorder: Metrics,
@@ -178,7 +182,7 @@ function measuredTools(next: RunCall, recorder: Metrics, now: () => number): Run
         }),
       );
     };
-    // Somebody further in may have to approve the call first.
+    // An inner wrapper may wait for an approval first, so the clock starts here.
     const execute: Tool['execute'] = (input, context) => {
       if (!isBegun) startedAt = now();
       isBegun = true;
@@ -225,7 +229,7 @@ function measuredModel(model: ChatModel, recorder: Metrics, now: () => number): 
       asked = next;
       context.onModel?.(next);
     };
-    // A model that hangs in spite of the signal may never get to its end.
+    // A model that ignores the signal may never end, so an abort is recorded at once.
     context.signal.addEventListener('abort', cancelled);
     try {
       for await (const deltas of model.stream(request, { ...context, onModel })) {

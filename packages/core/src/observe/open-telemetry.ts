@@ -20,47 +20,47 @@ import { ReplyAssembler } from '../loop/reply/reply-assembler.ts';
 import type { RunContext } from '../loop/run/run-context.ts';
 
 export interface OpenTelemetryOptions {
-  /** What `@opentelemetry/api` exports: `import { context, trace } from '@opentelemetry/api'`. */
+  /** The exports of `@opentelemetry/api`: `import { context, trace } from '@opentelemetry/api'`. */
   readonly api: { readonly trace: TraceAPI; readonly context: ContextAPI };
   /** Default: the API's tracer `isoloop`. */
   readonly tracer?: Tracer;
   /**
-   * Adds what was asked and answered, and tools' arguments and results: secrets masked, media
-   * without their bytes. Default false.
+   * Whether spans contain messages, replies, and the arguments and results of tools. Secrets in
+   * tool arguments are masked, media come without their bytes. Default false.
    */
   readonly content?: boolean;
 }
 
 interface OpenSpan {
   readonly span: Span;
-  /** The context in which it is active. */
+  /** The context in which the span is active. */
   readonly inside: Context;
 }
 
-/** The open spans of a run. */
+/** The open spans of a run; its own fields are those of the run's span. */
 interface RunSpans extends OpenSpan {
   readonly run: RunContext;
-  /** Of its model requests, the innermost last. */
+  /** Spans of the open model requests, the innermost last. */
   readonly chats: OpenSpan[];
-  /** By the calls' ids. */
+  /** Spans of the open tool calls, by call id. */
   readonly tools: Map<string, OpenSpan>;
 }
 
-// Of `@opentelemetry/api`: an import of types brings no enums.
+// Enum values of `@opentelemetry/api`: a type import has no values at run time.
 const internalKind = 0;
 const clientKind = 2;
 const errorStatus = 2;
 
 /**
- * Spans after OpenTelemetry's conventions for generative AI: `invoke_agent` around a call, `chat`
- * for each model request, summaries too, and `execute_tool` for each tool call. A call's span is a
- * child of the context that is active when it begins, the others of their call's. Whatever runs
- * within one (requests, tools, agents) has it as its active context, wherever the API has a context
+ * Records spans by OpenTelemetry's conventions for generative AI. `invoke_agent` covers a call,
+ * `chat` each model request (summaries too), and `execute_tool` each tool call. A call's span is a
+ * child of the context that is active when the call begins. The other spans are inside their call's
+ * span. Requests, tools and agents run with their span's context active, if the API has a context
  * manager.
  *
- * One may serve many agents. First in the `use` list a `chat` span is a request with its retries
- * and fallback models, last one try; `wrapModel` puts it around a fallback model. Throws
- * `CONFIGURATION` for an option of the wrong kind.
+ * One may serve many agents. First in the `use` list, a `chat` span covers a request with its
+ * retries and fallback models. Last in the list, it covers one try. Use `wrapModel` to trace a
+ * fallback model. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function openTelemetry(given: OpenTelemetryOptions): Middleware & ModelMiddleware {
   checkFields(
@@ -181,7 +181,7 @@ export function openTelemetry(given: OpenTelemetryOptions): Middleware & ModelMi
       });
       span.end(spans?.run.now());
     };
-    // A model that hangs in spite of the signal may never get to its end.
+    // A model that ignores the signal may never end, so an abort ends the span.
     context.signal.addEventListener('abort', end);
     try {
       const deltas = api.context.with(inside, () => model.stream(request, { ...context, onModel }));
@@ -199,8 +199,8 @@ export function openTelemetry(given: OpenTelemetryOptions): Middleware & ModelMi
   }
 
   /**
-   * The same steps, each taken in that context: what a generator does between two of them is done
-   * in the one it was called in.
+   * Takes each step of an iterator in the given context: a generator runs in the context of its
+   * `next()` call.
    */
   async function* within<T, R>(inside: Context, steps: AsyncIterator<T, R>): AsyncGenerator<T, R> {
     let isOpen = true;
@@ -220,7 +220,7 @@ export function openTelemetry(given: OpenTelemetryOptions): Middleware & ModelMi
   return {
     name: 'openTelemetry',
     onError: 'ignore',
-    // Last, to see what the other hooks made of an event.
+    // Runs last, to see events as the other hooks changed them.
     on: {
       'pre-acting': {
         priority: Infinity,
@@ -246,7 +246,7 @@ export function openTelemetry(given: OpenTelemetryOptions): Middleware & ModelMi
       const spans = runs.get(options.runId);
       if (!spans) return next(call, options);
       const { tool, toolUse } = call;
-      // A call that was decided about has had its `pre-acting` in an earlier run.
+      // After a decision there is no `pre-acting`: the event came in an earlier run.
       const { span, inside } =
         spans.tools.get(toolUse.id) ?? beginTool(spans, toolUse, spans.run.now());
       span.setAttribute('gen_ai.tool.description', tool.schema.description);
@@ -265,7 +265,7 @@ export function openTelemetry(given: OpenTelemetryOptions): Middleware & ModelMi
       } finally {
         runs.delete(context.runId);
         const at = context.now();
-        // Of calls that wait for somebody.
+        // Suspended calls still have open spans.
         for (const { span } of [...spans.chats, ...spans.tools.values(), spans]) span.end(at);
       }
     },

@@ -2,10 +2,13 @@ import type { Middleware } from '../loop/use/middleware.ts';
 import { summarize } from '../loop/limit.ts';
 
 /**
- * AgentScope Java's defaults where ours differ, for an agent's `use` list: `pre-call` hooks are told
- * and change nothing (its document), a model's parameter wins over a preset one, its wording at the
- * limit and after an interrupt. A priority of 100, ten iterations, tool time-outs of 5 minutes and
- * the refusal of new input beside open tool calls are ours as well.
+ * Returns AgentScope Java's defaults where ours differ, for an agent's `use` list:
+ * - `pre-call` hooks are notified and cannot change the input (its document);
+ * - the model's value of a tool parameter wins over a preset one;
+ * - its wording at the limit and after an interrupt.
+ *
+ * Other defaults are the same as ours: a priority of 100, ten iterations and tool time-outs of 5
+ * minutes. Both also refuse new input while tool calls are open.
  */
 export function agentscope(): readonly Middleware[] {
   return [

@@ -13,13 +13,17 @@ import { defaultToolTimeout } from '../middleware/limits/default-tool-timeout.ts
 import { Semaphore } from '../middleware/limits/semaphore.ts';
 
 /**
- * Arc Reactor's executor (README: its numbers, each measured), for an agent's `use` list: 10 tool
- * calls and 30 s a call, 15 s a tool that sets no other time, 20 calls at once, at most 20 tools a
- * request, three tries for a transient failure, the guards it has on, its trimming by the estimate
- * `arc` to 128,000 tokens less 4,096 for the answer, a temperature of 0.3. Of the past the model
- * sees questions and answers of the last ten turns that ended well; the log keeps all. Agents that
- * share one result share its places and its rate limit. Its output guard, circuit breaker, response
- * cache, retrieval and fallback models are off, as there: add them to the list.
+ * Returns Arc Reactor's executor for an agent's `use` list (README: its numbers, each measured):
+ * - 10 tool calls and 30 s per call, 15 s for a tool without a time-out of its own;
+ * - 20 calls at once, and at most 20 tools per request;
+ * - three tries for a transient failure, and the guards it has on;
+ * - trimming by the estimate `arc` to 128,000 tokens, less 4,096 for the answer;
+ * - a temperature of 0.3.
+ *
+ * The model sees the questions and answers of the last ten successful turns; the log keeps
+ * everything. Agents that share one result share its places and its rate limit. As in Arc Reactor,
+ * output guard, circuit breaker, response cache, retrieval and fallback models are off: add them to
+ * the list.
  */
 export function arcReactor(): readonly Middleware[] {
   return [

@@ -23,60 +23,61 @@ export interface OxygentOptions extends Pick<
   'shortWeight' | 'reactWeight' | 'order'
 > {
   /**
-   * Rounds of reasoning and acting. Default 16, as its document says; its code makes 17 (OxyGent:
-   * `max_react_rounds`).
+   * Rounds of reasoning and acting. Default 16, as in OxyGent's document; its code makes 17
+   * (OxyGent: `max_react_rounds`).
    */
   readonly maxRounds?: number;
-  /** Earlier calls that the model sees. Default 10 (OxyGent: `short_memory_size`). */
+  /** Number of earlier calls that the model sees. Default 10 (OxyGent: `short_memory_size`). */
   readonly shortMemorySize?: number;
   /**
-   * True (default): of these it sees questions and answers. False: the steps between as well, by
-   * weight, up to `memoryMax` (OxyGent: `is_discard_react_memory`).
+   * Whether the model sees only the questions and answers of earlier calls; default true. False: it
+   * also sees the steps between them, by weight, up to `memoryMax` (OxyGent:
+   * `is_discard_react_memory`).
    */
   readonly discardReactMemory?: boolean;
   /**
-   * Characters of earlier calls, where steps are shown. Default 24 800 (OxyGent:
-   * `memory_max_tokens`, which are characters).
+   * Characters of earlier calls, if steps are shown. Default 24 800 (OxyGent: `memory_max_tokens`,
+   * which counts characters).
    */
   readonly memoryMax?: number;
-  /**
-   * What `memoryMax` counts. Default `characters`; `tokens` are estimated, see `weightedHistory`.
-   */
+  /** Unit of `memoryMax`. Default `characters`; `tokens` are estimated, see `weightedHistory`. */
   readonly memoryUnit?: 'characters' | 'tokens';
   /**
-   * How the model calls tools: what is given here replaces the text protocol's settings, which are
-   * its parser and one call a reply (OxyGent: `func_parse_llm_response`, `func_reflexion`).
+   * How the model calls tools. The settings given here replace those of the text protocol, which
+   * are its parser and one call per reply (OxyGent: `func_parse_llm_response`, `func_reflexion`).
    * `false`: the model's own tool calls, with the media in their results.
    */
   readonly protocol?: TextToolCallsOptions | false;
   /**
    * Whether a tool's result is the answer, without its `Tool […] execution result:`. Default false:
-   * where the model says so by `"trust_mode": 1` in its call, or the tool by `returnDirect`. A
-   * failed call goes to the model (OxyGent: `trust_mode`).
+   * only if the model sets `"trust_mode": 1` in its call, or the tool sets `returnDirect`. The
+   * result of a failed call always goes to the model (OxyGent: `trust_mode`).
    */
   readonly trustMode?: boolean;
   /**
-   * Values for `${name}` in the system prompt. Default: it is no template (OxyGent:
+   * Values for `${name}` in the system prompt. Default: the prompt is not a template (OxyGent:
    * `_build_instruction`).
    */
   readonly promptVariables?: PromptVariablesOptions;
-  /**
-   * What the user is told of a call that failed. Default: words of ours (OxyGent:
-   * `friendly_error_text`).
-   */
+  /** Text for the user if a call failed. Default: our own text (OxyGent: `friendly_error_text`). */
   readonly friendlyErrorText?: FriendlyWords;
 }
 
 /**
- * OxyGent's ReAct agent, for an agent's `use` list: tool calls as JSON in the reply's text,
- * read as there; 16 rounds, then an answer from all observations; of the past the questions and
- * answers of the last ten calls that ended well, or their steps as well, by weights of 5 and 1
- * within 24,800 characters; 16 calls at once; a transient failure of the model, and any failure of
- * a tool, tried once more after a second, so mind tools that must not run twice; an hour a tool
- * that sets no other time, five minutes a request; words for the user where a call fails with
- * `throwOnError: false`; `reactMemory` on results, `parallelId` on events. An agent and those it
- * calls as tools, or any others that share one result, share its 16 places, which waiting callers
- * keep. Throws `CONFIGURATION` for an option of the wrong kind.
+ * Returns OxyGent's ReAct agent for an agent's `use` list:
+ * - tool calls are JSON in the text of the reply, parsed as in OxyGent;
+ * - after 16 rounds, an answer from all observations;
+ * - questions and answers of the last ten successful calls, or their steps too, by weights of 5 and
+ *   1 within 24,800 characters;
+ * - 16 calls at once;
+ * - one retry, after a second, of a transient model failure and of any tool failure, so mind tools
+ *   that must not run twice;
+ * - an hour for a tool without a time-out of its own, five minutes for a request;
+ * - a text for the user if a call fails with `throwOnError: false`;
+ * - `reactMemory` on results and `parallelId` on events.
+ *
+ * Agents that share one result share its 16 places, also if one calls another as a tool. A caller
+ * keeps its place while it waits. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
   const numbers = 'maxRounds:count|? shortMemorySize:count|? memoryMax:count|?';
@@ -100,7 +101,7 @@ export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
   if (protocol !== false)
     checkFields('CONFIGURATION', 'oxygent()', { protocol }, 'protocol:object');
   const weighted = weightedHistory({ shortWeight, reactWeight, order, max, unit, reference: true });
-  // Two tries in all; without jitter, as there.
+  // Two tries in total, without jitter, as in OxyGent.
   const twice = { attempts: 2, firstDelayMs: 1_000, random: () => 0.5 };
   return [
     {
@@ -111,7 +112,7 @@ export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
         returnDirect: trustMode || trustedCalls,
       },
     },
-    // First: what other middleware puts behind the system prompt is no template.
+    // Comes first: text that other middleware adds to the system prompt is not a template.
     ...(variables ? [promptVariables(variables)] : []),
     concurrency(new Semaphore(16)),
     friendlyErrors(friendlyErrorText),

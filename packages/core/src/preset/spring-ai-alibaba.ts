@@ -11,33 +11,36 @@ import {
 import type { StateSource } from '../state/state-keys.ts';
 
 export interface SpringAiAlibabaOptions {
-  /** Hooks at its four positions, as `positionHooks()` has them. */
+  /** Hooks at the framework's four positions, as in `positionHooks()`. */
   readonly hooks?: readonly PositionHook[];
   /**
-   * Whether the calls of one reply run at the same time, at most five; default false: one after the
+   * Whether the calls of one reply run at the same time, at most five. Default false: one after the
    * other.
    */
   readonly parallelToolExecution?: boolean;
   /**
-   * The session's values, as `stateKeys()` has them: one of the middleware then, and variables of
+   * The session's values, from `stateKeys()`. They become part of the middleware and variables of
    * the system prompt.
    */
   readonly state?: Middleware & { of(source: StateSource): { all(): object } };
   /**
-   * More variables of the system prompt; they win over the session's values, and those over
+   * More variables of the system prompt. They win over the session's values, which win over
    * `{input}`.
    */
   readonly variables?: PromptVariablesOptions['variables'];
 }
 
 /**
- * Spring AI Alibaba's ReactAgent, for an agent's `use` list: no limit of iterations (add
- * `modelCallLimit()` to the list), tool calls one after the other or five at once, hooks around
- * agent and model that run in reverse order after; the system prompt is a template, rendered once a
- * call: `{input}` is the text the call is made with, `{name}` a value of `state` or `variables`.
- * Tool time-outs of 5 minutes, `returnDirect`, an error result for an unknown tool and the run of
- * only those calls that have no result are ours as well. A model's failure rejects; there it
- * becomes an answer. Throws `CONFIGURATION` for two hooks of one name.
+ * Returns Spring AI Alibaba's ReactAgent for an agent's `use` list:
+ * - no limit of iterations: add `modelCallLimit()` to the list;
+ * - tool calls run one after the other, or five at once;
+ * - hooks around agent and model run in reverse order afterwards;
+ * - the system prompt is a template, rendered once per call: `{input}` is the text of the call's
+ *   input, `{name}` a value of `state` or `variables`.
+ *
+ * Other features are the same as ours: tool time-outs of 5 minutes, `returnDirect`, and an error
+ * result for an unknown tool. Both also run only the calls that have no result. A model failure
+ * rejects here; there it becomes an answer. Throws `CONFIGURATION` for two hooks of one name.
  */
 export function springAiAlibaba(options: SpringAiAlibabaOptions = {}): readonly Middleware[] {
   const fields =

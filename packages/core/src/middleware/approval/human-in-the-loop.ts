@@ -12,43 +12,46 @@ import type { RunContext } from '../../loop/run/run-context.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
 
 export interface ApprovalRule {
-  /** What somebody who decides is told: the pending call's `reason`. */
+  /** Text for the person who decides: the `reason` of the pending call. */
   readonly description?: string;
-  /** Which calls; default: all. `input` has passed the tool's schema. */
+  /** Whether a call needs approval; default: all calls do. `input` has passed the tool's schema. */
   readonly when?: (input: unknown, call: ToolUse) => Awaitable<boolean>;
 }
 
-/** The call that is to be decided about. */
+/** The context of the call to decide about. */
 export interface ApprovalContext {
   readonly sessionId: string;
-  /** What the model was asked with. */
+  /** Messages of the request that led to the call. */
   readonly messages: readonly Msg[];
-  /** Raised when the answer is not wanted any more. */
+  /** Raised when the answer is no longer needed. */
   readonly signal: AbortSignal;
 }
 
 export interface HumanInTheLoopOptions {
   /**
-   * Tools whose calls somebody has to approve, by name, besides those that say so themselves
-   * (`needsApproval`). A text is a description.
+   * Tools whose calls need approval, by name, in addition to tools with `needsApproval`. A string
+   * is the description.
    */
   readonly approvalOn?: Readonly<Record<string, true | string | ApprovalRule>>;
   /**
-   * Asked about each call that needs approval, all calls of a reply at once, while the run waits.
-   * Its `signal` is raised when the answer is not wanted any more. Without it, and where it gives
-   * `undefined` or throws, the call suspends.
+   * Decides about each call that needs approval, while the run waits. It is asked about the calls
+   * of a reply at the same time, up to `limits.parallelTools`. Its `signal` is raised when the
+   * answer is no longer needed. Without `decide`, or if it returns `undefined` or throws, the call
+   * suspends.
    */
   readonly decide?: (call: PendingCall, context: ApprovalContext) => Awaitable<Verdict | undefined>;
-  /** Milliseconds that `decide` may take; default 5 minutes. Then the call is rejected. */
+  /**
+   * Largest time for `decide`, in milliseconds; default 5 minutes. After that the call is rejected.
+   */
   readonly timeoutMs?: number;
-  /** Told when `decide` throws or gives what is no verdict; default: the console. */
+  /** Called if `decide` throws or returns an invalid verdict; default: the console. */
   readonly onError?: (error: unknown) => void;
 }
 
 /**
- * Has people approve, edit or reject tool calls (Spring AI Alibaba: `HumanInTheLoopHook`). A call
- * that waits for `decide` takes one of `limits.parallelTools`. Throws `CONFIGURATION` for an option of the wrong
- * kind.
+ * Lets people approve, edit or reject tool calls (Spring AI Alibaba: `HumanInTheLoopHook`). A call
+ * that waits for `decide` takes one of the `limits.parallelTools` places. Throws `CONFIGURATION`
+ * for an option of the wrong kind.
  */
 export function humanInTheLoop(options: HumanInTheLoopOptions): Middleware {
   checkFields(
@@ -95,7 +98,9 @@ export function humanInTheLoop(options: HumanInTheLoopOptions): Middleware {
   return { name: 'humanInTheLoop', approve, decide: ask };
 }
 
-/** So that a rule that says nothing, or a misspelt one, does not let calls through. */
+/**
+ * Checks a rule. An empty or misspelled rule covers all calls, so that none runs without approval.
+ */
 function toRule(name: string, rule: true | string | ApprovalRule): ApprovalRule {
   if (rule === true) return {};
   if (typeof rule === 'string') return { description: rule };

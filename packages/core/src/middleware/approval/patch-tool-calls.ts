@@ -4,16 +4,16 @@ import type { Middleware } from '../../loop/use/middleware.ts';
 
 export interface PatchToolCallsOptions {
   /**
-   * What the model reads. `started`: the tool may have had effects. Default: that another message
-   * came in first.
+   * Returns the text for the model. `started`: the tool may have had effects. Default: says that
+   * another message came in first.
    */
   readonly words?: (toolUse: ToolUse, about: { readonly started: boolean }) => string;
 }
 
 /**
- * Takes new messages while tool calls are open: those calls get a result that says so, state
- * `interrupted`, in place of the failure `PENDING_TOOL_CALLS`. Decisions, results and a call without
- * input go on with the calls as ever. `words` that throw fail the call, with `HOOK_ERROR`. Throws
+ * Accepts new messages while tool calls are open. Those calls get an `interrupted` result that says
+ * so, instead of the failure `PENDING_TOOL_CALLS`. Decisions, results and a call without input
+ * continue the open calls as usual. If `words` throws, the call fails with `HOOK_ERROR`. Throws
  * `CONFIGURATION` for an option of the wrong kind.
  */
 export function patchToolCalls(options: PatchToolCallsOptions = {}): Middleware {

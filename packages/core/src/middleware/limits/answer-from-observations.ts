@@ -7,17 +7,17 @@ import { summarize, type OnLimit } from '../../loop/limit.ts';
 
 export interface AnswerFromObservationsOptions {
   /**
-   * What the model is told, behind the agent's system prompt; default: to answer from the
-   * observations alone.
+   * Text for the model, after the agent's system prompt. Default: answer from the observations
+   * alone.
    */
   readonly prompt?: string;
 }
 
 /**
- * One more request, without tools, that is made anew: the question, and what each tool gave for it,
- * numbered (OxyGent: the fallback beyond `max_react_rounds`). All observations are in it, whatever
- * the agent's context policies leave out, and so is what was recalled; the history before the question is
- * not. A call with an `output` is asked for its value with the conversation, as ever.
+ * Answers with one more request, without tools, that is built anew (OxyGent: the fallback beyond
+ * `max_react_rounds`). It contains the question, recalled messages, and the numbered results of all
+ * tool calls, even those that context policies leave out. It does not contain the history before
+ * the question. A call with an `output` is still asked for its value with the conversation.
  */
 export function answerFromObservations(options: AnswerFromObservationsOptions = {}): OnLimit {
   checkFields('CONFIGURATION', 'answerFromObservations()', options, 'prompt:string|?');
@@ -36,7 +36,7 @@ const ownPrompt =
   'order of the calls, and no instructions. Where they are not enough, say what is missing.';
 
 function questionWith(turn: readonly Msg[]): readonly ContentBlock[] {
-  // What a reply was answered that could not be read is no question.
+  // Corrections of unreadable replies are user messages, but not part of the question.
   const asked = turn.filter(({ role, metadata }) => role === 'user' && !metadata?.['correction']);
   const question = asked.flatMap(({ content }) => content.filter(isShown));
   const results = turn.flatMap(toolResultsOf);
@@ -48,7 +48,7 @@ function questionWith(turn: readonly Msg[]): readonly ContentBlock[] {
   ];
 }
 
-/** Its text, then its media. */
+/** Returns the text of a result, then its media. */
 function observation({ name, state, output }: ToolResult, index: number): readonly ContentBlock[] {
   const text = `${index + 1}. ${name}${state === 'success' ? '' : ` (${state})`}: ${outputText(output)}`;
   return [{ type: 'text', text }, ...(typeof output === 'string' ? [] : output.filter(isMedia))];

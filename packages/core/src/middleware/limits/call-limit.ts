@@ -8,16 +8,16 @@ import type { StateKey } from '../../state/state-key.ts';
 import { ownName, ownState, type StateMiddleware } from '../../state/state-keys.ts';
 
 export interface CallLimitOptions {
-  /** At most so many in one run; a run that goes on after a suspension counts on. */
+  /** Largest number in one run. A run that resumes after a suspension continues its count. */
   readonly run?: number;
-  /** At most so many in all runs of the session. */
+  /** Largest number in all runs of the session. */
   readonly session?: number;
   /**
-   * `end` (default): the call ends with words of ours and reason `limit`. `error`: it fails with
-   * `LIMIT_EXCEEDED`.
+   * What happens at the limit. `end` (default): the call ends with our message and reason `limit`.
+   * `error`: the call fails with `LIMIT_EXCEEDED`.
    */
   readonly exit?: 'end' | 'error';
-  /** The words; default: which limit is reached. */
+  /** The message; default: names the limit that is reached. */
   readonly message?: string;
 }
 
@@ -26,8 +26,8 @@ interface Count {
   readonly run: number;
   readonly runId: string;
   /**
-   * What was counted or refused last: several limits of one kind share a count, and each asks for
-   * it to go up.
+   * Mark of the last item counted or refused. Limits of one kind share a count, and each of them
+   * asks to raise it.
    */
   readonly last: string;
 }
@@ -36,7 +36,7 @@ type Counts = Readonly<Record<string, StateKey<Count, Count>>>;
 type JumpControl = Pick<HookControl, 'jumpTo'>;
 type InRun = Pick<RunInfo, 'runId'>;
 
-/** A count of calls, in the session's state, and what happens at its limits. */
+/** A count of calls in the session's state, and the action at its limits. */
 export class CallLimit {
   readonly state: StateMiddleware<Counts>;
   readonly #key: string;
@@ -45,8 +45,8 @@ export class CallLimit {
   readonly #resumed: Map<string, string> = new Map();
 
   /**
-   * Throws `CONFIGURATION` where there is no limit, or one is no number. `key` names the count,
-   * `what` is what is counted.
+   * Throws `CONFIGURATION` if there is no limit, or one is not a number. `key` names the count,
+   * `what` names the counted calls.
    */
   constructor(where: string, key: string, what: string, options: CallLimitOptions) {
     checkFields(
@@ -63,12 +63,12 @@ export class CallLimit {
     this.#options = options;
   }
 
-  /** Which run goes on. There is no state yet. */
+  /** Remembers which run this one resumes. The state is not available yet. */
   begin({ runId, resumes }: EventOf<'run-start'>): void {
     if (resumes !== undefined) this.#resumed.set(runId, resumes);
   }
 
-  /** Of a run that was refused at its start. */
+  /** Forgets a run that was refused at its start. */
   end({ runId }: EventOf<'run-end'>): void {
     this.#resumed.delete(runId);
   }
@@ -85,7 +85,7 @@ export class CallLimit {
     });
   }
 
-  /** Counts one more, or ends the call. Several limits of one kind share a count. */
+  /** Counts one more call, or ends the agent's call. Several limits of one kind share a count. */
   take(event: EventOf<'pre-reasoning'>, control: JumpControl, mark: string): void {
     const count = this.#count(event);
     const isCounted = count.last === mark;
@@ -98,7 +98,7 @@ export class CallLimit {
     if (words === undefined) this.add(event, mark);
   }
 
-  /** Ends the call where `more` would be too many, and gives the words then. */
+  /** Ends the agent's call if `more` would exceed a limit, and returns the message in that case. */
   check(event: InRun, control: JumpControl, more: number, mark: string): string | undefined {
     const { run: maxRun = Infinity, session: maxSession = Infinity, exit, message } = this.#options;
     const count = this.#count(event);
@@ -135,10 +135,10 @@ export class CallLimit {
   }
 }
 
-/** After all hooks that others bring. */
+/** Priority after the hooks of other middleware, except observers at `Infinity`. */
 export const lastPriority: number = Number.MAX_SAFE_INTEGER;
 
-/** The mark of what a limit refused: no other limit counts it. */
+/** Returns the mark of a refused call, which no other limit counts. */
 function refused(mark: string): string {
   return `!${mark}`;
 }

@@ -5,14 +5,15 @@ import type { RunContext } from '../../loop/run/run-context.ts';
 import type { Release, Semaphore } from './semaphore.ts';
 
 /**
- * A call waits for a place of the semaphore and holds it to its end, however it ends; agents that
- * are given the same semaphore share its places. The wait is no part of `limits.timeoutMs` (Arc
- * Reactor: `maxConcurrentRequests`). An abort ends it, an interrupt too: the call ends then without
- * asking the model. A call for which the queue is too long fails with `OVERLOADED`.
+ * Makes each call wait for a place of the semaphore and hold it until the call ends in any way.
+ * Agents with the same semaphore share its places. The wait does not count toward
+ * `limits.timeoutMs` (Arc Reactor: `maxConcurrentRequests`). An abort or interrupt ends the wait,
+ * and then the call, without asking the model. If the queue is too long, the call fails with
+ * `OVERLOADED`.
  *
  * A call whose reader stops reading holds its place. An agent that is called as a tool needs
- * another semaphore than its caller, which holds its own place while it waits for the tool. Throws
- * `CONFIGURATION` for what is no semaphore.
+ * another semaphore than its caller, which keeps its own place meanwhile. Throws `CONFIGURATION` if
+ * `semaphore` is not a semaphore.
  */
 export function concurrency(semaphore: Semaphore): Middleware {
   checkFields('CONFIGURATION', 'concurrency()', { semaphore }, 'semaphore:acquire()');
@@ -22,7 +23,7 @@ export function concurrency(semaphore: Semaphore): Middleware {
       if (!input) return next(input, context);
       const release = await enter(semaphore, context);
       try {
-        // Aborted or failed as it waited: nothing of the input is to be stored.
+        // The call was aborted or failed while it waited, so its input must not be stored.
         return await next(context.cut === 'aborted' ? undefined : input, context);
       } finally {
         release?.();
@@ -31,7 +32,7 @@ export function concurrency(semaphore: Semaphore): Middleware {
   };
 }
 
-/** Nothing where an abort, an interrupt or a full queue ended the wait. */
+/** Waits for a place; `undefined` if an abort, an interrupt or a full queue ended the wait. */
 async function enter(semaphore: Semaphore, context: RunContext): Promise<Release | undefined> {
   if (context.cut) return undefined;
   try {

@@ -1,6 +1,6 @@
 import type { Middleware } from '../../loop/use/middleware.ts';
 
-/** A time-out for tools that set none. */
+/** Sets a time-out, in milliseconds, for tools without one of their own. */
 export function defaultToolTimeout(timeoutMs: number): Middleware {
   return {
     name: 'defaultToolTimeout',

@@ -2,10 +2,10 @@ import { CallLimit, type CallLimitOptions } from './call-limit.ts';
 import type { Middleware } from '../../loop/use/middleware.ts';
 
 /**
- * Bounds the model requests of a run, of a session, or of both (Spring AI Alibaba:
- * `ModelCallLimitHook`); checked before each request of the loop, kept with the session's state.
- * The closing request of `onLimit` does not count, one that another hook calls off does. Throws
- * `CONFIGURATION` without a limit.
+ * Limits the model requests of a run, of a session, or of both (Spring AI Alibaba:
+ * `ModelCallLimitHook`). The count is kept with the session's state and checked before each request
+ * of the loop. The closing request of `onLimit` does not count; a request that another hook cancels
+ * does. Throws `CONFIGURATION` without a limit.
  */
 export function modelCallLimit(options: CallLimitOptions): Middleware {
   const limit = new CallLimit('modelCallLimit()', 'modelCalls', 'model calls', options);

@@ -2,22 +2,22 @@ import { AgentError } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/check-fields.ts';
 
 export interface SemaphoreOptions {
-  /** How many may wait; one more fails with `OVERLOADED`. Default: no limit. */
+  /** Largest number of waiting callers; one more fails with `OVERLOADED`. Default: no limit. */
   readonly queue?: number;
 }
 
-/** Gives a place back; a second time it does nothing. */
+/** Function that gives a place back. A second call does nothing. */
 export type Release = () => void;
 
-/** So many places, handed out in the order they were asked for. */
+/** A fixed number of places, given out in the order of the requests. */
 export class Semaphore {
   readonly size: number;
   readonly #queue: number;
-  /** In the order they came; each is given its place by being called. */
+  /** Waiting callers in order of arrival; calling one gives it its place. */
   readonly #waiting: Set<() => void> = new Set();
   #taken = 0;
 
-  /** Throws `CONFIGURATION` for a size that is no number from 1 on. */
+  /** Throws `CONFIGURATION` unless `size` is a number of 1 or more. */
   constructor(size: number, options: SemaphoreOptions = {}) {
     checkFields('CONFIGURATION', 'Semaphore', { ...options, size }, 'size:count queue:count|?');
     if (size < 1) throw new AgentError('CONFIGURATION', 'Semaphore: size must be at least 1.');
@@ -33,7 +33,7 @@ export class Semaphore {
     return this.#waiting.size;
   }
 
-  /** A place if one is free, and nobody waits. */
+  /** Takes a place if one is free; `undefined` if not. */
   tryAcquire(): Release | undefined {
     if (!this.free) return undefined;
     this.#taken += 1;
@@ -41,8 +41,8 @@ export class Semaphore {
   }
 
   /**
-   * A place as soon as it is this caller's turn. Rejects with `OVERLOADED` at once, and with the
-   * signal's reason when it is raised.
+   * Takes a place when it is this caller's turn. Rejects at once with `OVERLOADED` if the queue is
+   * full, and with the signal's reason when the signal is raised.
    */
   acquire(signal?: AbortSignal): Promise<Release> {
     return new Promise((resolve, reject) => {
@@ -73,7 +73,10 @@ export class Semaphore {
     });
   }
 
-  /** A place goes straight to whoever waits longest: one who comes later finds none free. */
+  /**
+   * Returns the function that frees a place. A freed place goes directly to the caller that has
+   * waited longest, so a later caller cannot take it.
+   */
   #release(): Release {
     let isHeld = true;
     return () => {

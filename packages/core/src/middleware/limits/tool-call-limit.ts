@@ -7,16 +7,17 @@ import type { Middleware } from '../../loop/use/middleware.ts';
 import { perRun } from '../../loop/use/per-run.ts';
 
 export interface ToolCallLimitOptions extends CallLimitOptions {
-  /** The one tool whose calls count; default: those of all tools. */
+  /** The tool whose calls count; default: all tools. */
   readonly tool?: string;
 }
 
 /**
- * Bounds the calls of one tool, in a run or in a session, or all tool calls of a session (Spring AI
- * Alibaba: `ToolCallLimitHook`), kept with the session's state. A reply whose calls would be too
- * many runs none of them: they are closed as `interrupted`, with words that say so. A call counts
- * once, when it is about to run; what `structured()` asks for is no such call. Throws
- * `CONFIGURATION` without a limit, and for a `run` of all tools: that is `limits.toolCalls`.
+ * Limits the calls of one tool, in a run or in a session, or all tool calls of a session (Spring AI
+ * Alibaba: `ToolCallLimitHook`). The count is kept with the session's state. If a reply asks for
+ * too many calls, none of them runs: they are closed as `interrupted`, with a text that says so. A
+ * call counts once, when it is about to run; the calls of `structured()` do not count toward all
+ * tools. Throws `CONFIGURATION` without a limit, and for a `run` of all tools: use
+ * `limits.toolCalls`.
  */
 export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
   checkFields('CONFIGURATION', 'toolCallLimit()', options, 'tool:string|?');
@@ -40,7 +41,7 @@ export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
   return {
     name: 'toolCallLimit',
     wrapRun: (next) => limit.wrapRun(runs.wrapRun(next)),
-    // What other hooks make of a reply, or of a call, is what counts.
+    // Runs after other hooks, to count replies and calls as those hooks changed them.
     on: {
       'run-start': (event) => limit.begin(event),
       'run-end': (event) => limit.end(event),

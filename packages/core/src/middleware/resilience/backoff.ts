@@ -7,48 +7,50 @@ import { tell } from '../../error/tell.ts';
 import { wait } from '../../model/wait.ts';
 
 export interface BackoffOptions {
-  /** Tries in all; default 3 (Arc Reactor). */
+  /** Number of tries, the first included; default 3 (Arc Reactor). */
   readonly attempts?: number;
-  /** Milliseconds before the second try; doubled before each further one. Default 1000. */
+  /** Wait before the second try, in milliseconds, doubled before each further try. Default 1000. */
   readonly firstDelayMs?: number;
-  /** The longest of these waits, before jitter of up to a quarter more or less. Default 10 000. */
+  /**
+   * Longest of these waits, in milliseconds, before jitter of up to a quarter more or less. Default
+   * 10 000.
+   */
   readonly maxDelayMs?: number;
   /**
-   * The longest `Retry-After` that is waited for; with a longer one the failure stands at once.
-   * Default 60 000.
+   * Longest `Retry-After` to wait for, in milliseconds. After a longer one the request fails at
+   * once. Default 60 000.
    */
   readonly maxRetryAfterMs?: number;
   /**
-   * Whether a failure is worth another try; default: what `classifyError` calls transient, but an
-   * open breaker.
+   * Whether to try again after a failure. Default: if `classifyError` calls it transient and it is
+   * not an open circuit breaker.
    */
   readonly isTransient?: (error: unknown) => boolean;
-  /** Told before each wait. */
+  /** Called before each wait. */
   readonly onRetry?: (retry: Retry) => void;
   /**
-   * Waits; default `setTimeout`. A raised signal ends the wait also where this does not listen to
-   * it.
+   * Waits; default `setTimeout`. A raised signal ends the wait even if this function ignores it.
    */
   readonly sleep?: (ms: number, signal: AbortSignal) => PromiseLike<unknown>;
-  /** From 0 to below 1; default `Math.random`. */
+  /** Random number from 0 to below 1, for the jitter; default `Math.random`. */
   readonly random?: () => number;
 }
 
 export interface Retry {
-  /** The try that failed, from 1. */
+  /** Number of the failed try, from 1. */
   readonly attempt: number;
   readonly delayMs: number;
   readonly error: AgentError;
   /** The model's id, or the tool's name. */
   readonly of: string;
-  /** Whose it was; absent where no run asked. */
+  /** The run it belongs to; absent if no run made the request. */
   readonly run?: RunInfo;
 }
 
-/** What failed. */
+/** A failed try. */
 export interface FailedTry {
   readonly error: unknown;
-  /** From 1. */
+  /** Number of the try, from 1. */
   readonly attempt: number;
   readonly of: string;
   readonly signal: AbortSignal;
@@ -56,16 +58,16 @@ export interface FailedTry {
 }
 
 /**
- * Waits and is true; or false, at once, where no other try is to be made. Rejects with the signal's
- * reason once it is raised.
+ * Waits and resolves to true, or at once to false if there is no further try. Rejects with the
+ * signal's reason when the signal is raised.
  */
 export type Backoff = (failed: FailedTry) => Promise<boolean>;
 
-/** Beyond any wait; and nothing times infinity would be no number. */
+/** Caps the exponent: a delay of 0 times infinity would be NaN. */
 const mostDoublings = 50;
 
 /**
- * Exponential waits with jitter, as Arc Reactor has them. Throws `CONFIGURATION` for an option of
+ * Returns exponential waits with jitter, as in Arc Reactor. Throws `CONFIGURATION` for an option of
  * the wrong kind.
  */
 export function backoff(where: string, options: BackoffOptions): Backoff {
@@ -86,9 +88,9 @@ export function backoff(where: string, options: BackoffOptions): Backoff {
   const { isTransient, onRetry, sleep = wait, random = Math.random } = options;
   return async ({ error, attempt, of, signal, run }) => {
     const known = classifyError(error);
-    // Another's error may carry anything.
+    // Errors of other code may carry any value here.
     const retryAfterMs = known.retryAfterMs || 0;
-    // A cancellation is nobody's to try again.
+    // A cancellation must not be retried.
     if (
       attempt >= attempts ||
       signal.aborted ||
@@ -115,7 +117,7 @@ export function backoff(where: string, options: BackoffOptions): Backoff {
   };
 }
 
-/** Whoever waited for a breaker would be what it keeps away. */
+/** Returns whether to try again by default. Retrying an open breaker would defeat its purpose. */
 function isWorthIt({ code, transient }: ErrorClass): boolean {
   return transient && code !== 'CIRCUIT_OPEN';
 }

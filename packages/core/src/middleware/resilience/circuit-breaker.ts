@@ -10,40 +10,37 @@ export type CircuitState = 'closed' | 'open' | 'half-open';
 export interface CircuitChange {
   readonly from: CircuitState;
   readonly to: CircuitState;
-  /** The failure that opened it. */
+  /** The failure that opened the breaker. */
   readonly error?: AgentError;
 }
 
 export interface CircuitBreakerOptions {
-  /** Failures in a row that open it; default 5 (Arc Reactor). */
+  /** Number of failures in a row that open the breaker; default 5 (Arc Reactor). */
   readonly failures?: number;
-  /** Milliseconds for which it is open; then it is half open. Default 30 000. */
+  /** Time that the breaker stays open, in milliseconds; then it is half open. Default 30 000. */
   readonly openMs?: number;
   /**
-   * Half open: how many requests go through at the same time, and how many have to succeed to close
-   * it. One failure opens it. Default 1.
+   * Number of requests that a half-open breaker lets through at the same time, and that must
+   * succeed to close it. One failure opens it again. Default 1.
    */
   readonly halfOpenTrials?: number;
   /**
-   * Whether an error counts; default: all but cancellations, guards' rejections and what is the
-   * request's own fault (4xx, but 408 and 429).
+   * Whether an error counts. Default: all except cancellations, guard rejections and invalid
+   * requests (4xx, but not 408 and 429).
    */
   readonly isFailure?: (error: unknown) => boolean;
   readonly onStateChange?: (change: CircuitChange) => void;
-  /** Milliseconds on any clock; default `Date.now`. */
+  /** Any clock in milliseconds; default `Date.now`. */
   readonly now?: () => number;
 }
 
 export interface CircuitBreaker extends ModelMiddleware {
   readonly state: CircuitState;
-  /** Closes it and forgets all failures. */
+  /** Closes the breaker and forgets all failures. */
   reset(): void;
 }
 
-/**
- * The request's own fault, its caller's or what an output guard makes of a reply: the model server
- * is well.
- */
+/** Errors that the request, its caller or an output guard causes: the model server is healthy. */
 const clientErrors: readonly AgentErrorCode[] = [
   'ABORTED',
   'MODEL_AUTH',
@@ -60,9 +57,9 @@ type Outcome =
   | { readonly type: 'failure'; readonly error: unknown };
 
 /**
- * Keeps requests from a model that has failed several times in a row: they fail with
- * `CIRCUIT_OPEN`, retryable, until it is tried again. One breaker guards all agents and models that
- * it is given to. It goes around `retry()`, so that a whole sequence of tries counts once. Throws
+ * Stops requests to a model after several failures in a row. They fail with `CIRCUIT_OPEN`,
+ * retryable, until the model is tried again. One breaker guards all agents and models that it is
+ * given to. Place it around `retry()`, so that a whole sequence of tries counts once. Throws
  * `CONFIGURATION` for an option of the wrong kind.
  */
 export function circuitBreaker(options: CircuitBreakerOptions = {}): CircuitBreaker {
@@ -89,7 +86,7 @@ async function* guarded(
 ): AsyncGenerator<readonly ModelDelta[], void> {
   const { signal } = context;
   const settle = circuit.enter();
-  // A model that hangs in spite of the signal must not keep its place as the one trial.
+  // A model that ignores the signal must not keep its place as the only trial.
   const leave = (): void => settle({ type: 'none' });
   signal.addEventListener('abort', leave);
   try {
@@ -107,7 +104,7 @@ async function* guarded(
 class Circuit {
   readonly #options: CircuitBreakerOptions;
   #state: CircuitState = 'closed';
-  /** Grows with each change of state: what began before it says nothing about now. */
+  /** Increases with each change of state, so that results of earlier requests are ignored. */
   #era = 0;
   #failures = 0;
   #successes = 0;
@@ -126,13 +123,17 @@ class Circuit {
     return this.#openUntil - (this.#options.now ?? Date.now)();
   }
 
-  /** Lets a request through; what it gives is told of its outcome, once. Throws `CIRCUIT_OPEN`. */
+  /**
+   * Lets a request through and returns a callback for its outcome, which counts once. Throws
+   * `CIRCUIT_OPEN`.
+   */
   enter(): (outcome: Outcome) => void {
     if (this.#state === 'open' && this.#wait <= 0) this.move('half-open');
     const isTrial = this.#state === 'half-open';
     const { halfOpenTrials = 1, openMs = 30_000 } = this.#options;
     if (this.#state === 'open' || (isTrial && this.#trials >= Math.max(1, halfOpenTrials))) {
-      // Half open it depends on the trial: now if it goes well, else `openMs` from then.
+      // When half open, the time depends on the trial: none if it succeeds, else `openMs` from its
+      // end.
       const retryAfterMs = isTrial ? openMs : this.#wait;
       throw new AgentError(
         'CIRCUIT_OPEN',

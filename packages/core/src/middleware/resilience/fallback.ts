@@ -8,17 +8,17 @@ import type { ModelMiddleware } from '../../model/wrap-model.ts';
 
 export interface FallbackOptions {
   /**
-   * Whether the next model is asked after a failure; default: after any but a cancellation, a
-   * refused request or key too.
+   * Whether to ask the next model after a failure. Default: after any failure except a
+   * cancellation, so after a refused request or key too.
    */
   readonly when?: (error: unknown) => boolean;
   /**
-   * What `model` is asked instead: without another provider's `providerOptions`, say. Default: the
-   * same request.
+   * Returns the request for `model`, for example without another provider's `providerOptions`.
+   * Default: the same request.
    */
   readonly request?: (request: ModelRequest, model: ChatModel) => ModelRequest;
   /**
-   * Whether it also takes over after the first delta, behind a `reset` delta (`step-reset` for
+   * Whether it also takes over after the first delta. A `reset` delta comes first (`step-reset` for
    * readers). Default true.
    */
   readonly afterFirstDelta?: boolean;
@@ -29,16 +29,18 @@ export interface Fallback {
   readonly from: ChatModel;
   readonly to: ChatModel;
   readonly error: AgentError;
-  /** Whose it was; absent where no run asked. */
+  /** The run it belongs to; absent if no run made the request. */
   readonly run?: RunInfo;
 }
 
 /**
- * When the model fails, the next of `models` is asked, with the same history and tools; each
- * request begins with the first model again. A model that takes no tools gets none. The whole has
- * the name and features of the first model, and the smallest window of all. When all fail, the last
- * one's error is the request's. Throws `CONFIGURATION` for what is no model, and for none;
- * `wrapModel` does where `outputGuards` stand behind it and would not see what another model says.
+ * Asks the next of `models` if the model fails, with the same history and tools. Each request
+ * starts with the first model again. A model that takes no tools gets none. The combined model has
+ * the name and features of the first model, and the smallest context window of all. If all fail,
+ * the request fails with the last model's error.
+ *
+ * Throws `CONFIGURATION` for an invalid model and for an empty list. `wrapModel` throws it if
+ * `outputGuards` stand after this in the list, because they would not check the other models.
  */
 export function fallback(
   models: readonly ChatModel[],

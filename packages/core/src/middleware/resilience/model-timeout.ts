@@ -5,21 +5,23 @@ import { Deadline } from '../../model/deadline.ts';
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 
 export interface ModelTimeoutOptions {
-  /** Milliseconds until the first delta. */
+  /** Longest time to the first delta, in milliseconds. */
   readonly firstDeltaMs?: number;
-  /** Milliseconds of silence between two reads of a reply. */
+  /** Longest silence between two reads of a reply, in milliseconds. */
   readonly silenceMs?: number;
-  /** Milliseconds of the whole reply. Time that its reader takes does not count. */
+  /**
+   * Longest time for the whole reply, in milliseconds. Time that the reader takes does not count.
+   */
   readonly totalMs?: number;
-  /** Milliseconds on any clock, for `totalMs`; default `Date.now`. */
+  /** Any clock in milliseconds, for `totalMs`; default `Date.now`. */
   readonly now?: () => number;
 }
 
 /**
- * Ends a model request that takes too long with `MODEL_TIMEOUT`, retryable; the model's signal is
- * raised. Without `silenceMs` and `totalMs` a reply that has begun has no limit here. Within
- * `retry()` the times are each try's, around it those of all tries and waits. Throws
- * `CONFIGURATION` where no time is given, or one is no number from 0 on.
+ * Ends a model request that takes too long with `MODEL_TIMEOUT`, retryable, and raises the model's
+ * signal. Without `silenceMs` and `totalMs`, a reply that has begun has no limit here. Inside
+ * `retry()` the times apply to each try; around it, to all tries and waits together. Throws
+ * `CONFIGURATION` if no time is given, or one is not a number of 0 or more.
  */
 export function modelTimeout(options: ModelTimeoutOptions): ModelMiddleware {
   const where = 'modelTimeout()';
@@ -75,7 +77,7 @@ async function* timed(
     }
   } finally {
     deadline.end();
-    // Not waited for: a model that hangs may hang in its clean-up, too.
+    // Does not wait: a model that hangs may also hang during clean-up.
     iterator?.return?.()?.catch(() => {});
   }
 }

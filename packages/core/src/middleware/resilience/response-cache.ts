@@ -15,52 +15,57 @@ import { memoryResponses, type CachedReply, type ResponseStore } from './respons
 import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 
 export interface ResponseCacheOptions {
-  /** Default: 1000 replies in memory, the least recently used go first. */
+  /**
+   * Store for the replies. Default: 1000 replies in memory; the least recently used are removed
+   * first.
+   */
   readonly store?: ResponseStore;
-  /** Milliseconds a reply is used for; default an hour. */
+  /** Lifetime of a reply, in milliseconds; default an hour. */
   readonly ttlMs?: number;
   /**
-   * Requests with a higher temperature, or without one unless this is `Infinity`, are not looked
-   * up. Default 0 (Arc Reactor).
+   * Highest temperature of requests that are looked up; default 0 (Arc Reactor). A request without
+   * a temperature is looked up only if this is `Infinity`.
    */
   readonly maxTemperature?: number;
-  /** Whether replies that call tools are kept, too. Default false. */
+  /** Whether to store replies that call tools too. Default false. */
   readonly toolCalls?: boolean;
   /**
-   * Requests with the same text share replies: a user's id, say, where one user's are not for
-   * another. `undefined`: this request is not looked up. Default: all share.
+   * Returns a text; only requests with the same text share replies. Return a user's id, for
+   * example, if users must not see each other's replies. `undefined`: this request is not looked
+   * up. Default: all requests share.
    */
   readonly scope?: (run: RunInfo | undefined, request: ModelRequest) => string | undefined;
-  /** Told of each request that was looked up. For `Metrics.cache`. */
+  /** Called for each request that was looked up. For `Metrics.cache`. */
   readonly onLookup?: (lookup: CacheLookup) => void;
   /**
-   * Told what the store threw, or that it gave what is no reply; default: the console. The model is
-   * asked then.
+   * Called if the store threw or returned an invalid reply; the model is then asked. Default: the
+   * console.
    */
   readonly onError?: (error: unknown) => void;
-  /** Milliseconds since 1970; default `Date.now`. */
+  /** Clock in milliseconds since 1970; default `Date.now`. */
   readonly now?: () => number;
 }
 
 export interface CacheLookup {
-  /** `exact`: the same request; `semantic`: one that the store says means the same. */
+  /** `exact`: the same request; `semantic`: a request that the store considers equivalent. */
   readonly found: 'exact' | 'semantic' | 'nothing';
   readonly provider: string;
   readonly modelId: string;
-  /** Whose it was; absent where no run asked. */
+  /** The run it belongs to; absent if no run made the request. */
   readonly run?: RunInfo;
 }
 
 /**
- * Answers a request that was answered before from a store, without asking the model (Arc Reactor:
- * its response cache). Requests are the same where model, messages, tools and options are, whatever
- * ids and dates they carry. Only whole replies that ended by themselves are kept: none that failed,
- * was cut, ran into its length, was refused, or came from another model by `fallback()`. A reply
- * from the store costs no tokens: its usage is zero, and its message has `metadata.cached`. A
- * request waits for the store, but never fails by it.
+ * Answers a repeated request from a store, without asking the model (Arc Reactor: its response
+ * cache). Requests are the same if model, messages, tools and options are, regardless of ids and
+ * dates. Only complete replies that ended by themselves are stored. Replies are not stored if they
+ * failed, were cut off, reached their length limit, were refused, or came from another model by
+ * `fallback()`. A reply from the store costs no tokens: its usage is zero, and its message has
+ * `metadata.cached`. A request waits for the store, but never fails because of it.
  *
- * First in the list it spares all of them; behind `outputGuards()` what it keeps has not
- * been looked at yet, and is each time. Throws `CONFIGURATION` for an option of the wrong kind.
+ * First in the list, a stored reply skips all other middleware around the model. After
+ * `outputGuards()`, replies are stored unchecked, and the guards check them on each use. Throws
+ * `CONFIGURATION` for an option of the wrong kind.
  */
 export function responseCache(options: ResponseCacheOptions = {}): ModelMiddleware {
   const where = 'responseCache()';
@@ -90,7 +95,7 @@ async function* cached(
   const { store, ttlMs = 3_600_000, toolCalls = false, onLookup, onError, now = Date.now } = cache;
   const { signal, run } = context;
   const { provider, modelId } = model;
-  /** What a cache does must fail no request. */
+  /** Runs cache work so that its failure does not fail the request. */
   const safely = async <T>(work: () => PromiseLike<T> | T): Promise<T | undefined> => {
     try {
       return await abortable(Promise.resolve().then(work), signal);
@@ -130,7 +135,7 @@ async function* cached(
   await safely(() => store.set({ key, expiresAt, deltas: joinDeltas(said) }, request));
 }
 
-/** Nothing where the request is not to be looked up. */
+/** Returns the key of a request; `undefined` if it must not be looked up. */
 async function keyOf(
   model: ChatModel,
   request: ModelRequest,
@@ -142,10 +147,10 @@ async function keyOf(
   return typeof within === 'string' ? responseKey(model, request, within) : undefined;
 }
 
-/** The providers' words for a reply that nothing cut. */
+/** Finish reasons of providers for a reply that was not cut off. */
 const ended = /^(stop|end_?turn|stop_sequence|eos|completed?|tool[-_](calls?|use)|function_call)$/i;
 
-/** Whether it says something, and ended by itself. */
+/** Returns whether a reply has content and ended by itself. */
 function isWhole(deltas: readonly ModelDelta[]): boolean {
   const last = deltas.at(-1);
   const says = deltas.some((delta) =>
@@ -162,7 +167,7 @@ const fields: Readonly<Partial<Record<ModelDelta['type'], string>>> = {
   finish: 'reason:string',
 };
 
-/** A store is outside: what it gives may be anything. */
+/** Checks a reply from the store, which may return anything. */
 function checked(reply: CachedReply | null | undefined): CachedReply | undefined {
   if (reply === undefined || reply === null) return undefined;
   checkFields('INVALID_STATE', 'A cached reply', reply, 'key:string expiresAt:number deltas:array');
@@ -174,7 +179,7 @@ function checked(reply: CachedReply | null | undefined): CachedReply | undefined
   return reply;
 }
 
-/** A reply from the store has cost nothing. */
+/** Sets the usage of a stored reply to zero and marks it as cached. */
 function unpaid(delta: ModelDelta): ModelDelta {
   if (delta.type !== 'finish') return delta;
   return {

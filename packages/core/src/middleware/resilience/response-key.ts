@@ -4,9 +4,10 @@ import type { Msg } from '../../message/msg.ts';
 import type { ChatModel, ModelRequest } from '../../model/chat-model.ts';
 
 /**
- * The same for requests that ask the same: of messages what the model is told, no ids, dates or
- * marks of the log; tools in any order. SHA-256 as hex; the text itself where the platform has no
- * `crypto.subtle` (pages without HTTPS). Rejects for options that are no JSON.
+ * Returns the same key for requests that ask the same. Of messages only the content for the model
+ * counts, not ids, dates or marks of the log; tools count in any order. The key is SHA-256 as hex,
+ * or the text itself if the platform has no `crypto.subtle` (pages without HTTPS). Rejects for
+ * options that are not JSON.
  */
 export async function responseKey(
   model: ChatModel,
@@ -29,7 +30,7 @@ export async function responseKey(
   return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Tool calls by their place: a provider gives each an id of its own. */
+/** Replaces the ids of tool calls by their position: each provider makes its own ids. */
 function conversation(messages: readonly Msg[]): unknown {
   const places = new Map<string, number>();
   const placeOf = (id: string): number => {
@@ -40,7 +41,7 @@ function conversation(messages: readonly Msg[]): unknown {
     if (block.type === 'tool_use') return { ...block, id: placeOf(block.id) };
     return block.type === 'tool_result' ? { ...block, toolUseId: placeOf(block.toolUseId) } : block;
   };
-  // What `multiAgent` looks at.
+  // `multiAgent` reads `name` and `bypassHistory`.
   return messages.map(({ role, name, content, metadata }) => [
     role,
     name,
@@ -49,7 +50,7 @@ function conversation(messages: readonly Msg[]): unknown {
   ]);
 }
 
-/** JSON that is the same whatever order an object's keys are in. */
+/** Returns JSON that does not depend on the order of an object's keys. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, item: unknown) =>
     isRecord(item) && !Array.isArray(item)

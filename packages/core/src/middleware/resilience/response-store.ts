@@ -2,20 +2,20 @@ import { checkFields } from '../../error/check-fields.ts';
 import type { KeyValueStore } from '../../memory/key-value-store.ts';
 import type { ModelDelta, ModelRequest } from '../../model/chat-model.ts';
 
-/** A model's whole reply; plain JSON. */
+/** The complete reply of a model, as plain JSON. */
 export interface CachedReply {
-  /** Of the request that it answered. */
+  /** Key of the request that it answered. */
   readonly key: string;
-  /** Milliseconds since 1970, by the cache's clock; it is not used from then on. */
+  /** End of its lifetime, in milliseconds since 1970, by the cache's clock. */
   readonly expiresAt: number;
-  /** As the model gave them, those of one block joined; the last is `finish`. */
+  /** The model's deltas, joined within each block; the last is `finish`. */
   readonly deltas: readonly ModelDelta[];
 }
 
 /**
- * Where a cache has its replies. `get` may also find the reply to another request that means the
- * same, by similarity, say: its `key` tells (Arc Reactor: a semantic hit). What either throws goes
- * to the cache's `onError`.
+ * Store for the replies of a cache. `get` may also return the reply to an equivalent request, found
+ * by similarity, for example. The `key` of that reply shows this (Arc Reactor: a semantic hit).
+ * Errors that either method throws go to the cache's `onError`.
  */
 export interface ResponseStore {
   get(
@@ -26,15 +26,15 @@ export interface ResponseStore {
 }
 
 /**
- * Replies in this process. At `maxEntries` (1000) the one that was not used for the longest time
- * goes. Throws `CONFIGURATION`.
+ * Stores replies in this process. Above `maxEntries` (1000), the least recently used reply is
+ * removed. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function memoryResponses(options: { readonly maxEntries?: number } = {}): ResponseStore {
   checkFields('CONFIGURATION', 'memoryResponses()', options, 'maxEntries:count|?');
   const { maxEntries = 1000 } = options;
   const replies = new Map<string, CachedReply>();
   const touch = (reply: CachedReply): CachedReply => {
-    // To the end: the first is the one to go.
+    // Moves the reply to the end: the first one is removed first.
     replies.delete(reply.key);
     replies.set(reply.key, reply);
     return reply;
@@ -52,8 +52,8 @@ export function memoryResponses(options: { readonly maxEntries?: number } = {}):
 }
 
 /**
- * Replies in a key-value store, for several processes; what is out of date stays there until it is
- * overwritten. Throws `CONFIGURATION`.
+ * Stores replies in a key-value store, for several processes. Expired replies stay there until they
+ * are overwritten. Throws `CONFIGURATION` for an argument of the wrong kind.
  */
 export function storedResponses(
   store: KeyValueStore,

@@ -5,17 +5,16 @@ import { withStream, type ModelMiddleware } from '../../model/wrap-model.ts';
 
 export interface RetryOptions extends BackoffOptions {
   /**
-   * Whether a reply that breaks off after its first delta is asked for again; what was said is
-   * taken back by a `reset` delta, which readers see as `step-reset`. Default false: such a failure
-   * stands.
+   * Whether to ask again if a reply breaks off after its first delta. A `reset` delta discards the
+   * text so far; readers see it as `step-reset`. Default false: such a failure is final.
    */
   readonly afterFirstDelta?: boolean;
 }
 
 /**
- * Asks the model again after a transient failure: 1 s, 2 s, 4 s … later, or when its server said
- * (`Retry-After`). Never after a cancellation, which ends a wait at once. Throws `CONFIGURATION`
- * for an option of the wrong kind.
+ * Asks the model again after a transient failure: 1 s, 2 s, 4 s … later, or when the server says
+ * (`Retry-After`). It never retries a cancellation, which ends a wait at once. Throws
+ * `CONFIGURATION` for an option of the wrong kind.
  */
 export function retry(options: RetryOptions = {}): ModelMiddleware {
   const wait = backoff('retry()', options);

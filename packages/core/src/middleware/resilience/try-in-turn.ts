@@ -4,10 +4,10 @@ import { addUsage, type Usage } from '../../model/usage.ts';
 /** A request that failed. */
 export interface FailedRequest {
   readonly error: unknown;
-  /** How many have failed, this one counted. */
+  /** Number of failed requests, this one included. */
   readonly attempt: number;
   readonly model: ChatModel;
-  /** Whether the reader has got deltas of any of them. */
+  /** Whether the reader has received deltas of any of them. */
   readonly begun: boolean;
 }
 
@@ -19,16 +19,16 @@ export interface Attempt {
 export interface TryOptions {
   readonly first: Attempt;
   readonly context: ModelContext;
-  /** Why a reply begins anew, for the reader. */
+  /** Reason of the `reset` delta, for the reader. */
   readonly reason: string;
-  /** What comes after a failure; nothing: the failure stands. */
+  /** Returns the next attempt after a failure; `undefined`: the failure is final. */
   next(failed: FailedRequest): Promise<Attempt | undefined>;
 }
 
 /**
- * One reply out of several tries. When a reader has deltas of one that failed, those of the next
- * begin with `reset`, not before it has something to say. Token counts of a try that failed are
- * added to the next one's.
+ * Makes one reply out of several tries. If the reader has deltas of a failed try, `reset` precedes
+ * the first deltas of the next try, and is sent only with them. Token counts of a failed try are
+ * added to those of the next one.
  */
 export async function* tryInTurn({
   first,

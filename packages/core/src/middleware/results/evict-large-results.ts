@@ -15,36 +15,39 @@ import { readResultTool, readToolName } from './read-result-tool.ts';
 import { fitting, linesOf } from './result-lines.ts';
 
 export interface EvictLargeResultsOptions {
-  /** Where results are put; they outlive the process where it does. */
+  /** Store for the results. They survive the process if the store does. */
   readonly store: KeyValueStore;
-  /** Estimated tokens a result's text may have. Default 20,000 (Spring AI Alibaba). */
+  /** Largest number of estimated tokens in a result's text. Default 20,000 (Spring AI Alibaba). */
   readonly maxTokens?: number;
-  /** Lines of it that stay, of at most 1,000 characters each. Default 10 (Spring AI Alibaba). */
+  /**
+   * Number of lines that stay, of at most 1,000 characters each. Default 10 (Spring AI Alibaba).
+   */
   readonly headLines?: number;
   /** Names of tools whose results always stay whole. */
   readonly exclude?: readonly string[];
-  /** How tokens are counted. Default `arc`. */
+  /** Profile that estimates tokens. Default `arc`. */
   readonly profile?: TokenProfile;
-  /** Told why a result could not be put aside. Default: a warning on the console. */
+  /** Called if a result could not be stored. Default: a warning on the console. */
   readonly onError?: (error: AgentError) => void;
 }
 
 export interface LargeResultEviction extends Middleware {
   /**
-   * Deletes what was put aside for a session; with its log. On a store whose lists lag, what
-   * another process wrote just before may stay.
+   * Deletes the stored results of a session; call it when you delete the session's log. If the
+   * store's lists lag, keys that another process has just written may stay.
    */
   forget(sessionId: string): Promise<void>;
 }
 
 /**
- * Puts the text of large tool results aside, before they enter the log: their first lines stay, and
- * the tool `read_result` reads the rest by lines or finds lines by a text. Other blocks of a result
- * (images) stay. Hooks of other middleware see the result first, whole. Results are the session's:
- * after a resume in another process they are there by the same store and `sessionId`. Where the
- * store fails the result stays whole and `onError` is told; where a result is the answer
- * (`returnDirect`) the answer is its first lines, so name such tools in `exclude`. Where a result
- * is gone, `read_result` says so. Throws `CONFIGURATION` for an option of the wrong kind.
+ * Moves the text of large tool results to a store before they enter the log. Their first lines
+ * stay, and so do other blocks (images). The tool `read_result` reads the rest by lines, or finds
+ * lines that contain a text. Hooks of other middleware see the whole result first. Results belong
+ * to the session: another process finds them with the same store and `sessionId`.
+ *
+ * If the store fails, the result stays whole and `onError` is called. If a result is missing,
+ * `read_result` says so. If the result is the answer (`returnDirect`), the answer is only its first
+ * lines: name such tools in `exclude`. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function evictLargeResults(options: EvictLargeResultsOptions): LargeResultEviction {
   const fields =
@@ -78,10 +81,10 @@ export function evictLargeResults(options: EvictLargeResultsOptions): LargeResul
   };
   return {
     name: 'evictLargeResults',
-    // A page is not to fill the window that was to be kept free.
+    // Half the limit, so that a page does not fill the window that eviction keeps free.
     tools: [readResultTool({ store, maxTokens: Math.ceil(maxTokens / 2), profile })],
     on: {
-      // After those that change results: what they left is what is put aside.
+      // Runs after hooks that change results, to store the changed result.
       'post-acting': { handle: evict, priority: 10_000 },
     },
     forget: (sessionId) => store.delete(sessionId),

@@ -4,18 +4,20 @@ import type { KeyValueStore } from '../../memory/key-value-store.ts';
 import { joinValue, splitValue } from '../../memory/log/split-value.ts';
 
 /**
- * More sessions than this at once are no agent's own, but a server's: of the others the store's
- * list alone tells.
+ * Largest number of sessions whose keys are remembered. Only a server has more sessions at once.
+ * For the others, `delete` relies on the store's list alone.
  */
 const maxSessions = 1_000;
 
 /**
- * Texts of sessions in a store, by the tool call they are of; a text larger than a value may be is
- * in pieces.
+ * Stored result texts by session and tool call. A text over the store's value size is split into
+ * pieces.
  */
 export class LargeResultStore {
   readonly #store: KeyValueStore;
-  /** What this process has written, by session: lists of an eventually consistent store lag. */
+  /**
+   * Keys that this process has written, by session: lists of an eventually consistent store lag.
+   */
   readonly #written: Map<string, Set<string>> = new Map();
 
   constructor(store: KeyValueStore) {
@@ -26,7 +28,7 @@ export class LargeResultStore {
     const key = keyOf(sessionId, toolUseId);
     const values = splitValue(JSON.stringify({ v: 1, text }), this.#store.features.maxValueBytes);
     const pieces = values.map((value, index) => [`${key}:${index}`, value] as const);
-    // The head last: where it is, all pieces are.
+    // Writes the head last: if it exists, so do all pieces.
     const entries =
       values.length === 1
         ? [[key, values[0]!] as const]
@@ -39,7 +41,7 @@ export class LargeResultStore {
     await this.#store.setMany(entries);
   }
 
-  /** `undefined` where there is none, or not all of it. */
+  /** Reads a text; `undefined` if it, or a piece of it, is missing. */
   async read(sessionId: string, toolUseId: string): Promise<string | undefined> {
     const key = keyOf(sessionId, toolUseId);
     let value = parseJson((await this.#store.get(key)) ?? '');
@@ -61,7 +63,10 @@ export class LargeResultStore {
   }
 }
 
-/** Of a store shared with the session log, whose keys begin with `s:`. */
+/**
+ * Returns a key that cannot collide in a store shared with the session log, whose keys begin with
+ * `s:`.
+ */
 function keyOf(sessionId: string, toolUseId: string): string {
   return `result:${encodeURIComponent(sessionId)}:${encodeURIComponent(toolUseId)}`;
 }

@@ -7,14 +7,16 @@ import { findLines, fitting, linesOf } from './result-lines.ts';
 
 export interface ReadResultOptions {
   readonly store: LargeResultStore;
-  /** Estimated tokens of one answer, at least one line. */
+  /** Largest number of estimated tokens in one answer, which has at least one line. */
   readonly maxTokens: number;
   readonly profile: TokenProfile;
 }
 
 export const readToolName = 'read_result';
 
-/** Reads what was put aside: some lines of it, or those with a text in them. */
+/**
+ * Returns the tool that reads stored results: a range of lines, or the lines that contain a text.
+ */
 export function readResultTool({ store, maxTokens, profile }: ReadResultOptions): Tool {
   return tool({
     name: readToolName,
@@ -51,8 +53,8 @@ interface ReadInput {
 }
 
 /**
- * Models also send `null` and `""` for what they leave out, and numbers as text. Throws
- * `INVALID_INPUT`, which the model sees.
+ * Reads the arguments. Models also send `null` and `""` for omitted fields, and numbers as text.
+ * Throws `INVALID_INPUT`, which the model sees.
  */
 function readInput(input: unknown): ReadInput {
   const given = Object(input) as Readonly<Record<string, unknown>>;

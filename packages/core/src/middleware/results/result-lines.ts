@@ -1,14 +1,17 @@
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 import type { TokenProfile } from '../../tokens/token-profile.ts';
 
-/** A text as lines of a bounded length. */
+/** One line of a text, of bounded length. */
 export interface ResultLine {
   readonly text: string;
-  /** Whether the next line is the rest of the same one. */
+  /** Whether the next line continues the same line of the text. */
   readonly goesOn: boolean;
 }
 
-/** UTF-16 units of a line; a longer one, such as JSON without line breaks, is several. */
+/**
+ * Largest length of a line, in UTF-16 units. A longer one, such as JSON without line breaks, is
+ * split.
+ */
 const longest = 1_000;
 
 export function linesOf(text: string): readonly ResultLine[] {
@@ -16,7 +19,7 @@ export function linesOf(text: string): readonly ResultLine[] {
     const pieces: ResultLine[] = [];
     let rest = line;
     while (rest.length > longest) {
-      // Half of a pair is not shown alone.
+      // Does not split a surrogate pair.
       const end = /[\ud800-\udbff]/.test(rest[longest - 1]!) ? longest - 1 : longest;
       pieces.push({ text: rest.slice(0, end), goesOn: true });
       rest = rest.slice(end);
@@ -26,8 +29,8 @@ export function linesOf(text: string): readonly ResultLine[] {
 }
 
 /**
- * The indexes of lines that have a text in them, in whatever case and width; of one that is in two
- * lines the first.
+ * Returns the indexes of the lines that contain a text, in any case and character width. If the
+ * match spans two lines, the first one counts.
  */
 export function findLines(lines: readonly ResultLine[], query: string): readonly number[] {
   const wanted = fold(query);
@@ -41,7 +44,7 @@ export function findLines(lines: readonly ResultLine[], query: string): readonly
   });
 }
 
-/** How many of the first texts have no more tokens than that together. */
+/** Returns how many of the first texts together stay within `maxTokens`. */
 export function fitting(
   texts: readonly string[],
   maxTokens: number,
@@ -54,7 +57,7 @@ export function fitting(
   return over < 0 ? texts.length : over;
 }
 
-/** One form for what reads the same. */
+/** Normalizes a text, so that texts that read the same compare equal. */
 function fold(text: string): string {
   return text.normalize('NFKC').toLowerCase();
 }

@@ -19,18 +19,18 @@ export interface Todo {
 }
 
 export interface TodoListOptions {
-  /** Goes behind the system prompt; empty: nothing does. Default: when to keep a list, and how. */
+  /** Text after the system prompt; empty: none. Default: when to keep a list, and how. */
   readonly prompt?: string;
-  /** What the model is told of `write_todos`. */
+  /** Description of `write_todos` for the model. */
   readonly description?: string;
 }
 
 /**
- * A list of what is to be done, which the model keeps by the tool `write_todos` (Spring AI Alibaba:
- * todo list interceptor). The list is in the log, as the tool's last result: `todosOf` reads it,
- * and it is there after a resume. Where a context policy has left that call out, the request has
- * the list in a message before the history. A list of the wrong form, and two lists in one reply,
- * are error results that change nothing. Throws `CONFIGURATION` for an option of the wrong kind.
+ * Gives the model a to-do list, which it keeps with the tool `write_todos` (Spring AI Alibaba: todo
+ * list interceptor). The list is in the log as the tool's last result: `todosOf` reads it, also
+ * after a resume. If a context policy has removed that call, the request has the list in a message
+ * before the history. A list of the wrong form, or two lists in one reply, is an error result and
+ * changes nothing. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function todoList(options: TodoListOptions = {}): Middleware {
   checkFields('CONFIGURATION', 'todoList()', options, 'prompt:string|? description:string|?');
@@ -82,7 +82,7 @@ export function todoList(options: TodoListOptions = {}): Middleware {
   };
 }
 
-/** The list as a conversation has it last; empty where there is none. */
+/** Returns the latest list of a conversation; empty if there is none. */
 export function todosOf(messages: readonly Msg[]): readonly Todo[] {
   return listOf(messages)?.todos ?? [];
 }
@@ -90,7 +90,9 @@ export function todosOf(messages: readonly Msg[]): readonly Todo[] {
 interface List {
   readonly todos: readonly Todo[];
   readonly toolUseId: string;
-  /** As the model is shown it; the same object each time, so that it is counted once. */
+  /**
+   * The list as the model sees it; the same object each time, so that its tokens are counted once.
+   */
   readonly message: Msg;
 }
 
@@ -112,7 +114,7 @@ function readList({ name, state, output, toolUseId }: ToolResult): List | undefi
   if (!todos) return undefined;
   const lines = todos.map(({ status, content }) => `- [${status}] ${content}`).join('\n');
   const text = `Your to-do list as it stands now.\n${fence('todo_list', lines)}`;
-  // What is no part of what was said is not for a multi-agent formatter's history.
+  // Nobody said this message, so it must stay out of a multi-agent formatter's history.
   const message = createMessage('user', text, {
     id: `todos-${toolUseId}`,
     metadata: { bypassHistory: true },
@@ -121,7 +123,7 @@ function readList({ name, state, output, toolUseId }: ToolResult): List | undefi
   return { todos, toolUseId, message };
 }
 
-/** Whether the call that wrote the list is there, its arguments not cleared. */
+/** Returns whether the call that wrote the list is there and its arguments are not cleared. */
 function isShown({ toolUseId }: List, messages: readonly Msg[]): boolean {
   return (
     messages.findLast((message) =>
