@@ -1,11 +1,11 @@
 import type { KeyValueStore, StoreFeatures } from './key-value-store.ts';
 
-/** Values that live as long as the object. */
+/** A store whose values live as long as the object. */
 export class MemoryStore implements KeyValueStore {
   readonly features: StoreFeatures;
   readonly #values = new Map<string, string>();
 
-  /** `maxValueBytes`: what it reports; default: no limit. */
+  /** `maxValueBytes`: the limit that `features` reports; default: no limit. */
   constructor(options: { readonly maxValueBytes?: number } = {}) {
     this.features = {
       atomic: true,
@@ -39,7 +39,7 @@ export class MemoryStore implements KeyValueStore {
     for (const key of keys) this.#values.delete(key);
   }
 
-  /** ASCII keys sort by code unit as they do by code point. */
+  /** Sorts by code unit, which gives code-point order for ASCII keys. */
   async keys(prefix: string): Promise<readonly string[]> {
     return [...this.#values.keys()].filter((key) => key.startsWith(prefix)).toSorted();
   }

@@ -4,7 +4,7 @@ import type { Msg } from '../message/msg.ts';
 import type { ToolSet } from '../tool/tool-set.ts';
 import type { RunNote } from './log/log-record.ts';
 
-/** How a run ended, and what is known of the calls that it left open. */
+/** How a run ended, and the state of the tool calls it left open. */
 export interface RunEnd {
   readonly runId: string;
   readonly reason: string;
@@ -13,27 +13,27 @@ export interface RunEnd {
 
 /** A conversation's messages, in the order they were appended. */
 export interface Memory {
-  /** Rejects with `STORAGE_QUOTA` or `STORAGE_FAILED` where the store does. */
+  /** Rejects with `STORAGE_QUOTA` or `STORAGE_FAILED` if the store does. */
   append(messages: readonly Msg[]): Promise<void>;
   read(): Promise<readonly Msg[]>;
-  /** Takes the messages with these ids out; unknown ids are ignored. */
+  /** Removes the messages with these ids; ignores unknown ids. */
   delete(ids: readonly string[]): Promise<void>;
   clear(): Promise<void>;
   /**
-   * Writes what `append` and `note` may still hold back (`durability: 'turn'`); called at the end
-   * of each call, also of a failed one, with how it ended.
+   * Writes what `append` and `note` may still hold back (`durability: 'turn'`). The agent calls it
+   * at the end of each call, even a failed one, with how the call ended.
    */
   flush?(end?: RunEnd): Promise<void>;
   /**
-   * Takes notes about runs and tool calls, to be written with what is written next; `now`: before
-   * it resolves, unless `durability` is `turn`.
+   * Takes notes about runs and tool calls, and writes them with the next write. With `now`, writes
+   * them before it resolves, unless `durability` is `turn`.
    */
   note?(notes: readonly RunNote[], options?: { readonly now?: boolean }): Promise<void>;
   /**
-   * Puts what the log tells of open tool calls, of the run they are of, of the session's values and
-   * of active tool groups in the place of what the agent knows; before each call.
+   * Updates the agent's state from the log: open tool calls, their run, the session's values and
+   * the active tool groups. The agent calls it before each call.
    */
   restore?(status: AgentStatus, tools: ToolSet): Promise<void>;
-  /** Grows with every record; absent where there is no log. */
+  /** Number that grows with every flush; absent without a log. */
   readonly sessionVersion?: number;
 }

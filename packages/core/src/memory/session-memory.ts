@@ -24,49 +24,51 @@ export interface SessionMemoryOptions {
    * `flush`.
    */
   readonly durability?: 'step' | 'turn';
-  /** Names what is written; letters, digits and dashes, never the same twice. Default: random. */
+  /**
+   * Generates names for written records: letters, digits and dashes, never the same twice. Default:
+   * random.
+   */
   readonly generateId?: () => string;
-  /** Milliseconds since 1970, for the session's times; default `Date.now`. */
+  /** Clock for the session's times, in milliseconds since 1970; default `Date.now`. */
   readonly now?: () => number;
   /**
-   * A session that is opened with so many flushes behind it is put together at its next flush,
-   * once; default 256.
+   * Number of stored flushes from which a session is compacted; default 256. An opened session is
+   * compacted once, at its next flush.
    */
   readonly compactAfter?: number;
   /**
-   * Told of each record in the store that is damaged, missing or of a newer version of the library;
-   * the rest of the session is read then, and nothing of it is overwritten. Default: such a session
-   * can't be read (`STORAGE_FAILED`).
+   * Receives an error for each stored record that is damaged, missing or of a newer version of the
+   * library. The rest of the session is then read, and nothing of it is overwritten. Default: such
+   * a session can't be read (`STORAGE_FAILED`).
    */
   readonly onDamage?: (error: AgentError) => void;
 }
 
-/** A session as a list shows it. */
+/** A session as `listSessions` returns it. */
 export interface SessionInfo {
   readonly sessionId: string;
   readonly title?: string;
   /**
-   * Milliseconds since 1970 of its first and its last write; 0 where an early version of the
-   * library wrote it.
+   * Times of the first and the last write, in milliseconds since 1970. Both are 0 if an early
+   * version of the library wrote the session.
    */
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** Flushes so far. */
+  /** Number of flushes so far. */
   readonly version: number;
 }
 
 /**
  * A conversation kept in a store, as an append-only log: an append costs the same at any length.
  *
- * What could not be written is held back, is part of what `read` gives, and goes out with the next
- * flush: after a rejected append call `flush`, do not append the messages again.
+ * Records that could not be written stay pending: `read` includes them, and the next flush writes
+ * them. After a rejected append call `flush`; do not append the messages again.
  *
- * Two writers on one session never overwrite each other's records. One that finds, at its flush,
- * that the other has written reads the log anew and adds its own behind it; what `read` gives then
- * has both. A store with `compareAndSet` makes this certain. Without one, of two flushes at the
- * same moment the later head wins, and the other's records come back at that writer's next flush; a
- * writer that is gone by then leaves them unread. A session that another writer cleared begins
- * anew.
+ * Two writers on one session never overwrite each other's records. If another writer has written, a
+ * flush reads the log again and adds its own records at the end. `read` then returns both. A store
+ * with `compareAndSet` guarantees this. Without it, the later head wins when two flushes happen at
+ * the same moment. The other writer restores its records at its next flush; if it is gone by then,
+ * they stay unread. After another writer clears the session, the log starts again from empty.
  */
 export class SessionMemory implements Memory {
   readonly sessionId: string;
@@ -74,15 +76,15 @@ export class SessionMemory implements Memory {
   readonly #durability: 'step' | 'turn';
   readonly #onDamage: SessionMemoryOptions['onDamage'];
   #view: LogFold | undefined;
-  /** Of the agent whose memory this is. */
+  /** Session values and tool groups of the agent that uses this memory. */
   #kept: KeptState | undefined;
-  /** What `read` gave, until the messages change. */
+  /** Last result of `read`, kept until the messages change. */
   #snapshot: readonly Msg[] | undefined;
   #queue: Promise<unknown> = Promise.resolve();
 
   /**
-   * Throws `INVALID_INPUT` for a session id that is empty or has more than 400 characters,
-   * percent-encoded; `CONFIGURATION` for an option.
+   * Throws `INVALID_INPUT` for a session id that is empty or longer than 400 characters,
+   * percent-encoded. Throws `CONFIGURATION` for an invalid option.
    */
   constructor(
     store: KeyValueStore,
@@ -107,12 +109,12 @@ export class SessionMemory implements Memory {
     this.#onDamage = onDamage;
   }
 
-  /** Flushes so far, as this memory knows the session; 0 before it was first read. */
+  /** Number of flushes so far, as this memory knows the session; 0 before the first read. */
   get sessionVersion(): number {
     return this.#log.version;
   }
 
-  /** Rejects with `INVALID_MESSAGE`, and takes nothing, where one of them is no `Msg`. */
+  /** Rejects with `INVALID_MESSAGE`, and appends nothing, if one of them is not a `Msg`. */
   append(messages: readonly Msg[]): Promise<void> {
     return this.run(() => {
       parseMessages(messages);
@@ -121,8 +123,8 @@ export class SessionMemory implements Memory {
   }
 
   /**
-   * Puts a message in the place of the one with its id; rejects as `append` does, and with
-   * `INVALID_INPUT` where there is none.
+   * Replaces the message that has the same id. Rejects as `append` does, and with `INVALID_INPUT`
+   * if there is no such message.
    */
   replace(message: Msg): Promise<void> {
     return this.run(async () => {
@@ -153,13 +155,14 @@ export class SessionMemory implements Memory {
 
   note(notes: readonly RunNote[], { now = false }: { readonly now?: boolean } = {}): Promise<void> {
     const taken = this.run(() => this.#take(notes));
-    // A flush of its own: what is noted meanwhile, as by tools that start together, goes with it.
+    // Flushes separately, so that notes taken meanwhile go with it, as by tools that start
+    // together.
     return now && this.#durability === 'step' ? taken.then(() => this.flush()) : taken;
   }
 
   restore(status: AgentStatus, tools: ToolSet): Promise<void> {
     return this.run(async () => {
-      // Another host may have gone on with the session, as another tab's worker does.
+      // Another host, such as another tab's worker, may have continued the session.
       const isOld = this.#view && (await this.#log.hasChanged?.());
       const view = await (isOld ? this.#reload() : this.#load());
       status.calls.clear();
@@ -171,14 +174,15 @@ export class SessionMemory implements Memory {
     });
   }
 
-  /** What the log amounts to; changes with what is appended and noted. */
+  /** Returns the session's current state. The object changes with later appends and notes. */
   view(): Promise<SessionView> {
     return this.run(() => this.#load());
   }
 
   /**
-   * The session's summary in its log, for `summarization({ store })`: it holds until one of its
-   * messages is cut, and goes with the session. Takes no other session's.
+   * The session's summary in its log, for `summarization({ store })`. It holds until its first or
+   * last message is cut, and is deleted with the session. Ignores keys, so it serves this session
+   * only.
    */
   readonly summaries: SummaryStore = {
     get: async () => {
@@ -195,8 +199,8 @@ export class SessionMemory implements Memory {
     delete: () => this.note([{ kind: 'summary', first: '', last: '', count: 0, text: '' }]),
   };
   /**
-   * The shortest log that amounts to the session, for `adopt`. Rejects with `STORAGE_FAILED` where
-   * a part of it can't be read.
+   * Returns the shortest log equivalent to the session, for `adopt`. Rejects with `STORAGE_FAILED`
+   * if a part of it can't be read.
    */
   records(): Promise<readonly LogRecord[]> {
     return this.run(async () => {
@@ -207,8 +211,8 @@ export class SessionMemory implements Memory {
   }
 
   /**
-   * Takes over another session's `records` in one write, in an empty session. Rejects with
-   * `INVALID_STATE`, and takes nothing, for what are none.
+   * Takes over another session's `records` in one write. Rejects with `INVALID_STATE`, and takes
+   * nothing, if this session has messages or the records are invalid.
    */
   adopt(records: readonly LogRecord[]): Promise<void> {
     return this.run(async () => {
@@ -240,11 +244,11 @@ export class SessionMemory implements Memory {
   }
 
   /**
-   * Makes this memory the session's leader, and reads the log anew: what an earlier leader writes
-   * from now on is refused there, with `SESSION_CONFLICT`; memories that never claimed the session
-   * write as before. `now: false`: from this memory's first write on; for where no earlier leader
-   * can be left. What this memory was refused before is forgotten. Certain in stores with
-   * `compareAndSet`.
+   * Makes this memory the session's leader and reads the log again. An earlier leader's later
+   * writes reject with `SESSION_CONFLICT`. Memories that never claimed the session write as before.
+   * With `now: false`, the claim takes effect at this memory's first write. Use that only if no
+   * earlier leader can remain. Drops pending records that were refused before. Certain only in
+   * stores with `compareAndSet`.
    */
   claim({ now = true }: { readonly now?: boolean } = {}): Promise<void> {
     return this.run(async () => {
@@ -259,7 +263,7 @@ export class SessionMemory implements Memory {
   }
 
   /**
-   * Gives the lead up, once all that was asked for before is in the store: later writes are refused
+   * Gives up the lead once all earlier operations of this memory have ended. Later writes reject
    * with `SESSION_CONFLICT`.
    */
   release(): Promise<void> {
@@ -280,7 +284,7 @@ export class SessionMemory implements Memory {
     });
   }
 
-  /** A run that had nothing to begin with, as one that was refused, leaves no trace. */
+  /** Notes the end of a run. A run that never began, such as a refused one, leaves no trace. */
   async #end({ runId, reason, calls }: RunEnd): Promise<void> {
     if ((await this.#load()).openRun !== runId) return;
     await this.#take([...suspendedNote(calls), { kind: 'run-end', runId, reason }]);
@@ -322,7 +326,7 @@ export class SessionMemory implements Memory {
     return (this.#view = new LogFold().load(records, this.#onDamage));
   }
 
-  /** One operation at a time, in the order they were called. */
+  /** Runs one operation at a time, in call order. */
   protected run<T>(operation: () => Promise<T>): Promise<T> {
     const result = this.#queue.then(operation).catch((error: unknown) => {
       throw AgentError.from(error, 'STORAGE_FAILED');
@@ -333,9 +337,9 @@ export class SessionMemory implements Memory {
 }
 
 /**
- * The sessions in a store whose ids begin with `startsWith` (default: all), in the order of their
- * ids. A session whose head is damaged, or of a newer version of the library, has no times and
- * version -1. Rejects as the store does.
+ * Returns the sessions in a store whose ids start with `startsWith` (default: all), ordered by id.
+ * A session whose head is damaged, or of a newer version of the library, has version -1 and no
+ * times (0). Rejects as the store does.
  */
 export async function listSessions(
   store: KeyValueStore,

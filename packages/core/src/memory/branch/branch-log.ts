@@ -20,37 +20,36 @@ import type { FlushContext, Log, SessionLogOptions } from '../log/session-log.ts
 import { splitValue } from '../log/split-value.ts';
 
 export interface BranchLogOptions extends SessionLogOptions, BranchReaderOptions {
-  /** Sign with the first, accept each. */
+  /** Secrets for echoes: the first one signs, each one is accepted. */
   readonly secrets: readonly string[];
-  /** What the client sent. */
+  /** The echo (signed session token) that the client sent. */
   readonly echo?: string | undefined;
   /**
-   * Without an echo: `start` a log of its own and read nothing, or go on from what the store shows
-   * as the `latest`.
+   * What to do without an echo: `start` a new log and read nothing, or continue from the `latest`
+   * state that the store shows.
    */
   readonly withoutEcho: 'start' | 'latest';
   readonly sleep: (ms: number) => Promise<void>;
-  /** Milliseconds that a stale read is tried again. */
+  /** Milliseconds for which a stale read is retried. */
   readonly waitMs: number;
 }
 
-/** A key takes one write a second. */
+/** Wait before a turn is written again: a key takes one write a second. */
 const rewriteDelayMs = 1100;
-/** What an echo tells of earlier turns and of other branches, at most. */
+/** Maximum number of earlier turns, and of other branches, in an echo. */
 const maxTold = 4;
-/** A turn that its client left has ended after so many times `staleMs`. */
+/** A turn whose client left counts as ended after this many times `staleMs`. */
 const leftTimes = 5;
 
 /**
- * A session's records in a store that reads late, and where the last write wins. Each turn writes
- * one batch under a key that its id makes, then the head; no key but the head's is written with
- * anything else later, and none is deleted: whatever head is read, and whichever branch it is of,
- * all of it is there. What tells whether a head is new enough is the echo that the client brings.
+ * A session's records in a store with late reads, where the last write wins. Each turn writes one
+ * batch under a key made from its id, then the head. Only the head's key is overwritten later, and
+ * only `clear` deletes keys. So the store has all batches of any head, whichever branch the head is
+ * of. The client's echo (signed session token) tells whether a head is new enough.
  *
- * So that a turn reads few keys at any length, one in `levelWidth` has copies of the turns before
- * it in its batch, and of such batches one in as many; the head names that one alone. A turn is
- * stored once a level. Each time that the log has doubled, all of it is put together as what it
- * amounts to.
+ * A turn reads few keys at any length. One batch in `levelWidth` holds copies of the turns before
+ * it; one in `levelWidth` of those batches copies them again. The head names only the newest copy,
+ * and each level stores a turn once. Each time the log has doubled, one batch compacts all of it.
  */
 export class BranchLog implements Log {
   readonly #store: KeyValueStore;
@@ -60,32 +59,31 @@ export class BranchLog implements Log {
   readonly #signer: EchoSigner;
   readonly #writer: string;
   #given: string | undefined;
-  /** What it goes on from. */
+  /** The branch that this turn continues. */
   #branch: Branch | undefined;
   #isLoaded = false;
   /**
-   * From then on another writer may have begun the session as well; never, where this one has
-   * cleared it.
+   * Time from which another writer may have begun the session too, in milliseconds since 1970.
+   * `Infinity` after this log has cleared the session.
    */
   #begun: number;
   #isLeft = false;
-  /** The head's text as last seen in the store. */
+  /** Text of the head as last seen in the store. */
   #seen: string | undefined;
-  /** The store's head is another branch's: what is written here leaves it alone. */
+  /** Whether the store's head belongs to another branch; writes then leave the head alone. */
   #isAside = false;
   #refusal: { readonly error: AgentError; readonly fork: Fork; readonly until: number } | undefined;
   readonly #pending: LogRecord[] = [];
   #turnId: string;
   /**
-   * Writes of this turn that failed with their outcome open, and how many of the pending records
-   * each holds.
+   * Failed writes of this turn whose outcome is unknown, each with its number of pending records.
    */
   #unsure: readonly { readonly ref: string; readonly records: number }[] = [];
   #left: NonNullable<Echo['left']> = [];
   #over: readonly Tip[] = [];
   #echo: string | undefined;
 
-  /** Throws `CONFIGURATION` for the secrets. */
+  /** Throws `CONFIGURATION` for invalid secrets. */
   constructor(store: KeyValueStore, sessionId: string, options: BranchLogOptions) {
     this.#store = store;
     this.#keys = new SessionKeys(sessionId);
@@ -102,12 +100,12 @@ export class BranchLog implements Log {
     return this.#branch?.head.version ?? 0;
   }
 
-  /** What the client is to send with its next request; absent before the first load. */
+  /** Echo that the client must send with its next request; absent before the first load. */
   get echo(): string | undefined {
     return this.#echo;
   }
 
-  /** The client has gone, and may have begun another turn. */
+  /** Notes that the client has left and may have begun another turn. */
   leave(): void {
     this.#isLeft = true;
   }
@@ -117,8 +115,8 @@ export class BranchLog implements Log {
   }
 
   /**
-   * Rejects with `INVALID_INPUT` for an echo that is none of this session's, `SESSION_STALE` and
-   * `SESSION_CONFLICT`.
+   * Returns all records. Rejects with `INVALID_INPUT` if the echo is not of this session, with
+   * `SESSION_STALE` or with `SESSION_CONFLICT`.
    */
   async load(): Promise<Flushes> {
     if (this.#refusal && this.#options.now() < this.#refusal.until) throw this.#refusal.error;
@@ -141,7 +139,7 @@ export class BranchLog implements Log {
     await this.#write(context);
   }
 
-  /** Deletes every key of the session; the head first. */
+  /** Deletes every key of the session, the head first. */
   async clear(): Promise<void> {
     await this.load().catch((error: unknown) => {
       if (AgentError.is(error) && error.code === 'INVALID_INPUT') throw error;
@@ -167,8 +165,8 @@ export class BranchLog implements Log {
   }
 
   /**
-   * Both branches after a `SESSION_CONFLICT`; else the one it goes on from. Each with an echo by
-   * which a client chooses it.
+   * Returns both branches after a `SESSION_CONFLICT`, otherwise only the current one. Each has an
+   * echo with which a client chooses that branch.
    */
   async branches(): Promise<{
     readonly [Side in keyof Fork]?: Branch & { readonly echo: string };
@@ -195,8 +193,9 @@ export class BranchLog implements Log {
   }
 
   /**
-   * A turn without an echo that begins a session reads no key before it writes it: a location may
-   * then show for a minute that it is not there.
+   * Whether a flush reads the head before it writes. A turn that begins a session without an echo
+   * does not, unless its client has left. After such a read, a location may report the head as
+   * missing for a minute.
    */
   get #looks(): boolean {
     return (
@@ -258,7 +257,9 @@ export class BranchLog implements Log {
     return error;
   }
 
-  /** Goes on from here; `at`: when the client was told so, if the head does not show it. */
+  /**
+   * Continues from this branch. `at`: when the client learned of it, if the head does not show it.
+   */
   async #continue(
     branch: Branch | undefined,
     seen: string | undefined,
@@ -281,10 +282,10 @@ export class BranchLog implements Log {
   }
 
   /**
-   * Looks whether another writer was there since. One that went on from where this one does, or
-   * began the session as this one did: this turn goes behind it, true. One that did not: the head
-   * is left to it, and the client told at its next request; a session of before this one began is
-   * left behind.
+   * Checks whether another writer has written meanwhile. If that writer continued from the same
+   * state, or began the session too, this turn goes after its records; returns true. Otherwise this
+   * turn leaves the head to that writer, and the client learns of it at its next request. Ignores a
+   * session from before this one began.
    */
   async #catchUp(): Promise<boolean> {
     if ((await this.#store.get(this.#keys.head)) === this.#seen && this.#unsure.length === 0)
@@ -313,8 +314,8 @@ export class BranchLog implements Log {
   }
 
   /**
-   * Whether a branch is what came of the session since this turn, which began it too, or one that
-   * its client had left before.
+   * Returns whether the branch began after this turn did, or contains a turn that the client left
+   * before.
    */
   #isBegunWith(shown: Branch | undefined): boolean {
     return (
@@ -387,7 +388,7 @@ export class BranchLog implements Log {
     });
   }
 
-  /** The turn is in the store. */
+  /** Moves on to the next turn once this one is in the store. */
   async #settle(branch: Branch): Promise<void> {
     this.#branch = branch;
     this.#unsure = [];

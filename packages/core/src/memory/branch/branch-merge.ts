@@ -3,9 +3,9 @@ import type { LogRecord } from '../log/log-record.ts';
 import { levelWidth } from '../log/session-log.ts';
 import { recordsOf, standsFor, type Branch } from './branch.ts';
 
-/** Earlier turns that the next batch takes up, so that a reader needs fewer keys. */
+/** Earlier turns copied into the next batch, so that a reader needs fewer keys. */
 export interface Merged {
-  /** The pending records are the last of them. */
+  /** The earlier turns' records, then the pending ones; or all of them compacted. */
   readonly records: readonly LogRecord[];
   readonly replaces: readonly string[];
   /** The batches that the merged ones named and that stay where they are. */
@@ -16,21 +16,24 @@ export interface MergeOptions {
   readonly compactAfter: number;
   /** The records of the turn that is being written. */
   readonly pending: readonly LogRecord[];
-  /** The shortest log that amounts to the session. */
+  /** Returns the shortest log equivalent to the session. */
   readonly compacted: () => readonly LogRecord[] | undefined;
 }
 
-/** Characters of earlier turns that a turn takes up, at most. Longer ones stay where they are. */
+/** Maximum number of characters of earlier turns in one batch. Longer turns stay where they are. */
 const maxMerged = 1_000_000;
 
-/** Merges all earlier turns, or those of the full lower levels; nothing if they are few. */
+/**
+ * Merges all earlier turns, or those of the full lower levels. Returns `undefined` if they are few,
+ * too long or can't all be read.
+ */
 export function mergeTurns(before: Branch, options: MergeOptions): Merged | undefined {
   const { compactAfter, pending, compacted } = options;
   const index = fullLevels(before.head.refs, mergeWidth(compactAfter));
   if (index.length === 0 || before.unread.length > 0) return undefined;
   const whole = isLong(before, compactAfter) ? compacted() : undefined;
   if (whole) return { records: whole, replaces: standsFor(before), index: [] };
-  // From the first of them on: where writers without echoes have met, others may stand between.
+  // Takes every batch from the first one on: writers without echoes may have added others between.
   const [first = ''] = index.toSorted();
   const part = new Map([...before.batches].filter(([ref]) => ref >= first));
   const flushes = recordsOf({ batches: part });
@@ -43,14 +46,14 @@ export function mergeTurns(before: Branch, options: MergeOptions): Merged | unde
   };
 }
 
-/** Batches of one level before they are merged. */
+/** Returns how many batches a level holds before they are merged. */
 export function mergeWidth(compactAfter: number): number {
   return Math.min(levelWidth, compactAfter || 1);
 }
 
 /**
- * Nothing is deleted, so a snapshot waits until the log has doubled. All snapshots together are then
- * no longer than the log.
+ * Returns whether to write a snapshot. Nothing is deleted, so a snapshot waits until the log has
+ * doubled. All snapshots together are then no longer than the log.
  */
 function isLong({ batches, names }: Branch, compactAfter: number): boolean {
   const [oldest = ''] = [...batches.keys()].toSorted();
@@ -58,7 +61,7 @@ function isLong({ batches, names }: Branch, compactAfter: number): boolean {
   return names.size - together >= Math.max(compactAfter, together);
 }
 
-/** Looks at them one by one: all of them as one text may be more than there is memory for. */
+/** Measures one flush at a time, because the text of all flushes may not fit in memory. */
 function isLongerThan(flushes: readonly (readonly LogRecord[])[], limit: number): boolean {
   let characters = 0;
   return flushes.some((records) => {

@@ -21,27 +21,30 @@ import { joinValue } from '../log/split-value.ts';
 
 export interface BranchReaderOptions {
   readonly now: () => number;
-  /** Milliseconds that a read may be old. */
+  /** Maximum age of a read, in milliseconds. */
   readonly staleMs: number;
   readonly onDamage?: ((error: AgentError) => void) | undefined;
   readonly cache?: BatchCache | undefined;
 }
 
-/** What the store shows now. */
+/** The head that the store shows now. */
 export interface SeenHead {
   readonly text: string | undefined;
   readonly branch?: Branch;
 }
 
-/** Times that a turn may be written, each under a key of its own. */
+/** Number of times a turn may be written, each time under a key of its own. */
 export const maxAttempts = 8;
 
-/** A turn's id for its write after `failed` ones: what those left is never overwritten. */
+/**
+ * Returns a turn's id for its write after `failed` ones. The id differs, so what those wrote is
+ * never overwritten.
+ */
 export function attemptId(turnId: string, failed: number): string {
   return failed ? `${turnId}_${failed}` : turnId;
 }
 
-/** Finds a session's branches: by the head, by their last batch, by the turn that wrote it. */
+/** Finds a session's branches by the head, by their last batch or by the turn that wrote it. */
 export class BranchReader {
   readonly #store: KeyValueStore;
   readonly #keys: SessionKeys;
@@ -54,8 +57,8 @@ export class BranchReader {
   }
 
   /**
-   * A head that has been there for long, and whose batches are not, is damaged: `onDamage` is told,
-   * or it rejects.
+   * Reads the branch of the store's head. If the head is older than `staleMs`, missing batches
+   * count as damage: calls `onDamage`, or rejects without it.
    */
   async head(known?: ReadonlyMap<string, Batch>): Promise<SeenHead> {
     const text = await this.#store.get(this.#keys.head);
@@ -72,8 +75,8 @@ export class BranchReader {
   }
 
   /**
-   * From the batches alone; nothing where the last one is not in the store, is not the one that was
-   * signed, or tells no head.
+   * Reads a branch from its batches alone. Returns `undefined` if the last batch is missing, is not
+   * the signed one or holds no head.
    */
   async tip({ ref, hash }: Tip): Promise<Branch | undefined> {
     const names = this.#keys.batch(ref);
@@ -88,7 +91,7 @@ export class BranchReader {
     return this.#endingWith(ref, parseBatch(found), hash);
   }
 
-  /** What a turn left, if it did: of its writes the last one. */
+  /** Returns the branch that a turn's last write made; `undefined` if there is none. */
   async turn(turnId: string): Promise<Branch | undefined> {
     const ids = Array.from({ length: maxAttempts }, (_, failed) => attemptId(turnId, failed));
     const firsts = new Map(ids.map((id) => [id, this.#keys.batch(makeTurnRef(0, id, 1))[0]!]));
@@ -97,7 +100,7 @@ export class BranchReader {
     if (id === undefined) return undefined;
     const first = firsts.get(id)!;
     const values = [written.get(first)!];
-    // A part of a value is a JSON string, a whole batch is an object.
+    // A part of a batch is a JSON string; a whole batch is an object.
     const isSplit = values[0]!.startsWith('"');
     while (isSplit) {
       const value = await this.#store.get(`${first}:${values.length}`);
@@ -109,7 +112,7 @@ export class BranchReader {
       const ref = makeTurnRef(batch.head?.version ?? 0, id, values.length);
       return await this.#endingWith(ref, batch, await digest(joinValue(values)));
     } catch (error) {
-      // Its writer ended between two parts.
+      // The writer stopped between two parts.
       if (isSplit) return undefined;
       throw error;
     }
@@ -151,7 +154,7 @@ export class BranchReader {
 
   #known(known: ReadonlyMap<string, Batch>): KnownBatches {
     const { cache } = this.#options;
-    // What has expired is not to be shown.
+    // The cache must not return batches that have expired in the store.
     if (!cache || this.#store.features.expires) return known;
     const keyOf = (ref: string): string => this.#keys.batch(ref)[0]!;
     return {

@@ -4,29 +4,32 @@ import type { Tip } from './session-echo.ts';
 import { turnOf, type Batch, type Head } from '../log/session-format.ts';
 import { replacedBy } from '../log/session-log.ts';
 
-/** A session's log as one of its heads names it. */
+/** A session's log as one of its heads describes it. */
 export interface Branch {
   readonly head: Head;
   readonly tip: Tip;
   readonly batches: ReadonlyMap<string, Batch>;
-  /** Its batches and all that its snapshots stand for, see `nameOf`. */
+  /** Names of its batches and of all that its snapshots replaced, see `nameOf`. */
   readonly names: ReadonlySet<string>;
-  /** What of it can't be read; `missing`: not in the store, or not yet. */
+  /** Batches that can't be read. `missing`: some of them are not in the store, or not yet. */
   readonly unread: readonly UnreadBatch[];
   readonly missing: boolean;
 }
 
-/** What a batch goes by: its turn, which stays the same wherever in the log it is put. */
+/**
+ * Returns the name of a batch: its turn's id, which stays the same wherever the batch is in the
+ * log. Without a turn, the name is the ref.
+ */
 export function nameOf(ref: string): string {
   return turnOf(ref) ?? ref;
 }
 
-/** Whether a branch has gone on from this state. */
+/** Returns whether a branch contains this state. */
 export function has(branch: Branch | undefined, { ref }: Tip): boolean {
   return branch?.names.has(nameOf(ref)) === true;
 }
 
-/** In the order they were written, without what a snapshot stands for. */
+/** Returns the records in the order they were written, without those that a snapshot replaced. */
 export function recordsOf({ batches }: Pick<Branch, 'batches'>): Flushes {
   const replaced = replacedBy(batches);
   const left = [...batches]
@@ -35,7 +38,7 @@ export function recordsOf({ batches }: Pick<Branch, 'batches'>): Flushes {
   return left.map(([, { records }]) => records);
 }
 
-/** All that a batch stands for which has these put together in it. */
+/** Returns the refs that one batch replaces when it merges these batches. */
 export function standsFor({ batches }: Pick<Branch, 'batches'>): readonly string[] {
   return [...new Set([...batches.keys(), ...replacedBy(batches)])];
 }

@@ -4,7 +4,7 @@ import type { Echo, Tip } from './session-echo.ts';
 import { turnOf } from '../log/session-format.ts';
 
 /**
- * Where a client's echo and the store's head disagree: the branch of each, as far as it can be
+ * The branches of a client's echo and of the store's head when they disagree, as far as they can be
  * read.
  */
 export interface Fork {
@@ -12,12 +12,9 @@ export interface Fork {
   readonly theirs?: Branch | undefined;
 }
 
-/** What the store shows, seen from an echo. */
+/** The decision on how to continue, from an echo and what the store shows. */
 export type Verdict =
-  /**
-   * `seen`: the head's text; `isOwn`: the branch is the client's, and not the one that the head
-   * names.
-   */
+  /** `seen`: the head's text. `isOwn`: whether the branch is the client's instead of the head's. */
   | {
       readonly type: 'go';
       readonly branch: Branch | undefined;
@@ -27,21 +24,21 @@ export type Verdict =
   | { readonly type: 'stale' }
   | { readonly type: 'fork'; readonly fork: Fork; readonly mayBeStale: boolean };
 
-/** Of an echo, with what is known to be settled left out. */
+/** The parts of an echo that are not yet settled. */
 export interface Case extends Pick<Echo, 'at' | 'base' | 'turnId'> {
-  /** The turns whose outcome the client has not seen, the last one first. */
+  /** Turns whose outcome the client has not seen, the last one first. */
   readonly left: NonNullable<Echo['left']>;
   readonly over: readonly Tip[];
-  /** Whether the echo is older than any read may be. */
+  /** Whether the echo is older than a read can be. */
   readonly isOld: boolean;
 }
 
-/** Reads what there is and says how to go on from it. */
+/** Reads the store and decides how to continue from it. */
 export async function judge(
   reader: BranchReader,
   { at, base, turnId, left, over, isOld }: Case,
 ): Promise<Verdict> {
-  // A session that began with this turn: nothing is read but what the turn itself may have written.
+  // For a session that began with this turn, read only what the client's turns may have written.
   const begun = base ? [] : await readTurns(reader, left);
   if (!base && begun.length === 0)
     return { type: 'go', branch: undefined, seen: undefined, isOwn: false };
@@ -74,8 +71,8 @@ export async function judge(
   if (!own) return withoutOwn(base!, shown, isOld);
   if (has(shown, own.tip)) return { type: 'go', branch: shown, seen, isOwn: false };
   const go: Verdict = { type: 'go', branch: own, seen, isOwn: true };
-  // The head of a turn that was left may never have been written; any other was, and shows sooner
-  // or later.
+  // A turn that the client left may never have written its head. Any other head was written, and
+  // shows sooner or later.
   if (!shown || has(own, shown.tip)) return isTurn || isOld ? go : { type: 'stale' };
   if (await isOverruled(reader, shown, over)) return go;
   return {
@@ -85,7 +82,7 @@ export async function judge(
   };
 }
 
-/** Whether a client has decided against this branch, or a later state of it. */
+/** Returns whether the client decided against this branch or a later state of it. */
 export async function isOverruled(
   reader: BranchReader,
   { tip }: Branch,
@@ -98,8 +95,8 @@ export async function isOverruled(
 }
 
 /**
- * Where the client's own branch can't be read: it is cleared, expired, not there yet, or of a log
- * that was written without echoes.
+ * Decides when the client's own branch can't be read. It is cleared, expired, not there yet, or of
+ * a log that was written without echoes.
  */
 function withoutOwn(base: Tip, shown: Branch | undefined, isOld: boolean): Verdict {
   const mayCome = turnOf(base.ref) !== undefined || !shown || shown.tip.ref <= base.ref;

@@ -9,59 +9,62 @@ import { LogFold } from '../log/session-view.ts';
 
 export interface EchoMemoryOptions extends Omit<SessionMemoryOptions, 'durability'> {
   /**
-   * One or two texts of 32 characters or more: the first signs, both are accepted. Without them
+   * One or two texts of 32 characters or more: the first signs, both are accepted. Without secrets
    * there are no echoes.
    */
   readonly secrets?: readonly string[];
-  /** The last echo that the client got, if it got one. */
+  /** The last echo (signed session token) that the client received, if any. */
   readonly echo?: string;
   /**
-   * A client that has no echo `start`s a log of its own (default), or goes on from the `latest`
-   * state that the store shows.
+   * Lets a client without an echo `start` a new log (default), or continue from the `latest` state
+   * that the store shows.
    */
   readonly withoutEcho?: 'start' | 'latest';
-  /** How it waits between reads, in milliseconds; default `setTimeout`. */
+  /**
+   * Waits for a time in milliseconds, between reads or before a failed write is repeated; default
+   * `setTimeout`.
+   */
   readonly sleep?: (ms: number) => Promise<void>;
   /**
-   * Milliseconds that a state older than the echo is read again before `SESSION_STALE`; default
-   * 3000.
+   * Milliseconds for which a state older than the echo is read again before `SESSION_STALE`;
+   * default 3000.
    */
   readonly waitMs?: number;
-  /** Milliseconds that the store may show what has been overwritten; default 120,000. */
+  /** Milliseconds for which the store may still show overwritten values; default 120,000. */
   readonly staleMs?: number;
   /**
-   * What the memories that share it, all of one store, have read; used with secrets. Only what the
-   * store's head names is taken from it. Default: each memory reads all of its session.
+   * Batches already read, shared by several memories of one store; used only with secrets. A memory
+   * takes from it only what the store's head names. Default: each memory reads all of its session.
    */
   readonly cache?: BatchCache;
 }
 
-/** One of two ways in which a session has gone on. */
+/** One of two branches of a session. */
 export interface SessionBranch {
   readonly messages: readonly Msg[];
   readonly version: number;
   /** Milliseconds since 1970. */
   readonly updatedAt: number;
-  /** The client that sends it goes on with this branch. */
+  /** Echo with which a client continues this branch. */
   readonly echo: string;
 }
 
 /**
- * A conversation in a store without `compareAndSet` that may read late, as Cloudflare's KV; written
- * once a turn, one object a request. What makes sure of it is an echo, signed, that the client gets
- * and brings with its next request:
+ * A conversation in a store without `compareAndSet` that may read late, such as Cloudflare KV. Each
+ * turn is written once, and each request needs its own object. An echo makes this safe: a signed
+ * session token that the client receives and sends with its next request.
  *
- * - `echo` tells `{ base, turnId }` from the first read on, and the new state after each flush.
- * - A state older than the echo is read again for `waitMs`, then `SESSION_STALE`
+ * - `echo` holds `{ base, turnId }` from the first read on, and the new state after each flush.
+ * - A state older than the echo is read again for `waitMs`, then rejects with `SESSION_STALE`
  *   (`details.retryAfterMs`).
- * - One that does not go on from the echo's: another writer came in between and won,
- *   `SESSION_CONFLICT`; `branches` has both, and with each the echo that chooses it.
- * - A client that has `{ base, turnId }` only finds its turn's outcome, or goes on from the base.
- * - An echo that is altered, or of another session: `INVALID_INPUT`.
+ * - A state that does not continue the echo's state rejects with `SESSION_CONFLICT`: another writer
+ *   came first and won. `branches` returns both branches, each with the echo that chooses it.
+ * - A client that has only `{ base, turnId }` finds its turn's outcome, or continues from the base.
+ * - An echo that was altered, or is of another session, rejects with `INVALID_INPUT`.
  *
- * Of two turns at a time the one that ends last goes behind the other if it sees it; a session's
- * first looks once it is told to `leave`. No record is overwritten, and none deleted but by
- * `clear`.
+ * Of two concurrent turns, the one that ends last goes after the other if it sees it. A turn that
+ * starts a session (`withoutEcho: 'start'`) looks for others only after `leave`. No record is
+ * overwritten, and only `clear` deletes records.
  */
 export class EchoMemory extends SessionMemory {
   readonly #log: BranchLog | undefined;
@@ -92,7 +95,7 @@ export class EchoMemory extends SessionMemory {
   }
 
   /**
-   * What the client is to send with its next request; absent before the session was read, and
+   * Echo that the client must send with its next request. Absent before the session was read, and
    * without secrets.
    */
   get echo(): string | undefined {
@@ -100,17 +103,18 @@ export class EchoMemory extends SessionMemory {
   }
 
   /**
-   * Tells that the client of the turn has gone, and may be back with another one before this one is
-   * written. A turn that begins a session then reads, before it writes, whether that one has begun
-   * it too, and goes behind it.
+   * Tells that the turn's client has left and may return with another turn before this one is
+   * written. A turn that begins a session then checks, before it writes, whether the other turn
+   * began it too. If so, this turn goes after the other one.
    */
   leave(): void {
     this.#log?.leave();
   }
 
   /**
-   * After a `SESSION_CONFLICT` the client's branch and the one that won, each as far as it can be
-   * read; else `yours` alone, if there is one. Neither without secrets. Rejects as `read` does.
+   * Returns the client's branch and the one that won after a `SESSION_CONFLICT`, each as far as it
+   * can be read. Otherwise returns only `yours`, if there is one. Returns neither without secrets.
+   * Rejects as `read` does.
    */
   branches(): Promise<{ readonly yours?: SessionBranch; readonly theirs?: SessionBranch }> {
     return this.run(async () => {

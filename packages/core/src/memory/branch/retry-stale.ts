@@ -3,7 +3,7 @@ import type { Verdict } from './echo-judge.ts';
 export interface RetryStaleOptions {
   readonly now: () => number;
   readonly sleep: (ms: number) => Promise<void>;
-  /** Milliseconds in which it tries again. */
+  /** Milliseconds for which it retries. */
   readonly waitMs: number;
 }
 

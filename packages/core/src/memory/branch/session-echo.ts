@@ -1,33 +1,36 @@
 import { AgentError } from '../../error/agent-error.ts';
 
-/** A state of a session: its last batch, which with what it names is the whole log. */
+/**
+ * A state of a session, given by its last batch: that batch and all that it names are the whole
+ * log.
+ */
 export interface Tip {
   readonly ref: string;
   readonly hash: string;
   readonly chain: string;
 }
 
-/** What a client knows of its session, signed, so that it can hand it in with its next request. */
+/** A signed session token: what a client knows of its session, to send with its next request. */
 export interface Echo {
-  /** When the client was told, in milliseconds since 1970. */
+  /** Time at which the client received this knowledge, in milliseconds since 1970. */
   readonly at: number;
-  /** What it goes on from; absent where the session began with its turn. */
+  /** State that the client continues from; absent if the session began with its turn. */
   readonly base?: Tip;
-  /** Its turn, whose outcome it has not seen. */
+  /** The client's turn whose outcome it has not seen. */
   readonly turnId?: string;
-  /** Earlier turns of its that it left, and when. */
+  /** Earlier turns that the client left, and when. */
   readonly left?: readonly (readonly [turnId: string, at: number])[];
-  /** Other branches that it knows of and has decided against. */
+  /** Other branches that the client knows and has decided against. */
   readonly over?: readonly Tip[];
 }
 
-/** Characters of an echo; one that has more is none of ours. */
+/** Maximum length of an echo in characters; longer ones are refused. */
 const maxLength = 4096;
 const minSecret = 32;
 
 /**
- * Signs and checks a session's echoes: HMAC-SHA-256 by the first of the secrets, checked with each
- * of them. Throws `CONFIGURATION` for none, for more than two, and for one of fewer than 32
+ * Signs and verifies a session's echoes with HMAC-SHA-256. The first secret signs; each secret
+ * verifies. Throws `CONFIGURATION` for no secret, for more than two, and for one of fewer than 32
  * characters.
  */
 export class EchoSigner {
@@ -60,7 +63,7 @@ export class EchoSigner {
     return `${payload}.${toBase64Url(String.fromCharCode(...new Uint8Array(mac)))}`;
   }
 
-  /** `INVALID_INPUT` for what no secret signed for this session. */
+  /** Verifies an echo. Rejects with `INVALID_INPUT` if no secret signed it for this session. */
   async verify(text: string): Promise<Echo> {
     const [, payload, mac] =
       (typeof text === 'string' &&
@@ -69,8 +72,8 @@ export class EchoSigner {
       [];
     if (payload === undefined || mac === undefined) throw refused();
     const bytes = fromBase64Url(mac);
-    // The last character of 43 has bits to spare: another text for the same bytes is not what was
-    // signed.
+    // The last of the 43 characters has unused bits, so another text can decode to the same bytes.
+    // Only the signed text is accepted.
     if (toBase64Url(bytes) !== mac) throw refused();
     const given = Uint8Array.from(bytes, (character) => character.charCodeAt(0));
     const checks = (await this.#load()).map((key) =>
@@ -82,7 +85,7 @@ export class EchoSigner {
     return echo;
   }
 
-  /** Of one session, and for nothing else that the secret may be used for. */
+  /** Returns the bytes to sign, bound to this session and to this use of the secret. */
   #signed(payload: string): Uint8Array<ArrayBuffer> {
     return new TextEncoder().encode(JSON.stringify(['isoloop-echo', this.#sessionId, payload]));
   }
@@ -108,7 +111,7 @@ function refused(): AgentError {
   );
 }
 
-/** Of characters below 256: JSON of ids and hashes is ASCII. */
+/** Encodes characters below 256: JSON of ids and hashes is ASCII. */
 function toBase64Url(bytes: string): string {
   return btoa(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }

@@ -2,16 +2,16 @@ import { checkFields } from '../../error/check-fields.ts';
 import type { Batch } from './session-format.ts';
 
 /**
- * Batches that were read before, by their keys: in a log of turns no key is ever written with
- * anything else. Holds the parsed records of at most `maxCharacters` of stored text; where more
- * would come in, it begins anew.
+ * Batches that were read before, by key: a log of turns never rewrites a key with other content.
+ * Holds the parsed records of at most `maxCharacters` of stored text. A batch beyond that limit
+ * empties the cache.
  */
 export class BatchCache {
   readonly #batches: Map<string, Batch> = new Map();
   readonly #maxCharacters: number;
   #characters = 0;
 
-  /** Throws `CONFIGURATION` for what is no number from 0 on. */
+  /** Throws `CONFIGURATION` unless `maxCharacters` is a number of 0 or more. */
   constructor(maxCharacters: number) {
     checkFields('CONFIGURATION', 'BatchCache', { maxCharacters }, 'maxCharacters:count');
     this.#maxCharacters = maxCharacters;

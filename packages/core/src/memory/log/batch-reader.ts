@@ -4,10 +4,13 @@ import type { KeyValueStore } from '../key-value-store.ts';
 import { parseBatch, versionOf, type Batch, type SessionKeys } from './session-format.ts';
 import { joinValue } from './split-value.ts';
 
-/** What of a log could not be read, and why. */
+/** A batch of a log that could not be read, with the reason. */
 export interface UnreadBatch {
   readonly ref: string;
-  /** `missing`: not in the store. Else it is damaged, or of a newer version of the library. */
+  /**
+   * Retryable if the batch is not in the store. Otherwise the batch is damaged or of a newer
+   * version of the library.
+   */
   readonly error: AgentError;
 }
 
@@ -16,14 +19,16 @@ export interface ReadBatches {
   readonly unread: readonly UnreadBatch[];
 }
 
-/** What was read before, and is not read again. */
+/** Batches that were read before and are not read again. */
 export interface KnownBatches {
   get(ref: string): Batch | undefined;
-  /** Told of each that was read now. */
+  /** Receives each batch that has just been read. */
   add?(ref: string, batch: Batch, characters: number): void;
 }
 
-/** These batches and all that they name, level by level; what is known is not read again. */
+/**
+ * Reads these batches and all that they name, level by level. Does not read known batches again.
+ */
 export async function readBatches(
   store: KeyValueStore,
   keys: SessionKeys,
@@ -45,7 +50,7 @@ export async function readBatches(
       const batch = held.get(ref) ?? parse(ref, values);
       if ('error' in batch) unread.push(batch);
       else {
-        // Of several values the last one alone is shorter.
+        // An estimate: of several values, usually only the last one is shorter.
         if (values) known.add?.(ref, batch, values[0]!.length * values.length);
         batches.set(ref, batch);
         named.push(...(batch.index ?? []));
@@ -57,8 +62,8 @@ export async function readBatches(
 }
 
 /**
- * Adds what a batch named that can't be read. Where several batches have the version, a write had
- * failed half-way: then it is the one that another batch, or the head, goes on from.
+ * Adds the batches that only an unreadable batch named. Several batches share a version if a write
+ * failed halfway. Then adds the one that another batch, or the head, continues.
  */
 export async function findBatches(
   store: KeyValueStore,
@@ -72,7 +77,7 @@ export async function findBatches(
     .filter((ref) => !versions.has(versionOf(ref)));
   const found = await readValues(store, keys, refs);
   const hashes = new Set([hash, ...[...batches.values()].map(({ prev }) => prev)]);
-  // The last one first: it says which one it goes on from.
+  // Newest first: each batch holds the hash of the one that it continues.
   for (const [ref, values] of [...found].toSorted(([a], [b]) => (a < b ? 1 : -1))) {
     const batch = parse(ref, values);
     const isOnly = refs.filter((other) => versionOf(other) === versionOf(ref)).length === 1;
@@ -82,7 +87,7 @@ export async function findBatches(
   }
 }
 
-/** Of each batch all its values, or nothing. */
+/** Reads the values of each batch; leaves out batches that are not complete in the store. */
 async function readValues(
   store: KeyValueStore,
   keys: SessionKeys,
@@ -120,8 +125,8 @@ function parse(ref: string, values: readonly string[] | undefined): Batch | Unre
 }
 
 /**
- * Where values expire, the oldest may be gone; anything else that is missing is lost, or not there
- * yet.
+ * Leaves out missing batches that may have expired: those older than the oldest one found. Any
+ * other missing batch is lost, or not there yet.
  */
 function unexpired(
   unread: readonly UnreadBatch[],

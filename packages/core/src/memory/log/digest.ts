@@ -1,8 +1,8 @@
 import { sha256 } from './sha256.ts';
 
 /**
- * SHA-256 of a text, as hex; by the platform where it can: a page that is not served securely has
- * no `crypto.subtle`.
+ * Returns the SHA-256 of a text, as hex. Uses `crypto.subtle` where it exists: a page that is not
+ * served securely lacks it.
  */
 export async function digest(text: string): Promise<string> {
   const { subtle } = crypto as { readonly subtle?: SubtleCrypto };

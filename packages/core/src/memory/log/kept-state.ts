@@ -5,13 +5,13 @@ import type { ToolSet } from '../../tool/tool-set.ts';
 import type { SessionView } from './session-view.ts';
 
 /**
- * What a log keeps of an agent beside messages and calls: the values of its session, and which of
- * its tool groups are active.
+ * The agent state in a log besides messages and calls: the session's values and the active tool
+ * groups.
  */
 export class KeptState {
   readonly #status: AgentStatus;
   readonly #tools: ToolSet;
-  /** As the log has them, as far as is known. */
+  /** The log's last known values, as JSON; `#groups` likewise. */
   #values = '{}';
   #groups: string | undefined;
 
@@ -20,14 +20,14 @@ export class KeptState {
     this.#tools = tools;
   }
 
-  /** Whether it is of this agent. */
+  /** Returns whether this state belongs to the agent with this status. */
   isOf(status: AgentStatus): boolean {
     return this.#status === status;
   }
 
   /**
-   * Takes over what the log has and is new; values that the agent was given meanwhile stay, groups
-   * where they were switched after its first call.
+   * Applies what is new in the log. Values that the agent received meanwhile stay. Tool groups stay
+   * if they were switched after the agent's first call.
    */
   restore({ state }: SessionView): void {
     const { values, groups } = state;
@@ -49,7 +49,7 @@ export class KeptState {
     }
   }
 
-  /** What is to be noted, if anything; it counts as noted. */
+  /** Returns the changes to note, if any, and counts them as noted. */
   changes(): JsonObject | undefined {
     const values = JSON.stringify(this.#status.state);
     const groups = JSON.stringify(this.#tools.activeGroups?.());
@@ -62,7 +62,7 @@ export class KeptState {
     return Object.keys(changes).length > 0 ? changes : undefined;
   }
 
-  /** A group that the agent has no longer is left out. */
+  /** Sets the active groups; leaves out those that the agent no longer has. */
   #setGroups(groups: readonly JsonValue[]): void {
     const names = groups.filter((name) => typeof name === 'string');
     try {
@@ -72,7 +72,7 @@ export class KeptState {
         try {
           this.#tools.setActiveGroups?.([...(this.#tools.activeGroups?.() ?? []), name]);
         } catch {
-          // It is gone.
+          // The agent no longer has this group.
         }
       }
     }

@@ -4,24 +4,21 @@ import { isRecord } from '../../message/is-record.ts';
 import type { JsonObject } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 
-/** What a log tells besides the messages: how far its runs and tool calls have come. */
+/** A log entry besides messages: how far the session's runs and tool calls have come. */
 export type RunNote =
   | { readonly kind: 'run-begin'; readonly runId: string }
-  /**
-   * `toolUse`: the call as its hooks or a decision left it, where that differs from what the model
-   * asked.
-   */
+  /** `toolUse`: the call after hooks or a decision changed it; absent if they changed nothing. */
   | { readonly kind: 'call-started'; readonly toolUseId: string; readonly toolUse?: ToolUse }
   | { readonly kind: 'decision'; readonly decision: Decision }
   | {
       readonly kind: 'suspended';
       readonly calls: readonly { readonly pending: PendingCall; readonly toolUse?: ToolUse }[];
     }
-  /** `reason`: the result's. */
+  /** `reason`: the reason in the run's result. */
   | { readonly kind: 'run-end'; readonly runId: string; readonly reason: string }
   /**
-   * Of the `count` messages from `first` to `last`; the newest one holds until one of the two is
-   * cut.
+   * A summary of the `count` messages from `first` to `last`. The newest summary holds until the
+   * first or last message is cut.
    */
   | {
       readonly kind: 'summary';
@@ -30,25 +27,22 @@ export type RunNote =
       readonly count: number;
       readonly text: string;
     }
-  /** Keys to be set; `null` takes a key out. */
+  /** Keys to set; `null` removes a key. */
   | { readonly kind: 'state'; readonly state: JsonObject };
 
 /**
- * What the log consists of. `cut` takes messages out of the history that were appended before it,
- * `replace` puts one in another's place.
+ * A record of the log. `cut` removes earlier messages from the history. `replace` replaces the
+ * message with the same id.
  */
 export type LogRecord =
   | { readonly kind: 'message' | 'replace'; readonly message: Msg }
   | { readonly kind: 'cut'; readonly ids: readonly string[] }
   | RunNote;
 
-/** A log as it is stored, a flush behind the other. */
+/** A log as it is stored: its flushes in order. */
 export type Flushes = readonly (readonly LogRecord[])[];
 
-/**
- * Whether a value read from a store is a record; what a message is worth is for `parseMessages` to
- * say.
- */
+/** Returns whether a value from a store is a record. `parseMessages` checks the messages in it. */
 export function isLogRecord(value: unknown): value is LogRecord {
   if (!isRecord(value)) return false;
   switch (value['kind']) {

@@ -1,9 +1,9 @@
 /**
- * What the next batch has to carry: the names of earlier ones. A head that named every batch would
- * grow with the session; so once a level is full, the next batch carries its names and moves one
- * level up (`takeOver`), and the level begins anew. The head stays small, each batch is named once,
- * by the head or by another batch, and all are found in as many rounds of reads as there are
- * levels.
+ * Returns the names of earlier batches that the next batch must carry. A head that named every
+ * batch would grow with the session. So once a level is full, the next batch carries its names and
+ * moves one level up (`takeOver`). That level then starts empty. The head stays small, and each
+ * batch is named once, by the head or by another batch. A reader finds all batches in as many
+ * rounds of reads as there are levels.
  */
 export function fullLevels(
   levels: readonly (readonly string[])[],
@@ -15,9 +15,9 @@ export function fullLevels(
 }
 
 /**
- * The levels behind a batch that has taken over what these refs name, by their names or all that is
- * in them: it moves above the levels that it has emptied. Needs no width: writers may differ in
- * theirs.
+ * Returns the levels after a batch has taken over the `taken` refs, as names or with their records.
+ * The batch moves above the levels that it emptied. Needs no width, because writers may use
+ * different ones.
  */
 export function takeOver(
   levels: readonly (readonly string[])[],

@@ -2,7 +2,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import { isRecord } from '../../message/is-record.ts';
 import { joinValue } from './split-value.ts';
 
-/** What the store holds for one record, as JSON. */
+/** One record as the store holds it, in JSON. */
 export interface StoredRecord {
   readonly v: typeof formatVersion;
   readonly sessionId: string;
@@ -13,15 +13,15 @@ export interface StoredRecord {
 
 export const formatVersion = 1;
 
-/** Cloudflare's KV takes keys of 512 bytes; what else is in a key needs less than 70. */
+/** Cloudflare KV limits keys to 512 bytes; the rest of a key needs less than 70. */
 export const maxEncoded = 440;
 
 const refPattern = /^[^:]+:([0-9a-z]+)-[\w-]+?(?:~(\d+))?$/;
 
 /**
- * Where records are: `ltm:<namespace>:<ref>`, a ref being `<session>:<time>-<id>`, with `~<n>`
- * behind it where the record takes n values; the further ones have `:1`, `:2` … behind the key. A
- * listing by prefix gives the records of a session, or of all of them.
+ * The keys of records: `ltm:<namespace>:<ref>`. A ref is `<session>:<time>-<id>`, plus `~<n>` if
+ * the record takes n values. Further values add `:1`, `:2` … to the key. Listing by prefix returns
+ * the records of one session or of all.
  */
 export class RecordKeys {
   readonly prefix: string;
@@ -34,14 +34,14 @@ export class RecordKeys {
     this.prefix = `ltm:${encode(namespace, 'namespace', 200)}:`;
   }
 
-  /** Throws `INVALID_INPUT` where namespace and session id together are too long for a key. */
+  /** Throws `INVALID_INPUT` if namespace and session id together are too long for a key. */
   session(sessionId: string): string {
     return `${this.prefix}${encode(sessionId, 'session id', maxEncoded - this.prefix.length)}:`;
   }
 
   /**
-   * `at`: milliseconds since 1970. Throws `INVALID_INPUT` for an id of other than letters, digits,
-   * `_` and `-`, as well.
+   * Makes a record's key; `at` is in milliseconds since 1970. Also throws `INVALID_INPUT` unless
+   * the id is 1 to 40 letters, digits, `_` or `-`.
    */
   key(sessionId: string, at: number, id: string, values: number): string {
     if (!/^[\w-]{1,40}$/.test(id))
@@ -53,7 +53,8 @@ export class RecordKeys {
   }
 
   /**
-   * When the record was made, as text that sorts; `undefined` for a key that is no record's first.
+   * Returns the record's creation time as sortable text. Returns `undefined` unless `key` is a
+   * record's first key.
    */
   time(key: string): string | undefined {
     return refPattern.exec(this.ref(key))?.[1];
@@ -63,14 +64,14 @@ export class RecordKeys {
     return key.slice(this.prefix.length);
   }
 
-  /** All keys of a record, the first one first. */
+  /** Returns all keys of a record, the first one first. */
   values(key: string): readonly string[] {
     const count = Number(refPattern.exec(this.ref(key))?.[2] ?? 1);
     return Array.from({ length: count }, (_, index) => (index === 0 ? key : `${key}:${index}`));
   }
 }
 
-/** Throws `STORAGE_FAILED` where the values are no record, or one of another format. */
+/** Parses a record. Throws `STORAGE_FAILED` if the values are damaged or have another format. */
 export function parseRecord(key: string, values: readonly string[]): StoredRecord {
   let value: unknown;
   try {
@@ -104,15 +105,15 @@ function damaged(key: string, cause?: unknown): AgentError {
 }
 
 /**
- * Percent-encoded, for a key. Throws `INVALID_INPUT` for what is no well-formed text or longer than
- * the limit.
+ * Percent-encodes text for a key. Throws `INVALID_INPUT` if the text is empty, malformed or,
+ * encoded, longer than `limit` characters.
  */
 export function encode(text: string, what: string, limit: number): string {
   let encoded = '';
   try {
     encoded = encodeURIComponent(text);
   } catch {
-    // A lone surrogate: refused below.
+    // The text has a lone surrogate; the error below rejects it.
   }
   if (typeof text === 'string' && encoded.length > 0 && encoded.length <= limit) return encoded;
   throw new AgentError(

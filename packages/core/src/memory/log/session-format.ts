@@ -7,16 +7,16 @@ import { joinValue } from './split-value.ts';
 /** The records of one flush. */
 export interface Batch {
   readonly v: typeof formatVersion;
-  /** The hash of the batch before it; empty for the first one. */
+  /** Hash of the previous batch; empty for the first one. */
   readonly prev: string;
   readonly records: readonly LogRecord[];
   /** Earlier batches that the head no longer names (`fullLevels`). */
   readonly index?: readonly string[];
-  /** In a snapshot: the batches that it stands for. */
+  /** In a snapshot: the batches that it replaces. */
   readonly replaces?: readonly string[];
   /**
-   * In a log whose client holds an echo: the head that this batch made, without its hash and with
-   * the refs before it.
+   * The head that this batch made, without its hash and with the refs from before the batch. Only
+   * in a log whose client holds an echo, a signed session token.
    */
   readonly head?: Omit<Head, 'hash'>;
 }
@@ -24,13 +24,13 @@ export interface Batch {
 /** The one value of a session that is overwritten. */
 export interface Head {
   readonly v: typeof formatVersion;
-  /** Flushes so far. */
+  /** Number of flushes so far. */
   readonly version: number;
-  /** Who wrote it: one `SessionMemory`. */
+  /** Id of the writer: one `SessionMemory`. */
   readonly writer: string;
-  /** Names the log since it was last empty: another chain is another log. */
+  /** Id of the log since it was last empty; a different chain is a different log. */
   readonly chain: string;
-  /** Of the last batch: with each batch's `prev` a chain over all of them. */
+  /** Hash of the last batch. Each batch's `prev` extends it to a chain over all batches. */
   readonly hash: string;
   /** The batches by level, see `fullLevels`. */
   readonly refs: readonly (readonly string[])[];
@@ -38,14 +38,14 @@ export interface Head {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly title?: string;
-  /** The writer that has claimed the session; others carry it on. */
+  /** The writer that has claimed the session; writers without a claim copy this field. */
   readonly leader?: string;
 }
 
-/** 1 had messages and cuts only, no hashes and no times. */
+/** Format 1 had only messages and cuts, no hashes and no times. */
 export const formatVersion = 2;
 
-/** The name of a batch: it sorts by version, and says in how many values it is stored. */
+/** Makes the name of a batch. It sorts by version and tells how many values store the batch. */
 export function makeRef(version: number, id: string, values: number): string {
   return `${String(version).padStart(8, '0')}-${id}${values > 1 ? `~${values}` : ''}`;
 }
@@ -55,14 +55,14 @@ export function versionOf(ref: string): number {
 }
 
 /**
- * The name of a turn's batch: its key is made of the turn's id alone, so that it is found wherever
- * the turn ended up in the log.
+ * Makes the name of a turn's batch. Its key contains only the turn's id, so that readers find it
+ * wherever the turn is in the log.
  */
 export function makeTurnRef(version: number, turnId: string, values: number): string {
   return `${String(version).padStart(8, '0')}.${turnId}${values > 1 ? `~${values}` : ''}`;
 }
 
-/** The id of the turn that wrote the batch; nothing where none is known. */
+/** Returns the id of the turn that wrote the batch; `undefined` if the ref has none. */
 export function turnOf(ref: string): string | undefined {
   return /^\d{8}\.([\w-]+)/.exec(ref)?.[1];
 }
@@ -70,8 +70,8 @@ export function turnOf(ref: string): string | undefined {
 const refPattern = /^\d{8}[-.][\w-]+(?:~(\d+))?$/;
 
 /**
- * Where a session's values are: `s:<id>:head`, `s:<id>:r:<ref>` and, of turns, `s:<id>:t:<turn
- * id>`, with `:1`, `:2` … behind it for further values.
+ * The keys of a session's values: `s:<id>:head`, `s:<id>:r:<ref>` and, for turns, `s:<id>:t:<turn
+ * id>`. Further values add `:1`, `:2` … to the key.
  */
 export class SessionKeys {
   readonly prefix: string;
@@ -91,7 +91,7 @@ export class SessionKeys {
     );
   }
 
-  /** The batches among these keys. */
+  /** Returns the refs of the batches among these keys, without those of turns. */
   refs(keys: readonly string[]): readonly string[] {
     const start = `${this.prefix}r:`;
     return keys
@@ -100,13 +100,13 @@ export class SessionKeys {
   }
 }
 
-/** The heads of the sessions whose ids begin so, by their ids. */
+/** Returns the ids and heads of the sessions whose ids start with `startsWith`. */
 export async function sessionHeads(
   store: KeyValueStore,
   startsWith: string,
 ): Promise<readonly (readonly [sessionId: string, text: string])[]> {
-  // Encoded, a prefix of the id is a prefix of the key; one that ends in half a surrogate pair is
-  // no text.
+  // The encoded prefix of an id is a prefix of the key. Half a surrogate pair at its end can't be
+  // encoded.
   const keys = (
     await store.keys(`s:${encodeURIComponent(startsWith.replace(/[\ud800-\udbff]$/, ''))}`)
   ).filter((key) => key.endsWith(':head'));
@@ -118,7 +118,7 @@ export async function sessionHeads(
   });
 }
 
-/** Throws `STORAGE_FAILED` for a head that is damaged or of a newer version of the library. */
+/** Parses a head. Throws `STORAGE_FAILED` if it is damaged or of a newer version of the library. */
 export function parseHead(text: string): Head {
   const head = parseVersioned([text], 'head');
   if (!isHead({ ...headDefaults, ...head })) throw damaged('head');
@@ -126,8 +126,8 @@ export function parseHead(text: string): Head {
 }
 
 /**
- * A batch from its values. Throws as `parseHead` does; what the messages in it are worth is for
- * `parseMessages` to say.
+ * Parses a batch from its values. Throws as `parseHead` does. `parseMessages` checks the messages
+ * in it.
  */
 export function parseBatch(values: readonly string[]): Batch {
   const batch = parseVersioned(values, 'record');
@@ -142,7 +142,7 @@ export function parseBatch(values: readonly string[]): Batch {
   return { ...batch, prev, v: formatVersion } as unknown as Batch;
 }
 
-/** What a head of format 1 does not say. */
+/** Fields that a head of format 1 lacks. */
 const headDefaults = { hash: '', createdAt: 0, updatedAt: 0 };
 
 function isHead({
@@ -200,7 +200,7 @@ function isStrings(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }
 
-/** Cloudflare's KV takes keys of 512 bytes; what comes behind the id needs less than 100. */
+/** Cloudflare KV limits keys to 512 bytes; the rest, after the id, needs less than 100. */
 const maxEncodedId = 400;
 
 function encodeSessionId(sessionId: string): string {
@@ -208,7 +208,7 @@ function encodeSessionId(sessionId: string): string {
   try {
     encoded = encodeURIComponent(sessionId);
   } catch {
-    // A lone surrogate: refused below.
+    // The id has a lone surrogate; the error below rejects it.
   }
   if (encoded.length > 0 && encoded.length <= maxEncodedId) return encoded;
   throw new AgentError(

@@ -8,47 +8,49 @@ import { formatVersion, makeRef, parseHead, SessionKeys } from './session-format
 import type { Batch, Head } from './session-format.ts';
 import { splitValue } from './split-value.ts';
 
-/** Batches that a level of the head names before one of them takes the names over. */
+/**
+ * Number of batches that one level of the head names before the next batch takes over the names.
+ */
 export const levelWidth = 32;
-/** Times that other writers may come in between before a flush gives up. */
+/** Number of attempts before a flush gives up because other writers keep changing the session. */
 export const maxAttempts = 20;
 /**
- * Times that a log is read whose batches another writer deletes meanwhile, because a snapshot has
- * taken their place.
+ * Number of times that a log is read while another writer deletes its batches. That writer has
+ * replaced them with a snapshot.
  */
 const maxReads = 3;
 
 export interface SessionLogOptions {
   readonly generateId: () => string;
   readonly now: () => number;
-  /** A log that is read and has this many batches is put together at the next flush. */
+  /** Number of batches from which a log that has been read is compacted at the next flush. */
   readonly compactAfter: number;
   /**
-   * Told of each batch that can't be read, which is left out then; without it such a log can't be
-   * read.
+   * Receives the error of each batch that can't be read; that batch is left out. Without it, such a
+   * log can't be read.
    */
   readonly onDamage?: ((error: AgentError) => void) | undefined;
 }
 
-/** What the log asks of its caller while it writes. */
+/** Callbacks to the log's caller during a flush. */
 export interface FlushContext {
-  /** Another writer has come in between: all records, read anew. */
+  /** Receives all records, read again because another writer has written meanwhile. */
   onReread(records: Flushes): void;
   /**
-   * The shortest log that amounts to the same as all records that were loaded and added; nothing
-   * where some of them can't be read.
+   * Returns the shortest log equivalent to all loaded and added records. Returns `undefined` if
+   * some of them can't be read.
    */
   compacted(): readonly LogRecord[] | undefined;
   title(): string | undefined;
 }
 
-/** A session's records, as `SessionMemory` keeps them. */
+/** A session's records, as `SessionMemory` uses them. */
 export type Log = Pick<SessionLog, 'version' | 'add' | 'load' | 'flush' | 'clear'> &
   Partial<Pick<SessionLog, 'claim' | 'release' | 'hasChanged'>>;
 
 /**
- * A session's records in a store: append-only, one batch a flush under a key of its own, then the
- * head. It does not queue: its caller runs one operation at a time.
+ * A session's records in a store, append-only. Each flush writes one batch under a key of its own,
+ * then the head. There is no queue: the caller must run one operation at a time.
  */
 export class SessionLog {
   readonly #store: KeyValueStore;
@@ -56,21 +58,20 @@ export class SessionLog {
   readonly #options: SessionLogOptions;
   readonly #writer: string;
   #head: Head | undefined;
-  /** The head's text as last seen in the store: another one tells that another writer was there. */
+  /**
+   * Text of the head as last seen in the store. A different text means that another writer wrote.
+   */
   #seen: string | undefined;
-  /** Every batch of the log, as far as this writer knows; what is here is not read again. */
+  /** Every batch of the log that this writer knows; these batches are not read again. */
   #batches = new Map<string, Batch>();
   readonly #pending: LogRecord[] = [];
-  /**
-   * The batch of a write that failed with its outcome open, and how many of the pending records it
-   * holds.
-   */
+  /** Batch of a failed write whose outcome is unknown, and its number of pending records. */
   #unsure: { readonly ref: string; readonly records: number } | undefined;
-  /** The log was long when it was read, and whole. */
+  /** Whether the log was long and complete when it was read. */
   #wantsSnapshot = false;
-  /** Whether this writer leads the session: then another one that claims it ends its writing. */
+  /** Whether this writer leads the session. A leader can't write after another writer claims it. */
   #lead: 'none' | 'claimed' | 'lost' = 'none';
-  /** The leader before, as long as this one has not written. */
+  /** The previous leader, until this writer's first write. */
   #before: string | undefined;
 
   constructor(store: KeyValueStore, sessionId: string, options: SessionLogOptions) {
@@ -89,8 +90,8 @@ export class SessionLog {
   }
 
   /**
-   * Makes this writer the leader: its next flush says so in the head. What it was refused before is
-   * forgotten.
+   * Makes this writer the leader; its next flush writes that to the head. Drops pending records
+   * that were refused before.
    */
   async claim(): Promise<Flushes> {
     if (this.#lead === 'lost') this.#pending.length = 0;
@@ -100,18 +101,18 @@ export class SessionLog {
     return records;
   }
 
-  /** Gives the lead up: nothing is written any more. */
+  /** Gives up the lead; this writer can't write any more. */
   release(): void {
     this.#lead = 'lost';
   }
 
-  /** Takes records in; the next flush writes them. */
+  /** Takes in records that the next flush writes. */
   add(records: readonly LogRecord[]): void {
     this.#checkLead();
     this.#pending.push(...records);
   }
 
-  /** All records: the store's, then those that wait for a flush. */
+  /** Returns all records: first those in the store, then the pending ones. */
   async load(): Promise<Flushes> {
     const { text, head, known, batches } = await this.#read();
     const replaced = replacedBy(batches);
@@ -127,7 +128,7 @@ export class SessionLog {
     return [...this.#records(), [...this.#pending]];
   }
 
-  /** Writes what waits; `takesLead`: also where nothing does, and whoever led till now. */
+  /** Writes the pending records. With `takesLead`, writes even without any, whoever led so far. */
   async flush(context: FlushContext, takesLead = false): Promise<void> {
     this.#checkLead();
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
@@ -145,8 +146,8 @@ export class SessionLog {
   }
 
   /**
-   * Deletes every key of the session; the head first, so that an interrupted clear leaves an empty
-   * session.
+   * Deletes every key of the session. The head goes first, so that an interrupted clear leaves an
+   * empty session.
    */
   async clear(): Promise<void> {
     this.#checkLead();
@@ -217,7 +218,7 @@ export class SessionLog {
     }
   }
 
-  /** In the order they were written, without what a snapshot stands for. */
+  /** Returns the records in the order they were written, without those that a snapshot replaced. */
   #records(): Flushes {
     const replaced = replacedBy(this.#batches);
     const batches = [...this.#batches]
@@ -226,12 +227,15 @@ export class SessionLog {
     return batches.map(([, { records }]) => records);
   }
 
-  /** Whether another writer has written since this one last read or wrote. */
+  /** Returns whether another writer has written since this one last read or wrote. */
   async hasChanged(): Promise<boolean> {
     return (await this.#store.get(this.#keys.head)) !== this.#seen;
   }
 
-  /** A store with compare-and-set finds out itself, while it writes. */
+  /**
+   * Returns whether to read the log before a write. With `compareAndSet` the write itself finds
+   * out.
+   */
   async #isOutdated(): Promise<boolean> {
     if (this.#unsure) return true;
     if (this.#store.compareAndSet) return false;
@@ -239,7 +243,8 @@ export class SessionLog {
   }
 
   /**
-   * One batch, then the head. False: another writer had changed the head, and the log is as it was.
+   * Writes one batch, then the head. If another writer changed the head, returns false and leaves
+   * the log as it was.
    */
   async #write(context: FlushContext): Promise<boolean> {
     const count = this.#pending.length;
@@ -270,7 +275,7 @@ export class SessionLog {
       hash: await digest(batchText),
       refs: takeOver(refs, index, ref),
       createdAt: this.#head?.createdAt || at,
-      // A clock that was set back does not make a session older than it is.
+      // The session's last write must not move back when the clock does.
       updatedAt: Math.max(at, this.#head?.updatedAt ?? 0),
       ...(title !== undefined && { title }),
       ...(leader !== undefined && { leader }),
@@ -302,27 +307,27 @@ export class SessionLog {
   }
 
   /**
-   * After a snapshot. Where a head may be read late, or be overwritten by another writer, what it
-   * names must stay a while: there only what an earlier snapshot stands for is deleted.
+   * Deletes the batches that a new snapshot replaced. Without `compareAndSet`, a head may be read
+   * late or overwritten by another writer. The batches it names must then stay for a while, so this
+   * deletes only those that an earlier snapshot replaced.
    */
   async #forget(refs: readonly string[]): Promise<void> {
     this.#wantsSnapshot = false;
     const earlier = replacedBy(this.#batches);
     const gone = this.#store.compareAndSet ? [...refs, ...earlier] : [...earlier];
     this.#batches.clear();
-    // What can't be deleted now costs room, nothing else.
+    // Batches that can't be deleted now only take up space.
     await this.#store.delete(gone.flatMap((each) => this.#keys.batch(each))).catch(() => {});
   }
 }
 
-/** What snapshots stand for. */
+/** Returns the refs of all batches that snapshots replaced. */
 export function replacedBy(batches: ReadonlyMap<string, Batch>): ReadonlySet<string> {
   return new Set([...batches.values()].flatMap(({ replaces }) => replaces ?? []));
 }
 
 /**
- * Another writer's head that overwrote, or is older than, what this writer wrote: its own batches
- * are named again.
+ * Adds this writer's lost batches to another writer's head, which overwrote its head or is older.
  */
 function rejoin(head: Head, lost: readonly string[], version: number): Head {
   if (lost.length === 0) return head;

@@ -10,20 +10,22 @@ import type { Flushes, LogRecord, RunNote } from './log-record.ts';
 
 type Summary = Extract<RunNote, { kind: 'summary' }>;
 
-/** What a session's log amounts to: the history, and where its runs and tool calls stand. */
+/**
+ * The state of a session from its log: the history, and the progress of its runs and tool calls.
+ */
 export interface SessionView {
   readonly messages: readonly Msg[];
   /** The tool calls without a result, by id. */
   readonly calls: ReadonlyMap<string, CallState>;
-  /** The run that has not ended, or ended suspended or with an error. */
+  /** The run that has not ended, or ended suspended, with an error or with open tool calls. */
   readonly openRun: string | undefined;
-  /** How the last run ended; nothing while one is open that was cut off. */
+  /** How the last run ended; `undefined` if it was cut off or is still running. */
   readonly ended: string | undefined;
   readonly summary: Summary | undefined;
   readonly state: Readonly<Record<string, JsonValue>>;
 }
 
-/** Flushes whose messages are what they should be: a cache gives the same ones again. */
+/** Flushes with validated messages; a cache returns the same flush objects again. */
 const checked: WeakSet<Flushes[number]> = new WeakSet();
 
 /** A fold over the log's records, in their order. */
@@ -36,15 +38,15 @@ export class LogFold implements SessionView {
   readonly state: Record<string, JsonValue> = {};
   #damaged = false;
 
-  /** Throws `INVALID_MESSAGE` for a message that is none, and takes nothing in then. */
+  /** Takes in records. Throws `INVALID_MESSAGE`, and takes in nothing, if a message is invalid. */
   add(records: readonly LogRecord[]): this {
     parseMessages(messagesIn(records));
     return this.#take(records);
   }
 
   /**
-   * Takes in what a store gave, as `add` does; with `onDamage` a message that is none is told of
-   * and left out.
+   * Takes in flushes from a store, as `add` does. With `onDamage`, reports invalid messages and
+   * leaves them out.
    */
   load(flushes: Flushes, onDamage?: (error: AgentError) => void): this {
     if (onDamage)
@@ -60,7 +62,7 @@ export class LogFold implements SessionView {
     return this;
   }
 
-  /** The shortest log that amounts to the same; nothing where something was left out. */
+  /** Returns the shortest equivalent log; `undefined` if a record was left out. */
   records(): readonly LogRecord[] | undefined {
     if (this.#damaged) return undefined;
     return [
@@ -152,7 +154,7 @@ export class LogFold implements SessionView {
     for (const { id } of cut.flatMap(toolUsesOf)) this.calls.delete(id);
   }
 
-  /** A note about a call that has its result says nothing any more. */
+  /** Ignores a note about a call that already has its result. */
   #update(toolUseId: string, change: (state: CallState) => CallState): void {
     const state = this.calls.get(toolUseId);
     if (isRecord(state)) this.calls.set(toolUseId, change(state));
@@ -163,7 +165,7 @@ function messagesIn(records: readonly LogRecord[]): readonly Msg[] {
   return records.flatMap((record) => ('message' in record ? [record.message] : []));
 }
 
-/** The fewest notes that tell where a run and its open calls stand. */
+/** Returns the fewest notes that describe the state of a run and its open calls. */
 export function standingNotes({
   calls,
   openRun,
@@ -178,7 +180,7 @@ export function standingNotes({
   ];
 }
 
-/** Of the calls that wait for somebody, if any. */
+/** Returns a note of the pending calls; an empty list if there are none. */
 export function suspendedNote(calls: ReadonlyMap<string, CallState>): readonly RunNote[] {
   const waiting = [...calls.values()].flatMap(({ pending, toolUse }) =>
     pending ? [{ pending, ...(toolUse && { toolUse }) }] : [],
@@ -187,8 +189,8 @@ export function suspendedNote(calls: ReadonlyMap<string, CallState>): readonly R
 }
 
 /**
- * In the order that makes the same of them: what began, then what it waits for or what was said of
- * it.
+ * Returns notes that restore a call's state. The start comes first, then the pending request or the
+ * decision.
  */
 function notesOf(
   toolUseId: string,
@@ -200,7 +202,7 @@ function notesOf(
   if (approved) notes.push({ kind: 'decision', decision: yes });
   if (approved || started) notes.push({ kind: 'call-started', toolUseId, ...use });
   if (pending) notes.push({ kind: 'suspended', calls: [{ pending, ...use }] });
-  // Approved, but it did not come to run.
+  // The call was approved but did not run.
   const left = decision ?? (approved && !started && !pending ? yes : undefined);
   if (left) notes.push({ kind: 'decision', decision: left });
   return notes;

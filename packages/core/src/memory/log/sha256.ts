@@ -1,6 +1,6 @@
 /**
- * SHA-256 of texts' UTF-8, as hex. The platform's own is asynchronous, which masking text in
- * mid-stream cannot be.
+ * Creates a function that returns the SHA-256 of a text's UTF-8, as hex. It is synchronous, because
+ * masking text in mid-stream can't wait for the platform's asynchronous one.
  */
 export function sha256(): (text: string) => string {
   const constants = primes(64).map((prime) => fraction(Math.cbrt(prime)));

@@ -1,6 +1,6 @@
 /**
- * A JSON text as the values of a store that takes `maxBytes` (UTF-8) a value: the text itself, or,
- * when it is longer, pieces of it, each written as a JSON string so that every value is JSON.
+ * Splits a JSON text for a store that takes `maxBytes` (UTF-8) per value. A text that fits stays
+ * one value. Each piece of a longer one is written as a JSON string, so that every value is JSON.
  */
 export function splitValue(text: string, maxBytes: number): readonly string[] {
   if (text.length * 3 <= maxBytes || fitting(text, 0, maxBytes, 1) === text.length) return [text];
@@ -13,9 +13,7 @@ export function splitValue(text: string, maxBytes: number): readonly string[] {
   return pieces;
 }
 
-/**
- * The text that `splitValue` took apart. Throws a `SyntaxError` where a piece is no JSON string.
- */
+/** Joins the values that `splitValue` returned. Throws a `SyntaxError` if a piece is not JSON. */
 export function joinValue(values: readonly string[]): string {
   return values.length === 1
     ? (values[0] ?? '')
@@ -23,8 +21,8 @@ export function joinValue(values: readonly string[]): string {
 }
 
 /**
- * The end of the part from `start` that has at most `maxBytes`, with quotes and backslashes at
- * `quoteBytes` each; never empty.
+ * Returns the end of the part from `start` that has at most `maxBytes`; the part is never empty.
+ * Each quote and backslash counts `quoteBytes`.
  */
 function fitting(text: string, start: number, maxBytes: number, quoteBytes: number): number {
   let bytes = 0;
